@@ -1,0 +1,167 @@
+//! What every registered algorithm must keep, whatever it hears. An algorithm's own file does not repeat these tests.
+
+use proptest::prelude::*;
+
+use super::registry::ALGORITHMS;
+use super::{Ack, Cc, Config, Congestion, Controller, DeliverySample, Path};
+use crate::units::{Bytes, Span, Time};
+
+pub(super) const MSS: Bytes = Bytes::new(1000);
+
+pub(super) fn path() -> Path {
+    Path { mss: MSS, initial_window: MSS * 10 }
+}
+
+/// An unremarkable acknowledgement of `acked` bytes: unmarked, limited by the window, in the middle of a round.
+pub(super) fn ack(acked: Bytes) -> Ack {
+    Ack {
+        now: Time::ZERO,
+        rtt: Some(Span::from_us(100)),
+        srtt: Span::from_us(100),
+        acked,
+        marked: Bytes::ZERO,
+        inflight: MSS * 10,
+        delivered: acked,
+        delivery: DeliverySample { delivered: MSS * 10, interval: Span::from_us(100), app_limited: false },
+        round_start: false,
+        cwnd_limited: true,
+        in_recovery: false,
+    }
+}
+
+/// What a controller may hear.
+#[derive(Clone, Debug)]
+enum Signal {
+    Ack(Ack),
+    Congestion(Congestion),
+}
+
+/// The largest product the project promises to survive: 400 Gb/s × 300 ms = 15 GB in flight.
+const LARGEST_FLIGHT: u64 = 15_000_000_000;
+
+fn any_ack() -> impl Strategy<Value = Signal> {
+    let flags = any::<(bool, bool, bool, bool, bool)>();
+    (1..=10 * MSS.get(), 1..=1_000_000_000_000_u64, 0..=LARGEST_FLIGHT, flags).prop_map(|(acked, rtt, inflight, flags)| {
+        let (marked, round_start, cwnd_limited, in_recovery, app_limited) = flags;
+        let (acked, rtt) = (Bytes::new(acked), Span::from_ps(rtt));
+        Signal::Ack(Ack {
+            rtt: Some(rtt),
+            srtt: rtt,
+            marked: if marked { acked } else { Bytes::ZERO },
+            inflight: Bytes::new(inflight),
+            delivery: DeliverySample { delivered: Bytes::new(inflight), interval: rtt, app_limited },
+            round_start,
+            cwnd_limited,
+            in_recovery,
+            ..ack(acked)
+        })
+    })
+}
+
+fn any_congestion() -> impl Strategy<Value = Signal> {
+    (0..4, 0..=LARGEST_FLIGHT, any::<bool>()).prop_map(|(kind, inflight, repeated)| {
+        let inflight = Bytes::new(inflight);
+        Signal::Congestion(match kind {
+            0 => Congestion::Loss { inflight },
+            1 => Congestion::Mark { inflight },
+            2 => Congestion::Timeout { inflight, repeated },
+            _ => Congestion::Spurious,
+        })
+    })
+}
+
+fn any_signals() -> impl Strategy<Value = Vec<Signal>> {
+    prop::collection::vec(prop_oneof![20 => any_ack(), 1 => any_congestion()], 0..400)
+}
+
+/// Tells `cc` the signals, a microsecond apart, and calls `check` with it before and after each.
+fn tell(cc: &mut Cc, signals: &[Signal], mut check: impl FnMut(&Signal, &Cc, &Cc)) {
+    let mut delivered = Bytes::ZERO;
+    for (step, signal) in (1..).zip(signals) {
+        let now = Time::ZERO + Span::from_us(step);
+        let before = cc.clone();
+        match signal {
+            Signal::Ack(ack) => {
+                delivered += ack.acked;
+                cc.on_ack(&Ack { now, delivered, ..*ack });
+            }
+            Signal::Congestion(event) => cc.on_congestion(now, *event),
+        }
+        check(signal, &before, cc);
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_limit_always_lets_one_segment_out(signals in any_signals()) {
+        for config in Config::all() {
+            let name = config.name();
+            tell(&mut config.build(&path()), &signals, |signal, _, after| {
+                let limit = after.limit();
+                assert!(limit.cwnd >= MSS, "{name}: {limit:?} after {signal:?}");
+                assert!(limit.pacing.is_none_or(|rate| rate.as_bps() > 0), "{name}: {limit:?} after {signal:?}");
+            });
+        }
+    }
+
+    #[test]
+    fn congestion_never_raises_the_limit(signals in any_signals()) {
+        for config in Config::all() {
+            let name = config.name();
+            tell(&mut config.build(&path()), &signals, |signal, before, after| {
+                let (before, after) = (before.limit(), after.limit());
+                let ceiling = match signal {
+                    Signal::Congestion(Congestion::Timeout { .. }) => before.cwnd,
+                    // Two segments are the smallest threshold (RFC 5681 §3.1), and a window may have been at one.
+                    Signal::Congestion(Congestion::Loss { .. } | Congestion::Mark { .. }) => before.cwnd.max(MSS * 2),
+                    _ => return,
+                };
+                assert!(after.cwnd <= ceiling, "{name}: {before:?} to {after:?} after {signal:?}");
+            });
+        }
+    }
+
+    #[test]
+    fn an_unmarked_acknowledgement_never_lowers_a_window(signals in any_signals()) {
+        for config in Config::all() {
+            let name = config.name();
+            tell(&mut config.build(&path()), &signals, |signal, before, after| {
+                if let Signal::Ack(Ack { marked: Bytes::ZERO, .. }) = signal {
+                    assert!(after.limit().cwnd >= before.limit().cwnd, "{name}: after {signal:?}");
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn the_same_signals_give_the_same_limits(signals in any_signals()) {
+        for config in Config::all() {
+            let mut limits = [Vec::new(), Vec::new()];
+            for limits in &mut limits {
+                tell(&mut config.build(&path()), &signals, |_, _, after| limits.push(after.limit()));
+            }
+            prop_assert_eq!(&limits[0], &limits[1], "{}", config.name());
+        }
+    }
+}
+
+#[test]
+fn a_flow_of_hours_at_the_largest_product_does_not_overflow() {
+    let signal = Signal::Ack(Ack { acked: MSS * 64, ..ack(MSS) });
+    let signals = vec![signal; 1_000_000];
+    for config in Config::all() {
+        tell(&mut config.build(&path()), &signals, |_, _, _| {});
+    }
+}
+
+#[test]
+fn default_settings_are_in_range_and_every_name_is_unique() {
+    let mut names: Vec<_> = ALGORITHMS.iter().map(|entry| entry.name).collect();
+    for config in Config::all() {
+        assert_eq!(config.check(), Ok(()), "{}", config.name());
+        assert!(names.contains(&config.name()));
+    }
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), ALGORITHMS.len());
+}

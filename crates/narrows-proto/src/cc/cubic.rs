@@ -1,0 +1,326 @@
+//! CUBIC: the window is a cubic function of the time since the last congestion, so that it grows fast far from the
+//! last known limit and slowly near it, whatever the round-trip time.
+//!
+//! All windows in segments, t since the epoch (the end of the last recovery) began.
+//!     W(t)   = C·(t − K)³ + W_max,   K = ∛((W_max − cwnd_epoch)/C)         RFC 9438 §4.2 Eq. 1, 2
+//!     target = W(t + RTT), between cwnd and 1.5·cwnd                       RFC 9438 §4.2
+//!     cwnd  += (target − cwnd)/cwnd                per segment acknowledged, §4.4, §4.5
+//!     W_est += α·acked/cwnd,  cwnd ≥ W_est                                 RFC 9438 §4.3 Eq. 4 (Reno-friendly)
+//! Loss or mark: cwnd = ssthresh = β·inflight                               RFC 9438 §4.6
+//!     W_max = cwnd·(1 + β)/2 if the window had not reached the old W_max, else cwnd   §4.7 (fast convergence)
+//! Timeout: the next epoch starts with K = 0, W_max = cwnd                  RFC 9438 §4.8
+//! Slow start is `HyStart++` (RFC 9406), as RFC 9438 §4.10 recommends.
+//!
+//! Differs from RFC 9438 §4.6: ssthresh is taken from what was in flight by the scoreboard, which the RFC calls
+//! `flight_size`, and never from an application-limited cwnd.
+
+use super::parts::{HyStart, HyStartParams};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use crate::units::{Bytes, Span, Time};
+
+/// Settings of CUBIC.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Cubic")]
+pub struct Params {
+    /// Ask switches to mark instead of dropping.
+    pub ecn: bool,
+    /// C in segments/s³: how steep the cubic is; 0.4 (RFC 9438 §5).
+    pub c: f64,
+    /// β: what congestion leaves of the window; 0.7 (RFC 9438 §4.6).
+    pub beta: f64,
+    /// Give up bandwidth to newcomers after losing some (RFC 9438 §4.7).
+    pub fast_convergence: bool,
+    /// Leave slow start when the delay rises (RFC 9406); `false` leaves it at the first loss or mark.
+    pub hystart: bool,
+    /// Its constants.
+    pub hystart_params: HyStartParams,
+    /// L: segments one acknowledgement may add in slow start; 8 (RFC 9406 §4.3).
+    pub slow_start_limit: u64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            ecn: false,
+            c: 0.4,
+            beta: 0.7,
+            fast_convergence: true,
+            hystart: true,
+            hystart_params: HyStartParams::default(),
+            slow_start_limit: 8,
+        }
+    }
+}
+
+/// A CUBIC window.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    c: f64,
+    beta: f64,
+    fast_convergence: bool,
+    slow_start_step: Bytes,
+    mss: Bytes,
+    state: State,
+    hystart: HyStart,
+    /// For a reduction that turns out to be spurious (RFC 9438 §4.9).
+    before_reduction: Option<State>,
+}
+
+/// Windows in segments.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    cwnd: f64,
+    ssthresh: f64,
+    /// The window at the last congestion; none after a timeout and at the beginning.
+    w_max: Option<f64>,
+    /// The window when the last reduction was made.
+    cwnd_prior: f64,
+    epoch: Option<Epoch>,
+}
+
+/// One congestion avoidance stage.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    start: Time,
+    /// K in seconds.
+    k: f64,
+    /// The plateau of the cubic.
+    origin: f64,
+    w_est: f64,
+    /// Since when the window has not limited the sender; that time does not count (RFC 9438 §5.8).
+    idle_since: Option<Time>,
+}
+
+impl Algorithm for Cubic {
+    type Params = Params;
+    const SUMMARY: &'static str = "window a cubic function of time since the last congestion, with HyStart++";
+    const SOURCE: &'static str = "RFC 9438, RFC 9406";
+
+    fn new(params: &Params, path: &Path) -> Self {
+        let mut hystart = HyStart::new(params.hystart_params.clone());
+        if !params.hystart {
+            hystart.end();
+        }
+        Self {
+            c: params.c,
+            beta: params.beta,
+            fast_convergence: params.fast_convergence,
+            slow_start_step: path.mss.saturating_mul(params.slow_start_limit),
+            mss: path.mss,
+            state: State {
+                cwnd: path.initial_window.as_f64() / path.mss.as_f64(),
+                ssthresh: f64::INFINITY,
+                w_max: None,
+                cwnd_prior: 0.0,
+                epoch: None,
+            },
+            hystart,
+            before_reduction: None,
+        }
+    }
+
+    fn ecn(params: &Params) -> Ecn {
+        if params.ecn { Ecn::Classic } else { Ecn::Off }
+    }
+
+    fn check(params: &Params) -> Result<(), OutOfRange> {
+        let Params { c, beta, slow_start_limit: limit, .. } = *params;
+        OutOfRange::unless(c > 0.0 && c.is_finite(), "c", c, "above 0")?;
+        OutOfRange::unless(beta > 0.0 && beta < 1.0, "beta", beta, "between 0 and 1, both excluded")?;
+        OutOfRange::unless(limit >= 1, "slow_start_limit", limit, "at least 1 segment")?;
+        params.hystart_params.check()
+    }
+}
+
+impl Cubic {
+    fn segments(&self, amount: Bytes) -> f64 {
+        amount.as_f64() / self.mss.as_f64()
+    }
+
+    fn slow_start(&mut self, ack: &Ack) {
+        let step = self.segments(ack.acked.min(self.slow_start_step));
+        self.state.cwnd += step / self.hystart.growth_divisor() as f64;
+        if self.hystart.on_ack(ack.rtt, ack.round_start) {
+            self.state.ssthresh = self.state.cwnd;
+        }
+    }
+
+    fn avoidance(&mut self, ack: &Ack) {
+        let acked = self.segments(ack.acked);
+        let (c, beta) = (self.c, self.beta);
+        let State { cwnd, w_max, cwnd_prior, .. } = self.state;
+        let epoch = self.state.epoch.get_or_insert_with(|| Epoch::new(ack.now, cwnd, w_max, c));
+        epoch.resume(ack.now);
+        let t = ack.now.saturating_since(epoch.start);
+        let target = epoch.cubic(c, t + ack.srtt).clamp(cwnd, 1.5 * cwnd);
+        // Eq. 4: α makes a window reduced by β grow like one reduced by 1/2; once level with the old one, α = 1.
+        let alpha = if epoch.w_est < cwnd_prior { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
+        epoch.w_est += alpha * acked / cwnd;
+        let friendly = epoch.cubic(c, t) < epoch.w_est;
+        self.state.cwnd = if friendly { cwnd.max(epoch.w_est) } else { cwnd + (target - cwnd) / cwnd * acked };
+    }
+
+    fn reduce(&mut self, inflight: Bytes) {
+        self.before_reduction = Some(self.state);
+        self.hystart.end();
+        let State { cwnd, w_max, .. } = self.state;
+        let used = self.segments(inflight).min(cwnd);
+        let lost_ground = self.fast_convergence && w_max.is_some_and(|w_max| cwnd < w_max);
+        self.state.w_max = Some(if lost_ground { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd });
+        self.state.cwnd_prior = cwnd;
+        self.state.ssthresh = (used * self.beta).max(2.0);
+        self.state.epoch = None;
+    }
+}
+
+impl Epoch {
+    fn new(start: Time, cwnd: f64, w_max: Option<f64>, c: f64) -> Self {
+        let origin = w_max.unwrap_or(cwnd).max(cwnd);
+        Self { start, k: libm::cbrt((origin - cwnd) / c), origin, w_est: cwnd, idle_since: None }
+    }
+
+    /// W(t) in segments.
+    fn cubic(&self, c: f64, t: Span) -> f64 {
+        let x = t.as_secs_f64() - self.k;
+        c * x * x * x + self.origin
+    }
+
+    /// Leaves the time since `idle_since` out of the epoch.
+    fn resume(&mut self, now: Time) {
+        if let Some(since) = self.idle_since.take() {
+            self.start += now.saturating_since(since);
+        }
+    }
+}
+
+impl Controller for Cubic {
+    fn on_ack(&mut self, ack: &Ack) {
+        if ack.in_recovery {
+            return;
+        }
+        if !ack.cwnd_limited {
+            if let Some(epoch) = &mut self.state.epoch {
+                epoch.idle_since.get_or_insert(ack.now);
+            }
+        } else if self.state.cwnd < self.state.ssthresh {
+            self.slow_start(ack);
+        } else {
+            self.avoidance(ack);
+        }
+    }
+
+    fn on_congestion(&mut self, _now: Time, event: Congestion) {
+        match event {
+            Congestion::Loss { inflight } | Congestion::Mark { inflight } => {
+                self.reduce(inflight);
+                self.state.cwnd = self.state.ssthresh;
+            }
+            Congestion::Timeout { inflight, repeated } => {
+                if !repeated {
+                    self.reduce(inflight);
+                }
+                self.state.w_max = None;
+                self.state.cwnd = 1.0;
+            }
+            Congestion::Spurious => {
+                if let Some(state) = self.before_reduction.take().filter(|before| before.cwnd > self.state.cwnd) {
+                    self.state = state;
+                }
+            }
+        }
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::window(Bytes::from_f64(self.state.cwnd * self.mss.as_f64()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::conformance::{MSS, ack, path};
+
+    fn cubic() -> Cubic {
+        Cubic::new(&Params::default(), &path())
+    }
+
+    fn after_loss_at(segments: u64) -> Cubic {
+        let mut cubic = cubic();
+        cubic.state.cwnd = segments as f64;
+        cubic.on_congestion(Time::ZERO, Congestion::Loss { inflight: MSS * segments });
+        cubic
+    }
+
+    /// Acknowledges window after window, one per `rtt`, until `until`.
+    fn run(cubic: &mut Cubic, rtt: Span, until: Span) {
+        let mut now = Time::ZERO;
+        while now < Time::ZERO + until {
+            for _ in 0..cubic.state.cwnd as u64 {
+                cubic.on_ack(&Ack { now, srtt: rtt, ..ack(MSS) });
+            }
+            now += rtt;
+        }
+    }
+
+    #[test]
+    fn a_loss_leaves_seven_tenths() {
+        assert_eq!(after_loss_at(100).limit().cwnd, MSS * 70);
+    }
+
+    #[test]
+    fn the_window_is_back_at_w_max_after_k_seconds() {
+        // K = ∛(100·0.3/0.4) = 4.217 s (RFC 9438 Eq. 2); with 100 ms round trips the cubic rules, not W_est.
+        let mut cubic = after_loss_at(100);
+        run(&mut cubic, Span::from_ms(100), Span::from_ms(4_217));
+        let k = cubic.state.epoch.expect("in avoidance").k;
+        assert!((k - 4.217).abs() < 0.001, "{k}");
+        // ±1 segment: the window follows W(t + RTT) in steps of a round.
+        assert!((cubic.state.cwnd - 100.0).abs() < 1.0, "{}", cubic.state.cwnd);
+    }
+
+    #[test]
+    fn with_short_round_trips_it_grows_like_reno() {
+        // 100 rounds of 100 us: α = 0.53 segments a round (RFC 9438 §4.3), while the cubic has hardly moved in 10 ms.
+        let mut cubic = after_loss_at(1000);
+        run(&mut cubic, Span::from_us(100), Span::from_ms(10));
+        let grown = cubic.state.cwnd - 700.0;
+        // ±3 %: the last segments of a window are acknowledged against a window already grown.
+        assert!((grown / (100.0 * 0.5294) - 1.0).abs() < 0.03, "{grown}");
+    }
+
+    #[test]
+    fn a_window_that_lost_ground_lowers_its_goal() {
+        let mut cubic = after_loss_at(100);
+        cubic.on_congestion(Time::ZERO, Congestion::Loss { inflight: MSS * 70 });
+        assert_eq!(cubic.state.w_max, Some(70.0 * 0.85));
+    }
+
+    #[test]
+    fn idle_time_does_not_count() {
+        let mut cubic = after_loss_at(100);
+        let at = |ms| Time::ZERO + Span::from_ms(ms);
+        cubic.on_ack(&Ack { now: at(100), ..ack(MSS) });
+        cubic.on_ack(&Ack { now: at(200), cwnd_limited: false, ..ack(MSS) });
+        cubic.on_ack(&Ack { now: at(5000), ..ack(MSS) });
+        assert_eq!(cubic.state.epoch.expect("in avoidance").start, at(4900));
+    }
+
+    #[test]
+    fn after_a_timeout_the_cubic_starts_flat() {
+        let mut cubic = after_loss_at(100);
+        cubic.on_congestion(Time::ZERO, Congestion::Timeout { inflight: MSS * 40, repeated: false });
+        assert_eq!(cubic.limit().cwnd, MSS);
+        cubic.state.cwnd = cubic.state.ssthresh;
+        cubic.on_ack(&ack(MSS));
+        let epoch = cubic.state.epoch.expect("in avoidance");
+        assert_eq!((epoch.k, epoch.origin), (0.0, 28.0));
+    }
+
+    #[test]
+    fn a_spurious_loss_is_taken_back() {
+        let mut cubic = after_loss_at(100);
+        cubic.on_congestion(Time::ZERO, Congestion::Spurious);
+        assert_eq!(cubic.limit().cwnd, MSS * 100);
+    }
+}

@@ -1,0 +1,175 @@
+//! DCTCP: reduce the window in proportion to the fraction of marked bytes.
+//!
+//! Once per round                                                        RFC 8257 §3.3
+//!     M     = marked bytes / acknowledged bytes
+//!     alpha = (1 − g)·alpha + g·M
+//! First mark of a round                                                 RFC 8257 §3.4
+//!     cwnd  = cwnd·(1 − alpha/2)
+//! Rounds without a cut grow like Reno's (§3.4); a loss halves the window and leaves alpha alone (§3.5).
+//!
+//! The receiver reports marks byte by byte ([`Ecn::Accurate`]), with the delayed-acknowledgement state machine of §3.2.
+
+use super::parts::{Ewma, RenoWindow};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use crate::units::{Bytes, Time};
+
+/// Settings of DCTCP.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Dctcp")]
+pub struct Params {
+    /// g, the weight of the newest round; 1/16 (RFC 8257 §4.2).
+    pub gain: f64,
+    /// alpha before the first round; 1, so that the first cut is a halving (RFC 8257 §3.3).
+    pub initial_alpha: f64,
+    /// Marks never reduce the window below this many segments. RFC 8257 leaves it to the implementation; Linux uses 2.
+    pub min_window: u64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { gain: 1.0 / 16.0, initial_alpha: 1.0, min_window: 2 }
+    }
+}
+
+/// A DCTCP window.
+#[derive(Clone, Debug)]
+pub struct Dctcp {
+    window: RenoWindow,
+    /// The running fraction of marked bytes, in [0, 1].
+    alpha: Ewma,
+    /// Bytes acknowledged and marked since the round began.
+    acked: Bytes,
+    marked: Bytes,
+    /// The window is cut at most once per round, and rests for the remainder of it.
+    reduced: bool,
+    floor: Bytes,
+}
+
+impl Algorithm for Dctcp {
+    type Params = Params;
+    const SUMMARY: &'static str = "window cut in proportion to the fraction of marked bytes";
+    const SOURCE: &'static str = "RFC 8257; Alizadeh et al., SIGCOMM 2010";
+
+    fn new(params: &Params, path: &Path) -> Self {
+        Self {
+            window: RenoWindow::new(path.mss, path.initial_window, 2),
+            alpha: Ewma::new(params.initial_alpha, params.gain),
+            acked: Bytes::ZERO,
+            marked: Bytes::ZERO,
+            reduced: false,
+            floor: path.mss * params.min_window,
+        }
+    }
+
+    fn ecn(_params: &Params) -> Ecn {
+        Ecn::Accurate
+    }
+
+    fn check(params: &Params) -> Result<(), OutOfRange> {
+        let Params { gain, initial_alpha: alpha, min_window } = *params;
+        OutOfRange::unless(gain > 0.0 && gain <= 1.0, "gain", gain, "above 0, at most 1")?;
+        OutOfRange::unless((0.0..=1.0).contains(&alpha), "initial_alpha", alpha, "0 to 1")?;
+        OutOfRange::unless(min_window >= 1, "min_window", min_window, "at least 1 segment")
+    }
+}
+
+impl Dctcp {
+    fn reduce(&mut self) {
+        let factor = 1.0 - self.alpha.get() / 2.0;
+        self.window.reduce_to(Bytes::from_f64(self.window.cwnd().as_f64() * factor), self.floor);
+        self.reduced = true;
+    }
+}
+
+impl Controller for Dctcp {
+    fn on_ack(&mut self, ack: &Ack) {
+        self.acked += ack.acked;
+        self.marked += ack.marked;
+        if ack.round_start {
+            if self.acked > Bytes::ZERO {
+                self.alpha.add(self.marked.as_f64() / self.acked.as_f64());
+            }
+            self.acked = Bytes::ZERO;
+            self.marked = Bytes::ZERO;
+            self.reduced = false;
+        }
+        if self.reduced || ack.in_recovery {
+            return;
+        }
+        if ack.marked > Bytes::ZERO {
+            self.reduce();
+        } else if ack.cwnd_limited {
+            self.window.grow(ack.acked);
+        }
+    }
+
+    fn on_congestion(&mut self, _now: Time, event: Congestion) {
+        match event {
+            Congestion::Loss { inflight } | Congestion::Mark { inflight } => self.window.halve(inflight),
+            Congestion::Timeout { inflight, repeated } => self.window.collapse(inflight, repeated),
+            Congestion::Spurious => self.window.undo(),
+        }
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::window(self.window.cwnd())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::conformance::{MSS, ack, path};
+
+    fn dctcp(initial_alpha: f64) -> Dctcp {
+        Dctcp::new(&Params { initial_alpha, ..Params::default() }, &path())
+    }
+
+    fn marked(acked: Bytes) -> Ack {
+        Ack { marked: acked, ..ack(acked) }
+    }
+
+    #[test]
+    fn the_first_cut_is_a_halving() {
+        let mut dctcp = dctcp(1.0);
+        dctcp.on_ack(&marked(MSS));
+        assert_eq!(dctcp.limit().cwnd, MSS * 5);
+    }
+
+    #[test]
+    fn one_cut_per_round_however_many_marks() {
+        let mut dctcp = dctcp(1.0);
+        for _ in 0..5 {
+            dctcp.on_ack(&marked(MSS));
+        }
+        assert_eq!(dctcp.limit().cwnd, MSS * 5);
+    }
+
+    #[test]
+    fn the_window_rests_for_the_remainder_of_a_round_with_a_cut() {
+        let mut dctcp = dctcp(1.0);
+        dctcp.on_ack(&marked(MSS));
+        dctcp.on_ack(&ack(MSS));
+        assert_eq!(dctcp.limit().cwnd, MSS * 5);
+        dctcp.on_ack(&Ack { round_start: true, ..ack(MSS) });
+        dctcp.on_ack(&ack(MSS * 5));
+        assert_eq!(dctcp.limit().cwnd, MSS * 6);
+    }
+
+    #[test]
+    fn alpha_follows_the_fraction_of_marked_bytes_once_per_round() {
+        let mut dctcp = dctcp(0.0);
+        dctcp.on_ack(&Ack { cwnd_limited: false, ..ack(MSS * 3) });
+        dctcp.on_ack(&Ack { round_start: true, ..marked(MSS) });
+        assert_eq!(dctcp.alpha.get(), 0.25 / 16.0);
+    }
+
+    #[test]
+    fn a_loss_halves_and_leaves_alpha_alone() {
+        let mut dctcp = dctcp(0.5);
+        dctcp.on_congestion(Time::ZERO, Congestion::Loss { inflight: MSS * 10 });
+        assert_eq!(dctcp.limit().cwnd, MSS * 5);
+        assert_eq!(dctcp.alpha.get(), 0.5);
+    }
+}

@@ -1,0 +1,187 @@
+//! Congestion control: how much may be in flight, and how fast it may leave.
+//!
+//! A [`Controller`] hears digested facts from its transport and answers with a [`Limit`]. It does not read clocks,
+//! schedule packets, count rounds or detect losses; the transport does that once for all algorithms.
+//!
+//! Each algorithm is one file here plus one line in [`registry`]; the registry makes the enum that is dispatched by
+//! `match`, the configuration type and the list of names.
+
+use crate::units::{BitRate, Bytes, Span, Time};
+
+pub mod cubic;
+pub mod dctcp;
+pub mod fixed;
+pub mod parts;
+pub mod registry;
+pub mod reno;
+
+#[cfg(test)]
+mod conformance;
+
+pub use registry::{Cc, Config};
+
+/// A congestion control algorithm at work on one connection.
+pub trait Controller {
+    /// Hears of one acknowledgement.
+    fn on_ack(&mut self, ack: &Ack);
+
+    /// Hears that the network was congested. Called at most once per round for losses and for marks.
+    fn on_congestion(&mut self, now: Time, event: Congestion);
+
+    /// What the connection may do until the next call of another method.
+    fn limit(&self) -> Limit;
+}
+
+/// What the registry needs to know of an algorithm besides its behaviour.
+pub trait Algorithm: Controller + Sized {
+    /// Its settings, as they stand in a scenario.
+    type Params: Default;
+
+    /// One line for lists.
+    const SUMMARY: &'static str;
+    /// Where it is defined.
+    const SOURCE: &'static str;
+
+    /// A controller for a new connection.
+    fn new(params: &Self::Params, path: &Path) -> Self;
+
+    /// How its connections use congestion marks.
+    fn ecn(params: &Self::Params) -> Ecn;
+
+    /// Checks ranges that types cannot express.
+    ///
+    /// # Errors
+    /// Names the first setting that is out of its range.
+    fn check(params: &Self::Params) -> Result<(), OutOfRange> {
+        let _ = params;
+        Ok(())
+    }
+}
+
+/// A setting outside its range.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{setting} = {found}, expected {expected}")]
+pub struct OutOfRange {
+    /// Name of the field.
+    pub setting: &'static str,
+    /// What it was set to.
+    pub found: String,
+    /// The accepted range.
+    pub expected: &'static str,
+}
+
+impl OutOfRange {
+    /// Checks that `value` lies in `range`, a description of which is `expected`.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub fn unless(in_range: bool, setting: &'static str, found: impl ToString, expected: &'static str) -> Result<(), Self> {
+        if in_range { Ok(()) } else { Err(Self { setting, found: found.to_string(), expected }) }
+    }
+}
+
+/// What an algorithm is told of its connection before the first packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// Payload of a full segment.
+    pub mss: Bytes,
+    /// Window before the first acknowledgement.
+    pub initial_window: Bytes,
+}
+
+/// How a connection uses congestion marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ecn {
+    /// Packets say they cannot be marked.
+    Off,
+    /// The receiver repeats a mark until the sender says it has reduced its window (RFC 3168 §6.1).
+    Classic,
+    /// The receiver reports which bytes were marked (RFC 8257 §3.2).
+    Accurate,
+}
+
+/// One acknowledgement, digested.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// When it arrived.
+    pub now: Time,
+    /// Round-trip time of the segment sent last among those acknowledged here; none if all had been sent twice.
+    pub rtt: Option<Span>,
+    /// Smoothed round-trip time, including this sample.
+    pub srtt: Span,
+    /// Payload known for the first time to have arrived, in or out of order.
+    pub acked: Bytes,
+    /// The part of `acked` that was reported as marked.
+    pub marked: Bytes,
+    /// Payload still on its way after this acknowledgement.
+    pub inflight: Bytes,
+    /// Payload delivered since the connection began, including `acked`.
+    pub delivered: Bytes,
+    /// How fast data arrived lately.
+    pub delivery: DeliverySample,
+    /// This is the first acknowledgement of data sent after the previous one with `round_start`.
+    pub round_start: bool,
+    /// The window stopped the sender at least once in this round or the one before. If not, the window did not
+    /// matter and must not grow.
+    pub cwnd_limited: bool,
+    /// A lost segment is being repaired; the window stays as the loss left it.
+    pub in_recovery: bool,
+}
+
+/// Delivery rate over the flight of one segment (draft-cheng-iccrg-delivery-rate-estimation-02).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeliverySample {
+    /// Payload delivered while the segment was on its way.
+    pub delivered: Bytes,
+    /// The longer of the times it took to send and to acknowledge it; zero if there is no sample.
+    pub interval: Span,
+    /// The sender had nothing more to send at some time of the flight, so the path may be faster than this.
+    pub app_limited: bool,
+}
+
+impl DeliverySample {
+    /// The sample as a rate, rounded down; none without a sample.
+    pub fn rate(&self) -> Option<BitRate> {
+        (self.interval > Span::ZERO).then(|| BitRate::per(self.delivered, self.interval))
+    }
+}
+
+/// A sign of congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Congestion {
+    /// A segment was lost; once per recovery (RFC 5681 §3.2).
+    Loss {
+        /// Payload on its way just before the loss was noticed.
+        inflight: Bytes,
+    },
+    /// A mark was echoed; once per round, only with [`Ecn::Classic`] (RFC 3168 §6.1.2).
+    Mark {
+        /// Payload on its way.
+        inflight: Bytes,
+    },
+    /// The retransmission timer expired.
+    Timeout {
+        /// Payload on its way just before.
+        inflight: Bytes,
+        /// The timer had expired for the same segment before.
+        repeated: bool,
+    },
+    /// The last loss or timeout was none: everything sent again had already arrived.
+    Spurious,
+}
+
+/// What a connection may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// Payload that may be on its way.
+    pub cwnd: Bytes,
+    /// How fast packets may leave, headers included; as fast as the window allows if empty.
+    pub pacing: Option<BitRate>,
+}
+
+impl Limit {
+    /// Limits the window alone.
+    pub const fn window(cwnd: Bytes) -> Self {
+        Self { cwnd, pacing: None }
+    }
+}

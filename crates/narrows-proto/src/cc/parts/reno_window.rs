@@ -1,0 +1,153 @@
+use crate::units::Bytes;
+
+/// A window that grows like Reno's: by what was acknowledged in slow start, then by one segment per window.
+///
+/// Slow start                        RFC 5681 §3.1 Eq. 2, bytes counted as in RFC 3465 §2.2
+///     cwnd += min(acked, L·SMSS)
+/// Congestion avoidance              RFC 5681 §3.1, RFC 3465 §2.1
+///     cwnd += SMSS                  each time cwnd bytes have been acknowledged
+///
+/// It also remembers what it was before the last loss, for a loss that turns out to be none.
+#[derive(Clone, Debug)]
+pub struct RenoWindow {
+    mss: Bytes,
+    cwnd: Bytes,
+    ssthresh: Bytes,
+    /// Acknowledged towards the next segment of congestion avoidance.
+    credit: Bytes,
+    /// L·SMSS, the most one acknowledgement adds in slow start.
+    slow_start_step: Bytes,
+    before_loss: Option<(Bytes, Bytes)>,
+}
+
+impl RenoWindow {
+    /// A window in slow start. `slow_start_limit` is L of RFC 3465, in segments.
+    pub fn new(mss: Bytes, initial_window: Bytes, slow_start_limit: u64) -> Self {
+        Self {
+            mss,
+            cwnd: initial_window,
+            ssthresh: Bytes::MAX,
+            credit: Bytes::ZERO,
+            slow_start_step: mss.saturating_mul(slow_start_limit),
+            before_loss: None,
+        }
+    }
+
+    /// The window.
+    pub fn cwnd(&self) -> Bytes {
+        self.cwnd
+    }
+
+    /// Still below the slow start threshold.
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Opens the window for `acked` bytes.
+    pub fn grow(&mut self, acked: Bytes) {
+        if self.in_slow_start() {
+            self.cwnd = self.cwnd.saturating_add(acked.min(self.slow_start_step));
+            return;
+        }
+        self.credit = self.credit.saturating_add(acked);
+        if self.credit >= self.cwnd {
+            self.credit -= self.cwnd;
+            self.cwnd = self.cwnd.saturating_add(self.mss);
+        }
+    }
+
+    /// Sets window and threshold to `target`, at least `floor`.
+    pub fn reduce_to(&mut self, target: Bytes, floor: Bytes) {
+        self.before_loss = None;
+        self.ssthresh = target.max(floor);
+        self.cwnd = self.ssthresh;
+        self.credit = Bytes::ZERO;
+    }
+
+    /// Leaves half of what was in flight, at least two segments (RFC 5681 §3.1 Eq. 4).
+    pub fn halve(&mut self, inflight: Bytes) {
+        let before = (self.cwnd, self.ssthresh);
+        self.reduce_to(self.used(inflight) / 2, self.mss * 2);
+        self.before_loss = Some(before);
+    }
+
+    /// Falls back to one segment, and slow start up to half of what was in flight (RFC 5681 §3.1 Eq. 4). A repeated
+    /// timeout leaves the threshold alone.
+    pub fn collapse(&mut self, inflight: Bytes, repeated: bool) {
+        if !repeated {
+            self.before_loss = Some((self.cwnd, self.ssthresh));
+            self.ssthresh = (self.used(inflight) / 2).max(self.mss * 2);
+        }
+        self.cwnd = self.mss;
+        self.credit = Bytes::ZERO;
+    }
+
+    /// The part of the window that was in use: a window the sender never filled says nothing of the path.
+    fn used(&self, inflight: Bytes) -> Bytes {
+        inflight.min(self.cwnd)
+    }
+
+    /// Takes the last halving or collapse back, unless another reduction came after it.
+    pub fn undo(&mut self) {
+        if let Some((cwnd, ssthresh)) = self.before_loss.take() {
+            self.cwnd = self.cwnd.max(cwnd);
+            self.ssthresh = self.ssthresh.max(ssthresh);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: Bytes = Bytes::new(1000);
+
+    fn window(segments: u64) -> RenoWindow {
+        RenoWindow::new(MSS, MSS * segments, 2)
+    }
+
+    fn in_avoidance(segments: u64) -> RenoWindow {
+        let mut window = window(1);
+        window.reduce_to(MSS * segments, MSS);
+        window
+    }
+
+    #[test]
+    fn slow_start_adds_what_was_acknowledged_up_to_the_limit() {
+        let mut window = window(10);
+        window.grow(MSS);
+        assert_eq!(window.cwnd(), MSS * 11);
+        window.grow(MSS * 5);
+        assert_eq!(window.cwnd(), MSS * 13);
+    }
+
+    #[test]
+    fn avoidance_adds_one_segment_per_window() {
+        let mut window = in_avoidance(10);
+        for _ in 0..9 {
+            window.grow(MSS);
+        }
+        assert_eq!(window.cwnd(), MSS * 10);
+        window.grow(MSS);
+        assert_eq!(window.cwnd(), MSS * 11);
+    }
+
+    #[test]
+    fn a_repeated_timeout_keeps_the_threshold() {
+        let mut window = in_avoidance(20);
+        window.collapse(MSS * 20, false);
+        window.collapse(MSS, true);
+        assert_eq!(window.cwnd(), MSS);
+        window.grow(MSS * 2);
+        assert!(window.in_slow_start());
+        assert_eq!(window.ssthresh, MSS * 10);
+    }
+
+    #[test]
+    fn a_spurious_reduction_is_taken_back() {
+        let mut window = in_avoidance(20);
+        window.halve(MSS * 20);
+        window.undo();
+        assert_eq!(window.cwnd(), MSS * 20);
+    }
+}

@@ -1,0 +1,93 @@
+//! The list of algorithms. Adding one is its file in `cc/` (with its `mod` line) and one line at the end of this file.
+
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use crate::units::Time;
+
+/// What lists and documentation show of an algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// Where it is defined.
+    pub source: &'static str,
+}
+
+macro_rules! registry {
+    ($($name:ident: $module:ident::$algorithm:ident,)+) => {
+        /// A controller of any registered algorithm, dispatched by `match`.
+        #[derive(Clone, Debug)]
+        pub enum Cc {
+            $(#[doc = concat!("See [`super::", stringify!($module), "`].")] $algorithm(super::$module::$algorithm),)+
+        }
+
+        impl Controller for Cc {
+            #[inline]
+            fn on_ack(&mut self, ack: &Ack) {
+                match self { $(Self::$algorithm(controller) => controller.on_ack(ack),)+ }
+            }
+
+            fn on_congestion(&mut self, now: Time, event: Congestion) {
+                match self { $(Self::$algorithm(controller) => controller.on_congestion(now, event),)+ }
+            }
+
+            #[inline]
+            fn limit(&self) -> Limit {
+                match self { $(Self::$algorithm(controller) => controller.limit(),)+ }
+            }
+        }
+
+        /// Which algorithm, with its settings: `{ dctcp = {} }` in a scenario.
+        #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        #[schemars(rename = "CongestionControl")]
+        pub enum Config {
+            $(#[doc = concat!("Settings of `", stringify!($name), "`.")] $algorithm(super::$module::Params),)+
+        }
+
+        impl Config {
+            /// Every algorithm with its default settings, in the order of the registry.
+            pub fn all() -> Vec<Self> {
+                vec![$(Self::$algorithm(Default::default())),+]
+            }
+
+            /// A controller for a new connection.
+            pub fn build(&self, path: &Path) -> Cc {
+                match self { $(Self::$algorithm(params) => Cc::$algorithm(Algorithm::new(params, path)),)+ }
+            }
+
+            /// How its connections use congestion marks.
+            pub fn ecn(&self) -> Ecn {
+                match self { $(Self::$algorithm(params) => super::$module::$algorithm::ecn(params),)+ }
+            }
+
+            /// Checks ranges that types cannot express.
+            ///
+            /// # Errors
+            /// Names the first setting that is out of its range.
+            pub fn check(&self) -> Result<(), OutOfRange> {
+                match self { $(Self::$algorithm(params) => super::$module::$algorithm::check(params),)+ }
+            }
+
+            /// Its name in scenarios.
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$algorithm(_) => stringify!($name),)+ }
+            }
+        }
+
+        /// All registered algorithms.
+        pub const ALGORITHMS: &[Entry] = &[$(Entry {
+            name: stringify!($name),
+            summary: super::$module::$algorithm::SUMMARY,
+            source: super::$module::$algorithm::SOURCE,
+        }),+];
+    };
+}
+
+registry! {
+    reno: reno::Reno,
+    cubic: cubic::Cubic,
+    dctcp: dctcp::Dctcp,
+    fixed: fixed::Fixed,
+}

@@ -1,0 +1,168 @@
+//! Datagrams like UDP's: sent at a rate while a burst lasts, never acknowledged, never sent again.
+
+use crate::cc::OutOfRange;
+use crate::stream::Poll;
+use crate::stream::Segment;
+use crate::units::{BitRate, Bytes, Span, Time, WireTime};
+
+/// Settings of a datagram source.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Datagram")]
+pub struct Params {
+    /// Payload of one datagram.
+    pub payload: Bytes,
+    /// The part of every packet that is not payload: 20 B IPv4, 8 B UDP.
+    pub headers: Bytes,
+    /// What the link adds to every packet: Ethernet header and checksum 18 B, preamble and gap 20 B.
+    pub framing: Bytes,
+    /// Smallest packet on the wire, framing included: a 64 B frame, preamble and gap.
+    pub min_packet: Bytes,
+    /// What may wait in the host for its link; more is dropped there, the oldest first.
+    pub socket_buffer: Bytes,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            payload: Bytes::new(1472),
+            headers: Bytes::new(28),
+            framing: Bytes::new(38),
+            min_packet: Bytes::new(84),
+            socket_buffer: Bytes::new(212_992), // Linux net.core.wmem_default
+        }
+    }
+}
+
+impl Params {
+    /// Size of a datagram on the wire.
+    pub fn packet_size(&self) -> Bytes {
+        (self.payload + self.headers + self.framing).max(self.min_packet)
+    }
+
+    /// Checks ranges that types cannot express.
+    ///
+    /// # Errors
+    /// Names the first setting that is out of its range.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        let (payload, largest) = (self.payload, Bytes::new(u16::MAX.into()));
+        OutOfRange::unless(payload > Bytes::ZERO, "payload", payload, "more than 0 B")?;
+        let whole = payload.saturating_add(self.headers).saturating_add(self.framing).max(self.min_packet);
+        OutOfRange::unless(whole <= largest, "payload", payload, "at most 65 535 B together with headers and framing")?;
+        let buffer = self.socket_buffer;
+        OutOfRange::unless(buffer >= whole, "socket_buffer", buffer, "room for at least one datagram")
+    }
+}
+
+/// A source that sends at a rate while a burst lasts.
+#[derive(Clone, Debug)]
+pub struct Source {
+    payload: u32,
+    /// Time between two datagrams at the rate of the burst.
+    gap: Span,
+    /// How many may wait.
+    room: u64,
+    /// When the next datagram is made; none once that is at or after the end.
+    next: Time,
+    end: Time,
+    sent: u64,
+    dropped: u64,
+}
+
+impl Source {
+    /// A silent source that will send at `rate`, headers included.
+    ///
+    /// # Panics
+    /// If the rate is outside the range of [`WireTime`].
+    pub fn new(params: &Params, rate: BitRate) -> Self {
+        assert!(rate >= WireTime::MIN_RATE, "a source needs a rate, not {rate}");
+        let size = params.packet_size();
+        Self {
+            payload: params.payload.get() as u32,
+            gap: rate.time_to_send(size),
+            room: (params.socket_buffer.get() / size.get()).max(1),
+            next: Time::NEVER,
+            end: Time::ZERO,
+            sent: 0,
+            dropped: 0,
+        }
+    }
+
+    /// Makes datagrams from `from` until before `end`.
+    pub fn burst(&mut self, from: Time, end: Time) {
+        self.next = from;
+        self.end = end;
+    }
+
+    /// Datagrams handed to the link, and dropped in the host because the link was too slow.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.sent, self.dropped)
+    }
+
+    /// What to send at `now`. The sequence number of the segment counts datagrams.
+    pub fn poll_transmit(&mut self, now: Time) -> Poll {
+        if self.next >= self.end {
+            return Poll::Blocked;
+        }
+        if self.next > now {
+            return Poll::At(self.next);
+        }
+        // A datagram waits from the moment it is made; the last one made is the next that is due.
+        let made = now.min(self.end).saturating_since(self.next).as_ps() / self.gap.as_ps();
+        let excess = (made + 1).saturating_sub(self.room);
+        self.dropped += excess;
+        self.next += self.gap * (excess + 1);
+        self.sent += 1;
+        Poll::Send(Segment { seq: self.sent - 1, len: self.payload, ..Segment::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    /// 1538 B at 1.538 Gb/s: one datagram each 8 us.
+    fn source() -> Source {
+        let mut source = Source::new(&Params::default(), BitRate::from_mbps(1_538));
+        source.burst(at(0), at(800));
+        source
+    }
+
+    #[test]
+    fn a_burst_is_sent_at_its_rate() {
+        let mut source = source();
+        let mut sent = Vec::new();
+        let mut now = Time::ZERO;
+        loop {
+            match source.poll_transmit(now) {
+                Poll::Send(_) => sent.push(now),
+                Poll::At(at) => now = at,
+                Poll::Blocked => break,
+            }
+        }
+        assert_eq!(sent.len(), 100);
+        assert!(sent.windows(2).all(|pair| pair[1] - pair[0] == Span::from_us(8)));
+    }
+
+    #[test]
+    fn a_slow_link_makes_the_source_drop_what_has_no_room() {
+        let params = Params { socket_buffer: Bytes::new(1538 * 4), ..Params::default() };
+        let mut source = Source::new(&params, BitRate::from_mbps(1_538));
+        source.burst(at(0), at(800));
+        source.poll_transmit(at(0));
+        // Datagrams 1 to 10 have been made; the last 4 still wait.
+        source.poll_transmit(at(80));
+        assert_eq!(source.counts(), (2, 6));
+        assert!(matches!(source.poll_transmit(at(80)), Poll::Send(_)));
+    }
+
+    #[test]
+    fn a_silent_source_is_blocked() {
+        let mut source = Source::new(&Params::default(), BitRate::from_gbps(1));
+        assert_eq!(source.poll_transmit(at(5)), Poll::Blocked);
+    }
+}

@@ -1,0 +1,70 @@
+use super::scoreboard::Sent;
+use crate::cc::DeliverySample;
+use crate::units::{Bytes, Span, Time};
+
+/// Counts what arrived and how fast (draft-cheng-iccrg-delivery-rate-estimation-02 §3).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Delivery {
+    /// Payload delivered so far, and when the last of it was acknowledged.
+    delivered: Bytes,
+    delivered_at: Time,
+    /// When the most recently acknowledged segment had been sent.
+    first_sent_at: Time,
+    /// Samples are application-limited until this much has been delivered.
+    app_limited_until: Bytes,
+    /// A round ends when a segment sent after this much had been delivered is acknowledged.
+    round_end: Bytes,
+}
+
+/// The state of [`Delivery`] when a segment was sent; travels with the segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Snapshot {
+    delivered: Bytes,
+    delivered_at: Time,
+    first_sent_at: Time,
+}
+
+impl Delivery {
+    pub(super) fn delivered(&self) -> Bytes {
+        self.delivered
+    }
+
+    /// A segment is about to be sent while `inflight` is on its way.
+    pub(super) fn on_send(&mut self, now: Time, inflight: Bytes) -> Snapshot {
+        if inflight == Bytes::ZERO {
+            self.first_sent_at = now;
+            self.delivered_at = now;
+        }
+        let Self { delivered, delivered_at, first_sent_at, .. } = *self;
+        Snapshot { delivered, delivered_at, first_sent_at }
+    }
+
+    /// Samples of what is sent from now on are application-limited: nothing is left to send.
+    pub(super) fn on_idle(&mut self, inflight: Bytes) {
+        self.app_limited_until = (self.delivered + inflight).max(Bytes::new(1));
+    }
+
+    pub(super) fn is_app_limited(&self) -> bool {
+        self.delivered < self.app_limited_until
+    }
+
+    /// `acked` was delivered; `newest` was sent last of it. Returns the sample and whether a round began.
+    pub(super) fn on_ack(&mut self, now: Time, acked: Bytes, newest: &Sent) -> (DeliverySample, bool) {
+        self.delivered += acked;
+        self.delivered_at = now;
+        self.first_sent_at = newest.sent_at;
+        let sent = &newest.snapshot;
+        let send_time = newest.sent_at.saturating_since(sent.first_sent_at);
+        let ack_time = now.saturating_since(sent.delivered_at);
+        let sample = DeliverySample {
+            delivered: self.delivered - sent.delivered,
+            interval: Span::max(send_time, ack_time),
+            app_limited: newest.app_limited,
+        };
+        let round_start = sent.delivered >= self.round_end;
+        if round_start {
+            self.round_end = self.delivered;
+        }
+        (sample, round_start)
+    }
+}

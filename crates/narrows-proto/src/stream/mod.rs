@@ -1,0 +1,29 @@
+//! A byte stream like TCP's: handshake, acknowledgements, loss recovery, ECN, pacing, around any
+//! [congestion control](crate::cc).
+//!
+//! Handshake with exponential back-off · delayed acknowledgements (RFC 5681 §4.2), with the CE state machine of
+//! RFC 8257 §3.2 · SACK (RFC 2018) and DSACK (RFC 2883) · RACK-TLP loss detection (RFC 8985) · retransmission timeout
+//! (RFC 6298) · proportional rate reduction (RFC 9937) · detection of needless retransmissions (RFC 3708) · ECN echo
+//! (RFC 3168, RFC 8257) · delivery-rate samples with application limits (draft-cheng-iccrg-delivery-rate-estimation-02).
+//!
+//! What this module does not do: receive windows (the receiver's buffer is unlimited), urgent data, closing (a flow
+//! ends with its last byte), sequence numbers that wrap (they have 64 bits). One connection carries one flow.
+
+mod delivery;
+mod pacer;
+mod params;
+mod prr;
+mod rack;
+mod receiver;
+mod rtt;
+mod scoreboard;
+mod sender;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+pub use params::Params;
+pub use receiver::Receiver;
+pub use sender::{Poll, Sender, Stats};
+pub use wire::{AckFrame, SackBlocks, Segment};

@@ -1,0 +1,49 @@
+use crate::units::{Span, Time};
+
+/// Keeps packets of a connection apart.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pacer {
+    release: Time,
+}
+
+impl Pacer {
+    /// When the next packet may leave.
+    pub(super) fn release(&self) -> Time {
+        self.release
+    }
+
+    /// A packet left at `now`; the next may follow after `gap`. A packet that was held up by less than a gap does not
+    /// delay those behind it, so that waiting for the link does not lower the rate.
+    pub(super) fn on_send(&mut self, now: Time, gap: Span) {
+        let late = now.saturating_since(self.release);
+        let from = if late <= gap { self.release } else { now };
+        self.release = from + gap;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GAP: Span = Span::from_us(10);
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    #[test]
+    fn a_short_delay_is_made_up_for() {
+        let mut pacer = Pacer::default();
+        pacer.on_send(at(100), GAP);
+        pacer.on_send(at(114), GAP);
+        assert_eq!(pacer.release(), at(120));
+    }
+
+    #[test]
+    fn a_pause_earns_no_credit() {
+        let mut pacer = Pacer::default();
+        pacer.on_send(at(100), GAP);
+        pacer.on_send(at(200), GAP);
+        assert_eq!(pacer.release(), at(210));
+    }
+}

@@ -1,0 +1,97 @@
+use crate::cc::OutOfRange;
+use crate::units::{Bytes, Span};
+
+/// Settings of a stream connection.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Stream")]
+pub struct Params {
+    /// Largest network-layer packet.
+    pub mtu: Bytes,
+    /// The part of every packet that is not payload: 20 B IPv4, 20 B TCP, 12 B timestamp option.
+    pub headers: Bytes,
+    /// What the link adds to every packet: Ethernet header and checksum 18 B, preamble and gap 20 B. Counted in buffers
+    /// as well as on the wire.
+    pub framing: Bytes,
+    /// Smallest packet on the wire, framing included: a 64 B frame, preamble and gap.
+    pub min_packet: Bytes,
+    /// Segments that may be sent before the first acknowledgement (RFC 6928: 10).
+    pub initial_window: u64,
+    /// Exchange SYN and SYN-ACK before the first data.
+    pub handshake: bool,
+    /// An acknowledgement for every so many segments; 1 acknowledges each at once (RFC 5681 §4.2: at least every 2).
+    pub ack_every: u64,
+    /// The longest an acknowledgement waits for more segments. Linux waits at least 40 ms, RFC 1122 §4.2.3.2 allows 500 ms.
+    pub ack_delay: Span,
+    /// Lower bound of the retransmission timeout. Linux has 200 ms, RFC 6298 §2.4 1 s, data centers use 1 to 10 ms.
+    pub min_rto: Span,
+    /// Retransmission timeout before the first round-trip sample (RFC 6298 §2.1: 1 s).
+    pub initial_rto: Span,
+    /// Upper bound of the retransmission timeout with back-off (RFC 6298 §2.5: at least 60 s).
+    pub max_rto: Span,
+    /// Probe for lost tails before the timeout (RFC 8985 §7).
+    pub tail_loss_probe: bool,
+    /// Spread the repair of a window over a round trip (PRR, RFC 9937).
+    pub proportional_rate_reduction: bool,
+    /// Pace controls that only give a window, at 1.25·cwnd/SRTT (RFC 9002 §7.7).
+    pub pace_windows: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            mtu: Bytes::new(1500),
+            headers: Bytes::new(52),
+            framing: Bytes::new(38),
+            min_packet: Bytes::new(84),
+            initial_window: 10,
+            handshake: true,
+            ack_every: 2,
+            ack_delay: Span::from_ms(40),
+            min_rto: Span::from_ms(200),
+            initial_rto: Span::from_secs(1),
+            max_rto: Span::from_secs(60),
+            tail_loss_probe: true,
+            proportional_rate_reduction: true,
+            pace_windows: false,
+        }
+    }
+}
+
+impl Params {
+    /// Payload of a full segment.
+    pub fn mss(&self) -> Bytes {
+        self.mtu - self.headers
+    }
+
+    /// Size on the wire of a packet with `payload`.
+    pub fn packet_size(&self, payload: Bytes) -> Bytes {
+        (payload + self.headers + self.framing).max(self.min_packet)
+    }
+
+    /// Checks ranges that types cannot express.
+    ///
+    /// # Errors
+    /// Names the first setting that is out of its range.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        let Self { mtu, headers, framing, min_packet, min_rto, initial_rto, max_rto, .. } = *self;
+        let largest = Bytes::new(u16::MAX.into());
+        OutOfRange::unless(headers < mtu, "mtu", mtu, "more than the headers")?;
+        OutOfRange::unless(
+            mtu.saturating_add(framing) <= largest,
+            "mtu",
+            mtu,
+            "at most 65 535 B together with the framing",
+        )?;
+        OutOfRange::unless(min_packet <= mtu + framing, "min_packet", min_packet, "at most mtu + framing")?;
+        OutOfRange::unless(min_packet > Bytes::ZERO, "min_packet", min_packet, "more than 0 B")?;
+        let window = self.initial_window;
+        OutOfRange::unless((1..=1_000_000).contains(&window), "initial_window", window, "1 to 1 000 000 segments")?;
+        let every = self.ack_every;
+        OutOfRange::unless((1..=1_000).contains(&every), "ack_every", every, "1 to 1 000 segments")?;
+        OutOfRange::unless(min_rto > Span::ZERO, "min_rto", min_rto, "more than 0 s")?;
+        OutOfRange::unless(min_rto <= max_rto, "max_rto", max_rto, "at least min_rto")?;
+        OutOfRange::unless(initial_rto > Span::ZERO, "initial_rto", initial_rto, "more than 0 s")?;
+        OutOfRange::unless(max_rto <= Span::from_secs(86_400), "max_rto", max_rto, "at most one day")
+    }
+}

@@ -1,0 +1,264 @@
+use super::params::Params;
+use super::wire::{AckFrame, SackBlocks, Segment};
+use crate::cc::Ecn;
+use crate::range_set::RangeSet;
+use crate::units::Time;
+
+/// The receiving half of a connection that carries one flow.
+///
+/// Call [`on_segment`](Receiver::on_segment) for every segment and [`on_timer`](Receiver::on_timer) at
+/// [`next_timer`](Receiver::next_timer).
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    ecn: Ecn,
+    /// Everything below has arrived (RCV.NXT).
+    next: u64,
+    /// What arrived beyond `next`.
+    held: RangeSet,
+    /// Length of the flow, once its last segment has arrived.
+    size: Option<u64>,
+    /// First bytes of the latest segments that arrived out of order, the most recent first. Zero is none of them.
+    recent: [u64; SackBlocks::MAX],
+    /// Segments that have not been acknowledged.
+    unacknowledged: u64,
+    ack_at: Time,
+    /// Accurate: the last segment was marked (`DCTCP.CE`). Classic: a mark has to be echoed.
+    ce: bool,
+}
+
+impl Receiver {
+    /// A receiver that has heard of the connection, but nothing else.
+    pub fn new(ecn: Ecn) -> Self {
+        Self {
+            ecn,
+            next: 0,
+            held: RangeSet::default(),
+            size: None,
+            recent: [0; SackBlocks::MAX],
+            unacknowledged: 0,
+            ack_at: Time::NEVER,
+            ce: false,
+        }
+    }
+
+    /// Everything has arrived.
+    pub fn is_complete(&self) -> bool {
+        self.size == Some(self.next)
+    }
+
+    /// Bytes that arrived in order.
+    pub fn delivered(&self) -> u64 {
+        self.next
+    }
+
+    /// When to call [`on_timer`](Receiver::on_timer).
+    pub fn next_timer(&self) -> Time {
+        self.ack_at
+    }
+
+    /// A segment arrived. `send` is called for each acknowledgement due now: two if a delayed one has to leave with the
+    /// marks seen before this segment (RFC 8257 §3.2).
+    #[inline]
+    pub fn on_segment(&mut self, params: &Params, now: Time, segment: &Segment, mut send: impl FnMut(AckFrame)) {
+        if segment.syn {
+            send(AckFrame { syn: true, ..AckFrame::default() });
+            return;
+        }
+        if let Some(overdue) = self.take_mark(segment) {
+            send(overdue);
+        }
+        let range = segment.range();
+        if segment.fin {
+            self.size = Some(range.end);
+        }
+        if range.start == self.next && self.held.is_empty() {
+            self.next = range.end;
+            self.unacknowledged += 1;
+            if self.unacknowledged >= params.ack_every || self.is_complete() {
+                send(self.ack(SackBlocks::default()));
+            } else if self.ack_at == Time::NEVER {
+                self.ack_at = now + params.ack_delay;
+            }
+        } else {
+            send(self.out_of_order(range));
+        }
+    }
+
+    /// The delayed acknowledgement is due. Returns it unless called early.
+    pub fn on_timer(&mut self, now: Time) -> Option<AckFrame> {
+        (now >= self.ack_at).then(|| self.ack(SackBlocks::default()))
+    }
+
+    /// Follows the marks. Returns the acknowledgement of what came before a change.
+    fn take_mark(&mut self, segment: &Segment) -> Option<AckFrame> {
+        match self.ecn {
+            Ecn::Off => None,
+            Ecn::Classic => {
+                self.ce = segment.ce || (self.ce && !segment.cwr);
+                None
+            }
+            Ecn::Accurate if segment.ce == self.ce => None,
+            Ecn::Accurate => {
+                let overdue = (self.unacknowledged > 0).then(|| self.ack(SackBlocks::default()));
+                self.ce = segment.ce;
+                overdue
+            }
+        }
+    }
+
+    /// Acknowledges at once what is a duplicate, leaves a hole, or fills one (RFC 5681 §4.2).
+    fn out_of_order(&mut self, range: std::ops::Range<u64>) -> AckFrame {
+        let mut sacks = SackBlocks::default();
+        if range.end <= self.next || self.held.contains(&range) {
+            sacks.push(range.clone());
+        } else if range.start <= self.next {
+            self.next = range.end;
+            if let Some(first) = self.held.first().filter(|first| first.start <= self.next) {
+                self.next = self.next.max(first.end);
+            }
+            self.held.remove_below(self.next);
+        } else {
+            self.held.insert(range.clone(), |_| {});
+            self.remember(range.start);
+        }
+        for point in self.recent {
+            if let Some(block) = self.held.around(point) {
+                sacks.push(block);
+            }
+        }
+        self.ack(sacks)
+    }
+
+    /// Puts `start` first among the recent blocks, in place of others of the block it belongs to now.
+    fn remember(&mut self, start: u64) {
+        let block = self.held.around(start).unwrap_or(start..start);
+        let others = self.recent.map(|point| if block.contains(&point) { 0 } else { point });
+        let mut others = others.into_iter().filter(|point| *point != 0);
+        self.recent = [start, others.next().unwrap_or(0), others.next().unwrap_or(0)];
+    }
+
+    fn ack(&mut self, sacks: SackBlocks) -> AckFrame {
+        self.unacknowledged = 0;
+        self.ack_at = Time::NEVER;
+        AckFrame { ack: self.next, syn: false, ece: self.ce, sacks }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Span;
+
+    const LEN: u32 = 100;
+
+    struct Fixture {
+        params: Params,
+        receiver: Receiver,
+    }
+
+    impl Fixture {
+        fn new(ecn: Ecn) -> Self {
+            Self { params: Params::default(), receiver: Receiver::new(ecn) }
+        }
+
+        fn segment(&mut self, segment: Segment) -> Vec<AckFrame> {
+            let mut sent = Vec::new();
+            self.receiver.on_segment(&self.params, Time::ZERO, &segment, |frame| sent.push(frame));
+            sent
+        }
+
+        /// Segment `number` arrives.
+        fn arrive(&mut self, number: u64) -> Vec<AckFrame> {
+            self.segment(Segment { seq: number * u64::from(LEN), len: LEN, ..Segment::default() })
+        }
+
+        fn arrive_marked(&mut self, number: u64, ce: bool) -> Vec<AckFrame> {
+            self.segment(Segment { seq: number * u64::from(LEN), len: LEN, ce, ..Segment::default() })
+        }
+    }
+
+    fn blocks(frame: &AckFrame) -> Vec<(u64, u64)> {
+        frame.sacks.iter().map(|block| (block.start / 100, block.end / 100)).collect()
+    }
+
+    #[test]
+    fn every_second_segment_is_acknowledged() {
+        let mut fixture = Fixture::new(Ecn::Off);
+        assert_eq!(fixture.arrive(0), []);
+        assert_eq!(fixture.receiver.next_timer(), Time::ZERO + Span::from_ms(40));
+        assert_eq!(fixture.arrive(1)[0].ack, 200);
+        assert_eq!(fixture.receiver.next_timer(), Time::NEVER);
+    }
+
+    #[test]
+    fn a_waiting_acknowledgement_leaves_when_its_time_is_up() {
+        let mut fixture = Fixture::new(Ecn::Off);
+        fixture.arrive(0);
+        assert_eq!(fixture.receiver.on_timer(Time::ZERO), None);
+        let frame = fixture.receiver.on_timer(fixture.receiver.next_timer());
+        assert_eq!(frame.map(|frame| frame.ack), Some(100));
+    }
+
+    #[test]
+    fn the_last_segment_is_acknowledged_at_once() {
+        let mut fixture = Fixture::new(Ecn::Off);
+        let frames = fixture.segment(Segment { len: LEN, fin: true, ..Segment::default() });
+        assert_eq!(frames[0].ack, 100);
+        assert!(fixture.receiver.is_complete());
+    }
+
+    #[test]
+    fn holes_are_reported_most_recent_first() {
+        let mut fixture = Fixture::new(Ecn::Off);
+        fixture.arrive(1);
+        fixture.arrive(3);
+        assert_eq!(blocks(&fixture.arrive(5)[0]), [(5, 6), (3, 4), (1, 2)]);
+        assert_eq!(blocks(&fixture.arrive(4)[0]), [(3, 6), (1, 2)]);
+        let frames = fixture.arrive(0);
+        assert_eq!((frames[0].ack, blocks(&frames[0])), (200, vec![(3, 6)]));
+        let frames = fixture.arrive(2);
+        assert_eq!((frames[0].ack, blocks(&frames[0])), (600, vec![]));
+    }
+
+    #[test]
+    fn a_duplicate_is_reported_as_such() {
+        // RFC 2883 §4.1: below the acknowledgement; §4.2: inside the second block.
+        let mut fixture = Fixture::new(Ecn::Off);
+        fixture.arrive(0);
+        let frame = fixture.arrive(0)[0];
+        assert_eq!(frame.sacks.duplicate(frame.ack), Some(0..100));
+        fixture.arrive(2);
+        fixture.arrive(3);
+        let frame = fixture.arrive(2)[0];
+        assert_eq!((blocks(&frame), frame.sacks.duplicate(frame.ack)), (vec![(2, 3), (2, 4)], Some(200..300)));
+    }
+
+    #[test]
+    fn accurate_marks_flush_what_was_unmarked_before() {
+        // RFC 8257 §3.2, Figure 1.
+        let mut fixture = Fixture::new(Ecn::Accurate);
+        fixture.arrive_marked(0, false);
+        let frames = fixture.arrive_marked(1, true);
+        assert_eq!(frames.iter().map(|f| (f.ack, f.ece)).collect::<Vec<_>>(), [(100, false)]);
+        let frames = fixture.arrive_marked(2, true);
+        assert_eq!(frames.iter().map(|f| (f.ack, f.ece)).collect::<Vec<_>>(), [(300, true)]);
+    }
+
+    #[test]
+    fn classic_marks_are_repeated_until_the_window_was_reduced() {
+        let mut fixture = Fixture::new(Ecn::Classic);
+        fixture.arrive_marked(0, true);
+        assert!(fixture.arrive(1)[0].ece);
+        fixture.arrive(2);
+        assert!(fixture.arrive(3)[0].ece);
+        fixture.segment(Segment { seq: 400, len: LEN, cwr: true, ..Segment::default() });
+        assert!(!fixture.arrive(5)[0].ece);
+    }
+
+    #[test]
+    fn marks_are_not_echoed_without_ecn() {
+        let mut fixture = Fixture::new(Ecn::Off);
+        fixture.arrive_marked(0, true);
+        assert!(!fixture.arrive_marked(1, true)[0].ece);
+    }
+}

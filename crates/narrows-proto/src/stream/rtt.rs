@@ -1,0 +1,111 @@
+use crate::units::{Span, Time};
+
+/// Round-trip time and retransmission timeout (RFC 6298).
+///
+/// RTTVAR = 3/4·RTTVAR + 1/4·|SRTT − R|, then SRTT = 7/8·SRTT + 1/8·R (§2.3); RTO = SRTT + 4·RTTVAR within its
+/// bounds, doubled at each expiry until a new sample arrives (§5.5, §5.7). The clock granularity G is 1 ps.
+#[derive(Clone, Debug)]
+pub(super) struct RttEstimator {
+    srtt: Span,
+    rttvar: Span,
+    min: Span,
+    rto: Span,
+    min_rto: Span,
+    max_rto: Span,
+    backoff: u32,
+}
+
+impl RttEstimator {
+    pub(super) fn new(initial_rto: Span, min_rto: Span, max_rto: Span) -> Self {
+        let (srtt, rttvar) = (Span::ZERO, Span::ZERO);
+        Self { srtt, rttvar, min: Span::MAX, rto: initial_rto, min_rto, max_rto, backoff: 0 }
+    }
+
+    pub(super) fn has_sample(&self) -> bool {
+        self.min < Span::MAX
+    }
+
+    pub(super) fn srtt(&self) -> Span {
+        self.srtt
+    }
+
+    /// The smallest sample so far; [`Span::MAX`] before the first.
+    pub(super) fn min(&self) -> Span {
+        self.min
+    }
+
+    /// The timeout, with back-off.
+    pub(super) fn rto(&self) -> Span {
+        self.rto.saturating_mul(1 << self.backoff).min(self.max_rto)
+    }
+
+    pub(super) fn add(&mut self, sample: Span) {
+        // Zero would read as "no sample yet".
+        let sample = sample.max(Span::from_ps(1));
+        if self.has_sample() {
+            let deviation = if self.srtt > sample { self.srtt - sample } else { sample - self.srtt };
+            self.rttvar = self.rttvar - self.rttvar / 4 + deviation / 4;
+            self.srtt = self.srtt - self.srtt / 8 + sample / 8;
+        } else {
+            self.srtt = sample;
+            self.rttvar = sample / 2;
+        }
+        self.min = self.min.min(sample);
+        self.rto = (self.srtt + self.rttvar.saturating_mul(4)).max(self.min_rto);
+        self.backoff = 0;
+    }
+
+    pub(super) fn back_off(&mut self) {
+        self.backoff = (self.backoff + 1).min(20);
+    }
+
+    /// When a timer started at `from` expires.
+    pub(super) fn expiry(&self, from: Time) -> Time {
+        from + self.rto()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimator() -> RttEstimator {
+        RttEstimator::new(Span::from_secs(1), Span::from_ms(1), Span::from_secs(60))
+    }
+
+    #[test]
+    fn the_first_sample_sets_both() {
+        let mut rtt = estimator();
+        rtt.add(Span::from_ms(8));
+        assert_eq!((rtt.srtt, rtt.rttvar), (Span::from_ms(8), Span::from_ms(4)));
+        assert_eq!(rtt.rto(), Span::from_ms(24));
+    }
+
+    #[test]
+    fn the_variation_uses_the_old_mean() {
+        let mut rtt = estimator();
+        rtt.add(Span::from_ms(8));
+        rtt.add(Span::from_ms(16));
+        assert_eq!((rtt.srtt, rtt.rttvar), (Span::from_ms(9), Span::from_ms(5)));
+    }
+
+    #[test]
+    fn the_timeout_doubles_until_a_sample_arrives() {
+        let mut rtt = estimator();
+        rtt.add(Span::from_ms(8));
+        rtt.back_off();
+        rtt.back_off();
+        assert_eq!(rtt.rto(), Span::from_ms(96));
+        rtt.add(Span::from_ms(8));
+        assert_eq!(rtt.rto(), Span::from_ms(20));
+    }
+
+    #[test]
+    fn the_timeout_stays_within_its_bounds() {
+        let mut rtt = estimator();
+        rtt.add(Span::from_us(10));
+        assert_eq!(rtt.rto(), Span::from_ms(1));
+        (0..100).for_each(|_| rtt.back_off());
+        assert_eq!(rtt.rto(), Span::from_secs(60));
+    }
+}

@@ -1,0 +1,258 @@
+//! Which segments are on their way, and what became of them.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::delivery::Snapshot;
+use super::rack::Rack;
+use crate::range_set::RangeSet;
+use crate::units::{Bytes, Span, Time};
+
+/// A segment that has been sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    /// One past its last byte.
+    pub(super) end: u64,
+    pub(super) len: u32,
+    pub(super) state: State,
+    pub(super) retransmitted: bool,
+    pub(super) app_limited: bool,
+    /// When it was sent last.
+    pub(super) sent_at: Time,
+    pub(super) snapshot: Snapshot,
+}
+
+impl Sent {
+    pub(super) fn bytes(&self) -> Bytes {
+        Bytes::new(self.len.into())
+    }
+
+    /// Sent later than `other`, by RACK's order (RFC 8985 §6.2: time, then sequence).
+    pub(super) fn is_later_than(&self, other: (Time, u64)) -> bool {
+        (self.sent_at, self.end) > other
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    InFlight,
+    Sacked,
+    /// Deemed lost and not sent again yet.
+    Lost,
+}
+
+/// What an acknowledgement delivered.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) acked: Bytes,
+    /// The delivered segment that was sent last.
+    pub(super) newest: Option<Sent>,
+    /// When the earliest delivered segment that was sent only once had been sent.
+    pub(super) oldest_once: Option<Time>,
+    /// A segment arrived later than one sent after it.
+    pub(super) reordered: bool,
+}
+
+impl Tally {
+    fn add(&mut self, sent: &Sent, highest: &mut u64) {
+        self.acked += sent.bytes();
+        if self.newest.is_none_or(|newest| sent.is_later_than((newest.sent_at, newest.end))) {
+            self.newest = Some(*sent);
+        }
+        if !sent.retransmitted {
+            self.oldest_once.get_or_insert(sent.sent_at);
+            self.reordered |= sent.end < *highest;
+        }
+        *highest = sent.end.max(*highest);
+    }
+}
+
+/// The segments between the first unacknowledged and the next byte, in order of sequence.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scoreboard {
+    segments: VecDeque<Sent>,
+    /// Number of the front segment, counted from the beginning of the flow.
+    front: u64,
+    una: u64,
+    next: u64,
+    inflight: Bytes,
+    sacked: RangeSet,
+    sacked_segments: u64,
+    /// The highest byte that was acknowledged in any way (`RACK.fack`).
+    highest: u64,
+    /// Numbers of lost segments in the order they were noticed. An entry is void when its segment is no longer lost.
+    lost: VecDeque<u64>,
+    /// First transmissions below this number have been judged by [`Scoreboard::detect_losses`].
+    judged: u64,
+    /// Retransmissions in the order they were sent, with their time. Void when the segment was sent again or lost.
+    again: VecDeque<(u64, Time)>,
+}
+
+impl Scoreboard {
+    /// First byte not acknowledged (SND.UNA).
+    pub(super) fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// First byte never sent (SND.NXT).
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Sent, and neither delivered nor lost.
+    pub(super) fn inflight(&self) -> Bytes {
+        self.inflight
+    }
+
+    /// Nothing waits for an acknowledgement.
+    pub(super) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    /// Segments waiting for an acknowledgement.
+    pub(super) fn len(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Segments delivered beyond the first missing one.
+    pub(super) fn sacked_segments(&self) -> u64 {
+        self.sacked_segments
+    }
+
+    /// Notes a new segment.
+    pub(super) fn push(&mut self, sent: Sent) {
+        debug_assert_eq!(sent.end, self.next + u64::from(sent.len));
+        self.next = sent.end;
+        self.inflight += sent.bytes();
+        self.segments.push_back(sent);
+    }
+
+    /// Everything below `ack` has arrived.
+    pub(super) fn acknowledge(&mut self, ack: u64, tally: &mut Tally) {
+        while let Some(sent) = self.segments.front().filter(|sent| sent.end <= ack) {
+            match sent.state {
+                State::InFlight => {
+                    self.inflight -= sent.bytes();
+                    tally.add(sent, &mut self.highest);
+                }
+                State::Lost => tally.add(sent, &mut self.highest),
+                State::Sacked => self.sacked_segments -= 1,
+            }
+            self.una = sent.end;
+            self.segments.pop_front();
+            self.front += 1;
+        }
+        if !self.sacked.is_empty() {
+            self.sacked.remove_below(self.una);
+        }
+    }
+
+    /// `block` has arrived.
+    pub(super) fn sack(&mut self, block: Range<u64>, tally: &mut Tally) {
+        let block = block.start.max(self.una)..block.end.min(self.next);
+        if block.is_empty() {
+            return;
+        }
+        let Self { segments, inflight, sacked, sacked_segments, highest, .. } = self;
+        sacked.insert(block, |part| {
+            let from = segments.partition_point(|sent| sent.end <= part.start);
+            for sent in segments.range_mut(from..).take_while(|sent| sent.end <= part.end) {
+                if sent.state == State::InFlight {
+                    *inflight -= sent.bytes();
+                }
+                sent.state = State::Sacked;
+                *sacked_segments += 1;
+                tally.add(sent, highest);
+            }
+        });
+    }
+
+    /// Marks what RACK deems lost at `now`. Returns how much that is, and when to look again.
+    ///
+    /// Segments are judged in the order they were sent (first transmissions in sequence, then retransmissions), so
+    /// each is looked at a constant number of times.
+    pub(super) fn detect_losses(&mut self, now: Time, rack: &Rack, reordering_window: Span) -> (Bytes, Time) {
+        let mut lost = Bytes::ZERO;
+        let mut look_again = Time::NEVER;
+        self.judged = self.judged.max(self.front);
+        while let Some(sent) = self.segments.get((self.judged - self.front) as usize) {
+            if sent.state == State::InFlight && !sent.retransmitted {
+                if sent.is_later_than(rack.newest()) {
+                    break;
+                }
+                let deadline = rack.deadline(sent, reordering_window);
+                if deadline > now {
+                    look_again = deadline;
+                    break;
+                }
+                lost += self.lose(self.judged);
+            }
+            self.judged += 1;
+        }
+        while let Some(&(number, sent_at)) = self.again.front() {
+            if let Some(sent) = self.get(number).filter(|s| s.state == State::InFlight && s.sent_at == sent_at) {
+                if sent.is_later_than(rack.newest()) {
+                    break;
+                }
+                let deadline = rack.deadline(sent, reordering_window);
+                if deadline > now {
+                    look_again = look_again.min(deadline);
+                    break;
+                }
+                lost += self.lose(number);
+            }
+            self.again.pop_front();
+        }
+        (lost, look_again)
+    }
+
+    /// Marks the first segment and everything sent at or before `before` as lost (RFC 8985 §6.3).
+    pub(super) fn lose_after_timeout(&mut self, before: Time) {
+        for number in self.front..self.front + self.segments.len() as u64 {
+            let sent = &self.segments[(number - self.front) as usize];
+            if sent.state == State::InFlight && (number == self.front || sent.sent_at <= before) {
+                self.lose(number);
+            }
+        }
+    }
+
+    fn lose(&mut self, number: u64) -> Bytes {
+        let sent = &mut self.segments[(number - self.front) as usize];
+        sent.state = State::Lost;
+        self.inflight -= sent.bytes();
+        self.lost.push_back(number);
+        sent.bytes()
+    }
+
+    /// The lost segment to send next.
+    pub(super) fn next_lost(&mut self) -> Option<(u64, &Sent)> {
+        while let Some(&number) = self.lost.front() {
+            if self.get(number).is_some_and(|sent| sent.state == State::Lost) {
+                return self.get(number).map(|sent| (number, sent));
+            }
+            self.lost.pop_front();
+        }
+        None
+    }
+
+    /// Number of the last segment.
+    pub(super) fn last(&self) -> Option<u64> {
+        (self.front + self.segments.len() as u64).checked_sub(1).filter(|number| *number >= self.front)
+    }
+
+    /// Segment `number` is sent again.
+    pub(super) fn resend(&mut self, number: u64, now: Time, snapshot: Snapshot, app_limited: bool) -> Sent {
+        let sent = &mut self.segments[(number - self.front) as usize];
+        if sent.state != State::InFlight {
+            sent.state = State::InFlight;
+            self.inflight += sent.bytes();
+        }
+        *sent = Sent { retransmitted: true, sent_at: now, snapshot, app_limited, ..*sent };
+        self.again.push_back((number, now));
+        *sent
+    }
+
+    fn get(&self, number: u64) -> Option<&Sent> {
+        self.segments.get(number.checked_sub(self.front)? as usize)
+    }
+}

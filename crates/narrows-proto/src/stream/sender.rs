@@ -1,0 +1,560 @@
+use super::delivery::Delivery;
+use super::pacer::Pacer;
+use super::params::Params;
+use super::prr::Prr;
+use super::rack::Rack;
+use super::rtt::RttEstimator;
+use super::scoreboard::{Scoreboard, Sent, State, Tally};
+use super::wire::{AckFrame, Segment};
+use crate::cc::{Ack, Cc, Config, Congestion, Controller, Ecn, Limit, Path};
+use crate::units::{BitRate, Bytes, Span, Time};
+
+/// The sending half of a connection that carries one flow.
+///
+/// Call [`start`](Sender::start) once, [`on_ack`](Sender::on_ack) for every acknowledgement,
+/// [`on_timer`](Sender::on_timer) at [`next_timer`](Sender::next_timer), and
+/// [`poll_transmit`](Sender::poll_transmit) whenever the link is free.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    size: u64,
+    mss: Bytes,
+    phase: Phase,
+    cc: Cc,
+    ecn: Ecn,
+    limit: Limit,
+    board: Scoreboard,
+    rtt: RttEstimator,
+    delivery: Delivery,
+    rack: Rack,
+    repair: Repair,
+    prr: Option<Prr>,
+    probe: Probe,
+    undo: Option<Undo>,
+    pacer: Pacer,
+    timer: Timer,
+    /// When the retransmission timer was last restarted.
+    rto_from: Time,
+    /// SND.UNA at the last expiry of the retransmission timer.
+    timed_out_at: Option<u64>,
+    /// No second reduction for marks until data beyond this byte is acknowledged (RFC 3168 §6.1.2).
+    mark_reacts_from: u64,
+    /// The next new segment says that the window was reduced.
+    cwr: bool,
+    /// The window stopped the sender in this round, and in the one before.
+    limited: [bool; 2],
+    stats: Stats,
+}
+
+/// What happened to a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Payload sent again.
+    pub retransmitted: Bytes,
+    /// Expiries of the retransmission timer, those of the handshake included.
+    pub timeouts: u64,
+    /// Times a loss was noticed without a timeout.
+    pub recoveries: u64,
+    /// Losses and timeouts that were none.
+    pub spurious: u64,
+    /// Tail loss probes.
+    pub probes: u64,
+    /// Payload acknowledged as marked ([`Ecn::Accurate`]), or reductions for marks times the segment size
+    /// ([`Ecn::Classic`]).
+    pub marked: Bytes,
+}
+
+/// An answer to "what next?".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Poll {
+    /// Send this now.
+    Send(Segment),
+    /// Ask again then.
+    At(Time),
+    /// Nothing to send until an acknowledgement or a timer changes that.
+    Blocked,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// SYNs sent so far, and when the last one was; one more is due.
+    Opening { attempts: u32, sent_at: Time, due: bool },
+    Open,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Repair {
+    None,
+    /// Fast recovery until this byte is acknowledged.
+    Fast { until: u64 },
+    /// Slow start after a timeout; further losses up to this byte belong to it.
+    Timeout { until: u64 },
+}
+
+/// Tail loss probe (RFC 8985 §7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Probe {
+    None,
+    /// To be sent as soon as the link is free.
+    Due,
+    /// Sent; ends when this byte is acknowledged.
+    Out { end: u64, retransmission: bool },
+}
+
+/// Whether everything sent again since the last loss had in fact arrived (RFC 3708 §2).
+#[derive(Clone, Copy, Debug)]
+struct Undo {
+    resent: u64,
+    /// Duplicates the receiver has reported (RFC 2883).
+    duplicates: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Timer {
+    at: Time,
+    kind: TimerKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TimerKind {
+    Retransmission,
+    Probe,
+    /// A segment is lost if it is not acknowledged by then (RFC 8985 §6.2 step 5).
+    Reordering,
+}
+
+impl Sender {
+    /// A sender of `size` bytes, at least one.
+    pub fn new(params: &Params, cc: &Config, size: Bytes) -> Self {
+        let mss = params.mss();
+        let path = Path { mss, initial_window: mss * params.initial_window };
+        let controller = cc.build(&path);
+        Self {
+            size: size.get(),
+            mss,
+            phase: Phase::Open,
+            limit: controller.limit(),
+            cc: controller,
+            ecn: cc.ecn(),
+            board: Scoreboard::default(),
+            rtt: RttEstimator::new(params.initial_rto, params.min_rto, params.max_rto),
+            delivery: Delivery::default(),
+            rack: Rack::default(),
+            repair: Repair::None,
+            prr: None,
+            probe: Probe::None,
+            undo: None,
+            pacer: Pacer::default(),
+            timer: Timer { at: Time::NEVER, kind: TimerKind::Retransmission },
+            rto_from: Time::ZERO,
+            timed_out_at: None,
+            mark_reacts_from: 0,
+            cwr: false,
+            limited: [false; 2],
+            stats: Stats::default(),
+        }
+    }
+
+    /// The flow begins.
+    pub fn start(&mut self, params: &Params, now: Time) {
+        if params.handshake {
+            self.phase = Phase::Opening { attempts: 0, sent_at: now, due: true };
+        }
+    }
+
+    /// Everything has been acknowledged.
+    pub fn is_complete(&self) -> bool {
+        self.board.una() == self.size
+    }
+
+    /// The window and pacing rate in force.
+    pub fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    /// Payload on its way.
+    pub fn inflight(&self) -> Bytes {
+        self.board.inflight()
+    }
+
+    /// Payload delivered, in or out of order.
+    pub fn delivered(&self) -> Bytes {
+        self.delivery.delivered()
+    }
+
+    /// Smoothed round-trip time; zero before the first sample.
+    pub fn srtt(&self) -> Span {
+        self.rtt.srtt()
+    }
+
+    /// What happened so far.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// When to call [`on_timer`](Sender::on_timer).
+    pub fn next_timer(&self) -> Time {
+        self.timer.at
+    }
+
+    /// An acknowledgement arrived.
+    pub fn on_ack(&mut self, params: &Params, now: Time, frame: &AckFrame) {
+        if frame.syn {
+            self.on_syn_ack(now);
+        }
+        if frame.ack < self.board.una() || self.phase != Phase::Open {
+            return;
+        }
+        let inflight_before = self.board.inflight();
+        let una_before = self.board.una();
+        let mut tally = Tally::default();
+        if frame.ack > una_before {
+            self.board.acknowledge(frame.ack, &mut tally);
+            self.rto_from = now;
+        }
+        let duplicate = self.take_sacks(now, frame, &mut tally);
+        if let Some(sent_at) = tally.oldest_once {
+            self.rtt.add(now.saturating_since(sent_at));
+        }
+        self.rack.on_ack(now, &tally, &self.rtt);
+        self.finish_probe(now, frame, duplicate, inflight_before);
+        self.finish_repair();
+        let mut lost = Bytes::ZERO;
+        let mut look_again = Time::NEVER;
+        if self.board.sacked_segments() > 0 || self.repair != Repair::None {
+            (lost, look_again) = self.detect_losses(now, inflight_before);
+        }
+        if frame.ece && self.ecn == Ecn::Classic {
+            self.on_mark(now, inflight_before);
+        }
+        if let Some(newest) = tally.newest {
+            self.digest(now, frame, &tally, &newest);
+        }
+        self.refresh_limit(params);
+        if let Some(prr) = &mut self.prr {
+            prr.on_ack(tally.acked, self.board.inflight(), lost == Bytes::ZERO && self.board.una() > una_before, self.mss);
+        }
+        self.arm(params, now, look_again);
+    }
+
+    fn on_syn_ack(&mut self, now: Time) {
+        if let Phase::Opening { attempts, sent_at, .. } = self.phase {
+            self.phase = Phase::Open;
+            self.timer.at = Time::NEVER;
+            if attempts == 1 {
+                self.rtt.add(now.saturating_since(sent_at));
+            }
+        }
+    }
+
+    /// Returns whether the first block reports a duplicate.
+    fn take_sacks(&mut self, now: Time, frame: &AckFrame, tally: &mut Tally) -> bool {
+        if frame.sacks.is_empty() {
+            return false;
+        }
+        let duplicate = frame.sacks.duplicate(frame.ack).is_some();
+        for block in frame.sacks.iter().skip(usize::from(duplicate)) {
+            self.board.sack(block, tally);
+        }
+        if duplicate {
+            self.rack.on_duplicate(self.board.una(), self.board.next());
+            self.confirm_duplicate(now);
+        }
+        duplicate
+    }
+
+    /// One retransmission was needless. When all of them were, so was the reduction.
+    fn confirm_duplicate(&mut self, now: Time) {
+        let Some(undo) = self.undo.as_mut().filter(|undo| undo.resent > 0) else { return };
+        undo.duplicates += 1;
+        if undo.duplicates >= undo.resent {
+            self.undo = None;
+            self.stats.spurious += 1;
+            self.cc.on_congestion(now, Congestion::Spurious);
+            self.repair = Repair::None;
+            self.prr = None;
+        }
+    }
+
+    /// RFC 8985 §7.4.2: a probe that repaired a loss counts as one.
+    fn finish_probe(&mut self, now: Time, frame: &AckFrame, duplicate: bool, inflight: Bytes) {
+        let Probe::Out { end, retransmission } = self.probe else { return };
+        if frame.ack < end {
+            return;
+        }
+        self.probe = Probe::None;
+        if retransmission && !duplicate && self.repair == Repair::None {
+            self.congested(now, Congestion::Loss { inflight });
+            self.undo = Some(Undo { resent: 1, duplicates: 0 });
+        }
+    }
+
+    fn finish_repair(&mut self) {
+        let (Repair::Fast { until } | Repair::Timeout { until }) = self.repair else { return };
+        if self.board.una() >= until {
+            self.repair = Repair::None;
+            self.prr = None;
+            self.rack.on_recovered();
+        }
+    }
+
+    /// Returns what is lost now, and when more may be.
+    fn detect_losses(&mut self, now: Time, inflight_before: Bytes) -> (Bytes, Time) {
+        let window = self.reordering_window();
+        let (lost, look_again) = self.board.detect_losses(now, &self.rack, window);
+        if lost > Bytes::ZERO && self.repair == Repair::None {
+            self.stats.recoveries += 1;
+            self.repair = Repair::Fast { until: self.board.next() };
+            self.congested(now, Congestion::Loss { inflight: inflight_before });
+        }
+        (lost, look_again)
+    }
+
+    fn reordering_window(&self) -> Span {
+        self.rack.reordering_window(&self.rtt, self.repair != Repair::None, self.board.sacked_segments())
+    }
+
+    fn on_mark(&mut self, now: Time, inflight: Bytes) {
+        let repairing = matches!(self.repair, Repair::Fast { .. });
+        if self.board.una() <= self.mark_reacts_from || repairing {
+            return;
+        }
+        self.mark_reacts_from = self.board.next();
+        self.cwr = true;
+        self.stats.marked += self.mss;
+        self.undo = None;
+        self.cc.on_congestion(now, Congestion::Mark { inflight });
+    }
+
+    /// Tells the controller what was delivered.
+    fn digest(&mut self, now: Time, frame: &AckFrame, tally: &Tally, newest: &Sent) {
+        let (delivery, round_start) = self.delivery.on_ack(now, tally.acked, newest);
+        if round_start {
+            self.limited = [false, self.limited[0]];
+        }
+        let accurate_mark = frame.ece && self.ecn == Ecn::Accurate;
+        let marked = if accurate_mark { tally.acked } else { Bytes::ZERO };
+        self.stats.marked += marked;
+        self.cc.on_ack(&Ack {
+            now,
+            rtt: (!newest.retransmitted).then(|| now.saturating_since(newest.sent_at)),
+            srtt: self.rtt.srtt(),
+            acked: tally.acked,
+            marked,
+            inflight: self.board.inflight(),
+            delivered: self.delivery.delivered(),
+            delivery,
+            round_start,
+            cwnd_limited: self.limited[0] || self.limited[1],
+            in_recovery: matches!(self.repair, Repair::Fast { .. }),
+        });
+    }
+
+    fn congested(&mut self, now: Time, event: Congestion) {
+        self.cc.on_congestion(now, event);
+        self.limit = self.cc.limit();
+        self.undo = Some(Undo { resent: 0, duplicates: 0 });
+        self.prr = match event {
+            Congestion::Loss { inflight } if self.repair != Repair::None => Prr::new(self.limit.cwnd, inflight),
+            _ => None,
+        };
+    }
+
+    fn refresh_limit(&mut self, params: &Params) {
+        self.limit = self.cc.limit();
+        if !params.proportional_rate_reduction {
+            self.prr = None;
+        }
+        if params.pace_windows && self.limit.pacing.is_none() && self.rtt.has_sample() {
+            // RFC 9002 §7.7: N = 1.25 leaves room for the window to grow.
+            self.limit.pacing = Some(BitRate::per(self.limit.cwnd, self.rtt.srtt()).scaled(1.25));
+        }
+    }
+
+    /// Sets the timer: the earliest of what may prove a loss, the tail loss probe, and the retransmission timeout.
+    fn arm(&mut self, params: &Params, now: Time, look_again: Time) {
+        let kind = TimerKind::Reordering;
+        if self.board.is_empty() {
+            self.timer = Timer { at: Time::NEVER, kind };
+        } else if look_again < Time::NEVER {
+            self.timer = Timer { at: look_again, kind };
+        } else {
+            let timeout = Timer { at: self.rtt.expiry(self.rto_from), kind: TimerKind::Retransmission };
+            let probe = Timer { at: now + self.probe_timeout(params), kind: TimerKind::Probe };
+            self.timer = if self.may_probe(params) && probe.at < timeout.at { probe } else { timeout };
+        }
+    }
+
+    /// RFC 8985 §7.2: nothing but the end of the flight can be missing.
+    fn may_probe(&self, params: &Params) -> bool {
+        params.tail_loss_probe
+            && self.probe == Probe::None
+            && self.repair == Repair::None
+            && self.board.sacked_segments() == 0
+            && self.rtt.has_sample()
+    }
+
+    /// PTO of RFC 8985 §7.2: a lone segment may wait for its acknowledgement to be delayed.
+    fn probe_timeout(&self, params: &Params) -> Span {
+        let alone = self.board.len() == 1 && params.ack_every > 1;
+        self.rtt.srtt() * 2 + if alone { params.ack_delay } else { Span::ZERO }
+    }
+
+    /// The timer expired. Does nothing before [`next_timer`](Sender::next_timer).
+    pub fn on_timer(&mut self, params: &Params, now: Time) {
+        if now < self.timer.at {
+            return;
+        }
+        self.timer.at = Time::NEVER;
+        if let Phase::Opening { due, .. } = &mut self.phase {
+            *due = true;
+            self.stats.timeouts += 1;
+            return;
+        }
+        match self.timer.kind {
+            TimerKind::Probe => {
+                self.probe = Probe::Due;
+                self.rto_from = now;
+                self.arm(params, now, Time::NEVER);
+            }
+            TimerKind::Reordering => {
+                let inflight = self.board.inflight();
+                let (_, look_again) = self.detect_losses(now, inflight);
+                self.refresh_limit(params);
+                if let Some(prr) = &mut self.prr {
+                    prr.on_ack(Bytes::ZERO, self.board.inflight(), false, self.mss);
+                }
+                self.arm(params, now, look_again);
+            }
+            TimerKind::Retransmission => self.on_timeout(params, now),
+        }
+    }
+
+    /// RFC 6298 §5.4 to §5.6, RFC 8985 §6.3.
+    fn on_timeout(&mut self, params: &Params, now: Time) {
+        self.stats.timeouts += 1;
+        let inflight = self.board.inflight();
+        let repeated = self.timed_out_at == Some(self.board.una());
+        self.timed_out_at = Some(self.board.una());
+        let stale = self.rack.stale_before(now, self.reordering_window());
+        self.board.lose_after_timeout(stale);
+        self.probe = Probe::None;
+        self.repair = Repair::Timeout { until: self.board.next() };
+        self.congested(now, Congestion::Timeout { inflight, repeated });
+        self.refresh_limit(params);
+        self.rtt.back_off();
+        self.rto_from = now;
+        self.arm(params, now, Time::NEVER);
+    }
+
+    /// What to send at `now`.
+    pub fn poll_transmit(&mut self, params: &Params, now: Time) -> Poll {
+        if let Phase::Opening { attempts, due, .. } = self.phase {
+            return if due { self.open(params, now, attempts) } else { Poll::Blocked };
+        }
+        if self.limit.pacing.is_some() && self.pacer.release() > now {
+            return if self.has_work() { Poll::At(self.pacer.release()) } else { Poll::Blocked };
+        }
+        if self.probe == Probe::Due {
+            return self.send_probe(params, now);
+        }
+        let inflight = self.board.inflight();
+        let window = self.prr.as_ref().map_or(self.limit.cwnd, |prr| prr.window(inflight));
+        let fits = |len: Bytes| inflight + len <= window || inflight == Bytes::ZERO;
+        if let Some((number, lost)) = self.board.next_lost() {
+            if fits(lost.bytes()) {
+                return self.resend(params, now, number);
+            }
+        } else if self.board.next() < self.size {
+            if fits(self.next_len()) {
+                return self.send_new(params, now);
+            }
+        } else {
+            self.delivery.on_idle(inflight);
+            return Poll::Blocked;
+        }
+        self.limited[0] = true;
+        Poll::Blocked
+    }
+
+    fn has_work(&mut self) -> bool {
+        self.board.next() < self.size || self.probe == Probe::Due || self.board.next_lost().is_some()
+    }
+
+    fn open(&mut self, params: &Params, now: Time, attempts: u32) -> Poll {
+        self.phase = Phase::Opening { attempts: attempts + 1, sent_at: now, due: false };
+        let wait = params.initial_rto.saturating_mul(1 << attempts.min(20)).min(params.max_rto);
+        self.timer = Timer { at: now + wait, kind: TimerKind::Retransmission };
+        Poll::Send(Segment { syn: true, retransmission: attempts > 0, ..Segment::default() })
+    }
+
+    fn next_len(&self) -> Bytes {
+        self.mss.min(Bytes::new(self.size - self.board.next()))
+    }
+
+    fn send_new(&mut self, params: &Params, now: Time) -> Poll {
+        let len = self.next_len();
+        let snapshot = self.delivery.on_send(now, self.board.inflight());
+        if self.board.is_empty() {
+            self.rto_from = now;
+        }
+        let seq = self.board.next();
+        self.board.push(Sent {
+            end: seq + len.get(),
+            len: len.get() as u32,
+            state: State::InFlight,
+            retransmitted: false,
+            app_limited: self.delivery.is_app_limited(),
+            sent_at: now,
+            snapshot,
+        });
+        let cwr = std::mem::take(&mut self.cwr);
+        if self.timer.kind != TimerKind::Reordering || self.timer.at == Time::NEVER {
+            self.arm(params, now, Time::NEVER);
+        }
+        self.on_sent(params, now, len);
+        Poll::Send(Segment { seq, len: len.get() as u32, fin: seq + len.get() == self.size, cwr, ..Segment::default() })
+    }
+
+    fn resend(&mut self, params: &Params, now: Time, number: u64) -> Poll {
+        let snapshot = self.delivery.on_send(now, self.board.inflight());
+        let sent = self.board.resend(number, now, snapshot, self.delivery.is_app_limited());
+        self.stats.retransmissions += 1;
+        self.stats.retransmitted += sent.bytes();
+        if let Some(undo) = &mut self.undo {
+            undo.resent += 1;
+        }
+        if self.timer.at == Time::NEVER {
+            self.arm(params, now, Time::NEVER);
+        }
+        self.on_sent(params, now, sent.bytes());
+        let seq = sent.end - u64::from(sent.len);
+        let fin = sent.end == self.size;
+        Poll::Send(Segment { seq, len: sent.len, fin, retransmission: true, ..Segment::default() })
+    }
+
+    /// RFC 8985 §7.3: new data if there is any, the last segment again otherwise.
+    fn send_probe(&mut self, params: &Params, now: Time) -> Poll {
+        self.stats.probes += 1;
+        let retransmission = self.board.next() == self.size;
+        let last = self.board.last();
+        let poll = match last {
+            Some(number) if retransmission => self.resend(params, now, number),
+            _ => self.send_new(params, now),
+        };
+        self.probe = Probe::Out { end: self.board.next(), retransmission };
+        self.rto_from = now;
+        self.arm(params, now, Time::NEVER);
+        poll
+    }
+
+    fn on_sent(&mut self, params: &Params, now: Time, len: Bytes) {
+        if let Some(prr) = &mut self.prr {
+            prr.on_send(len);
+        }
+        if let Some(rate) = self.limit.pacing {
+            self.pacer.on_send(now, rate.time_to_send(params.packet_size(len)));
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! Sender and receiver together, over a path that loses, delays and duplicates what it is told to.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use proptest::prelude::*;
+
+use super::{AckFrame, Params, Poll, Receiver, Segment, Sender, Stats};
+use crate::cc::{self, Config};
+use crate::units::{Bytes, Span, Time};
+
+/// What the path does to the n-th packet it carries in one direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fate {
+    Arrive,
+    Lose,
+    Delay(Span),
+    Duplicate,
+    Mark,
+}
+
+#[derive(Debug)]
+enum Event {
+    Segment(Segment),
+    Ack(AckFrame),
+    SenderTimer,
+    ReceiverTimer,
+    LinkFree,
+}
+
+struct Pipe {
+    params: Params,
+    sender: Sender,
+    receiver: Receiver,
+    now: Time,
+    link_free: Time,
+    agenda: BinaryHeap<Reverse<(Time, usize)>>,
+    events: Vec<Option<Event>>,
+    fate: Box<dyn FnMut(bool, u64) -> Fate>,
+    carried: [u64; 2],
+    delivered_at: Time,
+    sent: Vec<(Time, Segment)>,
+}
+
+const ONE_WAY: Span = Span::from_us(50);
+const SEND_TIME: Span = Span::from_us(1);
+
+impl Pipe {
+    fn new(config: &Config, segments: u64, fate: impl FnMut(bool, u64) -> Fate + 'static) -> Self {
+        let params = Params { min_rto: Span::from_ms(5), ack_delay: Span::from_ms(1), ..Params::default() };
+        Self::with(params, config, segments, fate)
+    }
+
+    fn with(params: Params, config: &Config, segments: u64, fate: impl FnMut(bool, u64) -> Fate + 'static) -> Self {
+        let mut sender = Sender::new(&params, config, params.mss() * segments);
+        sender.start(&params, Time::ZERO);
+        Self {
+            receiver: Receiver::new(config.ecn()),
+            sender,
+            params,
+            now: Time::ZERO,
+            link_free: Time::ZERO,
+            agenda: BinaryHeap::new(),
+            events: Vec::new(),
+            fate: Box::new(fate),
+            carried: [0; 2],
+            delivered_at: Time::NEVER,
+            sent: Vec::new(),
+        }
+    }
+
+    fn at(&mut self, at: Time, event: Event) {
+        self.agenda.push(Reverse((at, self.events.len())));
+        self.events.push(Some(event));
+    }
+
+    fn carry(&mut self, forward: bool, packet: impl Fn(bool) -> Event) {
+        let fate = (self.fate)(forward, self.carried[usize::from(forward)]);
+        self.carried[usize::from(forward)] += 1;
+        let arrival = self.now + ONE_WAY;
+        match fate {
+            Fate::Lose => {}
+            Fate::Delay(by) => self.at(arrival + by, packet(false)),
+            Fate::Duplicate => {
+                self.at(arrival, packet(false));
+                self.at(arrival, packet(false));
+            }
+            Fate::Arrive | Fate::Mark => self.at(arrival, packet(fate == Fate::Mark)),
+        }
+    }
+
+    fn pump(&mut self) {
+        if self.link_free > self.now {
+            return;
+        }
+        match self.sender.poll_transmit(&self.params, self.now) {
+            Poll::Send(segment) => {
+                self.sent.push((self.now, segment));
+                self.carry(true, |ce| Event::Segment(Segment { ce, ..segment }));
+                self.link_free = self.now + SEND_TIME;
+                self.at(self.link_free, Event::LinkFree);
+            }
+            Poll::At(at) => self.at(at, Event::LinkFree),
+            Poll::Blocked => {}
+        }
+    }
+
+    /// Runs until the sender knows that everything arrived. Panics if nothing more happens before that.
+    fn run(mut self) -> Self {
+        self.pump();
+        while !self.sender.is_complete() {
+            self.at(self.sender.next_timer(), Event::SenderTimer);
+            self.at(self.receiver.next_timer(), Event::ReceiverTimer);
+            let Reverse((at, event)) = self.agenda.pop().expect("timers are scheduled");
+            assert!(at < Time::NEVER, "stuck at {} with {:?}", self.now, self.sender);
+            self.now = at;
+            let mut frames = Vec::new();
+            match self.events[event].take().expect("every event happens once") {
+                Event::Segment(segment) => {
+                    self.receiver.on_segment(&self.params, self.now, &segment, |frame| frames.push(frame));
+                    if self.receiver.is_complete() && self.delivered_at == Time::NEVER {
+                        self.delivered_at = self.now;
+                    }
+                }
+                Event::ReceiverTimer => frames.extend(self.receiver.on_timer(self.now)),
+                Event::Ack(frame) => self.sender.on_ack(&self.params, self.now, &frame),
+                Event::SenderTimer => self.sender.on_timer(&self.params, self.now),
+                Event::LinkFree => {}
+            }
+            for frame in frames {
+                self.carry(false, |_| Event::Ack(frame));
+            }
+            self.pump();
+        }
+        assert!(self.receiver.is_complete());
+        assert_eq!(Bytes::new(self.receiver.delivered()), self.sender.delivered());
+        assert_eq!(self.sender.inflight(), Bytes::ZERO);
+        self
+    }
+
+    fn stats(&self) -> Stats {
+        self.sender.stats()
+    }
+}
+
+fn reno() -> Config {
+    Config::Reno(cc::reno::Params::default())
+}
+
+fn window(segments: u64) -> Config {
+    let mss = Params::default().mss();
+    Config::Fixed(cc::fixed::Params { window: Some(mss * segments), ..Default::default() })
+}
+
+/// Loses the data packets with these numbers; number 0 is the SYN.
+fn losing<const N: usize>(lost: [u64; N]) -> impl FnMut(bool, u64) -> Fate {
+    move |forward, number| if forward && lost.contains(&number) { Fate::Lose } else { Fate::Arrive }
+}
+
+#[test]
+fn the_handshake_costs_one_round_trip() {
+    let with = Pipe::new(&reno(), 1, losing([])).run();
+    let params = Params { handshake: false, ..Params::default() };
+    let without = Pipe::with(params, &reno(), 1, losing([])).run();
+    assert_eq!(with.delivered_at - without.delivered_at, ONE_WAY * 2);
+}
+
+#[test]
+fn a_lost_syn_is_sent_again_after_one_second_then_two() {
+    let pipe = Pipe::new(&reno(), 1, losing([0, 1])).run();
+    assert_eq!(pipe.sent[2].0, Time::ZERO + Span::from_secs(3));
+    assert_eq!(pipe.stats().timeouts, 2);
+}
+
+#[test]
+fn slow_start_doubles_the_window_every_round() {
+    let pipe = Pipe::new(&reno(), 150, losing([])).run();
+    let round = |n: u64| Time::ZERO + ONE_WAY * (2 * (n + 1));
+    let in_round = |n: u64| pipe.sent.iter().filter(|(at, s)| !s.syn && (round(n)..round(n + 1)).contains(at)).count();
+    assert_eq!([in_round(0), in_round(1), in_round(2), in_round(3)], [10, 20, 40, 80]);
+}
+
+#[test]
+fn a_lost_segment_is_sent_again_once_after_a_round_trip_without_timeout() {
+    let pipe = Pipe::new(&window(20), 200, losing([50])).run();
+    let Stats { retransmissions, timeouts, recoveries, spurious, .. } = pipe.stats();
+    assert_eq!((retransmissions, timeouts, recoveries, spurious), (1, 0, 1, 0));
+    let lost = pipe.sent[50];
+    let again = pipe.sent.iter().find(|(_, segment)| segment.retransmission).expect("it was sent again");
+    assert_eq!(again.1.seq, lost.1.seq);
+    // Three later segments, then the answer (RFC 5681 §3.2).
+    assert!(again.0 - lost.0 < ONE_WAY * 2 + SEND_TIME * 5, "{}", again.0 - lost.0);
+}
+
+#[test]
+fn many_holes_of_one_window_are_repaired_in_one_recovery() {
+    let pipe = Pipe::new(&window(40), 400, losing([50, 52, 54, 56, 58, 60, 62])).run();
+    let Stats { retransmissions, timeouts, recoveries, .. } = pipe.stats();
+    assert_eq!((retransmissions, timeouts, recoveries), (7, 0, 1));
+}
+
+#[test]
+fn a_lost_retransmission_is_noticed_without_timeout() {
+    // Packet 50 is lost; its retransmission is the packet sent when the third later one is acknowledged.
+    let mut again = None;
+    let first = Pipe::new(&window(20), 200, losing([50])).run();
+    for (number, (_, segment)) in first.sent.iter().enumerate() {
+        if segment.retransmission {
+            again = Some(number as u64);
+        }
+    }
+    let pipe = Pipe::new(&window(20), 200, losing([50, again.expect("sent again")])).run();
+    assert_eq!((pipe.stats().retransmissions, pipe.stats().timeouts), (2, 0));
+}
+
+#[test]
+fn a_lost_tail_is_repaired_by_a_probe() {
+    let pipe = Pipe::new(&window(20), 10, losing([10])).run();
+    assert_eq!((pipe.stats().probes, pipe.stats().timeouts), (1, 0));
+    // Two smoothed round trips after the last acknowledgement (RFC 8985 §7.2), far below the 5 ms minimum timeout.
+    assert!(pipe.delivered_at < Time::ZERO + Span::from_us(700), "{}", pipe.delivered_at);
+}
+
+#[test]
+fn without_probe_a_lost_tail_waits_for_the_timeout() {
+    let (min_rto, ack_delay) = (Span::from_ms(5), Span::from_ms(1));
+    let params = Params { min_rto, ack_delay, tail_loss_probe: false, ..Params::default() };
+    let pipe = Pipe::with(params, &window(20), 10, losing([10])).run();
+    assert_eq!((pipe.stats().timeouts, pipe.stats().retransmissions), (1, 1));
+    assert!(pipe.delivered_at > Time::ZERO + Span::from_ms(5), "{}", pipe.delivered_at);
+}
+
+#[test]
+fn a_blackout_is_survived_with_doubling_timeouts() {
+    // The window of 20, the probe and three retransmissions of the first segment are lost: timeouts after 5, 10, 20, 40 ms.
+    let fate = |forward, number| if forward && (11..35).contains(&number) { Fate::Lose } else { Fate::Arrive };
+    let pipe = Pipe::new(&reno(), 40, fate).run();
+    assert_eq!(pipe.stats().timeouts, 4, "{:?}", pipe.stats());
+    let gaps = pipe.sent.windows(2).map(|pair| pair[1].0 - pair[0].0);
+    let gaps: Vec<_> = gaps.filter(|gap| *gap > Span::from_ms(4)).collect();
+    assert_eq!(gaps, [5, 10, 20, 40].map(Span::from_ms));
+}
+
+#[test]
+fn reordering_within_a_quarter_round_trip_is_no_loss_once_it_was_seen() {
+    // Every 40th packet is 20 us late: more than three later ones overtake it.
+    let late = Span::from_us(20);
+    let fate = move |forward, number: u64| if forward && number % 40 == 39 { Fate::Delay(late) } else { Fate::Arrive };
+    let pipe = Pipe::new(&window(60), 2000, fate).run();
+    let Stats { recoveries, spurious, .. } = pipe.stats();
+    assert_eq!((recoveries, spurious), (1, 1), "{:?}", pipe.stats());
+}
+
+#[test]
+fn a_needless_halving_is_taken_back() {
+    let late = Span::from_us(60);
+    let fate = move |forward, number| if forward && number == 100 { Fate::Delay(late) } else { Fate::Arrive };
+    let undisturbed = Pipe::new(&reno(), 1000, losing([])).run();
+    let pipe = Pipe::new(&reno(), 1000, fate).run();
+    assert_eq!(pipe.stats().spurious, 1, "{:?}", pipe.stats());
+    assert!(pipe.delivered_at - undisturbed.delivered_at < ONE_WAY * 4);
+}
+
+#[test]
+fn lost_acknowledgements_cost_nothing_while_later_ones_arrive() {
+    let fate = |forward: bool, number: u64| if !forward && number % 3 == 1 { Fate::Lose } else { Fate::Arrive };
+    let pipe = Pipe::new(&window(20), 502, fate).run(); // the last acknowledgement is not among them
+    assert_eq!(pipe.stats().retransmissions, 0, "{:?}", pipe.stats());
+}
+
+#[test]
+fn a_classic_mark_halves_once_per_round() {
+    let config = Config::Reno(cc::reno::Params { ecn: true, ..Default::default() });
+    let fate = |forward, number| if forward && (31..41).contains(&number) { Fate::Mark } else { Fate::Arrive };
+    let pipe = Pipe::new(&config, 300, fate).run();
+    let mss = Params::default().mss();
+    assert_eq!((pipe.stats().marked, pipe.stats().retransmissions), (mss, 0));
+    assert_eq!(pipe.sent.iter().filter(|(_, segment)| segment.cwr).count(), 1);
+}
+
+#[test]
+fn accurate_marks_are_counted_to_the_byte() {
+    let fate = |forward, number| if forward && [12, 13, 17, 20].contains(&number) { Fate::Mark } else { Fate::Arrive };
+    let pipe = Pipe::new(&Config::Dctcp(cc::dctcp::Params::default()), 60, fate).run();
+    assert_eq!(pipe.stats().marked, Params::default().mss() * 4);
+}
+
+#[test]
+fn a_rate_is_kept_to_the_packet() {
+    let rate = "1.538 Gb/s".parse().expect("a rate"); // 8 us for 1538 B
+    let config = Config::Fixed(cc::fixed::Params { rate: Some(rate), ..Default::default() });
+    let pipe = Pipe::new(&config, 100, losing([])).run();
+    let gaps: Vec<_> = pipe.sent[1..].windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    assert!(gaps.iter().all(|gap| *gap == Span::from_us(8)), "{gaps:?}");
+}
+
+#[test]
+fn a_paced_window_is_spread_over_the_round_trip() {
+    let params = Params { pace_windows: true, ..Params::default() };
+    let pipe = Pipe::with(params, &window(10), 200, losing([])).run();
+    let last = pipe.sent.len() - 1;
+    // 10 segments in 101 us at 1.25 times the rate: one every 8 us, instead of 10 in a row.
+    assert!(pipe.sent[last - 20..].windows(2).all(|pair| pair[1].0 - pair[0].0 >= Span::from_us(6)));
+}
+
+/// What a path may do, mostly nothing.
+fn any_fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        12 => Just(Fate::Arrive),
+        2 => Just(Fate::Lose),
+        2 => (1..400_u64).prop_map(|us| Fate::Delay(Span::from_us(us))),
+        1 => Just(Fate::Duplicate),
+        1 => Just(Fate::Mark),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn every_flow_ends_whatever_the_path_does(
+        fates in prop::collection::vec((any_fate(), any_fate()), 0..120),
+        segments in 1..200_u64,
+        probe: bool,
+        prr: bool,
+        ack_every in 1..4_u64,
+    ) {
+        let params = Params {
+            min_rto: Span::from_ms(1),
+            ack_delay: Span::from_us(500),
+            tail_loss_probe: probe,
+            proportional_rate_reduction: prr,
+            ack_every,
+            ..Params::default()
+        };
+        for config in Config::all() {
+            let fates = fates.clone();
+            let fate = move |forward: bool, number: u64| {
+                let pair = fates.get(number as usize).copied().unwrap_or((Fate::Arrive, Fate::Arrive));
+                if forward { pair.0 } else { pair.1 }
+            };
+            // `run` checks that the flow ends, complete and with nothing in flight.
+            Pipe::with(params.clone(), &config, segments, fate).run();
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What sender and receiver tell each other.
+
+use std::ops::Range;
+
+/// A segment on its way from sender to receiver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// First byte.
+    pub seq: u64,
+    /// Payload in bytes.
+    pub len: u32,
+    /// Opens the connection; carries no data.
+    pub syn: bool,
+    /// Its last byte is the last of the flow.
+    pub fin: bool,
+    /// The sender has reduced its window (RFC 3168 §6.1.2).
+    pub cwr: bool,
+    /// Has been sent before.
+    pub retransmission: bool,
+    /// A switch has marked it. Set on arrival.
+    pub ce: bool,
+}
+
+impl Segment {
+    /// Its bytes.
+    pub fn range(&self) -> Range<u64> {
+        self.seq..self.seq + u64::from(self.len)
+    }
+}
+
+/// An acknowledgement on its way from receiver to sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckFrame {
+    /// Everything below has arrived.
+    pub ack: u64,
+    /// Answers a SYN.
+    pub syn: bool,
+    /// Echoes congestion marks.
+    pub ece: bool,
+    /// What arrived beyond `ack`.
+    pub sacks: SackBlocks,
+}
+
+/// Selective acknowledgements, most recent first (RFC 2018 §4); the first may report a duplicate (RFC 2883).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    blocks: [(u64, u64); Self::MAX],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// As many as fit beside the timestamp option (RFC 2018 §3).
+    pub const MAX: usize = 3;
+
+    /// Adds a block unless the option is full or has it.
+    pub fn push(&mut self, block: Range<u64>) {
+        let block = (block.start, block.end);
+        if self.len() < Self::MAX && !self.blocks[..self.len()].contains(&block) {
+            self.blocks[self.len()] = block;
+            self.len += 1;
+        }
+    }
+
+    /// How many blocks there are.
+    pub fn len(&self) -> usize {
+        self.len.into()
+    }
+
+    /// There are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The blocks, most recent first.
+    pub fn iter(&self) -> impl Iterator<Item = Range<u64>> {
+        self.blocks[..self.len()].iter().map(|&(start, end)| start..end)
+    }
+
+    /// The block that reports a duplicate: below `ack`, or inside the second block (RFC 2883 §4).
+    pub fn duplicate(&self, ack: u64) -> Option<Range<u64>> {
+        let mut blocks = self.iter();
+        let first = blocks.next()?;
+        let inside = blocks.next().is_some_and(|second| second.start <= first.start && first.end <= second.end);
+        (first.end <= ack || inside).then_some(first)
+    }
+
+    /// Size of the TCP option in bytes, padded to words.
+    pub fn option_size(&self) -> u64 {
+        if self.is_empty() { 0 } else { 4 + 8 * u64::from(self.len) }
+    }
+}

@@ -1,0 +1,311 @@
+//! Lays out a network over threads.
+
+use std::sync::Arc;
+
+use narrows_proto::units::{Bytes, Span, Time};
+
+use super::calendar::{Calendar, Windows};
+use super::shard::{Node, Shard};
+use super::shared::{GroupState, Shared, wire_size};
+use super::world::{FlowTable, Log, NO_SLOT, Reception, World};
+use super::{Failure, Network};
+use crate::host::{Host, HostGenerator};
+use crate::ids::{FlowId, HostId, LinkId, NodeId};
+use crate::link::{Egress, Impairment, Outage, Wires};
+use crate::observe::Observer;
+use crate::random::{Purpose, Stream};
+use crate::routing::{self, Routes, RoutingTables};
+use crate::switch::{Switch, SwitchParts};
+use crate::topology::{NodeKind, Topology};
+use crate::traffic::{GeneratorKind, Traffic};
+
+/// Where a node lives.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    shard: u32,
+    /// Its number there.
+    node: u32,
+}
+
+pub(super) fn shards<O: Observer>(
+    network: &Network,
+    traffic: &Traffic,
+    seed: u64,
+    threads: usize,
+    windows: Windows,
+    mut observer: impl FnMut() -> O,
+) -> Vec<Shard<O>> {
+    let layout = Layout::new(network, traffic, seed, threads);
+    let quantum = traffic.groups.iter().map(|group| group.largest_packet()).max().unwrap_or(Bytes::new(1));
+    let shared = Arc::new(Shared {
+        access: layout.tables.access.clone(),
+        groups: traffic.groups.iter().map(GroupState::new).collect(),
+        flows: traffic.flows.clone(),
+        quantum: i32::from(wire_size(quantum)),
+    });
+    let mut flow_starts = starts_by_host(network, traffic);
+    let mut generators = generators_by_host(network, traffic, seed);
+    (0..threads as u32)
+        .map(|shard| {
+            let members = layout.members(shard);
+            let mut world = World {
+                shard,
+                shared: Arc::clone(&shared),
+                wires: layout.wires(&members, seed),
+                calendar: Calendar::new(windows, members.len()),
+                outboxes: (0..threads).map(|_| Vec::new()).collect(),
+                outbox_head: Time::NEVER,
+                trailers: Default::default(),
+                flows: FlowTable {
+                    senders: vec![NO_SLOT; traffic.flows.len()],
+                    receivers: vec![Reception::None; traffic.flows.len()],
+                },
+                log: Log::default(),
+                observer: observer(),
+                keys: Vec::new(),
+                hops: 0,
+            };
+            let mut nodes = Vec::with_capacity(members.len());
+            for (number, &node) in (0..).zip(&members) {
+                nodes.push(match network.topology.as_host(node) {
+                    Some(host) => {
+                        let starts = std::mem::take(&mut flow_starts[host.index()]);
+                        let generators = std::mem::take(&mut generators[host.index()]);
+                        let host = layout.host(node, starts, generators, &world);
+                        world.calendar.schedule(number, host.first_due());
+                        world.log.outstanding += host.outstanding();
+                        Node::Host(Box::new(host))
+                    }
+                    None => Node::Switch(Box::new(layout.switch(node))),
+                });
+            }
+            Shard { nodes, world, due: Vec::new() }
+        })
+        .collect()
+}
+
+/// Where everything goes.
+struct Layout<'a> {
+    network: &'a Network,
+    seed: u64,
+    ports: Vec<Vec<LinkId>>,
+    tables: RoutingTables,
+    /// Routes after each change, in order of time.
+    later_tables: Vec<(Time, RoutingTables)>,
+    /// By node.
+    places: Vec<Place>,
+    /// By link: the number of its wire in the thread that receives.
+    wire_of: Vec<u32>,
+    /// By node: the links that lead to it, in the order in which simultaneous arrivals are taken.
+    inputs: Vec<Vec<LinkId>>,
+    typical_packet: u16,
+}
+
+impl<'a> Layout<'a> {
+    fn new(network: &'a Network, traffic: &Traffic, seed: u64, threads: usize) -> Self {
+        let topology = &network.topology;
+        let tables = RoutingTables::new(topology, |_| true);
+        let inputs = inputs(topology, seed);
+        let places = places(topology, &tables, threads);
+        let mut wires = vec![0; threads];
+        let mut wire_of = vec![0; topology.links().len()];
+        for (node, links) in inputs.iter().enumerate() {
+            let next = &mut wires[places[node].shard as usize];
+            for link in links {
+                wire_of[link.index()] = *next;
+                *next += 1;
+            }
+        }
+        let typical = traffic.groups.iter().map(|group| group.largest_packet()).max().unwrap_or(Bytes::new(1500));
+        Self {
+            network,
+            seed,
+            ports: topology.ports(),
+            later_tables: later_tables(network),
+            tables,
+            places,
+            wire_of,
+            inputs,
+            typical_packet: wire_size(typical),
+        }
+    }
+
+    /// The nodes of a thread, by their number there.
+    fn members(&self, shard: u32) -> Vec<NodeId> {
+        (0..self.places.len()).filter(|node| self.places[*node].shard == shard).map(NodeId::from).collect()
+    }
+
+    fn egress(&self, link: LinkId) -> Egress {
+        let to = self.network.topology.link(link).to;
+        let wire = self.network.topology.link(link).wire;
+        let latency = self.network.switches[to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
+        let Place { shard, node } = self.places[to.index()];
+        Egress {
+            wire_time: wire.rate.wire_time(),
+            delay: wire.delay + latency,
+            shard,
+            wire: self.wire_of[link.index()],
+            node,
+            link,
+        }
+    }
+
+    fn wires(&self, members: &[NodeId], seed: u64) -> Wires {
+        let mut wires = Wires::default();
+        for (number, node) in (0..).zip(members) {
+            for link in &self.inputs[node.index()] {
+                let impairment = self.is_impaired(*link).then(|| {
+                    let error_rate = self.network.topology.link(*link).wire.error_rate;
+                    Impairment::new(&self.egress(*link), error_rate, self.outages(*link), seed)
+                });
+                wires.add(number, impairment);
+            }
+        }
+        wires
+    }
+
+    fn outages(&self, link: LinkId) -> Vec<Outage> {
+        let same = |failure: &&Failure| failure.link == link || failure.link == Topology::reverse(link);
+        self.network.failures.iter().filter(same).map(|failure| failure.outage).collect()
+    }
+
+    fn is_impaired(&self, link: LinkId) -> bool {
+        self.network.topology.link(link).wire.error_rate > 0.0 || !self.outages(link).is_empty()
+    }
+
+    fn first_wire(&self, node: NodeId) -> usize {
+        self.inputs[node.index()].first().map_or(0, |link| self.wire_of[link.index()] as usize)
+    }
+
+    fn host<O>(
+        &self,
+        node: NodeId,
+        starts: Vec<FlowId>,
+        generators: Vec<HostGenerator>,
+        world: &World<O>,
+    ) -> Host {
+        let ports = &self.ports[node.index()];
+        let name = &self.network.topology.node(node).name;
+        assert!(ports.len() == 1, "host {name} has {} links, expected 1", ports.len());
+        let impaired = self.is_impaired(Topology::reverse(ports[0]));
+        Host::new(self.first_wire(node), impaired, self.egress(ports[0]), starts, generators, world)
+    }
+
+    fn switch(&self, node: NodeId) -> Switch {
+        let config = self.network.switches[node.index()].as_ref().expect("every switch has settings");
+        let inputs = &self.inputs[node.index()];
+        assert!(inputs.len() < 1 << 15, "a switch has fewer than 2^15 ports");
+        let routes_in = |tables: &RoutingTables| tables.routes[node.index()].clone();
+        let mut edits: Vec<(Time, Routes)> = Vec::new();
+        let mut current = routes_in(&self.tables);
+        for (at, tables) in &self.later_tables {
+            let routes = routes_in(tables);
+            if routes != current {
+                edits.push((*at, routes.clone()));
+                current = routes;
+            }
+        }
+        Switch::new(
+            config,
+            SwitchParts {
+                first_wire: self.first_wire(node),
+                wires: inputs.len(),
+                impaired: inputs.iter().any(|link| self.is_impaired(*link)),
+                leaf: match self.tables.leaf_index(node) {
+                    routing::NO_LEAF => routing::NO_LEAF - 1,
+                    leaf => leaf,
+                },
+                routes: routes_in(&self.tables),
+                choice: routing::choice(self.network.routing, &self.network.topology, &self.tables, node, self.seed),
+                edits,
+                egresses: self.ports[node.index()].iter().map(|link| self.egress(*link)).collect(),
+                random: Stream::new(self.seed, Purpose::Marking, node.0.into()),
+                typical_packet: self.typical_packet,
+            },
+        )
+    }
+}
+
+/// The links that lead to each node, shuffled: simultaneous arrivals are taken in this order.
+fn inputs(topology: &Topology, seed: u64) -> Vec<Vec<LinkId>> {
+    let mut inputs = vec![Vec::new(); topology.nodes().len()];
+    for (number, link) in topology.links().iter().enumerate() {
+        inputs[link.to.index()].push(LinkId::from(number));
+    }
+    for (node, links) in inputs.iter_mut().enumerate() {
+        Stream::new(seed, Purpose::TieOrder, node as u64).shuffle(links);
+    }
+    inputs
+}
+
+/// Shares the nodes out: each tier of switches in equal contiguous parts, hosts with their switch, so that racks and
+/// pods stay together.
+fn places(topology: &Topology, tables: &RoutingTables, threads: usize) -> Vec<Place> {
+    let tier = |node: usize| match topology.nodes()[node].kind {
+        NodeKind::Host(_) => None,
+        NodeKind::Switch { tier, .. } => Some(tier),
+    };
+    let nodes = topology.nodes().len();
+    let mut shard = vec![0; nodes];
+    let tiers = (0..nodes).filter_map(tier).max().map_or(0, |highest| highest + 1);
+    for of_tier in 0..tiers {
+        let members: Vec<_> = (0..nodes).filter(|node| tier(*node) == Some(of_tier)).collect();
+        for (index, node) in members.iter().enumerate() {
+            shard[*node] = (index * threads / members.len()) as u32;
+        }
+    }
+    for (host, node) in topology.hosts().iter().enumerate() {
+        let leaf = tables.access[host].leaf;
+        let switch = tables.leaves().get(leaf as usize);
+        shard[node.index()] = switch.map_or((host * threads / topology.hosts().len()) as u32, |s| shard[s.index()]);
+    }
+    let mut next = vec![0; threads];
+    let place = |shard: &u32| {
+        let node = next[*shard as usize];
+        next[*shard as usize] += 1;
+        Place { shard: *shard, node }
+    };
+    shard.iter().map(place).collect()
+}
+
+/// The routes after each time at which switches notice that a link went down or came up.
+fn later_tables(network: &Network) -> Vec<(Time, RoutingTables)> {
+    let mut changes: Vec<Time> = Vec::new();
+    for failure in &network.failures {
+        changes.extend([failure.outage.from, failure.outage.until].map(|at| at + failure.reroute_after));
+    }
+    changes.sort_unstable();
+    changes.dedup();
+    changes.retain(|at| *at < Time::NEVER);
+    let known_down = |link: LinkId, at: Time| {
+        network.failures.iter().any(|failure| {
+            let noticed = failure.outage.from + failure.reroute_after..failure.outage.until + failure.reroute_after;
+            (failure.link == link || failure.link == Topology::reverse(link)) && noticed.contains(&at)
+        })
+    };
+    changes.into_iter().map(|at| (at, RoutingTables::new(&network.topology, |link| !known_down(link, at)))).collect()
+}
+
+fn starts_by_host(network: &Network, traffic: &Traffic) -> Vec<Vec<FlowId>> {
+    let mut starts = vec![Vec::new(); network.topology.hosts().len()];
+    for (number, flow) in traffic.flows.iter().enumerate().filter(|(_, flow)| flow.start < Time::NEVER) {
+        starts[flow.from.index()].push(FlowId::from(number));
+    }
+    for flows in &mut starts {
+        flows.sort_by_key(|flow| (traffic.flows[flow.index()].start, *flow));
+    }
+    starts
+}
+
+fn generators_by_host(network: &Network, traffic: &Traffic, seed: u64) -> Vec<Vec<HostGenerator>> {
+    let mut generators: Vec<Vec<_>> = network.topology.hosts().iter().map(|_| Vec::new()).collect();
+    for (number, generator) in traffic.generators.iter().enumerate() {
+        let first = match &generator.kind {
+            GeneratorKind::ClosedLoop { flows, .. } => flows[0],
+            GeneratorKind::OnOff { flow, .. } => *flow,
+        };
+        let host: HostId = traffic.flows[first.index()].from;
+        generators[host.index()].push(HostGenerator::new(generator.clone(), seed, number as u64));
+    }
+    generators
+}

@@ -1,0 +1,218 @@
+//! One run on several threads.
+//!
+//! Each thread owns its nodes and the receiving ends of their links. What crosses threads is collected in outboxes and
+//! handed over when the window is over; one barrier per window suffices, because mailboxes and announcements alternate
+//! between two sets.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use narrows_proto::units::Time;
+
+use super::shard::Shard;
+use super::{Progress, Stop};
+use crate::observe::Observer;
+use crate::packet::Packet;
+
+/// Windows between two reports of progress.
+const REPORT_EVERY: u64 = 256;
+
+/// Runs the shards until `stop`. Returns them, the time reached, and whether the run was not interrupted.
+pub(super) fn run<O: Observer>(
+    mut shards: Vec<Shard<O>>,
+    stop: Stop,
+    mut progress: impl FnMut(Progress) -> ControlFlow<()> + Send,
+) -> (Vec<Shard<O>>, Time, bool) {
+    let meeting = Meeting::new(shards.len());
+    let mut ends = Vec::new();
+    if let [only] = &mut shards[..] {
+        ends.push(work(only, 0, &meeting, stop, &mut progress));
+    } else {
+        std::thread::scope(|scope| {
+            let mut progress = Some(&mut progress);
+            let handles: Vec<_> = shards
+                .iter_mut()
+                .enumerate()
+                .map(|(me, shard)| {
+                    let (meeting, progress) = (&meeting, progress.take());
+                    scope.spawn(move || match progress {
+                        Some(progress) => work(shard, me, meeting, stop, progress),
+                        None => work(shard, me, meeting, stop, &mut |_| ControlFlow::Continue(())),
+                    })
+                })
+                .collect();
+            // A thread that panicked has poisoned the meeting, so the others end too; then the panic goes on here.
+            for handle in handles {
+                match handle.join() {
+                    Ok(end) => ends.push(end),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+        });
+    }
+    let (ended, complete) = ends[0];
+    debug_assert!(ends.iter().all(|end| *end == ends[0]));
+    (shards, ended, complete)
+}
+
+/// What one thread does. Every decision depends on what all threads announced, so all take the same.
+fn work<O: Observer>(
+    shard: &mut Shard<O>,
+    me: usize,
+    meeting: &Meeting,
+    stop: Stop,
+    progress: &mut (impl FnMut(Progress) -> ControlFlow<()> + ?Sized),
+) -> (Time, bool) {
+    let _poison = PoisonOnPanic(meeting);
+    let last = shard.world.calendar.windows().of(stop.at);
+    let mut turn = 0;
+    let mut now = Time::ZERO;
+    loop {
+        meeting.post(shard, me, turn);
+        if !meeting.wait() {
+            return (now, false);
+        }
+        meeting.collect(shard, me, turn);
+        let agreed = meeting.read(turn);
+        if agreed.interrupted {
+            return (now, false);
+        }
+        if agreed.window > last || (stop.when_drained && agreed.outstanding == 0) {
+            let ended = if stop.when_drained && agreed.outstanding == 0 { now } else { stop.at };
+            return (ended, true);
+        }
+        let end = shard.world.calendar.windows().end(agreed.window).min(Time::from_ps(stop.at.as_ps() + 1));
+        shard.run_window(agreed.window, end);
+        now = Time::from_ps(end.as_ps() - 1);
+        if me == 0 && turn % REPORT_EVERY == 0 {
+            let packet_hops = meeting.hops.iter().map(|hops| hops.load(Ordering::Relaxed)).sum();
+            if progress(Progress { now, packet_hops }).is_break() {
+                meeting.interrupted.store(true, Ordering::Relaxed);
+            }
+        }
+        turn += 1;
+    }
+}
+
+/// Where threads meet at the end of each window.
+struct Meeting {
+    threads: usize,
+    /// For each of two turns, from each thread, to each thread.
+    mail: [Vec<Mutex<Vec<(u32, Packet)>>>; 2],
+    /// For each of two turns and each thread: its next window, and how much it has outstanding.
+    announced: [Vec<(AtomicU64, AtomicU64)>; 2],
+    hops: Vec<AtomicU64>,
+    /// Set by the first thread while it works, read by all after the next barrier.
+    interrupted: AtomicBool,
+    agreed_interrupted: [AtomicBool; 2],
+    arrived: AtomicUsize,
+    generation: AtomicUsize,
+    poisoned: AtomicBool,
+}
+
+/// What all threads know after the barrier.
+struct Agreed {
+    /// The next window in which any node is due; `u64::MAX` if none is.
+    window: u64,
+    outstanding: u64,
+    interrupted: bool,
+}
+
+impl Meeting {
+    fn new(threads: usize) -> Self {
+        let mail = || (0..threads * threads).map(|_| Mutex::default()).collect();
+        let announced = || (0..threads).map(|_| (AtomicU64::new(0), AtomicU64::new(0))).collect();
+        Self {
+            threads,
+            mail: [mail(), mail()],
+            announced: [announced(), announced()],
+            hops: (0..threads).map(|_| AtomicU64::new(0)).collect(),
+            interrupted: AtomicBool::new(false),
+            agreed_interrupted: [AtomicBool::new(false), AtomicBool::new(false)],
+            arrived: AtomicUsize::new(0),
+            generation: AtomicUsize::new(0),
+            poisoned: AtomicBool::new(false),
+        }
+    }
+
+    /// Hands over what `me` sent and announces when it is due next.
+    fn post<O>(&self, shard: &mut Shard<O>, me: usize, turn: u64) {
+        let side = (turn % 2) as usize;
+        let world = &mut shard.world;
+        for (to, outbox) in world.outboxes.iter_mut().enumerate().filter(|(_, outbox)| !outbox.is_empty()) {
+            let mut mailbox = self.mail[side][me * self.threads + to].lock().unwrap_or_else(PoisonError::into_inner);
+            debug_assert!(mailbox.is_empty());
+            std::mem::swap(&mut *mailbox, outbox);
+        }
+        let own = world.calendar.next_window().unwrap_or(u64::MAX);
+        let sent = if world.outbox_head < Time::NEVER {
+            world.calendar.windows().of(world.outbox_head)
+        } else {
+            u64::MAX
+        };
+        world.outbox_head = Time::NEVER;
+        let (window, outstanding) = &self.announced[side][me];
+        window.store(own.min(sent), Ordering::Relaxed);
+        outstanding.store(world.log.outstanding, Ordering::Relaxed);
+        self.hops[me].store(world.hops, Ordering::Relaxed);
+        if me == 0 {
+            self.agreed_interrupted[side].store(self.interrupted.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+    }
+
+    /// Takes over what others sent to `me`.
+    fn collect<O: Observer>(&self, shard: &mut Shard<O>, me: usize, turn: u64) {
+        let side = (turn % 2) as usize;
+        for from in 0..self.threads {
+            let mut mailbox = self.mail[side][from * self.threads + me].lock().unwrap_or_else(PoisonError::into_inner);
+            if !mailbox.is_empty() {
+                shard.world.take_in(&mut mailbox);
+            }
+        }
+    }
+
+    fn read(&self, turn: u64) -> Agreed {
+        let side = (turn % 2) as usize;
+        let announced = &self.announced[side];
+        Agreed {
+            window: announced.iter().map(|each| each.0.load(Ordering::Relaxed)).min().unwrap_or(u64::MAX),
+            outstanding: announced.iter().map(|each| each.1.load(Ordering::Relaxed)).sum(),
+            interrupted: self.agreed_interrupted[side].load(Ordering::Relaxed),
+        }
+    }
+
+    /// Waits for all threads. False if one of them panicked.
+    fn wait(&self) -> bool {
+        if self.threads == 1 {
+            return true;
+        }
+        let generation = self.generation.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+            self.arrived.store(0, Ordering::Relaxed);
+            self.generation.store(generation.wrapping_add(1), Ordering::Release);
+        } else {
+            let mut spins = 0_u32;
+            while self.generation.load(Ordering::Acquire) == generation {
+                if self.poisoned.load(Ordering::Relaxed) {
+                    return false;
+                }
+                spins += 1;
+                // With more threads than cores, spinning keeps those from running that are waited for.
+                if spins < 2_000 { std::hint::spin_loop() } else { std::thread::yield_now() }
+            }
+        }
+        !self.poisoned.load(Ordering::Relaxed)
+    }
+}
+
+/// Lets the other threads end when one panics.
+struct PoisonOnPanic<'a>(&'a Meeting);
+
+impl Drop for PoisonOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.poisoned.store(true, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+use narrows_proto::units::Time;
+
+use super::{Outcome, World};
+use crate::host::Host;
+use crate::observe::Observer;
+use crate::record::PortCounters;
+use crate::switch::Switch;
+
+/// The nodes of one thread and what they share.
+#[derive(Debug)]
+pub(super) struct Shard<O> {
+    pub(super) nodes: Vec<Node>,
+    pub(super) world: World<O>,
+    /// Scratch: the nodes due in one window.
+    pub(super) due: Vec<u32>,
+}
+
+#[derive(Debug)]
+pub(super) enum Node {
+    Host(Box<Host>),
+    Switch(Box<Switch>),
+}
+
+impl Node {
+    #[inline]
+    fn advance<O: Observer>(&mut self, until: Time, world: &mut World<O>) -> Time {
+        match self {
+            Self::Host(host) => host.advance(until, world),
+            Self::Switch(switch) => switch.advance(until, world),
+        }
+    }
+}
+
+impl<O: Observer> Shard<O> {
+    /// Lets every node due in `window` do what is due before `end`.
+    pub(super) fn run_window(&mut self, window: u64, end: Time) {
+        let mut due = std::mem::take(&mut self.due);
+        self.world.calendar.take(window, &mut due);
+        for &node in &due {
+            let next = self.nodes[node as usize].advance(end, &mut self.world);
+            if next < Time::NEVER {
+                self.world.calendar.schedule(node, next);
+            }
+        }
+        self.due = due;
+    }
+
+    /// Adds what this thread saw to the outcome.
+    pub(super) fn finish(&mut self, ended: Time, outcome: &mut Outcome<O>) {
+        let world = &mut self.world;
+        for node in &mut self.nodes {
+            match node {
+                Node::Host(host) => {
+                    let (link, counters) = host.finish(world);
+                    outcome.ports[link.index()].add(&counters);
+                }
+                Node::Switch(switch) => switch.finish(ended, world, |link, counters| match link {
+                    Some(link) => outcome.ports[link.index()].add(counters),
+                    None => outcome.no_route.add(counters),
+                }),
+            }
+        }
+        for impairment in world.wires.impairments.iter().flatten() {
+            outcome.ports[impairment.link.index()].add(&impairment.lost);
+        }
+        let on_links: usize = world.wires.rings.iter().map(|ring| ring.iter().count()).sum();
+        outcome.packets_left += on_links as u64;
+        outcome.packet_hops += world.hops;
+        outcome.flows.append(&mut world.log.senders);
+        outcome.datagrams.append(&mut world.log.datagrams);
+        debug_assert!(world.outboxes.iter().all(Vec::is_empty));
+    }
+}
+
+impl PortCounters {
+    fn add(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.bytes += other.bytes;
+        self.marks += other.marks;
+        for (sum, part) in self.drops.iter_mut().zip(other.drops) {
+            *sum += part;
+        }
+        self.dropped_bytes += other.dropped_bytes;
+        self.max_backlog = self.max_backlog.max(other.max_backlog);
+    }
+}

@@ -1,0 +1,75 @@
+use narrows_proto::cc::{self, Ecn};
+use narrows_proto::datagram;
+use narrows_proto::stream;
+use narrows_proto::units::{BitRate, Bytes};
+
+use crate::packet::ECT;
+use crate::routing::Access;
+use crate::traffic::{FlowSpec, Group, Transport};
+
+/// What all threads read and none writes.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// By host.
+    pub(crate) access: Vec<Access>,
+    pub(crate) groups: Vec<GroupState>,
+    pub(crate) flows: Vec<FlowSpec>,
+    /// The largest packet of any group: what a flow may send before the next has its turn.
+    pub(crate) quantum: i32,
+}
+
+/// A group of flows with what follows from its settings.
+#[derive(Debug)]
+pub(crate) struct GroupState {
+    pub(crate) transport: TransportState,
+    pub(crate) priority: u8,
+    /// Bytes of a data packet that are not payload.
+    pub(crate) overhead: u16,
+}
+
+#[derive(Debug)]
+pub(crate) enum TransportState {
+    Stream(StreamState),
+    Datagram { params: datagram::Params, rate: BitRate },
+}
+
+#[derive(Debug)]
+pub(crate) struct StreamState {
+    pub(crate) params: stream::Params,
+    pub(crate) cc: cc::Config,
+    pub(crate) ecn: Ecn,
+    /// Flags of data packets that may be marked.
+    pub(crate) ect: u8,
+}
+
+impl GroupState {
+    pub(crate) fn new(group: &Group) -> Self {
+        let (transport, overhead) = match &group.transport {
+            Transport::Stream { params, cc } => {
+                let ecn = cc.ecn();
+                let ect = if ecn == Ecn::Off { 0 } else { ECT };
+                let state = StreamState { params: params.clone(), cc: cc.clone(), ecn, ect };
+                (TransportState::Stream(state), params.headers + params.framing)
+            }
+            Transport::Datagram { params, rate } => {
+                let state = TransportState::Datagram { params: params.clone(), rate: *rate };
+                (state, params.headers + params.framing)
+            }
+        };
+        Self { transport, priority: group.priority, overhead: overhead.get() as u16 }
+    }
+
+    /// # Panics
+    /// If the group sends datagrams.
+    pub(crate) fn stream(&self) -> &StreamState {
+        match &self.transport {
+            TransportState::Stream(stream) => stream,
+            TransportState::Datagram { .. } => panic!("datagrams have no stream"),
+        }
+    }
+}
+
+/// Size on the wire as packets carry it.
+pub(crate) fn wire_size(size: Bytes) -> u16 {
+    u16::try_from(size.get()).expect("settings keep packets below 64 KiB")
+}

@@ -1,0 +1,122 @@
+use std::sync::Arc;
+
+use narrows_proto::units::Time;
+
+use super::calendar::Calendar;
+use super::shared::Shared;
+use crate::ids::FlowId;
+use crate::link::{Egress, Wires};
+use crate::observe::Observer;
+use crate::packet::{Packet, Trailers};
+use crate::record::{DatagramRecord, FlowRecord};
+
+/// Everything a node may touch besides itself: the links that leave it, the calendar, the tables of its thread.
+#[derive(Debug)]
+pub(crate) struct World<O> {
+    pub(crate) shard: u32,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) wires: Wires,
+    pub(crate) calendar: Calendar,
+    /// For each other thread: what its wires receive when the window is over. Trailers follow their packet.
+    pub(crate) outboxes: Vec<Vec<(u32, Packet)>>,
+    /// When the first packet in any outbox arrives.
+    pub(crate) outbox_head: Time,
+    /// Trailers of the packet in hand.
+    pub(crate) trailers: Trailers,
+    pub(crate) flows: FlowTable,
+    pub(crate) log: Log,
+    pub(crate) observer: O,
+    /// Scratch: the arrivals of one node in one window.
+    pub(crate) keys: Vec<u64>,
+    /// Packets that arrived anywhere.
+    pub(crate) hops: u64,
+}
+
+/// Where the two halves of each flow are kept. An entry belongs to one host.
+#[derive(Debug, Default)]
+pub(crate) struct FlowTable {
+    /// Slot of the sender at its host.
+    pub(crate) senders: Vec<u32>,
+    pub(crate) receivers: Vec<Reception>,
+}
+
+pub(crate) const NO_SLOT: u32 = u32::MAX;
+
+/// The receiving half of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Reception {
+    /// Nothing has arrived.
+    #[default]
+    None,
+    /// Kept at this slot of its host.
+    Live { slot: u32, turn: u16 },
+    /// Complete: everything below `ack` has arrived.
+    Done { turn: u16, ack: u64 },
+}
+
+/// What the nodes of one thread report for the results.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    /// Senders that know their flow to be complete. `end` is empty.
+    pub(crate) senders: Vec<FlowRecord>,
+    /// When receivers had everything.
+    pub(crate) completions: Vec<(FlowId, Time)>,
+    pub(crate) datagrams: Vec<DatagramRecord>,
+    /// Flows not yet complete, started or not, and generators that may start more.
+    pub(crate) outstanding: u64,
+}
+
+impl<O: Observer> World<O> {
+    /// Puts the packet in hand on a link. Its last bit leaves at `departure`.
+    #[inline]
+    pub(crate) fn carry(&mut self, egress: &Egress, departure: Time, mut packet: Packet) {
+        packet.at = departure + egress.delay;
+        if egress.shard == self.shard {
+            self.receive(egress.wire, egress.node, packet);
+        } else {
+            self.hand_over(egress, packet);
+        }
+    }
+
+    #[inline]
+    fn receive(&mut self, wire: u32, node: u32, packet: Packet) {
+        let wire = wire as usize;
+        self.wires.rings[wire].push_with(packet, &self.trailers);
+        if self.wires.heads[wire] == Time::NEVER {
+            self.wires.heads[wire] = packet.at;
+            self.calendar.schedule(node, packet.at);
+        }
+    }
+
+    fn hand_over(&mut self, egress: &Egress, packet: Packet) {
+        let outbox = &mut self.outboxes[egress.shard as usize];
+        outbox.push((egress.wire, packet));
+        outbox.extend(self.trailers[..packet.trailers.into()].iter().map(|trailer| (egress.wire, *trailer)));
+        self.outbox_head = self.outbox_head.min(packet.at);
+    }
+
+    /// Whether the packet that just arrived over an impaired wire survived the trip.
+    #[cold]
+    pub(crate) fn survives(&mut self, wire: usize, packet: &Packet) -> bool {
+        let Some(impairment) = &mut self.wires.impairments[wire] else { return true };
+        match impairment.pass(packet) {
+            Ok(()) => true,
+            Err(cause) => {
+                self.observer.dropped(packet.at, impairment.link, packet.size, cause);
+                false
+            }
+        }
+    }
+
+    /// Takes over what other threads sent. Trailers follow their packet.
+    pub(crate) fn take_in(&mut self, mail: &mut Vec<(u32, Packet)>) {
+        let mut mail_left = mail.drain(..);
+        while let Some((wire, packet)) = mail_left.next() {
+            for trailer in 0..usize::from(packet.trailers) {
+                self.trailers[trailer] = mail_left.next().expect("trailers follow their packet").1;
+            }
+            let node = self.wires.nodes[wire as usize];
+            self.receive(wire, node, packet);
+        }
+    }
+}

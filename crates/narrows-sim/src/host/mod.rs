@@ -1,0 +1,531 @@
+//! Hosts: flows begin and end here.
+
+mod agenda;
+mod generator;
+mod nic;
+mod slots;
+
+use narrows_proto::datagram;
+use narrows_proto::stream::{AckFrame, Poll, Receiver, Segment, Sender};
+use narrows_proto::units::{Bytes, Time};
+
+use self::agenda::{Agenda, Wake};
+pub(crate) use self::generator::HostGenerator;
+use self::nic::Nic;
+use self::slots::Slots;
+use crate::engine::{GroupState, TransportState, wire_size};
+use crate::engine::{NO_SLOT, Reception, World};
+use crate::ids::{FlowId, HostId, LinkId};
+use crate::link::Egress;
+use crate::observe::Observer;
+use crate::packet::{self, Kind, Packet};
+use crate::record::{DatagramRecord, FlowRecord, PortCounters};
+
+/// A host: senders, receivers, and the one link they share.
+#[derive(Debug)]
+pub(crate) struct Host {
+    /// The wire packets arrive on.
+    wire: usize,
+    impaired: bool,
+    nic: Nic,
+    outgoing: Slots<Outgoing>,
+    incoming: Slots<Incoming>,
+    agenda: Agenda,
+    /// Flows that start here, in order of time.
+    starts: Vec<FlowId>,
+    started: usize,
+    next_start: Time,
+    generators: Vec<HostGenerator>,
+}
+
+/// The sending half of a flow.
+#[derive(Debug)]
+struct Outgoing {
+    flow: FlowId,
+    to: HostId,
+    group: u32,
+    turn: u64,
+    source: Source,
+    start: Time,
+    size: Bytes,
+    /// Stands in a list of the network card.
+    queued: bool,
+    /// Bytes it may still send in this turn.
+    deficit: i32,
+    /// The earliest entry of the agenda for it.
+    armed: Time,
+    /// The generator that waits for its end.
+    generator: Option<u32>,
+}
+
+#[derive(Debug)]
+enum Source {
+    Stream(Sender),
+    Datagram(datagram::Source),
+}
+
+/// The receiving half of a flow.
+#[derive(Debug)]
+struct Incoming {
+    flow: FlowId,
+    /// Who sends.
+    from: HostId,
+    group: u32,
+    turn: u16,
+    sink: Sink,
+    /// The earliest entry of the agenda for it.
+    armed: Time,
+}
+
+#[derive(Debug)]
+enum Sink {
+    Stream(Receiver),
+    Datagram { received: u64, bytes: Bytes },
+}
+
+impl Host {
+    /// `starts` are the flows that start here, in order of time.
+    pub(crate) fn new<O>(
+        wire: usize,
+        impaired: bool,
+        egress: Egress,
+        starts: Vec<FlowId>,
+        generators: Vec<HostGenerator>,
+        world: &World<O>,
+    ) -> Self {
+        let mut agenda = Agenda::default();
+        for (number, generator) in generators.iter().enumerate() {
+            agenda.plan(generator.start(), Wake::Generator(number as u32));
+        }
+        let mut host = Self {
+            wire,
+            impaired,
+            nic: Nic::new(egress),
+            outgoing: Slots::default(),
+            incoming: Slots::default(),
+            agenda,
+            starts,
+            started: 0,
+            next_start: Time::NEVER,
+            generators,
+        };
+        host.find_next_start(world);
+        host
+    }
+
+    /// When there is something to do first.
+    pub(crate) fn first_due(&self) -> Time {
+        self.next_start.min(self.agenda.next())
+    }
+
+    /// Flows and generators that are not over yet.
+    pub(crate) fn outstanding(&self) -> u64 {
+        (self.starts.len() + self.generators.len()) as u64
+    }
+
+    fn find_next_start<O>(&mut self, world: &World<O>) {
+        let next = self.starts.get(self.started);
+        self.next_start = next.map_or(Time::NEVER, |flow| world.shared.flows[flow.index()].start);
+    }
+
+    /// Does everything due before `until`. Returns when the next thing is due.
+    pub(crate) fn advance<O: Observer>(&mut self, until: Time, world: &mut World<O>) -> Time {
+        loop {
+            let arrival = world.wires.heads[self.wire];
+            let free = if self.nic.has_work() { self.nic.busy_until } else { Time::NEVER };
+            let planned = self.agenda.next();
+            let now = arrival.min(free).min(planned).min(self.next_start);
+            if now >= until {
+                return now;
+            }
+            // The link becomes free before anything new is considered.
+            if now == free {
+            } else if now == planned {
+                self.wake(now, world);
+            } else if now == self.next_start {
+                self.start_scheduled(now, world);
+            } else {
+                self.take_arrival(now, world);
+            }
+            if self.nic.busy_until <= now && self.nic.has_work() {
+                self.fill_link(now, world);
+            }
+        }
+    }
+
+    #[inline]
+    fn take_arrival<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
+        let ring = &mut world.wires.rings[self.wire];
+        let packet = ring.pop(&mut world.trailers);
+        world.wires.heads[self.wire] = ring.front_at();
+        world.hops += 1;
+        if self.impaired && !world.survives(self.wire, &packet) {
+            return;
+        }
+        match packet.kind {
+            Kind::Data | Kind::Syn => self.on_segment(now, &packet, world),
+            Kind::Ack | Kind::SynAck => self.on_ack(now, &packet, world),
+            Kind::Datagram => self.on_datagram(&packet, world),
+        }
+    }
+
+    /// Sends one packet, if any flow has one to send.
+    fn fill_link<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
+        if let Some(packet) = self.nic.pop_ready(&mut world.trailers) {
+            self.nic.send(now, packet, world);
+            return;
+        }
+        while let Some(slot) = self.nic.turn() {
+            let Some(outgoing) = self.outgoing.get_mut(slot) else {
+                self.nic.end_turn(false);
+                continue;
+            };
+            let group = &world.shared.groups[outgoing.group as usize];
+            match outgoing.poll(now, group) {
+                Poll::Send(segment) => {
+                    let packet = outgoing.packet(&segment, group);
+                    outgoing.deficit -= i32::from(packet.size);
+                    if outgoing.deficit <= 0 {
+                        outgoing.deficit += world.shared.quantum;
+                        self.nic.end_turn(true);
+                    }
+                    self.nic.send(now, packet, world);
+                    return;
+                }
+                Poll::At(at) => {
+                    outgoing.rest();
+                    outgoing.arm(at, slot, &mut self.agenda);
+                    self.nic.end_turn(false);
+                }
+                Poll::Blocked => {
+                    outgoing.rest();
+                    self.nic.end_turn(false);
+                }
+            }
+        }
+    }
+
+    /// A data segment or SYN arrived.
+    fn on_segment<O: Observer>(&mut self, now: Time, packet: &Packet, world: &mut World<O>) {
+        let slot = match world.flows.receivers[packet.flow.index()] {
+            Reception::Live { slot, turn } if turn == packet.turn => slot,
+            Reception::Done { turn, ack } if turn == packet.turn => {
+                self.repeat_final_ack(packet, ack, world);
+                return;
+            }
+            // Late copies of an earlier flow of the same client. Its sender knows that all arrived.
+            Reception::Live { turn, .. } | Reception::Done { turn, .. } if is_older(packet.turn, turn) => return,
+            _ => self.open(packet, world),
+        };
+        let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
+        let group = &world.shared.groups[incoming.group as usize];
+        let stream = group.stream();
+        let Sink::Stream(receiver) = &mut incoming.sink else { unreachable!("segments belong to streams") };
+        let (nic, back) = (&mut self.nic, Packet { to: incoming.from, ..*packet });
+        receiver.on_segment(&stream.params, now, &packet.segment(group.overhead), |frame| {
+            push_ack(nic, &frame, &back, group);
+        });
+        if receiver.is_complete() {
+            world.log.completions.push((packet.flow, now));
+            world.flows.receivers[packet.flow.index()] =
+                Reception::Done { turn: packet.turn, ack: receiver.delivered() };
+            self.incoming.remove(slot);
+        } else if receiver.next_timer() < incoming.armed {
+            incoming.armed = receiver.next_timer();
+            self.agenda.plan(incoming.armed, Wake::Receiver(slot));
+        }
+    }
+
+    /// The first packet of a flow: keeps a receiver for it.
+    fn open<O>(&mut self, packet: &Packet, world: &mut World<O>) -> u32 {
+        let spec = &world.shared.flows[packet.flow.index()];
+        let group = &world.shared.groups[spec.group.index()];
+        let sink = match &group.transport {
+            TransportState::Stream(stream) => Sink::Stream(Receiver::new(stream.ecn)),
+            TransportState::Datagram { .. } => Sink::Datagram { received: 0, bytes: Bytes::ZERO },
+        };
+        let slot = self.incoming.add(Incoming {
+            flow: packet.flow,
+            from: spec.from,
+            group: spec.group.0,
+            turn: packet.turn,
+            sink,
+            armed: Time::NEVER,
+        });
+        world.flows.receivers[packet.flow.index()] = Reception::Live { slot, turn: packet.turn };
+        slot
+    }
+
+    /// The sender has not heard that everything arrived.
+    #[cold]
+    fn repeat_final_ack<O>(&mut self, packet: &Packet, ack: u64, world: &World<O>) {
+        let spec = &world.shared.flows[packet.flow.index()];
+        let group = &world.shared.groups[spec.group.index()];
+        let frame = AckFrame { ack, syn: packet.kind == Kind::Syn, ..AckFrame::default() };
+        push_ack(&mut self.nic, &frame, &Packet { to: spec.from, ..*packet }, group);
+    }
+
+    fn on_datagram<O>(&mut self, packet: &Packet, world: &mut World<O>) {
+        let slot = match world.flows.receivers[packet.flow.index()] {
+            Reception::Live { slot, .. } => slot,
+            _ => self.open(packet, world),
+        };
+        let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
+        let overhead = world.shared.groups[incoming.group as usize].overhead;
+        if let Sink::Datagram { received, bytes } = &mut incoming.sink {
+            *received += 1;
+            *bytes += Bytes::new(packet.segment(overhead).len.into());
+        }
+    }
+
+    fn on_ack<O: Observer>(&mut self, now: Time, packet: &Packet, world: &mut World<O>) {
+        let slot = world.flows.senders[packet.flow.index()];
+        let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| outgoing.turn as u16 == packet.turn) else {
+            return; // it was complete already
+        };
+        let group = &world.shared.groups[outgoing.group as usize];
+        let Source::Stream(sender) = &mut outgoing.source else { return };
+        sender.on_ack(&group.stream().params, now, &packet.ack_frame(&world.trailers));
+        world.observer.window(now, outgoing.flow, sender);
+        if sender.is_complete() {
+            self.close(now, slot, world);
+        } else {
+            self.attend(slot, world);
+        }
+    }
+
+    /// The sender in `slot` may have something to send, and its timer may have changed.
+    #[inline]
+    fn attend<O>(&mut self, slot: u32, world: &World<O>) {
+        let outgoing = self.outgoing.get_mut(slot).expect("the caller has just used it");
+        if !outgoing.queued {
+            outgoing.queued = true;
+            self.nic.activate(world.shared.groups[outgoing.group as usize].priority, slot);
+        }
+        if let Source::Stream(sender) = &outgoing.source {
+            let timer = sender.next_timer();
+            outgoing.arm(timer, slot, &mut self.agenda);
+        }
+    }
+
+    fn close<O>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
+        let Some(outgoing) = self.outgoing.remove(slot) else { return };
+        world.flows.senders[outgoing.flow.index()] = NO_SLOT;
+        world.log.outstanding -= 1;
+        world.log.senders.extend(outgoing.record());
+        if let Some(number) = outgoing.generator {
+            let generator = &mut self.generators[number as usize];
+            self.agenda.plan(generator.next_after(now), Wake::Generator(number));
+        }
+    }
+
+    fn start_scheduled<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
+        let flow = self.starts[self.started];
+        self.started += 1;
+        self.find_next_start(world);
+        world.log.outstanding -= 1; // `start` counts it
+        let size = world.shared.flows[flow.index()].size;
+        self.start(now, &NewFlow { flow, turn: 0, size, generator: None }, world);
+    }
+
+    fn start<O: Observer>(&mut self, now: Time, new: &NewFlow, world: &mut World<O>) {
+        let spec = &world.shared.flows[new.flow.index()];
+        let group = &world.shared.groups[spec.group.index()];
+        let source = match &group.transport {
+            TransportState::Stream(stream) => {
+                let mut sender = Sender::new(&stream.params, &stream.cc, new.size);
+                sender.start(&stream.params, now);
+                Source::Stream(sender)
+            }
+            TransportState::Datagram { params, rate } => Source::Datagram(datagram::Source::new(params, *rate)),
+        };
+        let slot = self.outgoing.add(Outgoing {
+            flow: new.flow,
+            to: spec.to,
+            group: spec.group.0,
+            turn: new.turn,
+            source,
+            start: now,
+            size: new.size,
+            queued: false,
+            deficit: 0,
+            armed: Time::NEVER,
+            generator: new.generator,
+        });
+        world.flows.senders[new.flow.index()] = slot;
+        world.log.outstanding += 1;
+        self.attend(slot, world);
+    }
+
+    fn wake<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
+        match self.agenda.take() {
+            (at, Wake::Sender(slot)) => {
+                let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
+                if outgoing.armed == at {
+                    outgoing.armed = Time::NEVER;
+                }
+                if let Source::Stream(sender) = &mut outgoing.source {
+                    let due = sender.next_timer() <= now;
+                    sender.on_timer(&world.shared.groups[outgoing.group as usize].stream().params, now);
+                    if due {
+                        world.observer.window(now, outgoing.flow, sender);
+                    }
+                }
+                self.attend(slot, world);
+            }
+            (at, Wake::Receiver(slot)) => self.wake_receiver(at, slot, world),
+            (_, Wake::Generator(number)) => self.run_generator(now, number, world),
+        }
+    }
+
+    /// A delayed acknowledgement may be due.
+    fn wake_receiver<O>(&mut self, now: Time, slot: u32, world: &World<O>) {
+        let Some(incoming) = self.incoming.get_mut(slot).filter(|incoming| incoming.armed == now) else { return };
+        incoming.armed = Time::NEVER;
+        let Sink::Stream(receiver) = &mut incoming.sink else { return };
+        if let Some(frame) = receiver.on_timer(now) {
+            let back = Packet { flow: incoming.flow, to: incoming.from, turn: incoming.turn, ..Packet::default() };
+            push_ack(&mut self.nic, &frame, &back, &world.shared.groups[incoming.group as usize]);
+        } else if receiver.next_timer() < Time::NEVER {
+            incoming.armed = receiver.next_timer();
+            self.agenda.plan(incoming.armed, Wake::Receiver(slot));
+        }
+    }
+
+    fn run_generator<O: Observer>(&mut self, now: Time, number: u32, world: &mut World<O>) {
+        match self.generators[number as usize].step(now) {
+            generator::Step::Start { flow, turn, size } => {
+                self.start(now, &NewFlow { flow, turn, size, generator: Some(number) }, world);
+            }
+            generator::Step::Burst { flow, end, next } => {
+                if world.flows.senders[flow.index()] == NO_SLOT {
+                    let new = NewFlow { flow, turn: 0, size: Bytes::ZERO, generator: None };
+                    self.start(now, &new, world);
+                    world.log.outstanding -= 1; // a source of datagrams has no end to wait for
+                }
+                let slot = world.flows.senders[flow.index()];
+                if let Some(Outgoing { source: Source::Datagram(source), .. }) = self.outgoing.get_mut(slot) {
+                    source.burst(now, end);
+                }
+                self.attend(slot, world);
+                self.agenda.plan(next, Wake::Generator(number));
+            }
+            generator::Step::Over => world.log.outstanding -= 1,
+        }
+    }
+
+    /// Adds what is still going on to the log, and the counters of the host's own link.
+    pub(crate) fn finish<O>(&self, world: &mut World<O>) -> (LinkId, PortCounters) {
+        for outgoing in self.outgoing.iter() {
+            world.log.senders.extend(outgoing.record());
+            if let Source::Datagram(source) = &outgoing.source {
+                let (sent, dropped_at_source) = source.counts();
+                let record = DatagramRecord { flow: outgoing.flow, sent, dropped_at_source, ..Default::default() };
+                world.log.datagrams.push(record);
+            }
+        }
+        for incoming in self.incoming.iter() {
+            if let Sink::Datagram { received, bytes } = incoming.sink {
+                let received_bytes = bytes;
+                let record = DatagramRecord { flow: incoming.flow, received, received_bytes, ..Default::default() };
+                world.log.datagrams.push(record);
+            }
+        }
+        (self.nic.link(), self.nic.counters)
+    }
+}
+
+/// A flow about to start.
+struct NewFlow {
+    flow: FlowId,
+    turn: u64,
+    size: Bytes,
+    generator: Option<u32>,
+}
+
+impl Outgoing {
+    #[inline]
+    fn poll(&mut self, now: Time, group: &GroupState) -> Poll {
+        match &mut self.source {
+            Source::Stream(sender) => sender.poll_transmit(&group.stream().params, now),
+            Source::Datagram(source) => source.poll_transmit(now),
+        }
+    }
+
+    /// The packet that carries `segment`.
+    #[inline]
+    fn packet(&self, segment: &Segment, group: &GroupState) -> Packet {
+        let (kind, size, flags) = match &group.transport {
+            TransportState::Datagram { params, .. } => (Kind::Datagram, params.packet_size(), 0),
+            TransportState::Stream(stream) if segment.syn => {
+                (Kind::Syn, stream.params.packet_size(Bytes::ZERO), 0)
+            }
+            TransportState::Stream(stream) => {
+                let size = stream.params.packet_size(Bytes::new(segment.len.into()));
+                (Kind::Data, size, stream.ect | packet::segment_flags(segment))
+            }
+        };
+        Packet {
+            at: Time::NEVER,
+            seq: segment.seq,
+            flow: self.flow,
+            to: self.to,
+            size: wire_size(size),
+            turn: self.turn as u16,
+            kind,
+            priority: group.priority,
+            flags,
+            trailers: 0,
+        }
+    }
+
+    fn arm(&mut self, at: Time, slot: u32, agenda: &mut Agenda) {
+        if at < self.armed {
+            self.armed = at;
+            agenda.plan(at, Wake::Sender(slot));
+        }
+    }
+
+    /// Leaves the list of the network card.
+    fn rest(&mut self) {
+        self.queued = false;
+        self.deficit = 0;
+    }
+
+    fn record(&self) -> Option<FlowRecord> {
+        let Source::Stream(sender) = &self.source else { return None };
+        Some(FlowRecord {
+            flow: self.flow,
+            turn: self.turn,
+            size: self.size,
+            start: self.start,
+            end: None,
+            delivered: sender.delivered(),
+            stats: sender.stats(),
+        })
+    }
+}
+
+/// Queues the acknowledgement `frame`, addressed like `back`.
+fn push_ack(nic: &mut Nic, frame: &AckFrame, back: &Packet, group: &GroupState) {
+    let (trailers, slots) = packet::pack(&frame.sacks);
+    let size = group.stream().params.packet_size(Bytes::new(frame.sacks.option_size()));
+    let packet = Packet {
+        at: Time::NEVER,
+        seq: frame.ack,
+        flow: back.flow,
+        to: back.to,
+        size: wire_size(size),
+        turn: back.turn,
+        kind: if frame.syn { Kind::SynAck } else { Kind::Ack },
+        priority: group.priority,
+        flags: if frame.ece { packet::ECE } else { 0 },
+        trailers,
+    };
+    nic.push_ready(packet, &slots);
+}
+
+/// `turn` came before `than`, on a circle of 2^16.
+fn is_older(turn: u16, than: u16) -> bool {
+    (turn.wrapping_sub(than) as i16) < 0
+}

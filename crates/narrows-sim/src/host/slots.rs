@@ -1,0 +1,40 @@
+/// Places for things that come and go, reused in the order they became free.
+#[derive(Clone, Debug)]
+pub(super) struct Slots<T> {
+    places: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Self {
+        Self { places: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slots<T> {
+    pub(super) fn add(&mut self, thing: T) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.places[place as usize] = Some(thing);
+            return place;
+        }
+        self.places.push(Some(thing));
+        (self.places.len() - 1) as u32
+    }
+
+    pub(super) fn remove(&mut self, place: u32) -> Option<T> {
+        let thing = self.places[place as usize].take();
+        if thing.is_some() {
+            self.free.push(place);
+        }
+        thing
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, place: u32) -> Option<&mut T> {
+        self.places.get_mut(place as usize)?.as_mut()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.places.iter().flatten()
+    }
+}

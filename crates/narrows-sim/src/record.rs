@@ -1,0 +1,106 @@
+//! What a run leaves behind: flows, port counters.
+
+use narrows_proto::stream::Stats;
+use narrows_proto::units::{Bytes, Time};
+
+use crate::ids::FlowId;
+
+/// One flow from beginning to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowRecord {
+    /// Which flow, or which client.
+    pub flow: FlowId,
+    /// How many flows the same client had started before.
+    pub turn: u64,
+    /// Payload.
+    pub size: Bytes,
+    /// When the application handed it over.
+    pub start: Time,
+    /// When the receiver had all of it; none if it did not by the end of the run.
+    pub end: Option<Time>,
+    /// Payload known to the sender to have arrived.
+    pub delivered: Bytes,
+    /// What it went through.
+    pub stats: Stats,
+}
+
+/// What a source of datagrams sent and how much arrived.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DatagramRecord {
+    /// Which source.
+    pub flow: FlowId,
+    /// Datagrams handed to the link.
+    pub sent: u64,
+    /// Datagrams dropped in the host, for want of room.
+    pub dropped_at_source: u64,
+    /// Datagrams that arrived.
+    pub received: u64,
+    /// Payload that arrived.
+    pub received_bytes: Bytes,
+}
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DropCause {
+    /// The whole packet memory was in use.
+    BufferFull,
+    /// The queue had its share of the memory.
+    QueueLimit,
+    /// RED chose it.
+    Red,
+    /// Bit errors on the link.
+    LinkError,
+    /// The link was down.
+    LinkDown,
+    /// No path led to the destination.
+    NoRoute,
+}
+
+impl DropCause {
+    /// All causes.
+    pub const ALL: [Self; 6] =
+        [Self::BufferFull, Self::QueueLimit, Self::Red, Self::LinkError, Self::LinkDown, Self::NoRoute];
+
+    /// As it stands in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BufferFull => "buffer_full",
+            Self::QueueLimit => "queue_limit",
+            Self::Red => "red",
+            Self::LinkError => "link_error",
+            Self::LinkDown => "link_down",
+            Self::NoRoute => "no_route",
+        }
+    }
+}
+
+/// Counters of one direction of a link and the port it leaves from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortCounters {
+    /// Packets that began to be sent.
+    pub packets: u64,
+    /// Bytes of those, framing included.
+    pub bytes: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// Packets dropped, by [`DropCause`].
+    pub drops: [u64; DropCause::ALL.len()],
+    /// Bytes dropped.
+    pub dropped_bytes: u64,
+    /// The most bytes that ever waited.
+    pub max_backlog: u64,
+}
+
+impl PortCounters {
+    /// Counts one dropped packet.
+    #[inline]
+    pub(crate) fn drop(&mut self, cause: DropCause, size: u16) {
+        self.drops[cause as usize] += 1;
+        self.dropped_bytes += u64::from(size);
+    }
+
+    /// Packets dropped for any reason.
+    pub fn dropped(&self) -> u64 {
+        self.drops.iter().sum()
+    }
+}

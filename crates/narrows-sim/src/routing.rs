@@ -1,0 +1,320 @@
+//! Which port leads to which host: shortest paths by hop count, computed once, and the choice among equal ones.
+
+use std::collections::VecDeque;
+
+use crate::ids::{FlowId, HostId, LinkId, NodeId};
+use crate::random::{Purpose, Stream, mix};
+use crate::topology::{NodeKind, Topology};
+
+/// How a switch chooses among shortest paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Routing {
+    /// By a hash of the flow, salted per switch: a flow keeps its path (ECMP, RFC 2992).
+    #[default]
+    Ecmp,
+    /// By the destination: in a tree with k uplinks per switch, level l takes uplink ⌊d/k^l⌋ mod k.
+    DModK,
+    /// At random for each packet (packet spraying).
+    Spray,
+}
+
+/// Where a host is attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Access {
+    /// Index of its switch among those that have hosts, or [`NO_LEAF`] if its neighbour is a host.
+    pub(crate) leaf: u32,
+    /// The switch's port that leads to it.
+    pub(crate) port: u16,
+}
+
+pub(crate) const NO_LEAF: u32 = u32::MAX;
+
+/// A row leads to a port, or to a group of ports if this bit is set.
+const GROUP: u16 = 0x8000;
+const UNREACHABLE: u16 = u16::MAX;
+
+/// The routing table of one switch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Routes {
+    /// By leaf: a port, a group, or [`UNREACHABLE`].
+    rows: Vec<u16>,
+    /// Start and length in `members`.
+    groups: Vec<(u32, u32)>,
+    members: Vec<u16>,
+}
+
+/// How one switch chooses.
+#[derive(Clone, Debug)]
+pub(crate) enum Choice {
+    Ecmp { salt: u64 },
+    DModK { stride: u32 },
+    Spray(Box<Stream>),
+}
+
+impl Routes {
+    /// The port to `leaf` for a packet of `flow` to `to`.
+    #[inline]
+    pub(crate) fn port(&self, leaf: u32, flow: FlowId, to: HostId, choice: &mut Choice) -> Option<u16> {
+        let row = self.rows[leaf as usize];
+        if row < GROUP {
+            return Some(row);
+        }
+        if row == UNREACHABLE {
+            return None;
+        }
+        let (first, len) = self.groups[usize::from(row & !GROUP)];
+        let member = match choice {
+            Choice::Ecmp { salt } => {
+                let hash = mix(u64::from(flow.0) ^ *salt);
+                (((hash >> 32) * u64::from(len)) >> 32) as u32
+            }
+            Choice::DModK { stride } => to.0 / *stride % len,
+            Choice::Spray(stream) => stream.below(len.into()) as u32,
+        };
+        Some(self.members[(first + member) as usize])
+    }
+
+    /// All ports that lead to `leaf`.
+    pub(crate) fn ports_to(&self, leaf: u32) -> &[u16] {
+        match self.rows[leaf as usize] {
+            UNREACHABLE => &[],
+            row if row < GROUP => std::slice::from_ref(&self.rows[leaf as usize]),
+            row => {
+                let (first, len) = self.groups[usize::from(row & !GROUP)];
+                &self.members[first as usize..(first + len) as usize]
+            }
+        }
+    }
+
+    fn set(&mut self, leaf: usize, ports: &[u16]) {
+        self.rows[leaf] = match ports {
+            [] => UNREACHABLE,
+            [port] => *port,
+            _ => GROUP | self.group(ports),
+        };
+    }
+
+    fn group(&mut self, ports: &[u16]) -> u16 {
+        let same = |&(first, len): &(u32, u32)| &self.members[first as usize..(first + len) as usize] == ports;
+        // The latest group is the most likely one.
+        if let Some(back) = self.groups.iter().rev().position(same) {
+            return (self.groups.len() - 1 - back) as u16;
+        }
+        self.groups.push((self.members.len() as u32, ports.len() as u32));
+        self.members.extend_from_slice(ports);
+        (self.groups.len() - 1) as u16
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn memory(&self) -> usize {
+        self.rows.len() * 2 + self.groups.len() * 8 + self.members.len() * 2
+    }
+}
+
+/// The routing of a whole network.
+#[derive(Clone, Debug)]
+pub(crate) struct RoutingTables {
+    /// By host.
+    pub(crate) access: Vec<Access>,
+    /// By node; empty for hosts.
+    pub(crate) routes: Vec<Routes>,
+    /// The switch of each leaf.
+    leaves: Vec<NodeId>,
+}
+
+impl RoutingTables {
+    /// Shortest paths over the links for which `up` holds. Hosts never forward.
+    pub(crate) fn new(topology: &Topology, up: impl Fn(LinkId) -> bool) -> Self {
+        let ports = topology.ports();
+        let mut tables = Self::attach(topology, &ports);
+        let mut distance = Vec::new();
+        for (leaf, node) in tables.leaves.clone().into_iter().enumerate() {
+            distances(topology, &ports, node, &up, &mut distance);
+            for (switch, routes) in tables.routes.iter_mut().enumerate() {
+                let here = distance[switch];
+                if here == 0 || here == u32::MAX || topology.as_host(NodeId::from(switch)).is_some() {
+                    continue;
+                }
+                let closer = |link: LinkId| up(link) && distance[topology.link(link).to.index()] == here - 1;
+                let towards = ports[switch].iter().enumerate().filter(|(_, link)| closer(**link));
+                let towards: Vec<u16> = towards.map(|(port, _)| port as u16).collect();
+                routes.set(leaf, &towards);
+            }
+        }
+        tables
+    }
+
+    fn attach(topology: &Topology, ports: &[Vec<LinkId>]) -> Self {
+        let mut leaf_of = vec![NO_LEAF; topology.nodes().len()];
+        let mut leaves = Vec::new();
+        let access = topology.hosts().iter().map(|host| {
+            let Some(link) = ports[host.index()].first() else { return Access { leaf: NO_LEAF, port: 0 } };
+            let switch = topology.link(*link).to;
+            if topology.as_host(switch).is_some() {
+                return Access { leaf: NO_LEAF, port: 0 };
+            }
+            if leaf_of[switch.index()] == NO_LEAF {
+                leaf_of[switch.index()] = leaves.len() as u32;
+                leaves.push(switch);
+            }
+            let back = Topology::reverse(*link);
+            let port = ports[switch.index()].iter().position(|port| *port == back).expect("links have two directions");
+            Access { leaf: leaf_of[switch.index()], port: port as u16 }
+        });
+        let access = access.collect();
+        let empty = |node: &crate::topology::Node| match node.kind {
+            NodeKind::Host(_) => Routes::default(),
+            NodeKind::Switch { .. } => Routes { rows: vec![UNREACHABLE; leaves.len()], ..Routes::default() },
+        };
+        Self { access, routes: topology.nodes().iter().map(empty).collect(), leaves }
+    }
+
+    /// The leaf index of a switch, if it has hosts.
+    pub(crate) fn leaf_index(&self, node: NodeId) -> u32 {
+        self.leaves.iter().position(|leaf| *leaf == node).map_or(NO_LEAF, |index| index as u32)
+    }
+
+    /// The switches that have hosts.
+    pub(crate) fn leaves(&self) -> &[NodeId] {
+        &self.leaves
+    }
+}
+
+/// How one switch of `topology` chooses under `routing`.
+pub(crate) fn choice(routing: Routing, topology: &Topology, tables: &RoutingTables, node: NodeId, seed: u64) -> Choice {
+    match routing {
+        Routing::Ecmp => Choice::Ecmp { salt: Stream::new(seed, Purpose::EcmpSalt, node.0.into()).bits() },
+        Routing::DModK => Choice::DModK { stride: stride(topology, tables, node) },
+        Routing::Spray => Choice::Spray(Box::new(Stream::new(seed, Purpose::Spray, node.0.into()))),
+    }
+}
+
+/// Product of the numbers of uplinks of one switch in each lower tier: the levels below have divided by it already.
+fn stride(topology: &Topology, tables: &RoutingTables, node: NodeId) -> u32 {
+    let NodeKind::Switch { tier, .. } = topology.node(node).kind else { return 1 };
+    let widest = |below: u32| {
+        let of_tier = topology.nodes().iter().zip(&tables.routes).filter(
+            |(node, _)| matches!(&node.kind, NodeKind::Switch { tier, .. } if *tier == below),
+        );
+        of_tier.flat_map(|(_, routes)| routes.groups.iter().map(|group| group.1)).max().unwrap_or(1)
+    };
+    (0..tier).map(widest).product()
+}
+
+/// Hops from every node to `leaf` over switches.
+fn distances(
+    topology: &Topology,
+    ports: &[Vec<LinkId>],
+    leaf: NodeId,
+    up: impl Fn(LinkId) -> bool,
+    distance: &mut Vec<u32>,
+) {
+    distance.clear();
+    distance.resize(topology.nodes().len(), u32::MAX);
+    distance[leaf.index()] = 0;
+    let mut queue = VecDeque::from([leaf]);
+    while let Some(node) = queue.pop_front() {
+        for link in &ports[node.index()] {
+            let next = topology.link(*link).to;
+            // Packets travel the other way, towards the leaf.
+            let usable = up(Topology::reverse(*link)) && topology.as_host(next).is_none();
+            if usable && distance[next.index()] == u32::MAX {
+                distance[next.index()] = distance[node.index()] + 1;
+                queue.push_back(next);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use narrows_proto::units::{BitRate, Span};
+
+    use super::*;
+    use crate::topology::{FatTree, KaryTree};
+
+    fn fat_tree() -> Topology {
+        let mut topology = Topology::default();
+        FatTree { k: 4, rate: BitRate::from_gbps(1), delay: Span::from_us(1) }.build(&mut topology, "");
+        topology
+    }
+
+    /// Follows a packet; the names of the switches it crosses.
+    fn walk(topology: &Topology, routing: Routing, flow: u32, from: HostId, to: HostId) -> Vec<String> {
+        let tables = RoutingTables::new(topology, |_| true);
+        let ports = topology.ports();
+        let mut choices: Vec<_> =
+            (0..topology.nodes().len()).map(|node| choice(routing, topology, &tables, NodeId::from(node), 1)).collect();
+        let mut node = topology.link(ports[topology.hosts()[from.index()].index()][0]).to;
+        let mut path = Vec::new();
+        let access = tables.access[to.index()];
+        while topology.as_host(node).is_none() {
+            path.push(topology.node(node).name.clone());
+            let port = if tables.leaf_index(node) == access.leaf {
+                access.port
+            } else {
+                let choice = &mut choices[node.index()];
+                tables.routes[node.index()].port(access.leaf, FlowId(flow), to, choice).expect("reachable")
+            };
+            node = topology.link(ports[node.index()][usize::from(port)]).to;
+        }
+        assert_eq!(topology.as_host(node), Some(to));
+        path
+    }
+
+    #[test]
+    fn paths_in_a_fat_tree_are_shortest() {
+        let topology = fat_tree();
+        let hops = |from, to| walk(&topology, Routing::Ecmp, 7, HostId(from), HostId(to)).len();
+        assert_eq!([hops(0, 1), hops(0, 2), hops(0, 15)], [1, 3, 5]);
+    }
+
+    #[test]
+    fn ecmp_keeps_a_flow_on_its_path_and_spreads_flows_over_all() {
+        let topology = fat_tree();
+        let path = |flow| walk(&topology, Routing::Ecmp, flow, HostId(0), HostId(15));
+        assert_eq!(path(3), path(3));
+        let mut cores: Vec<_> = (0..200).map(|flow| path(flow)[2].clone()).collect();
+        cores.sort();
+        cores.dedup();
+        assert_eq!(cores.len(), 4);
+    }
+
+    #[test]
+    fn ecmp_is_balanced_to_within_chance() {
+        let topology = fat_tree();
+        let flows = 2000;
+        let first = (0..flows).filter(|flow| walk(&topology, Routing::Ecmp, *flow, HostId(0), HostId(15))[1] == "pod0/agg0");
+        let first = first.count() as i64;
+        // Four standard deviations of a fair coin: 4·√2000/2.
+        assert!((first - 1000).abs() < 90, "{first}");
+    }
+
+    #[test]
+    fn d_mod_k_gives_every_destination_one_path_and_every_core_the_same_number_of_destinations() {
+        let mut topology = Topology::default();
+        KaryTree { k: 4, levels: 3, rate: BitRate::from_gbps(1), delay: Span::from_us(1) }.build(&mut topology, "");
+        let mut load = std::collections::BTreeMap::new();
+        for to in 16..64 {
+            let path = walk(&topology, Routing::DModK, 0, HostId(0), HostId(to));
+            assert_eq!(path, walk(&topology, Routing::DModK, 9, HostId(0), HostId(to)), "whatever the flow");
+            *load.entry(path[2].clone()).or_insert(0) += 1;
+        }
+        assert_eq!(load.len(), 16);
+        assert!(load.values().all(|count| *count == 3), "{load:?}");
+    }
+
+    #[test]
+    fn a_failed_link_is_routed_around_and_a_cut_is_noticed() {
+        let topology = fat_tree();
+        let name = |link| topology.link_name(link);
+        let cut = |prefix: &str| {
+            let tables =
+                RoutingTables::new(&topology, |link| !name(link).contains("pod0/rack0/tor") || !name(link).contains(prefix));
+            let tor = topology.by_name()["pod0/rack0/tor"];
+            tables.routes[tor.index()].ports_to(tables.access[15].leaf).len()
+        };
+        assert_eq!([cut("nothing"), cut("agg0"), cut("agg")], [2, 1, 0]);
+    }
+}

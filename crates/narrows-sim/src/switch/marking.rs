@@ -1,0 +1,247 @@
+//! Whether a packet that joins a queue is marked, dropped or left alone.
+
+use narrows_proto::units::{Bytes, Span, Time};
+
+use crate::random::Stream;
+
+/// How a queue signals congestion.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Marking {
+    /// It does not; it overflows.
+    #[default]
+    Off,
+    /// Marks every packet that finds more than K waiting (DCTCP).
+    Step(Step),
+    /// Random early detection.
+    Red(Red),
+}
+
+/// Step marking (RFC 8257 §3.1, Alizadeh et al. §3.1).
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// K: packets that find more than this waiting are marked if they can be. The packet on the wire does not wait.
+    pub k: Bytes,
+}
+
+/// Random early detection (Floyd & Jacobson, ToN 1993).
+///
+/// avg = (1 − w)·avg + w·q at each arrival; between `min` and `max` a packet is chosen with a probability that rises to
+/// `max_p`, spread out by the number of packets since the last one chosen.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Red {
+    /// Below this average nothing happens.
+    pub min: Bytes,
+    /// Above this average every packet is chosen, unless `gentle`.
+    pub max: Bytes,
+    /// Probability at `max`.
+    pub max_p: f64,
+    /// w, the weight of each arrival in the average; 1 looks at the queue as it is.
+    #[serde(default = "classic_weight")]
+    pub weight: f64,
+    /// Let the probability rise from `max_p` to 1 between `max` and 2·`max` instead of jumping there (Floyd 2000).
+    #[serde(default)]
+    pub gentle: bool,
+    /// What happens to a chosen packet.
+    #[serde(default)]
+    pub action: RedAction,
+}
+
+/// What RED does to the packets it chooses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RedAction {
+    /// Mark those that can be marked, drop the others (RFC 3168 §5).
+    #[default]
+    Mark,
+    /// The same while the probability is below 1; then drop them all (RFC 3168 §7).
+    MarkThenDrop,
+    /// Drop.
+    Drop,
+}
+
+fn classic_weight() -> f64 {
+    0.002
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Pass,
+    Mark,
+    Drop,
+}
+
+/// Marking at one queue.
+#[derive(Clone, Debug)]
+pub(crate) enum Marker {
+    Off,
+    Step { above: u64 },
+    Red(Box<RedState>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct RedState {
+    config: Red,
+    average: f64,
+    /// Packets since the last chosen one; none while the average is below `min`.
+    since: Option<u64>,
+    /// Time one typical packet takes, the unit in which idle time is counted.
+    packet_time: Span,
+}
+
+impl Marker {
+    /// `packet_time` is how long a packet of typical size takes on the link.
+    pub(crate) fn new(marking: &Marking, packet_time: Span) -> Self {
+        match marking {
+            Marking::Off => Self::Off,
+            Marking::Step(step) => Self::Step { above: step.k.get() },
+            Marking::Red(red) => {
+                Self::Red(Box::new(RedState { config: red.clone(), average: 0.0, since: None, packet_time }))
+            }
+        }
+    }
+
+    /// A packet that finds `backlog` bytes waiting. `idle_since` is when the link ran out of packets, if it did.
+    #[inline]
+    pub(crate) fn judge(&mut self, now: Time, backlog: u64, idle_since: Option<Time>, ect: bool, random: &mut Stream) -> Verdict {
+        match self {
+            Self::Off => Verdict::Pass,
+            Self::Step { above } if backlog > *above && ect => Verdict::Mark,
+            Self::Step { .. } => Verdict::Pass,
+            Self::Red(red) => red.judge(now, backlog, idle_since, ect, random),
+        }
+    }
+}
+
+impl RedState {
+    #[inline(never)]
+    fn judge(&mut self, now: Time, backlog: u64, idle_since: Option<Time>, ect: bool, random: &mut Stream) -> Verdict {
+        self.average(now, backlog, idle_since);
+        let probability = self.probability();
+        if probability <= 0.0 {
+            self.since = None;
+            return Verdict::Pass;
+        }
+        // The first packet above `min` starts the count (the paper's count = −1).
+        let since = self.since.map_or(0, |since| since + 1);
+        self.since = Some(since);
+        let spread = 1.0 - since as f64 * probability;
+        let chosen = probability >= 1.0 || spread <= 0.0 || random.uniform() < probability / spread;
+        if !chosen {
+            return Verdict::Pass;
+        }
+        self.since = Some(0);
+        let mark = match self.config.action {
+            RedAction::Mark => ect,
+            RedAction::MarkThenDrop => ect && probability < 1.0,
+            RedAction::Drop => false,
+        };
+        if mark { Verdict::Mark } else { Verdict::Drop }
+    }
+
+    fn average(&mut self, now: Time, backlog: u64, idle_since: Option<Time>) {
+        let weight = self.config.weight;
+        if let Some(idle_since) = idle_since.filter(|_| weight < 1.0) {
+            // As if that many packets had found an empty queue.
+            let packets = now.saturating_since(idle_since).as_secs_f64() / self.packet_time.as_secs_f64();
+            self.average *= libm::pow(1.0 - weight, packets);
+        }
+        self.average = (1.0 - weight) * self.average + weight * backlog as f64;
+    }
+
+    fn probability(&self) -> f64 {
+        let Red { min, max, max_p, gentle, .. } = self.config;
+        let (average, min, max) = (self.average, min.as_f64(), max.as_f64());
+        if average < min {
+            0.0
+        } else if average < max {
+            max_p * (average - min) / (max - min)
+        } else if gentle && average < 2.0 * max {
+            max_p + (1.0 - max_p) * (average - max) / max
+        } else {
+            1.0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Purpose;
+
+    const PACKET: Span = Span::from_us(1);
+
+    fn red(gentle: bool, action: RedAction) -> Red {
+        Red { min: Bytes::new(10_000), max: Bytes::new(30_000), max_p: 0.1, weight: 1.0, gentle, action }
+    }
+
+    struct Fixture {
+        marker: Marker,
+        random: Stream,
+    }
+
+    impl Fixture {
+        fn new(marking: &Marking) -> Self {
+            Self { marker: Marker::new(marking, PACKET), random: Stream::new(1, Purpose::Marking, 0) }
+        }
+
+        fn judge(&mut self, backlog: u64, ect: bool) -> Verdict {
+            self.marker.judge(Time::ZERO, backlog, None, ect, &mut self.random)
+        }
+
+        /// Fraction of 100 000 packets chosen at a constant backlog.
+        fn fraction(&mut self, backlog: u64) -> f64 {
+            let chosen = (0..100_000).filter(|_| self.judge(backlog, true) != Verdict::Pass);
+            chosen.count() as f64 / 100_000.0
+        }
+    }
+
+    #[test]
+    fn a_step_marks_what_finds_more_than_k_and_can_be_marked() {
+        let mut step = Fixture::new(&Marking::Step(Step { k: Bytes::new(10_000) }));
+        assert_eq!(step.judge(10_000, true), Verdict::Pass);
+        assert_eq!(step.judge(10_001, true), Verdict::Mark);
+        assert_eq!(step.judge(10_001, false), Verdict::Pass);
+    }
+
+    #[test]
+    fn red_chooses_with_twice_its_base_probability_on_average() {
+        // With pa = pb/(1 − count·pb) the distance between two chosen packets is uniform on {1, …, 1/pb}, with mean
+        // (1/pb + 1)/2 (Floyd & Jacobson §7, Method 2). Halfway between min and max pb = 0.05: one in 10.5.
+        let fraction = Fixture::new(&Marking::Red(red(false, RedAction::Mark))).fraction(20_000);
+        // ±3 %: the standard deviation of the fraction is 0.5 %.
+        assert!((fraction * 10.5 - 1.0).abs() < 0.03, "{fraction}");
+    }
+
+    #[test]
+    fn red_leaves_short_queues_alone_and_chooses_every_packet_of_long_ones() {
+        let mut plain = Fixture::new(&Marking::Red(red(false, RedAction::Mark)));
+        assert_eq!((plain.fraction(9_999), plain.fraction(30_000)), (0.0, 1.0));
+        let mut gentle = Fixture::new(&Marking::Red(red(true, RedAction::Mark)));
+        assert!(gentle.fraction(31_000) < 0.5);
+        assert_eq!(gentle.fraction(60_000), 1.0);
+    }
+
+    #[test]
+    fn red_drops_what_cannot_be_marked() {
+        let verdicts = |action| {
+            let mut red = Fixture::new(&Marking::Red(red(false, action)));
+            [red.judge(40_000, true), red.judge(40_000, false)]
+        };
+        assert_eq!(verdicts(RedAction::Mark), [Verdict::Mark, Verdict::Drop]);
+        assert_eq!(verdicts(RedAction::MarkThenDrop), [Verdict::Drop, Verdict::Drop]);
+        assert_eq!(verdicts(RedAction::Drop), [Verdict::Drop, Verdict::Drop]);
+    }
+
+    #[test]
+    fn idle_time_lets_the_average_decay() {
+        let config = Red { weight: 0.002, ..red(false, RedAction::Mark) };
+        let mut state = RedState { config, average: 20_000.0, since: None, packet_time: PACKET };
+        // 500 packet times: 0.998^500 = 0.367.
+        state.average(Time::ZERO + PACKET * 500, 0, Some(Time::ZERO));
+        assert!((state.average / 20_000.0 - 0.367).abs() < 0.002, "{}", state.average);
+    }
+}

@@ -1,0 +1,428 @@
+//! The usual networks. Names are paths: `rack3/host5`, `rack3/tor`, `spine0`.
+
+use narrows_proto::units::{BitRate, Span};
+
+use super::{NodeId, Topology, Wire};
+
+/// Senders on one side, receivers on the other, one bottleneck between two switches.
+///
+/// Hosts `left/host0…`, `right/host0…`; switches `left/switch`, `right/switch` (class `switch`).
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dumbbell {
+    /// Hosts on each side.
+    pub hosts: u32,
+    /// Rate of the host links.
+    pub host_rate: BitRate,
+    /// Rate of the bottleneck.
+    pub bottleneck_rate: BitRate,
+    /// Propagation delay of a host link.
+    pub host_delay: Span,
+    /// Propagation delay of the bottleneck.
+    pub bottleneck_delay: Span,
+}
+
+/// Hosts around one switch.
+///
+/// Hosts `host0…`; switch `switch` (class `switch`).
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Star {
+    /// Hosts.
+    pub hosts: u32,
+    /// Rate of every link.
+    pub rate: BitRate,
+    /// Propagation delay of every link.
+    pub delay: Span,
+}
+
+/// A chain of bottlenecks: one flow crosses all of them, others one each.
+///
+/// Switches `switch0…` in a row (class `switch`), one more than there are bottlenecks; hosts `end/host0` at the first and
+/// `end/host1` at the last switch; hosts `hop0/from`, `hop0/to` … at both ends of each bottleneck.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ParkingLot {
+    /// Bottlenecks.
+    pub bottlenecks: u32,
+    /// Rate of the host links.
+    pub host_rate: BitRate,
+    /// Rate of the bottlenecks.
+    pub bottleneck_rate: BitRate,
+    /// Propagation delay of every link.
+    pub delay: Span,
+}
+
+/// Racks whose top-of-rack switches all connect to all spines.
+///
+/// Hosts `rack0/host0…`; switches `rack0/tor` (class `tor`), `spine0…` (class `spine`).
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LeafSpine {
+    /// Racks, each with one leaf switch.
+    pub racks: u32,
+    /// Hosts in each rack.
+    pub hosts_per_rack: u32,
+    /// Spine switches.
+    pub spines: u32,
+    /// Rate of the host links.
+    pub host_rate: BitRate,
+    /// Rate of each link between leaf and spine.
+    pub uplink_rate: BitRate,
+    /// Propagation delay of every link.
+    pub delay: Span,
+}
+
+/// A three-level fat tree of k-port switches (Al-Fares et al., SIGCOMM 2008): k³/4 hosts, full bisection.
+///
+/// Hosts `pod0/rack0/host0…`; switches `pod0/rack0/tor` (class `tor`), `pod0/agg0` (class `agg`), `core0…` (class `core`).
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FatTree {
+    /// Ports of every switch; even.
+    pub k: u32,
+    /// Rate of every link.
+    pub rate: BitRate,
+    /// Propagation delay of every link.
+    pub delay: Span,
+}
+
+/// A k-ary n-tree (Petrini & Vanneschi, IPPS 1997): k^n hosts, n levels of k^(n−1) switches.
+///
+/// Hosts `host0…`; switches `level0/switch0…` from the hosts upwards (class `tor` at level 0, `core` at the top, `agg` between).
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KaryTree {
+    /// k: links up and links down of each switch.
+    pub k: u32,
+    /// n: levels of switches.
+    pub levels: u32,
+    /// Rate of every link.
+    pub rate: BitRate,
+    /// Propagation delay of every link.
+    pub delay: Span,
+}
+
+/// Several data centers of the same kind, each with border routers, joined by WAN links.
+///
+/// Every name of the fabric gets the prefix `dc0/`, `dc1/`, …; border routers are `dc0/border0…` (class `border`). The
+/// top-level switches of a fabric connect to all its border routers.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CrossDc {
+    /// Data centers.
+    pub datacenters: u32,
+    /// What is inside each.
+    pub fabric: Fabric,
+    /// What joins them.
+    pub wan: Wan,
+}
+
+/// A network inside a data center.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Fabric {
+    /// See [`Star`].
+    Star(Star),
+    /// See [`LeafSpine`].
+    LeafSpine(LeafSpine),
+    /// See [`FatTree`].
+    FatTree(FatTree),
+    /// See [`KaryTree`].
+    KaryTree(KaryTree),
+}
+
+/// The links between data centers: each pair of data centers is joined, border router i to border router i.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Wan {
+    /// Rate of each WAN link.
+    pub rate: BitRate,
+    /// Propagation delay of each WAN link, one way.
+    pub delay: Span,
+    /// Probability that a packet is lost on a WAN link.
+    #[serde(default)]
+    pub error_rate: f64,
+    /// Border routers in each data center.
+    #[serde(default = "one")]
+    pub borders: u32,
+    /// Rate of the links between fabric and border routers; that of the WAN links if left out.
+    #[serde(default)]
+    pub border_rate: Option<BitRate>,
+    /// Propagation delay of those links; that of the fabric's links if left out.
+    #[serde(default)]
+    pub border_delay: Option<Span>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Dumbbell {
+    /// Adds this network, with `prefix` before every name.
+    pub fn build(&self, topology: &mut Topology, prefix: &str) {
+        let host_wire = Wire::new(self.host_rate, self.host_delay);
+        let sides = ["left", "right"].map(|side| {
+            let switch = topology.add_switch(format!("{prefix}{side}/switch"), "switch", 0);
+            add_hosts(topology, self.hosts, &format!("{prefix}{side}/"), switch, host_wire);
+            switch
+        });
+        topology.connect(sides[0], sides[1], Wire::new(self.bottleneck_rate, self.bottleneck_delay));
+    }
+}
+
+impl Star {
+    /// Adds this network, with `prefix` before every name. Returns the switches borders connect to.
+    pub fn build(&self, topology: &mut Topology, prefix: &str) -> Vec<NodeId> {
+        let switch = topology.add_switch(format!("{prefix}switch"), "switch", 0);
+        add_hosts(topology, self.hosts, prefix, switch, Wire::new(self.rate, self.delay));
+        vec![switch]
+    }
+}
+
+impl ParkingLot {
+    /// Adds this network, with `prefix` before every name.
+    pub fn build(&self, topology: &mut Topology, prefix: &str) {
+        let host_wire = Wire::new(self.host_rate, self.delay);
+        let switches: Vec<_> = (0..=self.bottlenecks)
+            .map(|number| topology.add_switch(format!("{prefix}switch{number}"), "switch", 0))
+            .collect();
+        let mut attach = |topology: &mut Topology, name: String, switch| {
+            let host = topology.add_host(name);
+            topology.connect(host, switch, host_wire);
+        };
+        attach(topology, format!("{prefix}end/host0"), switches[0]);
+        attach(topology, format!("{prefix}end/host1"), switches[switches.len() - 1]);
+        for (hop, pair) in switches.windows(2).enumerate() {
+            topology.connect(pair[0], pair[1], Wire::new(self.bottleneck_rate, self.delay));
+            attach(topology, format!("{prefix}hop{hop}/from"), pair[0]);
+            attach(topology, format!("{prefix}hop{hop}/to"), pair[1]);
+        }
+    }
+}
+
+impl LeafSpine {
+    /// Adds this network, with `prefix` before every name. Returns the switches borders connect to.
+    pub fn build(&self, topology: &mut Topology, prefix: &str) -> Vec<NodeId> {
+        let uplink = Wire::new(self.uplink_rate, self.delay);
+        let leaves: Vec<_> = (0..self.racks)
+            .map(|rack| {
+                let tor = topology.add_switch(format!("{prefix}rack{rack}/tor"), "tor", 0);
+                let rack = format!("{prefix}rack{rack}/");
+                add_hosts(topology, self.hosts_per_rack, &rack, tor, Wire::new(self.host_rate, self.delay));
+                tor
+            })
+            .collect();
+        let spines: Vec<_> =
+            (0..self.spines).map(|spine| topology.add_switch(format!("{prefix}spine{spine}"), "spine", 1)).collect();
+        for leaf in leaves {
+            for spine in &spines {
+                topology.connect(leaf, *spine, uplink);
+            }
+        }
+        spines
+    }
+}
+
+impl FatTree {
+    /// Adds this network, with `prefix` before every name. Returns the switches borders connect to.
+    pub fn build(&self, topology: &mut Topology, prefix: &str) -> Vec<NodeId> {
+        let half = self.k / 2;
+        let wire = Wire::new(self.rate, self.delay);
+        let pods: Vec<(Vec<_>, Vec<_>)> = (0..self.k)
+            .map(|pod| {
+                let racks = (0..half).map(|rack| {
+                    let rack = format!("{prefix}pod{pod}/rack{rack}/");
+                    let tor = topology.add_switch(format!("{rack}tor"), "tor", 0);
+                    add_hosts(topology, half, &rack, tor, wire);
+                    tor
+                });
+                let racks = racks.collect();
+                let aggs = (0..half).map(|agg| topology.add_switch(format!("{prefix}pod{pod}/agg{agg}"), "agg", 1));
+                (racks, aggs.collect())
+            })
+            .collect();
+        let cores: Vec<_> =
+            (0..half * half).map(|core| topology.add_switch(format!("{prefix}core{core}"), "core", 2)).collect();
+        for (tors, aggs) in pods {
+            for tor in tors {
+                for agg in &aggs {
+                    topology.connect(tor, *agg, wire);
+                }
+            }
+            for (agg, cores) in aggs.iter().zip(cores.chunks(half as usize)) {
+                for core in cores {
+                    topology.connect(*agg, *core, wire);
+                }
+            }
+        }
+        cores
+    }
+}
+
+impl KaryTree {
+    /// Adds this network, with `prefix` before every name. Returns the switches borders connect to.
+    ///
+    /// A switch of level l is a word of n − 1 digits base k. It connects to the switches of level l + 1 whose words
+    /// differ from its own in digit l at most, and at level 0 to the hosts whose number without the last digit it is.
+    pub fn build(&self, topology: &mut Topology, prefix: &str) -> Vec<NodeId> {
+        let wire = Wire::new(self.rate, self.delay);
+        let per_level = self.k.pow(self.levels - 1);
+        let class = |level| match level {
+            0 => "tor",
+            _ if level + 1 == self.levels => "core",
+            _ => "agg",
+        };
+        let levels: Vec<Vec<_>> = (0..self.levels)
+            .map(|level| {
+                let name = |number| format!("{prefix}level{level}/switch{number}");
+                (0..per_level).map(|number| topology.add_switch(name(number), class(level), level)).collect()
+            })
+            .collect();
+        for number in 0..per_level * self.k {
+            let host = topology.add_host(format!("{prefix}host{number}"));
+            topology.connect(host, levels[0][(number / self.k) as usize], wire);
+        }
+        for level in 0..self.levels - 1 {
+            let place = self.k.pow(level); // value of the digit in which neighbours may differ
+            for number in 0..per_level {
+                let without = number - number / place % self.k * place;
+                for digit in 0..self.k {
+                    let lower = levels[level as usize][number as usize];
+                    let upper = levels[level as usize + 1][(without + digit * place) as usize];
+                    topology.connect(lower, upper, wire);
+                }
+            }
+        }
+        levels.into_iter().next_back().unwrap_or_default()
+    }
+}
+
+impl Fabric {
+    /// Adds this network, with `prefix` before every name. Returns the switches borders connect to.
+    pub fn build(&self, topology: &mut Topology, prefix: &str) -> Vec<NodeId> {
+        match self {
+            Self::Star(star) => star.build(topology, prefix),
+            Self::LeafSpine(leaf_spine) => leaf_spine.build(topology, prefix),
+            Self::FatTree(fat_tree) => fat_tree.build(topology, prefix),
+            Self::KaryTree(tree) => tree.build(topology, prefix),
+        }
+    }
+
+    /// Propagation delay of its links.
+    pub fn delay(&self) -> Span {
+        match self {
+            Self::Star(Star { delay, .. })
+            | Self::LeafSpine(LeafSpine { delay, .. })
+            | Self::FatTree(FatTree { delay, .. })
+            | Self::KaryTree(KaryTree { delay, .. }) => *delay,
+        }
+    }
+
+    /// Levels of switches.
+    fn tiers(&self) -> u32 {
+        match self {
+            Self::Star(_) => 1,
+            Self::LeafSpine(_) => 2,
+            Self::FatTree(_) => 3,
+            Self::KaryTree(tree) => tree.levels,
+        }
+    }
+}
+
+impl CrossDc {
+    /// Adds this network, with `prefix` before every name.
+    pub fn build(&self, topology: &mut Topology, prefix: &str) {
+        let wan = &self.wan;
+        let to_border = Wire::new(wan.border_rate.unwrap_or(wan.rate), wan.border_delay.unwrap_or(self.fabric.delay()));
+        let across = Wire { error_rate: wan.error_rate, ..Wire::new(wan.rate, wan.delay) };
+        let borders: Vec<Vec<_>> = (0..self.datacenters)
+            .map(|dc| {
+                let prefix = format!("{prefix}dc{dc}/");
+                let top = self.fabric.build(topology, &prefix);
+                let tier = self.fabric.tiers();
+                let routers = (0..wan.borders).map(|router| {
+                    let border = topology.add_switch(format!("{prefix}border{router}"), "border", tier);
+                    for switch in &top {
+                        topology.connect(*switch, border, to_border);
+                    }
+                    border
+                });
+                routers.collect()
+            })
+            .collect();
+        for (dc, routers) in borders.iter().enumerate() {
+            for others in &borders[dc + 1..] {
+                for (router, other) in routers.iter().zip(others) {
+                    topology.connect(*router, *other, across);
+                }
+            }
+        }
+    }
+}
+
+fn add_hosts(topology: &mut Topology, hosts: u32, prefix: &str, switch: NodeId, wire: Wire) {
+    for number in 0..hosts {
+        let host = topology.add_host(format!("{prefix}host{number}"));
+        topology.connect(host, switch, wire);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::NodeKind;
+
+    const RATE: BitRate = BitRate::from_gbps(10);
+    const DELAY: Span = Span::from_us(1);
+
+    fn counts(topology: &Topology) -> (usize, usize, usize) {
+        (topology.hosts().len(), topology.nodes().len() - topology.hosts().len(), topology.links().len() / 2)
+    }
+
+    fn built(build: impl FnOnce(&mut Topology)) -> Topology {
+        let mut topology = Topology::default();
+        build(&mut topology);
+        assert_eq!(topology.by_name().len(), topology.nodes().len(), "every name is unique");
+        topology
+    }
+
+    #[test]
+    fn a_fat_tree_has_full_bisection() {
+        let topology = built(|t| drop(FatTree { k: 8, rate: RATE, delay: DELAY }.build(t, "")));
+        assert_eq!(counts(&topology), (128, 80, 128 * 3));
+        let ports = topology.ports();
+        let switches = topology.nodes().iter().zip(&ports).filter(|(node, _)| node.kind != NodeKind::Host(crate::HostId(0)));
+        assert!(switches.filter(|(node, _)| matches!(node.kind, NodeKind::Switch { .. })).all(|(_, ports)| ports.len() == 8));
+    }
+
+    #[test]
+    fn a_k_ary_n_tree_has_n_levels_of_equal_width() {
+        let topology = built(|t| drop(KaryTree { k: 4, levels: 3, rate: RATE, delay: DELAY }.build(t, "")));
+        assert_eq!(counts(&topology), (64, 48, 64 * 3));
+    }
+
+    #[test]
+    fn a_leaf_spine_joins_every_leaf_to_every_spine() {
+        let fabric =
+            LeafSpine { racks: 4, hosts_per_rack: 16, spines: 2, host_rate: RATE, uplink_rate: RATE, delay: DELAY };
+        assert_eq!(counts(&built(|t| drop(fabric.build(t, "")))), (64, 6, 64 + 8));
+    }
+
+    #[test]
+    fn data_centers_are_joined_pairwise() {
+        let fabric = Fabric::Star(Star { hosts: 3, rate: RATE, delay: DELAY });
+        let wan =
+            Wan { rate: RATE, delay: Span::from_ms(5), error_rate: 0.0, borders: 2, border_rate: None, border_delay: None };
+        let topology = built(|t| CrossDc { datacenters: 3, fabric, wan }.build(t, ""));
+        // Per data center 3 host links and 2 to the borders; 3 pairs with 2 WAN links each.
+        assert_eq!(counts(&topology), (9, 9, 3 * 5 + 3 * 2));
+        assert!(topology.by_name().contains_key("dc2/border1"));
+    }
+
+    #[test]
+    fn a_parking_lot_has_a_pair_of_hosts_at_each_bottleneck() {
+        let lot = ParkingLot { bottlenecks: 3, host_rate: RATE, bottleneck_rate: RATE, delay: DELAY };
+        assert_eq!(counts(&built(|t| lot.build(t, ""))), (8, 4, 3 + 8));
+    }
+}

@@ -1,0 +1,160 @@
+//! Networks as lists of named nodes and directed links, and builders for the usual ones.
+
+mod builders;
+
+use std::collections::BTreeMap;
+
+use narrows_proto::units::{BitRate, Span};
+
+pub use builders::{CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, ParkingLot, Star, Wan};
+
+use crate::ids::{HostId, LinkId, NodeId};
+
+/// A network.
+#[derive(Clone, Debug, Default)]
+pub struct Topology {
+    nodes: Vec<Node>,
+    links: Vec<Link>,
+    hosts: Vec<NodeId>,
+}
+
+/// A host or a switch.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its path, `dc0/rack3/host5`. Unique.
+    pub name: String,
+    /// What it is.
+    pub kind: NodeKind,
+}
+
+/// What a node is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// Sends and receives; never forwards.
+    Host(HostId),
+    /// Forwards.
+    Switch {
+        /// What its settings are filed under: `tor`, `spine`, `border`, …
+        class: String,
+        /// Switches between it and the nearest host; 0 at the top of a rack.
+        tier: u32,
+    },
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Where packets enter.
+    pub from: NodeId,
+    /// Where they leave.
+    pub to: NodeId,
+    /// How fast they enter, and how long they are under way.
+    pub wire: Wire,
+}
+
+/// Properties of a link, the same in both directions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wire {
+    /// Bits that enter per second.
+    pub rate: BitRate,
+    /// Propagation delay.
+    pub delay: Span,
+    /// Probability that a packet is lost on the way.
+    pub error_rate: f64,
+}
+
+impl Wire {
+    /// A link without errors.
+    pub const fn new(rate: BitRate, delay: Span) -> Self {
+        Self { rate, delay, error_rate: 0.0 }
+    }
+}
+
+impl Topology {
+    /// Adds a host. Its name must be new.
+    pub fn add_host(&mut self, name: impl Into<String>) -> NodeId {
+        let node = NodeId::from(self.nodes.len());
+        let kind = NodeKind::Host(HostId::from(self.hosts.len()));
+        self.nodes.push(Node { name: name.into(), kind });
+        self.hosts.push(node);
+        node
+    }
+
+    /// Adds a switch. Its name must be new.
+    pub fn add_switch(&mut self, name: impl Into<String>, class: &str, tier: u32) -> NodeId {
+        let node = NodeId::from(self.nodes.len());
+        self.nodes.push(Node { name: name.into(), kind: NodeKind::Switch { class: class.into(), tier } });
+        node
+    }
+
+    /// Joins two nodes in both directions. The direction from `a` to `b` has an even [`LinkId`], its reverse the next.
+    pub fn connect(&mut self, a: NodeId, b: NodeId, wire: Wire) -> LinkId {
+        let link = LinkId::from(self.links.len());
+        self.links.push(Link { from: a, to: b, wire });
+        self.links.push(Link { from: b, to: a, wire });
+        link
+    }
+
+    /// All nodes, indexed by [`NodeId`].
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// All directed links, indexed by [`LinkId`].
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// The nodes that are hosts, indexed by [`HostId`].
+    pub fn hosts(&self) -> &[NodeId] {
+        &self.hosts
+    }
+
+    /// The node with this index.
+    pub fn node(&self, node: NodeId) -> &Node {
+        &self.nodes[node.index()]
+    }
+
+    /// The directed link with this index.
+    pub fn link(&self, link: LinkId) -> &Link {
+        &self.links[link.index()]
+    }
+
+    /// The host's number, if the node is one.
+    pub fn as_host(&self, node: NodeId) -> Option<HostId> {
+        match self.node(node).kind {
+            NodeKind::Host(host) => Some(host),
+            NodeKind::Switch { .. } => None,
+        }
+    }
+
+    /// Name of a host.
+    pub fn host_name(&self, host: HostId) -> &str {
+        &self.node(self.hosts[host.index()]).name
+    }
+
+    /// `from → to`, for tables. Parallel links have equal names.
+    pub fn link_name(&self, link: LinkId) -> String {
+        let Link { from, to, .. } = self.link(link);
+        format!("{} -> {}", self.node(*from).name, self.node(*to).name)
+    }
+
+    /// The other direction of the same link.
+    pub fn reverse(link: LinkId) -> LinkId {
+        LinkId(link.0 ^ 1)
+    }
+
+    /// Links by the node they leave: the ports of each node, in order.
+    pub fn ports(&self) -> Vec<Vec<LinkId>> {
+        let mut ports = vec![Vec::new(); self.nodes.len()];
+        for (number, link) in self.links.iter().enumerate() {
+            ports[link.from.index()].push(LinkId::from(number));
+        }
+        ports
+    }
+
+    /// Nodes by name.
+    pub fn by_name(&self) -> BTreeMap<&str, NodeId> {
+        self.nodes.iter().enumerate().map(|(index, node)| (node.name.as_str(), NodeId::from(index))).collect()
+    }
+}

@@ -1,0 +1,145 @@
+//! What is to be sent: groups of flows, flows, and generators that start flows while the run goes on.
+
+use std::sync::Arc;
+
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_proto::{cc, datagram, stream};
+
+use crate::ids::{FlowId, GroupId, HostId};
+use crate::random::Stream;
+use crate::workload::Sizes;
+
+/// All traffic of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Traffic {
+    /// Indexed by [`GroupId`].
+    pub groups: Vec<Group>,
+    /// Indexed by [`FlowId`].
+    pub flows: Vec<FlowSpec>,
+    /// What starts flows while the run goes on.
+    pub generators: Vec<Generator>,
+}
+
+/// Flows with the same settings.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// For tables.
+    pub name: String,
+    /// How its flows are carried.
+    pub transport: Transport,
+    /// 0 to 7; 7 goes first where ports are scheduled.
+    pub priority: u8,
+}
+
+impl Group {
+    /// Size on the wire of the smallest packet of its flows.
+    pub fn smallest_packet(&self) -> Bytes {
+        match &self.transport {
+            Transport::Stream { params, .. } => params.packet_size(Bytes::ZERO),
+            Transport::Datagram { params, .. } => params.packet_size(),
+        }
+    }
+
+    /// Size on the wire of the largest packet of its flows.
+    pub fn largest_packet(&self) -> Bytes {
+        match &self.transport {
+            Transport::Stream { params, .. } => params.packet_size(params.mss()),
+            Transport::Datagram { params, .. } => params.packet_size(),
+        }
+    }
+}
+
+/// How flows are carried.
+#[derive(Clone, Debug)]
+pub enum Transport {
+    /// Reliably, under congestion control.
+    Stream {
+        /// Settings of the connection.
+        params: stream::Params,
+        /// The congestion control and its settings.
+        cc: cc::Config,
+    },
+    /// As datagrams at a rate.
+    Datagram {
+        /// Settings of the source.
+        params: datagram::Params,
+        /// Rate of a burst, headers included.
+        rate: BitRate,
+    },
+}
+
+/// One flow, or the place of a generator for the flows it starts from one host to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowSpec {
+    /// Who sends.
+    pub from: HostId,
+    /// Who receives.
+    pub to: HostId,
+    /// Whose settings apply.
+    pub group: GroupId,
+    /// When it starts; [`Time::NEVER`] if a generator starts it.
+    pub start: Time,
+    /// Payload; not used if a generator starts it.
+    pub size: Bytes,
+}
+
+/// Starts flows while the run goes on.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    /// What it does.
+    pub kind: GeneratorKind,
+    /// When it begins.
+    pub start: Time,
+    /// It starts nothing at or after this time.
+    pub until: Time,
+}
+
+/// Kinds of generators.
+#[derive(Clone, Debug)]
+pub enum GeneratorKind {
+    /// A client with one transfer at a time: after each one it pauses, then sends to a destination picked at random.
+    ClosedLoop {
+        /// One for each destination, all from the same host.
+        flows: Vec<FlowId>,
+        /// How much it sends.
+        sizes: Arc<Sizes>,
+        /// How long it pauses.
+        think: Pause,
+    },
+    /// A source of datagrams that is silent between bursts.
+    OnOff {
+        /// Its flow.
+        flow: FlowId,
+        /// Length of a burst.
+        on: Pause,
+        /// Silence between two bursts.
+        off: Pause,
+    },
+}
+
+/// A length of time, drawn anew each time.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pause {
+    /// Always the same.
+    Constant(Span),
+    /// Exponentially distributed with this mean.
+    Exponential(Span),
+}
+
+impl Pause {
+    /// Draws one.
+    pub fn draw(&self, random: &mut Stream) -> Span {
+        match *self {
+            Self::Constant(span) => span,
+            Self::Exponential(mean) => random.exponential(mean),
+        }
+    }
+
+    /// The mean.
+    pub fn mean(&self) -> Span {
+        match *self {
+            Self::Constant(span) | Self::Exponential(span) => span,
+        }
+    }
+}
