@@ -12,7 +12,7 @@ use narrows_sim::*;
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let k: u32 = args.get(1).and_then(|a| a.parse().ok()).unwrap_or(8);
-    let mb: u64 = args.get(2).and_then(|a| a.parse().ok()).unwrap_or(10);
+    let mb: u64 = args.get(2).and_then(|a| a.parse().ok()).unwrap_or(10); let unit = std::env::var("KB").map_or(1_000_000, |_| 150_000);
     let threads: usize = args.get(3).and_then(|a| a.parse().ok()).unwrap_or(1);
     let ports = if args.get(4).is_some_and(|a| a == "s") { PortKind::Scheduled } else { PortKind::Plain };
     let reps: u32 = args.get(5).and_then(|a| a.parse().ok()).unwrap_or(3);
@@ -47,7 +47,7 @@ fn main() {
                 to: HostId((h + hosts / 2 + 1) % hosts),
                 group: GroupId(0),
                 start: Time::ZERO,
-                size: Bytes::new(mb * 1_000_000),
+                size: Bytes::new(mb * unit),
             })
             .collect(),
         generators: vec![],

@@ -5,6 +5,7 @@ mod ids;
 mod link;
 pub mod observe;
 mod packet;
+mod prefetch;
 mod random;
 mod record;
 mod ring;

@@ -4,6 +4,7 @@ use narrows_proto::units::{Span, Time, WireTime};
 
 use crate::ids::LinkId;
 use crate::packet::Packet;
+use crate::prefetch::prefetch_at;
 use crate::random::{Purpose, Stream};
 use crate::record::{DropCause, PortCounters};
 use crate::ring::Ring;
@@ -14,11 +15,15 @@ pub(crate) struct Egress {
     pub(crate) wire_time: WireTime,
     /// Propagation, and the forwarding latency of the node it leads to.
     pub(crate) delay: Span,
-    /// The thread that owns the receiving end, and where that keeps it.
-    pub(crate) shard: u32,
-    pub(crate) wire: u32,
-    pub(crate) node: u32,
+    pub(crate) to: Target,
     pub(crate) link: LinkId,
+}
+
+/// The receiving end of a link: the thread that owns it, and where that keeps it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    pub(crate) wire: u32,
+    pub(crate) shard: u16,
 }
 
 /// The receiving ends of all links of one thread. The wires of a node are next to each other, in the seeded order in
@@ -27,19 +32,37 @@ pub(crate) struct Egress {
 pub(crate) struct Wires {
     /// When the first packet of each wire arrives.
     pub(crate) heads: Vec<Time>,
-    /// What is in flight.
-    pub(crate) rings: Vec<Ring<Packet>>,
-    /// The node each wire leads to.
-    pub(crate) nodes: Vec<u32>,
+    pub(crate) wires: Vec<Wire>,
     /// What loses packets; most wires lose none.
     pub(crate) impairments: Vec<Option<Box<Impairment>>>,
 }
 
+/// The receiving end of a link. One cache line.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(crate) struct Wire {
+    /// What is in flight.
+    pub(crate) ring: Ring<Packet>,
+    /// The node it leads to.
+    pub(crate) node: u32,
+    pub(crate) link: LinkId,
+    /// Packets and bytes that were put on the link.
+    pub(crate) packets: u64,
+    pub(crate) bytes: u64,
+}
+
+const _: () = assert!(size_of::<Wire>() == 64);
+
 impl Wires {
-    pub(crate) fn add(&mut self, node: u32, impairment: Option<Impairment>) {
+    /// Asks for a wire, if there is one with this number.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, wire: u32) {
+        prefetch_at(&self.wires, wire as usize);
+    }
+
+    pub(crate) fn add(&mut self, node: u32, link: LinkId, impairment: Option<Impairment>) {
         self.heads.push(Time::NEVER);
-        self.rings.push(Ring::default());
-        self.nodes.push(node);
+        self.wires.push(Wire { ring: Ring::default(), node, link, packets: 0, bytes: 0 });
         self.impairments.push(impairment.map(Box::new));
     }
 }
@@ -84,18 +107,18 @@ impl Impairment {
     }
 
     /// What happens to a packet that would arrive now.
-    pub(crate) fn pass(&mut self, packet: &Packet) -> Result<(), DropCause> {
+    pub(crate) fn pass(&mut self, packet: Packet) -> Result<(), DropCause> {
         let passed = self.judge(packet);
         if let Err(cause) = passed {
-            self.lost.drop(cause, packet.size);
+            self.lost.count_drop(cause, packet.size());
         }
         passed
     }
 
-    fn judge(&mut self, packet: &Packet) -> Result<(), DropCause> {
-        let flight = self.wire_time.of(packet.size) + self.delay;
-        let sent = Time::ZERO + packet.at.saturating_since(Time::ZERO + flight);
-        if self.outages.iter().any(|outage| sent < outage.until && packet.at >= outage.from) {
+    fn judge(&mut self, packet: Packet) -> Result<(), DropCause> {
+        let flight = self.wire_time.of(packet.size()) + self.delay;
+        let sent = Time::ZERO + packet.at().saturating_since(Time::ZERO + flight);
+        if self.outages.iter().any(|outage| sent < outage.until && packet.at() >= outage.from) {
             return Err(DropCause::LinkDown);
         }
         let Some(errors) = &mut self.errors else { return Ok(()) };
@@ -118,34 +141,39 @@ mod tests {
     use narrows_proto::units::BitRate;
 
     use super::*;
+    use crate::ids::{FlowId, HostId};
+    use crate::packet::{Fields, Kind};
 
     fn impairment(error_rate: f64, outages: Vec<Outage>) -> Impairment {
         let wire_time = BitRate::from_gbps(10).wire_time();
-        let egress = Egress { wire_time, delay: Span::from_us(5), shard: 0, wire: 0, node: 0, link: LinkId(0) };
+        let to = Target { wire: 0, shard: 0 };
+        let egress = Egress { wire_time, delay: Span::from_us(5), to, link: LinkId(0) };
         Impairment::new(&egress, error_rate, outages, 1)
     }
 
     fn packet(us: u64) -> Packet {
-        Packet { at: Time::ZERO + Span::from_us(us), size: 1250, ..Packet::default() } // 1 us on the wire
+        let (flow, to, kind) = (FlowId(0), HostId(0), Kind::Data);
+        let fields = Fields { seq: 0, flow, to, size: 1250, turn: 0, kind, priority: 0, flags: 0, trailers: 0 };
+        Packet::new(fields).arriving(Time::ZERO + Span::from_us(us)) // 1 us on the wire
     }
 
     #[test]
     fn packets_are_lost_at_the_rate_asked_for() {
         for rate in [0.001, 0.1, 0.5] {
             let mut impairment = impairment(rate, Vec::new());
-            let lost = (0..200_000).filter(|_| impairment.pass(&packet(100)).is_err()).count() as f64;
+            let lost = (0..200_000).filter(|_| impairment.pass(packet(100)).is_err()).count() as f64;
             // Five standard deviations of a binomial.
             let deviation = 5.0 * (200_000.0 * rate * (1.0 - rate)).sqrt();
             assert!((lost - 200_000.0 * rate).abs() < deviation, "{rate}: {lost}");
         }
-        assert!(impairment(1.0, Vec::new()).pass(&packet(100)).is_err());
+        assert!(impairment(1.0, Vec::new()).pass(packet(100)).is_err());
     }
 
     #[test]
     fn an_outage_loses_what_is_under_way() {
         let at = |us| Time::ZERO + Span::from_us(us);
         let mut impairment = impairment(0.0, vec![Outage { from: at(100), until: at(200) }]);
-        let mut lost = |us| impairment.pass(&packet(us)) == Err(DropCause::LinkDown);
+        let mut lost = |us| impairment.pass(packet(us)) == Err(DropCause::LinkDown);
         // On the wire from 6 us before its arrival on.
         assert_eq!([lost(99), lost(100), lost(205), lost(206)], [false, true, true, false]);
     }

@@ -94,7 +94,7 @@ pub struct PortCounters {
 impl PortCounters {
     /// Counts one dropped packet.
     #[inline]
-    pub(crate) fn drop(&mut self, cause: DropCause, size: u16) {
+    pub(crate) fn count_drop(&mut self, cause: DropCause, size: u16) {
         self.drops[cause as usize] += 1;
         self.dropped_bytes += u64::from(size);
     }

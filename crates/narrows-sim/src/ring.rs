@@ -1,14 +1,15 @@
 use narrows_proto::units::Time;
 
 use crate::packet::{Packet, Trailers};
+use crate::prefetch::prefetch_at;
 
 /// A queue in one block of memory that grows to the most it ever held.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ring<T> {
     /// A power of two, or none before the first element.
-    slots: Vec<T>,
-    head: usize,
-    len: usize,
+    slots: Box<[T]>,
+    head: u32,
+    len: u32,
 }
 
 const FIRST_CAPACITY: usize = 8;
@@ -18,28 +19,46 @@ impl<T: Copy + Default> Ring<T> {
         self.len == 0
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, element: T) {
-        if self.len == self.slots.len() {
+        if self.len as usize == self.slots.len() {
             self.grow();
         }
-        let mask = self.slots.len() - 1;
-        self.slots[(self.head + self.len) & mask] = element;
+        let place = self.place(self.len);
+        self.slots[place] = element;
         self.len += 1;
     }
 
+    /// Index of the element `offset` places behind the first.
+    #[inline(always)]
+    fn place(&self, offset: u32) -> usize {
+        self.head.wrapping_add(offset) as usize & self.slots.len().wrapping_sub(1)
+    }
+
+    /// Asks for the first element.
+    #[inline(always)]
+    pub(crate) fn prefetch_first(&self) {
+        prefetch_at(&self.slots, self.place(0));
+    }
+
+    /// Asks for the place of the next element.
+    #[inline(always)]
+    pub(crate) fn prefetch_end(&self) {
+        prefetch_at(&self.slots, self.place(self.len));
+    }
+
     /// The first element.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn front(&self) -> Option<&T> {
-        if self.len == 0 { None } else { Some(&self.slots[self.head]) }
+        if self.len == 0 { None } else { Some(&self.slots[self.place(0)]) }
     }
 
     /// Takes the first element, which must exist.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self) -> T {
         debug_assert!(self.len > 0, "took from an empty ring");
-        let element = self.slots[self.head];
-        self.head = (self.head + 1) & (self.slots.len() - 1);
+        let element = self.slots[self.place(0)];
+        self.head = self.head.wrapping_add(1);
         self.len -= 1;
         element
     }
@@ -47,65 +66,56 @@ impl<T: Copy + Default> Ring<T> {
     #[cold]
     fn grow(&mut self) {
         let capacity = (self.slots.len() * 2).max(FIRST_CAPACITY);
+        assert!(capacity <= 1 << 31, "a ring holds fewer than 2^31 elements");
         let mut slots = Vec::with_capacity(capacity);
-        slots.extend_from_slice(&self.slots[self.head..]);
-        slots.extend_from_slice(&self.slots[..self.head]);
+        slots.extend((0..self.len).map(|offset| self.slots[self.place(offset)]));
         slots.resize(capacity, T::default());
-        self.slots = slots;
+        self.slots = slots.into_boxed_slice();
         self.head = 0;
     }
 }
 
 /// A ring of packets; each may be followed by trailers.
 impl Ring<Packet> {
+    /// Asks for the first packets, two of which share a cache line.
+    #[inline(always)]
+    pub(crate) fn prefetch_front(&self) {
+        for offset in [0, 2, 4, 6] {
+            prefetch_at(&self.slots, self.place(offset));
+        }
+    }
+
     /// Pushes a packet and what belongs to it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push_with(&mut self, packet: Packet, trailers: &Trailers) {
         self.push(packet);
-        for trailer in &trailers[..packet.trailers.into()] {
+        for trailer in &trailers[..packet.trailers()] {
             self.push(*trailer);
         }
     }
 
     /// The first packet, which must exist; its trailers, if it has any, go to `trailers`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self, trailers: &mut Trailers) -> Packet {
         let packet = self.take();
-        for trailer in 0..usize::from(packet.trailers) {
+        for trailer in 0..packet.trailers() {
             trailers[trailer] = self.take();
         }
         packet
     }
 
     /// When the first packet arrives.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn front_at(&self) -> Time {
-        if self.len == 0 { Time::NEVER } else { self.slots[self.head].at }
-    }
-
-    /// Calls `due` with the arrival time of every packet that arrives before `until`. Returns when the one after
-    /// those arrives.
-    #[inline]
-    pub(crate) fn due_before(&self, until: Time, mut due: impl FnMut(Time)) -> Time {
-        let mask = self.slots.len().wrapping_sub(1);
-        let mut offset = 0;
-        while offset < self.len {
-            let packet = &self.slots[(self.head + offset) & mask];
-            if packet.at >= until {
-                return packet.at;
-            }
-            due(packet.at);
-            offset += 1 + usize::from(packet.trailers);
-        }
-        Time::NEVER
+        self.front().map_or(Time::NEVER, |packet| packet.at())
     }
 
     /// The packets, without their trailers, front first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Packet> {
         let mut offset = 0;
         std::iter::from_fn(move || {
-            let packet = (offset < self.len).then(|| &self.slots[(self.head + offset) & (self.slots.len() - 1)])?;
-            offset += 1 + usize::from(packet.trailers);
+            let packet = (offset < self.len).then(|| &self.slots[self.place(offset)])?;
+            offset += 1 + packet.trailers() as u32;
             Some(packet)
         })
     }
@@ -118,6 +128,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::ids::{FlowId, HostId};
+    use crate::packet::{Fields, Kind};
 
     proptest! {
         #[test]
@@ -127,13 +139,15 @@ mod tests {
             let mut trailers = Trailers::default();
             for (number, (push, extra)) in (0..).zip(steps) {
                 if push || model.is_empty() {
-                    let packet = Packet { seq: number, at: Time::from_ps(number), trailers: extra, ..Packet::default() };
-                    ring.push_with(packet, &[Packet { seq: number + 1000, ..packet }; 2]);
+                    let (flow, to, kind) = (FlowId(0), HostId(0), Kind::Ack);
+                    let fields = Fields { seq: number, flow, to, size: 84, turn: 0, kind, priority: 0, flags: 0, trailers: extra };
+                    let packet = Packet::new(fields).arriving(Time::from_ps(number));
+                    ring.push_with(packet, &[Packet::new(Fields { seq: number + 1000, ..fields }); 2]);
                     model.push_back((number, extra));
                 } else {
                     let packet = ring.pop(&mut trailers);
-                    prop_assert_eq!(Some((packet.seq, packet.trailers)), model.pop_front());
-                    prop_assert!(trailers[..packet.trailers.into()].iter().all(|t| t.seq == packet.seq + 1000));
+                    prop_assert_eq!(Some((packet.seq(), packet.trailers() as u8)), model.pop_front());
+                    prop_assert!(trailers[..packet.trailers()].iter().all(|t| t.seq() == packet.seq() + 1000));
                 }
                 prop_assert_eq!(ring.front_at().as_ps(), model.front().map_or(u64::MAX, |front| front.0));
                 prop_assert_eq!(ring.iter().count(), model.len());

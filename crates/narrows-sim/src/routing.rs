@@ -53,9 +53,9 @@ pub(crate) enum Choice {
 }
 
 impl Routes {
-    /// The port to `leaf` for a packet of `flow` to `to`.
-    #[inline]
-    pub(crate) fn port(&self, leaf: u32, flow: FlowId, to: HostId, choice: &mut Choice) -> Option<u16> {
+    /// The port to `leaf` for a packet of `flow` to `to`; with [`Choice::Spray`] the first of all.
+    #[inline(always)]
+    pub(crate) fn port(&self, leaf: u32, flow: FlowId, to: HostId, choice: &Choice) -> Option<u16> {
         let row = self.rows[leaf as usize];
         if row < GROUP {
             return Some(row);
@@ -70,9 +70,17 @@ impl Routes {
                 (((hash >> 32) * u64::from(len)) >> 32) as u32
             }
             Choice::DModK { stride } => to.0 / *stride % len,
-            Choice::Spray(stream) => stream.below(len.into()) as u32,
+            Choice::Spray(_) => 0,
         };
         Some(self.members[(first + member) as usize])
+    }
+
+    /// A port to `leaf`, at random.
+    pub(crate) fn any_port(&self, leaf: u32, random: &mut Stream) -> Option<u16> {
+        match self.ports_to(leaf) {
+            [] => None,
+            ports => Some(ports[random.below(ports.len() as u64) as usize]),
+        }
     }
 
     /// All ports that lead to `leaf`.
@@ -104,11 +112,6 @@ impl Routes {
         self.groups.push((self.members.len() as u32, ports.len() as u32));
         self.members.extend_from_slice(ports);
         (self.groups.len() - 1) as u16
-    }
-
-    /// Bytes of memory held.
-    pub(crate) fn memory(&self) -> usize {
-        self.rows.len() * 2 + self.groups.len() * 8 + self.members.len() * 2
     }
 }
 
@@ -244,7 +247,7 @@ mod tests {
     fn walk(topology: &Topology, routing: Routing, flow: u32, from: HostId, to: HostId) -> Vec<String> {
         let tables = RoutingTables::new(topology, |_| true);
         let ports = topology.ports();
-        let mut choices: Vec<_> =
+        let choices: Vec<_> =
             (0..topology.nodes().len()).map(|node| choice(routing, topology, &tables, NodeId::from(node), 1)).collect();
         let mut node = topology.link(ports[topology.hosts()[from.index()].index()][0]).to;
         let mut path = Vec::new();
@@ -254,7 +257,7 @@ mod tests {
             let port = if tables.leaf_index(node) == access.leaf {
                 access.port
             } else {
-                let choice = &mut choices[node.index()];
+                let choice = &choices[node.index()];
                 tables.routes[node.index()].port(access.leaf, FlowId(flow), to, choice).expect("reachable")
             };
             node = topology.link(ports[node.index()][usize::from(port)]).to;

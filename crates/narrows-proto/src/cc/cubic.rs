@@ -62,9 +62,10 @@ pub struct Cubic {
     slow_start_step: Bytes,
     mss: Bytes,
     state: State,
-    hystart: HyStart,
+    /// During the first slow start.
+    hystart: Option<Box<HyStart>>,
     /// For a reduction that turns out to be spurious (RFC 9438 §4.9).
-    before_reduction: Option<State>,
+    before_reduction: Option<Box<State>>,
 }
 
 /// Windows in segments.
@@ -98,10 +99,7 @@ impl Algorithm for Cubic {
     const SOURCE: &'static str = "RFC 9438, RFC 9406";
 
     fn new(params: &Params, path: &Path) -> Self {
-        let mut hystart = HyStart::new(params.hystart_params.clone());
-        if !params.hystart {
-            hystart.end();
-        }
+        let hystart = params.hystart.then(|| Box::new(HyStart::new(params.hystart_params.clone())));
         Self {
             c: params.c,
             beta: params.beta,
@@ -140,9 +138,14 @@ impl Cubic {
 
     fn slow_start(&mut self, ack: &Ack) {
         let step = self.segments(ack.acked.min(self.slow_start_step));
-        self.state.cwnd += step / self.hystart.growth_divisor() as f64;
-        if self.hystart.on_ack(ack.rtt, ack.round_start) {
+        let Some(hystart) = &mut self.hystart else {
+            self.state.cwnd += step;
+            return;
+        };
+        self.state.cwnd += step / hystart.growth_divisor() as f64;
+        if hystart.on_ack(ack.rtt, ack.round_start) {
             self.state.ssthresh = self.state.cwnd;
+            self.hystart = None;
         }
     }
 
@@ -162,8 +165,8 @@ impl Cubic {
     }
 
     fn reduce(&mut self, inflight: Bytes) {
-        self.before_reduction = Some(self.state);
-        self.hystart.end();
+        self.before_reduction = Some(Box::new(self.state));
+        self.hystart = None;
         let State { cwnd, w_max, .. } = self.state;
         let used = self.segments(inflight).min(cwnd);
         let lost_ground = self.fast_convergence && w_max.is_some_and(|w_max| cwnd < w_max);
@@ -225,7 +228,7 @@ impl Controller for Cubic {
             }
             Congestion::Spurious => {
                 if let Some(state) = self.before_reduction.take().filter(|before| before.cwnd > self.state.cwnd) {
-                    self.state = state;
+                    self.state = *state;
                 }
             }
         }

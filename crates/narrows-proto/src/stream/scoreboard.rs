@@ -76,10 +76,17 @@ pub(super) struct Scoreboard {
     una: u64,
     next: u64,
     inflight: Bytes,
-    sacked: RangeSet,
-    sacked_segments: u64,
     /// The highest byte that was acknowledged in any way (`RACK.fack`).
     highest: u64,
+    /// What is known of holes; none while everything arrives in order and once.
+    holes: Option<Box<Holes>>,
+}
+
+/// What arrived out of order, and what was or has to be sent again.
+#[derive(Clone, Debug, Default)]
+struct Holes {
+    sacked: RangeSet,
+    sacked_segments: u64,
     /// Numbers of lost segments in the order they were noticed. An entry is void when its segment is no longer lost.
     lost: VecDeque<u64>,
     /// First transmissions below this number have been judged by [`Scoreboard::detect_losses`].
@@ -116,7 +123,7 @@ impl Scoreboard {
 
     /// Segments delivered beyond the first missing one.
     pub(super) fn sacked_segments(&self) -> u64 {
-        self.sacked_segments
+        self.holes.as_ref().map_or(0, |holes| holes.sacked_segments)
     }
 
     /// Notes a new segment.
@@ -129,6 +136,7 @@ impl Scoreboard {
 
     /// Everything below `ack` has arrived.
     pub(super) fn acknowledge(&mut self, ack: u64, tally: &mut Tally) {
+        let mut sacked = 0;
         while let Some(sent) = self.segments.front().filter(|sent| sent.end <= ack) {
             match sent.state {
                 State::InFlight => {
@@ -136,15 +144,23 @@ impl Scoreboard {
                     tally.add(sent, &mut self.highest);
                 }
                 State::Lost => tally.add(sent, &mut self.highest),
-                State::Sacked => self.sacked_segments -= 1,
+                State::Sacked => sacked += 1,
             }
             self.una = sent.end;
             self.segments.pop_front();
             self.front += 1;
         }
-        if !self.sacked.is_empty() {
-            self.sacked.remove_below(self.una);
+        if let Some(holes) = &mut self.holes {
+            holes.sacked_segments -= sacked;
+            holes.sacked.remove_below(self.una);
+            if self.segments.is_empty() {
+                self.holes = None;
+            }
         }
+    }
+
+    fn holes(&mut self) -> &mut Holes {
+        self.holes.get_or_insert_default()
     }
 
     /// `block` has arrived.
@@ -153,7 +169,8 @@ impl Scoreboard {
         if block.is_empty() {
             return;
         }
-        let Self { segments, inflight, sacked, sacked_segments, highest, .. } = self;
+        let Self { segments, inflight, holes, highest, .. } = self;
+        let Holes { sacked, sacked_segments, .. } = &mut **holes.get_or_insert_default();
         sacked.insert(block, |part| {
             let from = segments.partition_point(|sent| sent.end <= part.start);
             for sent in segments.range_mut(from..).take_while(|sent| sent.end <= part.end) {
@@ -174,8 +191,8 @@ impl Scoreboard {
     pub(super) fn detect_losses(&mut self, now: Time, rack: &Rack, reordering_window: Span) -> (Bytes, Time) {
         let mut lost = Bytes::ZERO;
         let mut look_again = Time::NEVER;
-        self.judged = self.judged.max(self.front);
-        while let Some(sent) = self.segments.get((self.judged - self.front) as usize) {
+        let mut judged = self.holes().judged.max(self.front);
+        while let Some(sent) = self.segments.get((judged - self.front) as usize) {
             if sent.state == State::InFlight && !sent.retransmitted {
                 if sent.is_later_than(rack.newest()) {
                     break;
@@ -185,11 +202,12 @@ impl Scoreboard {
                     look_again = deadline;
                     break;
                 }
-                lost += self.lose(self.judged);
+                lost += self.lose(judged);
             }
-            self.judged += 1;
+            judged += 1;
         }
-        while let Some(&(number, sent_at)) = self.again.front() {
+        self.holes().judged = judged;
+        while let Some(&(number, sent_at)) = self.holes().again.front() {
             if let Some(sent) = self.get(number).filter(|s| s.state == State::InFlight && s.sent_at == sent_at) {
                 if sent.is_later_than(rack.newest()) {
                     break;
@@ -201,7 +219,7 @@ impl Scoreboard {
                 }
                 lost += self.lose(number);
             }
-            self.again.pop_front();
+            self.holes().again.pop_front();
         }
         (lost, look_again)
     }
@@ -219,18 +237,20 @@ impl Scoreboard {
     fn lose(&mut self, number: u64) -> Bytes {
         let sent = &mut self.segments[(number - self.front) as usize];
         sent.state = State::Lost;
-        self.inflight -= sent.bytes();
-        self.lost.push_back(number);
-        sent.bytes()
+        let bytes = sent.bytes();
+        self.inflight -= bytes;
+        self.holes().lost.push_back(number);
+        bytes
     }
 
-    /// The lost segment to send next.
-    pub(super) fn next_lost(&mut self) -> Option<(u64, &Sent)> {
-        while let Some(&number) = self.lost.front() {
-            if self.get(number).is_some_and(|sent| sent.state == State::Lost) {
-                return self.get(number).map(|sent| (number, sent));
+    /// The lost segment to send next: its number and size.
+    pub(super) fn next_lost(&mut self) -> Option<(u64, Bytes)> {
+        self.holes.as_ref()?;
+        while let Some(&number) = self.holes().lost.front() {
+            if let Some(sent) = self.get(number).filter(|sent| sent.state == State::Lost) {
+                return Some((number, sent.bytes()));
             }
-            self.lost.pop_front();
+            self.holes().lost.pop_front();
         }
         None
     }
@@ -248,8 +268,9 @@ impl Scoreboard {
             self.inflight += sent.bytes();
         }
         *sent = Sent { retransmitted: true, sent_at: now, snapshot, app_limited, ..*sent };
-        self.again.push_back((number, now));
-        *sent
+        let sent = *sent;
+        self.holes().again.push_back((number, now));
+        sent
     }
 
     fn get(&self, number: u64) -> Option<&Sent> {

@@ -27,7 +27,7 @@ pub struct Sender {
     delivery: Delivery,
     rack: Rack,
     repair: Repair,
-    prr: Option<Prr>,
+    prr: Option<Box<Prr>>,
     probe: Probe,
     undo: Option<Undo>,
     pacer: Pacer,
@@ -356,7 +356,7 @@ impl Sender {
         self.limit = self.cc.limit();
         self.undo = Some(Undo { resent: 0, duplicates: 0 });
         self.prr = match event {
-            Congestion::Loss { inflight } if self.repair != Repair::None => Prr::new(self.limit.cwnd, inflight),
+            Congestion::Loss { inflight } if self.repair != Repair::None => Prr::new(self.limit.cwnd, inflight).map(Box::new),
             _ => None,
         };
     }
@@ -463,7 +463,7 @@ impl Sender {
         let window = self.prr.as_ref().map_or(self.limit.cwnd, |prr| prr.window(inflight));
         let fits = |len: Bytes| inflight + len <= window || inflight == Bytes::ZERO;
         if let Some((number, lost)) = self.board.next_lost() {
-            if fits(lost.bytes()) {
+            if fits(lost) {
                 return self.resend(params, now, number);
             }
         } else if self.board.next() < self.size {

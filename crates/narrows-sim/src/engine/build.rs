@@ -11,21 +11,13 @@ use super::world::{FlowTable, Log, NO_SLOT, Reception, World};
 use super::{Failure, Network};
 use crate::host::{Host, HostGenerator};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
-use crate::link::{Egress, Impairment, Outage, Wires};
+use crate::link::{Egress, Impairment, Outage, Target, Wires};
 use crate::observe::Observer;
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Routes, RoutingTables};
 use crate::switch::{Switch, SwitchParts};
 use crate::topology::{NodeKind, Topology};
 use crate::traffic::{GeneratorKind, Traffic};
-
-/// Where a node lives.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    shard: u32,
-    /// Its number there.
-    node: u32,
-}
 
 pub(super) fn shards<O: Observer>(
     network: &Network,
@@ -62,7 +54,7 @@ pub(super) fn shards<O: Observer>(
                 },
                 log: Log::default(),
                 observer: observer(),
-                keys: Vec::new(),
+                arrivals: Default::default(),
                 hops: 0,
             };
             let mut nodes = Vec::with_capacity(members.len());
@@ -92,8 +84,8 @@ struct Layout<'a> {
     tables: RoutingTables,
     /// Routes after each change, in order of time.
     later_tables: Vec<(Time, RoutingTables)>,
-    /// By node.
-    places: Vec<Place>,
+    /// By node: the thread it belongs to.
+    places: Vec<u32>,
     /// By link: the number of its wire in the thread that receives.
     wire_of: Vec<u32>,
     /// By node: the links that lead to it, in the order in which simultaneous arrivals are taken.
@@ -110,7 +102,7 @@ impl<'a> Layout<'a> {
         let mut wires = vec![0; threads];
         let mut wire_of = vec![0; topology.links().len()];
         for (node, links) in inputs.iter().enumerate() {
-            let next = &mut wires[places[node].shard as usize];
+            let next = &mut wires[places[node] as usize];
             for link in links {
                 wire_of[link.index()] = *next;
                 *next += 1;
@@ -132,22 +124,16 @@ impl<'a> Layout<'a> {
 
     /// The nodes of a thread, by their number there.
     fn members(&self, shard: u32) -> Vec<NodeId> {
-        (0..self.places.len()).filter(|node| self.places[*node].shard == shard).map(NodeId::from).collect()
+        (0..self.places.len()).filter(|node| self.places[*node] == shard).map(NodeId::from).collect()
     }
 
     fn egress(&self, link: LinkId) -> Egress {
         let to = self.network.topology.link(link).to;
         let wire = self.network.topology.link(link).wire;
         let latency = self.network.switches[to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
-        let Place { shard, node } = self.places[to.index()];
-        Egress {
-            wire_time: wire.rate.wire_time(),
-            delay: wire.delay + latency,
-            shard,
-            wire: self.wire_of[link.index()],
-            node,
-            link,
-        }
+        let shard = self.places[to.index()];
+        let to = Target { wire: self.wire_of[link.index()], shard: shard as u16 };
+        Egress { wire_time: wire.rate.wire_time(), delay: wire.delay + latency, to, link }
     }
 
     fn wires(&self, members: &[NodeId], seed: u64) -> Wires {
@@ -158,7 +144,7 @@ impl<'a> Layout<'a> {
                     let error_rate = self.network.topology.link(*link).wire.error_rate;
                     Impairment::new(&self.egress(*link), error_rate, self.outages(*link), seed)
                 });
-                wires.add(number, impairment);
+                wires.add(number, *link, impairment);
             }
         }
         wires
@@ -240,7 +226,7 @@ fn inputs(topology: &Topology, seed: u64) -> Vec<Vec<LinkId>> {
 
 /// Shares the nodes out: each tier of switches in equal contiguous parts, hosts with their switch, so that racks and
 /// pods stay together.
-fn places(topology: &Topology, tables: &RoutingTables, threads: usize) -> Vec<Place> {
+fn places(topology: &Topology, tables: &RoutingTables, threads: usize) -> Vec<u32> {
     let tier = |node: usize| match topology.nodes()[node].kind {
         NodeKind::Host(_) => None,
         NodeKind::Switch { tier, .. } => Some(tier),
@@ -259,13 +245,7 @@ fn places(topology: &Topology, tables: &RoutingTables, threads: usize) -> Vec<Pl
         let switch = tables.leaves().get(leaf as usize);
         shard[node.index()] = switch.map_or((host * threads / topology.hosts().len()) as u32, |s| shard[s.index()]);
     }
-    let mut next = vec![0; threads];
-    let place = |shard: &u32| {
-        let node = next[*shard as usize];
-        next[*shard as usize] += 1;
-        Place { shard: *shard, node }
-    };
-    shard.iter().map(place).collect()
+    shard
 }
 
 /// The routes after each time at which switches notice that a link went down or came up.

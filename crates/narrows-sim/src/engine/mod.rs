@@ -214,7 +214,7 @@ fn look_ahead(network: &Network, traffic: &Traffic) -> Span {
         let latency = network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
         link.wire.delay + latency + link.wire.rate.time_to_send(smallest)
     });
-    links.min().expect("a network has links").min(Span::from_secs(1))
+    links.min().expect("a network has links").min(crate::switch::MAX_WINDOW)
 }
 
 /// A source's and its sink's record belong together.

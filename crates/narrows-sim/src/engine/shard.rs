@@ -3,6 +3,7 @@ use narrows_proto::units::Time;
 use super::{Outcome, World};
 use crate::host::Host;
 use crate::observe::Observer;
+use crate::prefetch::prefetch_lines;
 use crate::record::PortCounters;
 use crate::switch::Switch;
 
@@ -36,7 +37,8 @@ impl<O: Observer> Shard<O> {
     pub(super) fn run_window(&mut self, window: u64, end: Time) {
         let mut due = std::mem::take(&mut self.due);
         self.world.calendar.take(window, &mut due);
-        for &node in &due {
+        for (place, &node) in due.iter().enumerate() {
+            self.prefetch(&due[place..], end);
             let next = self.nodes[node as usize].advance(end, &mut self.world);
             if next < Time::NEVER {
                 self.world.calendar.schedule(node, next);
@@ -45,15 +47,37 @@ impl<O: Observer> Shard<O> {
         self.due = due;
     }
 
+    /// Asks for what the nodes after the first of `due` will need: what leads to it first, so that no request waits for
+    /// another.
+    #[inline]
+    fn prefetch(&self, due: &[u32], until: Time) {
+        let node = |ahead: usize| due.get(ahead).map(|node| &self.nodes[*node as usize]);
+        match node(6) {
+            Some(Node::Host(host)) => prefetch_lines(&**host),
+            Some(Node::Switch(switch)) => prefetch_lines(&**switch),
+            None => {}
+        }
+        match node(4) {
+            Some(Node::Host(host)) => host.prefetch_state(&self.world),
+            Some(Node::Switch(switch)) => switch.prefetch_state(&self.world),
+            None => {}
+        }
+        match node(2) {
+            Some(Node::Host(host)) => host.prefetch_packets(&self.world),
+            Some(Node::Switch(switch)) => switch.prefetch_packets(until, &self.world),
+            None => {}
+        }
+        if let Some(Node::Host(host)) = node(1) {
+            host.prefetch_flow(&self.world);
+        }
+    }
+
     /// Adds what this thread saw to the outcome.
     pub(super) fn finish(&mut self, ended: Time, outcome: &mut Outcome<O>) {
         let world = &mut self.world;
         for node in &mut self.nodes {
             match node {
-                Node::Host(host) => {
-                    let (link, counters) = host.finish(world);
-                    outcome.ports[link.index()].add(&counters);
-                }
+                Node::Host(host) => host.finish(world),
                 Node::Switch(switch) => switch.finish(ended, world, |link, counters| match link {
                     Some(link) => outcome.ports[link.index()].add(counters),
                     None => outcome.no_route.add(counters),
@@ -63,8 +87,12 @@ impl<O: Observer> Shard<O> {
         for impairment in world.wires.impairments.iter().flatten() {
             outcome.ports[impairment.link.index()].add(&impairment.lost);
         }
-        let on_links: usize = world.wires.rings.iter().map(|ring| ring.iter().count()).sum();
-        outcome.packets_left += on_links as u64;
+        for wire in &world.wires.wires {
+            let counters = &mut outcome.ports[wire.link.index()];
+            counters.packets += wire.packets;
+            counters.bytes += wire.bytes;
+            outcome.packets_left += wire.ring.iter().count() as u64;
+        }
         outcome.packet_hops += world.hops;
         outcome.flows.append(&mut world.log.senders);
         outcome.datagrams.append(&mut world.log.datagrams);

@@ -5,9 +5,10 @@ use narrows_proto::units::Time;
 use super::calendar::Calendar;
 use super::shared::Shared;
 use crate::ids::FlowId;
-use crate::link::{Egress, Wires};
+use crate::link::{Target, Wires};
 use crate::observe::Observer;
 use crate::packet::{Packet, Trailers};
+use crate::switch::Arrivals;
 use crate::record::{DatagramRecord, FlowRecord};
 
 /// Everything a node may touch besides itself: the links that leave it, the calendar, the tables of its thread.
@@ -26,8 +27,8 @@ pub(crate) struct World<O> {
     pub(crate) flows: FlowTable,
     pub(crate) log: Log,
     pub(crate) observer: O,
-    /// Scratch: the arrivals of one node in one window.
-    pub(crate) keys: Vec<u64>,
+    /// Scratch: the arrivals at one switch in one window.
+    pub(crate) arrivals: Arrivals,
     /// Packets that arrived anywhere.
     pub(crate) hops: u64,
 }
@@ -67,42 +68,44 @@ pub(crate) struct Log {
 }
 
 impl<O: Observer> World<O> {
-    /// Puts the packet in hand on a link. Its last bit leaves at `departure`.
-    #[inline]
-    pub(crate) fn carry(&mut self, egress: &Egress, departure: Time, mut packet: Packet) {
-        packet.at = departure + egress.delay;
-        if egress.shard == self.shard {
-            self.receive(egress.wire, egress.node, packet);
+    /// Puts the packet in hand, whose `at` says when it arrives, on a link.
+    #[inline(always)]
+    pub(crate) fn carry(&mut self, to: Target, packet: Packet) {
+        if u32::from(to.shard) == self.shard {
+            self.receive(to.wire, packet);
         } else {
-            self.hand_over(egress, packet);
+            self.hand_over(to, packet);
         }
     }
 
-    #[inline]
-    fn receive(&mut self, wire: u32, node: u32, packet: Packet) {
-        let wire = wire as usize;
-        self.wires.rings[wire].push_with(packet, &self.trailers);
-        if self.wires.heads[wire] == Time::NEVER {
-            self.wires.heads[wire] = packet.at;
-            self.calendar.schedule(node, packet.at);
+    #[inline(always)]
+    fn receive(&mut self, number: u32, packet: Packet) {
+        let wire = &mut self.wires.wires[number as usize];
+        wire.packets += 1;
+        wire.bytes += u64::from(packet.size());
+        if wire.ring.is_empty() {
+            self.wires.heads[number as usize] = packet.at();
+            self.calendar.schedule(wire.node, packet.at());
         }
+        wire.ring.push_with(packet, &self.trailers);
     }
 
-    fn hand_over(&mut self, egress: &Egress, packet: Packet) {
-        let outbox = &mut self.outboxes[egress.shard as usize];
-        outbox.push((egress.wire, packet));
-        outbox.extend(self.trailers[..packet.trailers.into()].iter().map(|trailer| (egress.wire, *trailer)));
-        self.outbox_head = self.outbox_head.min(packet.at);
+    #[inline(never)]
+    fn hand_over(&mut self, to: Target, packet: Packet) {
+        let outbox = &mut self.outboxes[usize::from(to.shard)];
+        outbox.push((to.wire, packet));
+        outbox.extend(self.trailers[..packet.trailers()].iter().map(|trailer| (to.wire, *trailer)));
+        self.outbox_head = self.outbox_head.min(packet.at());
     }
 
     /// Whether the packet that just arrived over an impaired wire survived the trip.
     #[cold]
-    pub(crate) fn survives(&mut self, wire: usize, packet: &Packet) -> bool {
+    pub(crate) fn survives(&mut self, wire: usize, packet: Packet) -> bool {
         let Some(impairment) = &mut self.wires.impairments[wire] else { return true };
         match impairment.pass(packet) {
             Ok(()) => true,
             Err(cause) => {
-                self.observer.dropped(packet.at, impairment.link, packet.size, cause);
+                self.observer.dropped(packet.at(), impairment.link, packet.size(), cause);
                 false
             }
         }
@@ -112,11 +115,10 @@ impl<O: Observer> World<O> {
     pub(crate) fn take_in(&mut self, mail: &mut Vec<(u32, Packet)>) {
         let mut mail_left = mail.drain(..);
         while let Some((wire, packet)) = mail_left.next() {
-            for trailer in 0..usize::from(packet.trailers) {
+            for trailer in 0..packet.trailers() {
                 self.trailers[trailer] = mail_left.next().expect("trailers follow their packet").1;
             }
-            let node = self.wires.nodes[wire as usize];
-            self.receive(wire, node, packet);
+            self.receive(wire, packet);
         }
     }
 }

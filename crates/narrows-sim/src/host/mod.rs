@@ -11,15 +11,16 @@ use narrows_proto::units::{Bytes, Time};
 
 use self::agenda::{Agenda, Wake};
 pub(crate) use self::generator::HostGenerator;
-use self::nic::Nic;
+use self::nic::{Nic, Place, Places};
 use self::slots::Slots;
 use crate::engine::{GroupState, TransportState, wire_size};
 use crate::engine::{NO_SLOT, Reception, World};
-use crate::ids::{FlowId, HostId, LinkId};
+use crate::ids::{FlowId, HostId};
 use crate::link::Egress;
 use crate::observe::Observer;
-use crate::packet::{self, Kind, Packet};
-use crate::record::{DatagramRecord, FlowRecord, PortCounters};
+use crate::packet::{self, Fields, Kind, Packet};
+use crate::prefetch::prefetch;
+use crate::record::{DatagramRecord, FlowRecord};
 
 /// A host: senders, receivers, and the one link they share.
 #[derive(Debug)]
@@ -48,10 +49,7 @@ struct Outgoing {
     source: Source,
     start: Time,
     size: Bytes,
-    /// Stands in a list of the network card.
-    queued: bool,
-    /// Bytes it may still send in this turn.
-    deficit: i32,
+    place: Place,
     /// The earliest entry of the agenda for it.
     armed: Time,
     /// The generator that waits for its end.
@@ -62,6 +60,8 @@ struct Outgoing {
 enum Source {
     Stream(Sender),
     Datagram(datagram::Source),
+    /// The flow is complete.
+    Over,
 }
 
 /// The receiving half of a flow.
@@ -128,6 +128,33 @@ impl Host {
         self.next_start = next.map_or(Time::NEVER, |flow| world.shared.flows[flow.index()].start);
     }
 
+    /// Asks for the state of the wire, some nodes before this one is advanced.
+    #[inline]
+    pub(crate) fn prefetch_state<O>(&self, world: &World<O>) {
+        prefetch(&world.wires.heads[self.wire]);
+        prefetch(&world.wires.wires[self.wire]);
+    }
+
+    /// Asks for the packets that arrive next, and for the sender whose turn it is.
+    #[inline]
+    pub(crate) fn prefetch_packets<O>(&self, world: &World<O>) {
+        world.wires.wires[self.wire].ring.prefetch_front();
+        if let Some(slot) = self.nic.turn() {
+            self.outgoing.prefetch(slot);
+        }
+    }
+
+    /// Asks for the flow of the packet that arrives next.
+    #[inline]
+    pub(crate) fn prefetch_flow<O>(&self, world: &World<O>) {
+        let Some(packet) = world.wires.wires[self.wire].ring.front() else { return };
+        if packet.kind() == Kind::Ack {
+            self.outgoing.prefetch(world.flows.senders[packet.flow().index()]);
+        } else if let Reception::Live { slot, .. } = world.flows.receivers[packet.flow().index()] {
+            self.incoming.prefetch(slot);
+        }
+    }
+
     /// Does everything due before `until`. Returns when the next thing is due.
     pub(crate) fn advance<O: Observer>(&mut self, until: Time, world: &mut World<O>) -> Time {
         loop {
@@ -155,17 +182,17 @@ impl Host {
 
     #[inline]
     fn take_arrival<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
-        let ring = &mut world.wires.rings[self.wire];
+        let ring = &mut world.wires.wires[self.wire].ring;
         let packet = ring.pop(&mut world.trailers);
         world.wires.heads[self.wire] = ring.front_at();
         world.hops += 1;
-        if self.impaired && !world.survives(self.wire, &packet) {
+        if self.impaired && !world.survives(self.wire, packet) {
             return;
         }
-        match packet.kind {
-            Kind::Data | Kind::Syn => self.on_segment(now, &packet, world),
-            Kind::Ack | Kind::SynAck => self.on_ack(now, &packet, world),
-            Kind::Datagram => self.on_datagram(&packet, world),
+        match packet.kind() {
+            Kind::Data | Kind::Syn => self.on_segment(now, packet, world),
+            Kind::Ack | Kind::SynAck => self.on_ack(now, packet, world),
+            Kind::Datagram => self.on_datagram(packet, world),
         }
     }
 
@@ -176,59 +203,51 @@ impl Host {
             return;
         }
         while let Some(slot) = self.nic.turn() {
-            let Some(outgoing) = self.outgoing.get_mut(slot) else {
-                self.nic.end_turn(false);
-                continue;
-            };
+            let outgoing = self.outgoing.get_mut(slot).expect("a sender leaves its queue before its slot");
             let group = &world.shared.groups[outgoing.group as usize];
             match outgoing.poll(now, group) {
                 Poll::Send(segment) => {
                     let packet = outgoing.packet(&segment, group);
-                    outgoing.deficit -= i32::from(packet.size);
-                    if outgoing.deficit <= 0 {
-                        outgoing.deficit += world.shared.quantum;
-                        self.nic.end_turn(true);
-                    }
+                    self.nic.charge(packet.size(), world.shared.quantum, &mut self.outgoing);
                     self.nic.send(now, packet, world);
                     return;
                 }
-                Poll::At(at) => {
-                    outgoing.rest();
-                    outgoing.arm(at, slot, &mut self.agenda);
-                    self.nic.end_turn(false);
+                Poll::At(at) => outgoing.arm(at, slot, &mut self.agenda),
+                Poll::Blocked if outgoing.is_over() => {
+                    self.nic.retire(&mut self.outgoing);
+                    self.outgoing.remove(slot);
+                    continue;
                 }
-                Poll::Blocked => {
-                    outgoing.rest();
-                    self.nic.end_turn(false);
-                }
+                Poll::Blocked => {}
             }
+            self.nic.retire(&mut self.outgoing);
         }
     }
 
     /// A data segment or SYN arrived.
-    fn on_segment<O: Observer>(&mut self, now: Time, packet: &Packet, world: &mut World<O>) {
-        let slot = match world.flows.receivers[packet.flow.index()] {
-            Reception::Live { slot, turn } if turn == packet.turn => slot,
-            Reception::Done { turn, ack } if turn == packet.turn => {
+    fn on_segment<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+        let slot = match world.flows.receivers[packet.flow().index()] {
+            Reception::Live { slot, turn } if turn == packet.turn() => slot,
+            Reception::Done { turn, ack } if turn == packet.turn() => {
                 self.repeat_final_ack(packet, ack, world);
                 return;
             }
             // Late copies of an earlier flow of the same client. Its sender knows that all arrived.
-            Reception::Live { turn, .. } | Reception::Done { turn, .. } if is_older(packet.turn, turn) => return,
+            Reception::Live { turn, .. } | Reception::Done { turn, .. } if is_older(packet.turn(), turn) => return,
             _ => self.open(packet, world),
         };
         let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
         let group = &world.shared.groups[incoming.group as usize];
         let stream = group.stream();
+        let (nic, back) = (&mut self.nic, incoming.back());
         let Sink::Stream(receiver) = &mut incoming.sink else { unreachable!("segments belong to streams") };
-        let (nic, back) = (&mut self.nic, Packet { to: incoming.from, ..*packet });
         receiver.on_segment(&stream.params, now, &packet.segment(group.overhead), |frame| {
-            push_ack(nic, &frame, &back, group);
+            push_ack(nic, &frame, back, group);
         });
         if receiver.is_complete() {
-            world.log.completions.push((packet.flow, now));
-            world.flows.receivers[packet.flow.index()] =
-                Reception::Done { turn: packet.turn, ack: receiver.delivered() };
+            world.log.completions.push((packet.flow(), now));
+            world.flows.receivers[packet.flow().index()] =
+                Reception::Done { turn: packet.turn(), ack: receiver.delivered() };
             self.incoming.remove(slot);
         } else if receiver.next_timer() < incoming.armed {
             incoming.armed = receiver.next_timer();
@@ -237,36 +256,37 @@ impl Host {
     }
 
     /// The first packet of a flow: keeps a receiver for it.
-    fn open<O>(&mut self, packet: &Packet, world: &mut World<O>) -> u32 {
-        let spec = &world.shared.flows[packet.flow.index()];
+    fn open<O>(&mut self, packet: Packet, world: &mut World<O>) -> u32 {
+        let spec = &world.shared.flows[packet.flow().index()];
         let group = &world.shared.groups[spec.group.index()];
         let sink = match &group.transport {
             TransportState::Stream(stream) => Sink::Stream(Receiver::new(stream.ecn)),
             TransportState::Datagram { .. } => Sink::Datagram { received: 0, bytes: Bytes::ZERO },
         };
         let slot = self.incoming.add(Incoming {
-            flow: packet.flow,
+            flow: packet.flow(),
             from: spec.from,
             group: spec.group.0,
-            turn: packet.turn,
+            turn: packet.turn(),
             sink,
             armed: Time::NEVER,
         });
-        world.flows.receivers[packet.flow.index()] = Reception::Live { slot, turn: packet.turn };
+        world.flows.receivers[packet.flow().index()] = Reception::Live { slot, turn: packet.turn() };
         slot
     }
 
     /// The sender has not heard that everything arrived.
     #[cold]
-    fn repeat_final_ack<O>(&mut self, packet: &Packet, ack: u64, world: &World<O>) {
-        let spec = &world.shared.flows[packet.flow.index()];
+    fn repeat_final_ack<O>(&mut self, packet: Packet, ack: u64, world: &World<O>) {
+        let spec = &world.shared.flows[packet.flow().index()];
         let group = &world.shared.groups[spec.group.index()];
-        let frame = AckFrame { ack, syn: packet.kind == Kind::Syn, ..AckFrame::default() };
-        push_ack(&mut self.nic, &frame, &Packet { to: spec.from, ..*packet }, group);
+        let frame = AckFrame { ack, syn: packet.kind() == Kind::Syn, ..AckFrame::default() };
+        let back = Back { flow: packet.flow(), to: spec.from, turn: packet.turn() };
+        push_ack(&mut self.nic, &frame, back, group);
     }
 
-    fn on_datagram<O>(&mut self, packet: &Packet, world: &mut World<O>) {
-        let slot = match world.flows.receivers[packet.flow.index()] {
+    fn on_datagram<O>(&mut self, packet: Packet, world: &mut World<O>) {
+        let slot = match world.flows.receivers[packet.flow().index()] {
             Reception::Live { slot, .. } => slot,
             _ => self.open(packet, world),
         };
@@ -278,9 +298,9 @@ impl Host {
         }
     }
 
-    fn on_ack<O: Observer>(&mut self, now: Time, packet: &Packet, world: &mut World<O>) {
-        let slot = world.flows.senders[packet.flow.index()];
-        let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| outgoing.turn as u16 == packet.turn) else {
+    fn on_ack<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+        let slot = world.flows.senders[packet.flow().index()];
+        let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| outgoing.turn as u16 == packet.turn()) else {
             return; // it was complete already
         };
         let group = &world.shared.groups[outgoing.group as usize];
@@ -298,22 +318,27 @@ impl Host {
     #[inline]
     fn attend<O>(&mut self, slot: u32, world: &World<O>) {
         let outgoing = self.outgoing.get_mut(slot).expect("the caller has just used it");
-        if !outgoing.queued {
-            outgoing.queued = true;
-            self.nic.activate(world.shared.groups[outgoing.group as usize].priority, slot);
-        }
         if let Source::Stream(sender) = &outgoing.source {
             let timer = sender.next_timer();
             outgoing.arm(timer, slot, &mut self.agenda);
         }
+        if !outgoing.place.queued {
+            let priority = world.shared.groups[outgoing.group as usize].priority;
+            self.nic.activate(priority, slot, &mut self.outgoing);
+        }
     }
 
     fn close<O>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
-        let Some(outgoing) = self.outgoing.remove(slot) else { return };
+        let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
         world.flows.senders[outgoing.flow.index()] = NO_SLOT;
         world.log.outstanding -= 1;
         world.log.senders.extend(outgoing.record());
-        if let Some(number) = outgoing.generator {
+        outgoing.source = Source::Over;
+        let generator = outgoing.generator;
+        if !outgoing.place.queued {
+            self.outgoing.remove(slot);
+        }
+        if let Some(number) = generator {
             let generator = &mut self.generators[number as usize];
             self.agenda.plan(generator.next_after(now), Wake::Generator(number));
         }
@@ -347,8 +372,7 @@ impl Host {
             source,
             start: now,
             size: new.size,
-            queued: false,
-            deficit: 0,
+            place: Place::default(),
             armed: Time::NEVER,
             generator: new.generator,
         });
@@ -360,7 +384,7 @@ impl Host {
     fn wake<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
         match self.agenda.take() {
             (at, Wake::Sender(slot)) => {
-                let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
+                let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| !outgoing.is_over()) else { return };
                 if outgoing.armed == at {
                     outgoing.armed = Time::NEVER;
                 }
@@ -384,8 +408,7 @@ impl Host {
         incoming.armed = Time::NEVER;
         let Sink::Stream(receiver) = &mut incoming.sink else { return };
         if let Some(frame) = receiver.on_timer(now) {
-            let back = Packet { flow: incoming.flow, to: incoming.from, turn: incoming.turn, ..Packet::default() };
-            push_ack(&mut self.nic, &frame, &back, &world.shared.groups[incoming.group as usize]);
+            push_ack(&mut self.nic, &frame, incoming.back(), &world.shared.groups[incoming.group as usize]);
         } else if receiver.next_timer() < Time::NEVER {
             incoming.armed = receiver.next_timer();
             self.agenda.plan(incoming.armed, Wake::Receiver(slot));
@@ -414,8 +437,8 @@ impl Host {
         }
     }
 
-    /// Adds what is still going on to the log, and the counters of the host's own link.
-    pub(crate) fn finish<O>(&self, world: &mut World<O>) -> (LinkId, PortCounters) {
+    /// Adds what is still going on to the log.
+    pub(crate) fn finish<O>(&self, world: &mut World<O>) {
         for outgoing in self.outgoing.iter() {
             world.log.senders.extend(outgoing.record());
             if let Source::Datagram(source) = &outgoing.source {
@@ -431,7 +454,6 @@ impl Host {
                 world.log.datagrams.push(record);
             }
         }
-        (self.nic.link(), self.nic.counters)
     }
 }
 
@@ -449,6 +471,7 @@ impl Outgoing {
         match &mut self.source {
             Source::Stream(sender) => sender.poll_transmit(&group.stream().params, now),
             Source::Datagram(source) => source.poll_transmit(now),
+            Source::Over => Poll::Blocked,
         }
     }
 
@@ -465,8 +488,7 @@ impl Outgoing {
                 (Kind::Data, size, stream.ect | packet::segment_flags(segment))
             }
         };
-        Packet {
-            at: Time::NEVER,
+        Packet::new(Fields {
             seq: segment.seq,
             flow: self.flow,
             to: self.to,
@@ -476,7 +498,7 @@ impl Outgoing {
             priority: group.priority,
             flags,
             trailers: 0,
-        }
+        })
     }
 
     fn arm(&mut self, at: Time, slot: u32, agenda: &mut Agenda) {
@@ -486,10 +508,9 @@ impl Outgoing {
         }
     }
 
-    /// Leaves the list of the network card.
-    fn rest(&mut self) {
-        self.queued = false;
-        self.deficit = 0;
+    /// Its flow is complete; only a queue of the network card still holds it.
+    fn is_over(&self) -> bool {
+        matches!(self.source, Source::Over)
     }
 
     fn record(&self) -> Option<FlowRecord> {
@@ -506,12 +527,33 @@ impl Outgoing {
     }
 }
 
-/// Queues the acknowledgement `frame`, addressed like `back`.
-fn push_ack(nic: &mut Nic, frame: &AckFrame, back: &Packet, group: &GroupState) {
+impl Places for Slots<Outgoing> {
+    #[inline]
+    fn place(&mut self, slot: u32) -> &mut Place {
+        &mut self.get_mut(slot).expect("queues hold senders").place
+    }
+}
+
+/// Where an acknowledgement goes.
+#[derive(Clone, Copy)]
+struct Back {
+    flow: FlowId,
+    to: HostId,
+    turn: u16,
+}
+
+impl Incoming {
+    fn back(&self) -> Back {
+        Back { flow: self.flow, to: self.from, turn: self.turn }
+    }
+}
+
+/// Queues the acknowledgement `frame`.
+#[inline]
+fn push_ack(nic: &mut Nic, frame: &AckFrame, back: Back, group: &GroupState) {
     let (trailers, slots) = packet::pack(&frame.sacks);
     let size = group.stream().params.packet_size(Bytes::new(frame.sacks.option_size()));
-    let packet = Packet {
-        at: Time::NEVER,
+    let packet = Packet::new(Fields {
         seq: frame.ack,
         flow: back.flow,
         to: back.to,
@@ -521,11 +563,20 @@ fn push_ack(nic: &mut Nic, frame: &AckFrame, back: &Packet, group: &GroupState) 
         priority: group.priority,
         flags: if frame.ece { packet::ECE } else { 0 },
         trailers,
-    };
+    });
     nic.push_ready(packet, &slots);
 }
 
 /// `turn` came before `than`, on a circle of 2^16.
 fn is_older(turn: u16, than: u16) -> bool {
     (turn.wrapping_sub(than) as i16) < 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+#[test]
+fn sizes() {
+    eprintln!("Host {} Outgoing {} Sender {} Incoming {} Receiver {} Nic {} Cc {} Switch {}", size_of::<Host>(), size_of::<Outgoing>(), size_of::<Sender>(), size_of::<Incoming>(), size_of::<Receiver>(), size_of::<Nic>(), size_of::<narrows_proto::cc::Cc>(), size_of::<crate::switch::Switch>());
+}
 }

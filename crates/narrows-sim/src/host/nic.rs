@@ -1,12 +1,9 @@
-use std::collections::VecDeque;
-
 use narrows_proto::units::Time;
 
 use crate::engine::World;
 use crate::link::Egress;
 use crate::observe::Observer;
 use crate::packet::{Packet, Trailers};
-use crate::record::PortCounters;
 use crate::ring::Ring;
 
 const PRIORITIES: usize = 8;
@@ -23,10 +20,32 @@ pub(super) struct Nic {
     /// Packets that are ready to go.
     ready: Ring<Packet>,
     /// Slots of senders that may have something to send, by priority.
-    active: [VecDeque<u32>; PRIORITIES],
-    /// A bit for each list of `active` that is not empty.
+    active: [Queue; PRIORITIES],
+    /// A bit for each queue of `active` that is not empty.
     occupied: u8,
-    pub(super) counters: PortCounters,
+}
+
+/// A queue of slots. Each slot keeps the number of the next.
+#[derive(Clone, Copy, Debug, Default)]
+struct Queue {
+    first: u32,
+    last: u32,
+}
+
+/// What the card keeps in the slot of a sender.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place {
+    /// It stands in a queue.
+    pub(super) queued: bool,
+    /// Who comes after it, unless it is the last.
+    next: u32,
+    /// Bytes it may still send in this turn.
+    deficit: i32,
+}
+
+/// Where the card finds the places of senders.
+pub(super) trait Places {
+    fn place(&mut self, slot: u32) -> &mut Place;
 }
 
 impl Nic {
@@ -37,12 +56,7 @@ impl Nic {
             ready: Ring::default(),
             active: Default::default(),
             occupied: 0,
-            counters: PortCounters::default(),
         }
-    }
-
-    pub(super) fn link(&self) -> crate::ids::LinkId {
-        self.egress.link
     }
 
     #[inline]
@@ -60,29 +74,55 @@ impl Nic {
         if self.ready.is_empty() { None } else { Some(self.ready.pop(trailers)) }
     }
 
+    /// Puts a sender that does not stand in a queue at the end of one.
     #[inline]
-    pub(super) fn activate(&mut self, priority: u8, slot: u32) {
-        self.active[usize::from(priority)].push_back(slot);
-        self.occupied |= 1 << priority;
+    pub(super) fn activate(&mut self, priority: u8, slot: u32, places: &mut impl Places) {
+        let queue = &mut self.active[usize::from(priority)];
+        if self.occupied & 1 << priority == 0 {
+            queue.first = slot;
+            self.occupied |= 1 << priority;
+        } else {
+            places.place(queue.last).next = slot;
+        }
+        queue.last = slot;
+        places.place(slot).queued = true;
     }
 
     /// The sender whose turn it is.
     #[inline]
     pub(super) fn turn(&self) -> Option<u32> {
         let highest = 7_u32.checked_sub(self.occupied.leading_zeros())?;
-        self.active[highest as usize].front().copied()
+        Some(self.active[highest as usize].first)
     }
 
-    /// The sender whose turn it is goes to the end of its list, or off it.
+    /// The sender whose turn it is has sent a packet of `size`. When it has sent its share, the next has its turn.
     #[inline]
-    pub(super) fn end_turn(&mut self, stays: bool) {
+    pub(super) fn charge(&mut self, size: u16, quantum: i32, places: &mut impl Places) {
         let highest = 7 - self.occupied.leading_zeros();
-        let list = &mut self.active[highest as usize];
-        let Some(slot) = list.pop_front() else { return };
-        if stays {
-            list.push_back(slot);
-        } else if list.is_empty() {
+        let queue = &mut self.active[highest as usize];
+        let place = places.place(queue.first);
+        place.deficit -= i32::from(size);
+        if place.deficit > 0 {
+            return;
+        }
+        place.deficit += quantum;
+        if queue.first != queue.last {
+            let (slot, next) = (queue.first, place.next);
+            places.place(queue.last).next = slot;
+            *queue = Queue { first: next, last: slot };
+        }
+    }
+
+    /// The sender whose turn it is leaves its queue.
+    #[inline]
+    pub(super) fn retire(&mut self, places: &mut impl Places) {
+        let highest = 7 - self.occupied.leading_zeros();
+        let queue = &mut self.active[highest as usize];
+        let place = std::mem::take(places.place(queue.first));
+        if queue.first == queue.last {
             self.occupied &= !(1 << highest);
+        } else {
+            queue.first = place.next;
         }
     }
 
@@ -90,10 +130,8 @@ impl Nic {
     #[inline]
     pub(super) fn send<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
         debug_assert!(self.busy_until <= now);
-        self.busy_until = now + self.egress.wire_time.of(packet.size);
-        self.counters.packets += 1;
-        self.counters.bytes += u64::from(packet.size);
-        world.observer.sent(now, self.egress.link, packet.size);
-        world.carry(&self.egress, self.busy_until, packet);
+        self.busy_until = now + self.egress.wire_time.of(packet.size());
+        world.observer.sent(now, self.egress.link, packet.size());
+        world.carry(self.egress.to, packet.arriving(self.busy_until + self.egress.delay));
     }
 }

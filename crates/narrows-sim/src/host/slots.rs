@@ -1,3 +1,5 @@
+use crate::prefetch::prefetch_lines;
+
 /// Places for things that come and go, reused in the order they became free.
 #[derive(Clone, Debug)]
 pub(super) struct Slots<T> {
@@ -32,6 +34,14 @@ impl<T> Slots<T> {
     #[inline]
     pub(super) fn get_mut(&mut self, place: u32) -> Option<&mut T> {
         self.places.get_mut(place as usize)?.as_mut()
+    }
+
+    /// Asks for the thing at `place`.
+    #[inline]
+    pub(super) fn prefetch(&self, place: u32) {
+        if let Some(thing) = self.places.get(place as usize) {
+            prefetch_lines(thing);
+        }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {

@@ -12,6 +12,9 @@ use crate::record::DropCause;
 
 /// Hears of what happens. Compose observers in tuples.
 pub trait Observer: Send {
+    /// False only if no method does anything; then what would be told is not even looked up.
+    const ACTIVE: bool = true;
+
     /// At `at`, `backlog` bytes wait at the port of `link`.
     #[inline]
     fn backlog(&mut self, at: Time, link: LinkId, backlog: u64) {
@@ -43,9 +46,13 @@ pub trait Observer: Send {
     }
 }
 
-impl Observer for () {}
+impl Observer for () {
+    const ACTIVE: bool = false;
+}
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
+    const ACTIVE: bool = A::ACTIVE || B::ACTIVE;
+
     #[inline]
     fn backlog(&mut self, at: Time, link: LinkId, backlog: u64) {
         self.0.backlog(at, link, backlog);

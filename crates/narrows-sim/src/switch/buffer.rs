@@ -86,7 +86,7 @@ impl Memory {
     }
 
     /// Whether a queue of `backlog` bytes may take `size` more.
-    #[inline]
+    #[inline(always)]
     pub(super) fn admit(&self, backlog: u64, size: u64) -> Result<(), DropCause> {
         if self.used + size > self.total {
             return Err(DropCause::BufferFull);

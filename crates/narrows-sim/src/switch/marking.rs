@@ -74,16 +74,23 @@ pub(crate) enum Verdict {
     Drop,
 }
 
-/// Marking at one queue.
+/// Marking at the ports of a switch.
 #[derive(Clone, Debug)]
-pub(crate) enum Marker {
-    Off,
-    Step { above: u64 },
-    Red(Box<RedState>),
+pub(crate) struct Marker {
+    /// Step marking: what finds more than this waiting is marked.
+    above: u64,
+    red: Option<Box<RedSwitch>>,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct RedState {
+struct RedSwitch {
+    /// By port.
+    ports: Vec<RedState>,
+    random: Stream,
+}
+
+#[derive(Clone, Debug)]
+struct RedState {
     config: Red,
     average: f64,
     /// Packets since the last chosen one; none while the average is below `min`.
@@ -93,26 +100,33 @@ pub(crate) struct RedState {
 }
 
 impl Marker {
-    /// `packet_time` is how long a packet of typical size takes on the link.
-    pub(crate) fn new(marking: &Marking, packet_time: Span) -> Self {
+    /// `packet_times` is how long a packet of typical size takes at each port.
+    pub(crate) fn new(marking: &Marking, packet_times: impl Iterator<Item = Span>, random: Stream) -> Self {
         match marking {
-            Marking::Off => Self::Off,
-            Marking::Step(step) => Self::Step { above: step.k.get() },
+            Marking::Off => Self { above: u64::MAX, red: None },
+            Marking::Step(step) => Self { above: step.k.get(), red: None },
             Marking::Red(red) => {
-                Self::Red(Box::new(RedState { config: red.clone(), average: 0.0, since: None, packet_time }))
+                let state = |packet_time| RedState { config: red.clone(), average: 0.0, since: None, packet_time };
+                let red = RedSwitch { ports: packet_times.map(state).collect(), random };
+                Self { above: u64::MAX, red: Some(Box::new(red)) }
             }
         }
     }
 
-    /// A packet that finds `backlog` bytes waiting. `idle_since` is when the link ran out of packets, if it did.
+    /// A packet that finds `backlog` bytes waiting at `port`. `idle_since` is when the link ran out of packets, if it did.
     #[inline]
-    pub(crate) fn judge(&mut self, now: Time, backlog: u64, idle_since: Option<Time>, ect: bool, random: &mut Stream) -> Verdict {
-        match self {
-            Self::Off => Verdict::Pass,
-            Self::Step { above } if backlog > *above && ect => Verdict::Mark,
-            Self::Step { .. } => Verdict::Pass,
-            Self::Red(red) => red.judge(now, backlog, idle_since, ect, random),
+    pub(crate) fn judge(
+        &mut self,
+        now: Time,
+        port: usize,
+        backlog: u64,
+        idle_since: Option<Time>,
+        ect: bool,
+    ) -> Verdict {
+        if let Some(red) = &mut self.red {
+            return red.ports[port].judge(now, backlog, idle_since, ect, &mut red.random);
         }
+        if backlog > self.above && ect { Verdict::Mark } else { Verdict::Pass }
     }
 }
 
@@ -180,16 +194,16 @@ mod tests {
 
     struct Fixture {
         marker: Marker,
-        random: Stream,
     }
 
     impl Fixture {
         fn new(marking: &Marking) -> Self {
-            Self { marker: Marker::new(marking, PACKET), random: Stream::new(1, Purpose::Marking, 0) }
+            let random = Stream::new(1, Purpose::Marking, 0);
+            Self { marker: Marker::new(marking, std::iter::once(PACKET), random) }
         }
 
         fn judge(&mut self, backlog: u64, ect: bool) -> Verdict {
-            self.marker.judge(Time::ZERO, backlog, None, ect, &mut self.random)
+            self.marker.judge(Time::ZERO, 0, backlog, None, ect)
         }
 
         /// Fraction of 100 000 packets chosen at a constant backlog.
@@ -209,11 +223,12 @@ mod tests {
 
     #[test]
     fn red_chooses_with_twice_its_base_probability_on_average() {
-        // With pa = pb/(1 − count·pb) the distance between two chosen packets is uniform on {1, …, 1/pb}, with mean
-        // (1/pb + 1)/2 (Floyd & Jacobson §7, Method 2). Halfway between min and max pb = 0.05: one in 10.5.
+        // pa = pb/(1 − count·pb), count = 1 for the first packet after a chosen one (Floyd & Jacobson Fig. 2), makes the
+        // distance between two chosen packets uniform on {1, …, 1/pb − 1}, with mean 1/(2·pb). Halfway between min and
+        // max pb = 0.05: one in 10.
         let fraction = Fixture::new(&Marking::Red(red(false, RedAction::Mark))).fraction(20_000);
         // ±3 %: the standard deviation of the fraction is 0.5 %.
-        assert!((fraction * 10.5 - 1.0).abs() < 0.03, "{fraction}");
+        assert!((fraction * 10.0 - 1.0).abs() < 0.03, "{fraction}");
     }
 
     #[test]

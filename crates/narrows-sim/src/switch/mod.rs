@@ -1,14 +1,11 @@
 //! Switches: store and forward, output queued, one packet memory.
 //!
-//! A packet passes fixed stages: route, admission to the packet memory, marking, queue, link.
+//! A packet passes fixed stages: route, marking, admission to the packet memory, queue, link.
 
 mod buffer;
 mod marking;
 mod plain;
 mod scheduled;
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 use narrows_proto::units::{Span, Time};
 
@@ -16,16 +13,17 @@ pub use self::buffer::{Buffer, Dynamic, Sharing};
 use self::buffer::Memory;
 use self::marking::{Marker, Verdict};
 pub use self::marking::{Marking, Red, RedAction, Step};
-use self::plain::PlainQueue;
-use self::scheduled::ScheduledQueue;
+use self::plain::PlainPorts;
+use self::scheduled::ScheduledPorts;
 use crate::engine::World;
 use crate::ids::LinkId;
 use crate::link::Egress;
 use crate::observe::Observer;
-use crate::packet::{CE, ECT, Packet};
+use crate::packet::{CE, Packet, Trailers};
+use crate::prefetch::prefetch;
 use crate::random::Stream;
 use crate::record::{DropCause, PortCounters};
-use crate::routing::{Choice, Routes};
+use crate::routing::{Access, Choice, Routes};
 
 /// Settings of a switch.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,22 +52,20 @@ pub enum PortKind {
 #[derive(Debug)]
 pub(crate) struct Switch {
     /// Its wires are next to each other.
-    first_wire: usize,
-    wires: usize,
-    impaired: bool,
+    first_wire: u32,
+    wires: u32,
+    /// Its index among switches with hosts; any other number if it has none.
     leaf: u32,
+    /// Some of its wires lose packets.
+    impaired: bool,
     routes: Routes,
     choice: Choice,
+    next_edit: Time,
+    ports: Ports,
+    common: Common,
     /// Changes of the routes to come, the next one last.
     edits: Vec<(Time, Routes)>,
-    next_edit: Time,
-    ports: Vec<Port>,
-    memory: Memory,
-    random: Stream,
-    /// When scheduled ports become free.
-    frees: BinaryHeap<Reverse<(Time, u32)>>,
-    next_free: Time,
-    no_route: PortCounters,
+    no_route: Box<PortCounters>,
 }
 
 /// What a switch is made from.
@@ -89,249 +85,223 @@ pub(crate) struct SwitchParts {
     pub(crate) typical_packet: u16,
 }
 
+/// The output ports.
 #[derive(Debug)]
-struct Port {
-    egress: Egress,
+enum Ports {
+    Plain(PlainPorts),
+    Scheduled(ScheduledPorts),
+}
+
+/// What all ports of a switch share.
+#[derive(Debug)]
+struct Common {
+    memory: Memory,
     marker: Marker,
-    queue: Queue,
-    counters: PortCounters,
+    /// By port.
+    counters: Vec<PortCounters>,
+    links: Vec<LinkId>,
 }
 
-#[derive(Debug)]
-enum Queue {
-    Plain(PlainQueue),
-    Scheduled(Box<ScheduledQueue>),
+/// A packet that arrives in the window being worked on. The last of the fields is for speed only.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    packet: Packet,
+    /// Where it leaves, or [`UNROUTED`].
+    port: u16,
+    /// It brought trailers: the index of the first, plus one.
+    trailers: u32,
+    /// The wire it leaves on.
+    leaves_on: u32,
 }
 
-/// Where the time of arrival stands in a sort key, above the number of the wire.
-const WIRE_BITS: u32 = 16;
+/// Scratch of a thread: the arrivals at one switch in one window.
+#[derive(Debug, Default)]
+pub(crate) struct Arrivals {
+    /// In the order of wires.
+    list: Vec<Arrival>,
+    trailers: Vec<Trailers>,
+    /// What to do when: the time since an origin, then the place in the list, so that simultaneous arrivals are taken in
+    /// the order of wires.
+    order: Vec<u64>,
+}
+
+/// Bits of an entry of [`Arrivals::order`] that hold the place.
+const PLACE_BITS: u32 = 24;
+/// Windows are shorter than this, so that the time fits the other bits.
+pub(crate) const MAX_WINDOW: Span = Span::from_ps(1 << (64 - PLACE_BITS - 1));
+
+const UNROUTED: u16 = u16::MAX;
+/// The most ports a switch may have.
+pub(crate) const MAX_PORTS: usize = 1 << 15;
+
+/// How many packets ahead the place on the link they leave on is asked for.
+const LOOK_AHEAD: usize = 4;
 
 impl Switch {
     pub(crate) fn new(config: &SwitchConfig, parts: SwitchParts) -> Self {
-        let memory = Memory::new(&config.buffer, parts.egresses.len());
-        let port = |egress: Egress| Port {
-            egress,
-            marker: Marker::new(&config.marking, egress.wire_time.of(parts.typical_packet)),
-            queue: match config.ports {
-                PortKind::Plain => Queue::Plain(PlainQueue::default()),
-                PortKind::Scheduled => Queue::Scheduled(Box::default()),
-            },
-            counters: PortCounters::default(),
+        let count = parts.egresses.len();
+        assert!(count.max(parts.wires) < MAX_PORTS, "a switch has fewer than {MAX_PORTS} ports");
+        let packet_time = |egress: &Egress| egress.wire_time.of(parts.typical_packet);
+        let common = Common {
+            memory: Memory::new(&config.buffer, count),
+            marker: Marker::new(&config.marking, parts.egresses.iter().map(packet_time), parts.random),
+            counters: vec![PortCounters::default(); count],
+            links: parts.egresses.iter().map(|egress| egress.link).collect(),
         };
         let mut edits = parts.edits;
         edits.reverse();
         Self {
-            first_wire: parts.first_wire,
-            wires: parts.wires,
-            impaired: parts.impaired,
+            first_wire: parts.first_wire as u32,
+            wires: parts.wires as u32,
             leaf: parts.leaf,
+            impaired: parts.impaired,
             routes: parts.routes,
             choice: parts.choice,
             next_edit: edits.last().map_or(Time::NEVER, |edit| edit.0),
+            ports: match config.ports {
+                PortKind::Plain => Ports::Plain(PlainPorts::new(&parts.egresses)),
+                PortKind::Scheduled => Ports::Scheduled(ScheduledPorts::new(&parts.egresses)),
+            },
+            common,
             edits,
-            ports: parts.egresses.into_iter().map(port).collect(),
-            memory,
-            random: parts.random,
-            frees: BinaryHeap::new(),
-            next_free: Time::NEVER,
-            no_route: PortCounters::default(),
+            no_route: Box::default(),
+        }
+    }
+
+    /// Asks for the state of wires and ports, some nodes before this one is advanced.
+    #[inline]
+    pub(crate) fn prefetch_state<O>(&self, world: &World<O>) {
+        let first = self.first_wire as usize;
+        let last = first + self.wires as usize;
+        world.wires.heads[first..last].iter().step_by(8).for_each(prefetch);
+        world.wires.wires[first..last].iter().for_each(prefetch);
+        if let Ports::Plain(ports) = &self.ports {
+            ports.prefetch();
+        }
+    }
+
+    /// Asks for the packets that arrive before `until`, and for what waits at the ports.
+    #[inline]
+    pub(crate) fn prefetch_packets<O>(&self, until: Time, world: &World<O>) {
+        let first = self.first_wire as usize;
+        let last = first + self.wires as usize;
+        for (head, wire) in world.wires.heads[first..last].iter().zip(&world.wires.wires[first..last]) {
+            if *head < until {
+                wire.ring.prefetch_front();
+            }
+        }
+        if let Ports::Plain(ports) = &self.ports {
+            ports.prefetch_starts();
         }
     }
 
     /// Does everything due before `until`. Returns when the next thing is due.
     pub(crate) fn advance<O: Observer>(&mut self, until: Time, world: &mut World<O>) -> Time {
-        let mut keys = std::mem::take(&mut world.keys);
-        let origin = until.as_ps().saturating_sub(1 << (64 - WIRE_BITS - 1));
-        let mut next = self.collect(until, origin, &mut keys, world);
-        keys.sort_unstable();
-        world.hops += keys.len() as u64;
-        for key in &keys {
-            let wire = self.first_wire + (key & ((1 << WIRE_BITS) - 1)) as usize;
-            let packet = world.wires.rings[wire].pop(&mut world.trailers);
-            let now = packet.at;
-            if self.next_free <= now {
-                self.serve_until(now, world);
+        let mut arrivals = std::mem::take(&mut world.arrivals);
+        let next_arrival = self.collect(until, &mut arrivals, world);
+        let Arrivals { list, trailers, order } = &mut arrivals;
+        order.sort_unstable();
+        for (number, entry) in order.iter().enumerate() {
+            if let Some(ahead) = order.get(number + LOOK_AHEAD).and_then(|ahead| list.get(place(*ahead))) {
+                if let Some(wire) = world.wires.wires.get(ahead.leaves_on as usize) {
+                    wire.ring.prefetch_end();
+                }
             }
-            if self.next_edit <= now {
-                self.edit_routes(now);
+            let arrival = &list[place(*entry)];
+            if arrival.trailers > 0 {
+                world.trailers = trailers[arrival.trailers as usize - 1];
             }
-            if self.impaired && !world.survives(wire, &packet) {
+            let now = arrival.packet.at();
+            match arrival.port {
+                UNROUTED => self.join_unrouted(now, arrival.packet, world),
+                port => self.join(now, port.into(), arrival.packet, world),
+            }
+        }
+        list.clear();
+        trailers.clear();
+        order.clear();
+        world.arrivals = arrivals;
+        match &mut self.ports {
+            Ports::Plain(_) => next_arrival,
+            Ports::Scheduled(ports) => next_arrival.min(ports.serve_before(until, &mut self.common, world)),
+        }
+    }
+
+    #[inline]
+    fn join<O: Observer>(&mut self, now: Time, port: usize, packet: Packet, world: &mut World<O>) {
+        match &mut self.ports {
+            Ports::Plain(ports) => ports.join(now, port, packet, &mut self.common, world),
+            Ports::Scheduled(ports) => ports.join(now, port, packet, &mut self.common, world),
+        }
+    }
+
+    /// Takes what arrives before `until` off the wires. Returns when the first packet after that arrives.
+    #[inline]
+    fn collect<O: Observer>(&mut self, until: Time, arrivals: &mut Arrivals, world: &mut World<O>) -> Time {
+        let origin = until.as_ps().saturating_sub(MAX_WINDOW.as_ps());
+        // Routes are chosen when packets have been sorted if they change in this window, or depend on a random stream.
+        let route_now = self.next_edit >= until && !matches!(self.choice, Choice::Spray(_));
+        let mut next = Time::NEVER;
+        let first = self.first_wire as usize;
+        for wire in first..first + self.wires as usize {
+            let head = world.wires.heads[wire];
+            if head >= until {
+                next = next.min(head);
                 continue;
             }
-            self.forward(now, packet, world);
+            let mut ring = std::mem::take(&mut world.wires.wires[wire].ring);
+            let head = loop {
+                let head = ring.front_at();
+                if head >= until {
+                    break head;
+                }
+                let packet = ring.pop(&mut world.trailers);
+                world.hops += 1;
+                if self.impaired && !world.survives(wire, packet) {
+                    continue;
+                }
+                let port = if route_now { self.route(packet, &world.shared.access) } else { UNROUTED };
+                let leaves_on = self.ports.wire_of(port, world.shard);
+                world.wires.prefetch(leaves_on);
+                let trailers = if packet.trailers() == 0 { 0 } else { arrivals.keep(&world.trailers) };
+                arrivals.order.push((head.as_ps() - origin) << PLACE_BITS | arrivals.list.len() as u64);
+                arrivals.list.push(Arrival { packet, port, trailers, leaves_on });
+            };
+            world.wires.wires[wire].ring = ring;
+            world.wires.heads[wire] = head;
+            next = next.min(head);
         }
-        if self.next_free < until {
-            self.serve_until(Time::from_ps(until.as_ps() - 1), world);
-        }
-        keys.clear();
-        world.keys = keys;
-        next = next.min(self.next_free);
+        assert!(arrivals.list.len() < 1 << PLACE_BITS, "2^{PLACE_BITS} packets arrive at a switch in one window");
         next
     }
 
-    /// Sorts out what arrives before `until`: a key for each packet, by time, then by wire. Returns when the first
-    /// packet after that arrives.
-    #[inline]
-    fn collect<O>(&self, until: Time, origin: u64, keys: &mut Vec<u64>, world: &mut World<O>) -> Time {
-        let mut next = Time::NEVER;
-        let wires = self.first_wire..self.first_wire + self.wires;
-        let heads = &mut world.wires.heads[wires.clone()];
-        let rings = &world.wires.rings[wires];
-        for (wire, (head, ring)) in (0..).zip(heads.iter_mut().zip(rings)) {
-            if *head < until {
-                *head = ring.due_before(until, |at| keys.push((at.as_ps() - origin) << WIRE_BITS | wire));
-            }
-            next = next.min(*head);
+    #[inline(always)]
+    fn route(&self, packet: Packet, access: &[Access]) -> u16 {
+        let access = access[packet.to().index()];
+        if access.leaf == self.leaf {
+            return access.port;
         }
-        next
+        self.routes.port(access.leaf, packet.flow(), packet.to(), &self.choice).unwrap_or(UNROUTED)
     }
 
-    #[inline]
-    fn forward<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
-        let access = world.shared.access[packet.to.index()];
-        let port = if access.leaf == self.leaf {
-            access.port
-        } else {
-            match self.routes.port(access.leaf, packet.flow, packet.to, &mut self.choice) {
-                Some(port) => port,
-                None => return self.no_route.drop(DropCause::NoRoute, packet.size),
-            }
-        };
-        let port = usize::from(port);
-        match self.ports[port].queue {
-            Queue::Plain(_) => self.join_plain(now, port, packet, world),
-            Queue::Scheduled(_) => self.join_scheduled(now, port, packet, world),
-        }
-    }
-
-    #[inline]
-    fn join_plain<O: Observer>(&mut self, now: Time, number: usize, mut packet: Packet, world: &mut World<O>) {
-        let port = &mut self.ports[number];
-        let Queue::Plain(queue) = &mut port.queue else { return };
-        let link = port.egress.link;
-        let size = u64::from(packet.size);
-        self.memory.used -= queue.settle(now, link, &mut world.observer);
-        let verdict = if let Marker::Off = port.marker {
-            Verdict::Pass
-        } else {
-            let idle_since = (queue.busy_until <= now).then_some(queue.busy_until);
-            port.marker.judge(now, queue.waiting, idle_since, packet.is(ECT), &mut self.random)
-        };
-        if verdict == Verdict::Drop {
-            return port.drop(now, &packet, DropCause::Red, world);
-        }
-        let start = queue.busy_until.max(now);
-        if start > now {
-            if self.memory.admit(queue.waiting, size).is_err() && !self.admit_exactly(now, number, &packet, world) {
-                return;
-            }
-            self.memory.used += size;
-        }
-        let port = &mut self.ports[number];
-        let Queue::Plain(queue) = &mut port.queue else { return };
-        if start > now {
-            queue.wait(start, size);
-            port.counters.max_backlog = port.counters.max_backlog.max(queue.waiting);
-            world.observer.backlog(now, link, queue.waiting);
-        }
-        if verdict == Verdict::Mark {
-            packet.flags |= CE;
-            port.counters.marks += 1;
-            world.observer.marked(now, link);
-        }
-        queue.busy_until = start + port.egress.wire_time.of(packet.size);
-        port.counters.packets += 1;
-        port.counters.bytes += size;
-        world.observer.sent(start, link, packet.size);
-        world.carry(&port.egress, queue.busy_until, packet);
-    }
-
-    /// Brings all plain ports up to date and decides admission by what is really in use. Drops the packet if it has to.
+    /// Routes are changing or chosen at random, or there is none.
     #[cold]
-    fn admit_exactly<O: Observer>(&mut self, now: Time, number: usize, packet: &Packet, world: &mut World<O>) -> bool {
-        self.settle(now, world);
-        let port = &mut self.ports[number];
-        let Queue::Plain(queue) = &port.queue else { return false };
-        match self.memory.admit(queue.waiting, packet.size.into()) {
-            Ok(()) => true,
-            Err(cause) => {
-                port.drop(now, packet, cause, world);
-                false
+    fn join_unrouted<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+        if self.next_edit <= now {
+            while let Some((_, routes)) = self.edits.pop_if(|edit| edit.0 <= now) {
+                self.routes = routes;
             }
+            self.next_edit = self.edits.last().map_or(Time::NEVER, |edit| edit.0);
         }
-    }
-
-    fn settle<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
-        for port in &mut self.ports {
-            if let Queue::Plain(queue) = &mut port.queue {
-                self.memory.used -= queue.settle(now, port.egress.link, &mut world.observer);
-            }
+        let leaf = world.shared.access[packet.to().index()].leaf;
+        let port = match &mut self.choice {
+            Choice::Spray(random) if leaf != self.leaf => self.routes.any_port(leaf, random).unwrap_or(UNROUTED),
+            _ => self.route(packet, &world.shared.access),
+        };
+        match port {
+            UNROUTED => self.no_route.count_drop(DropCause::NoRoute, packet.size()),
+            port => self.join(now, port.into(), packet, world),
         }
-    }
-
-    fn join_scheduled<O: Observer>(&mut self, now: Time, number: usize, mut packet: Packet, world: &mut World<O>) {
-        let port = &mut self.ports[number];
-        let Queue::Scheduled(queue) = &mut port.queue else { return };
-        let backlog = queue.backlog(packet.priority);
-        let idle = queue.is_idle(now);
-        let idle_since = idle.then_some(queue.busy_until);
-        let verdict = port.marker.judge(now, backlog, idle_since, packet.is(ECT), &mut self.random);
-        if verdict == Verdict::Drop {
-            return port.drop(now, &packet, DropCause::Red, world);
-        }
-        if !idle {
-            if let Err(cause) = self.memory.admit(backlog, packet.size.into()) {
-                return port.drop(now, &packet, cause, world);
-            }
-        }
-        if verdict == Verdict::Mark {
-            packet.flags |= CE;
-            port.counters.marks += 1;
-            world.observer.marked(now, port.egress.link);
-        }
-        if idle {
-            port.transmit(now, packet, world);
-            return;
-        }
-        self.memory.used += u64::from(packet.size);
-        if queue.is_empty() {
-            self.next_free = self.next_free.min(queue.busy_until);
-            self.frees.push(Reverse((queue.busy_until, number as u32)));
-        }
-        queue.push(packet, &world.trailers);
-        let waiting = queue.total();
-        port.counters.max_backlog = port.counters.max_backlog.max(waiting);
-        world.observer.backlog(now, port.egress.link, waiting);
-    }
-
-    /// Lets scheduled ports send what they have, up to and including `now`.
-    fn serve_until<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
-        let in_hand = world.trailers;
-        while let Some(mut entry) = self.frees.peek_mut().filter(|entry| entry.0.0 <= now) {
-            let Reverse((at, number)) = *entry;
-            let port = &mut self.ports[number as usize];
-            let Queue::Scheduled(queue) = &mut port.queue else { unreachable!("plain ports have no schedule") };
-            let packet = queue.pop(&mut world.trailers);
-            self.memory.used -= u64::from(packet.size);
-            let (waiting, empty) = (queue.total(), queue.is_empty());
-            world.observer.backlog(at, port.egress.link, waiting);
-            port.transmit(at, packet, world);
-            if empty {
-                std::collections::binary_heap::PeekMut::pop(entry);
-            } else {
-                *entry = Reverse((port.busy_until(), number));
-            }
-        }
-        self.next_free = self.frees.peek().map_or(Time::NEVER, |entry| entry.0.0);
-        world.trailers = in_hand;
-    }
-
-    #[cold]
-    fn edit_routes(&mut self, now: Time) {
-        while let Some((_, routes)) = self.edits.pop_if(|edit| edit.0 <= now) {
-            self.routes = routes;
-        }
-        self.next_edit = self.edits.last().map_or(Time::NEVER, |edit| edit.0);
     }
 
     /// Brings everything up to date at the end of the run and calls `report` with the counters of each port, and of
@@ -342,43 +312,59 @@ impl Switch {
         world: &mut World<O>,
         mut report: impl FnMut(Option<LinkId>, &PortCounters),
     ) {
-        self.settle(now, world);
-        let waiting: u64 = self.ports.iter().map(|port| port.waiting()).sum();
-        assert!(waiting == self.memory.used, "{waiting} B wait, {} B of memory are in use", self.memory.used);
-        for port in &self.ports {
-            report(Some(port.egress.link), &port.counters);
+        let waiting = match &mut self.ports {
+            Ports::Plain(ports) => ports.finish(now, &mut self.common, world),
+            Ports::Scheduled(ports) => ports.waiting(),
+        };
+        let used = self.common.memory.used;
+        assert!(waiting == used, "{waiting} B wait, {used} B of memory are in use");
+        for (link, counters) in self.common.links.iter().zip(&self.common.counters) {
+            report(Some(*link), counters);
         }
         report(None, &self.no_route);
     }
 }
 
-impl Port {
-    fn drop<O: Observer>(&mut self, now: Time, packet: &Packet, cause: DropCause, world: &mut World<O>) {
-        self.counters.drop(cause, packet.size);
-        world.observer.dropped(now, self.egress.link, packet.size, cause);
+impl Arrivals {
+    /// Keeps the trailers of a packet. Returns their index, plus one.
+    #[cold]
+    fn keep(&mut self, trailers: &Trailers) -> u32 {
+        self.trailers.push(*trailers);
+        self.trailers.len() as u32
+    }
+}
+
+/// The place of an entry of [`Arrivals::order`] in the list.
+#[inline(always)]
+fn place(entry: u64) -> usize {
+    (entry & ((1 << PLACE_BITS) - 1)) as usize
+}
+
+impl Ports {
+    /// The wire a port leads to, if there is such a port and this thread has its wire; an impossible one otherwise.
+    #[inline(always)]
+    fn wire_of(&self, port: u16, shard: u32) -> u32 {
+        let to = match self {
+            Self::Plain(ports) => ports.target(port.into()),
+            Self::Scheduled(ports) => ports.target(port.into()),
+        };
+        to.filter(|to| u32::from(to.shard) == shard).map_or(u32::MAX, |to| to.wire)
+    }
+}
+
+impl Common {
+    #[cold]
+    fn drop<O: Observer>(&mut self, now: Time, port: usize, size: u16, cause: DropCause, world: &mut World<O>) {
+        self.counters[port].count_drop(cause, size);
+        world.observer.dropped(now, self.links[port], size, cause);
     }
 
-    /// A scheduled port begins to send a packet.
-    fn transmit<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
-        let Queue::Scheduled(queue) = &mut self.queue else { return };
-        queue.busy_until = now + self.egress.wire_time.of(packet.size);
-        self.counters.packets += 1;
-        self.counters.bytes += u64::from(packet.size);
-        world.observer.sent(now, self.egress.link, packet.size);
-        world.carry(&self.egress, queue.busy_until, packet);
-    }
-
-    fn busy_until(&self) -> Time {
-        match &self.queue {
-            Queue::Plain(queue) => queue.busy_until,
-            Queue::Scheduled(queue) => queue.busy_until,
+    #[inline]
+    fn mark<O: Observer>(&mut self, now: Time, port: usize, packet: Packet, world: &mut World<O>) -> Packet {
+        self.counters[port].marks += 1;
+        if O::ACTIVE {
+            world.observer.marked(now, self.links[port]);
         }
-    }
-
-    fn waiting(&self) -> u64 {
-        match &self.queue {
-            Queue::Plain(queue) => queue.waiting,
-            Queue::Scheduled(queue) => queue.total(),
-        }
+        packet.with(CE)
     }
 }

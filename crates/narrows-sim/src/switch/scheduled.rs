@@ -1,56 +1,168 @@
+//! Ports with a queue for each priority; the highest goes first.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+
 use narrows_proto::units::Time;
 
-use crate::packet::{Packet, Trailers};
+use super::{Common, Verdict};
+use crate::engine::World;
+use crate::link::{Egress, Target};
+use crate::observe::Observer;
+use crate::packet::{ECT, Packet, Trailers};
+use crate::record::DropCause;
 use crate::ring::Ring;
 
 const PRIORITIES: usize = 8;
 
-/// A queue for each priority; the highest goes first.
-#[derive(Debug, Default)]
-pub(super) struct ScheduledQueue {
-    /// When the packet on the wire has been sent.
-    pub(super) busy_until: Time,
-    queues: [Ring<Packet>; PRIORITIES],
-    backlogs: [u64; PRIORITIES],
-    /// A bit for each queue that is not empty.
-    occupied: u8,
+/// All scheduled ports of a switch.
+#[derive(Debug)]
+pub(super) struct ScheduledPorts {
+    ports: Vec<ScheduledPort>,
+    /// When ports that have packets waiting become free.
+    frees: BinaryHeap<Reverse<(Time, u32)>>,
+    /// The first of these times.
+    next_free: Time,
 }
 
-impl ScheduledQueue {
-    pub(super) fn is_empty(&self) -> bool {
-        self.occupied == 0
-    }
-
-    /// A packet that arrives now can be sent at once.
-    pub(super) fn is_idle(&self, now: Time) -> bool {
-        self.busy_until <= now && self.is_empty()
-    }
-
-    /// Bytes that wait with this priority.
-    pub(super) fn backlog(&self, priority: u8) -> u64 {
-        self.backlogs[usize::from(priority)]
-    }
-
+/// A port.
+#[derive(Debug)]
+struct ScheduledPort {
+    egress: Egress,
+    /// When the packet on the wire has been sent.
+    busy_until: Time,
     /// Bytes that wait.
-    pub(super) fn total(&self) -> u64 {
-        self.backlogs.iter().sum()
+    waiting: u64,
+    /// A bit for each queue that is not empty.
+    occupied: u8,
+    backlogs: [u64; PRIORITIES],
+    queues: [Ring<Packet>; PRIORITIES],
+}
+
+impl ScheduledPorts {
+    pub(super) fn new(egresses: &[Egress]) -> Self {
+        let port = |egress: &Egress| ScheduledPort {
+            egress: *egress,
+            busy_until: Time::ZERO,
+            waiting: 0,
+            occupied: 0,
+            backlogs: [0; PRIORITIES],
+            queues: Default::default(),
+        };
+        Self { ports: egresses.iter().map(port).collect(), frees: BinaryHeap::new(), next_free: Time::NEVER }
     }
 
-    pub(super) fn push(&mut self, packet: Packet, trailers: &Trailers) {
-        let priority = usize::from(packet.priority);
+    #[inline(always)]
+    pub(super) fn target(&self, port: usize) -> Option<Target> {
+        self.ports.get(port).map(|port| port.egress.to)
+    }
+
+    /// Bytes that wait at all ports.
+    pub(super) fn waiting(&self) -> u64 {
+        self.ports.iter().map(|port| port.waiting).sum()
+    }
+
+    /// A packet arrives at a port.
+    pub(super) fn join<O: Observer>(
+        &mut self,
+        now: Time,
+        number: usize,
+        packet: Packet,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) {
+        if self.next_free <= now {
+            self.serve(now, common, world);
+        }
+        let port = &mut self.ports[number];
+        let backlog = port.backlogs[usize::from(packet.priority())];
+        let idle = port.busy_until <= now;
+        debug_assert!(!idle || port.occupied == 0, "a free port has sent what it had");
+        let idle_since = idle.then_some(port.busy_until);
+        let verdict = common.marker.judge(now, number, backlog, idle_since, packet.is(ECT));
+        let size = u64::from(packet.size());
+        if !idle && let Err(cause) = common.memory.admit(backlog, size) {
+            return common.drop(now, number, packet.size(), cause, world);
+        }
+        let packet = match verdict {
+            Verdict::Pass => packet,
+            Verdict::Mark => common.mark(now, number, packet, world),
+            Verdict::Drop => return common.drop(now, number, packet.size(), DropCause::Red, world),
+        };
+        if idle {
+            port.transmit(now, packet, world);
+            return;
+        }
+        if port.occupied == 0 {
+            self.next_free = self.next_free.min(port.busy_until);
+            self.frees.push(Reverse((port.busy_until, number as u32)));
+        }
+        common.memory.used += size;
+        port.push(packet, &world.trailers);
+        let counters = &mut common.counters[number];
+        counters.max_backlog = counters.max_backlog.max(port.waiting);
+        world.observer.backlog(now, port.egress.link, port.waiting);
+    }
+
+    /// Lets ports send until before `until`. Returns when the next one becomes free.
+    pub(super) fn serve_before<O: Observer>(
+        &mut self,
+        until: Time,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) -> Time {
+        if self.next_free < until {
+            self.serve(Time::from_ps(until.as_ps() - 1), common, world);
+        }
+        self.next_free
+    }
+
+    /// Lets ports send up to and including `now`.
+    fn serve<O: Observer>(&mut self, now: Time, common: &mut Common, world: &mut World<O>) {
+        let in_hand = world.trailers;
+        while let Some(mut entry) = self.frees.peek_mut().filter(|entry| entry.0.0 <= now) {
+            let Reverse((at, number)) = *entry;
+            let port = &mut self.ports[number as usize];
+            let packet = port.pop(&mut world.trailers);
+            common.memory.used -= u64::from(packet.size());
+            world.observer.backlog(at, port.egress.link, port.waiting);
+            port.transmit(at, packet, world);
+            if port.occupied == 0 {
+                PeekMut::pop(entry);
+            } else {
+                *entry = Reverse((port.busy_until, number));
+            }
+        }
+        self.next_free = self.frees.peek().map_or(Time::NEVER, |entry| entry.0.0);
+        world.trailers = in_hand;
+    }
+}
+
+impl ScheduledPort {
+    fn push(&mut self, packet: Packet, trailers: &Trailers) {
+        let priority = usize::from(packet.priority());
         self.queues[priority].push_with(packet, trailers);
-        self.backlogs[priority] += u64::from(packet.size);
+        self.backlogs[priority] += u64::from(packet.size());
+        self.waiting += u64::from(packet.size());
         self.occupied |= 1 << priority;
     }
 
     /// The packet to send next, which must exist.
-    pub(super) fn pop(&mut self, trailers: &mut Trailers) -> Packet {
+    fn pop(&mut self, trailers: &mut Trailers) -> Packet {
         let priority = 7 - self.occupied.leading_zeros() as usize;
         let packet = self.queues[priority].pop(trailers);
-        self.backlogs[priority] -= u64::from(packet.size);
+        self.backlogs[priority] -= u64::from(packet.size());
+        self.waiting -= u64::from(packet.size());
         if self.queues[priority].is_empty() {
             self.occupied &= !(1 << priority);
         }
         packet
+    }
+
+    fn transmit<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+        self.busy_until = now + self.egress.wire_time.of(packet.size());
+        world.observer.sent(now, self.egress.link, packet.size());
+        world.carry(self.egress.to, packet.arriving(self.busy_until + self.egress.delay));
     }
 }

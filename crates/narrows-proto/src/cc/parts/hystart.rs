@@ -69,18 +69,12 @@ pub struct HyStart {
 enum Phase {
     SlowStart,
     Conservative { baseline: Span, rounds: u32 },
-    Ended,
 }
 
 impl HyStart {
-    /// At the beginning of the first slow start. It never acts again once that has ended.
+    /// At the beginning of the first slow start; to be dropped when that has ended.
     pub fn new(params: HyStartParams) -> Self {
         Self { params, last_round_min: None, round_min: None, samples: 0, phase: Phase::SlowStart }
-    }
-
-    /// Slow start ended for another reason.
-    pub fn end(&mut self) {
-        self.phase = Phase::Ended;
     }
 
     /// What the growth of slow start is divided by now.
@@ -107,10 +101,7 @@ impl HyStart {
         self.samples = 0;
         if let Phase::Conservative { rounds, .. } = &mut self.phase {
             *rounds += 1;
-            if *rounds >= self.params.css_rounds {
-                self.phase = Phase::Ended;
-                return true;
-            }
+            return *rounds >= self.params.css_rounds;
         }
         false
     }
