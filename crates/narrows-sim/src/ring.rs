@@ -111,7 +111,7 @@ impl Ring<Packet> {
     }
 
     /// The packets, without their trailers, front first.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Packet> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Packet> + Clone {
         let mut offset = 0;
         std::iter::from_fn(move || {
             let packet = (offset < self.len).then(|| &self.slots[self.place(offset)])?;

@@ -184,6 +184,103 @@ impl RoutingTables {
     }
 }
 
+/// Which way packets go, for everyone who has to know it before the run.
+#[derive(Clone, Debug)]
+pub struct Paths<'a> {
+    topology: &'a Topology,
+    ports: Vec<Vec<LinkId>>,
+    tables: RoutingTables,
+    /// By node; hosts choose nothing.
+    choices: Vec<Choice>,
+}
+
+impl<'a> Paths<'a> {
+    /// The paths of a run with this seed, as long as no link fails.
+    pub fn new(topology: &'a Topology, routing: Routing, seed: u64) -> Self {
+        let tables = RoutingTables::new(topology, |_| true);
+        let node = |node| choice(routing, topology, &tables, NodeId::from(node), seed);
+        let choices = (0..topology.nodes().len()).map(node).collect();
+        Self { topology, ports: topology.ports(), choices, tables }
+    }
+
+    /// The links a packet of `flow` crosses, in order; with packet spray, one of its paths. None if there is no path.
+    pub fn path(&self, flow: FlowId, from: HostId, to: HostId) -> Option<Vec<LinkId>> {
+        let mut link = *self.ports[self.topology.hosts()[from.index()].index()].first()?;
+        let mut path = vec![link];
+        loop {
+            let node = self.topology.link(link).to;
+            match self.topology.as_host(node) {
+                Some(host) => return (host == to).then_some(path),
+                None => link = self.next(node, flow, to)?,
+            }
+            path.push(link);
+        }
+    }
+
+    fn next(&self, node: NodeId, flow: FlowId, to: HostId) -> Option<LinkId> {
+        let access = self.tables.access[to.index()];
+        let leaf = self.tables.leaves().get(access.leaf as usize)?;
+        let port = if *leaf == node {
+            access.port
+        } else {
+            self.tables.routes[node.index()].port(access.leaf, flow, to, &self.choices[node.index()])?
+        };
+        Some(self.ports[node.index()][usize::from(port)])
+    }
+
+    /// How much of the traffic in `demands` (from, to, amount) each link carries on average, if every switch shares
+    /// traffic equally among its shortest paths. By link.
+    pub fn spread(&self, demands: impl IntoIterator<Item = (HostId, HostId, f64)>) -> Vec<f64> {
+        let mut load = vec![0.0; self.topology.links().len()];
+        let leaves = self.tables.leaves().len();
+        // By destination leaf: what enters at each leaf.
+        let mut entering = vec![Vec::new(); leaves];
+        for (from, to, amount) in demands {
+            let first = self.ports[self.topology.hosts()[from.index()].index()][0];
+            load[first.index()] += amount;
+            let (source, access) = (self.tables.access[from.index()].leaf, self.tables.access[to.index()]);
+            if source == NO_LEAF || access.leaf == NO_LEAF {
+                continue;
+            }
+            let last = self.tables.leaves()[access.leaf as usize];
+            load[self.ports[last.index()][usize::from(access.port)].index()] += amount;
+            if source != access.leaf {
+                let row: &mut Vec<f64> = &mut entering[access.leaf as usize];
+                row.resize(leaves, 0.0);
+                row[source as usize] += amount;
+            }
+        }
+        for (leaf, row) in entering.iter().enumerate().filter(|(_, row)| !row.is_empty()) {
+            self.spread_to(leaf as u32, row, &mut load);
+        }
+        load
+    }
+
+    /// Spreads what enters at each leaf on its way to `leaf`, farthest switches first.
+    fn spread_to(&self, leaf: u32, entering: &[f64], load: &mut [f64]) {
+        let mut distance = Vec::new();
+        distances(self.topology, &self.ports, self.tables.leaves()[leaf as usize], |_| true, &mut distance);
+        let mut amount = vec![0.0; self.topology.nodes().len()];
+        for (source, entered) in self.tables.leaves().iter().zip(entering) {
+            amount[source.index()] += entered;
+        }
+        let mut order: Vec<_> = (0..amount.len()).filter(|node| distance[*node] != u32::MAX).collect();
+        order.sort_by_key(|node| std::cmp::Reverse(distance[*node]));
+        for node in order.into_iter().filter(|node| distance[*node] > 0) {
+            if amount[node] == 0.0 {
+                continue;
+            }
+            let ports = self.tables.routes[node].ports_to(leaf);
+            for port in ports {
+                let link = self.ports[node][usize::from(*port)];
+                let share = amount[node] / ports.len() as f64;
+                load[link.index()] += share;
+                amount[self.topology.link(link).to.index()] += share;
+            }
+        }
+    }
+}
+
 /// How one switch of `topology` chooses under `routing`.
 pub(crate) fn choice(routing: Routing, topology: &Topology, tables: &RoutingTables, node: NodeId, seed: u64) -> Choice {
     match routing {
@@ -243,27 +340,10 @@ mod tests {
         topology
     }
 
-    /// Follows a packet; the names of the switches it crosses.
+    /// The names of the switches a packet crosses.
     fn walk(topology: &Topology, routing: Routing, flow: u32, from: HostId, to: HostId) -> Vec<String> {
-        let tables = RoutingTables::new(topology, |_| true);
-        let ports = topology.ports();
-        let choices: Vec<_> =
-            (0..topology.nodes().len()).map(|node| choice(routing, topology, &tables, NodeId::from(node), 1)).collect();
-        let mut node = topology.link(ports[topology.hosts()[from.index()].index()][0]).to;
-        let mut path = Vec::new();
-        let access = tables.access[to.index()];
-        while topology.as_host(node).is_none() {
-            path.push(topology.node(node).name.clone());
-            let port = if tables.leaf_index(node) == access.leaf {
-                access.port
-            } else {
-                let choice = &choices[node.index()];
-                tables.routes[node.index()].port(access.leaf, FlowId(flow), to, choice).expect("reachable")
-            };
-            node = topology.link(ports[node.index()][usize::from(port)]).to;
-        }
-        assert_eq!(topology.as_host(node), Some(to));
-        path
+        let path = Paths::new(topology, routing, 1).path(FlowId(flow), from, to).expect("a path");
+        path[1..].iter().map(|link| topology.node(topology.link(*link).from).name.clone()).collect()
     }
 
     #[test]
@@ -306,6 +386,25 @@ mod tests {
         }
         assert_eq!(load.len(), 16);
         assert!(load.values().all(|count| *count == 3), "{load:?}");
+    }
+
+    #[test]
+    fn all_to_all_traffic_loads_every_link_of_a_fat_tree_in_proportion() {
+        let topology = fat_tree();
+        let hosts = 16_u32;
+        let pairs = (0..hosts).flat_map(|from| (0..hosts).map(move |to| (HostId(from), HostId(to))));
+        let demands = pairs.filter(|(from, to)| from != to).map(|(from, to)| (from, to, 1.0));
+        let load = Paths::new(&topology, Routing::Ecmp, 1).spread(demands);
+        for (number, load) in load.iter().enumerate() {
+            let name = topology.link_name(LinkId::from(number));
+            // Each host sends to 15 others: 1 in its rack, 2 in its pod, 12 elsewhere. Two hosts share two uplinks.
+            let expected = match (name.contains("core"), name.contains("agg")) {
+                (true, _) => 12.0,
+                (false, true) => 14.0,
+                (false, false) => 15.0,
+            };
+            assert!((load - expected).abs() < 1e-9, "{name} carries {load}, expected {expected}");
+        }
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::observe::Observer;
 use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters};
 use crate::routing::Routing;
 use crate::switch::SwitchConfig;
-use crate::topology::Topology;
+use crate::topology::{Link, Topology};
 use crate::traffic::Traffic;
 
 /// A network and how it works.
@@ -105,7 +105,7 @@ pub struct Outcome<O> {
     pub ended: Time,
     /// It was not interrupted.
     pub complete: bool,
-    /// Packets in flight or waiting at the end.
+    /// Packets on links at the end. Packets that wait at a port are not on its link yet.
     pub packets_left: u64,
 }
 
@@ -128,11 +128,12 @@ fn fingerprint(flows: &[FlowRecord], ports: &[PortCounters], hops: u64, ended: T
     add(ended.as_ps());
     for flow in flows {
         let end = flow.end.unwrap_or(Time::NEVER);
-        [flow.flow.0.into(), flow.turn, flow.start.as_ps(), end.as_ps(), flow.delivered.get()].map(&mut add);
-        [flow.stats.retransmissions, flow.stats.timeouts, flow.stats.marked.get()].map(&mut add);
+        [flow.flow.0.into(), flow.turn, flow.start.as_ps(), end.as_ps()].into_iter().for_each(&mut add);
+        let stats = &flow.stats;
+        [stats.retransmissions, stats.timeouts, stats.marked.get()].into_iter().for_each(&mut add);
     }
     for port in ports {
-        [port.packets, port.bytes, port.marks, port.dropped(), port.max_backlog].map(&mut add);
+        [port.packets, port.bytes, port.marks, port.dropped(), port.max_backlog].into_iter().for_each(&mut add);
     }
     hash
 }
@@ -141,7 +142,8 @@ fn fingerprint(flows: &[FlowRecord], ports: &[PortCounters], hops: u64, ended: T
 #[derive(Debug)]
 pub struct Simulation<O> {
     shards: Vec<Shard<O>>,
-    links: usize,
+    /// By link: how long a packet takes to enter and to cross it.
+    flights: Vec<(WireTime, Span)>,
 }
 
 impl<O: Observer> Simulation<O> {
@@ -159,7 +161,11 @@ impl<O: Observer> Simulation<O> {
         let width = look_ahead(network, traffic) / execution.window_divisor.max(1);
         let windows = Windows::new(width.max(Span::from_ps(2)));
         let shards = build::shards(network, traffic, seed, execution.threads.max(1), windows, observer);
-        Self { shards, links: network.topology.links().len() }
+        let flight = |link: &Link| {
+            let latency = network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
+            (link.wire.rate.wire_time(), link.wire.delay + latency)
+        };
+        Self { shards, flights: network.topology.links().iter().map(flight).collect() }
     }
 
     /// Runs until `stop`. `progress` is called every now and then and may end the run early.
@@ -168,7 +174,7 @@ impl<O: Observer> Simulation<O> {
         let mut outcome = Outcome {
             flows: Vec::new(),
             datagrams: Vec::new(),
-            ports: vec![PortCounters::default(); self.links],
+            ports: vec![PortCounters::default(); self.flights.len()],
             no_route: PortCounters::default(),
             observers: Vec::new(),
             packet_hops: 0,
@@ -178,7 +184,7 @@ impl<O: Observer> Simulation<O> {
         };
         let mut completions = Vec::new();
         for mut shard in shards.drain(..) {
-            shard.finish(ended, &mut outcome);
+            shard.finish(ended, &self.flights, &mut outcome);
             completions.append(&mut shard.world.log.completions);
             outcome.observers.push(shard.world.observer);
         }

@@ -68,6 +68,7 @@ fn work<O: Observer>(
     let last = shard.world.calendar.windows().of(stop.at);
     let mut turn = 0;
     let mut now = Time::ZERO;
+    let mut over = false;
     loop {
         meeting.post(shard, me, turn);
         if !meeting.wait() {
@@ -78,10 +79,14 @@ fn work<O: Observer>(
         if agreed.interrupted {
             return (now, false);
         }
-        if agreed.window > last || (stop.when_drained && agreed.outstanding == 0) {
-            let ended = if stop.when_drained && agreed.outstanding == 0 { now } else { stop.at };
-            return (ended, true);
+        if stop.when_drained && agreed.outstanding == 0 {
+            return (now, true);
         }
+        if over || agreed.window > last {
+            return (stop.at, true);
+        }
+        // The last window is cut short; what is left of it never happens.
+        over = agreed.window == last;
         let end = shard.world.calendar.windows().end(agreed.window).min(Time::from_ps(stop.at.as_ps() + 1));
         shard.run_window(agreed.window, end);
         now = Time::from_ps(end.as_ps() - 1);

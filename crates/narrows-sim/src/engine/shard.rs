@@ -1,8 +1,9 @@
-use narrows_proto::units::Time;
+use narrows_proto::units::{Span, Time, WireTime};
 
 use super::{Outcome, World};
 use crate::host::Host;
 use crate::observe::Observer;
+use crate::packet::Packet;
 use crate::prefetch::prefetch_lines;
 use crate::record::PortCounters;
 use crate::switch::Switch;
@@ -72,8 +73,8 @@ impl<O: Observer> Shard<O> {
         }
     }
 
-    /// Adds what this thread saw to the outcome.
-    pub(super) fn finish(&mut self, ended: Time, outcome: &mut Outcome<O>) {
+    /// Adds what this thread saw to the outcome. `flights` is how long a packet takes to enter and to cross each link.
+    pub(super) fn finish(&mut self, ended: Time, flights: &[(WireTime, Span)], outcome: &mut Outcome<O>) {
         let world = &mut self.world;
         for node in &mut self.nodes {
             match node {
@@ -89,9 +90,13 @@ impl<O: Observer> Shard<O> {
         }
         for wire in &world.wires.wires {
             let counters = &mut outcome.ports[wire.link.index()];
-            counters.packets += wire.packets;
-            counters.bytes += wire.bytes;
-            outcome.packets_left += wire.ring.iter().count() as u64;
+            let (wire_time, delay) = flights[wire.link.index()];
+            let begun = |packet: &&Packet| packet.at() <= ended + wire_time.of(packet.size()) + delay;
+            // Plain ports put packets on the link while they wait.
+            let waiting = wire.ring.iter().filter(|packet| !begun(packet));
+            counters.packets += wire.packets - waiting.clone().count() as u64;
+            counters.bytes += wire.bytes - waiting.map(|packet| u64::from(packet.size())).sum::<u64>();
+            outcome.packets_left += wire.ring.iter().filter(begun).count() as u64;
         }
         outcome.packet_hops += world.hops;
         outcome.flows.append(&mut world.log.senders);

@@ -105,7 +105,7 @@ impl<O: Observer> World<O> {
         match impairment.pass(packet) {
             Ok(()) => true,
             Err(cause) => {
-                self.observer.dropped(packet.at(), impairment.link, packet.size(), cause);
+                self.observer.lost(packet.at(), impairment.link, packet.size(), cause);
                 false
             }
         }

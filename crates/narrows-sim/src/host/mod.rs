@@ -208,6 +208,7 @@ impl Host {
             match outgoing.poll(now, group) {
                 Poll::Send(segment) => {
                     let packet = outgoing.packet(&segment, group);
+                    outgoing.arm(outgoing.next_timer(), slot, &mut self.agenda);
                     self.nic.charge(packet.size(), world.shared.quantum, &mut self.outgoing);
                     self.nic.send(now, packet, world);
                     return;
@@ -318,10 +319,7 @@ impl Host {
     #[inline]
     fn attend<O>(&mut self, slot: u32, world: &World<O>) {
         let outgoing = self.outgoing.get_mut(slot).expect("the caller has just used it");
-        if let Source::Stream(sender) = &outgoing.source {
-            let timer = sender.next_timer();
-            outgoing.arm(timer, slot, &mut self.agenda);
-        }
+        outgoing.arm(outgoing.next_timer(), slot, &mut self.agenda);
         if !outgoing.place.queued {
             let priority = world.shared.groups[outgoing.group as usize].priority;
             self.nic.activate(priority, slot, &mut self.outgoing);
@@ -501,6 +499,12 @@ impl Outgoing {
         })
     }
 
+    #[inline]
+    fn next_timer(&self) -> Time {
+        if let Source::Stream(sender) = &self.source { sender.next_timer() } else { Time::NEVER }
+    }
+
+    #[inline]
     fn arm(&mut self, at: Time, slot: u32, agenda: &mut Agenda) {
         if at < self.armed {
             self.armed = at;
@@ -570,13 +574,4 @@ fn push_ack(nic: &mut Nic, frame: &AckFrame, back: Back, group: &GroupState) {
 /// `turn` came before `than`, on a circle of 2^16.
 fn is_older(turn: u16, than: u16) -> bool {
     (turn.wrapping_sub(than) as i16) < 0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-#[test]
-fn sizes() {
-    eprintln!("Host {} Outgoing {} Sender {} Incoming {} Receiver {} Nic {} Cc {} Switch {}", size_of::<Host>(), size_of::<Outgoing>(), size_of::<Sender>(), size_of::<Incoming>(), size_of::<Receiver>(), size_of::<Nic>(), size_of::<narrows_proto::cc::Cc>(), size_of::<crate::switch::Switch>());
-}
 }

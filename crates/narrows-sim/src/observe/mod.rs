@@ -4,11 +4,17 @@
 //! watched costs nothing. Each thread has an observer of its own that sees the nodes of that thread; calls for one link
 //! or flow come in the order of time.
 
+mod ports;
+mod windows;
+
 use narrows_proto::stream::Sender;
 use narrows_proto::units::Time;
 
 use crate::ids::{FlowId, LinkId};
 use crate::record::DropCause;
+
+pub use ports::{PortObserver, PortRow};
+pub use windows::{WindowObserver, WindowRow};
 
 /// Hears of what happens. Compose observers in tuples.
 pub trait Observer: Send {
@@ -21,7 +27,7 @@ pub trait Observer: Send {
         let _ = (at, link, backlog);
     }
 
-    /// At `at`, a packet of `size` bytes begins to be sent over `link`. Plain ports announce this when the packet arrives.
+    /// At `at`, a packet of `size` bytes begins to be sent over `link`.
     #[inline]
     fn sent(&mut self, at: Time, link: LinkId, size: u16) {
         let _ = (at, link, size);
@@ -33,9 +39,16 @@ pub trait Observer: Send {
         let _ = (at, link);
     }
 
-    /// At `at`, a packet of `size` bytes was dropped at the port of `link` or on `link` itself.
+    /// At `at`, a packet of `size` bytes was dropped at the port of `link`.
     #[inline]
     fn dropped(&mut self, at: Time, link: LinkId, size: u16, cause: DropCause) {
+        let _ = (at, link, size, cause);
+    }
+
+    /// A packet of `size` bytes that would have arrived over `link` at `at` was lost on the way. The node at the far end
+    /// tells this; the order of time holds only among these calls.
+    #[inline]
+    fn lost(&mut self, at: Time, link: LinkId, size: u16, cause: DropCause) {
         let _ = (at, link, size, cause);
     }
 
@@ -48,6 +61,51 @@ pub trait Observer: Send {
 
 impl Observer for () {
     const ACTIVE: bool = false;
+}
+
+/// Watches if there is something to watch.
+impl<A: Observer> Observer for Option<A> {
+    #[inline]
+    fn backlog(&mut self, at: Time, link: LinkId, backlog: u64) {
+        if let Some(observer) = self {
+            observer.backlog(at, link, backlog);
+        }
+    }
+
+    #[inline]
+    fn sent(&mut self, at: Time, link: LinkId, size: u16) {
+        if let Some(observer) = self {
+            observer.sent(at, link, size);
+        }
+    }
+
+    #[inline]
+    fn marked(&mut self, at: Time, link: LinkId) {
+        if let Some(observer) = self {
+            observer.marked(at, link);
+        }
+    }
+
+    #[inline]
+    fn dropped(&mut self, at: Time, link: LinkId, size: u16, cause: DropCause) {
+        if let Some(observer) = self {
+            observer.dropped(at, link, size, cause);
+        }
+    }
+
+    #[inline]
+    fn lost(&mut self, at: Time, link: LinkId, size: u16, cause: DropCause) {
+        if let Some(observer) = self {
+            observer.lost(at, link, size, cause);
+        }
+    }
+
+    #[inline]
+    fn window(&mut self, at: Time, flow: FlowId, sender: &Sender) {
+        if let Some(observer) = self {
+            observer.window(at, flow, sender);
+        }
+    }
 }
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
@@ -75,6 +133,12 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn dropped(&mut self, at: Time, link: LinkId, size: u16, cause: DropCause) {
         self.0.dropped(at, link, size, cause);
         self.1.dropped(at, link, size, cause);
+    }
+
+    #[inline]
+    fn lost(&mut self, at: Time, link: LinkId, size: u16, cause: DropCause) {
+        self.0.lost(at, link, size, cause);
+        self.1.lost(at, link, size, cause);
     }
 
     #[inline]

@@ -149,9 +149,10 @@ impl PlainPorts {
             common.memory.used += u64::from(packet.size());
             port.wait(start, packet.size());
             world.observer.backlog(now, port.link, port.waiting);
+        } else {
+            world.observer.sent(now, port.link, packet.size());
         }
         port.busy_until = start + kind.wire_time.of(packet.size());
-        world.observer.sent(start, port.link, packet.size());
         world.carry(port.to, packet.arriving(port.busy_until + kind.delay));
     }
 
@@ -181,8 +182,11 @@ impl PlainPort {
             let Some(start) = self.starts.front().copied().filter(|start| start.age(now) >= 0) else { break };
             self.starts.take();
             self.waiting -= start.size();
-            let at = Time::from_ps(now.as_ps() - start.age(now) as u64);
-            observer.backlog(at, self.link, self.waiting);
+            if O::ACTIVE {
+                let at = Time::from_ps(now.as_ps() - start.age(now) as u64);
+                observer.backlog(at, self.link, self.waiting);
+                observer.sent(at, self.link, start.size() as u16);
+            }
         }
         before - self.waiting
     }

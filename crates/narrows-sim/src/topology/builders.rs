@@ -187,7 +187,7 @@ impl ParkingLot {
         let switches: Vec<_> = (0..=self.bottlenecks)
             .map(|number| topology.add_switch(format!("{prefix}switch{number}"), "switch", 0))
             .collect();
-        let mut attach = |topology: &mut Topology, name: String, switch| {
+        let attach = |topology: &mut Topology, name: String, switch| {
             let host = topology.add_host(name);
             topology.connect(host, switch, host_wire);
         };

@@ -1,0 +1,242 @@
+use narrows_proto::units::{Span, Time};
+
+use super::Observer;
+use crate::ids::LinkId;
+use crate::record::DropCause;
+
+/// What a port did in one interval. Intervals in which nothing waited, left, was marked or dropped have no row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PortRow {
+    /// When the interval began.
+    pub start: Time,
+    /// The port.
+    pub link: LinkId,
+    /// The most bytes that waited.
+    pub max_backlog: u64,
+    /// Bytes that waited on average over time.
+    pub mean_backlog: f64,
+    /// Packets that began to be sent.
+    pub packets: u64,
+    /// Bytes of those, framing included.
+    pub bytes: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// Packets dropped at the port or lost on its link.
+    pub drops: u64,
+}
+
+/// Watches ports: how much waits, leaves, is marked and dropped, interval by interval.
+#[derive(Clone, Debug)]
+pub struct PortObserver {
+    interval: Span,
+    /// By link: its place in `watched`, or none.
+    place: Vec<Option<u32>>,
+    watched: Vec<Watched>,
+    /// What was lost on the links of these ports, told by the far end: (interval, packets).
+    lost: Vec<(u64, u64)>,
+    rows: Vec<PortRow>,
+}
+
+/// One port in its current interval.
+#[derive(Clone, Debug)]
+struct Watched {
+    link: LinkId,
+    interval: u64,
+    /// What waits now, and since when that is accounted for.
+    backlog: u64,
+    since: Time,
+    /// Byte-picoseconds.
+    area: u128,
+    row: PortRow,
+}
+
+impl PortObserver {
+    /// Watches these of `links` links.
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    pub fn new(interval: Span, links: usize, watched: &[LinkId]) -> Self {
+        assert!(interval > Span::ZERO, "an interval takes time");
+        let mut place = vec![None; links];
+        for (number, link) in (0..).zip(watched) {
+            place[link.index()] = Some(number);
+        }
+        let watched: Vec<_> = watched.iter().map(|link| Watched::new(*link)).collect();
+        Self { interval, place, lost: vec![(0, 0); watched.len()], watched, rows: Vec::new() }
+    }
+
+    /// Notes what was lost on the link of the port at `place` in the interval that is over.
+    fn close_lost(&mut self, place: usize) {
+        let (interval, drops) = self.lost[place];
+        if drops > 0 {
+            let start = Time::from_ps(interval * self.interval.as_ps());
+            self.rows.push(PortRow { drops, ..PortRow::new(start, self.watched[place].link, 0) });
+        }
+    }
+
+    /// The row in which what happens at `at` is noted.
+    fn row(&mut self, at: Time, link: LinkId) -> Option<&mut PortRow> {
+        let watched = self.reach(at, link)?;
+        Some(&mut watched.row)
+    }
+
+    fn reach(&mut self, at: Time, link: LinkId) -> Option<&mut Watched> {
+        let watched = &mut self.watched[self.place[link.index()]? as usize];
+        watched.reach(at, self.interval.as_ps(), &mut self.rows);
+        Some(watched)
+    }
+
+    /// All rows of these observers, by time and link. `end` is when the run ended.
+    pub fn finish(observers: impl IntoIterator<Item = Self>, end: Time) -> Vec<PortRow> {
+        let mut rows = Vec::new();
+        for mut observer in observers {
+            for place in 0..observer.watched.len() {
+                observer.close_lost(place);
+                let watched = &mut observer.watched[place];
+                watched.reach(end, observer.interval.as_ps(), &mut rows);
+                watched.close(end, observer.interval.as_ps(), &mut rows);
+            }
+            rows.append(&mut observer.rows);
+        }
+        rows.sort_by_key(|row| (row.start, row.link));
+        rows.chunk_by(|a, b| (a.start, a.link) == (b.start, b.link)).map(merge).collect()
+    }
+}
+
+/// Puts what the two ends of a link told of one interval together.
+fn merge(parts: &[PortRow]) -> PortRow {
+    parts[1..].iter().fold(parts[0], |sum, part| PortRow {
+        max_backlog: sum.max_backlog + part.max_backlog,
+        mean_backlog: sum.mean_backlog + part.mean_backlog,
+        packets: sum.packets + part.packets,
+        bytes: sum.bytes + part.bytes,
+        marks: sum.marks + part.marks,
+        drops: sum.drops + part.drops,
+        ..sum
+    })
+}
+
+impl PortRow {
+    fn new(start: Time, link: LinkId, max_backlog: u64) -> Self {
+        Self { start, link, max_backlog, mean_backlog: 0.0, packets: 0, bytes: 0, marks: 0, drops: 0 }
+    }
+}
+
+impl Watched {
+    fn new(link: LinkId) -> Self {
+        Self { link, interval: 0, backlog: 0, since: Time::ZERO, area: 0, row: PortRow::new(Time::ZERO, link, 0) }
+    }
+
+    /// Lets time pass until `at`, closing intervals of `length` picoseconds.
+    fn reach(&mut self, at: Time, length: u64, rows: &mut Vec<PortRow>) {
+        let target = at.as_ps() / length;
+        while self.interval < target {
+            let end = Time::from_ps((self.interval + 1) * length);
+            self.accumulate(end);
+            self.close(end, length, rows);
+            // Nothing happens while nothing waits.
+            self.interval = if self.backlog == 0 { target } else { self.interval + 1 };
+            self.since = Time::from_ps(self.interval * length);
+            self.row = PortRow::new(self.since, self.link, self.backlog);
+        }
+        self.accumulate(at);
+    }
+
+    fn accumulate(&mut self, until: Time) {
+        self.area += u128::from(self.backlog) * u128::from(until.saturating_since(self.since).as_ps());
+        self.since = until;
+    }
+
+    fn close(&mut self, end: Time, length: u64, rows: &mut Vec<PortRow>) {
+        let lasted = end.as_ps().saturating_sub(self.interval * length);
+        let row = PortRow { mean_backlog: self.area as f64 / lasted.max(1) as f64, ..self.row };
+        if row.max_backlog + row.packets + row.marks + row.drops > 0 {
+            rows.push(row);
+        }
+        self.area = 0;
+    }
+}
+
+impl Observer for PortObserver {
+    fn backlog(&mut self, at: Time, link: LinkId, backlog: u64) {
+        let Some(watched) = self.reach(at, link) else { return };
+        watched.backlog = backlog;
+        watched.row.max_backlog = watched.row.max_backlog.max(backlog);
+    }
+
+    fn sent(&mut self, at: Time, link: LinkId, size: u16) {
+        let Some(row) = self.row(at, link) else { return };
+        row.packets += 1;
+        row.bytes += u64::from(size);
+    }
+
+    fn marked(&mut self, at: Time, link: LinkId) {
+        let Some(row) = self.row(at, link) else { return };
+        row.marks += 1;
+    }
+
+    fn dropped(&mut self, at: Time, link: LinkId, _size: u16, _cause: DropCause) {
+        let Some(row) = self.row(at, link) else { return };
+        row.drops += 1;
+    }
+
+    fn lost(&mut self, at: Time, link: LinkId, _size: u16, _cause: DropCause) {
+        let Some(place) = self.place[link.index()] else { return };
+        let interval = at.as_ps() / self.interval.as_ps();
+        if self.lost[place as usize].0 != interval {
+            self.close_lost(place as usize);
+            self.lost[place as usize] = (interval, 0);
+        }
+        self.lost[place as usize].1 += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINK: LinkId = LinkId(3);
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    fn observer() -> PortObserver {
+        PortObserver::new(Span::from_us(10), 8, &[LINK])
+    }
+
+    #[test]
+    fn the_mean_is_over_time_and_the_maximum_over_moments() {
+        let mut observer = observer();
+        observer.backlog(at(2), LINK, 1000);
+        observer.backlog(at(7), LINK, 3000);
+        observer.backlog(at(9), LINK, 0);
+        let rows = PortObserver::finish([observer], at(100));
+        assert_eq!(rows.len(), 1);
+        // 5 us of 1000 B and 2 us of 3000 B in 10 us.
+        assert_eq!((rows[0].max_backlog, rows[0].mean_backlog), (3000, 1100.0));
+    }
+
+    #[test]
+    fn a_backlog_that_lasts_has_a_row_in_every_interval() {
+        let mut observer = observer();
+        observer.backlog(at(5), LINK, 1000);
+        observer.backlog(at(35), LINK, 0);
+        let means: Vec<_> = PortObserver::finish([observer], at(100)).iter().map(|row| row.mean_backlog).collect();
+        assert_eq!(means, [500.0, 1000.0, 1000.0, 500.0]);
+    }
+
+    #[test]
+    fn what_is_sent_marked_and_dropped_is_counted_where_it_happens() {
+        let mut observer = observer();
+        observer.sent(at(1), LINK, 100);
+        observer.marked(at(3), LINK);
+        observer.dropped(at(11), LINK, 100, DropCause::BufferFull);
+        observer.sent(at(12), LINK, 200);
+        observer.lost(at(7), LINK, 100, DropCause::LinkError);
+        observer.sent(at(13), LinkId(4), 999);
+        let rows = PortObserver::finish([observer], at(100));
+        let counted: Vec<_> = rows.iter().map(|row| (row.bytes, row.marks, row.drops)).collect();
+        assert_eq!(counted, [(100, 1, 1), (200, 0, 1)]);
+    }
+}

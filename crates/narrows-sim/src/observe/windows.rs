@@ -1,0 +1,78 @@
+use narrows_proto::stream::Sender;
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+
+use super::Observer;
+use crate::ids::FlowId;
+
+/// The state of a sender at its first acknowledgement in an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowRow {
+    /// When.
+    pub at: Time,
+    /// Whose.
+    pub flow: FlowId,
+    /// Congestion window, payload.
+    pub cwnd: Bytes,
+    /// Pacing rate, if the sender is paced.
+    pub pacing: Option<BitRate>,
+    /// Payload on its way.
+    pub inflight: Bytes,
+    /// Smoothed round-trip time.
+    pub srtt: Span,
+    /// Payload delivered since the flow began.
+    pub delivered: Bytes,
+    /// Payload sent again since the flow began.
+    pub retransmitted: Bytes,
+}
+
+/// Watches senders: at most one row per flow and interval.
+#[derive(Clone, Debug)]
+pub struct WindowObserver {
+    interval: Span,
+    /// By flow: when the next row is due; never for flows that are not watched.
+    next: Vec<Time>,
+    rows: Vec<WindowRow>,
+}
+
+impl WindowObserver {
+    /// Watches these of `flows` flows.
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    pub fn new(interval: Span, flows: usize, watched: &[FlowId]) -> Self {
+        assert!(interval > Span::ZERO, "an interval takes time");
+        let mut next = vec![Time::NEVER; flows];
+        for flow in watched {
+            next[flow.index()] = Time::ZERO;
+        }
+        Self { interval, next, rows: Vec::new() }
+    }
+
+    /// All rows of these observers, by time and flow.
+    pub fn finish(observers: impl IntoIterator<Item = Self>) -> Vec<WindowRow> {
+        let mut rows: Vec<_> = observers.into_iter().flat_map(|observer| observer.rows).collect();
+        rows.sort_by_key(|row| (row.at, row.flow));
+        rows
+    }
+}
+
+impl Observer for WindowObserver {
+    fn window(&mut self, at: Time, flow: FlowId, sender: &Sender) {
+        let next = &mut self.next[flow.index()];
+        if at < *next {
+            return;
+        }
+        *next = Time::from_ps((at.as_ps() / self.interval.as_ps() + 1) * self.interval.as_ps());
+        let limit = sender.limit();
+        self.rows.push(WindowRow {
+            at,
+            flow,
+            cwnd: limit.cwnd,
+            pacing: limit.pacing,
+            inflight: sender.inflight(),
+            srtt: sender.srtt(),
+            delivered: sender.delivered(),
+            retransmitted: sender.stats().retransmitted,
+        });
+    }
+}

@@ -1,0 +1,318 @@
+//! Generators of flows that are known before the run. Each draws from one stream, in one order.
+
+use std::ops::Range;
+
+use narrows_proto::units::{Bytes, Span, Time};
+
+use super::Sizes;
+use crate::ids::{GroupId, HostId};
+use crate::random::Stream;
+use crate::traffic::FlowSpec;
+
+/// Who may send to whom.
+#[derive(Clone, Debug)]
+pub struct Pairs {
+    from: Vec<HostId>,
+    /// Hosts with the place they are in (rack, data center); two in the same place have equal numbers.
+    to: Vec<(HostId, u32)>,
+    /// By host.
+    place: Vec<u32>,
+    partner: Partner,
+}
+
+/// Which of the receivers a sender may choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Partner {
+    /// Any but itself.
+    Any,
+    /// Only in the same place.
+    Same,
+    /// Only elsewhere.
+    Other,
+}
+
+/// Nobody may send to anybody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PairsError {
+    /// There is no sender.
+    #[error("no host sends")]
+    NoSender,
+    /// This sender has nobody to send to.
+    #[error("a sender has nobody to send to")]
+    NoPartner(HostId),
+}
+
+impl Pairs {
+    /// Every host of `from` may send to the hosts of `to` that `partner` allows; `place` gives the place of each host.
+    ///
+    /// # Errors
+    /// If a sender has nobody to send to.
+    pub fn new(
+        from: Vec<HostId>,
+        to: &[HostId],
+        partner: Partner,
+        hosts: usize,
+        place: impl Fn(HostId) -> u32,
+    ) -> Result<Self, PairsError> {
+        let place: Vec<_> = (0..hosts).map(|host| place(HostId::from(host))).collect();
+        let mut to: Vec<_> = to.iter().map(|host| (*host, place[host.index()])).collect();
+        to.sort_unstable_by_key(|(host, place)| (*place, *host));
+        let pairs = Self { from, to, place, partner };
+        if pairs.from.is_empty() {
+            return Err(PairsError::NoSender);
+        }
+        match pairs.from.iter().find(|host| pairs.partners(**host) == 0) {
+            Some(host) => Err(PairsError::NoPartner(*host)),
+            None => Ok(pairs),
+        }
+    }
+
+    /// Who sends.
+    pub fn from(&self) -> &[HostId] {
+        &self.from
+    }
+
+    /// The receivers in the same place as `host`, as a range of `to`.
+    fn neighbours(&self, host: HostId) -> Range<usize> {
+        let place = self.place[host.index()];
+        self.to.partition_point(|(_, p)| *p < place)..self.to.partition_point(|(_, p)| *p <= place)
+    }
+
+    /// How many receivers `host` may choose.
+    fn partners(&self, host: HostId) -> usize {
+        let near = self.neighbours(host);
+        let own = self.to[near.clone()].iter().filter(|(other, _)| *other == host).count();
+        match self.partner {
+            Partner::Any => self.to.len() - own,
+            Partner::Same => near.len() - own,
+            Partner::Other => self.to.len() - near.len(),
+        }
+    }
+
+    /// The `number`-th receiver `host` may choose.
+    fn partner(&self, host: HostId, number: usize) -> HostId {
+        let near = self.neighbours(host);
+        let skip = |at: usize, range: &Range<usize>| if at >= range.start { at + range.len() } else { at };
+        let own = self.to[near.clone()].iter().position(|(other, _)| *other == host).map(|at| near.start + at);
+        let own = own.map_or(0..0, |at| at..at + 1);
+        let at = match self.partner {
+            Partner::Any if own.is_empty() => number,
+            Partner::Any => skip(number, &own),
+            Partner::Same if own.is_empty() => near.start + number,
+            Partner::Same => skip(near.start + number, &own),
+            Partner::Other => skip(number, &near),
+        };
+        self.to[at].0
+    }
+
+    /// A sender, and one of its receivers, all equally likely.
+    pub fn draw(&self, random: &mut Stream) -> (HostId, HostId) {
+        let from = self.from[random.below(self.from.len() as u64) as usize];
+        (from, self.draw_partner(from, random))
+    }
+
+    /// One of the receivers of `from`, all equally likely.
+    pub fn draw_partner(&self, from: HostId, random: &mut Stream) -> HostId {
+        self.partner(from, random.below(self.partners(from) as u64) as usize)
+    }
+
+    /// All receivers of `from`.
+    pub fn partners_of(&self, from: HostId) -> impl Iterator<Item = HostId> {
+        (0..self.partners(from)).map(move |number| self.partner(from, number))
+    }
+
+    /// Every pair with its probability to be drawn.
+    pub fn all(&self) -> impl Iterator<Item = (HostId, HostId, f64)> {
+        self.from.iter().flat_map(|from| {
+            let probability = 1.0 / (self.from.len() * self.partners(*from)) as f64;
+            self.partners_of(*from).map(move |to| (*from, to, probability))
+        })
+    }
+}
+
+/// Flows that start at random, `per_second` on average, between pairs drawn anew each time (a Poisson process).
+pub fn poisson(
+    group: GroupId,
+    per_second: f64,
+    sizes: &Sizes,
+    pairs: &Pairs,
+    time: Range<Time>,
+    random: &mut Stream,
+) -> Vec<FlowSpec> {
+    let mean_gap = 1.0 / per_second;
+    let mut flows = Vec::new();
+    let mut start = time.start;
+    loop {
+        // The gap is drawn as a real number and added as whole picoseconds; the error is far below any link's time.
+        start += Span::from_secs_f64(-libm::log(1.0 - random.uniform()) * mean_gap);
+        if start >= time.end {
+            return flows;
+        }
+        let (from, to) = pairs.draw(random);
+        flows.push(FlowSpec { from, to, group, start, size: sizes.draw(random) });
+    }
+}
+
+/// `flows` flows of `size` between pairs drawn at random, starting evenly spread over `spread`.
+pub fn long_lived(
+    group: GroupId,
+    flows: u32,
+    size: Bytes,
+    pairs: &Pairs,
+    start: Time,
+    spread: Span,
+    random: &mut Stream,
+) -> Vec<FlowSpec> {
+    let senders = pairs.from();
+    (0..u64::from(flows))
+        .map(|number| {
+            // Senders take turns, so that no host has two flows while another has none.
+            let from = senders[(number % senders.len() as u64) as usize];
+            let to = pairs.draw_partner(from, random);
+            let start = start + spread.saturating_mul(number) / u64::from(flows);
+            FlowSpec { from, to, group, start, size }
+        })
+        .collect()
+}
+
+/// `times` times, `period` apart, `fan_in` of the senders send `size` each to one receiver at once. Senders, and the
+/// receiver among `to`, are drawn anew each time.
+#[allow(clippy::too_many_arguments)]
+pub fn incast(
+    group: GroupId,
+    from: &[HostId],
+    to: &[HostId],
+    fan_in: u32,
+    size: Bytes,
+    start: Time,
+    period: Span,
+    times: u32,
+    random: &mut Stream,
+) -> Vec<FlowSpec> {
+    let mut flows = Vec::new();
+    for time in 0..u64::from(times) {
+        let receiver = to[random.below(to.len() as u64) as usize];
+        let mut senders: Vec<_> = from.iter().copied().filter(|host| *host != receiver).collect();
+        random.shuffle(&mut senders);
+        senders.truncate(fan_in as usize);
+        let start = start + period.saturating_mul(time);
+        flows.extend(senders.into_iter().map(|from| FlowSpec { from, to: receiver, group, start, size }));
+    }
+    flows
+}
+
+/// Every host sends `size` to one other and receives from one other: a random permutation without fixed points.
+pub fn permutation(group: GroupId, hosts: &[HostId], size: Bytes, start: Time, random: &mut Stream) -> Vec<FlowSpec> {
+    // Sattolo's algorithm: a random cycle through all hosts.
+    let mut cycle = hosts.to_vec();
+    for last in (1..cycle.len()).rev() {
+        cycle.swap(last, random.below(last as u64) as usize);
+    }
+    let next = cycle.iter().cycle().skip(1);
+    let mut flows: Vec<_> =
+        cycle.iter().zip(next).map(|(from, to)| FlowSpec { from: *from, to: *to, group, start, size }).collect();
+    flows.sort_by_key(|flow| flow.from);
+    flows
+}
+
+/// Every host sends `size` to every other.
+pub fn all_to_all(group: GroupId, hosts: &[HostId], size: Bytes, start: Time) -> Vec<FlowSpec> {
+    let from = |from: HostId| hosts.iter().filter(move |to| **to != from).map(move |to| (from, *to));
+    let pairs = hosts.iter().flat_map(|host| from(*host));
+    pairs.map(|(from, to)| FlowSpec { from, to, group, start, size }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::random::Purpose;
+
+    const GROUP: GroupId = GroupId(0);
+
+    fn hosts(range: Range<u32>) -> Vec<HostId> {
+        range.map(HostId).collect()
+    }
+
+    fn random() -> Stream {
+        Stream::new(1, Purpose::Workload, 0)
+    }
+
+    /// Twelve hosts in three places of four.
+    fn pairs(partner: Partner) -> Pairs {
+        Pairs::new(hosts(0..12), &hosts(0..12), partner, 12, |host| host.0 / 4).expect("partners exist")
+    }
+
+    #[test]
+    fn partners_are_where_they_should_be() {
+        let of = |partner, host| pairs(partner).partners_of(HostId(host)).map(|h| h.0).collect::<Vec<_>>();
+        assert_eq!(of(Partner::Same, 5), [4, 6, 7]);
+        assert_eq!(of(Partner::Other, 5), [0, 1, 2, 3, 8, 9, 10, 11]);
+        assert_eq!(of(Partner::Any, 5), [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11]);
+    }
+
+    #[test]
+    fn a_sender_outside_the_receivers_may_choose_all_of_them() {
+        let pairs = Pairs::new(hosts(0..1), &hosts(4..8), Partner::Any, 12, |host| host.0 / 4).expect("partners exist");
+        assert_eq!(pairs.partners_of(HostId(0)).count(), 4);
+    }
+
+    #[test]
+    fn a_sender_without_partner_is_refused() {
+        let alone = Pairs::new(hosts(0..1), &hosts(0..1), Partner::Any, 12, |_| 0);
+        assert_eq!(alone.expect_err("refused"), PairsError::NoPartner(HostId(0)));
+    }
+
+    #[test]
+    fn probabilities_add_up_to_one() {
+        for partner in [Partner::Any, Partner::Same, Partner::Other] {
+            let sum: f64 = pairs(partner).all().map(|(_, _, probability)| probability).sum();
+            assert!((sum - 1.0).abs() < 1e-12, "{partner:?}: {sum}");
+        }
+    }
+
+    #[test]
+    fn poisson_flows_come_at_the_rate_asked_for_and_in_order() {
+        let sizes = Sizes::constant(Bytes::new(1000));
+        let time = Time::ZERO..Time::ZERO + Span::from_ms(100);
+        let flows = poisson(GROUP, 1e6, &sizes, &pairs(Partner::Any), time.clone(), &mut random());
+        // 10^5 expected, standard deviation 316.
+        assert!((flows.len() as f64 - 1e5).abs() < 1000.0, "{}", flows.len());
+        assert!(flows.is_sorted_by_key(|flow| flow.start));
+        assert!(flows.iter().all(|flow| time.contains(&flow.start) && flow.from != flow.to));
+    }
+
+    #[test]
+    fn a_permutation_lets_every_host_send_and_receive_once() {
+        let flows = permutation(GROUP, &hosts(0..50), Bytes::new(1), Time::ZERO, &mut random());
+        let mut to: Vec<_> = flows.iter().map(|flow| flow.to).collect();
+        to.sort_unstable();
+        assert_eq!(to, hosts(0..50));
+        assert!(flows.iter().all(|flow| flow.from != flow.to));
+    }
+
+    #[test]
+    fn incast_senders_are_distinct_and_never_the_receiver() {
+        let (all, size) = (hosts(0..20), Bytes::new(1));
+        let flows = incast(GROUP, &all, &all, 8, size, Time::ZERO, Span::from_ms(1), 50, &mut random());
+        assert_eq!(flows.len(), 400);
+        for burst in flows.chunk_by(|a, b| a.start == b.start) {
+            let senders: BTreeMap<_, _> = burst.iter().map(|flow| (flow.from, ())).collect();
+            assert_eq!(senders.len(), 8);
+            assert!(burst.iter().all(|flow| flow.to == burst[0].to && flow.from != flow.to));
+        }
+    }
+
+    #[test]
+    fn all_to_all_has_every_ordered_pair() {
+        assert_eq!(all_to_all(GROUP, &hosts(0..10), Bytes::new(1), Time::ZERO).len(), 90);
+    }
+
+    #[test]
+    fn long_lived_flows_are_shared_out_over_the_senders() {
+        let flows = long_lived(GROUP, 24, Bytes::MAX, &pairs(Partner::Other), Time::ZERO, Span::from_ms(24), &mut random());
+        let first = flows.iter().filter(|flow| flow.from == HostId(0)).count();
+        assert_eq!((first, flows[1].start), (2, Time::ZERO + Span::from_ms(1)));
+    }
+}

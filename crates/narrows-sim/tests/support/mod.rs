@@ -1,0 +1,151 @@
+//! Small networks and runs for the tests.
+#![allow(dead_code, missing_docs, unreachable_pub)]
+
+use std::ops::ControlFlow;
+
+use narrows_proto::cc::{self, Config};
+use narrows_proto::datagram;
+use narrows_proto::stream::Params;
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_sim::observe::{Observer, PortObserver, PortRow, WindowObserver, WindowRow};
+use narrows_sim::switch::{Buffer, Marking, PortKind, Sharing, Step, SwitchConfig};
+use narrows_sim::topology::{NodeKind, Topology};
+use narrows_sim::traffic::{FlowSpec, Group, Traffic, Transport};
+use narrows_sim::{Execution, FlowId, GroupId, HostId, LinkId, Network, Outcome, Routing, Simulation, Stop};
+
+pub const SECOND: Span = Span::from_secs(1);
+
+pub fn at(span: Span) -> Time {
+    Time::ZERO + span
+}
+
+/// A deep drop-tail buffer per port.
+pub fn deep() -> SwitchConfig {
+    SwitchConfig {
+        buffer: Buffer { size: Bytes::new(1_000_000_000), sharing: Sharing::PerPort },
+        marking: Marking::Off,
+        latency: Span::ZERO,
+        ports: PortKind::Plain,
+    }
+}
+
+/// Drop-tail with this much per port.
+pub fn shallow(size: u64) -> SwitchConfig {
+    SwitchConfig { buffer: Buffer { size: Bytes::new(size), sharing: Sharing::PerPort }, ..deep() }
+}
+
+pub fn marking(k: u64) -> SwitchConfig {
+    SwitchConfig { marking: Marking::Step(Step { k: Bytes::new(k) }), ..deep() }
+}
+
+pub fn network(topology: Topology, switch: &SwitchConfig) -> Network {
+    let settings = |node: &narrows_sim::topology::Node| match node.kind {
+        NodeKind::Host(_) => None,
+        NodeKind::Switch { .. } => Some(switch.clone()),
+    };
+    let switches = topology.nodes().iter().map(settings).collect();
+    Network { topology, switches, routing: Routing::Ecmp, failures: Vec::new() }
+}
+
+pub fn params() -> Params {
+    Params { handshake: false, min_rto: Span::from_ms(5), ..Params::default() }
+}
+
+pub fn reno() -> Config {
+    Config::Reno(cc::reno::Params::default())
+}
+
+pub fn cubic() -> Config {
+    Config::Cubic(cc::cubic::Params::default())
+}
+
+pub fn dctcp() -> Config {
+    Config::Dctcp(cc::dctcp::Params::default())
+}
+
+pub fn unlimited() -> Config {
+    Config::Fixed(cc::fixed::Params::default())
+}
+
+pub fn window(bytes: u64) -> Config {
+    Config::Fixed(cc::fixed::Params { window: Some(Bytes::new(bytes)), ..Default::default() })
+}
+
+pub fn group(params: Params, cc: Config) -> Group {
+    Group { name: cc.name().into(), transport: Transport::Stream { params, cc }, priority: 0 }
+}
+
+pub fn datagrams(rate: BitRate) -> Group {
+    let transport = Transport::Datagram { params: datagram::Params::default(), rate };
+    Group { name: "datagrams".into(), transport, priority: 0 }
+}
+
+pub fn flow(from: u32, to: u32, size: u64) -> FlowSpec {
+    FlowSpec { from: HostId(from), to: HostId(to), group: GroupId(0), start: Time::ZERO, size: Bytes::new(size) }
+}
+
+/// Larger than anything that is sent in a test.
+pub const ENDLESS: u64 = 1 << 60;
+
+pub fn traffic(group: Group, flows: Vec<FlowSpec>) -> Traffic {
+    Traffic { groups: vec![group], flows, generators: Vec::new() }
+}
+
+pub struct Run<'a> {
+    pub network: &'a Network,
+    pub traffic: &'a Traffic,
+    pub seed: u64,
+    pub execution: Execution,
+    pub stop: Stop,
+}
+
+impl<'a> Run<'a> {
+    /// Until everything is over, an hour at the most.
+    pub fn new(network: &'a Network, traffic: &'a Traffic) -> Self {
+        let stop = Stop { at: at(Span::from_secs(3600)), when_drained: true };
+        Self { network, traffic, seed: 1, execution: Execution::default(), stop }
+    }
+
+    pub fn until(self, span: Span) -> Self {
+        Self { stop: Stop { at: at(span), when_drained: false }, ..self }
+    }
+
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    pub fn threads(self, threads: usize) -> Self {
+        Self { execution: Execution { threads, ..self.execution }, ..self }
+    }
+
+    pub fn observed<O: Observer>(&self, observer: impl FnMut() -> O) -> Outcome<O> {
+        let simulation = Simulation::new(self.network, self.traffic, self.seed, self.execution, observer);
+        simulation.run(self.stop, |_| ControlFlow::Continue(()))
+    }
+
+    pub fn run(&self) -> Outcome<()> {
+        self.observed(|| ())
+    }
+
+    /// What the ports did, every `interval`.
+    pub fn ports(&self, interval: Span) -> Vec<PortRow> {
+        let links = self.network.topology.links().len();
+        let all: Vec<_> = (0..links).map(LinkId::from).collect();
+        let outcome = self.observed(|| PortObserver::new(interval, links, &all));
+        PortObserver::finish(outcome.observers, outcome.ended)
+    }
+
+    /// What the senders did, every `interval`.
+    pub fn windows(&self, interval: Span) -> Vec<WindowRow> {
+        let flows: Vec<_> = (0..self.traffic.flows.len()).map(FlowId::from).collect();
+        let outcome = self.observed(|| WindowObserver::new(interval, flows.len(), &flows));
+        WindowObserver::finish(outcome.observers)
+    }
+}
+
+/// The directed link between two nodes, by name.
+pub fn link(network: &Network, from: &str, to: &str) -> LinkId {
+    let name = format!("{from} -> {to}");
+    let links = (0..network.topology.links().len()).map(LinkId::from);
+    links.into_iter().find(|link| network.topology.link_name(*link) == name).expect("there is such a link")
+}
