@@ -48,7 +48,12 @@ impl Params {
         let (payload, largest) = (self.payload, Bytes::new(u16::MAX.into()));
         OutOfRange::unless(payload > Bytes::ZERO, "payload", payload, "more than 0 B")?;
         let whole = payload.saturating_add(self.headers).saturating_add(self.framing).max(self.min_packet);
-        OutOfRange::unless(whole <= largest, "payload", payload, "at most 65 535 B together with headers and framing")?;
+        OutOfRange::unless(
+            whole <= largest,
+            "payload",
+            payload,
+            "at most 65 535 B together with headers and framing",
+        )?;
         let buffer = self.socket_buffer;
         OutOfRange::unless(buffer >= whole, "socket_buffer", buffer, "room for at least one datagram")
     }

@@ -12,7 +12,8 @@ use narrows_sim::*;
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let k: u32 = args.get(1).and_then(|a| a.parse().ok()).unwrap_or(8);
-    let mb: u64 = args.get(2).and_then(|a| a.parse().ok()).unwrap_or(10); let unit = std::env::var("KB").map_or(1_000_000, |_| 150_000);
+    let mb: u64 = args.get(2).and_then(|a| a.parse().ok()).unwrap_or(10);
+    let unit = std::env::var("KB").map_or(1_000_000, |_| 150_000);
     let threads: usize = args.get(3).and_then(|a| a.parse().ok()).unwrap_or(1);
     let ports = if args.get(4).is_some_and(|a| a == "s") { PortKind::Scheduled } else { PortKind::Plain };
     let reps: u32 = args.get(5).and_then(|a| a.parse().ok()).unwrap_or(3);
@@ -24,7 +25,11 @@ fn main() {
         latency: Span::ZERO,
         ports,
     };
-    let switches = topology.nodes().iter().map(|n| matches!(n.kind, NodeKind::Switch { .. }).then(|| config.clone())).collect();
+    let switches = topology
+        .nodes()
+        .iter()
+        .map(|n| matches!(n.kind, NodeKind::Switch { .. }).then(|| config.clone()))
+        .collect();
     let hosts = topology.hosts().len() as u32;
     let params = Params {
         headers: Bytes::new(40),
@@ -58,7 +63,9 @@ fn main() {
         let sim = Simulation::new(&network, &traffic, 1, Execution { threads, window_divisor: 1 }, || ());
         let built = start.elapsed();
         let start = Instant::now();
-        let outcome = sim.run(Stop { at: Time::ZERO + Span::from_ms(100), when_drained: true }, |_| ControlFlow::Continue(()));
+        let outcome = sim.run(Stop { at: Time::ZERO + Span::from_ms(100), when_drained: true }, |_| {
+            ControlFlow::Continue(())
+        });
         let t = start.elapsed().as_secs_f64();
         let last = outcome.flows.iter().map(|f| f.end.unwrap()).max().unwrap();
         let marks: u64 = outcome.ports.iter().map(|p| p.marks).sum();

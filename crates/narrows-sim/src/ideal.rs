@@ -24,7 +24,8 @@ impl IdealPath {
     pub fn new(network: &Network, links: &[LinkId]) -> Self {
         let hop = |link: &LinkId| {
             let link = network.topology.link(*link);
-            let latency = network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
+            let latency =
+                network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
             Hop { wire_time: link.wire.rate.wire_time(), delay: link.wire.delay + latency }
         };
         assert!(!links.is_empty(), "a path has links");
@@ -79,7 +80,8 @@ mod tests {
     use super::*;
 
     fn path(rates_gbps: &[u64]) -> IdealPath {
-        let hop = |rate: &u64| Hop { wire_time: BitRate::from_gbps(*rate).wire_time(), delay: Span::from_us(1) };
+        let hop =
+            |rate: &u64| Hop { wire_time: BitRate::from_gbps(*rate).wire_time(), delay: Span::from_us(1) };
         IdealPath { hops: rates_gbps.iter().map(hop).collect() }
     }
 

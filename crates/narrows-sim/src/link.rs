@@ -103,7 +103,14 @@ impl Impairment {
             let mut random = Stream::new(seed, Purpose::LinkErrors, egress.link.0.into());
             Errors { rate: error_rate, good: good_packets(error_rate, &mut random), random }
         });
-        Self { link: egress.link, lost: PortCounters::default(), outages, wire_time: egress.wire_time, delay: egress.delay, errors }
+        Self {
+            link: egress.link,
+            lost: PortCounters::default(),
+            outages,
+            wire_time: egress.wire_time,
+            delay: egress.delay,
+            errors,
+        }
     }
 
     /// What happens to a packet that would arrive now.
@@ -153,7 +160,8 @@ mod tests {
 
     fn packet(us: u64) -> Packet {
         let (flow, to, kind) = (FlowId(0), HostId(0), Kind::Data);
-        let fields = Fields { seq: 0, flow, to, size: 1250, turn: 0, kind, priority: 0, flags: 0, trailers: 0 };
+        let fields =
+            Fields { seq: 0, flow, to, size: 1250, turn: 0, kind, priority: 0, flags: 0, trailers: 0 };
         Packet::new(fields).arriving(Time::ZERO + Span::from_us(us)) // 1 us on the wire
     }
 

@@ -173,7 +173,8 @@ impl Packet {
 
     /// The acknowledgement inside.
     pub(crate) fn ack_frame(self, trailers: &Trailers) -> AckFrame {
-        let sacks = if self.trailers() == 0 { SackBlocks::default() } else { unpack(&trailers[..self.trailers()]) };
+        let sacks =
+            if self.trailers() == 0 { SackBlocks::default() } else { unpack(&trailers[..self.trailers()]) };
         AckFrame { ack: self.seq(), syn: self.kind() == Kind::SynAck, ece: self.is(ECE), sacks }
     }
 }
@@ -250,10 +251,23 @@ mod tests {
     #[test]
     fn every_field_keeps_to_itself() {
         let (flow, to) = (FlowId(u32::MAX - 1), HostId(u32::MAX - 2));
-        let full = Fields { seq: 5, flow, to, size: u16::MAX, turn: 7, kind: Kind::Datagram, priority: 6, flags: CE, trailers: 2 };
+        let full = Fields {
+            seq: 5,
+            flow,
+            to,
+            size: u16::MAX,
+            turn: 7,
+            kind: Kind::Datagram,
+            priority: 6,
+            flags: CE,
+            trailers: 2,
+        };
         let packet = Packet::new(full).with(ECE);
         assert_eq!((packet.flow(), packet.to(), packet.size(), packet.turn()), (flow, to, u16::MAX, 7));
         assert_eq!((packet.kind(), packet.priority(), packet.trailers()), (Kind::Datagram, 6, 2));
-        assert_eq!([ECT, CE, ECE, CWR, FIN, AGAIN].map(|flag| packet.is(flag)), [false, true, true, false, false, false]);
+        assert_eq!(
+            [ECT, CE, ECE, CWR, FIN, AGAIN].map(|flag| packet.is(flag)),
+            [false, true, true, false, false, false]
+        );
     }
 }

@@ -7,7 +7,9 @@ use crate::random::{Purpose, Stream, mix};
 use crate::topology::{NodeKind, Topology};
 
 /// How a switch chooses among shortest paths.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Routing {
     /// By a hash of the flow, salted per switch: a flow keeps its path (ECMP, RFC 2992).
@@ -104,7 +106,8 @@ impl Routes {
     }
 
     fn group(&mut self, ports: &[u16]) -> u16 {
-        let same = |&(first, len): &(u32, u32)| &self.members[first as usize..(first + len) as usize] == ports;
+        let same =
+            |&(first, len): &(u32, u32)| &self.members[first as usize..(first + len) as usize] == ports;
         // The latest group is the most likely one.
         if let Some(back) = self.groups.iter().rev().position(same) {
             return (self.groups.len() - 1 - back) as u16;
@@ -162,7 +165,10 @@ impl RoutingTables {
                 leaves.push(switch);
             }
             let back = Topology::reverse(*link);
-            let port = ports[switch.index()].iter().position(|port| *port == back).expect("links have two directions");
+            let port = ports[switch.index()]
+                .iter()
+                .position(|port| *port == back)
+                .expect("links have two directions");
             Access { leaf: leaf_of[switch.index()], port: port as u16 }
         });
         let access = access.collect();
@@ -282,7 +288,13 @@ impl<'a> Paths<'a> {
 }
 
 /// How one switch of `topology` chooses under `routing`.
-pub(crate) fn choice(routing: Routing, topology: &Topology, tables: &RoutingTables, node: NodeId, seed: u64) -> Choice {
+pub(crate) fn choice(
+    routing: Routing,
+    topology: &Topology,
+    tables: &RoutingTables,
+    node: NodeId,
+    seed: u64,
+) -> Choice {
     match routing {
         Routing::Ecmp => Choice::Ecmp { salt: Stream::new(seed, Purpose::EcmpSalt, node.0.into()).bits() },
         Routing::DModK => Choice::DModK { stride: stride(topology, tables, node) },
@@ -294,9 +306,11 @@ pub(crate) fn choice(routing: Routing, topology: &Topology, tables: &RoutingTabl
 fn stride(topology: &Topology, tables: &RoutingTables, node: NodeId) -> u32 {
     let NodeKind::Switch { tier, .. } = topology.node(node).kind else { return 1 };
     let widest = |below: u32| {
-        let of_tier = topology.nodes().iter().zip(&tables.routes).filter(
-            |(node, _)| matches!(&node.kind, NodeKind::Switch { tier, .. } if *tier == below),
-        );
+        let of_tier = topology
+            .nodes()
+            .iter()
+            .zip(&tables.routes)
+            .filter(|(node, _)| matches!(&node.kind, NodeKind::Switch { tier, .. } if *tier == below));
         of_tier.flat_map(|(_, routes)| routes.groups.iter().map(|group| group.1)).max().unwrap_or(1)
     };
     (0..tier).map(widest).product()
@@ -368,7 +382,8 @@ mod tests {
     fn ecmp_is_balanced_to_within_chance() {
         let topology = fat_tree();
         let flows = 2000;
-        let first = (0..flows).filter(|flow| walk(&topology, Routing::Ecmp, *flow, HostId(0), HostId(15))[1] == "pod0/agg0");
+        let first = (0..flows)
+            .filter(|flow| walk(&topology, Routing::Ecmp, *flow, HostId(0), HostId(15))[1] == "pod0/agg0");
         let first = first.count() as i64;
         // Four standard deviations of a fair coin: 4·√2000/2.
         assert!((first - 1000).abs() < 90, "{first}");
@@ -377,7 +392,8 @@ mod tests {
     #[test]
     fn d_mod_k_gives_every_destination_one_path_and_every_core_the_same_number_of_destinations() {
         let mut topology = Topology::default();
-        KaryTree { k: 4, levels: 3, rate: BitRate::from_gbps(1), delay: Span::from_us(1) }.build(&mut topology, "");
+        KaryTree { k: 4, levels: 3, rate: BitRate::from_gbps(1), delay: Span::from_us(1) }
+            .build(&mut topology, "");
         let mut load = std::collections::BTreeMap::new();
         for to in 16..64 {
             let path = walk(&topology, Routing::DModK, 0, HostId(0), HostId(to));
@@ -412,8 +428,9 @@ mod tests {
         let topology = fat_tree();
         let name = |link| topology.link_name(link);
         let cut = |prefix: &str| {
-            let tables =
-                RoutingTables::new(&topology, |link| !name(link).contains("pod0/rack0/tor") || !name(link).contains(prefix));
+            let tables = RoutingTables::new(&topology, |link| {
+                !name(link).contains("pod0/rack0/tor") || !name(link).contains(prefix)
+            });
             let tor = topology.by_name()["pod0/rack0/tor"];
             tables.routes[tor.index()].ports_to(tables.access[15].leaf).len()
         };

@@ -70,7 +70,8 @@ fn mixed_traffic() -> Traffic {
     let sizes = Sizes::from_points(&[(100.0, 0.0), (20_000.0, 0.6), (400_000.0, 1.0)]).expect("sizes");
     let time = Time::ZERO..at(Span::from_ms(2));
     let random = |index| Stream::new(5, Purpose::Workload, index);
-    let mut flows = poisson(GroupId(0), 60_000.0, &sizes, &pairs(Partner::Same), time.clone(), &mut random(0));
+    let mut flows =
+        poisson(GroupId(0), 60_000.0, &sizes, &pairs(Partner::Same), time.clone(), &mut random(0));
     flows.extend(poisson(GroupId(1), 8_000.0, &sizes, &pairs(Partner::Other), time.clone(), &mut random(1)));
     flows.extend(permutation(GroupId(2), &hosts, Bytes::new(200_000), Time::ZERO, &mut random(2)));
     let until = at(Span::from_ms(3));
@@ -92,10 +93,15 @@ fn mixed_traffic() -> Traffic {
     let source = flows.len().into();
     flows.push(FlowSpec { start: Time::NEVER, group: GroupId(3), ..support::flow(6, 18, 0) });
     let (on, off) = (Pause::Exponential(Span::from_us(100)), Pause::Constant(Span::from_us(100)));
-    generators.push(Generator { kind: GeneratorKind::OnOff { flow: source, on, off }, start: Time::ZERO, until });
+    generators.push(Generator {
+        kind: GeneratorKind::OnOff { flow: source, on, off },
+        start: Time::ZERO,
+        until,
+    });
     let mut bulk = group(params(), reno());
     bulk.name = "bulk".into();
-    let groups = vec![group(params(), dctcp()), group(params(), cubic()), bulk, datagrams(BitRate::from_gbps(2))];
+    let groups =
+        vec![group(params(), dctcp()), group(params(), cubic()), bulk, datagrams(BitRate::from_gbps(2))];
     Traffic { groups, flows, generators }
 }
 
@@ -130,9 +136,11 @@ fn two_runs_are_equal_and_another_seed_differs() {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
-    for (routing, ports) in
-        [(Routing::Ecmp, PortKind::Plain), (Routing::Spray, PortKind::Plain), (Routing::DModK, PortKind::Scheduled)]
-    {
+    for (routing, ports) in [
+        (Routing::Ecmp, PortKind::Plain),
+        (Routing::Spray, PortKind::Plain),
+        (Routing::DModK, PortKind::Scheduled),
+    ] {
         let (network, traffic) = everything(routing, ports);
         let run = |threads| trace(&Run::new(&network, &traffic).threads(threads).run());
         let one = run(1);

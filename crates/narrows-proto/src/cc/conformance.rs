@@ -41,21 +41,23 @@ const LARGEST_FLIGHT: u64 = 15_000_000_000;
 
 fn any_ack() -> impl Strategy<Value = Signal> {
     let flags = any::<(bool, bool, bool, bool, bool)>();
-    (1..=10 * MSS.get(), 1..=1_000_000_000_000_u64, 0..=LARGEST_FLIGHT, flags).prop_map(|(acked, rtt, inflight, flags)| {
-        let (marked, round_start, cwnd_limited, in_recovery, app_limited) = flags;
-        let (acked, rtt) = (Bytes::new(acked), Span::from_ps(rtt));
-        Signal::Ack(Ack {
-            rtt: Some(rtt),
-            srtt: rtt,
-            marked: if marked { acked } else { Bytes::ZERO },
-            inflight: Bytes::new(inflight),
-            delivery: DeliverySample { delivered: Bytes::new(inflight), interval: rtt, app_limited },
-            round_start,
-            cwnd_limited,
-            in_recovery,
-            ..ack(acked)
-        })
-    })
+    (1..=10 * MSS.get(), 1..=1_000_000_000_000_u64, 0..=LARGEST_FLIGHT, flags).prop_map(
+        |(acked, rtt, inflight, flags)| {
+            let (marked, round_start, cwnd_limited, in_recovery, app_limited) = flags;
+            let (acked, rtt) = (Bytes::new(acked), Span::from_ps(rtt));
+            Signal::Ack(Ack {
+                rtt: Some(rtt),
+                srtt: rtt,
+                marked: if marked { acked } else { Bytes::ZERO },
+                inflight: Bytes::new(inflight),
+                delivery: DeliverySample { delivered: Bytes::new(inflight), interval: rtt, app_limited },
+                round_start,
+                cwnd_limited,
+                in_recovery,
+                ..ack(acked)
+            })
+        },
+    )
 }
 
 fn any_congestion() -> impl Strategy<Value = Signal> {

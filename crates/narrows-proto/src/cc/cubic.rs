@@ -161,7 +161,8 @@ impl Cubic {
         let alpha = if epoch.w_est < cwnd_prior { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
         epoch.w_est += alpha * acked / cwnd;
         let friendly = epoch.cubic(c, t) < epoch.w_est;
-        self.state.cwnd = if friendly { cwnd.max(epoch.w_est) } else { cwnd + (target - cwnd) / cwnd * acked };
+        self.state.cwnd =
+            if friendly { cwnd.max(epoch.w_est) } else { cwnd + (target - cwnd) / cwnd * acked };
     }
 
     fn reduce(&mut self, inflight: Bytes) {
@@ -227,7 +228,9 @@ impl Controller for Cubic {
                 self.state.cwnd = 1.0;
             }
             Congestion::Spurious => {
-                if let Some(state) = self.before_reduction.take().filter(|before| before.cwnd > self.state.cwnd) {
+                if let Some(state) =
+                    self.before_reduction.take().filter(|before| before.cwnd > self.state.cwnd)
+                {
                     self.state = *state;
                 }
             }

@@ -75,7 +75,12 @@ impl OutOfRange {
     ///
     /// # Errors
     /// If it does not.
-    pub fn unless(in_range: bool, setting: &'static str, found: impl ToString, expected: &'static str) -> Result<(), Self> {
+    pub fn unless(
+        in_range: bool,
+        setting: &'static str,
+        found: impl ToString,
+        expected: &'static str,
+    ) -> Result<(), Self> {
         if in_range { Ok(()) } else { Err(Self { setting, found: found.to_string(), expected }) }
     }
 }

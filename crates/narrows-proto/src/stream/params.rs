@@ -23,7 +23,8 @@ pub struct Params {
     pub ack_every: u64,
     /// The longest an acknowledgement waits for more segments. Linux waits at least 40 ms, RFC 1122 §4.2.3.2 allows 500 ms.
     pub ack_delay: Span,
-    /// Lower bound of the retransmission timeout. Linux has 200 ms, RFC 6298 §2.4 1 s, data centers use 1 to 10 ms.
+    /// The retransmission timeout exceeds the smoothed round-trip time by at least this. Linux has 200 ms, RFC 6298 §2.4
+    /// asks for 1 s in all, data centers use 1 to 10 ms.
     pub min_rto: Span,
     /// Retransmission timeout before the first round-trip sample (RFC 6298 §2.1: 1 s).
     pub initial_rto: Span,
@@ -86,7 +87,12 @@ impl Params {
         OutOfRange::unless(min_packet <= mtu + framing, "min_packet", min_packet, "at most mtu + framing")?;
         OutOfRange::unless(min_packet > Bytes::ZERO, "min_packet", min_packet, "more than 0 B")?;
         let window = self.initial_window;
-        OutOfRange::unless((1..=1_000_000).contains(&window), "initial_window", window, "1 to 1 000 000 segments")?;
+        OutOfRange::unless(
+            (1..=1_000_000).contains(&window),
+            "initial_window",
+            window,
+            "1 to 1 000 000 segments",
+        )?;
         let every = self.ack_every;
         OutOfRange::unless((1..=1_000).contains(&every), "ack_every", every, "1 to 1 000 segments")?;
         OutOfRange::unless(min_rto > Span::ZERO, "min_rto", min_rto, "more than 0 s")?;

@@ -61,7 +61,12 @@ impl Rack {
     }
 
     /// How much later than others a segment may arrive without being lost.
-    pub(super) fn reordering_window(&self, rtt: &RttEstimator, recovering: bool, sacked_segments: u64) -> Span {
+    pub(super) fn reordering_window(
+        &self,
+        rtt: &RttEstimator,
+        recovering: bool,
+        sacked_segments: u64,
+    ) -> Span {
         if !self.reordering_seen && (recovering || sacked_segments >= DUP_THRESH) {
             return Span::ZERO;
         }

@@ -59,7 +59,13 @@ impl Receiver {
     /// A segment arrived. `send` is called for each acknowledgement due now: two if a delayed one has to leave with the
     /// marks seen before this segment (RFC 8257 §3.2).
     #[inline]
-    pub fn on_segment(&mut self, params: &Params, now: Time, segment: &Segment, mut send: impl FnMut(AckFrame)) {
+    pub fn on_segment(
+        &mut self,
+        params: &Params,
+        now: Time,
+        segment: &Segment,
+        mut send: impl FnMut(AckFrame),
+    ) {
         if segment.syn {
             send(AckFrame { syn: true, ..AckFrame::default() });
             return;
@@ -230,7 +236,10 @@ mod tests {
         fixture.arrive(2);
         fixture.arrive(3);
         let frame = fixture.arrive(2)[0];
-        assert_eq!((blocks(&frame), frame.sacks.duplicate(frame.ack)), (vec![(2, 3), (2, 4)], Some(200..300)));
+        assert_eq!(
+            (blocks(&frame), frame.sacks.duplicate(frame.ack)),
+            (vec![(2, 3), (2, 4)], Some(200..300))
+        );
     }
 
     #[test]

@@ -2,8 +2,12 @@ use crate::units::{Span, Time};
 
 /// Round-trip time and retransmission timeout (RFC 6298).
 ///
-/// RTTVAR = 3/4·RTTVAR + 1/4·|SRTT − R|, then SRTT = 7/8·SRTT + 1/8·R (§2.3); RTO = SRTT + 4·RTTVAR within its
-/// bounds, doubled at each expiry until a new sample arrives (§5.5, §5.7). The clock granularity G is 1 ps.
+/// RTTVAR = 3/4·RTTVAR + 1/4·|SRTT − R|, then SRTT = 7/8·SRTT + 1/8·R (§2.3); RTO = SRTT + max(min, 4·RTTVAR), doubled
+/// at each expiry until a new sample arrives (§5.5, §5.7).
+///
+/// Differs from RFC 6298 §2.4: the minimum bounds the margin above SRTT and not the sum, as in Linux. RTTVAR vanishes on
+/// a path of constant delay; with a minimum below the round-trip time, the timer would then expire just before the
+/// answer to each retransmission.
 #[derive(Clone, Debug)]
 pub(super) struct RttEstimator {
     srtt: Span,
@@ -51,7 +55,7 @@ impl RttEstimator {
             self.rttvar = sample / 2;
         }
         self.min = self.min.min(sample);
-        self.rto = (self.srtt + self.rttvar.saturating_mul(4)).max(self.min_rto);
+        self.rto = self.srtt + self.rttvar.saturating_mul(4).max(self.min_rto);
         self.backoff = 0;
     }
 
@@ -104,7 +108,7 @@ mod tests {
     fn the_timeout_stays_within_its_bounds() {
         let mut rtt = estimator();
         rtt.add(Span::from_us(10));
-        assert_eq!(rtt.rto(), Span::from_ms(1));
+        assert_eq!(rtt.rto(), Span::from_us(1010));
         (0..100).for_each(|_| rtt.back_off());
         assert_eq!(rtt.rto(), Span::from_secs(60));
     }

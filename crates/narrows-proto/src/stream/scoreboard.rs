@@ -208,7 +208,9 @@ impl Scoreboard {
         }
         self.holes().judged = judged;
         while let Some(&(number, sent_at)) = self.holes().again.front() {
-            if let Some(sent) = self.get(number).filter(|s| s.state == State::InFlight && s.sent_at == sent_at) {
+            if let Some(sent) =
+                self.get(number).filter(|s| s.state == State::InFlight && s.sent_at == sent_at)
+            {
                 if sent.is_later_than(rack.newest()) {
                     break;
                 }
@@ -253,6 +255,11 @@ impl Scoreboard {
             self.holes().lost.pop_front();
         }
         None
+    }
+
+    /// Segment `number` is the first that has not been acknowledged.
+    pub(super) fn is_first(&self, number: u64) -> bool {
+        number == self.front
     }
 
     /// Number of the last segment.

@@ -79,7 +79,11 @@ pub enum Poll {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// SYNs sent so far, and when the last one was; one more is due.
-    Opening { attempts: u32, sent_at: Time, due: bool },
+    Opening {
+        attempts: u32,
+        sent_at: Time,
+        due: bool,
+    },
     Open,
 }
 
@@ -87,9 +91,13 @@ enum Phase {
 enum Repair {
     None,
     /// Fast recovery until this byte is acknowledged.
-    Fast { until: u64 },
+    Fast {
+        until: u64,
+    },
     /// Slow start after a timeout; further losses up to this byte belong to it.
-    Timeout { until: u64 },
+    Timeout {
+        until: u64,
+    },
 }
 
 /// Tail loss probe (RFC 8985 §7).
@@ -99,7 +107,10 @@ enum Probe {
     /// To be sent as soon as the link is free.
     Due,
     /// Sent; ends when this byte is acknowledged.
-    Out { end: u64, retransmission: bool },
+    Out {
+        end: u64,
+        retransmission: bool,
+    },
 }
 
 /// Whether everything sent again since the last loss had in fact arrived (RFC 3708 §2).
@@ -233,7 +244,12 @@ impl Sender {
         }
         self.refresh_limit(params);
         if let Some(prr) = &mut self.prr {
-            prr.on_ack(tally.acked, self.board.inflight(), lost == Bytes::ZERO && self.board.una() > una_before, self.mss);
+            prr.on_ack(
+                tally.acked,
+                self.board.inflight(),
+                lost == Bytes::ZERO && self.board.una() > una_before,
+                self.mss,
+            );
         }
         self.arm(params, now, look_again);
     }
@@ -356,7 +372,9 @@ impl Sender {
         self.limit = self.cc.limit();
         self.undo = Some(Undo { resent: 0, duplicates: 0 });
         self.prr = match event {
-            Congestion::Loss { inflight } if self.repair != Repair::None => Prr::new(self.limit.cwnd, inflight).map(Box::new),
+            Congestion::Loss { inflight } if self.repair != Repair::None => {
+                Prr::new(self.limit.cwnd, inflight).map(Box::new)
+            }
             _ => None,
         };
     }
@@ -514,11 +532,21 @@ impl Sender {
             self.arm(params, now, Time::NEVER);
         }
         self.on_sent(params, now, len);
-        Poll::Send(Segment { seq, len: len.get() as u32, fin: seq + len.get() == self.size, cwr, ..Segment::default() })
+        Poll::Send(Segment {
+            seq,
+            len: len.get() as u32,
+            fin: seq + len.get() == self.size,
+            cwr,
+            ..Segment::default()
+        })
     }
 
     fn resend(&mut self, params: &Params, now: Time, number: u64) -> Poll {
         let snapshot = self.delivery.on_send(now, self.board.inflight());
+        if self.board.is_first(number) {
+            // What the timer waits for is on its way again.
+            self.rto_from = now;
+        }
         let sent = self.board.resend(number, now, snapshot, self.delivery.is_app_limited());
         self.stats.retransmissions += 1;
         self.stats.retransmitted += sent.bytes();

@@ -80,7 +80,8 @@ impl SackBlocks {
     pub fn duplicate(&self, ack: u64) -> Option<Range<u64>> {
         let mut blocks = self.iter();
         let first = blocks.next()?;
-        let inside = blocks.next().is_some_and(|second| second.start <= first.start && first.end <= second.end);
+        let inside =
+            blocks.next().is_some_and(|second| second.start <= first.start && first.end <= second.end);
         (first.end <= ack || inside).then_some(first)
     }
 

@@ -58,7 +58,10 @@ mod tests {
     fn a_text_that_is_no_quantity_is_refused_with_what_would_be_accepted() {
         assert_eq!(error::<Span>("soon"), "expected a time with a unit, such as \"5 ms\", found \"soon\"");
         assert_eq!(error::<Span>(""), "expected a time with a unit, such as \"5 ms\", found \"\"");
-        assert_eq!(error::<Span>("5"), "missing unit in \"5\", expected a time with a unit, such as \"5 ms\"");
+        assert_eq!(
+            error::<Span>("5"),
+            "missing unit in \"5\", expected a time with a unit, such as \"5 ms\""
+        );
         assert_eq!(error::<Span>("5 GB"), "unknown unit \"GB\", known: ps, ns, us, ms, s");
         assert_eq!(error::<BitRate>("10 GB/s"), "unknown unit \"GB/s\", known: b/s, kb/s, Mb/s, Gb/s, Tb/s");
         assert_eq!(
@@ -66,8 +69,20 @@ mod tests {
             "\"-1 MB\" is negative, expected a size with a unit, such as \"9 MB\" or \"64 KiB\""
         );
         assert_eq!(error::<Span>("0.5 ps"), "\"0.5 ps\" is finer than the smallest step, 1 ps");
-        assert_eq!(error::<Bytes>("20000 PB"), "\"20000 PB\" is too large, the largest is 18446.744073709551615 PB");
-        for text in ["1e", "1.", ".5 s", "1..2 s", "1e999999999999999999 s", "1e-99999999999999999999 s", "_1 s", "1 2 s"] {
+        assert_eq!(
+            error::<Bytes>("20000 PB"),
+            "\"20000 PB\" is too large, the largest is 18446.744073709551615 PB"
+        );
+        for text in [
+            "1e",
+            "1.",
+            ".5 s",
+            "1..2 s",
+            "1e999999999999999999 s",
+            "1e-99999999999999999999 s",
+            "_1 s",
+            "1 2 s",
+        ] {
             assert!(text.parse::<Span>().is_err(), "{text}");
         }
     }

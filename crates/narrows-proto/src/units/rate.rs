@@ -80,7 +80,10 @@ impl BitRate {
     /// The rate at which `amount` passes in `span`, rounded down; the largest rate if `span` is zero.
     pub fn per(amount: Bytes, span: Span) -> Self {
         let bits = u128::from(amount.get()) * u128::from(PS_BITS_PER_BYTE);
-        Self(bits.checked_div(u128::from(span.as_ps())).map_or(u64::MAX, |rate| u64::try_from(rate).unwrap_or(u64::MAX)))
+        Self(
+            bits.checked_div(u128::from(span.as_ps()))
+                .map_or(u64::MAX, |rate| u64::try_from(rate).unwrap_or(u64::MAX)),
+        )
     }
 
     /// How long `amount` takes, rounded up so that no sender exceeds its rate; [`Span::MAX`] at rate zero or
@@ -135,7 +138,10 @@ impl WireTime {
     pub const MAX_RATE: BitRate = BitRate(100_000_000_000_000);
 
     fn new(rate: BitRate) -> Self {
-        assert!((Self::MIN_RATE..=Self::MAX_RATE).contains(&rate), "{rate} is outside the range of link rates");
+        assert!(
+            (Self::MIN_RATE..=Self::MAX_RATE).contains(&rate),
+            "{rate} is outside the range of link rates"
+        );
         let fixed = (u128::from(PS_BITS_PER_BYTE) << 64) / u128::from(rate.0);
         Self { whole: (fixed >> 64) as u64, fraction: fixed as u64 }
     }

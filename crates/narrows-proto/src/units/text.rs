@@ -97,9 +97,10 @@ impl Kind {
         match decimal.times(scale) {
             Scaled::Exact(value) => Ok(value),
             Scaled::TooFine => Err(QuantityError::TooFine { found: found(), step: self.step }),
-            Scaled::TooLarge => {
-                Err(QuantityError::TooLarge { found: found(), largest: Shown { kind: self, value: u64::MAX }.to_string() })
-            }
+            Scaled::TooLarge => Err(QuantityError::TooLarge {
+                found: found(),
+                largest: Shown { kind: self, value: u64::MAX }.to_string(),
+            }),
         }
     }
 }

@@ -17,11 +17,28 @@ const KIND: Kind = Kind {
     step: "1 ps",
     decimal: &[("s", PS_PER_SECOND), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000), ("ps", 1)],
     binary: &[],
-    synonyms: &[("µs", 1_000_000), ("μs", 1_000_000), ("min", 60 * PS_PER_SECOND), ("h", 3600 * PS_PER_SECOND)],
+    synonyms: &[
+        ("µs", 1_000_000),
+        ("μs", 1_000_000),
+        ("min", 60 * PS_PER_SECOND),
+        ("h", 3600 * PS_PER_SECOND),
+    ],
 };
 
-quantity_text!(Time, KIND, "Time", r"^\s*[0-9][0-9_.]*([eE][+-]?[0-9]+)?\s*(ps|ns|us|µs|μs|ms|s|min|h)\s*$", ["0 s", "200 ms"]);
-quantity_text!(Span, KIND, "Span", r"^\s*[0-9][0-9_.]*([eE][+-]?[0-9]+)?\s*(ps|ns|us|µs|μs|ms|s|min|h)\s*$", ["5 ms", "1 us"]);
+quantity_text!(
+    Time,
+    KIND,
+    "Time",
+    r"^\s*[0-9][0-9_.]*([eE][+-]?[0-9]+)?\s*(ps|ns|us|µs|μs|ms|s|min|h)\s*$",
+    ["0 s", "200 ms"]
+);
+quantity_text!(
+    Span,
+    KIND,
+    "Span",
+    r"^\s*[0-9][0-9_.]*([eE][+-]?[0-9]+)?\s*(ps|ns|us|µs|μs|ms|s|min|h)\s*$",
+    ["5 ms", "1 us"]
+);
 
 impl Time {
     /// The beginning of the run.

@@ -108,7 +108,8 @@ impl<'a> Layout<'a> {
                 *next += 1;
             }
         }
-        let typical = traffic.groups.iter().map(|group| group.largest_packet()).max().unwrap_or(Bytes::new(1500));
+        let typical =
+            traffic.groups.iter().map(|group| group.largest_packet()).max().unwrap_or(Bytes::new(1500));
         Self {
             network,
             seed,
@@ -202,7 +203,13 @@ impl<'a> Layout<'a> {
                     leaf => leaf,
                 },
                 routes: routes_in(&self.tables),
-                choice: routing::choice(self.network.routing, &self.network.topology, &self.tables, node, self.seed),
+                choice: routing::choice(
+                    self.network.routing,
+                    &self.network.topology,
+                    &self.tables,
+                    node,
+                    self.seed,
+                ),
                 edits,
                 egresses: self.ports[node.index()].iter().map(|link| self.egress(*link)).collect(),
                 random: Stream::new(self.seed, Purpose::Marking, node.0.into()),
@@ -243,7 +250,8 @@ fn places(topology: &Topology, tables: &RoutingTables, threads: usize) -> Vec<u3
     for (host, node) in topology.hosts().iter().enumerate() {
         let leaf = tables.access[host].leaf;
         let switch = tables.leaves().get(leaf as usize);
-        shard[node.index()] = switch.map_or((host * threads / topology.hosts().len()) as u32, |s| shard[s.index()]);
+        shard[node.index()] =
+            switch.map_or((host * threads / topology.hosts().len()) as u32, |s| shard[s.index()]);
     }
     shard
 }
@@ -259,11 +267,15 @@ fn later_tables(network: &Network) -> Vec<(Time, RoutingTables)> {
     changes.retain(|at| *at < Time::NEVER);
     let known_down = |link: LinkId, at: Time| {
         network.failures.iter().any(|failure| {
-            let noticed = failure.outage.from + failure.reroute_after..failure.outage.until + failure.reroute_after;
+            let noticed =
+                failure.outage.from + failure.reroute_after..failure.outage.until + failure.reroute_after;
             (failure.link == link || failure.link == Topology::reverse(link)) && noticed.contains(&at)
         })
     };
-    changes.into_iter().map(|at| (at, RoutingTables::new(&network.topology, |link| !known_down(link, at)))).collect()
+    changes
+        .into_iter()
+        .map(|at| (at, RoutingTables::new(&network.topology, |link| !known_down(link, at))))
+        .collect()
 }
 
 fn starts_by_host(network: &Network, traffic: &Traffic) -> Vec<Vec<FlowId>> {

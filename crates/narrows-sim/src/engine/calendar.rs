@@ -29,7 +29,12 @@ impl Windows {
 
     /// First moment after window `window`.
     pub(crate) fn end(self, window: u64) -> Time {
-        Time::from_ps(((u128::from(window) + 1) << 64).div_ceil(u128::from(self.multiplier)).try_into().unwrap_or(u64::MAX))
+        Time::from_ps(
+            ((u128::from(window) + 1) << 64)
+                .div_ceil(u128::from(self.multiplier))
+                .try_into()
+                .unwrap_or(u64::MAX),
+        )
     }
 }
 

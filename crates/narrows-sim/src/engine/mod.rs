@@ -133,7 +133,9 @@ fn fingerprint(flows: &[FlowRecord], ports: &[PortCounters], hops: u64, ended: T
         [stats.retransmissions, stats.timeouts, stats.marked.get()].into_iter().for_each(&mut add);
     }
     for port in ports {
-        [port.packets, port.bytes, port.marks, port.dropped(), port.max_backlog].into_iter().for_each(&mut add);
+        [port.packets, port.bytes, port.marks, port.dropped(), port.max_backlog]
+            .into_iter()
+            .for_each(&mut add);
     }
     hash
 }
@@ -162,7 +164,8 @@ impl<O: Observer> Simulation<O> {
         let windows = Windows::new(width.max(Span::from_ps(2)));
         let shards = build::shards(network, traffic, seed, execution.threads.max(1), windows, observer);
         let flight = |link: &Link| {
-            let latency = network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
+            let latency =
+                network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
             (link.wire.rate.wire_time(), link.wire.delay + latency)
         };
         Self { shards, flights: network.topology.links().iter().map(flight).collect() }
@@ -226,15 +229,20 @@ fn look_ahead(network: &Network, traffic: &Traffic) -> Span {
 /// A source's and its sink's record belong together.
 fn merge_datagrams(mut records: Vec<DatagramRecord>) -> Vec<DatagramRecord> {
     records.sort_unstable_by_key(|record| record.flow);
-    records.chunk_by(|a, b| a.flow == b.flow).map(|same| {
-        same.iter().fold(DatagramRecord { flow: same[0].flow, ..Default::default() }, |sum, part| DatagramRecord {
-            flow: sum.flow,
-            sent: sum.sent + part.sent,
-            dropped_at_source: sum.dropped_at_source + part.dropped_at_source,
-            received: sum.received + part.received,
-            received_bytes: sum.received_bytes + part.received_bytes,
+    records
+        .chunk_by(|a, b| a.flow == b.flow)
+        .map(|same| {
+            same.iter().fold(DatagramRecord { flow: same[0].flow, ..Default::default() }, |sum, part| {
+                DatagramRecord {
+                    flow: sum.flow,
+                    sent: sum.sent + part.sent,
+                    dropped_at_source: sum.dropped_at_source + part.dropped_at_source,
+                    received: sum.received + part.received,
+                    received_bytes: sum.received_bytes + part.received_bytes,
+                }
+            })
         })
-    }).collect()
+        .collect()
 }
 
 /// The n-th completion of a flow belongs to its n-th turn.

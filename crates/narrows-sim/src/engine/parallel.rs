@@ -146,7 +146,8 @@ impl Meeting {
         let side = (turn % 2) as usize;
         let world = &mut shard.world;
         for (to, outbox) in world.outboxes.iter_mut().enumerate().filter(|(_, outbox)| !outbox.is_empty()) {
-            let mut mailbox = self.mail[side][me * self.threads + to].lock().unwrap_or_else(PoisonError::into_inner);
+            let mut mailbox =
+                self.mail[side][me * self.threads + to].lock().unwrap_or_else(PoisonError::into_inner);
             debug_assert!(mailbox.is_empty());
             std::mem::swap(&mut *mailbox, outbox);
         }
@@ -170,7 +171,8 @@ impl Meeting {
     fn collect<O: Observer>(&self, shard: &mut Shard<O>, me: usize, turn: u64) {
         let side = (turn % 2) as usize;
         for from in 0..self.threads {
-            let mut mailbox = self.mail[side][from * self.threads + me].lock().unwrap_or_else(PoisonError::into_inner);
+            let mut mailbox =
+                self.mail[side][from * self.threads + me].lock().unwrap_or_else(PoisonError::into_inner);
             if !mailbox.is_empty() {
                 shard.world.take_in(&mut mailbox);
             }

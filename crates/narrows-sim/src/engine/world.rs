@@ -8,8 +8,8 @@ use crate::ids::FlowId;
 use crate::link::{Target, Wires};
 use crate::observe::Observer;
 use crate::packet::{Packet, Trailers};
-use crate::switch::Arrivals;
 use crate::record::{DatagramRecord, FlowRecord};
+use crate::switch::Arrivals;
 
 /// Everything a node may touch besides itself: the links that leave it, the calendar, the tables of its thread.
 #[derive(Debug)]

@@ -234,7 +234,9 @@ impl Host {
                 return;
             }
             // Late copies of an earlier flow of the same client. Its sender knows that all arrived.
-            Reception::Live { turn, .. } | Reception::Done { turn, .. } if is_older(packet.turn(), turn) => return,
+            Reception::Live { turn, .. } | Reception::Done { turn, .. } if is_older(packet.turn(), turn) => {
+                return;
+            }
             _ => self.open(packet, world),
         };
         let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
@@ -301,7 +303,9 @@ impl Host {
 
     fn on_ack<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
         let slot = world.flows.senders[packet.flow().index()];
-        let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| outgoing.turn as u16 == packet.turn()) else {
+        let Some(outgoing) =
+            self.outgoing.get_mut(slot).filter(|outgoing| outgoing.turn as u16 == packet.turn())
+        else {
             return; // it was complete already
         };
         let group = &world.shared.groups[outgoing.group as usize];
@@ -360,7 +364,9 @@ impl Host {
                 sender.start(&stream.params, now);
                 Source::Stream(sender)
             }
-            TransportState::Datagram { params, rate } => Source::Datagram(datagram::Source::new(params, *rate)),
+            TransportState::Datagram { params, rate } => {
+                Source::Datagram(datagram::Source::new(params, *rate))
+            }
         };
         let slot = self.outgoing.add(Outgoing {
             flow: new.flow,
@@ -382,7 +388,10 @@ impl Host {
     fn wake<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
         match self.agenda.take() {
             (at, Wake::Sender(slot)) => {
-                let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| !outgoing.is_over()) else { return };
+                let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| !outgoing.is_over())
+                else {
+                    return;
+                };
                 if outgoing.armed == at {
                     outgoing.armed = Time::NEVER;
                 }
@@ -402,7 +411,9 @@ impl Host {
 
     /// A delayed acknowledgement may be due.
     fn wake_receiver<O>(&mut self, now: Time, slot: u32, world: &World<O>) {
-        let Some(incoming) = self.incoming.get_mut(slot).filter(|incoming| incoming.armed == now) else { return };
+        let Some(incoming) = self.incoming.get_mut(slot).filter(|incoming| incoming.armed == now) else {
+            return;
+        };
         incoming.armed = Time::NEVER;
         let Sink::Stream(receiver) = &mut incoming.sink else { return };
         if let Some(frame) = receiver.on_timer(now) {
@@ -441,14 +452,16 @@ impl Host {
             world.log.senders.extend(outgoing.record());
             if let Source::Datagram(source) = &outgoing.source {
                 let (sent, dropped_at_source) = source.counts();
-                let record = DatagramRecord { flow: outgoing.flow, sent, dropped_at_source, ..Default::default() };
+                let record =
+                    DatagramRecord { flow: outgoing.flow, sent, dropped_at_source, ..Default::default() };
                 world.log.datagrams.push(record);
             }
         }
         for incoming in self.incoming.iter() {
             if let Sink::Datagram { received, bytes } = incoming.sink {
                 let received_bytes = bytes;
-                let record = DatagramRecord { flow: incoming.flow, received, received_bytes, ..Default::default() };
+                let record =
+                    DatagramRecord { flow: incoming.flow, received, received_bytes, ..Default::default() };
                 world.log.datagrams.push(record);
             }
         }

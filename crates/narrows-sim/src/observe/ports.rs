@@ -124,7 +124,14 @@ impl PortRow {
 
 impl Watched {
     fn new(link: LinkId) -> Self {
-        Self { link, interval: 0, backlog: 0, since: Time::ZERO, area: 0, row: PortRow::new(Time::ZERO, link, 0) }
+        Self {
+            link,
+            interval: 0,
+            backlog: 0,
+            since: Time::ZERO,
+            area: 0,
+            row: PortRow::new(Time::ZERO, link, 0),
+        }
     }
 
     /// Lets time pass until `at`, closing intervals of `length` picoseconds.
@@ -150,7 +157,8 @@ impl Watched {
     fn close(&mut self, end: Time, length: u64, rows: &mut Vec<PortRow>) {
         let lasted = end.as_ps().saturating_sub(self.interval * length);
         let row = PortRow { mean_backlog: self.area as f64 / lasted.max(1) as f64, ..self.row };
-        if row.max_backlog + row.packets + row.marks + row.drops > 0 {
+        let waited = lasted > 0 && row.max_backlog > 0;
+        if waited || row.packets + row.marks + row.drops > 0 {
             rows.push(row);
         }
         self.area = 0;
@@ -222,7 +230,8 @@ mod tests {
         let mut observer = observer();
         observer.backlog(at(5), LINK, 1000);
         observer.backlog(at(35), LINK, 0);
-        let means: Vec<_> = PortObserver::finish([observer], at(100)).iter().map(|row| row.mean_backlog).collect();
+        let means: Vec<_> =
+            PortObserver::finish([observer], at(100)).iter().map(|row| row.mean_backlog).collect();
         assert_eq!(means, [500.0, 1000.0, 1000.0, 500.0]);
     }
 

@@ -58,7 +58,9 @@ impl Buffer {
         match self.sharing {
             Sharing::PerPort | Sharing::Complete => self.size,
             Sharing::Static => self.size / ports.max(1) as u64,
-            Sharing::Dynamic(Dynamic { alpha }) => Bytes::from_f64(self.size.as_f64() * alpha / (1.0 + alpha)),
+            Sharing::Dynamic(Dynamic { alpha }) => {
+                Bytes::from_f64(self.size.as_f64() * alpha / (1.0 + alpha))
+            }
         }
     }
 }
@@ -133,7 +135,10 @@ mod tests {
             let backlog = fill(&mut memory(Sharing::Dynamic(Dynamic { alpha })), queues);
             let share = alpha * 100_000.0 / (1.0 + queues as f64 * alpha);
             // One packet of 10 bytes either way.
-            assert!(backlog.iter().all(|queue| (*queue as f64 - share).abs() <= 10.0), "{alpha} {backlog:?} {share}");
+            assert!(
+                backlog.iter().all(|queue| (*queue as f64 - share).abs() <= 10.0),
+                "{alpha} {backlog:?} {share}"
+            );
         }
     }
 

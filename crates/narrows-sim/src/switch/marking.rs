@@ -50,7 +50,9 @@ pub struct Red {
 }
 
 /// What RED does to the packets it chooses.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum RedAction {
     /// Mark those that can be marked, drop the others (RFC 3168 §5).
@@ -106,7 +108,8 @@ impl Marker {
             Marking::Off => Self { above: u64::MAX, red: None },
             Marking::Step(step) => Self { above: step.k.get(), red: None },
             Marking::Red(red) => {
-                let state = |packet_time| RedState { config: red.clone(), average: 0.0, since: None, packet_time };
+                let state =
+                    |packet_time| RedState { config: red.clone(), average: 0.0, since: None, packet_time };
                 let red = RedSwitch { ports: packet_times.map(state).collect(), random };
                 Self { above: u64::MAX, red: Some(Box::new(red)) }
             }
@@ -132,7 +135,14 @@ impl Marker {
 
 impl RedState {
     #[inline(never)]
-    fn judge(&mut self, now: Time, backlog: u64, idle_since: Option<Time>, ect: bool, random: &mut Stream) -> Verdict {
+    fn judge(
+        &mut self,
+        now: Time,
+        backlog: u64,
+        idle_since: Option<Time>,
+        ect: bool,
+        random: &mut Stream,
+    ) -> Verdict {
         self.average(now, backlog, idle_since);
         let probability = self.probability();
         if probability <= 0.0 {

@@ -9,8 +9,8 @@ mod scheduled;
 
 use narrows_proto::units::{Span, Time};
 
-pub use self::buffer::{Buffer, Dynamic, Sharing};
 use self::buffer::Memory;
+pub use self::buffer::{Buffer, Dynamic, Sharing};
 use self::marking::{Marker, Verdict};
 pub use self::marking::{Marking, Red, RedAction, Step};
 use self::plain::PlainPorts;
@@ -271,7 +271,10 @@ impl Switch {
             world.wires.heads[wire] = head;
             next = next.min(head);
         }
-        assert!(arrivals.list.len() < 1 << PLACE_BITS, "2^{PLACE_BITS} packets arrive at a switch in one window");
+        assert!(
+            arrivals.list.len() < 1 << PLACE_BITS,
+            "2^{PLACE_BITS} packets arrive at a switch in one window"
+        );
         next
     }
 
@@ -295,7 +298,9 @@ impl Switch {
         }
         let leaf = world.shared.access[packet.to().index()].leaf;
         let port = match &mut self.choice {
-            Choice::Spray(random) if leaf != self.leaf => self.routes.any_port(leaf, random).unwrap_or(UNROUTED),
+            Choice::Spray(random) if leaf != self.leaf => {
+                self.routes.any_port(leaf, random).unwrap_or(UNROUTED)
+            }
             _ => self.route(packet, &world.shared.access),
         };
         match port {
@@ -354,7 +359,14 @@ impl Ports {
 
 impl Common {
     #[cold]
-    fn drop<O: Observer>(&mut self, now: Time, port: usize, size: u16, cause: DropCause, world: &mut World<O>) {
+    fn drop<O: Observer>(
+        &mut self,
+        now: Time,
+        port: usize,
+        size: u16,
+        cause: DropCause,
+        world: &mut World<O>,
+    ) {
         self.counters[port].count_drop(cause, size);
         world.observer.dropped(now, self.links[port], size, cause);
     }

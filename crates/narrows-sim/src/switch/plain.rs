@@ -164,7 +164,12 @@ impl PlainPorts {
     }
 
     /// Brings everything up to date at the end of the run. Returns how much waits.
-    pub(super) fn finish<O: Observer>(&mut self, now: Time, common: &mut Common, world: &mut World<O>) -> u64 {
+    pub(super) fn finish<O: Observer>(
+        &mut self,
+        now: Time,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) -> u64 {
         self.settle(now, common, world);
         for (port, counters) in self.ports.iter().zip(&mut common.counters) {
             counters.max_backlog = port.max_waiting;

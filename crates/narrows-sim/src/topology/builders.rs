@@ -213,8 +213,9 @@ impl LeafSpine {
                 tor
             })
             .collect();
-        let spines: Vec<_> =
-            (0..self.spines).map(|spine| topology.add_switch(format!("{prefix}spine{spine}"), "spine", 1)).collect();
+        let spines: Vec<_> = (0..self.spines)
+            .map(|spine| topology.add_switch(format!("{prefix}spine{spine}"), "spine", 1))
+            .collect();
         for leaf in leaves {
             for spine in &spines {
                 topology.connect(leaf, *spine, uplink);
@@ -238,12 +239,14 @@ impl FatTree {
                     tor
                 });
                 let racks = racks.collect();
-                let aggs = (0..half).map(|agg| topology.add_switch(format!("{prefix}pod{pod}/agg{agg}"), "agg", 1));
+                let aggs =
+                    (0..half).map(|agg| topology.add_switch(format!("{prefix}pod{pod}/agg{agg}"), "agg", 1));
                 (racks, aggs.collect())
             })
             .collect();
-        let cores: Vec<_> =
-            (0..half * half).map(|core| topology.add_switch(format!("{prefix}core{core}"), "core", 2)).collect();
+        let cores: Vec<_> = (0..half * half)
+            .map(|core| topology.add_switch(format!("{prefix}core{core}"), "core", 2))
+            .collect();
         for (tors, aggs) in pods {
             for tor in tors {
                 for agg in &aggs {
@@ -334,7 +337,8 @@ impl CrossDc {
     /// Adds this network, with `prefix` before every name.
     pub fn build(&self, topology: &mut Topology, prefix: &str) {
         let wan = &self.wan;
-        let to_border = Wire::new(wan.border_rate.unwrap_or(wan.rate), wan.border_delay.unwrap_or(self.fabric.delay()));
+        let to_border =
+            Wire::new(wan.border_rate.unwrap_or(wan.rate), wan.border_delay.unwrap_or(self.fabric.delay()));
         let across = Wire { error_rate: wan.error_rate, ..Wire::new(wan.rate, wan.delay) };
         let borders: Vec<Vec<_>> = (0..self.datacenters)
             .map(|dc| {
@@ -392,8 +396,16 @@ mod tests {
         let topology = built(|t| drop(FatTree { k: 8, rate: RATE, delay: DELAY }.build(t, "")));
         assert_eq!(counts(&topology), (128, 80, 128 * 3));
         let ports = topology.ports();
-        let switches = topology.nodes().iter().zip(&ports).filter(|(node, _)| node.kind != NodeKind::Host(crate::HostId(0)));
-        assert!(switches.filter(|(node, _)| matches!(node.kind, NodeKind::Switch { .. })).all(|(_, ports)| ports.len() == 8));
+        let switches = topology
+            .nodes()
+            .iter()
+            .zip(&ports)
+            .filter(|(node, _)| node.kind != NodeKind::Host(crate::HostId(0)));
+        assert!(
+            switches
+                .filter(|(node, _)| matches!(node.kind, NodeKind::Switch { .. }))
+                .all(|(_, ports)| ports.len() == 8)
+        );
     }
 
     #[test]
@@ -404,16 +416,28 @@ mod tests {
 
     #[test]
     fn a_leaf_spine_joins_every_leaf_to_every_spine() {
-        let fabric =
-            LeafSpine { racks: 4, hosts_per_rack: 16, spines: 2, host_rate: RATE, uplink_rate: RATE, delay: DELAY };
+        let fabric = LeafSpine {
+            racks: 4,
+            hosts_per_rack: 16,
+            spines: 2,
+            host_rate: RATE,
+            uplink_rate: RATE,
+            delay: DELAY,
+        };
         assert_eq!(counts(&built(|t| drop(fabric.build(t, "")))), (64, 6, 64 + 8));
     }
 
     #[test]
     fn data_centers_are_joined_pairwise() {
         let fabric = Fabric::Star(Star { hosts: 3, rate: RATE, delay: DELAY });
-        let wan =
-            Wan { rate: RATE, delay: Span::from_ms(5), error_rate: 0.0, borders: 2, border_rate: None, border_delay: None };
+        let wan = Wan {
+            rate: RATE,
+            delay: Span::from_ms(5),
+            error_rate: 0.0,
+            borders: 2,
+            border_rate: None,
+            border_delay: None,
+        };
         let topology = built(|t| CrossDc { datacenters: 3, fabric, wan }.build(t, ""));
         // Per data center 3 host links and 2 to the borders; 3 pairs with 2 WAN links each.
         assert_eq!(counts(&topology), (9, 9, 3 * 5 + 3 * 2));

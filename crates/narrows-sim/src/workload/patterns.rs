@@ -93,7 +93,8 @@ impl Pairs {
     fn partner(&self, host: HostId, number: usize) -> HostId {
         let near = self.neighbours(host);
         let skip = |at: usize, range: &Range<usize>| if at >= range.start { at + range.len() } else { at };
-        let own = self.to[near.clone()].iter().position(|(other, _)| *other == host).map(|at| near.start + at);
+        let own =
+            self.to[near.clone()].iter().position(|(other, _)| *other == host).map(|at| near.start + at);
         let own = own.map_or(0..0, |at| at..at + 1);
         let at = match self.partner {
             Partner::Any if own.is_empty() => number,
@@ -202,15 +203,24 @@ pub fn incast(
 }
 
 /// Every host sends `size` to one other and receives from one other: a random permutation without fixed points.
-pub fn permutation(group: GroupId, hosts: &[HostId], size: Bytes, start: Time, random: &mut Stream) -> Vec<FlowSpec> {
+pub fn permutation(
+    group: GroupId,
+    hosts: &[HostId],
+    size: Bytes,
+    start: Time,
+    random: &mut Stream,
+) -> Vec<FlowSpec> {
     // Sattolo's algorithm: a random cycle through all hosts.
     let mut cycle = hosts.to_vec();
     for last in (1..cycle.len()).rev() {
         cycle.swap(last, random.below(last as u64) as usize);
     }
     let next = cycle.iter().cycle().skip(1);
-    let mut flows: Vec<_> =
-        cycle.iter().zip(next).map(|(from, to)| FlowSpec { from: *from, to: *to, group, start, size }).collect();
+    let mut flows: Vec<_> = cycle
+        .iter()
+        .zip(next)
+        .map(|(from, to)| FlowSpec { from: *from, to: *to, group, start, size })
+        .collect();
     flows.sort_by_key(|flow| flow.from);
     flows
 }
@@ -254,7 +264,8 @@ mod tests {
 
     #[test]
     fn a_sender_outside_the_receivers_may_choose_all_of_them() {
-        let pairs = Pairs::new(hosts(0..1), &hosts(4..8), Partner::Any, 12, |host| host.0 / 4).expect("partners exist");
+        let pairs = Pairs::new(hosts(0..1), &hosts(4..8), Partner::Any, 12, |host| host.0 / 4)
+            .expect("partners exist");
         assert_eq!(pairs.partners_of(HostId(0)).count(), 4);
     }
 
@@ -311,7 +322,15 @@ mod tests {
 
     #[test]
     fn long_lived_flows_are_shared_out_over_the_senders() {
-        let flows = long_lived(GROUP, 24, Bytes::MAX, &pairs(Partner::Other), Time::ZERO, Span::from_ms(24), &mut random());
+        let flows = long_lived(
+            GROUP,
+            24,
+            Bytes::MAX,
+            &pairs(Partner::Other),
+            Time::ZERO,
+            Span::from_ms(24),
+            &mut random(),
+        );
         let first = flows.iter().filter(|flow| flow.from == HostId(0)).count();
         assert_eq!((first, flows[1].start), (2, Time::ZERO + Span::from_ms(1)));
     }

@@ -67,7 +67,9 @@ impl Sizes {
             }
         }
         for (point, pair) in (1..).zip(points.windows(2)) {
-            for (what, before, after) in [("size", pair[0].0, pair[1].0), ("probability", pair[0].1, pair[1].1)] {
+            for (what, before, after) in
+                [("size", pair[0].0, pair[1].0), ("probability", pair[0].1, pair[1].1)]
+            {
                 if after < before {
                     return Err(SizesError::Falling { what, point, before, after });
                 }

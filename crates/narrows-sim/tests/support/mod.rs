@@ -81,7 +81,13 @@ pub fn datagrams(rate: BitRate) -> Group {
 }
 
 pub fn flow(from: u32, to: u32, size: u64) -> FlowSpec {
-    FlowSpec { from: HostId(from), to: HostId(to), group: GroupId(0), start: Time::ZERO, size: Bytes::new(size) }
+    FlowSpec {
+        from: HostId(from),
+        to: HostId(to),
+        group: GroupId(0),
+        start: Time::ZERO,
+        size: Bytes::new(size),
+    }
 }
 
 /// Larger than anything that is sent in a test.

@@ -114,7 +114,9 @@ impl HyStart {
             (Phase::SlowStart, Some(now), Some(last)) if now >= last + self.threshold(last) => {
                 self.phase = Phase::Conservative { baseline: now, rounds: 0 };
             }
-            (Phase::Conservative { baseline, .. }, Some(now), _) if now < *baseline => self.phase = Phase::SlowStart,
+            (Phase::Conservative { baseline, .. }, Some(now), _) if now < *baseline => {
+                self.phase = Phase::SlowStart
+            }
             _ => {}
         }
     }
