@@ -103,10 +103,10 @@ mod tests {
     #[test]
     fn exponential_times_have_the_mean_asked_for() {
         let mut stream = Stream::new(1, Purpose::Workload, 0);
-        let draws = 100_000;
+        let draws = 100_000_u32;
         let sum: Span = (0..draws).map(|_| stream.exponential(Span::from_us(10))).sum();
         // ±1 %: three standard deviations of the mean of 10^5 draws.
-        let mean = sum.as_secs_f64() / draws as f64;
+        let mean = sum.as_secs_f64() / f64::from(draws);
         assert!((mean / 10e-6 - 1.0).abs() < 0.01, "{mean}");
     }
 

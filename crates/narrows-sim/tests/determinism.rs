@@ -36,7 +36,7 @@ fn everything(routing: Routing, ports: PortKind) -> (Network, Traffic) {
     CrossDc { datacenters: 2, fabric, wan }.build(&mut topology, "");
     let shared = Buffer { size: Bytes::new(120_000), sharing: Sharing::Dynamic(Dynamic { alpha: 0.5 }) };
     let tor = SwitchConfig {
-        buffer: shared.clone(),
+        buffer: shared,
         marking: Marking::Step(Step { k: Bytes::new(30_000) }),
         latency: Span::from_ns(450),
         ports,
@@ -72,7 +72,7 @@ fn mixed_traffic() -> Traffic {
     let random = |index| Stream::new(5, Purpose::Workload, index);
     let mut flows =
         poisson(GroupId(0), 60_000.0, &sizes, &pairs(Partner::Same), time.clone(), &mut random(0));
-    flows.extend(poisson(GroupId(1), 8_000.0, &sizes, &pairs(Partner::Other), time.clone(), &mut random(1)));
+    flows.extend(poisson(GroupId(1), 8_000.0, &sizes, &pairs(Partner::Other), time, &mut random(1)));
     flows.extend(permutation(GroupId(2), &hosts, Bytes::new(200_000), Time::ZERO, &mut random(2)));
     let until = at(Span::from_ms(3));
     let mut generators = Vec::new();

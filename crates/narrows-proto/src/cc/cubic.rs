@@ -2,6 +2,7 @@
 //! last known limit and slowly near it, whatever the round-trip time.
 //!
 //! All windows in segments, t since the epoch (the end of the last recovery) began.
+//! ```text
 //!     W(t)   = C·(t − K)³ + W_max,   K = ∛((W_max − cwnd_epoch)/C)         RFC 9438 §4.2 Eq. 1, 2
 //!     target = W(t + RTT), between cwnd and 1.5·cwnd                       RFC 9438 §4.2
 //!     cwnd  += (target − cwnd)/cwnd                per segment acknowledged, §4.4, §4.5
@@ -9,6 +10,7 @@
 //! Loss or mark: cwnd = ssthresh = β·inflight                               RFC 9438 §4.6
 //!     W_max = cwnd·(1 + β)/2 if the window had not reached the old W_max, else cwnd   §4.7 (fast convergence)
 //! Timeout: the next epoch starts with K = 0, W_max = cwnd                  RFC 9438 §4.8
+//! ```
 //! Slow start is `HyStart++` (RFC 9406), as RFC 9438 §4.10 recommends.
 //!
 //! Differs from RFC 9438 §4.6: ssthresh is taken from what was in flight by the scoreboard, which the RFC calls

@@ -1,10 +1,12 @@
 //! DCTCP: reduce the window in proportion to the fraction of marked bytes.
 //!
+//! ```text
 //! Once per round                                                        RFC 8257 §3.3
 //!     M     = marked bytes / acknowledged bytes
 //!     alpha = (1 − g)·alpha + g·M
 //! First mark of a round                                                 RFC 8257 §3.4
 //!     cwnd  = cwnd·(1 − alpha/2)
+//! ```
 //! Rounds without a cut grow like Reno's (§3.4); a loss halves the window and leaves alpha alone (§3.5).
 //!
 //! The receiver reports marks byte by byte ([`Ecn::Accurate`]), with the delayed-acknowledgement state machine of §3.2.

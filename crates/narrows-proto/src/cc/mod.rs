@@ -78,7 +78,7 @@ impl OutOfRange {
     pub fn unless(
         in_range: bool,
         setting: &'static str,
-        found: impl ToString,
+        found: impl std::fmt::Display,
         expected: &'static str,
     ) -> Result<(), Self> {
         if in_range { Ok(()) } else { Err(Self { setting, found: found.to_string(), expected }) }

@@ -1,10 +1,12 @@
 //! Reno: one segment more per round, half the window after a loss.
 //!
+//! ```text
 //! Slow start             cwnd += min(acked, L·SMSS)                    RFC 5681 §3.1, RFC 3465 §2.2
 //! Congestion avoidance   cwnd += SMSS per window                       RFC 5681 §3.1, RFC 3465 §2.1
 //! Loss                   ssthresh = cwnd = max(inflight/2, 2·SMSS)     RFC 5681 §3.1 Eq. 4, §3.2; RFC 6582 §3.2
 //! Mark                   the same, once per round                      RFC 3168 §6.1.2
 //! Timeout                ssthresh as above, cwnd = SMSS                RFC 5681 §3.1
+//! ```
 //!
 //! Differs from RFC 5681 §3.2 and RFC 6582: the window is not inflated by duplicate acknowledgements nor deflated by
 //! partial ones; the transport counts what is in flight from its scoreboard (RFC 6675) and repairs all holes of a

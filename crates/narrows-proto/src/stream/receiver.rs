@@ -116,7 +116,7 @@ impl Receiver {
     fn out_of_order(&mut self, range: std::ops::Range<u64>) -> AckFrame {
         let mut sacks = SackBlocks::default();
         if range.end <= self.next || self.held.contains(&range) {
-            sacks.push(range.clone());
+            sacks.push(range);
         } else if range.start <= self.next {
             self.next = range.end;
             if let Some(first) = self.held.first().filter(|first| first.start <= self.next) {

@@ -187,7 +187,7 @@ impl Decimal {
             decimal.exponent -= i64::from(position >= whole.len());
         }
         // Trailing zeros would overflow 10^exponent needlessly.
-        while decimal.mantissa != 0 && decimal.mantissa % 10 == 0 {
+        while decimal.mantissa != 0 && decimal.mantissa.is_multiple_of(10) {
             decimal.mantissa /= 10;
             decimal.exponent += 1;
         }

@@ -100,11 +100,14 @@ fn work<O: Observer>(
     }
 }
 
+/// Packets with the wire they arrive on. Trailers follow their packet.
+type Mailbox = Mutex<Vec<(u32, Packet)>>;
+
 /// Where threads meet at the end of each window.
 struct Meeting {
     threads: usize,
     /// For each of two turns, from each thread, to each thread.
-    mail: [Vec<Mutex<Vec<(u32, Packet)>>>; 2],
+    mail: [Vec<Mailbox>; 2],
     /// For each of two turns and each thread: its next window, and how much it has outstanding.
     announced: [Vec<(AtomicU64, AtomicU64)>; 2],
     hops: Vec<AtomicU64>,

@@ -57,6 +57,8 @@ struct Outgoing {
 }
 
 #[derive(Debug)]
+// Senders are many and sources of datagrams few: a sender is not worth a pointer to follow.
+#[allow(clippy::large_enum_variant)]
 enum Source {
     Stream(Sender),
     Datagram(datagram::Source),

@@ -202,10 +202,9 @@ impl Switch {
         let Arrivals { list, trailers, order } = &mut arrivals;
         order.sort_unstable();
         for (number, entry) in order.iter().enumerate() {
-            if let Some(ahead) = order.get(number + LOOK_AHEAD).and_then(|ahead| list.get(place(*ahead))) {
-                if let Some(wire) = world.wires.wires.get(ahead.leaves_on as usize) {
-                    wire.ring.prefetch_end();
-                }
+            let ahead = order.get(number + LOOK_AHEAD).and_then(|ahead| list.get(place(*ahead)));
+            if let Some(wire) = ahead.and_then(|ahead| world.wires.wires.get(ahead.leaves_on as usize)) {
+                wire.ring.prefetch_end();
             }
             let arrival = &list[place(*entry)];
             if arrival.trailers > 0 {

@@ -115,7 +115,7 @@ impl HyStart {
                 self.phase = Phase::Conservative { baseline: now, rounds: 0 };
             }
             (Phase::Conservative { baseline, .. }, Some(now), _) if now < *baseline => {
-                self.phase = Phase::SlowStart
+                self.phase = Phase::SlowStart;
             }
             _ => {}
         }

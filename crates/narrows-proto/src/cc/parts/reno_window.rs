@@ -2,10 +2,12 @@ use crate::units::Bytes;
 
 /// A window that grows like Reno's: by what was acknowledged in slow start, then by one segment per window.
 ///
+/// ```text
 /// Slow start                        RFC 5681 §3.1 Eq. 2, bytes counted as in RFC 3465 §2.2
 ///     cwnd += min(acked, L·SMSS)
 /// Congestion avoidance              RFC 5681 §3.1, RFC 3465 §2.1
 ///     cwnd += SMSS                  each time cwnd bytes have been acknowledged
+/// ```
 ///
 /// It also remembers what it was before the last loss, for a loss that turns out to be none.
 #[derive(Clone, Debug)]
