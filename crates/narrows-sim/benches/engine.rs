@@ -55,7 +55,7 @@ fn main() {
                 size: Bytes::new(mb * unit),
             })
             .collect(),
-        generators: vec![],
+        ..Traffic::default()
     };
     let network = Network { topology, switches, routing: Routing::Ecmp, failures: vec![] };
     for _ in 0..reps {

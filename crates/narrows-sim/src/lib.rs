@@ -39,7 +39,7 @@
 //! let traffic = Traffic {
 //!     groups: vec![Group { name: "one".into(), transport, priority: 0 }],
 //!     flows: vec![FlowSpec { from: HostId(0), to: HostId(1), group: GroupId(0), start: Time::ZERO, size: Bytes::new(10_000) }],
-//!     generators: vec![],
+//!     ..Traffic::default()
 //! };
 //! let simulation = Simulation::new(&network, &traffic, 1, Execution::default(), || ());
 //! let outcome = simulation.run(Stop { at: Time::ZERO + Span::from_secs(1), when_drained: true }, |_| ControlFlow::Continue(()));

@@ -20,6 +20,8 @@ pub struct FlowRecord {
     pub end: Option<Time>,
     /// Payload known to the sender to have arrived.
     pub delivered: Bytes,
+    /// The part of it that became known in the measured time ([`Traffic::measured`](crate::traffic::Traffic::measured)).
+    pub delivered_measured: Bytes,
     /// What it went through.
     pub stats: Stats,
 }

@@ -223,6 +223,17 @@ impl<'a> Paths<'a> {
         }
     }
 
+    /// Whether any path leads from one host to the other.
+    pub fn reaches(&self, from: HostId, to: HostId) -> bool {
+        let Some(link) = self.ports[self.topology.hosts()[from.index()].index()].first() else { return false };
+        let node = self.topology.link(*link).to;
+        match self.topology.as_host(node) {
+            Some(host) => host == to,
+            // Shortest paths have no dead ends.
+            None => self.next(node, FlowId(0), to).is_some(),
+        }
+    }
+
     fn next(&self, node: NodeId, flow: FlowId, to: HostId) -> Option<LinkId> {
         let access = self.tables.access[to.index()];
         let leaf = self.tables.leaves().get(access.leaf as usize)?;

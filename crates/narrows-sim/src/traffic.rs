@@ -1,5 +1,6 @@
 //! What is to be sent: groups of flows, flows, and generators that start flows while the run goes on.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
@@ -10,7 +11,7 @@ use crate::random::Stream;
 use crate::workload::Sizes;
 
 /// All traffic of a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Traffic {
     /// Indexed by [`GroupId`].
     pub groups: Vec<Group>,
@@ -18,6 +19,14 @@ pub struct Traffic {
     pub flows: Vec<FlowSpec>,
     /// What starts flows while the run goes on.
     pub generators: Vec<Generator>,
+    /// The time in which [`FlowRecord::delivered_measured`](crate::FlowRecord::delivered_measured) counts.
+    pub measured: Range<Time>,
+}
+
+impl Default for Traffic {
+    fn default() -> Self {
+        Self { groups: Vec::new(), flows: Vec::new(), generators: Vec::new(), measured: Time::ZERO..Time::NEVER }
+    }
 }
 
 /// Flows with the same settings.

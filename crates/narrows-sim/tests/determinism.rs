@@ -102,7 +102,7 @@ fn mixed_traffic() -> Traffic {
     bulk.name = "bulk".into();
     let groups =
         vec![group(params(), dctcp()), group(params(), cubic()), bulk, datagrams(BitRate::from_gbps(2))];
-    Traffic { groups, flows, generators }
+    Traffic { groups, flows, generators, ..Traffic::default() }
 }
 
 /// What a run left behind, to the byte.

@@ -33,6 +33,7 @@ pub(super) fn shards<O: Observer>(
         access: layout.tables.access.clone(),
         groups: traffic.groups.iter().map(GroupState::new).collect(),
         flows: traffic.flows.clone(),
+        measured: traffic.measured.clone(),
         quantum: i32::from(wire_size(quantum)),
     });
     let mut flow_starts = starts_by_host(network, traffic);

@@ -1,7 +1,9 @@
+use std::ops::Range;
+
 use narrows_proto::cc::{self, Ecn};
 use narrows_proto::datagram;
 use narrows_proto::stream;
-use narrows_proto::units::{BitRate, Bytes};
+use narrows_proto::units::{BitRate, Bytes, Time};
 
 use crate::packet::ECT;
 use crate::routing::Access;
@@ -14,6 +16,8 @@ pub(crate) struct Shared {
     pub(crate) access: Vec<Access>,
     pub(crate) groups: Vec<GroupState>,
     pub(crate) flows: Vec<FlowSpec>,
+    /// When delivered payload counts.
+    pub(crate) measured: Range<Time>,
     /// The largest packet of any group: what a flow may send before the next has its turn.
     pub(crate) quantum: i32,
 }

@@ -12,6 +12,10 @@ pub(super) enum Wake {
     Receiver(u32),
     /// Let this generator go on.
     Generator(u32),
+    /// The measured time begins.
+    MeasureFrom,
+    /// The measured time ends.
+    MeasureUntil,
 }
 
 /// Timers of one host. None is ever cancelled: one that moved to a later time wakes early, finds nothing due and is set

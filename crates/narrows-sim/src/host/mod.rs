@@ -49,6 +49,9 @@ struct Outgoing {
     source: Source,
     start: Time,
     size: Bytes,
+    /// Payload delivered when the measured time began, and when it ended.
+    before_measured: Bytes,
+    until_measured: Option<Bytes>,
     place: Place,
     /// The earliest entry of the agenda for it.
     armed: Time,
@@ -98,6 +101,11 @@ impl Host {
         let mut agenda = Agenda::default();
         for (number, generator) in generators.iter().enumerate() {
             agenda.plan(generator.start(), Wake::Generator(number as u32));
+        }
+        for (at, wake) in [(world.shared.measured.start, Wake::MeasureFrom), (world.shared.measured.end, Wake::MeasureUntil)] {
+            if Time::ZERO < at && at < Time::NEVER {
+                agenda.plan(at, wake);
+            }
         }
         let mut host = Self {
             wire,
@@ -336,6 +344,9 @@ impl Host {
         let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
         world.flows.senders[outgoing.flow.index()] = NO_SLOT;
         world.log.outstanding -= 1;
+        if now < world.shared.measured.start {
+            outgoing.before_measured = outgoing.delivered();
+        }
         world.log.senders.extend(outgoing.record());
         outgoing.source = Source::Over;
         let generator = outgoing.generator;
@@ -378,6 +389,8 @@ impl Host {
             source,
             start: now,
             size: new.size,
+            before_measured: Bytes::ZERO,
+            until_measured: (now >= world.shared.measured.end).then_some(Bytes::ZERO),
             place: Place::default(),
             armed: Time::NEVER,
             generator: new.generator,
@@ -408,6 +421,12 @@ impl Host {
             }
             (at, Wake::Receiver(slot)) => self.wake_receiver(at, slot, world),
             (_, Wake::Generator(number)) => self.run_generator(now, number, world),
+            (_, Wake::MeasureFrom) => {
+                self.outgoing.iter_mut().for_each(|outgoing| outgoing.before_measured = outgoing.delivered());
+            }
+            (_, Wake::MeasureUntil) => {
+                self.outgoing.iter_mut().for_each(|outgoing| outgoing.until_measured = Some(outgoing.delivered()));
+            }
         }
     }
 
@@ -532,6 +551,10 @@ impl Outgoing {
         matches!(self.source, Source::Over)
     }
 
+    fn delivered(&self) -> Bytes {
+        if let Source::Stream(sender) = &self.source { sender.delivered() } else { Bytes::ZERO }
+    }
+
     fn record(&self) -> Option<FlowRecord> {
         let Source::Stream(sender) = &self.source else { return None };
         Some(FlowRecord {
@@ -541,6 +564,7 @@ impl Outgoing {
             start: self.start,
             end: None,
             delivered: sender.delivered(),
+            delivered_measured: self.until_measured.unwrap_or(sender.delivered()).saturating_sub(self.before_measured),
             stats: sender.stats(),
         })
     }

@@ -44,6 +44,10 @@ impl<T> Slots<T> {
         }
     }
 
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.places.iter_mut().flatten()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.places.iter().flatten()
     }

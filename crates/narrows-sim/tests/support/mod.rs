@@ -94,7 +94,7 @@ pub fn flow(from: u32, to: u32, size: u64) -> FlowSpec {
 pub const ENDLESS: u64 = 1 << 60;
 
 pub fn traffic(group: Group, flows: Vec<FlowSpec>) -> Traffic {
-    Traffic { groups: vec![group], flows, generators: Vec::new() }
+    Traffic { groups: vec![group], flows, ..Traffic::default() }
 }
 
 pub struct Run<'a> {

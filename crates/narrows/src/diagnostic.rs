@@ -1,0 +1,253 @@
+//! What is wrong with an input, where, and what would be accepted.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A mistake or something suspicious in an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Which kind; `narrows explain` says more.
+    pub code: Code,
+    /// Whether a run is still possible.
+    pub severity: Severity,
+    /// What was found, and what is wrong with it.
+    pub message: String,
+    /// Where; none if it is nowhere in a text.
+    pub place: Option<Place>,
+    /// What would be accepted.
+    pub help: Option<String>,
+}
+
+/// A part of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The text.
+    pub source: Arc<Source>,
+    /// Bytes of it.
+    pub span: Range<usize>,
+}
+
+/// A text with a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Usually a path.
+    pub name: String,
+    /// All of it.
+    pub text: String,
+}
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The run is possible and probably not what was meant.
+    Warning,
+    /// No run.
+    Error,
+}
+
+/// One or more diagnostics that make a run impossible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection(pub Vec<Diagnostic>);
+
+/// The result of something that an input may make impossible.
+pub type Checked<T> = Result<T, Rejection>;
+
+impl Diagnostic {
+    /// An error without a place.
+    pub fn error(code: Code, message: impl Into<String>) -> Self {
+        Self { code, severity: Severity::Error, message: message.into(), place: None, help: None }
+    }
+
+    /// A warning without a place.
+    pub fn warning(code: Code, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(code, message) }
+    }
+
+    /// The same, at `place`.
+    #[must_use]
+    pub fn at(self, place: impl Into<Option<Place>>) -> Self {
+        Self { place: place.into(), ..self }
+    }
+
+    /// The same, with help.
+    #[must_use]
+    pub fn help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+
+    /// The same, pointing out which of `known` names is nearest to the unknown one.
+    #[must_use]
+    pub fn known<'a>(self, unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        let known: Vec<_> = known.into_iter().collect();
+        let all = format!("known: {}", list(&known));
+        match nearest(unknown, known.iter().copied()) {
+            Some(nearest) => self.help(format!("did you mean \"{nearest}\"? {all}")),
+            None => self.help(all),
+        }
+    }
+}
+
+/// Up to 24 names, comma separated.
+fn list(names: &[&str]) -> String {
+    const MOST: usize = 24;
+    let shown = names[..names.len().min(MOST)].join(", ");
+    if names.len() > MOST { format!("{shown}, … ({} more)", names.len() - MOST) } else { shown }
+}
+
+/// The name most like `unknown`, if any is alike.
+pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let likeness = |name: &str| strsim::jaro_winkler(&unknown.to_lowercase(), &name.to_lowercase());
+    let best = known.into_iter().map(|name| (likeness(name), name)).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (best.0 > 0.75).then_some(best.1)
+}
+
+impl Place {
+    /// Line and column of its beginning, counted from 1; columns in characters.
+    pub fn line_and_column(&self) -> (usize, usize) {
+        let before = &self.source.text[..self.span.start.min(self.source.text.len())];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.place {
+            let (line, column) = place.line_and_column();
+            write!(f, "{}:{line}:{column}  ", place.source.name)?;
+        }
+        write!(f, "{}", self.message)?;
+        match &self.help {
+            Some(help) => write!(f, "\n  {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<_> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl std::error::Error for Rejection {}
+
+impl From<Diagnostic> for Rejection {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self(vec![diagnostic])
+    }
+}
+
+macro_rules! codes {
+    ($($name:ident $number:literal $title:literal $explanation:literal)+) => {
+        /// Kinds of diagnostics. Numbers never change their meaning.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Code {
+            $(#[doc = $title] $name,)+
+        }
+
+        impl Code {
+            /// All codes.
+            pub const ALL: &[Self] = &[$(Self::$name),+];
+
+            /// As it is printed: `N0001`.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $number,)+ }
+            }
+
+            /// In a few words.
+            pub const fn title(self) -> &'static str {
+                match self { $(Self::$name => $title,)+ }
+            }
+
+            /// What causes it and what to do.
+            pub const fn explanation(self) -> &'static str {
+                match self { $(Self::$name => $explanation,)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    Syntax "N0001" "the text is no TOML"
+        "Scenarios are written in TOML (https://toml.io). Common slips: a string without quotation marks, a table in several lines inside { }, the same key twice."
+    UnknownKey "N0002" "a key is not known here"
+        "Every key is checked, so that a typo cannot be ignored. The message lists the keys that are accepted at this place. `narrows schema` prints a JSON schema that editors use for completion."
+    WrongType "N0003" "a value has the wrong type, or a key is missing"
+        "The message says what was found and what is accepted. Quantities are strings with a unit: delay = \"5 ms\"."
+    Quantity "N0004" "a quantity cannot be read"
+        "Quantities are a number and a unit. Times: ps, ns, us, ms, s, min, h. Sizes: B, kB, MB, GB, TB and KiB, MiB, GiB, TiB. Rates: b/s, kb/s, Mb/s, Gb/s, Tb/s (Gbps is read as well). They are exact: what is finer than 1 ps, 1 B or 1 b/s is refused, and so is what does not fit 64 bits."
+    UnknownName "N0005" "nothing has this name"
+        "A name refers to something that does not exist: an algorithm, a size distribution, a class of switches, a node, a traffic group, a metric. The message lists what exists and the nearest match. `narrows list` shows what is built in; `narrows check` shows the nodes of a scenario."
+    OutOfRange "N0006" "a setting is out of its range"
+        "The message gives the range. Where a range comes from a standard or a paper, the documentation of the setting names it."
+    Version "N0007" "the scenario is for another version"
+        "A scenario states the version of its format. A newer narrows reads older scenarios; an older one refuses newer scenarios, because it would misread what it does not know."
+    Duplicate "N0008" "a name is used twice"
+        "Names of nodes and of traffic groups must be unique, because results refer to them."
+    NoTraffic "N0009" "there is nothing to simulate"
+        "A scenario needs at least one [[traffic]], and at least one flow has to start before the run ends."
+    Unreachable "N0010" "no path leads from a sender to a receiver"
+        "Every host a flow starts from must have a path to every host it may be sent to. The message names a pair without one. Hosts never forward."
+    Threshold "N0011" "a threshold lies above the buffer"
+        "A marking threshold that the queue can never reach does nothing. With dynamic sharing one queue can hold at most αB/(1 + α) of a buffer B."
+    Csv "N0012" "a row of a CSV file cannot be read"
+        "Flow traces have the columns start,src,dst,bytes: a time with a unit (or a bare number of seconds), two host names (or numbers), a size in bytes (or with a unit). Size distributions have the columns bytes,cumulative. Lines that begin with # are comments; a header line is optional."
+    Sizes "N0013" "the points are no size distribution"
+        "Both columns must never fall, and the last probability must be 1 (or 100, then all are read as percent)."
+    Memory "N0014" "the run would need more memory than there is"
+        "The estimate counts nodes, links, packets in flight, full buffers and flow records. Shorten the run, lower the load, use fewer hosts, or go on with --force."
+    OutputExists "N0015" "the output folder exists"
+        "Results are never mixed with older ones. Choose another folder with --out, or replace the old one with --overwrite."
+    OutputFailed "N0016" "the output cannot be written"
+        "Results are written to a temporary folder beside the target and renamed when complete, so nothing is left half written. Check space and permissions."
+    InputFailed "N0017" "a file cannot be read"
+        "Paths inside a scenario are relative to the scenario's folder."
+    Topology "N0018" "the network makes no sense"
+        "A network needs hosts and links; every host has exactly one link; k of a fat tree is even; numbers of racks, hosts and switches are at least 1; a switch has fewer than 32 768 ports."
+    Conflict "N0019" "two settings contradict each other"
+        "The message names both."
+    Override "N0020" "an override cannot be applied"
+        "--set path=value changes one value of a scenario before it is checked. The path has the keys of the scenario separated by dots; an element of an array is named by its number or by the value of its `name`: --set traffic.web.cc='{ dctcp = {} }' --set seed=7 --set stop.after='\"20 ms\"'."
+    LoadAboveCapacity "N0101" "a link is offered more than it can carry"
+        "Open-loop traffic does not slow down its arrivals. Above 100 % the queue and the number of unfinished flows grow until the run ends, and the results depend on how long it lasted."
+    NothingMeasured "N0102" "no flow starts in the measured time"
+        "Summaries only count flows that start between measure.from and measure.until."
+    ShortRun "N0103" "the run is short for what it measures"
+        "Some flows cannot finish within the run even on an empty network. They are counted as unfinished."
+    NeverMarks "N0104" "marking has no effect here"
+        "No traffic group uses ECN, so step marking marks nothing. RED with action = \"mark\" drops what cannot be marked."
+    SingleSeed "N0105" "one run has no confidence interval"
+        "Differences between single runs may be chance. Use --seeds to repeat each cell with several seeds."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typo_is_met_with_the_nearest_name() {
+        let diagnostic = Diagnostic::error(Code::UnknownName, "unknown congestion control \"cubik\"");
+        let help = diagnostic.known("cubik", ["reno", "cubic", "dctcp"]).help;
+        assert_eq!(help.as_deref(), Some("did you mean \"cubic\"? known: reno, cubic, dctcp"));
+        assert_eq!(nearest("zzz", ["reno", "cubic"]), None);
+    }
+
+    #[test]
+    fn places_are_counted_as_people_count() {
+        let source = Arc::new(Source { name: "a.toml".into(), text: "x = 1\nµ = gemni\n".into() });
+        let start = source.text.find("gemni").expect("there");
+        let diagnostic = Diagnostic::error(Code::Syntax, "bad").at(Place { source, span: start..start + 5 });
+        assert_eq!(diagnostic.to_string(), "a.toml:2:5  bad");
+    }
+
+    #[test]
+    fn codes_are_unique_and_explained() {
+        let mut names: Vec<_> = Code::ALL.iter().map(|code| code.name()).collect();
+        names.dedup();
+        assert_eq!(names.len(), Code::ALL.len());
+        assert!(Code::ALL.iter().all(|code| !code.explanation().is_empty()));
+    }
+}

@@ -1,0 +1,419 @@
+//! A scenario as text: parsed with the place of every value, changed by overrides, read into types.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
+use crate::diagnostic::{Checked, Code, Diagnostic, Place, Rejection, Source};
+
+/// A text with its overrides.
+///
+/// The texts (the file, then one for each override) are thought of as laid end to end, so that one number tells where a
+/// value is.
+#[derive(Clone, Debug)]
+pub struct Document {
+    texts: Vec<Arc<Source>>,
+    /// Paths in the text are relative to this.
+    folder: PathBuf,
+    /// Tables that give their values to the elements of arrays.
+    inherited: Vec<(&'static str, &'static str)>,
+}
+
+impl Document {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is no TOML.
+    pub fn read(path: &Path) -> Checked<Self> {
+        let unreadable = |error: std::io::Error| {
+            Diagnostic::error(Code::InputFailed, format!("cannot read {}: {error}", path.display()))
+        };
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        let folder = path.parent().map(Path::to_owned).unwrap_or_default();
+        Self::parse(&path.display().to_string(), text, folder)
+    }
+
+    /// Parses a text called `name`; paths in it are relative to `folder`.
+    ///
+    /// # Errors
+    /// If it is no TOML; all mistakes are reported.
+    pub fn parse(name: &str, text: impl Into<String>, folder: impl Into<PathBuf>) -> Checked<Self> {
+        let source = Arc::new(Source { name: name.to_owned(), text: text.into() });
+        let document = Self { texts: vec![source], folder: folder.into(), inherited: Vec::new() };
+        document.build()?;
+        Ok(document)
+    }
+
+    /// Paths in the text are relative to this folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Name of the text.
+    pub fn name(&self) -> &str {
+        &self.texts[0].name
+    }
+
+    /// The whole text with its overrides as comments, for the record.
+    pub fn text(&self) -> String {
+        let mut text = self.texts[0].text.clone();
+        for source in &self.texts[1..] {
+            text.push_str(&format!("\n# --set {}", source.text));
+        }
+        text
+    }
+
+    /// Changes one value: `path=value`. The path has keys separated by dots; an element of an array is named by its
+    /// number or by its `name`. A value that is no TOML is taken for a string without quotation marks.
+    ///
+    /// # Errors
+    /// If the path leads nowhere or the text is not of this form.
+    pub fn set(&mut self, assignment: &str) -> Checked<()> {
+        self.texts.push(Arc::new(Source { name: "--set".into(), text: assignment.to_owned() }));
+        let result = self.build().map(drop);
+        if result.is_err() {
+            self.texts.pop();
+        }
+        result
+    }
+
+    /// From now on, elements of the array `into` have every value of the table `table` that their own table of this
+    /// name lacks.
+    pub fn inherit(&mut self, table: &'static str, into: &'static str) {
+        self.inherited.push((table, into));
+    }
+
+    /// Where the value at `path` is: keys, and numbers of array elements. If there is none, its nearest ancestor's.
+    pub fn place(&self, path: &str) -> Option<Place> {
+        let root = self.build().ok()?;
+        let mut span = 0..0;
+        let mut table = Some(&root);
+        let mut array = None;
+        for segment in path.split('.') {
+            let next = match (table, array) {
+                (Some(table), _) => table.get(segment),
+                (None, Some(array)) => element(array, segment).and_then(|index| array.get(index)),
+                (None, None) => None,
+            };
+            let Some(next) = next else { break };
+            span = next.span();
+            table = next.get_ref().as_table();
+            array = next.get_ref().as_array();
+        }
+        (!span.is_empty()).then(|| self.locate(&span))
+    }
+
+    /// Reads the document into a type.
+    ///
+    /// # Errors
+    /// If a key is unknown or missing, a value has the wrong type or is out of its range.
+    pub fn read_into<T: DeserializeOwned>(&self) -> Checked<T> {
+        let length = self.texts.iter().map(|source| source.text.len() + 1).sum();
+        let root = Spanned::new(0..length, self.build()?);
+        T::deserialize(toml::de::Deserializer::from(root)).map_err(|error| self.explain(&error))
+    }
+
+    /// The keys of a table at the root.
+    pub fn keys(&self, table: &str) -> Vec<String> {
+        let Ok(root) = self.build() else { return Vec::new() };
+        let Some(table) = root.get(table).and_then(|value| value.get_ref().as_table()) else { return Vec::new() };
+        table.keys().map(|key| key.get_ref().to_string()).collect()
+    }
+
+    /// The integer at `key` of the root, if it is one.
+    pub fn integer(&self, key: &str) -> Option<i64> {
+        let root = self.build().ok()?;
+        root.get(key)?.get_ref().as_integer()?.as_str().parse().ok()
+    }
+
+    fn build(&self) -> Checked<DeTable<'_>> {
+        let mut root = parse_table(&self.texts[0])?;
+        let mut base = self.texts[0].text.len() + 1;
+        for source in &self.texts[1..] {
+            apply(&mut root, source, base)?;
+            base += source.text.len() + 1;
+        }
+        for (table, into) in &self.inherited {
+            inherit(&mut root, table, into);
+        }
+        Ok(root)
+    }
+
+    fn locate(&self, span: &Range<usize>) -> Place {
+        let mut start = 0;
+        let mut texts = self.texts.iter().peekable();
+        while let Some(source) = texts.next() {
+            let next = start + source.text.len() + 1;
+            if span.start < next || texts.peek().is_none() {
+                let clip = |at: usize| at.saturating_sub(start).min(source.text.len());
+                return Place { source: Arc::clone(source), span: clip(span.start)..clip(span.end) };
+            }
+            start = next;
+        }
+        unreachable!("there is at least one text")
+    }
+
+    /// Turns the error of a deserializer into one of ours.
+    fn explain(&self, error: &toml::de::Error) -> Rejection {
+        let message = error.message();
+        let place = error.span().map(|span| self.locate(&span));
+        let quoted: Vec<_> = message.split('`').skip(1).step_by(2).collect();
+        let diagnostic = match quoted.first() {
+            Some(found) if message.starts_with("unknown field") => {
+                let diagnostic = Diagnostic::error(Code::UnknownKey, format!("unknown key \"{found}\""));
+                diagnostic.known(found, quoted[1..].iter().copied())
+            }
+            Some(found) if message.starts_with("unknown variant") => {
+                let diagnostic = Diagnostic::error(Code::UnknownName, format!("unknown name \"{found}\""));
+                diagnostic.known(found, quoted[1..].iter().copied())
+            }
+            Some(missing) if message.starts_with("missing field") => {
+                Diagnostic::error(Code::WrongType, format!("the key \"{missing}\" is missing"))
+            }
+            _ => Diagnostic::error(code_of(message), message.to_owned()),
+        };
+        diagnostic.at(place).into()
+    }
+}
+
+/// Quantities describe themselves; everything else is about types.
+fn code_of(message: &str) -> Code {
+    let signs =
+        ["unit", "is negative", "finer than", "too large, the largest", "a time with", "a size with", "a rate with"];
+    if signs.iter().any(|sign| message.contains(sign)) { Code::Quantity } else { Code::WrongType }
+}
+
+fn parse_table(source: &Arc<Source>) -> Checked<DeTable<'_>> {
+    let (table, errors) = DeTable::parse_recoverable(&source.text);
+    if errors.is_empty() {
+        return Ok(table.into_inner());
+    }
+    let diagnostic = |error: &toml::de::Error| {
+        let place = error.span().map(|span| Place { source: Arc::clone(source), span });
+        Diagnostic::error(Code::Syntax, error.message().to_owned()).at(place)
+    };
+    Err(Rejection(errors.iter().map(diagnostic).collect()))
+}
+
+/// Index of the element that is named by its number or by its `name`.
+fn element(array: &DeArray<'_>, segment: &str) -> Option<usize> {
+    if let Ok(index) = segment.parse::<usize>() {
+        return (index < array.len()).then_some(index);
+    }
+    array.iter().position(|element| element.get_ref().get("name").and_then(|name| name.get_ref().as_str()) == Some(segment))
+}
+
+/// Applies the override `path=value` of `source`, whose text begins at `base`.
+fn apply<'a>(root: &mut DeTable<'a>, source: &'a Arc<Source>, base: usize) -> Checked<()> {
+    let text = source.text.as_str();
+    let place = |span: Range<usize>| Place { source: Arc::clone(source), span };
+    let Some((path, value)) = text.split_once('=') else {
+        let message = format!("found \"{text}\", expected path=value");
+        return Err(Diagnostic::error(Code::Override, message).at(place(0..text.len())).into());
+    };
+    let mut new = Some(parse_value(value, base + path.len() + 1));
+    let segments: Vec<_> = path.split('.').collect();
+    let mut at = 0;
+    let mut table: Option<&mut DeTable<'a>> = Some(root);
+    let mut array: Option<&mut DeArray<'a>> = None;
+    for (number, segment) in segments.iter().enumerate() {
+        let here = place(at..at + segment.len());
+        let name = segment.trim();
+        let last = number + 1 == segments.len();
+        let next = if let Some(table) = table.take() {
+            let known: Vec<_> = table.keys().map(|key| key.get_ref().to_string()).collect();
+            if last && !name.is_empty() {
+                let key = Spanned::new(base + at..base + at + segment.len(), Cow::Borrowed(name));
+                table.remove(name);
+                table.insert(key, new.take().expect("there is one last segment"));
+                return Ok(());
+            }
+            table.get_mut(name).ok_or((known, "key"))
+        } else if let Some(array) = array.take() {
+            let names = array.iter().filter_map(|element| element.get_ref().get("name")?.get_ref().as_str());
+            let known: Vec<_> = names.map(str::to_owned).collect();
+            match element(array, name) {
+                Some(index) if last => {
+                    *array.get_mut(index).expect("just found") = new.take().expect("there is one last segment");
+                    return Ok(());
+                }
+                Some(index) => Ok(array.get_mut(index).expect("just found")),
+                None => Err((known, "element")),
+            }
+        } else {
+            Err((Vec::new(), "key, because what comes before is no table"))
+        };
+        let next = next.map_err(|(known, what)| {
+            Diagnostic::error(Code::Override, format!("\"{name}\" is no {what} here"))
+                .known(name, known.iter().map(String::as_str))
+                .at(here)
+        })?;
+        match next.get_mut() {
+            DeValue::Table(inner) => table = Some(inner),
+            DeValue::Array(inner) => array = Some(inner),
+            _ => {}
+        }
+        at += segment.len() + 1;
+    }
+    Ok(())
+}
+
+/// A TOML value, or a string that lost its quotation marks to a shell.
+fn parse_value(text: &str, base: usize) -> Spanned<DeValue<'_>> {
+    let base = base + text.len() - text.trim_start().len();
+    let text = text.trim();
+    let span = base..base + text.len();
+    match DeValue::parse(text) {
+        Ok(value) => Spanned::new(span, shifted(value.into_inner(), base)),
+        Err(_) => Spanned::new(span, DeValue::String(Cow::Borrowed(text))),
+    }
+}
+
+/// The same value, `by` bytes further on.
+fn shifted(value: DeValue<'_>, by: usize) -> DeValue<'_> {
+    let moved = |span: Range<usize>| span.start + by..span.end + by;
+    match value {
+        DeValue::Array(array) => {
+            let element = |value: Spanned<_>| Spanned::new(moved(value.span()), shifted(value.into_inner(), by));
+            DeValue::Array(array.into_iter().map(element).collect())
+        }
+        DeValue::Table(table) => {
+            let entry = |(key, value): (Spanned<_>, Spanned<_>)| {
+                let key = Spanned::new(moved(key.span()), key.into_inner());
+                (key, Spanned::new(moved(value.span()), shifted(value.into_inner(), by)))
+            };
+            DeValue::Table(table.into_iter().map(entry).collect())
+        }
+        scalar => scalar,
+    }
+}
+
+fn inherit<'a>(root: &mut DeTable<'a>, table: &'static str, into: &str) {
+    let Some(DeValue::Table(defaults)) = root.get(table).map(|value| value.get_ref().clone()) else { return };
+    let Some(DeValue::Array(elements)) = root.get_mut(into).map(Spanned::get_mut) else { return };
+    for element in elements.iter_mut() {
+        let span = element.span();
+        let DeValue::Table(element) = element.get_mut() else { continue };
+        if !element.contains_key(table) {
+            let empty = Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
+            element.insert(Spanned::new(span, Cow::Borrowed(table)), empty);
+        }
+        let Some(DeValue::Table(own)) = element.get_mut(table).map(Spanned::get_mut) else { continue };
+        for (name, value) in &defaults {
+            if !own.contains_key(name.get_ref().as_ref()) {
+                own.insert(name.clone(), value.clone());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    struct Sample {
+        seed: u64,
+        #[serde(default)]
+        items: Vec<Item>,
+        #[serde(default)]
+        common: BTreeMap<String, i64>,
+    }
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    #[serde(deny_unknown_fields)]
+    struct Item {
+        name: String,
+        #[serde(default)]
+        common: BTreeMap<String, i64>,
+    }
+
+    const TEXT: &str = "seed = 1\n[common]\na = 1\nb = 2\n[[items]]\nname = \"x\"\n[[items]]\nname = \"y\"\ncommon = { a = 7 }\n";
+
+    fn document() -> Document {
+        Document::parse("sample.toml", TEXT, "").expect("TOML")
+    }
+
+    fn error(document: &Document) -> String {
+        document.read_into::<Sample>().expect_err("refused").to_string()
+    }
+
+    #[test]
+    fn overrides_reach_values_by_key_number_and_name() {
+        let mut document = document();
+        document.set("seed=5").unwrap();
+        document.set("items.0.name=\"z\"").unwrap();
+        document.set("items.y.common.b = 9").unwrap();
+        document.set("common.c=-3").unwrap();
+        let sample: Sample = document.read_into().unwrap();
+        assert_eq!((sample.seed, sample.items[0].name.as_str(), sample.common["c"]), (5, "z", -3));
+        assert_eq!(sample.items[1].common["b"], 9);
+    }
+
+    #[test]
+    fn an_override_without_quotation_marks_is_a_string() {
+        let mut document = document();
+        document.set("items.x.name=two words").unwrap();
+        assert_eq!(document.read_into::<Sample>().unwrap().items[0].name, "two words");
+    }
+
+    #[test]
+    fn an_override_that_leads_nowhere_is_refused_and_forgotten() {
+        let mut document = document();
+        let message = |error: Rejection| error.to_string();
+        let nowhere = message(document.set("items.q.name=1").expect_err("refused"));
+        assert_eq!(nowhere, "--set:1:7  \"q\" is no element here\n  known: x, y");
+        let missing = message(document.set("seed").expect_err("refused"));
+        assert_eq!(missing, "--set:1:1  found \"seed\", expected path=value");
+        assert!(document.set("seed.x.y=1").is_err());
+        assert!(document.read_into::<Sample>().is_ok());
+    }
+
+    #[test]
+    fn mistakes_in_overrides_point_at_the_override() {
+        let mut document = document();
+        document.set("sed=3").unwrap();
+        assert_eq!(error(&document), "--set:1:1  unknown key \"sed\"\n  did you mean \"seed\"? known: seed, items, common");
+    }
+
+    #[test]
+    fn mistakes_in_the_text_point_at_the_text() {
+        let document = Document::parse("a.toml", "seed = \"x\"\n", "").unwrap();
+        assert!(error(&document).starts_with("a.toml:1:8  invalid type"), "{}", error(&document));
+        let document = Document::parse("a.toml", "\n\nsede = 1\n", "").unwrap();
+        assert!(error(&document).starts_with("a.toml:3:1  unknown key \"sede\""), "{}", error(&document));
+    }
+
+    #[test]
+    fn every_syntax_error_is_reported() {
+        let error = Document::parse("a.toml", "a = \nb = [1\nc = 1\nc = 2\n", "").expect_err("refused");
+        assert!(error.0.len() >= 2 && error.0.iter().all(|d| d.code == Code::Syntax), "{error}");
+    }
+
+    #[test]
+    fn elements_inherit_what_they_lack() {
+        let mut document = document();
+        document.inherit("common", "items");
+        let sample: Sample = document.read_into().unwrap();
+        assert_eq!(sample.items[0].common, BTreeMap::from([("a".into(), 1), ("b".into(), 2)]));
+        assert_eq!(sample.items[1].common, BTreeMap::from([("a".into(), 7), ("b".into(), 2)]));
+    }
+
+    #[test]
+    fn a_value_is_found_by_its_path() {
+        let place = document().place("items.1.common.a").unwrap();
+        assert_eq!(&TEXT[place.span.clone()], "7");
+        assert_eq!(place.line_and_column(), (9, 16));
+        assert_eq!(document().place("items.1.nothing").unwrap().line_and_column().0, 7);
+    }
+}

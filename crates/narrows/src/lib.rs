@@ -1,0 +1,11 @@
+//! Scenario to plan to run to results.
+mod csv_file;
+pub mod diagnostic;
+pub mod document;
+pub mod metrics;
+pub mod plan;
+pub mod results;
+pub mod run;
+pub mod scenario;
+pub mod sizes;
+pub mod statistics;

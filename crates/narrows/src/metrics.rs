@@ -1,0 +1,179 @@
+//! What a summary says, by name: `group.metric`.
+
+use narrows_proto::units::{Span, Time};
+use narrows_sim::DropCause;
+use serde::Serialize;
+
+use crate::results::{FlowRow, Outline};
+use crate::statistics::{mean, percentile};
+
+/// Stands for all traffic together.
+pub const TOTAL: &str = "total";
+
+/// Metrics of a group of connections.
+const FLOW_METRICS: [&str; 16] = [
+    "flows",
+    "unfinished",
+    "p50_fct_us",
+    "p99_fct_us",
+    "mean_fct_us",
+    "p50_slowdown",
+    "p95_slowdown",
+    "p99_slowdown",
+    "mean_slowdown",
+    "small_p99_fct_us",
+    "large_mean_fct_us",
+    "goodput_gbps",
+    "marked_fraction",
+    "retransmitted_fraction",
+    "retransmissions",
+    "timeouts",
+];
+
+/// Metrics of a group of datagram sources.
+const DATAGRAM_METRICS: [&str; 4] = ["datagrams_sent", "datagrams_received", "lost_fraction", "goodput_gbps"];
+
+/// Metrics of the network.
+const NETWORK_METRICS: [&str; 4] = ["marks", "drops", "max_queue_kb", "packet_hops"];
+
+/// The 99th percentile over intervals of the deepest recorded queue.
+const QUEUE_METRIC: &str = "p99_queue_kb";
+
+/// Flows up to this size are small, flows from the other on are large (Alizadeh et al., DCTCP, §2.2).
+pub const SMALL: u64 = 100_000;
+/// See [`SMALL`].
+pub const LARGE: u64 = 1_000_000;
+
+/// One number.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Metric {
+    /// `group.metric`.
+    pub name: String,
+    /// Its value; none if there is nothing to take it of.
+    pub value: Option<f64>,
+}
+
+/// Names of all metrics of a scenario with these groups: (name, sends datagrams).
+pub(crate) fn names<'a>(groups: impl Iterator<Item = (&'a str, bool)>, queues: bool) -> Vec<String> {
+    let mut names: Vec<_> = groups
+        .flat_map(|(group, datagrams)| {
+            let metrics: &[_] = if datagrams { &DATAGRAM_METRICS } else { &FLOW_METRICS };
+            metrics.iter().map(move |metric| format!("{group}.{metric}"))
+        })
+        .collect();
+    let total = FLOW_METRICS.iter().chain(&NETWORK_METRICS).chain(queues.then_some(&QUEUE_METRIC));
+    names.extend(total.map(|metric| format!("{TOTAL}.{metric}")));
+    names
+}
+
+/// All metrics of a run.
+pub(crate) fn compute(outline: &Outline<'_>) -> Vec<Metric> {
+    let mut metrics = Vec::new();
+    for (number, group) in outline.plan.groups.iter().enumerate() {
+        let datagrams = outline.is_datagrams(number);
+        let flows: Vec<_> = outline.flows.iter().filter(|flow| flow.group as usize == number).collect();
+        let values: Vec<_> = if datagrams {
+            DATAGRAM_METRICS.iter().zip(datagram_metrics(outline, number)).collect()
+        } else {
+            FLOW_METRICS.iter().zip(flow_metrics(&flows, outline.measured_for())).collect()
+        };
+        metrics.extend(values.into_iter().map(|(name, value)| metric(&group.name, name, value)));
+    }
+    let all: Vec<_> = outline.flows.iter().collect();
+    let flows = FLOW_METRICS.iter().zip(flow_metrics(&all, outline.measured_for()));
+    metrics.extend(flows.map(|(name, value)| metric(TOTAL, name, value)));
+    let network = NETWORK_METRICS.iter().zip(network_metrics(outline));
+    metrics.extend(network.map(|(name, value)| metric(TOTAL, name, Some(value))));
+    if let Some(queues) = &outline.queues {
+        metrics.push(metric(TOTAL, QUEUE_METRIC, deepest_queue(queues)));
+    }
+    metrics
+}
+
+fn metric(group: &str, name: &str, value: Option<f64>) -> Metric {
+    Metric { name: format!("{group}.{name}"), value }
+}
+
+/// In the order of [`FLOW_METRICS`]. Only measured flows count, and only finished ones have a completion time.
+fn flow_metrics(flows: &[&FlowRow], measured_for: Span) -> [Option<f64>; FLOW_METRICS.len()] {
+    let measured: Vec<_> = flows.iter().filter(|flow| flow.measured).collect();
+    let ends = measured.iter().filter(|flow| !flow.is_endless());
+    let unfinished = ends.clone().filter(|flow| flow.end.is_none()).count();
+    let us = |flow: &FlowRow| flow.fct().map(|fct| fct.as_secs_f64() * 1e6);
+    let sorted = |values: Vec<f64>| {
+        let mut values = values;
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let fct = sorted(ends.clone().filter_map(|flow| us(flow)).collect());
+    let slowdown = sorted(ends.clone().filter_map(|flow| flow.slowdown()).collect());
+    let small = sorted(ends.clone().filter(|flow| flow.size.get() <= SMALL).filter_map(|flow| us(flow)).collect());
+    let large: Vec<_> = ends.filter(|flow| flow.size.get() >= LARGE).filter_map(|flow| us(flow)).collect();
+    let sum = |value: fn(&FlowRow) -> u64| flows.iter().map(|flow| value(flow) as f64).sum::<f64>();
+    let delivered = sum(|flow| flow.delivered.get());
+    let fraction = |part: f64| (delivered > 0.0).then(|| part / delivered);
+    let seconds = measured_for.as_secs_f64();
+    let goodput = sum(|flow| flow.delivered_measured.get()) * 8e-9 / seconds;
+    [
+        Some(measured.len() as f64),
+        Some(unfinished as f64),
+        percentile(&fct, 0.50),
+        percentile(&fct, 0.99),
+        mean(&fct),
+        percentile(&slowdown, 0.50),
+        percentile(&slowdown, 0.95),
+        percentile(&slowdown, 0.99),
+        mean(&slowdown),
+        percentile(&small, 0.99),
+        mean(&large),
+        (seconds > 0.0).then_some(goodput),
+        fraction(sum(|flow| flow.stats.marked.get())),
+        fraction(sum(|flow| flow.stats.retransmitted.get())),
+        Some(sum(|flow| flow.stats.retransmissions)),
+        Some(sum(|flow| flow.stats.timeouts)),
+    ]
+}
+
+/// In the order of [`DATAGRAM_METRICS`].
+fn datagram_metrics(outline: &Outline<'_>, group: usize) -> [Option<f64>; DATAGRAM_METRICS.len()] {
+    let of_group = &outline.plan.groups[group].flows;
+    let sources = outline.datagrams.iter().filter(|source| of_group.contains(&source.flow.index()));
+    let sum = |value: fn(&narrows_sim::DatagramRecord) -> u64| sources.clone().map(value).sum::<u64>() as f64;
+    let (sent, received) = (sum(|source| source.sent + source.dropped_at_source), sum(|source| source.received));
+    let seconds = outline.ended.as_secs_f64();
+    let goodput = sum(|source| source.received_bytes.get()) * 8e-9 / seconds;
+    [
+        Some(sent),
+        Some(received),
+        (sent > 0.0).then(|| 1.0 - received / sent),
+        (seconds > 0.0).then_some(goodput),
+    ]
+}
+
+/// In the order of [`NETWORK_METRICS`].
+fn network_metrics(outline: &Outline<'_>) -> [f64; NETWORK_METRICS.len()] {
+    let marks: u64 = outline.ports.iter().map(|port| port.marks).sum();
+    let drops: u64 = DropCause::ALL.iter().map(|cause| outline.drops(*cause)).sum();
+    let deepest = outline.ports.iter().map(|port| port.max_backlog).max().unwrap_or(0);
+    [marks as f64, drops as f64, deepest as f64 / 1e3, outline.packet_hops as f64]
+}
+
+/// In kB: of each interval the deepest queue, of those the 99th percentile, intervals without waiting packets included.
+fn deepest_queue(queues: &Queues<'_>) -> Option<f64> {
+    let mut deepest: Vec<u64> = queues.rows.chunk_by(|a, b| a.start == b.start).map(deepest_row).collect();
+    let intervals = queues.ended.as_ps().div_ceil(queues.interval.as_ps().max(1)) as usize;
+    deepest.resize(intervals.max(deepest.len()), 0);
+    deepest.sort_unstable();
+    percentile(&deepest, 0.99).map(|bytes| bytes as f64 / 1e3)
+}
+
+fn deepest_row(rows: &[narrows_sim::observe::PortRow]) -> u64 {
+    rows.iter().map(|row| row.max_backlog).max().unwrap_or(0)
+}
+
+/// Recorded queues, in order of time.
+pub(crate) struct Queues<'a> {
+    pub(crate) rows: &'a [narrows_sim::observe::PortRow],
+    pub(crate) interval: Span,
+    pub(crate) ended: Time,
+}

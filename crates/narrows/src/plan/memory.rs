@@ -1,0 +1,50 @@
+//! How much memory a run would need, before it takes any.
+
+use narrows_proto::units::Bytes;
+use narrows_sim::Network;
+use narrows_sim::topology::NodeKind;
+use narrows_sim::traffic::Traffic;
+
+/// Bytes of a packet in a ring; rings grow by doubling.
+const PACKET: u64 = 32 * 2;
+/// Structures of a node, a link, a flow that waits to be started and reported, and a flow under way.
+const NODE: u64 = 2_000;
+const LINK: u64 = 600;
+const FLOW: u64 = 600;
+const LIVE_FLOW: u64 = 2_000;
+/// A segment a sender remembers.
+const SEGMENT: u64 = 48 * 2;
+/// Flows under way at once on each host, for traffic that starts flows as it goes.
+const LIVE_PER_HOST: u64 = 100;
+
+/// An upper estimate: every link full, every buffer full.
+pub(super) fn estimate(network: &Network, traffic: &Traffic, threads: u64) -> Bytes {
+    let smallest = traffic.groups.iter().map(|group| group.largest_packet()).min().unwrap_or(Bytes::new(1538));
+    let packets = |bytes: Bytes| bytes.get() / smallest.get().max(1) + 2;
+    let links = network.topology.links();
+    let in_flight: u64 = links.iter().map(|link| packets(link.wire.rate * link.wire.delay)).sum();
+    let ports = network.topology.ports();
+    let nodes = network.topology.nodes().iter().zip(&ports).zip(&network.switches);
+    let buffered: u64 = nodes
+        .map(|((node, ports), switch)| match (&node.kind, switch) {
+            (NodeKind::Switch { .. }, Some(switch)) => packets(switch.buffer.total(ports.len())),
+            _ => 0,
+        })
+        .sum();
+    let flows = traffic.flows.len() as u64;
+    let live = flows.min(network.topology.hosts().len() as u64 * LIVE_PER_HOST);
+    let total = (in_flight.saturating_add(buffered)).saturating_mul(PACKET + SEGMENT)
+        + NODE * network.topology.nodes().len() as u64
+        + LINK * links.len() as u64
+        + flows * (FLOW + 24 * threads)
+        + live * LIVE_FLOW;
+    Bytes::new(total)
+}
+
+/// Memory the system can still give; none if it does not tell.
+pub fn available() -> Option<Bytes> {
+    let mut system = sysinfo::System::new();
+    system.refresh_memory();
+    let available = system.available_memory();
+    (available > 0).then_some(Bytes::new(available))
+}

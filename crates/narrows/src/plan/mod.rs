@@ -1,0 +1,355 @@
+//! From scenario to plan: every check happens here. After this an error is a bug.
+
+mod memory;
+mod network;
+mod select;
+mod trace;
+mod traffic;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use narrows_proto::cc::Ecn;
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_sim::switch::Marking;
+use narrows_sim::traffic::{Traffic, Transport};
+use narrows_sim::{FlowId, LinkId, Network, Paths, Stop};
+
+pub use memory::available as available_memory;
+pub(crate) use select::Places;
+pub(crate) use traffic::ENDLESS;
+
+use crate::diagnostic::{Checked, Code, Diagnostic, Rejection, Severity};
+use crate::document::Document;
+use crate::metrics;
+use crate::scenario::{self, Pattern, Scenario};
+use crate::sizes::LoadedSizes;
+
+/// A checked scenario, ready to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What it was made from.
+    pub scenario: Scenario,
+    /// The text of the scenario with its overrides.
+    pub text: String,
+    /// The network.
+    pub network: Network,
+    /// The traffic.
+    pub traffic: Traffic,
+    /// What the traffic groups come to, in the order of [`Traffic::groups`].
+    pub groups: Vec<PlannedGroup>,
+    /// When the run ends.
+    pub stop: Stop,
+    /// Flows that start in this time count.
+    pub measured: Range<Time>,
+    /// What is recorded.
+    pub record: Recording,
+    /// What is suspicious.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// What a traffic group comes to.
+#[derive(Clone, Debug)]
+pub struct PlannedGroup {
+    /// Its name.
+    pub name: String,
+    /// Its congestion control, or "datagrams".
+    pub control: String,
+    /// Its pattern.
+    pub pattern: &'static str,
+    /// Its flows.
+    pub flows: Range<usize>,
+    /// Its size distribution, if it draws sizes.
+    pub sizes: Option<LoadedSizes>,
+    /// Its load, if it has one.
+    pub load: Option<Load>,
+}
+
+/// An offered load.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// Fraction of what the links carry.
+    pub load: f64,
+    /// How many links.
+    pub links: usize,
+    /// What they carry together.
+    pub capacity: BitRate,
+    /// Flows per second.
+    pub per_second: f64,
+}
+
+/// What is recorded besides flows.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// Interval and ports.
+    pub queues: Option<(Span, Vec<LinkId>)>,
+    /// Interval and links.
+    pub links: Option<(Span, Vec<LinkId>)>,
+    /// Interval and flows.
+    pub windows: Option<(Span, Vec<FlowId>)>,
+}
+
+/// Collects what is wrong.
+pub(crate) struct Checker<'a> {
+    document: &'a Document,
+    errors: Vec<Diagnostic>,
+    warnings: Vec<Diagnostic>,
+}
+
+impl Checker<'_> {
+    /// Notes a mistake; where the diagnostic has no place of its own, it is that of the value at `path`.
+    fn error(&mut self, path: &str, diagnostic: Diagnostic) {
+        let place = diagnostic.place.clone().or_else(|| self.document.place(path));
+        let diagnostic = diagnostic.at(place);
+        match diagnostic.severity {
+            Severity::Error => self.errors.push(diagnostic),
+            Severity::Warning => self.warnings.push(diagnostic),
+        }
+    }
+}
+
+/// No run is longer than this: picoseconds fit 64 bits with room for sums.
+const LONGEST: Span = Span::from_secs(30 * 86_400);
+
+impl Plan {
+    /// Checks the scenario of a document and lays everything out.
+    ///
+    /// # Errors
+    /// With every mistake that could be found.
+    pub fn new(mut document: Document) -> Checked<Self> {
+        let scenario = Scenario::from_document(&mut document)?;
+        let mut checker = Checker { document: &document, errors: Vec::new(), warnings: Vec::new() };
+        check_times(&scenario, &mut checker);
+        check_names(&scenario, &mut checker);
+        let priorities: BTreeSet<u8> = scenario.traffic.iter().map(|group| group.priority).collect();
+        let Some(network) = network::build(&scenario, priorities.len(), &mut checker) else {
+            return Err(Rejection(checker.errors));
+        };
+        let places = Places::new(&network.topology);
+        let end = Time::ZERO + scenario.stop.after;
+        let paths = Paths::new(&network.topology, network.routing, scenario.seed);
+        let ground = traffic::Ground {
+            network: &network,
+            paths: &paths,
+            places: &places,
+            folder: document.folder(),
+            seed: scenario.seed,
+            end,
+        };
+        let planned = traffic::build(&scenario, &ground, &mut checker);
+        let no_flow = planned.traffic.flows.is_empty();
+        if no_flow && checker.errors.is_empty() {
+            checker.error("traffic", Diagnostic::error(Code::NoTraffic, "nothing is sent: there is no traffic"));
+        }
+        warn_of_overload(&network, &planned, &mut checker);
+        warn_of_vain_marking(&scenario, &network, &planned.traffic, &mut checker);
+        let record = recording(&scenario, &network, &planned, &mut checker);
+        check_expectations(&scenario, &mut checker);
+        let measured = Time::ZERO + scenario.measure.from
+            ..scenario.measure.until.map_or(end + Span::from_ps(1), |until| Time::ZERO + until);
+        warn_of_nothing_measured(&planned.traffic, &measured, &mut checker);
+        let Checker { errors, warnings, .. } = checker;
+        if !errors.is_empty() {
+            return Err(Rejection(errors));
+        }
+        let drain = scenario.stop.drain;
+        let stop = Stop { at: end + drain, when_drained: drain > Span::ZERO };
+        drop(paths);
+        let traffic::PlannedTraffic { mut traffic, groups, .. } = planned;
+        traffic.measured = measured.clone();
+        Ok(Self { text: document.text(), network, traffic, groups, stop, measured, record, warnings, scenario })
+    }
+
+    /// The same scenario with another seed.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn with_seed(document: &Document, seed: u64) -> Checked<Self> {
+        let mut document = document.clone();
+        document.set(&format!("seed={seed}"))?;
+        Self::new(document)
+    }
+
+    /// How much memory the run will need at the most, on so many threads.
+    pub fn memory(&self, threads: usize) -> Bytes {
+        memory::estimate(&self.network, &self.traffic, threads as u64)
+    }
+
+    /// One line about the network: `cross_dc · 64 hosts · 8 switches`.
+    pub fn describe_network(&self) -> String {
+        let kind = match &self.scenario.topology {
+            scenario::Topology::Dumbbell(_) => "dumbbell",
+            scenario::Topology::Star(_) => "star",
+            scenario::Topology::ParkingLot(_) => "parking lot",
+            scenario::Topology::LeafSpine(_) => "leaf-spine",
+            scenario::Topology::FatTree(_) => "fat tree",
+            scenario::Topology::KaryTree(_) => "k-ary n-tree",
+            scenario::Topology::CrossDc(_) => "cross-DC",
+            scenario::Topology::Explicit(_) => "explicit",
+        };
+        let topology = &self.network.topology;
+        let (hosts, nodes) = (topology.hosts().len(), topology.nodes().len());
+        format!("{kind} · {hosts} hosts · {} switches", nodes - hosts)
+    }
+}
+
+fn check_times(scenario: &Scenario, checker: &mut Checker<'_>) {
+    let whole = scenario.stop.after + scenario.stop.drain;
+    if scenario.stop.after == Span::ZERO {
+        let message = "the run ends before it begins: after = 0 s";
+        checker.error("stop.after", Diagnostic::error(Code::OutOfRange, message));
+    }
+    if whole > LONGEST {
+        let message = format!("the run would take {whole}, at most {LONGEST} can be simulated");
+        checker.error("stop", Diagnostic::error(Code::OutOfRange, message));
+    }
+    let measure = &scenario.measure;
+    if measure.until.is_some_and(|until| until <= measure.from) {
+        let message = format!("until = {}, expected later than from = {}", measure.until.unwrap_or_default(), measure.from);
+        checker.error("measure.until", Diagnostic::error(Code::OutOfRange, message));
+    }
+}
+
+fn check_names(scenario: &Scenario, checker: &mut Checker<'_>) {
+    if let Some(problem) = bad_name(&scenario.name) {
+        checker.error("name", Diagnostic::error(Code::OutOfRange, format!("the name \"{}\" {problem}", scenario.name)));
+    }
+    let mut seen = BTreeSet::new();
+    for (number, group) in scenario.traffic.iter().enumerate() {
+        let path = format!("traffic.{number}.name");
+        let name = &group.name;
+        if let Some(problem) = bad_name(name) {
+            checker.error(&path, Diagnostic::error(Code::OutOfRange, format!("the name \"{name}\" {problem}")));
+        } else if name == metrics::TOTAL {
+            let message = format!("the name \"{name}\" is taken: it stands for all traffic together");
+            checker.error(&path, Diagnostic::error(Code::Duplicate, message));
+        } else if !seen.insert(name) {
+            checker.error(&path, Diagnostic::error(Code::Duplicate, format!("two traffic groups are called \"{name}\"")));
+        }
+        if group.priority > 7 {
+            let message = format!("priority = {}, expected 0 to 7", group.priority);
+            checker.error(&format!("traffic.{number}.priority"), Diagnostic::error(Code::OutOfRange, message));
+        }
+    }
+}
+
+/// Names are used in paths and metrics.
+fn bad_name(name: &str) -> Option<&'static str> {
+    let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    match name {
+        "" => Some("is empty"),
+        _ if name.len() > 100 => Some("is longer than 100 characters"),
+        _ if !name.chars().all(good) => Some("has other characters than letters, digits, - and _"),
+        _ => None,
+    }
+}
+
+/// Warns if open-loop traffic offers a link more than it carries.
+fn warn_of_overload(network: &Network, planned: &traffic::PlannedTraffic, checker: &mut Checker<'_>) {
+    let utilisation = |link: usize| planned.offered[link] * 8.0 / network.topology.links()[link].wire.rate.as_f64();
+    let fullest = (0..planned.offered.len()).max_by(|a, b| utilisation(*a).total_cmp(&utilisation(*b)));
+    let Some(fullest) = fullest.filter(|link| utilisation(*link) > 1.0) else { return };
+    let overloaded = (0..planned.offered.len()).filter(|link| utilisation(*link) > 1.0).count();
+    let name = network.topology.link_name(LinkId::from(fullest));
+    let percent = 100.0 * utilisation(fullest);
+    let message = format!("open-loop traffic offers {percent:.0} % of what the link \"{name}\" carries");
+    let warning = Diagnostic::warning(Code::LoadAboveCapacity, message);
+    let help = format!("{overloaded} of {} directed links are offered more than 100 %", planned.offered.len());
+    checker.error("traffic", warning.help(help));
+}
+
+/// Warns if switches mark and nobody can be marked.
+fn warn_of_vain_marking(scenario: &Scenario, network: &Network, traffic: &Traffic, checker: &mut Checker<'_>) {
+    let ecn = |transport: &Transport| matches!(transport, Transport::Stream { cc, .. } if cc.ecn() != Ecn::Off);
+    let marks = network.switches.iter().flatten().any(|switch| matches!(switch.marking, Marking::Step(_)));
+    let streams = traffic.groups.iter().any(|group| matches!(group.transport, Transport::Stream { .. }));
+    if marks && streams && !traffic.groups.iter().any(|group| ecn(&group.transport)) {
+        let message = "switches mark, but no traffic uses ECN";
+        let class = scenario.switches.iter().find(|(_, switch)| matches!(switch.marking, Marking::Step(_)));
+        let path = class.map_or("switches".into(), |(class, _)| format!("switches.{class}.marking"));
+        checker.error(&path, Diagnostic::warning(Code::NeverMarks, message));
+    }
+}
+
+fn warn_of_nothing_measured(traffic: &Traffic, measured: &Range<Time>, checker: &mut Checker<'_>) {
+    let scheduled = traffic.flows.iter().any(|flow| measured.contains(&flow.start));
+    let generated = traffic.generators.iter().any(|g| g.start < measured.end && g.until > measured.start);
+    if !scheduled && !generated && !traffic.flows.is_empty() {
+        let message = format!("no flow starts between {} and {}", measured.start, measured.end);
+        checker.error("measure", Diagnostic::warning(Code::NothingMeasured, message));
+    }
+}
+
+fn recording(
+    scenario: &Scenario,
+    network: &Network,
+    planned: &traffic::PlannedTraffic,
+    checker: &mut Checker<'_>,
+) -> Recording {
+    let record = &scenario.record;
+    let mut recording = Recording::default();
+    let out_ports = network.topology.ports();
+    let mut ports = |key: &str, record: &scenario::RecordPorts, checker: &mut Checker<'_>| {
+        let path = format!("record.{key}");
+        check_interval(&path, record.interval, scenario, checker);
+        match select::nodes(&network.topology, record.of.as_ref()) {
+            Ok(nodes) => {
+                let mut links: Vec<_> = nodes.iter().flat_map(|node| out_ports[node.index()].iter().copied()).collect();
+                links.sort_unstable();
+                Some((record.interval, links))
+            }
+            Err(error) => {
+                checker.error(&format!("{path}.of"), error);
+                None
+            }
+        }
+    };
+    recording.queues = record.queues.as_ref().and_then(|queues| ports("queues", queues, checker));
+    recording.links = record.links.as_ref().and_then(|links| ports("links", links, checker));
+    if let Some(windows) = &record.windows {
+        check_interval("record.windows", windows.interval, scenario, checker);
+        let names = planned.groups.iter().map(|group| group.name.as_str());
+        let of: Vec<_> = windows.of.iter().flat_map(|of| of.iter()).collect();
+        for (number, name) in of.iter().enumerate() {
+            if !names.clone().any(|group| select::matches(name, group)) {
+                let error = Diagnostic::error(Code::UnknownName, format!("no traffic group is called \"{name}\""));
+                let path = if of.len() == 1 { "record.windows.of".into() } else { format!("record.windows.of.{number}") };
+                checker.error(&path, error.known(name, names.clone()));
+            }
+        }
+        let chosen = |group: &&PlannedGroup| of.is_empty() || of.iter().any(|name| select::matches(name, &group.name));
+        let most = windows.flows.0 as usize;
+        let flows = planned.groups.iter().filter(chosen).flat_map(|group| group.flows.clone().take(most));
+        recording.windows = Some((windows.interval, flows.map(FlowId::from).collect()));
+    }
+    recording
+}
+
+fn check_interval(path: &str, interval: Span, scenario: &Scenario, checker: &mut Checker<'_>) {
+    const MOST: u64 = 100_000_000;
+    let shortest = (scenario.stop.after + scenario.stop.drain) / MOST;
+    if interval == Span::ZERO || interval < shortest {
+        let message = format!("interval = {interval}, expected more than {shortest} for a run of this length");
+        checker.error(&format!("{path}.interval"), Diagnostic::error(Code::OutOfRange, message));
+    }
+}
+
+fn check_expectations(scenario: &Scenario, checker: &mut Checker<'_>) {
+    for (number, expect) in scenario.expect.iter().enumerate() {
+        let path = format!("expect.{number}");
+        if expect.below.is_none() && expect.above.is_none() {
+            let message = format!("nothing is expected of \"{}\"", expect.metric);
+            let error = Diagnostic::error(Code::WrongType, message).help("give `below`, `above` or both");
+            checker.error(&path, error);
+        }
+        let datagrams = |group: &scenario::Traffic| matches!(group.pattern, Pattern::OnOff(_));
+        let groups = scenario.traffic.iter().map(|group| (group.name.as_str(), datagrams(group)));
+        let known = metrics::names(groups, scenario.record.queues.is_some());
+        if !known.contains(&expect.metric) {
+            let message = format!("no metric is called \"{}\"", expect.metric);
+            let error = Diagnostic::error(Code::UnknownName, message);
+            let error = error.known(&expect.metric, known.iter().map(String::as_str));
+            checker.error(&format!("{path}.metric"), error);
+        }
+    }
+}

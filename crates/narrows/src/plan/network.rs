@@ -1,0 +1,384 @@
+//! Topology, switches and failures, checked.
+
+use std::collections::BTreeMap;
+
+use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
+use narrows_sim::switch::{Dynamic, Marking, PortKind, Red, Sharing, Step};
+use narrows_sim::topology::{CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, NodeKind, ParkingLot, Star, Wire};
+use narrows_sim::{Failure, LinkId, Network, Outage, topology as sim};
+
+use super::Checker;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::scenario::{self, Explicit, PortChoice, Scenario, Topology};
+
+/// More links than this are refused before anything is built.
+const MOST_LINKS: u64 = 20_000_000;
+
+/// Builds the network. Mistakes go to `checker`; without a network nothing else can be checked.
+pub(super) fn build(scenario: &Scenario, priorities: usize, checker: &mut Checker<'_>) -> Option<Network> {
+    let topology = topology(&scenario.topology, checker)?;
+    let kind = match scenario.ports {
+        PortChoice::Plain => PortKind::Plain,
+        PortChoice::Scheduled => PortKind::Scheduled,
+        PortChoice::Auto if priorities > 1 => PortKind::Scheduled,
+        PortChoice::Auto => PortKind::Plain,
+    };
+    if kind == PortKind::Plain && priorities > 1 {
+        let message = "ports = \"plain\" has one queue, the traffic has several priorities";
+        checker.error("ports", Diagnostic::error(Code::Conflict, message).help("leave `ports` out, or use \"scheduled\""));
+    }
+    let switches = switches(scenario, &topology, kind, checker);
+    let failures = failures(scenario, &topology, checker);
+    Some(Network { topology, switches, routing: scenario.routing, failures })
+}
+
+fn topology(topology: &Topology, checker: &mut Checker<'_>) -> Option<sim::Topology> {
+    let before = checker.errors.len();
+    check_topology(topology, checker);
+    if checker.errors.len() > before {
+        return None;
+    }
+    let mut built = sim::Topology::default();
+    match topology {
+        Topology::Dumbbell(dumbbell) => dumbbell.build(&mut built, ""),
+        Topology::Star(star) => drop(star.build(&mut built, "")),
+        Topology::ParkingLot(lot) => lot.build(&mut built, ""),
+        Topology::LeafSpine(leaf_spine) => drop(leaf_spine.build(&mut built, "")),
+        Topology::FatTree(fat_tree) => drop(fat_tree.build(&mut built, "")),
+        Topology::KaryTree(tree) => drop(tree.build(&mut built, "")),
+        Topology::CrossDc(cross) => cross.build(&mut built, ""),
+        Topology::Explicit(explicit) => built = build_explicit(explicit, checker)?,
+    }
+    Some(built)
+}
+
+/// Checks numbers before they are used to build anything.
+fn check_topology(topology: &Topology, checker: &mut Checker<'_>) {
+    let mut at = Numbers { checker, path: String::new() };
+    let links = match topology {
+        Topology::Dumbbell(dumbbell) => at.within("topology.dumbbell").dumbbell(dumbbell),
+        Topology::Star(star) => at.within("topology.star").star(star),
+        Topology::ParkingLot(lot) => at.within("topology.parking_lot").parking_lot(lot),
+        Topology::LeafSpine(leaf_spine) => at.within("topology.leaf_spine").leaf_spine(leaf_spine),
+        Topology::FatTree(fat_tree) => at.within("topology.fat_tree").fat_tree(fat_tree),
+        Topology::KaryTree(tree) => at.within("topology.kary_tree").kary_tree(tree),
+        Topology::CrossDc(cross) => at.within("topology.cross_dc").cross_dc(cross),
+        Topology::Explicit(explicit) => explicit.links.len() as u64,
+    };
+    if links > MOST_LINKS {
+        let message = format!("the network has {links} links, at most {MOST_LINKS} can be simulated");
+        checker.error("topology", Diagnostic::error(Code::Topology, message));
+    }
+}
+
+/// Checks the numbers of a builder. Each method returns how many links it would make.
+struct Numbers<'a, 'b> {
+    checker: &'a mut Checker<'b>,
+    path: String,
+}
+
+impl Numbers<'_, '_> {
+    fn within(&mut self, path: &str) -> &mut Self {
+        path.clone_into(&mut self.path);
+        self
+    }
+
+    fn count(&mut self, key: &str, value: u32, least: u32) -> u64 {
+        if value < least {
+            let message = format!("{key} = {value}, expected at least {least}");
+            self.checker.error(&format!("{}.{key}", self.path), Diagnostic::error(Code::Topology, message));
+        }
+        value.into()
+    }
+
+    fn rate(&mut self, key: &str, rate: BitRate) {
+        self.checker.link_rate(&format!("{}.{key}", self.path), rate);
+    }
+
+    fn delay(&mut self, key: &str, delay: Span) {
+        self.checker.delay(&format!("{}.{key}", self.path), delay);
+    }
+
+    fn dumbbell(&mut self, dumbbell: &Dumbbell) -> u64 {
+        self.rate("host_rate", dumbbell.host_rate);
+        self.rate("bottleneck_rate", dumbbell.bottleneck_rate);
+        self.delay("host_delay", dumbbell.host_delay);
+        self.delay("bottleneck_delay", dumbbell.bottleneck_delay);
+        self.count("hosts", dumbbell.hosts, 1) * 2 + 1
+    }
+
+    fn star(&mut self, star: &Star) -> u64 {
+        self.rate("rate", star.rate);
+        self.delay("delay", star.delay);
+        self.count("hosts", star.hosts, 2)
+    }
+
+    fn parking_lot(&mut self, lot: &ParkingLot) -> u64 {
+        self.rate("host_rate", lot.host_rate);
+        self.rate("bottleneck_rate", lot.bottleneck_rate);
+        self.delay("delay", lot.delay);
+        self.count("bottlenecks", lot.bottlenecks, 1) * 3 + 2
+    }
+
+    fn leaf_spine(&mut self, leaf_spine: &LeafSpine) -> u64 {
+        self.rate("host_rate", leaf_spine.host_rate);
+        self.rate("uplink_rate", leaf_spine.uplink_rate);
+        self.delay("delay", leaf_spine.delay);
+        let racks = self.count("racks", leaf_spine.racks, 1);
+        let hosts = self.count("hosts_per_rack", leaf_spine.hosts_per_rack, 1);
+        racks.saturating_mul(hosts + self.count("spines", leaf_spine.spines, 1))
+    }
+
+    fn fat_tree(&mut self, fat_tree: &FatTree) -> u64 {
+        self.rate("rate", fat_tree.rate);
+        self.delay("delay", fat_tree.delay);
+        let k = self.count("k", fat_tree.k, 2);
+        if k % 2 != 0 {
+            let message = format!("k = {k}, expected an even number");
+            self.checker.error(&format!("{}.k", self.path), Diagnostic::error(Code::Topology, message));
+        }
+        k.saturating_pow(3).saturating_mul(3) / 4
+    }
+
+    fn kary_tree(&mut self, tree: &KaryTree) -> u64 {
+        self.rate("rate", tree.rate);
+        self.delay("delay", tree.delay);
+        let levels = self.count("levels", tree.levels, 1);
+        let hosts = self.count("k", tree.k, 2).saturating_pow(tree.levels.min(64));
+        hosts.saturating_mul(levels)
+    }
+
+    fn cross_dc(&mut self, cross: &CrossDc) -> u64 {
+        let datacenters = self.count("datacenters", cross.datacenters, 2);
+        let path = self.path.clone();
+        let wan = &cross.wan;
+        self.within(&format!("{path}.wan"));
+        self.rate("rate", wan.rate);
+        self.delay("delay", wan.delay);
+        if let Some(rate) = wan.border_rate {
+            self.rate("border_rate", rate);
+        }
+        self.delay("border_delay", wan.border_delay.unwrap_or_default());
+        let borders = self.count("borders", wan.borders, 1);
+        self.checker.error_rate(&format!("{path}.wan.error_rate"), wan.error_rate);
+        let links = match &cross.fabric {
+            Fabric::Star(star) => self.within(&format!("{path}.fabric.star")).star(star),
+            Fabric::LeafSpine(fabric) => self.within(&format!("{path}.fabric.leaf_spine")).leaf_spine(fabric),
+            Fabric::FatTree(fabric) => self.within(&format!("{path}.fabric.fat_tree")).fat_tree(fabric),
+            Fabric::KaryTree(fabric) => self.within(&format!("{path}.fabric.kary_tree")).kary_tree(fabric),
+        };
+        links.saturating_add(borders).saturating_mul(datacenters)
+    }
+}
+
+fn build_explicit(explicit: &Explicit, checker: &mut Checker<'_>) -> Option<sim::Topology> {
+    let before = checker.errors.len();
+    let mut topology = sim::Topology::default();
+    let mut nodes = BTreeMap::new();
+    let mut named = |name: &str, path: String, node, checker: &mut Checker<'_>| {
+        if name.is_empty() {
+            checker.error(&path, Diagnostic::error(Code::Topology, "a node without a name"));
+        } else if nodes.insert(name.to_owned(), node).is_some() {
+            checker.error(&path, Diagnostic::error(Code::Duplicate, format!("two nodes are called \"{name}\"")));
+        }
+    };
+    for (number, name) in explicit.hosts.iter().enumerate() {
+        let node = topology.add_host(name.as_str());
+        named(name, format!("topology.explicit.hosts.{number}"), node, checker);
+    }
+    for (number, switch) in explicit.switches.iter().enumerate() {
+        let node = topology.add_switch(switch.name.as_str(), &switch.class, switch.tier);
+        named(&switch.name, format!("topology.explicit.switches.{number}.name"), node, checker);
+    }
+    for (number, link) in explicit.links.iter().enumerate() {
+        let path = format!("topology.explicit.links.{number}");
+        checker.link_rate(&format!("{path}.rate"), link.rate);
+        checker.delay(&format!("{path}.delay"), link.delay);
+        checker.error_rate(&format!("{path}.error_rate"), link.error_rate);
+        let mut end = |name: &str, index: usize| {
+            let node = nodes.get(name).copied();
+            if node.is_none() {
+                let error = Diagnostic::error(Code::UnknownName, format!("no node is called \"{name}\""));
+                let error = error.known(name, nodes.keys().map(String::as_str));
+                checker.error(&format!("{path}.between.{index}"), error);
+            }
+            node
+        };
+        let (from, to) = (end(&link.between.0, 0), end(&link.between.1, 1));
+        if from.is_some() && from == to {
+            checker.error(&format!("{path}.between"), Diagnostic::error(Code::Topology, "a link joins a node to itself"));
+        }
+        if let (Some(from), Some(to)) = (from, to) {
+            topology.connect(from, to, Wire { rate: link.rate, delay: link.delay, error_rate: link.error_rate });
+        }
+    }
+    if checker.errors.len() > before {
+        return None;
+    }
+    for (number, (host, ports)) in topology.hosts().iter().zip(host_ports(&topology)).enumerate() {
+        if ports != 1 {
+            let name = &topology.node(*host).name;
+            let message = format!("host \"{name}\" has {ports} links, expected 1");
+            checker.error(&format!("topology.explicit.hosts.{number}"), Diagnostic::error(Code::Topology, message));
+        }
+    }
+    if topology.hosts().is_empty() {
+        checker.error("topology.explicit", Diagnostic::error(Code::Topology, "a network without hosts"));
+    }
+    (checker.errors.len() == before).then_some(topology)
+}
+
+fn host_ports(topology: &sim::Topology) -> Vec<usize> {
+    let ports = topology.ports();
+    topology.hosts().iter().map(|host| ports[host.index()].len()).collect()
+}
+
+/// Settings for every switch, by node.
+fn switches(
+    scenario: &Scenario,
+    topology: &sim::Topology,
+    kind: PortKind,
+    checker: &mut Checker<'_>,
+) -> Vec<Option<narrows_sim::switch::SwitchConfig>> {
+    let ports = topology.ports();
+    // By class: the fewest and most ports of its switches.
+    let mut classes: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for (node, ports) in topology.nodes().iter().zip(&ports) {
+        if let NodeKind::Switch { class, .. } = &node.kind {
+            let (fewest, most) = classes.entry(class).or_insert((usize::MAX, 0));
+            (*fewest, *most) = (ports.len().min(*fewest), ports.len().max(*most));
+        }
+    }
+    for (class, settings) in &scenario.switches {
+        let path = format!("switches.{class}");
+        match classes.get(class.as_str()) {
+            Some((fewest, most)) => check_switch(&path, settings, *fewest..=*most, checker),
+            None if class == "default" => check_switch(&path, settings, 1..=1, checker),
+            None => {
+                let error = Diagnostic::error(Code::UnknownName, format!("no switch has the class \"{class}\""));
+                let known = classes.keys().copied().chain(["default"]);
+                checker.error(&path, error.known(class, known));
+            }
+        }
+    }
+    let fallback = scenario.switches.get("default").cloned().unwrap_or_else(scenario::default_switch);
+    let settings = |node: &sim::Node| match &node.kind {
+        NodeKind::Host(_) => None,
+        NodeKind::Switch { class, .. } => Some(scenario.switches.get(class).unwrap_or(&fallback).config(kind)),
+    };
+    topology.nodes().iter().map(settings).collect()
+}
+
+fn check_switch(
+    path: &str,
+    switch: &scenario::Switch,
+    ports: std::ops::RangeInclusive<usize>,
+    checker: &mut Checker<'_>,
+) {
+    let (size, sharing) = (switch.buffer.size, switch.buffer.sharing);
+    if size == Bytes::ZERO {
+        let message = "a buffer of 0 B, expected room for a packet";
+        checker.error(&format!("{path}.buffer.size"), Diagnostic::error(Code::OutOfRange, message));
+    }
+    checker.delay(&format!("{path}.latency"), switch.latency);
+    if let Sharing::Dynamic(Dynamic { alpha }) = sharing
+        && !(alpha > 0.0 && alpha <= 1024.0)
+    {
+        let message = format!("alpha = {alpha}, expected above 0, at most 1024");
+        checker.error(&format!("{path}.buffer.sharing.dynamic.alpha"), Diagnostic::error(Code::OutOfRange, message));
+        return;
+    }
+    // Static parts are smallest on the switch with the most ports.
+    let largest = switch.buffer.largest_queue(*ports.end());
+    let mut reachable = |key: &str, threshold: Bytes| {
+        if threshold >= largest {
+            let message = format!("{key} = {threshold}, but a queue can hold at most {largest}");
+            let error = Diagnostic::error(Code::Threshold, message);
+            let error = match sharing {
+                Sharing::Dynamic(Dynamic { alpha }) => error.help(format!("αB/(1 + α) of {size} with α = {alpha}")),
+                Sharing::Static => error.help(format!("{size} shared by {} ports", ports.end())),
+                Sharing::PerPort | Sharing::Complete => error,
+            };
+            checker.error(&format!("{path}.marking.{key}"), error);
+        }
+    };
+    match &switch.marking {
+        Marking::Off => {}
+        Marking::Step(Step { k }) => reachable("step.k", *k),
+        Marking::Red(red) => {
+            reachable("red.max", red.max);
+            check_red(&format!("{path}.marking.red"), red, checker);
+        }
+    }
+}
+
+fn check_red(path: &str, red: &Red, checker: &mut Checker<'_>) {
+    let Red { min, max, max_p, weight, .. } = *red;
+    let mut unless = |holds: bool, key: &str, message: String| {
+        if !holds {
+            checker.error(&format!("{path}.{key}"), Diagnostic::error(Code::OutOfRange, message));
+        }
+    };
+    unless(min < max, "min", format!("min = {min}, expected less than max = {max}"));
+    unless(max_p > 0.0 && max_p <= 1.0, "max_p", format!("max_p = {max_p}, expected above 0, at most 1"));
+    unless(weight > 0.0 && weight <= 1.0, "weight", format!("weight = {weight}, expected above 0, at most 1"));
+}
+
+fn failures(scenario: &Scenario, topology: &sim::Topology, checker: &mut Checker<'_>) -> Vec<Failure> {
+    let nodes = topology.by_name();
+    let mut failures = Vec::new();
+    for (number, failure) in scenario.failures.iter().enumerate() {
+        let path = format!("failures.{number}");
+        let mut end = |name: &str, index: usize| {
+            let node = nodes.get(name).copied();
+            if node.is_none() {
+                let error = Diagnostic::error(Code::UnknownName, format!("no node is called \"{name}\""));
+                checker.error(&format!("{path}.link.{index}"), error.known(name, nodes.keys().copied()));
+            }
+            node
+        };
+        let (Some(a), Some(b)) = (end(&failure.link.0, 0), end(&failure.link.1, 1)) else { continue };
+        let mut links = topology.links().iter().enumerate().filter(|(_, link)| link.from == a && link.to == b);
+        let Some((link, _)) = links.next() else {
+            let message = format!("no link joins \"{}\" and \"{}\"", failure.link.0, failure.link.1);
+            checker.error(&format!("{path}.link"), Diagnostic::error(Code::UnknownName, message));
+            continue;
+        };
+        let outage = Outage {
+            from: Time::ZERO + failure.from,
+            until: failure.until.map_or(Time::NEVER, |until| Time::ZERO + until),
+        };
+        if outage.until <= outage.from {
+            let message = format!("until = {}, expected later than from = {}", outage.until, outage.from);
+            checker.error(&format!("{path}.until"), Diagnostic::error(Code::OutOfRange, message));
+        }
+        let reroute_after = failure.reroute_after.unwrap_or(Span::MAX);
+        // Parallel links fail together.
+        failures.push(Failure { link: LinkId::from(link), outage, reroute_after });
+        failures.extend(links.map(|(link, _)| Failure { link: LinkId::from(link), outage, reroute_after }));
+    }
+    failures
+}
+
+impl Checker<'_> {
+    fn link_rate(&mut self, path: &str, rate: BitRate) {
+        if !narrows_sim::is_link_rate(rate) {
+            let message = format!("{rate}, expected {} to {}", WireTime::MIN_RATE, WireTime::MAX_RATE);
+            self.error(path, Diagnostic::error(Code::OutOfRange, message));
+        }
+    }
+
+    fn delay(&mut self, path: &str, delay: Span) {
+        let longest = Span::from_secs(3600);
+        if delay > longest {
+            self.error(path, Diagnostic::error(Code::OutOfRange, format!("{delay}, expected at most {longest}")));
+        }
+    }
+
+    fn error_rate(&mut self, path: &str, rate: f64) {
+        if !(0.0..1.0).contains(&rate) {
+            let message = format!("error_rate = {rate}, expected at least 0, less than 1");
+            self.error(path, Diagnostic::error(Code::OutOfRange, message));
+        }
+    }
+}

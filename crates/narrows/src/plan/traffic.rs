@@ -1,0 +1,486 @@
+//! Traffic groups turned into flows and generators, checked.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use narrows_proto::stream;
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_sim::topology::{NodeKind, Topology};
+use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Group, Traffic, Transport};
+use narrows_sim::workload::{self, Pairs, PairsError, Partner, Sizes};
+use narrows_sim::{FlowId, GroupId, HostId, LinkId, Network, Paths, Purpose, Stream};
+
+use super::select::{self, Places};
+use super::{Checker, Load, PlannedGroup, trace};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::scenario::{Between, LinkSet, Names, Pattern, Scenario, SizeSource};
+use crate::sizes::{self, LoadedSizes};
+
+/// Payload of flows that never end: more than any run can send, and room for sums.
+pub(crate) const ENDLESS: Bytes = Bytes::new(1 << 60);
+
+/// More pairs than this are drawn, not counted, to find out which links traffic crosses.
+const MOST_PAIRS: usize = 4_000_000;
+const DRAWN_PAIRS: usize = 1_000_000;
+/// More flows than this are a slip of a unit.
+const MOST_FLOWS: f64 = 200_000_000.0;
+
+/// Everything known about the network when traffic is planned.
+pub(super) struct Ground<'a> {
+    pub(super) network: &'a Network,
+    pub(super) paths: &'a Paths<'a>,
+    pub(super) places: &'a Places,
+    pub(super) folder: &'a Path,
+    pub(super) seed: u64,
+    /// Traffic starts before this.
+    pub(super) end: Time,
+}
+
+/// The traffic of a scenario, and what it comes to.
+#[derive(Default)]
+pub(super) struct PlannedTraffic {
+    pub(super) traffic: Traffic,
+    pub(super) groups: Vec<PlannedGroup>,
+    /// Offered to each link on average, in bytes per second, by open-loop traffic.
+    pub(super) offered: Vec<f64>,
+}
+
+pub(super) fn build(scenario: &Scenario, ground: &Ground<'_>, checker: &mut Checker<'_>) -> PlannedTraffic {
+    let links = ground.network.topology.links().len();
+    let mut planned = PlannedTraffic { offered: vec![0.0; links], ..PlannedTraffic::default() };
+    for (number, group) in scenario.traffic.iter().enumerate() {
+        let Some(transport) = transport(group, number, checker) else { continue };
+        let id = GroupId::from(planned.traffic.groups.len());
+        let mut builder = Builder {
+            group,
+            id,
+            path: format!("traffic.{number}"),
+            ground,
+            random: Stream::new(ground.seed, Purpose::Workload, number as u64),
+            start: Time::ZERO + group.start,
+            until: group.until.map_or(ground.end, |until| ground.end.min(Time::ZERO + until)),
+            planned: PlannedGroup {
+                name: group.name.clone(),
+                control: group.cc.as_ref().map_or("datagrams", |cc| cc.name()).to_owned(),
+                flows: 0..0,
+                sizes: None,
+                load: None,
+                pattern: pattern_name(&group.pattern),
+            },
+        };
+        let first = planned.traffic.flows.len();
+        planned.traffic.groups.push(Group { name: group.name.clone(), transport, priority: group.priority });
+        builder.add(&mut planned, checker);
+        builder.planned.flows = first..planned.traffic.flows.len();
+        planned.groups.push(builder.planned);
+    }
+    planned
+}
+
+fn pattern_name(pattern: &Pattern) -> &'static str {
+    match pattern {
+        Pattern::Poisson(_) => "poisson",
+        Pattern::LongLived(_) => "long_lived",
+        Pattern::Incast(_) => "incast",
+        Pattern::Permutation(_) => "permutation",
+        Pattern::AllToAll(_) => "all_to_all",
+        Pattern::OnOff(_) => "on_off",
+        Pattern::ClosedLoop(_) => "closed_loop",
+        Pattern::Trace(_) => "trace",
+    }
+}
+
+/// How the flows of a group are carried, if that makes sense.
+fn transport(group: &crate::scenario::Traffic, number: usize, checker: &mut Checker<'_>) -> Option<Transport> {
+    let path = format!("traffic.{number}");
+    let out_of_range = |error: narrows_proto::cc::OutOfRange| Diagnostic::error(Code::OutOfRange, error.to_string());
+    if let Pattern::OnOff(on_off) = &group.pattern {
+        if group.cc.is_some() {
+            let message = format!("traffic \"{}\" sends datagrams, which have no congestion control", group.name);
+            checker.error(&format!("{path}.cc"), Diagnostic::error(Code::Conflict, message));
+        }
+        let params = group.datagram.clone().unwrap_or_default();
+        if let Err(error) = params.check() {
+            checker.error(&format!("{path}.datagram.{}", error.setting), out_of_range(error));
+            return None;
+        }
+        return Some(Transport::Datagram { params, rate: on_off.rate });
+    }
+    if group.datagram.is_some() {
+        let message = format!("traffic \"{}\" has connections, `datagram` is for the pattern on_off", group.name);
+        checker.error(&format!("{path}.datagram"), Diagnostic::error(Code::Conflict, message));
+    }
+    let Some(cc) = group.cc.clone() else {
+        let message = format!("traffic \"{}\" has no congestion control", group.name);
+        let names: Vec<_> = narrows_proto::cc::registry::ALGORITHMS.iter().map(|entry| entry.name).collect();
+        let help = format!("for example cc = {{ cubic = {{}} }}; known: {}", names.join(", "));
+        checker.error(&path, Diagnostic::error(Code::WrongType, message).help(help));
+        return None;
+    };
+    let before = checker.errors.len();
+    if let Err(error) = cc.check() {
+        checker.error(&format!("{path}.cc.{}.{}", cc.name(), error.setting), out_of_range(error));
+    }
+    if let Err(error) = group.transport.check() {
+        checker.error(&format!("{path}.transport.{}", error.setting), out_of_range(error));
+    }
+    (checker.errors.len() == before).then(|| Transport::Stream { params: group.transport.clone(), cc })
+}
+
+/// Makes the flows of one group.
+struct Builder<'a> {
+    group: &'a crate::scenario::Traffic,
+    id: GroupId,
+    path: String,
+    ground: &'a Ground<'a>,
+    random: Stream,
+    start: Time,
+    until: Time,
+    planned: PlannedGroup,
+}
+
+impl Builder<'_> {
+    fn add(&mut self, planned: &mut PlannedTraffic, checker: &mut Checker<'_>) {
+        if self.start >= self.until {
+            let message = format!("traffic \"{}\" starts at {} and ends at {}", self.group.name, self.start, self.until);
+            checker.error(&format!("{}.start", self.path), Diagnostic::error(Code::NoTraffic, message));
+            return;
+        }
+        let group = self.group;
+        let flows = match &group.pattern {
+            Pattern::Poisson(_) => self.poisson(planned, checker),
+            Pattern::LongLived(_) => self.long_lived(checker),
+            Pattern::Incast(_) => self.incast(checker),
+            Pattern::Permutation(pattern) => self.among(pattern.among.as_ref(), "permutation", checker).and_then(|hosts| {
+                let size = self.size("permutation.size", pattern.size.unwrap_or(ENDLESS), checker)?;
+                Some(workload::permutation(self.id, &hosts, size, self.start, &mut self.random))
+            }),
+            Pattern::AllToAll(pattern) => self.among(pattern.among.as_ref(), "all_to_all", checker).and_then(|hosts| {
+                let size = self.size("all_to_all.size", pattern.size, checker)?;
+                Some(workload::all_to_all(self.id, &hosts, size, self.start))
+            }),
+            Pattern::OnOff(_) => self.on_off(planned, checker),
+            Pattern::ClosedLoop(_) => self.closed_loop(planned, checker),
+            Pattern::Trace(pattern) => self.trace(&pattern.file, checker),
+        };
+        let flows = flows.unwrap_or_default();
+        self.check_reachable(&flows, checker);
+        planned.traffic.flows.extend(flows);
+    }
+
+    fn error(&self, key: &str, diagnostic: Diagnostic, checker: &mut Checker<'_>) {
+        checker.error(&format!("{}.pattern.{key}", self.path), diagnostic);
+    }
+
+    /// Something that must be at least one.
+    fn at_least_one(&self, key: &str, value: u32, checker: &mut Checker<'_>) -> Option<u32> {
+        if value == 0 {
+            let name = key.rsplit('.').next().unwrap_or(key);
+            self.error(key, Diagnostic::error(Code::OutOfRange, format!("{name} = 0, expected at least 1")), checker);
+        }
+        (value > 0).then_some(value)
+    }
+
+    fn size(&self, key: &str, size: Bytes, checker: &mut Checker<'_>) -> Option<Bytes> {
+        if size == Bytes::ZERO || size > ENDLESS {
+            let message = format!("flows of {size}, expected 1 B to {ENDLESS}");
+            self.error(key, Diagnostic::error(Code::OutOfRange, message), checker);
+            return None;
+        }
+        Some(size)
+    }
+
+    fn hosts(&self, key: &str, names: Option<&Names>, checker: &mut Checker<'_>) -> Option<Vec<HostId>> {
+        select::hosts(&self.ground.network.topology, names).map_err(|error| self.error(key, error, checker)).ok()
+    }
+
+    /// Hosts that exchange something among each other: at least two.
+    fn among(&self, names: Option<&Names>, key: &str, checker: &mut Checker<'_>) -> Option<Vec<HostId>> {
+        let hosts = self.hosts(&format!("{key}.among"), names, checker)?;
+        if hosts.len() < 2 {
+            self.error(key, Diagnostic::error(Code::NoTraffic, "only one host takes part, expected at least 2"), checker);
+            return None;
+        }
+        Some(hosts)
+    }
+
+    fn pairs(
+        &self,
+        key: &str,
+        between: Between,
+        names: (Option<&Names>, Option<&Names>),
+        checker: &mut Checker<'_>,
+    ) -> Option<Pairs> {
+        let from = self.hosts(&format!("{key}.from"), names.0, checker);
+        let to = self.hosts(&format!("{key}.to"), names.1, checker);
+        let (from, to) = (from?, to?);
+        let places = self.ground.places;
+        let (partner, place): (_, fn(&Places, HostId) -> u32) = match between {
+            Between::Any => (Partner::Any, |_, _| 0),
+            Between::SameRack => (Partner::Same, |places, host| places.rack[host.index()]),
+            Between::OtherRack => (Partner::Other, |places, host| places.rack[host.index()]),
+            Between::SameDc => (Partner::Same, |places, host| places.dc[host.index()]),
+            Between::OtherDc => (Partner::Other, |places, host| places.dc[host.index()]),
+        };
+        let hosts = self.ground.network.topology.hosts().len();
+        match Pairs::new(from, &to, partner, hosts, |host| place(places, host)) {
+            Ok(pairs) => Some(pairs),
+            Err(PairsError::NoSender) => {
+                self.error(key, Diagnostic::error(Code::NoTraffic, "no host sends"), checker);
+                None
+            }
+            Err(PairsError::NoPartner(host)) => {
+                let name = self.ground.network.topology.host_name(host);
+                let message = format!("host \"{name}\" has nobody to send to");
+                let help = "look at `between`, `from` and `to`; data centers are told by names that begin with dc";
+                self.error(key, Diagnostic::error(Code::Unreachable, message).help(help), checker);
+                None
+            }
+        }
+    }
+
+    fn sizes(&mut self, key: &str, source: &SizeSource, checker: &mut Checker<'_>) -> Option<LoadedSizes> {
+        match sizes::load(source, self.ground.folder) {
+            Ok(loaded) => {
+                self.planned.sizes = Some(loaded.clone());
+                Some(loaded)
+            }
+            Err(rejection) => {
+                for diagnostic in rejection.0 {
+                    self.error(key, diagnostic, checker);
+                }
+                None
+            }
+        }
+    }
+
+    fn poisson(&mut self, planned: &mut PlannedTraffic, checker: &mut Checker<'_>) -> Option<Vec<FlowSpec>> {
+        let Pattern::Poisson(pattern) = &self.group.pattern else { return None };
+        let names = (pattern.from.as_ref(), pattern.to.as_ref());
+        let pairs = self.pairs("poisson", pattern.between, names, checker);
+        let sizes = self.sizes("poisson.sizes", &pattern.sizes, checker);
+        if !(pattern.load > 0.0 && pattern.load <= 100.0) {
+            let message = format!("load = {}, expected above 0, at most 100 (1 is all the links carry)", pattern.load);
+            self.error("poisson.load", Diagnostic::error(Code::OutOfRange, message), checker);
+            return None;
+        }
+        let (pairs, sizes) = (pairs?, sizes?);
+        let links = self.links_of(&pattern.of, &pairs, checker)?;
+        let crossed = self.crossings(&pairs);
+        let crossings: f64 = links.iter().map(|link| crossed[link.index()]).sum();
+        let capacity: BitRate = links.iter().map(|link| self.ground.network.topology.link(*link).wire.rate).sum();
+        if crossings == 0.0 {
+            let message = format!("no flow of traffic \"{}\" crosses the links of `of`", self.group.name);
+            self.error("poisson.of", Diagnostic::error(Code::Unreachable, message), checker);
+            return None;
+        }
+        let wire_bytes = mean_wire_bytes(&sizes.sizes, &self.group.transport);
+        let per_second = pattern.load * capacity.as_f64() / 8.0 / (wire_bytes * crossings);
+        let expected = per_second * self.until.saturating_since(self.start).as_secs_f64();
+        if expected > MOST_FLOWS {
+            let message = format!("about {expected:.0} flows would start, at most {MOST_FLOWS:.0} can be simulated");
+            self.error("poisson.load", Diagnostic::error(Code::OutOfRange, message), checker);
+            return None;
+        }
+        for (offered, crossed) in planned.offered.iter_mut().zip(&crossed) {
+            *offered += per_second * wire_bytes * crossed;
+        }
+        self.planned.load = Some(Load { load: pattern.load, links: links.len(), capacity, per_second });
+        let time = self.start..self.until;
+        Some(workload::poisson(self.id, per_second, &sizes.sizes, &pairs, time, &mut self.random))
+    }
+
+    /// How often one flow crosses each link on average.
+    fn crossings(&self, pairs: &Pairs) -> Vec<f64> {
+        let receivers = pairs.from().first().map_or(0, |from| pairs.partners_of(*from).count());
+        if pairs.from().len() * receivers <= MOST_PAIRS {
+            return self.ground.paths.spread(pairs.all());
+        }
+        let mut random = Stream::new(self.ground.seed, Purpose::Workload, u64::from(self.id.0) << 32);
+        let draw = |_| {
+            let (from, to) = pairs.draw(&mut random);
+            (from, to, 1.0 / DRAWN_PAIRS as f64)
+        };
+        self.ground.paths.spread((0..DRAWN_PAIRS).map(draw).collect::<Vec<_>>())
+    }
+
+    /// The links a load is relative to.
+    fn links_of(&self, set: &LinkSet, pairs: &Pairs, checker: &mut Checker<'_>) -> Option<Vec<LinkId>> {
+        let topology = &self.ground.network.topology;
+        let ports = topology.ports();
+        let host_links: Vec<_> =
+            pairs.from().iter().map(|host| ports[topology.hosts()[host.index()].index()][0]).collect();
+        let links: Vec<_> = match set {
+            LinkSet::HostLinks => host_links,
+            LinkSet::Uplinks => {
+                let mut switches: Vec<_> = host_links.iter().map(|link| topology.link(*link).to).collect();
+                switches.sort_unstable();
+                switches.dedup();
+                let links = switches.into_iter().flat_map(|switch| ports[switch.index()].iter().copied());
+                links.filter(|link| topology.as_host(topology.link(*link).to).is_none()).collect()
+            }
+            LinkSet::WanLinks => {
+                let mut senders: Vec<_> =
+                    pairs.from().iter().map(|host| select::datacenter(topology.host_name(*host))).collect();
+                senders.sort_unstable();
+                senders.dedup();
+                let all = (0..topology.links().len()).map(LinkId::from);
+                all.filter(|link| wan_from(topology, *link).is_some_and(|dc| senders.contains(&dc))).collect()
+            }
+            LinkSet::Named(names) => match select::links(topology, names) {
+                Ok(links) => links,
+                Err(error) => {
+                    self.error("poisson.of.named", error, checker);
+                    return None;
+                }
+            },
+        };
+        if links.is_empty() {
+            let message = "there are no such links in this network";
+            self.error("poisson.of", Diagnostic::error(Code::Topology, message), checker);
+            return None;
+        }
+        Some(links)
+    }
+
+    fn long_lived(&mut self, checker: &mut Checker<'_>) -> Option<Vec<FlowSpec>> {
+        let Pattern::LongLived(pattern) = &self.group.pattern else { return None };
+        let names = (pattern.from.as_ref(), pattern.to.as_ref());
+        let pairs = self.pairs("long_lived", pattern.between, names, checker);
+        let flows = self.at_least_one("long_lived.flows", pattern.flows, checker);
+        let size = self.size("long_lived.size", pattern.size.unwrap_or(ENDLESS), checker);
+        let (pairs, flows, size) = (pairs?, flows?, size?);
+        Some(workload::long_lived(self.id, flows, size, &pairs, self.start, pattern.spread, &mut self.random))
+    }
+
+    fn incast(&mut self, checker: &mut Checker<'_>) -> Option<Vec<FlowSpec>> {
+        let Pattern::Incast(pattern) = &self.group.pattern else { return None };
+        let from = self.hosts("incast.from", pattern.from.as_ref(), checker);
+        let to = self.hosts("incast.to", pattern.to.as_ref(), checker);
+        let fan_in = self.at_least_one("incast.fan_in", pattern.fan_in, checker);
+        let times = self.at_least_one("incast.times", pattern.times, checker);
+        let size = self.size("incast.size", pattern.size, checker);
+        let (from, to, fan_in, times, size) = (from?, to?, fan_in?, times?, size?);
+        let others = to.iter().map(|to| from.iter().filter(|from| *from != to).count()).min().unwrap_or(0);
+        if others < fan_in as usize {
+            let message = format!("fan_in = {fan_in}, but only {others} hosts can send at once");
+            self.error("incast.fan_in", Diagnostic::error(Code::OutOfRange, message), checker);
+            return None;
+        }
+        let (start, period) = (self.start, pattern.period);
+        let random = &mut self.random;
+        let flows = workload::incast(self.id, &from, &to, fan_in, size, start, period, times, random);
+        Some(flows.into_iter().filter(|flow| flow.start < self.until).collect())
+    }
+
+    fn on_off(&mut self, planned: &mut PlannedTraffic, checker: &mut Checker<'_>) -> Option<Vec<FlowSpec>> {
+        let Pattern::OnOff(pattern) = &self.group.pattern else { return None };
+        let names = (pattern.from.as_ref(), pattern.to.as_ref());
+        let pairs = self.pairs("on_off", pattern.between, names, checker);
+        let sources = self.at_least_one("on_off.sources", pattern.sources, checker);
+        if !narrows_sim::is_link_rate(pattern.rate) {
+            let message = format!("rate = {}, expected 1 kb/s to 100 Tb/s", pattern.rate);
+            self.error("on_off.rate", Diagnostic::error(Code::OutOfRange, message), checker);
+            return None;
+        }
+        for (key, pause) in [("on", pattern.on), ("off", pattern.off)] {
+            if pause.mean() == Span::ZERO && key == "on" {
+                let message = format!("{key} = {}, expected more than 0 s", pause.mean());
+                self.error(&format!("on_off.{key}"), Diagnostic::error(Code::OutOfRange, message), checker);
+                return None;
+            }
+        }
+        let (pairs, sources) = (pairs?, sources?);
+        let first = planned.traffic.flows.len();
+        let mut flows =
+            workload::long_lived(self.id, sources, ENDLESS, &pairs, Time::NEVER, Span::ZERO, &mut self.random);
+        let (on, off) = (pattern.on.mean().as_secs_f64(), pattern.off.mean().as_secs_f64());
+        let rate = pattern.rate.as_f64() / 8.0 * on / (on + off);
+        let demands = flows.iter().map(|flow| (flow.from, flow.to, rate));
+        for (offered, more) in planned.offered.iter_mut().zip(self.ground.paths.spread(demands)) {
+            *offered += more;
+        }
+        for (number, flow) in flows.iter_mut().enumerate() {
+            flow.start = Time::NEVER;
+            let (on, off) = (pattern.on, pattern.off);
+            let kind = GeneratorKind::OnOff { flow: FlowId::from(first + number), on, off };
+            planned.traffic.generators.push(Generator { kind, start: self.start, until: self.until });
+        }
+        Some(flows)
+    }
+
+    fn closed_loop(&mut self, planned: &mut PlannedTraffic, checker: &mut Checker<'_>) -> Option<Vec<FlowSpec>> {
+        let Pattern::ClosedLoop(pattern) = &self.group.pattern else { return None };
+        let names = (pattern.from.as_ref(), pattern.to.as_ref());
+        let pairs = self.pairs("closed_loop", pattern.between, names, checker);
+        let sizes = self.sizes("closed_loop.sizes", &pattern.sizes, checker);
+        let clients = self.at_least_one("closed_loop.clients", pattern.clients, checker);
+        let (pairs, sizes, clients) = (pairs?, Arc::new(sizes?.sizes), clients?);
+        let mut flows = Vec::new();
+        for from in pairs.from() {
+            for _ in 0..clients {
+                let first = planned.traffic.flows.len() + flows.len();
+                let never = Time::NEVER;
+                let flow = |to| FlowSpec { from: *from, to, group: self.id, start: never, size: sizes.largest() };
+                flows.extend(pairs.partners_of(*from).map(flow));
+                let ids = (first..planned.traffic.flows.len() + flows.len()).map(FlowId::from).collect();
+                let think = pattern.think;
+                let kind = GeneratorKind::ClosedLoop { flows: ids, sizes: Arc::clone(&sizes), think };
+                planned.traffic.generators.push(Generator { kind, start: self.start, until: self.until });
+            }
+        }
+        Some(flows)
+    }
+
+    fn trace(&mut self, file: &Path, checker: &mut Checker<'_>) -> Option<Vec<FlowSpec>> {
+        let flows = trace::read(&self.ground.folder.join(file), &self.ground.network.topology, self.id, self.start);
+        match flows {
+            Ok(flows) => Some(flows.into_iter().filter(|flow| flow.start < self.until).collect()),
+            Err(rejection) => {
+                for diagnostic in rejection.0 {
+                    self.error("trace.file", diagnostic, checker);
+                }
+                None
+            }
+        }
+    }
+
+    /// Every flow must have a path, there and back.
+    fn check_reachable(&self, flows: &[FlowSpec], checker: &mut Checker<'_>) {
+        let topology = &self.ground.network.topology;
+        let lost = flows.iter().find(|flow| {
+            let reaches = |from, to| self.ground.paths.reaches(from, to);
+            !reaches(flow.from, flow.to) || !reaches(flow.to, flow.from)
+        });
+        if let Some(flow) = lost {
+            let (from, to) = (topology.host_name(flow.from), topology.host_name(flow.to));
+            let message = format!("no path leads from \"{from}\" to \"{to}\" and back");
+            checker.error(&self.path, Diagnostic::error(Code::Unreachable, message));
+        }
+    }
+}
+
+/// The data center a WAN link leads away from, if it is one.
+fn wan_from(topology: &Topology, link: LinkId) -> Option<&str> {
+    let link = topology.link(link);
+    let (from, to) = (topology.node(link.from), topology.node(link.to));
+    let switches = |node: &NodeKind| matches!(node, NodeKind::Switch { .. });
+    let (here, there) = (select::datacenter(&from.name), select::datacenter(&to.name));
+    (switches(&from.kind) && switches(&to.kind) && here != there).then_some(here)
+}
+
+/// Bytes a flow puts on a link on average: payload, headers and framing.
+fn mean_wire_bytes(sizes: &Sizes, params: &stream::Params) -> f64 {
+    const STEPS: u32 = 1 << 16;
+    let mss = params.mss();
+    let wire = |size: Bytes| {
+        let segments = size.div_ceil(mss);
+        let last = size - mss * (segments - 1);
+        (params.packet_size(mss) * (segments - 1) + params.packet_size(last)).as_f64()
+    };
+    let quantiles = (0..STEPS).map(|step| sizes.quantile((f64::from(step) + 0.5) / f64::from(STEPS)));
+    let (sampled, payload) =
+        quantiles.fold((0.0, 0.0), |(sampled, payload), size| (sampled + wire(size), payload + size.as_f64()));
+    // What the headers add is sampled, the payload itself is known exactly.
+    sizes.mean() * sampled / payload
+}

@@ -1,0 +1,37 @@
+use narrows_sim::DropCause;
+use serde::Serialize;
+
+use super::Results;
+
+/// Something that can happen in a run, and how often it did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Activity {
+    /// What.
+    pub what: &'static str,
+    /// How often.
+    pub times: u64,
+}
+
+/// Everything that can happen, in a fixed order, whether it did or not.
+pub fn activity(results: &Results) -> Vec<Activity> {
+    let flows = |value: fn(&narrows_proto::stream::Stats) -> u64| results.flows.iter().map(|flow| value(&flow.stats)).sum();
+    let drops = |cause| results.drops(cause);
+    let marks = results.ports.iter().map(|port| port.marks).sum();
+    let dropped_at_source = results.datagrams.iter().map(|source| source.dropped_at_source).sum();
+    let counts = [
+        ("ECN marks", marks),
+        ("drops: buffer full", drops(DropCause::BufferFull)),
+        ("drops: queue limit", drops(DropCause::QueueLimit)),
+        ("drops: RED", drops(DropCause::Red)),
+        ("drops: link error", drops(DropCause::LinkError)),
+        ("drops: link down", drops(DropCause::LinkDown)),
+        ("drops: no route", drops(DropCause::NoRoute)),
+        ("drops: at the source", dropped_at_source),
+        ("retransmissions", flows(|stats| stats.retransmissions)),
+        ("fast recoveries", flows(|stats| stats.recoveries)),
+        ("tail loss probes", flows(|stats| stats.probes)),
+        ("timeouts", flows(|stats| stats.timeouts)),
+        ("spurious recoveries", flows(|stats| stats.spurious)),
+    ];
+    counts.into_iter().map(|(what, times)| Activity { what, times }).collect()
+}

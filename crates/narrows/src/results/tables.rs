@@ -1,0 +1,241 @@
+//! Tables of results: columns of numbers and names. Units stand in the names of columns.
+
+use narrows_proto::units::{BitRate, Time};
+use narrows_sim::observe::{PortRow, WindowRow};
+
+use super::Results;
+
+/// A table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Its name, and that of its file.
+    pub name: &'static str,
+    /// Its columns, all of one length.
+    pub columns: Vec<Column>,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// Its values.
+    pub values: Values,
+}
+
+/// The values of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Whole numbers.
+    Integers(Vec<u64>),
+    /// Whole numbers, some of which are missing.
+    MaybeIntegers(Vec<Option<u64>>),
+    /// Real numbers.
+    Reals(Vec<f64>),
+    /// Real numbers, some of which are missing.
+    MaybeReals(Vec<Option<f64>>),
+    /// Truth.
+    Flags(Vec<bool>),
+    /// Few different names: for each row the index of one.
+    Names(Vec<u32>, Vec<String>),
+}
+
+impl Table {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.values.len())
+    }
+
+    /// The column of this name.
+    pub fn column(&self, name: &str) -> Option<&Values> {
+        self.columns.iter().find(|column| column.name == name).map(|column| &column.values)
+    }
+}
+
+impl Values {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Integers(values) => values.len(),
+            Self::MaybeIntegers(values) => values.len(),
+            Self::Reals(values) => values.len(),
+            Self::MaybeReals(values) => values.len(),
+            Self::Flags(values) => values.len(),
+            Self::Names(values, _) => values.len(),
+        }
+    }
+
+    /// There are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Collects the columns of a table.
+struct Columns<'a, R> {
+    rows: &'a [R],
+    columns: Vec<Column>,
+}
+
+impl<'a, R> Columns<'a, R> {
+    fn of(rows: &'a [R]) -> Self {
+        Self { rows, columns: Vec::new() }
+    }
+
+    fn add(mut self, name: &'static str, values: Values) -> Self {
+        self.columns.push(Column { name, values });
+        self
+    }
+
+    fn integers(self, name: &'static str, value: impl Fn(&R) -> u64) -> Self {
+        let values = self.rows.iter().map(value).collect();
+        self.add(name, Values::Integers(values))
+    }
+
+    fn maybe_integers(self, name: &'static str, value: impl Fn(&R) -> Option<u64>) -> Self {
+        let values = self.rows.iter().map(value).collect();
+        self.add(name, Values::MaybeIntegers(values))
+    }
+
+    fn reals(self, name: &'static str, value: impl Fn(&R) -> f64) -> Self {
+        let values = self.rows.iter().map(value).collect();
+        self.add(name, Values::Reals(values))
+    }
+
+    fn maybe_reals(self, name: &'static str, value: impl Fn(&R) -> Option<f64>) -> Self {
+        let values = self.rows.iter().map(value).collect();
+        self.add(name, Values::MaybeReals(values))
+    }
+
+    fn flags(self, name: &'static str, value: impl Fn(&R) -> bool) -> Self {
+        let values = self.rows.iter().map(value).collect();
+        self.add(name, Values::Flags(values))
+    }
+
+    fn names(self, name: &'static str, names: Vec<String>, index: impl Fn(&R) -> u32) -> Self {
+        let values = self.rows.iter().map(index).collect();
+        self.add(name, Values::Names(values, names))
+    }
+
+    fn table(self, name: &'static str) -> Table {
+        Table { name, columns: self.columns }
+    }
+}
+
+impl Results {
+    /// All tables that were recorded: `flows` always, `queues`, `links`, `windows` and `datagrams` if there are any.
+    pub fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![self.flows_table()];
+        tables.extend(self.queues.as_ref().map(|rows| self.queues_table(rows)));
+        tables.extend(self.links.as_ref().map(|rows| self.links_table(rows)));
+        tables.extend(self.windows.as_ref().map(|rows| self.windows_table(rows)));
+        if !self.datagrams.is_empty() {
+            tables.push(self.datagrams_table());
+        }
+        tables
+    }
+
+    fn group_names(&self) -> Vec<String> {
+        self.plan.groups.iter().map(|group| group.name.clone()).collect()
+    }
+
+    fn host_names(&self) -> Vec<String> {
+        let topology = &self.plan.network.topology;
+        topology.hosts().iter().map(|host| topology.node(*host).name.clone()).collect()
+    }
+
+    /// Names of the two ends of links.
+    fn ends(&self) -> Vec<String> {
+        self.plan.network.topology.nodes().iter().map(|node| node.name.clone()).collect()
+    }
+
+    fn flows_table(&self) -> Table {
+        let controls = self.plan.groups.iter().map(|group| group.control.clone()).collect();
+        let hosts = self.host_names();
+        Columns::of(&self.flows)
+            .integers("flow", |row| row.flow.0.into())
+            .integers("turn", |row| row.turn)
+            .names("group", self.group_names(), |row| row.group)
+            .names("control", controls, |row| row.group)
+            .names("src", hosts.clone(), |row| row.from.0)
+            .names("dst", hosts, |row| row.to.0)
+            .maybe_integers("size_bytes", |row| (!row.is_endless()).then_some(row.size.get()))
+            .integers("start_ps", |row| row.start.as_ps())
+            .maybe_integers("end_ps", |row| row.end.map(Time::as_ps))
+            .maybe_integers("fct_ps", |row| row.fct().map(|fct| fct.as_ps()))
+            .maybe_integers("ideal_fct_ps", |row| (!row.is_endless()).then_some(row.ideal.as_ps()))
+            .maybe_reals("slowdown", |row| row.slowdown())
+            .integers("delivered_bytes", |row| row.delivered.get())
+            .integers("delivered_measured_bytes", |row| row.delivered_measured.get())
+            .integers("retransmissions", |row| row.stats.retransmissions)
+            .integers("retransmitted_bytes", |row| row.stats.retransmitted.get())
+            .integers("timeouts", |row| row.stats.timeouts)
+            .integers("recoveries", |row| row.stats.recoveries)
+            .integers("spurious", |row| row.stats.spurious)
+            .integers("probes", |row| row.stats.probes)
+            .integers("marked_bytes", |row| row.stats.marked.get())
+            .flags("measured", |row| row.measured)
+            .table("flows")
+    }
+
+    fn queues_table(&self, rows: &[PortRow]) -> Table {
+        let topology = &self.plan.network.topology;
+        Columns::of(rows)
+            .integers("start_ps", |row| row.start.as_ps())
+            .names("node", self.ends(), |row| topology.link(row.link).from.0)
+            .names("to", self.ends(), |row| topology.link(row.link).to.0)
+            .integers("link", |row| row.link.0.into())
+            .integers("max_backlog_bytes", |row| row.max_backlog)
+            .reals("mean_backlog_bytes", |row| row.mean_backlog)
+            .integers("marks", |row| row.marks)
+            .integers("drops", |row| row.drops)
+            .table("queues")
+    }
+
+    fn links_table(&self, rows: &[PortRow]) -> Table {
+        let topology = &self.plan.network.topology;
+        let interval = self.plan.record.links.as_ref().map_or(0.0, |(interval, _)| interval.as_secs_f64());
+        let utilisation =
+            |row: &PortRow| row.bytes as f64 * 8.0 / (topology.link(row.link).wire.rate.as_f64() * interval);
+        Columns::of(rows)
+            .integers("start_ps", |row| row.start.as_ps())
+            .names("from", self.ends(), |row| topology.link(row.link).from.0)
+            .names("to", self.ends(), |row| topology.link(row.link).to.0)
+            .integers("link", |row| row.link.0.into())
+            .integers("packets", |row| row.packets)
+            .integers("bytes", |row| row.bytes)
+            .reals("utilisation", utilisation)
+            .integers("drops", |row| row.drops)
+            .table("links")
+    }
+
+    fn windows_table(&self, rows: &[WindowRow]) -> Table {
+        let group = |row: &WindowRow| self.plan.traffic.flows[row.flow.index()].group.0;
+        Columns::of(rows)
+            .integers("at_ps", |row| row.at.as_ps())
+            .integers("flow", |row| row.flow.0.into())
+            .names("group", self.group_names(), group)
+            .integers("cwnd_bytes", |row| row.cwnd.get())
+            .maybe_integers("pacing_bps", |row| row.pacing.map(BitRate::as_bps))
+            .integers("inflight_bytes", |row| row.inflight.get())
+            .integers("srtt_ps", |row| row.srtt.as_ps())
+            .integers("delivered_bytes", |row| row.delivered.get())
+            .integers("retransmitted_bytes", |row| row.retransmitted.get())
+            .table("windows")
+    }
+
+    fn datagrams_table(&self) -> Table {
+        let spec = |flow: narrows_sim::FlowId| &self.plan.traffic.flows[flow.index()];
+        let hosts = self.host_names();
+        Columns::of(&self.datagrams)
+            .integers("flow", |row| row.flow.0.into())
+            .names("group", self.group_names(), |row| spec(row.flow).group.0)
+            .names("src", hosts.clone(), |row| spec(row.flow).from.0)
+            .names("dst", hosts, |row| spec(row.flow).to.0)
+            .integers("sent", |row| row.sent)
+            .integers("dropped_at_source", |row| row.dropped_at_source)
+            .integers("received", |row| row.received)
+            .integers("received_bytes", |row| row.received_bytes.get())
+            .table("datagrams")
+    }
+}

@@ -1,0 +1,115 @@
+//! Runs plans.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use narrows_proto::units::{Bytes, Time};
+use narrows_sim::observe::{Observer, PortObserver, WindowObserver};
+use narrows_sim::{Execution, LinkId, Outcome, Progress, Simulation};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
+use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::plan::{Plan, available_memory};
+use crate::results::Results;
+
+/// How plans are executed. None of this changes results.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Threads of one run.
+    pub threads: usize,
+    /// Runs side by side.
+    pub jobs: usize,
+    /// Go on even if memory may not suffice.
+    pub force: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { threads: 1, jobs: 1, force: false }
+    }
+}
+
+/// Refuses plans that would need more memory than there is.
+///
+/// # Errors
+/// With the estimate.
+pub fn check_memory(plans: &[Arc<Plan>], options: Options) -> Checked<()> {
+    let mut needs: Vec<_> = plans.iter().map(|plan| plan.memory(options.threads)).collect();
+    needs.sort_unstable_by(|a, b| b.cmp(a));
+    let needed: Bytes = needs.into_iter().take(options.jobs.max(1)).sum();
+    match available_memory() {
+        Some(available) if needed > available && !options.force => {
+            let message = format!("the run would need up to {needed:.1} of memory, {available:.1} are available");
+            let help = "shorten the run, lower the load, use fewer hosts or --jobs, or go on with --force";
+            Err(Diagnostic::error(Code::Memory, message).help(help).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Runs one plan. `progress` is called every now and then and may end the run early.
+pub fn run(
+    plan: &Arc<Plan>,
+    options: Options,
+    progress: impl FnMut(Progress) -> ControlFlow<()> + Send,
+) -> Results {
+    let links = plan.network.topology.links().len();
+    let flows = plan.traffic.flows.len();
+    let record = &plan.record;
+    if record.queues.is_none() && record.links.is_none() && record.windows.is_none() {
+        let outcome = simulate(plan, options, || (), progress);
+        return Results::new(Arc::clone(plan), outcome, None, None, None);
+    }
+    let ports = |recorded: &Option<(_, Vec<LinkId>)>| {
+        recorded.as_ref().map(|(interval, of)| PortObserver::new(*interval, links, of))
+    };
+    let windows = || record.windows.as_ref().map(|(interval, of)| WindowObserver::new(*interval, flows, of));
+    let observer = || ((ports(&record.queues), ports(&record.links)), windows());
+    let mut outcome = simulate(plan, options, observer, progress);
+    let (mut queues, mut wires, mut senders) = (Vec::new(), Vec::new(), Vec::new());
+    for ((queue, wire), sender) in std::mem::take(&mut outcome.observers) {
+        queues.extend(queue);
+        wires.extend(wire);
+        senders.extend(sender);
+    }
+    let ended = outcome.ended;
+    let rows = |observers: Vec<PortObserver>, recorded: bool| recorded.then(|| PortObserver::finish(observers, ended));
+    let queues = rows(queues, record.queues.is_some());
+    let wires = rows(wires, record.links.is_some());
+    let windows = record.windows.is_some().then(|| WindowObserver::finish(senders));
+    Results::new(Arc::clone(plan), outcome, queues, wires, windows)
+}
+
+fn simulate<O: Observer>(
+    plan: &Plan,
+    options: Options,
+    observer: impl FnMut() -> O,
+    progress: impl FnMut(Progress) -> ControlFlow<()> + Send,
+) -> Outcome<O> {
+    let execution = Execution { threads: options.threads, ..Execution::default() };
+    let simulation = Simulation::new(&plan.network, &plan.traffic, plan.scenario.seed, execution, observer);
+    simulation.run(plan.stop, progress)
+}
+
+/// Runs several plans, `options.jobs` side by side. Results are in the order of the plans. `progress` is told which
+/// plan it is about.
+pub fn run_all(
+    plans: &[Arc<Plan>],
+    options: Options,
+    progress: impl Fn(usize, Progress) -> ControlFlow<()> + Send + Sync,
+) -> Vec<Results> {
+    let numbered: Vec<_> = plans.iter().enumerate().collect();
+    let work = || {
+        let run_one = |(number, plan): &(usize, &Arc<Plan>)| run(plan, options, |p| progress(*number, p));
+        numbered.par_iter().map(run_one).collect()
+    };
+    match rayon::ThreadPoolBuilder::new().num_threads(options.jobs.max(1)).build() {
+        Ok(pool) => pool.install(work),
+        Err(_) => work(),
+    }
+}
+
+/// How far a run is, from 0 to 1.
+pub fn fraction_done(plan: &Plan, now: Time) -> f64 {
+    now.as_secs_f64() / plan.stop.at.as_secs_f64()
+}

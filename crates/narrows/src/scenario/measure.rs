@@ -1,0 +1,107 @@
+use narrows_proto::units::Span;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// When a run ends.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {
+    /// After this much simulated time. Traffic starts until then, unless it says otherwise.
+    pub after: Span,
+    /// Let flows that have started finish, for this much longer at the most. Patterns start nothing new after `after`.
+    #[serde(default)]
+    pub drain: Span,
+}
+
+/// Which flows count in summaries: those that start in this time. All others run as well and are in the tables.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Measure {
+    /// Warm-up: flows that start earlier do not count.
+    pub from: Span,
+    /// Cut-off: flows that start later do not count; the end of the run if left out.
+    pub until: Option<Span>,
+}
+
+/// What is recorded besides flows. Recording changes nothing else.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Record {
+    /// Backlog, marks and drops of ports.
+    pub queues: Option<RecordPorts>,
+    /// Bytes sent over links.
+    pub links: Option<RecordPorts>,
+    /// Windows and rates of flows.
+    pub windows: Option<RecordWindows>,
+}
+
+/// Which ports are recorded, and how often.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RecordPorts {
+    /// Length of the intervals over which is aggregated.
+    pub interval: Span,
+    /// The nodes whose ports are recorded; `*` stands for any characters. All switches if left out.
+    #[serde(default)]
+    pub of: Option<Names>,
+}
+
+/// Which flows are recorded, and how often.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RecordWindows {
+    /// At most one row per flow in this time.
+    pub interval: Span,
+    /// Traffic groups whose flows are recorded; all if left out.
+    #[serde(default)]
+    pub of: Option<Names>,
+    /// Of each group, the first so many flows.
+    #[serde(default)]
+    pub flows: Flows,
+}
+
+/// How many flows of a group are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Flows(pub u32);
+
+impl Default for Flows {
+    fn default() -> Self {
+        Self(8)
+    }
+}
+
+/// One name, or several; `*` stands for any characters.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Names {
+    /// One.
+    One(String),
+    /// Several.
+    Several(Vec<String>),
+}
+
+impl Names {
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        match self {
+            Self::One(name) => std::slice::from_ref(name).iter(),
+            Self::Several(names) => names.iter(),
+        }
+        .map(String::as_str)
+    }
+}
+
+/// A bound on a metric of the summary. A run that breaks one ends with exit status 1.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Expect {
+    /// The metric: `group.name` or `total.name`, as `narrows run --json` prints them.
+    pub metric: String,
+    /// It must be below this.
+    #[serde(default)]
+    pub below: Option<f64>,
+    /// It must be above this.
+    #[serde(default)]
+    pub above: Option<f64>,
+}

@@ -1,0 +1,117 @@
+//! What a user writes: one TOML file. Every type here refuses keys it does not know.
+
+mod measure;
+mod switches;
+mod topology;
+mod traffic;
+
+use std::collections::BTreeMap;
+
+use narrows_proto::stream;
+use narrows_proto::units::{Bytes, Span};
+use narrows_sim::Routing;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use measure::{Expect, Flows, Measure, Names, Record, RecordPorts, RecordWindows, Stop};
+pub use switches::{PortChoice, Switch};
+pub use topology::{Explicit, ExplicitLink, ExplicitSwitch, Topology};
+pub use traffic::{Between, LinkSet, Pattern, SizeSource, Traffic};
+
+use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::document::Document;
+
+/// The version of the format this narrows reads and writes.
+pub const VERSION: i64 = 1;
+
+/// An experiment.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Version of this format: 1.
+    pub version: i64,
+    /// Names the results.
+    pub name: String,
+    /// The same seed gives the same results.
+    #[serde(default = "first_seed")]
+    pub seed: u64,
+    /// When the run ends.
+    pub stop: Stop,
+    /// Which flows count.
+    #[serde(default)]
+    pub measure: Measure,
+    /// The network.
+    pub topology: Topology,
+    /// Settings of switches by class (`tor`, `spine`, …); `default` for classes without settings of their own.
+    #[serde(default)]
+    pub switches: BTreeMap<String, Switch>,
+    /// How switches choose among shortest paths.
+    #[serde(default)]
+    pub routing: Routing,
+    /// Settings of connections, for all traffic that does not set them itself.
+    #[serde(default)]
+    pub transport: stream::Params,
+    /// Who sends what to whom.
+    #[serde(default)]
+    pub traffic: Vec<Traffic>,
+    /// Links that fail.
+    #[serde(default)]
+    pub failures: Vec<Failure>,
+    /// What is recorded besides flows.
+    #[serde(default)]
+    pub record: Record,
+    /// What the results must satisfy.
+    #[serde(default)]
+    pub expect: Vec<Expect>,
+    /// Kind of ports; chosen by what the traffic needs if left out.
+    #[serde(default)]
+    pub ports: PortChoice,
+}
+
+/// A link that fails in both directions.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    /// The two nodes it joins.
+    pub link: (String, String),
+    /// When it fails.
+    pub from: Span,
+    /// When it works again; never if left out.
+    #[serde(default)]
+    pub until: Option<Span>,
+    /// How long switches need to notice a change and route around it; they never do if left out.
+    #[serde(default)]
+    pub reroute_after: Option<Span>,
+}
+
+fn first_seed() -> u64 {
+    1
+}
+
+impl Scenario {
+    /// Reads the scenario in a document.
+    ///
+    /// # Errors
+    /// If it is for a newer version, a key is unknown or missing, or a value cannot be read.
+    pub fn from_document(document: &mut Document) -> Checked<Self> {
+        // A newer scenario is told from a mistaken one before anything else is looked at.
+        if let Some(version) = document.integer("version").filter(|version| *version != VERSION) {
+            let message = format!("the scenario is for version {version}, this narrows reads version {VERSION}");
+            return Err(Diagnostic::error(Code::Version, message).at(document.place("version")).into());
+        }
+        document.inherit("transport", "traffic");
+        document.read_into()
+    }
+
+    /// The JSON schema of scenarios.
+    pub fn schema() -> serde_json::Value {
+        schemars::schema_for!(Self).to_value()
+    }
+}
+
+/// Settings of a switch of a class that has none: 12 MB shared with α = 1, no marking.
+pub fn default_switch() -> Switch {
+    let size = Bytes::new(12_000_000);
+    let buffer = narrows_sim::switch::Buffer { size, sharing: narrows_sim::switch::Sharing::default() };
+    Switch { buffer, marking: narrows_sim::switch::Marking::Off, latency: Span::ZERO }
+}

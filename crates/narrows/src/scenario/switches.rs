@@ -1,0 +1,38 @@
+use narrows_proto::units::Span;
+use narrows_sim::switch::{Buffer, Marking, PortKind, SwitchConfig};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Settings of the switches of one class.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Switch {
+    /// Packet memory.
+    pub buffer: Buffer,
+    /// How queues signal congestion.
+    #[serde(default)]
+    pub marking: Marking,
+    /// Time from the last bit of a packet until it joins a queue.
+    #[serde(default)]
+    pub latency: Span,
+}
+
+/// Kind of ports. Both kinds give the same results where both apply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PortChoice {
+    /// Scheduled ports if traffic has more than one priority, plain ones otherwise.
+    #[default]
+    Auto,
+    /// First in, first out; the fastest.
+    Plain,
+    /// A queue for each priority, the highest first.
+    Scheduled,
+}
+
+impl Switch {
+    /// As the simulation wants it.
+    pub fn config(&self, ports: PortKind) -> SwitchConfig {
+        SwitchConfig { buffer: self.buffer.clone(), marking: self.marking.clone(), latency: self.latency, ports }
+    }
+}

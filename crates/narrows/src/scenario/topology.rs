@@ -1,0 +1,73 @@
+use narrows_proto::units::{BitRate, Span};
+use narrows_sim::topology::{CrossDc, Dumbbell, FatTree, KaryTree, LeafSpine, ParkingLot, Star};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A network: one of the usual ones, or nodes and links one by one.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Topology {
+    /// Senders and receivers around one bottleneck.
+    Dumbbell(Dumbbell),
+    /// Hosts around one switch.
+    Star(Star),
+    /// A chain of bottlenecks.
+    ParkingLot(ParkingLot),
+    /// Racks and spines.
+    LeafSpine(LeafSpine),
+    /// A three-level fat tree of k-port switches.
+    FatTree(FatTree),
+    /// A k-ary n-tree.
+    KaryTree(KaryTree),
+    /// Several data centers joined by a WAN.
+    CrossDc(CrossDc),
+    /// Nodes and links one by one.
+    Explicit(Explicit),
+}
+
+/// Nodes and links one by one.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Explicit {
+    /// Names of hosts. Everything before the last `/` is the place a host is in; the first part of that, if it begins with
+    /// `dc`, is its data center.
+    pub hosts: Vec<String>,
+    /// Switches.
+    #[serde(default)]
+    pub switches: Vec<ExplicitSwitch>,
+    /// Links.
+    pub links: Vec<ExplicitLink>,
+}
+
+/// A switch.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExplicitSwitch {
+    /// Its name.
+    pub name: String,
+    /// What its settings are filed under.
+    #[serde(default = "switch")]
+    pub class: String,
+    /// Switches between it and the nearest host; D-mod-K needs it.
+    #[serde(default)]
+    pub tier: u32,
+}
+
+/// A link, the same in both directions.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExplicitLink {
+    /// The two nodes it joins.
+    pub between: (String, String),
+    /// Its rate.
+    pub rate: BitRate,
+    /// Its propagation delay.
+    pub delay: Span,
+    /// Probability that a packet is lost on it.
+    #[serde(default)]
+    pub error_rate: f64,
+}
+
+fn switch() -> String {
+    "switch".into()
+}

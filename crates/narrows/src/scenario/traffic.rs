@@ -1,0 +1,264 @@
+use std::path::PathBuf;
+
+use narrows_proto::units::{BitRate, Bytes, Span};
+use narrows_proto::{cc, datagram, stream};
+use narrows_sim::traffic::Pause;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Names;
+
+/// Flows of one kind.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Traffic {
+    /// Names the group in results. Letters, digits, `-` and `_`.
+    pub name: String,
+    /// Who sends how much to whom, and when.
+    pub pattern: Pattern,
+    /// The congestion control of its connections; everything but datagrams needs one.
+    #[serde(default)]
+    pub cc: Option<cc::Config>,
+    /// Settings of its connections.
+    #[serde(default)]
+    pub transport: stream::Params,
+    /// Settings of its datagrams.
+    #[serde(default)]
+    pub datagram: Option<datagram::Params>,
+    /// 0 to 7. Packets of higher priority, acknowledgements included, go first.
+    #[serde(default)]
+    pub priority: u8,
+    /// When it begins.
+    #[serde(default)]
+    pub start: Span,
+    /// When it starts no more flows; the end of the run if left out.
+    #[serde(default)]
+    pub until: Option<Span>,
+}
+
+/// Who sends how much to whom, and when.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pattern {
+    /// Flows start at random (a Poisson process), as many as load some links to a given degree.
+    Poisson(Poisson),
+    /// Flows that last for the whole run, or have a given size.
+    LongLived(LongLived),
+    /// Many send to one at once, again and again.
+    Incast(Incast),
+    /// Every host sends to one other and receives from one other.
+    Permutation(Permutation),
+    /// Every host sends to every other.
+    AllToAll(AllToAll),
+    /// Datagrams in bursts.
+    OnOff(OnOff),
+    /// Clients that send, wait for the end, pause, and send again.
+    ClosedLoop(ClosedLoop),
+    /// Flows from a CSV file.
+    Trace(Trace),
+}
+
+/// Open loop: arrivals do not depend on how the network copes.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Poisson {
+    /// Bytes offered to the links of `of`, headers included, as a fraction of what these links carry.
+    pub load: f64,
+    /// The links the load is relative to.
+    pub of: LinkSet,
+    /// Sizes of flows.
+    pub sizes: SizeSource,
+    /// Which pairs of hosts.
+    #[serde(default)]
+    pub between: Between,
+    /// Hosts that send; all if left out.
+    #[serde(default)]
+    pub from: Option<Names>,
+    /// Hosts that receive; all if left out.
+    #[serde(default)]
+    pub to: Option<Names>,
+}
+
+/// Flows that last.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LongLived {
+    /// How many flows.
+    pub flows: u32,
+    /// Payload of each; they never end if left out.
+    #[serde(default)]
+    pub size: Option<Bytes>,
+    /// Their starts are spread evenly over this time.
+    #[serde(default)]
+    pub spread: Span,
+    /// Which pairs of hosts.
+    #[serde(default)]
+    pub between: Between,
+    /// Hosts that send, in turn; all if left out.
+    #[serde(default)]
+    pub from: Option<Names>,
+    /// Hosts that receive; all if left out.
+    #[serde(default)]
+    pub to: Option<Names>,
+}
+
+/// Many to one.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Incast {
+    /// Senders at once.
+    pub fan_in: u32,
+    /// What each sends.
+    pub size: Bytes,
+    /// How often it happens.
+    #[serde(default = "once")]
+    pub times: u32,
+    /// Time from one to the next.
+    #[serde(default)]
+    pub period: Span,
+    /// Hosts that may send; all if left out.
+    #[serde(default)]
+    pub from: Option<Names>,
+    /// Hosts that may receive; all if left out.
+    #[serde(default)]
+    pub to: Option<Names>,
+}
+
+/// Each to one other.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Permutation {
+    /// Payload of each flow; they never end if left out.
+    #[serde(default)]
+    pub size: Option<Bytes>,
+    /// Hosts that take part; all if left out.
+    #[serde(default)]
+    pub among: Option<Names>,
+}
+
+/// Each to each.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AllToAll {
+    /// Payload of each flow.
+    pub size: Bytes,
+    /// Hosts that take part; all if left out.
+    #[serde(default)]
+    pub among: Option<Names>,
+}
+
+/// Sources of datagrams that are silent between bursts. The mean rate is `rate`·on/(on + off).
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OnOff {
+    /// Sources, each with a destination of its own.
+    pub sources: u32,
+    /// Rate during a burst, headers included.
+    pub rate: BitRate,
+    /// Length of a burst.
+    pub on: Pause,
+    /// Silence between two bursts.
+    pub off: Pause,
+    /// Which pairs of hosts.
+    #[serde(default)]
+    pub between: Between,
+    /// Hosts that send, in turn; all if left out.
+    #[serde(default)]
+    pub from: Option<Names>,
+    /// Hosts that receive; all if left out.
+    #[serde(default)]
+    pub to: Option<Names>,
+}
+
+/// Clients with one transfer at a time.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClosedLoop {
+    /// Clients on each sending host: its transfers at the same time.
+    pub clients: u32,
+    /// Sizes of transfers.
+    pub sizes: SizeSource,
+    /// Pause between the end of one and the start of the next.
+    #[serde(default = "no_pause")]
+    pub think: Pause,
+    /// Which pairs of hosts.
+    #[serde(default)]
+    pub between: Between,
+    /// Hosts that send; all if left out.
+    #[serde(default)]
+    pub from: Option<Names>,
+    /// Hosts that receive; all if left out.
+    #[serde(default)]
+    pub to: Option<Names>,
+}
+
+/// Flows from a CSV file with the columns start,src,dst,bytes.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// The file, relative to the scenario.
+    pub file: PathBuf,
+}
+
+/// The links a load is relative to, each in the direction that leads away from its host, rack or data center.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LinkSet {
+    /// Links from sending hosts to their switch.
+    HostLinks,
+    /// Links from the switches of sending hosts upwards.
+    Uplinks,
+    /// Links between border routers of different data centers, from the side of the senders.
+    WanLinks,
+    /// Directed links by name, `from -> to`; `*` stands for any characters.
+    Named(Names),
+}
+
+/// Which pairs of hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Between {
+    /// Any two.
+    #[default]
+    Any,
+    /// Two in one rack.
+    SameRack,
+    /// Two in different racks.
+    OtherRack,
+    /// Two in one data center.
+    SameDc,
+    /// Two in different data centers.
+    OtherDc,
+}
+
+/// Where sizes of flows come from.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SizeSource {
+    /// Web search (DCTCP); mean 1.7 MB.
+    Websearch,
+    /// Data mining (VL2); mean 12.7 MB.
+    Datamining,
+    /// Distributed storage at Alibaba; mean 41 kB.
+    Alistorage,
+    /// Hadoop at Facebook; mean 120 kB.
+    FbHadoop,
+    /// Web servers at Facebook; mean 62 kB.
+    FbWebserver,
+    /// Cache followers at Facebook; mean 687 kB.
+    FbCachefollower,
+    /// RPCs at Google; mean 2.9 kB.
+    GoogleRpc,
+    /// All the same.
+    Constant(Bytes),
+    /// A CSV file with the columns bytes,cumulative; relative to the scenario.
+    File(PathBuf),
+}
+
+fn once() -> u32 {
+    1
+}
+
+fn no_pause() -> Pause {
+    Pause::Constant(Span::ZERO)
+}

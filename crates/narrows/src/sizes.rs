@@ -1,0 +1,180 @@
+//! Distributions of flow sizes: built in, or from a file.
+
+use std::path::Path;
+
+use narrows_proto::units::Bytes;
+use narrows_sim::workload::{Sizes, SizesError};
+
+use crate::csv_file::{self, Field};
+use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::scenario::SizeSource;
+
+/// A distribution and where it comes from.
+#[derive(Clone, Debug)]
+pub struct LoadedSizes {
+    /// To draw from.
+    pub sizes: Sizes,
+    /// For messages: its name, file or value.
+    pub name: String,
+    /// The probabilities were read as percent.
+    pub percent: bool,
+}
+
+/// A distribution that is built in.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltIn {
+    /// Its name in scenarios.
+    pub name: &'static str,
+    /// Its points, as CSV.
+    text: &'static str,
+}
+
+macro_rules! built_in {
+    ($($variant:ident $name:literal)+) => {
+        /// All distributions that are built in.
+        pub const BUILT_IN: &[BuiltIn] =
+            &[$(BuiltIn { name: $name, text: include_str!(concat!("../data/sizes/", $name, ".csv")) }),+];
+
+        fn built_in(source: &SizeSource) -> Option<BuiltIn> {
+            let name = match source {
+                $(SizeSource::$variant => $name,)+
+                SizeSource::Constant(_) | SizeSource::File(_) => return None,
+            };
+            BUILT_IN.iter().copied().find(|built_in| built_in.name == name)
+        }
+    };
+}
+
+built_in! {
+    Websearch "websearch"
+    Datamining "datamining"
+    Alistorage "alistorage"
+    FbHadoop "fb_hadoop"
+    FbWebserver "fb_webserver"
+    FbCachefollower "fb_cachefollower"
+    GoogleRpc "google_rpc"
+}
+
+impl BuiltIn {
+    /// Where its points come from.
+    pub fn summary(&self) -> &'static str {
+        self.text.lines().next().unwrap_or_default().trim_start_matches("# ")
+    }
+
+    /// The distribution.
+    pub fn load(&self) -> LoadedSizes {
+        parse(self.name, self.text.to_owned()).expect("built-in distributions are tested")
+    }
+}
+
+/// Loads a distribution. Files are relative to `folder`.
+///
+/// # Errors
+/// If a file cannot be read or its points are no distribution.
+pub fn load(source: &SizeSource, folder: &Path) -> Checked<LoadedSizes> {
+    if let Some(built_in) = built_in(source) {
+        return Ok(built_in.load());
+    }
+    match source {
+        SizeSource::Constant(size) if *size == Bytes::ZERO => {
+            Err(Diagnostic::error(Code::OutOfRange, "flows of 0 B, expected at least 1 B").into())
+        }
+        SizeSource::Constant(size) => {
+            Ok(LoadedSizes { sizes: Sizes::constant(*size), name: size.to_string(), percent: false })
+        }
+        SizeSource::File(path) => {
+            let path = folder.join(path);
+            from_rows(&path.display().to_string(), &csv_file::read(&path, COLUMNS)?)
+        }
+        _ => unreachable!("all others are built in"),
+    }
+}
+
+const COLUMNS: [&str; 2] = ["bytes", "cumulative"];
+
+/// Reads a distribution from CSV with the columns bytes,cumulative, on a scale to 1 or to 100.
+///
+/// # Errors
+/// If a row cannot be read or the points are no distribution.
+pub fn parse(name: &str, text: String) -> Checked<LoadedSizes> {
+    from_rows(name, &csv_file::parse(name, text, COLUMNS)?)
+}
+
+fn from_rows(name: &str, rows: &[[Field; 2]]) -> Checked<LoadedSizes> {
+    let number = |field: &Field| {
+        let parsed = field.text.parse::<f64>().ok().filter(|number| number.is_finite());
+        parsed.ok_or_else(|| field.error(format!("found \"{}\", expected a number", field.text)))
+    };
+    let mut points = Vec::with_capacity(rows.len());
+    for [bytes, cumulative] in rows {
+        points.push((number(bytes)?, number(cumulative)?));
+    }
+    let percent = points.last().is_some_and(|last| last.1 == 100.0);
+    if percent {
+        points.iter_mut().for_each(|point| point.1 /= 100.0);
+    }
+    match Sizes::from_points(&points) {
+        Ok(sizes) => Ok(LoadedSizes { sizes, name: name.to_owned(), percent }),
+        Err(error) => Err(refuse(name, rows, &error).into()),
+    }
+}
+
+fn refuse(name: &str, rows: &[[Field; 2]], error: &SizesError) -> Diagnostic {
+    let field = match error {
+        SizesError::Falling { what, point, .. } => Some(&rows[*point][usize::from(*what == "probability")]),
+        SizesError::NotANumber { point, .. } => Some(&rows[*point][0]),
+        SizesError::Incomplete { .. } => rows.last().map(|row| &row[1]),
+        SizesError::Empty | SizesError::NoBytes => None,
+    };
+    let diagnostic = Diagnostic::error(Code::Sizes, format!("{name} is no size distribution: {error}"));
+    let diagnostic = diagnostic.at(field.map(|field| field.place.clone()));
+    match error {
+        SizesError::Incomplete { .. } => diagnostic.help("the last probability is 1, or 100 if all are percent"),
+        _ => diagnostic,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_in_distributions_have_the_published_means() {
+        // Means by linear interpolation between the published points.
+        let expected = [
+            ("websearch", 1_711_250.0),
+            ("datamining", 12_658_199.0),
+            ("alistorage", 40_870.0),
+            ("fb_hadoop", 120_421.0),
+            ("fb_webserver", 62_229.0),
+            ("fb_cachefollower", 686_866.0),
+            ("google_rpc", 2_892.0),
+        ];
+        for (built_in, (name, mean)) in BUILT_IN.iter().zip(expected) {
+            assert_eq!(built_in.name, name);
+            let loaded = built_in.load();
+            assert!((loaded.sizes.mean() - mean).abs() < 1.0, "{name}: {}", loaded.sizes.mean());
+            assert!(!loaded.percent && !built_in.summary().is_empty());
+        }
+    }
+
+    #[test]
+    fn percent_are_recognised() {
+        let loaded = parse("a.csv", "0 0\n1000 50\n3000 100\n".into()).unwrap();
+        assert!(loaded.percent);
+        assert_eq!(loaded.sizes.mean(), 0.5 * 500.0 + 0.5 * 2000.0);
+    }
+
+    #[test]
+    fn mistakes_are_shown_where_they_are() {
+        let error = |text: &str| parse("a.csv", text.into()).expect_err("refused").to_string();
+        assert_eq!(error("0,0\nx,1\n"), "a.csv:2:1  found \"x\", expected a number");
+        assert_eq!(error("0,0\n9,0.5\n5,1\n"), "a.csv:3:1  a.csv is no size distribution: size falls from 9 to 5");
+        assert_eq!(
+            error("0,0\n9,0.5\n"),
+            "a.csv:2:3  a.csv is no size distribution: the last probability is 0.5, expected 1\n  \
+             the last probability is 1, or 100 if all are percent"
+        );
+        assert_eq!(error(""), "a.csv is no size distribution: a distribution needs at least one point");
+    }
+}
