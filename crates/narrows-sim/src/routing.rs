@@ -225,7 +225,9 @@ impl<'a> Paths<'a> {
 
     /// Whether any path leads from one host to the other.
     pub fn reaches(&self, from: HostId, to: HostId) -> bool {
-        let Some(link) = self.ports[self.topology.hosts()[from.index()].index()].first() else { return false };
+        let Some(link) = self.ports[self.topology.hosts()[from.index()].index()].first() else {
+            return false;
+        };
         let node = self.topology.link(*link).to;
         match self.topology.as_host(node) {
             Some(host) => host == to,

@@ -25,7 +25,12 @@ pub struct Traffic {
 
 impl Default for Traffic {
     fn default() -> Self {
-        Self { groups: Vec::new(), flows: Vec::new(), generators: Vec::new(), measured: Time::ZERO..Time::NEVER }
+        Self {
+            groups: Vec::new(),
+            flows: Vec::new(),
+            generators: Vec::new(),
+            measured: Time::ZERO..Time::NEVER,
+        }
     }
 }
 

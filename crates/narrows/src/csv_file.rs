@@ -7,20 +7,21 @@ use crate::diagnostic::{Checked, Code, Diagnostic, Place, Source};
 
 /// A field of a row.
 #[derive(Clone, Debug)]
-pub struct Field {
+pub(crate) struct Field {
     /// Its text, without blanks around it.
-    pub text: String,
+    pub(crate) text: String,
     /// Where it is.
-    pub place: Place,
+    pub(crate) place: Place,
 }
 
 /// Reads a file. See [`parse`].
 ///
 /// # Errors
 /// If it cannot be read or a row has the wrong number of fields.
-pub fn read<const N: usize>(path: &Path, columns: [&str; N]) -> Checked<Vec<[Field; N]>> {
-    let unreadable =
-        |error: std::io::Error| Diagnostic::error(Code::InputFailed, format!("cannot read {}: {error}", path.display()));
+pub(crate) fn read<const N: usize>(path: &Path, columns: [&str; N]) -> Checked<Vec<[Field; N]>> {
+    let unreadable = |error: std::io::Error| {
+        Diagnostic::error(Code::InputFailed, format!("cannot read {}: {error}", path.display()))
+    };
     let text = std::fs::read_to_string(path).map_err(unreadable)?;
     parse(&path.display().to_string(), text, columns)
 }
@@ -30,7 +31,11 @@ pub fn read<const N: usize>(path: &Path, columns: [&str; N]) -> Checked<Vec<[Fie
 ///
 /// # Errors
 /// If a row has the wrong number of fields.
-pub fn parse<const N: usize>(name: &str, text: String, columns: [&str; N]) -> Checked<Vec<[Field; N]>> {
+pub(crate) fn parse<const N: usize>(
+    name: &str,
+    text: String,
+    columns: [&str; N],
+) -> Checked<Vec<[Field; N]>> {
     let source = Arc::new(Source { name: name.to_owned(), text });
     let text = source.text.as_str();
     let separator = separator(text);
@@ -52,7 +57,10 @@ pub fn parse<const N: usize>(name: &str, text: String, columns: [&str; N]) -> Ch
         if fields.len() != N {
             let message = format!("a row with {} fields, expected {N}: {}", fields.len(), columns.join(","));
             let end = fields.pop().map_or(start, |field| field.place.span.end);
-            let place = Place { source: Arc::clone(&source), span: fields.first().map_or(start, |f| f.place.span.start)..end };
+            let place = Place {
+                source: Arc::clone(&source),
+                span: fields.first().map_or(start, |f| f.place.span.start)..end,
+            };
             return Err(Diagnostic::error(Code::Csv, message).at(place).into());
         }
         rows.push(fields.try_into().expect("the number was checked"));
@@ -61,7 +69,8 @@ pub fn parse<const N: usize>(name: &str, text: String, columns: [&str; N]) -> Ch
 }
 
 fn separator(text: &str) -> u8 {
-    let first = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
+    let first =
+        text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
     [b',', b';', b'\t'].into_iter().find(|separator| first.contains(char::from(*separator))).unwrap_or(b' ')
 }
 
@@ -96,7 +105,7 @@ fn is_header(fields: &[Field], columns: &[&str]) -> bool {
 
 impl Field {
     /// An error at this field.
-    pub fn error(&self, message: impl Into<String>) -> Diagnostic {
+    pub(crate) fn error(&self, message: impl Into<String>) -> Diagnostic {
         Diagnostic::error(Code::Csv, message).at(self.place.clone())
     }
 }
@@ -112,7 +121,9 @@ mod tests {
 
     #[test]
     fn every_usual_separator_is_read() {
-        for text in ["1,2\n3,4\n", "# c\nx,y\n1, 2\n\n3,4", "1 2\n3   4\n", "1\t2\r\n3\t4\r\n", "1;2\n# c\n3;4\n"] {
+        for text in
+            ["1,2\n3,4\n", "# c\nx,y\n1, 2\n\n3,4", "1 2\n3   4\n", "1\t2\r\n3\t4\r\n", "1;2\n# c\n3;4\n"]
+        {
             assert_eq!(rows(text), [["1", "2"], ["3", "4"]], "{text:?}");
         }
     }

@@ -121,7 +121,9 @@ impl Document {
     /// The keys of a table at the root.
     pub fn keys(&self, table: &str) -> Vec<String> {
         let Ok(root) = self.build() else { return Vec::new() };
-        let Some(table) = root.get(table).and_then(|value| value.get_ref().as_table()) else { return Vec::new() };
+        let Some(table) = root.get(table).and_then(|value| value.get_ref().as_table()) else {
+            return Vec::new();
+        };
         table.keys().map(|key| key.get_ref().to_string()).collect()
     }
 
@@ -183,8 +185,15 @@ impl Document {
 
 /// Quantities describe themselves; everything else is about types.
 fn code_of(message: &str) -> Code {
-    let signs =
-        ["unit", "is negative", "finer than", "too large, the largest", "a time with", "a size with", "a rate with"];
+    let signs = [
+        "unit",
+        "is negative",
+        "finer than",
+        "too large, the largest",
+        "a time with",
+        "a size with",
+        "a rate with",
+    ];
     if signs.iter().any(|sign| message.contains(sign)) { Code::Quantity } else { Code::WrongType }
 }
 
@@ -205,7 +214,9 @@ fn element(array: &DeArray<'_>, segment: &str) -> Option<usize> {
     if let Ok(index) = segment.parse::<usize>() {
         return (index < array.len()).then_some(index);
     }
-    array.iter().position(|element| element.get_ref().get("name").and_then(|name| name.get_ref().as_str()) == Some(segment))
+    array.iter().position(|element| {
+        element.get_ref().get("name").and_then(|name| name.get_ref().as_str()) == Some(segment)
+    })
 }
 
 /// Applies the override `path=value` of `source`, whose text begins at `base`.
@@ -239,7 +250,8 @@ fn apply<'a>(root: &mut DeTable<'a>, source: &'a Arc<Source>, base: usize) -> Ch
             let known: Vec<_> = names.map(str::to_owned).collect();
             match element(array, name) {
                 Some(index) if last => {
-                    *array.get_mut(index).expect("just found") = new.take().expect("there is one last segment");
+                    *array.get_mut(index).expect("just found") =
+                        new.take().expect("there is one last segment");
                     return Ok(());
                 }
                 Some(index) => Ok(array.get_mut(index).expect("just found")),
@@ -279,7 +291,8 @@ fn shifted(value: DeValue<'_>, by: usize) -> DeValue<'_> {
     let moved = |span: Range<usize>| span.start + by..span.end + by;
     match value {
         DeValue::Array(array) => {
-            let element = |value: Spanned<_>| Spanned::new(moved(value.span()), shifted(value.into_inner(), by));
+            let element =
+                |value: Spanned<_>| Spanned::new(moved(value.span()), shifted(value.into_inner(), by));
             DeValue::Array(array.into_iter().map(element).collect())
         }
         DeValue::Table(table) => {
@@ -383,7 +396,10 @@ mod tests {
     fn mistakes_in_overrides_point_at_the_override() {
         let mut document = document();
         document.set("sed=3").unwrap();
-        assert_eq!(error(&document), "--set:1:1  unknown key \"sed\"\n  did you mean \"seed\"? known: seed, items, common");
+        assert_eq!(
+            error(&document),
+            "--set:1:1  unknown key \"sed\"\n  did you mean \"seed\"? known: seed, items, common"
+        );
     }
 
     #[test]

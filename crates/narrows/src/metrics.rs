@@ -107,7 +107,8 @@ fn flow_metrics(flows: &[&FlowRow], measured_for: Span) -> [Option<f64>; FLOW_ME
     };
     let fct = sorted(ends.clone().filter_map(|flow| us(flow)).collect());
     let slowdown = sorted(ends.clone().filter_map(|flow| flow.slowdown()).collect());
-    let small = sorted(ends.clone().filter(|flow| flow.size.get() <= SMALL).filter_map(|flow| us(flow)).collect());
+    let small =
+        sorted(ends.clone().filter(|flow| flow.size.get() <= SMALL).filter_map(|flow| us(flow)).collect());
     let large: Vec<_> = ends.filter(|flow| flow.size.get() >= LARGE).filter_map(|flow| us(flow)).collect();
     let sum = |value: fn(&FlowRow) -> u64| flows.iter().map(|flow| value(flow) as f64).sum::<f64>();
     let delivered = sum(|flow| flow.delivered.get());
@@ -139,7 +140,8 @@ fn datagram_metrics(outline: &Outline<'_>, group: usize) -> [Option<f64>; DATAGR
     let of_group = &outline.plan.groups[group].flows;
     let sources = outline.datagrams.iter().filter(|source| of_group.contains(&source.flow.index()));
     let sum = |value: fn(&narrows_sim::DatagramRecord) -> u64| sources.clone().map(value).sum::<u64>() as f64;
-    let (sent, received) = (sum(|source| source.sent + source.dropped_at_source), sum(|source| source.received));
+    let (sent, received) =
+        (sum(|source| source.sent + source.dropped_at_source), sum(|source| source.received));
     let seconds = outline.ended.as_secs_f64();
     let goodput = sum(|source| source.received_bytes.get()) * 8e-9 / seconds;
     [

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use narrows_proto::units::{Bytes, Time};
 use narrows_sim::observe::{Observer, PortObserver, WindowObserver};
 use narrows_sim::{Execution, LinkId, Outcome, Progress, Simulation};
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::plan::{Plan, available_memory};
@@ -39,7 +39,8 @@ pub fn check_memory(plans: &[Arc<Plan>], options: Options) -> Checked<()> {
     let needed: Bytes = needs.into_iter().take(options.jobs.max(1)).sum();
     match available_memory() {
         Some(available) if needed > available && !options.force => {
-            let message = format!("the run would need up to {needed:.1} of memory, {available:.1} are available");
+            let message =
+                format!("the run would need up to {needed:.1} of memory, {available:.1} are available");
             let help = "shorten the run, lower the load, use fewer hosts or --jobs, or go on with --force";
             Err(Diagnostic::error(Code::Memory, message).help(help).into())
         }
@@ -73,7 +74,9 @@ pub fn run(
         senders.extend(sender);
     }
     let ended = outcome.ended;
-    let rows = |observers: Vec<PortObserver>, recorded: bool| recorded.then(|| PortObserver::finish(observers, ended));
+    let rows = |observers: Vec<PortObserver>, recorded: bool| {
+        recorded.then(|| PortObserver::finish(observers, ended))
+    };
     let queues = rows(queues, record.queues.is_some());
     let wires = rows(wires, record.links.is_some());
     let windows = record.windows.is_some().then(|| WindowObserver::finish(senders));
@@ -91,17 +94,18 @@ fn simulate<O: Observer>(
     simulation.run(plan.stop, progress)
 }
 
-/// Runs several plans, `options.jobs` side by side. Results are in the order of the plans. `progress` is told which
-/// plan it is about.
-pub fn run_all(
+/// Runs several plans, `options.jobs` side by side. `progress` is told which plan it is about; `finish` gets the results of
+/// a plan as soon as they are there, so that they need not all be kept. What it makes of them comes back in the order of
+/// the plans.
+pub fn run_all<T: Send>(
     plans: &[Arc<Plan>],
     options: Options,
     progress: impl Fn(usize, Progress) -> ControlFlow<()> + Send + Sync,
-) -> Vec<Results> {
-    let numbered: Vec<_> = plans.iter().enumerate().collect();
+    finish: impl Fn(usize, Results) -> T + Send + Sync,
+) -> Vec<T> {
     let work = || {
-        let run_one = |(number, plan): &(usize, &Arc<Plan>)| run(plan, options, |p| progress(*number, p));
-        numbered.par_iter().map(run_one).collect()
+        let run_one = |(number, plan)| finish(number, run(plan, options, |now| progress(number, now)));
+        plans.par_iter().enumerate().with_max_len(1).map(run_one).collect()
     };
     match rayon::ThreadPoolBuilder::new().num_threads(options.jobs.max(1)).build() {
         Ok(pool) => pool.install(work),

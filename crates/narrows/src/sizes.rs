@@ -129,7 +129,9 @@ fn refuse(name: &str, rows: &[[Field; 2]], error: &SizesError) -> Diagnostic {
     let diagnostic = Diagnostic::error(Code::Sizes, format!("{name} is no size distribution: {error}"));
     let diagnostic = diagnostic.at(field.map(|field| field.place.clone()));
     match error {
-        SizesError::Incomplete { .. } => diagnostic.help("the last probability is 1, or 100 if all are percent"),
+        SizesError::Incomplete { .. } => {
+            diagnostic.help("the last probability is 1, or 100 if all are percent")
+        }
         _ => diagnostic,
     }
 }
@@ -169,7 +171,10 @@ mod tests {
     fn mistakes_are_shown_where_they_are() {
         let error = |text: &str| parse("a.csv", text.into()).expect_err("refused").to_string();
         assert_eq!(error("0,0\nx,1\n"), "a.csv:2:1  found \"x\", expected a number");
-        assert_eq!(error("0,0\n9,0.5\n5,1\n"), "a.csv:3:1  a.csv is no size distribution: size falls from 9 to 5");
+        assert_eq!(
+            error("0,0\n9,0.5\n5,1\n"),
+            "a.csv:3:1  a.csv is no size distribution: size falls from 9 to 5"
+        );
         assert_eq!(
             error("0,0\n9,0.5\n"),
             "a.csv:2:3  a.csv is no size distribution: the last probability is 0.5, expected 1\n  \

@@ -45,7 +45,11 @@ pub fn estimate_ratio(values: &[f64], baseline: &[f64]) -> Option<Estimate> {
     }
     let logs: Vec<_> = pairs.map(|(value, base)| (value / base).ln()).collect();
     let Estimate { mean, interval, samples } = estimate(&logs)?;
-    Some(Estimate { mean: mean.exp(), interval: interval.map(|(low, high)| (low.exp(), high.exp())), samples })
+    Some(Estimate {
+        mean: mean.exp(),
+        interval: interval.map(|(low, high)| (low.exp(), high.exp())),
+        samples,
+    })
 }
 
 /// The 97.5 % quantile of Student's t with so many degrees of freedom.
@@ -70,7 +74,10 @@ mod tests {
         let estimate = estimate(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
         let (low, high) = estimate.interval.unwrap();
         assert_eq!(estimate.mean, 3.0);
-        assert!((high - 3.0 - 2.776_445 * (2.5_f64 / 5.0).sqrt()).abs() < 1e-5 && (high + low - 6.0).abs() < 1e-12);
+        assert!(
+            (high - 3.0 - 2.776_445 * (2.5_f64 / 5.0).sqrt()).abs() < 1e-5
+                && (high + low - 6.0).abs() < 1e-12
+        );
     }
 
     #[test]

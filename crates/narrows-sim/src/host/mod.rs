@@ -102,7 +102,10 @@ impl Host {
         for (number, generator) in generators.iter().enumerate() {
             agenda.plan(generator.start(), Wake::Generator(number as u32));
         }
-        for (at, wake) in [(world.shared.measured.start, Wake::MeasureFrom), (world.shared.measured.end, Wake::MeasureUntil)] {
+        for (at, wake) in [
+            (world.shared.measured.start, Wake::MeasureFrom),
+            (world.shared.measured.end, Wake::MeasureUntil),
+        ] {
             if Time::ZERO < at && at < Time::NEVER {
                 agenda.plan(at, wake);
             }
@@ -425,7 +428,9 @@ impl Host {
                 self.outgoing.iter_mut().for_each(|outgoing| outgoing.before_measured = outgoing.delivered());
             }
             (_, Wake::MeasureUntil) => {
-                self.outgoing.iter_mut().for_each(|outgoing| outgoing.until_measured = Some(outgoing.delivered()));
+                self.outgoing
+                    .iter_mut()
+                    .for_each(|outgoing| outgoing.until_measured = Some(outgoing.delivered()));
             }
         }
     }
@@ -564,7 +569,10 @@ impl Outgoing {
             start: self.start,
             end: None,
             delivered: sender.delivered(),
-            delivered_measured: self.until_measured.unwrap_or(sender.delivered()).saturating_sub(self.before_measured),
+            delivered_measured: self
+                .until_measured
+                .unwrap_or(sender.delivered())
+                .saturating_sub(self.before_measured),
             stats: sender.stats(),
         })
     }

@@ -19,7 +19,8 @@ const LIVE_PER_HOST: u64 = 100;
 
 /// An upper estimate: every link full, every buffer full.
 pub(super) fn estimate(network: &Network, traffic: &Traffic, threads: u64) -> Bytes {
-    let smallest = traffic.groups.iter().map(|group| group.largest_packet()).min().unwrap_or(Bytes::new(1538));
+    let smallest =
+        traffic.groups.iter().map(|group| group.largest_packet()).min().unwrap_or(Bytes::new(1538));
     let packets = |bytes: Bytes| bytes.get() / smallest.get().max(1) + 2;
     let links = network.topology.links();
     let in_flight: u64 = links.iter().map(|link| packets(link.wire.rate * link.wire.delay)).sum();

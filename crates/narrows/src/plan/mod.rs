@@ -139,7 +139,8 @@ impl Plan {
         let planned = traffic::build(&scenario, &ground, &mut checker);
         let no_flow = planned.traffic.flows.is_empty();
         if no_flow && checker.errors.is_empty() {
-            checker.error("traffic", Diagnostic::error(Code::NoTraffic, "nothing is sent: there is no traffic"));
+            checker
+                .error("traffic", Diagnostic::error(Code::NoTraffic, "nothing is sent: there is no traffic"));
         }
         warn_of_overload(&network, &planned, &mut checker);
         warn_of_vain_marking(&scenario, &network, &planned.traffic, &mut checker);
@@ -157,7 +158,17 @@ impl Plan {
         drop(paths);
         let traffic::PlannedTraffic { mut traffic, groups, .. } = planned;
         traffic.measured = measured.clone();
-        Ok(Self { text: document.text(), network, traffic, groups, stop, measured, record, warnings, scenario })
+        Ok(Self {
+            text: document.text(),
+            network,
+            traffic,
+            groups,
+            stop,
+            measured,
+            record,
+            warnings,
+            scenario,
+        })
     }
 
     /// The same scenario with another seed.
@@ -205,36 +216,48 @@ fn check_times(scenario: &Scenario, checker: &mut Checker<'_>) {
     }
     let measure = &scenario.measure;
     if measure.until.is_some_and(|until| until <= measure.from) {
-        let message = format!("until = {}, expected later than from = {}", measure.until.unwrap_or_default(), measure.from);
+        let message = format!(
+            "until = {}, expected later than from = {}",
+            measure.until.unwrap_or_default(),
+            measure.from
+        );
         checker.error("measure.until", Diagnostic::error(Code::OutOfRange, message));
     }
 }
 
 fn check_names(scenario: &Scenario, checker: &mut Checker<'_>) {
     if let Some(problem) = bad_name(&scenario.name) {
-        checker.error("name", Diagnostic::error(Code::OutOfRange, format!("the name \"{}\" {problem}", scenario.name)));
+        checker.error(
+            "name",
+            Diagnostic::error(Code::OutOfRange, format!("the name \"{}\" {problem}", scenario.name)),
+        );
     }
     let mut seen = BTreeSet::new();
     for (number, group) in scenario.traffic.iter().enumerate() {
         let path = format!("traffic.{number}.name");
         let name = &group.name;
         if let Some(problem) = bad_name(name) {
-            checker.error(&path, Diagnostic::error(Code::OutOfRange, format!("the name \"{name}\" {problem}")));
+            checker
+                .error(&path, Diagnostic::error(Code::OutOfRange, format!("the name \"{name}\" {problem}")));
         } else if name == metrics::TOTAL {
             let message = format!("the name \"{name}\" is taken: it stands for all traffic together");
             checker.error(&path, Diagnostic::error(Code::Duplicate, message));
         } else if !seen.insert(name) {
-            checker.error(&path, Diagnostic::error(Code::Duplicate, format!("two traffic groups are called \"{name}\"")));
+            checker.error(
+                &path,
+                Diagnostic::error(Code::Duplicate, format!("two traffic groups are called \"{name}\"")),
+            );
         }
         if group.priority > 7 {
             let message = format!("priority = {}, expected 0 to 7", group.priority);
-            checker.error(&format!("traffic.{number}.priority"), Diagnostic::error(Code::OutOfRange, message));
+            checker
+                .error(&format!("traffic.{number}.priority"), Diagnostic::error(Code::OutOfRange, message));
         }
     }
 }
 
 /// Names are used in paths and metrics.
-fn bad_name(name: &str) -> Option<&'static str> {
+pub(crate) fn bad_name(name: &str) -> Option<&'static str> {
     let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     match name {
         "" => Some("is empty"),
@@ -246,7 +269,8 @@ fn bad_name(name: &str) -> Option<&'static str> {
 
 /// Warns if open-loop traffic offers a link more than it carries.
 fn warn_of_overload(network: &Network, planned: &traffic::PlannedTraffic, checker: &mut Checker<'_>) {
-    let utilisation = |link: usize| planned.offered[link] * 8.0 / network.topology.links()[link].wire.rate.as_f64();
+    let utilisation =
+        |link: usize| planned.offered[link] * 8.0 / network.topology.links()[link].wire.rate.as_f64();
     let fullest = (0..planned.offered.len()).max_by(|a, b| utilisation(*a).total_cmp(&utilisation(*b)));
     let Some(fullest) = fullest.filter(|link| utilisation(*link) > 1.0) else { return };
     let overloaded = (0..planned.offered.len()).filter(|link| utilisation(*link) > 1.0).count();
@@ -254,13 +278,20 @@ fn warn_of_overload(network: &Network, planned: &traffic::PlannedTraffic, checke
     let percent = 100.0 * utilisation(fullest);
     let message = format!("open-loop traffic offers {percent:.0} % of what the link \"{name}\" carries");
     let warning = Diagnostic::warning(Code::LoadAboveCapacity, message);
-    let help = format!("{overloaded} of {} directed links are offered more than 100 %", planned.offered.len());
+    let help =
+        format!("{overloaded} of {} directed links are offered more than 100 %", planned.offered.len());
     checker.error("traffic", warning.help(help));
 }
 
 /// Warns if switches mark and nobody can be marked.
-fn warn_of_vain_marking(scenario: &Scenario, network: &Network, traffic: &Traffic, checker: &mut Checker<'_>) {
-    let ecn = |transport: &Transport| matches!(transport, Transport::Stream { cc, .. } if cc.ecn() != Ecn::Off);
+fn warn_of_vain_marking(
+    scenario: &Scenario,
+    network: &Network,
+    traffic: &Traffic,
+    checker: &mut Checker<'_>,
+) {
+    let ecn =
+        |transport: &Transport| matches!(transport, Transport::Stream { cc, .. } if cc.ecn() != Ecn::Off);
     let marks = network.switches.iter().flatten().any(|switch| matches!(switch.marking, Marking::Step(_)));
     let streams = traffic.groups.iter().any(|group| matches!(group.transport, Transport::Stream { .. }));
     if marks && streams && !traffic.groups.iter().any(|group| ecn(&group.transport)) {
@@ -289,12 +320,13 @@ fn recording(
     let record = &scenario.record;
     let mut recording = Recording::default();
     let out_ports = network.topology.ports();
-    let mut ports = |key: &str, record: &scenario::RecordPorts, checker: &mut Checker<'_>| {
+    let ports = |key: &str, record: &scenario::RecordPorts, checker: &mut Checker<'_>| {
         let path = format!("record.{key}");
         check_interval(&path, record.interval, scenario, checker);
         match select::nodes(&network.topology, record.of.as_ref()) {
             Ok(nodes) => {
-                let mut links: Vec<_> = nodes.iter().flat_map(|node| out_ports[node.index()].iter().copied()).collect();
+                let mut links: Vec<_> =
+                    nodes.iter().flat_map(|node| out_ports[node.index()].iter().copied()).collect();
                 links.sort_unstable();
                 Some((record.interval, links))
             }
@@ -312,12 +344,18 @@ fn recording(
         let of: Vec<_> = windows.of.iter().flat_map(|of| of.iter()).collect();
         for (number, name) in of.iter().enumerate() {
             if !names.clone().any(|group| select::matches(name, group)) {
-                let error = Diagnostic::error(Code::UnknownName, format!("no traffic group is called \"{name}\""));
-                let path = if of.len() == 1 { "record.windows.of".into() } else { format!("record.windows.of.{number}") };
+                let error =
+                    Diagnostic::error(Code::UnknownName, format!("no traffic group is called \"{name}\""));
+                let path = if of.len() == 1 {
+                    "record.windows.of".into()
+                } else {
+                    format!("record.windows.of.{number}")
+                };
                 checker.error(&path, error.known(name, names.clone()));
             }
         }
-        let chosen = |group: &&PlannedGroup| of.is_empty() || of.iter().any(|name| select::matches(name, &group.name));
+        let chosen =
+            |group: &&PlannedGroup| of.is_empty() || of.iter().any(|name| select::matches(name, &group.name));
         let most = windows.flows.0 as usize;
         let flows = planned.groups.iter().filter(chosen).flat_map(|group| group.flows.clone().take(most));
         recording.windows = Some((windows.interval, flows.map(FlowId::from).collect()));
@@ -329,7 +367,8 @@ fn check_interval(path: &str, interval: Span, scenario: &Scenario, checker: &mut
     const MOST: u64 = 100_000_000;
     let shortest = (scenario.stop.after + scenario.stop.drain) / MOST;
     if interval == Span::ZERO || interval < shortest {
-        let message = format!("interval = {interval}, expected more than {shortest} for a run of this length");
+        let message =
+            format!("interval = {interval}, expected more than {shortest} for a run of this length");
         checker.error(&format!("{path}.interval"), Diagnostic::error(Code::OutOfRange, message));
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
 use narrows_sim::switch::{Dynamic, Marking, PortKind, Red, Sharing, Step};
-use narrows_sim::topology::{CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, NodeKind, ParkingLot, Star, Wire};
+use narrows_sim::topology::{
+    CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, NodeKind, ParkingLot, Star, Wire,
+};
 use narrows_sim::{Failure, LinkId, Network, Outage, topology as sim};
 
 use super::Checker;
@@ -25,7 +27,10 @@ pub(super) fn build(scenario: &Scenario, priorities: usize, checker: &mut Checke
     };
     if kind == PortKind::Plain && priorities > 1 {
         let message = "ports = \"plain\" has one queue, the traffic has several priorities";
-        checker.error("ports", Diagnostic::error(Code::Conflict, message).help("leave `ports` out, or use \"scheduled\""));
+        checker.error(
+            "ports",
+            Diagnostic::error(Code::Conflict, message).help("leave `ports` out, or use \"scheduled\""),
+        );
     }
     let switches = switches(scenario, &topology, kind, checker);
     let failures = failures(scenario, &topology, checker);
@@ -179,7 +184,8 @@ fn build_explicit(explicit: &Explicit, checker: &mut Checker<'_>) -> Option<sim:
         if name.is_empty() {
             checker.error(&path, Diagnostic::error(Code::Topology, "a node without a name"));
         } else if nodes.insert(name.to_owned(), node).is_some() {
-            checker.error(&path, Diagnostic::error(Code::Duplicate, format!("two nodes are called \"{name}\"")));
+            checker
+                .error(&path, Diagnostic::error(Code::Duplicate, format!("two nodes are called \"{name}\"")));
         }
     };
     for (number, name) in explicit.hosts.iter().enumerate() {
@@ -206,10 +212,17 @@ fn build_explicit(explicit: &Explicit, checker: &mut Checker<'_>) -> Option<sim:
         };
         let (from, to) = (end(&link.between.0, 0), end(&link.between.1, 1));
         if from.is_some() && from == to {
-            checker.error(&format!("{path}.between"), Diagnostic::error(Code::Topology, "a link joins a node to itself"));
+            checker.error(
+                &format!("{path}.between"),
+                Diagnostic::error(Code::Topology, "a link joins a node to itself"),
+            );
         }
         if let (Some(from), Some(to)) = (from, to) {
-            topology.connect(from, to, Wire { rate: link.rate, delay: link.delay, error_rate: link.error_rate });
+            topology.connect(
+                from,
+                to,
+                Wire { rate: link.rate, delay: link.delay, error_rate: link.error_rate },
+            );
         }
     }
     if checker.errors.len() > before {
@@ -219,7 +232,10 @@ fn build_explicit(explicit: &Explicit, checker: &mut Checker<'_>) -> Option<sim:
         if ports != 1 {
             let name = &topology.node(*host).name;
             let message = format!("host \"{name}\" has {ports} links, expected 1");
-            checker.error(&format!("topology.explicit.hosts.{number}"), Diagnostic::error(Code::Topology, message));
+            checker.error(
+                &format!("topology.explicit.hosts.{number}"),
+                Diagnostic::error(Code::Topology, message),
+            );
         }
     }
     if topology.hosts().is_empty() {
@@ -255,7 +271,8 @@ fn switches(
             Some((fewest, most)) => check_switch(&path, settings, *fewest..=*most, checker),
             None if class == "default" => check_switch(&path, settings, 1..=1, checker),
             None => {
-                let error = Diagnostic::error(Code::UnknownName, format!("no switch has the class \"{class}\""));
+                let error =
+                    Diagnostic::error(Code::UnknownName, format!("no switch has the class \"{class}\""));
                 let known = classes.keys().copied().chain(["default"]);
                 checker.error(&path, error.known(class, known));
             }
@@ -264,7 +281,9 @@ fn switches(
     let fallback = scenario.switches.get("default").cloned().unwrap_or_else(scenario::default_switch);
     let settings = |node: &sim::Node| match &node.kind {
         NodeKind::Host(_) => None,
-        NodeKind::Switch { class, .. } => Some(scenario.switches.get(class).unwrap_or(&fallback).config(kind)),
+        NodeKind::Switch { class, .. } => {
+            Some(scenario.switches.get(class).unwrap_or(&fallback).config(kind))
+        }
     };
     topology.nodes().iter().map(settings).collect()
 }
@@ -285,7 +304,10 @@ fn check_switch(
         && !(alpha > 0.0 && alpha <= 1024.0)
     {
         let message = format!("alpha = {alpha}, expected above 0, at most 1024");
-        checker.error(&format!("{path}.buffer.sharing.dynamic.alpha"), Diagnostic::error(Code::OutOfRange, message));
+        checker.error(
+            &format!("{path}.buffer.sharing.dynamic.alpha"),
+            Diagnostic::error(Code::OutOfRange, message),
+        );
         return;
     }
     // Static parts are smallest on the switch with the most ports.
@@ -295,7 +317,9 @@ fn check_switch(
             let message = format!("{key} = {threshold}, but a queue can hold at most {largest}");
             let error = Diagnostic::error(Code::Threshold, message);
             let error = match sharing {
-                Sharing::Dynamic(Dynamic { alpha }) => error.help(format!("αB/(1 + α) of {size} with α = {alpha}")),
+                Sharing::Dynamic(Dynamic { alpha }) => {
+                    error.help(format!("αB/(1 + α) of {size} with α = {alpha}"))
+                }
                 Sharing::Static => error.help(format!("{size} shared by {} ports", ports.end())),
                 Sharing::PerPort | Sharing::Complete => error,
             };
@@ -321,7 +345,11 @@ fn check_red(path: &str, red: &Red, checker: &mut Checker<'_>) {
     };
     unless(min < max, "min", format!("min = {min}, expected less than max = {max}"));
     unless(max_p > 0.0 && max_p <= 1.0, "max_p", format!("max_p = {max_p}, expected above 0, at most 1"));
-    unless(weight > 0.0 && weight <= 1.0, "weight", format!("weight = {weight}, expected above 0, at most 1"));
+    unless(
+        weight > 0.0 && weight <= 1.0,
+        "weight",
+        format!("weight = {weight}, expected above 0, at most 1"),
+    );
 }
 
 fn failures(scenario: &Scenario, topology: &sim::Topology, checker: &mut Checker<'_>) -> Vec<Failure> {
@@ -338,7 +366,8 @@ fn failures(scenario: &Scenario, topology: &sim::Topology, checker: &mut Checker
             node
         };
         let (Some(a), Some(b)) = (end(&failure.link.0, 0), end(&failure.link.1, 1)) else { continue };
-        let mut links = topology.links().iter().enumerate().filter(|(_, link)| link.from == a && link.to == b);
+        let mut links =
+            topology.links().iter().enumerate().filter(|(_, link)| link.from == a && link.to == b);
         let Some((link, _)) = links.next() else {
             let message = format!("no link joins \"{}\" and \"{}\"", failure.link.0, failure.link.1);
             checker.error(&format!("{path}.link"), Diagnostic::error(Code::UnknownName, message));
@@ -371,7 +400,10 @@ impl Checker<'_> {
     fn delay(&mut self, path: &str, delay: Span) {
         let longest = Span::from_secs(3600);
         if delay > longest {
-            self.error(path, Diagnostic::error(Code::OutOfRange, format!("{delay}, expected at most {longest}")));
+            self.error(
+                path,
+                Diagnostic::error(Code::OutOfRange, format!("{delay}, expected at most {longest}")),
+            );
         }
     }
 

@@ -30,13 +30,20 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
 }
 
 /// The positions in `all` that any of `names` matches, in order. A name that matches nothing is a mistake.
-fn select<'a>(names: &Names, all: impl Iterator<Item = &'a str> + Clone, what: &str) -> Result<Vec<usize>, Diagnostic> {
+fn select<'a>(
+    names: &Names,
+    all: impl Iterator<Item = &'a str> + Clone,
+    what: &str,
+) -> Result<Vec<usize>, Diagnostic> {
     let mut selected = Vec::new();
     for pattern in names.iter() {
         let before = selected.len();
-        selected.extend(all.clone().enumerate().filter(|(_, name)| matches(pattern, name)).map(|(index, _)| index));
+        selected.extend(
+            all.clone().enumerate().filter(|(_, name)| matches(pattern, name)).map(|(index, _)| index),
+        );
         if selected.len() == before {
-            return Err(Diagnostic::error(Code::UnknownName, format!("no {what} is called \"{pattern}\"")).known(pattern, all));
+            return Err(Diagnostic::error(Code::UnknownName, format!("no {what} is called \"{pattern}\""))
+                .known(pattern, all));
         }
     }
     selected.sort_unstable();
@@ -57,14 +64,17 @@ pub(crate) fn hosts(topology: &Topology, names: Option<&Names>) -> Result<Vec<Ho
 pub(crate) fn nodes(topology: &Topology, names: Option<&Names>) -> Result<Vec<NodeId>, Diagnostic> {
     let all = topology.nodes().iter().map(|node| node.name.as_str());
     match names {
-        None => Ok((0..all.len()).map(NodeId::from).filter(|node| topology.as_host(*node).is_none()).collect()),
+        None => {
+            Ok((0..all.len()).map(NodeId::from).filter(|node| topology.as_host(*node).is_none()).collect())
+        }
         Some(names) => Ok(select(names, all, "node")?.into_iter().map(NodeId::from).collect()),
     }
 }
 
 /// The directed links with these names, `from -> to`.
 pub(crate) fn links(topology: &Topology, names: &Names) -> Result<Vec<LinkId>, Diagnostic> {
-    let all: Vec<_> = (0..topology.links().len()).map(|link| topology.link_name(LinkId::from(link))).collect();
+    let all: Vec<_> =
+        (0..topology.links().len()).map(|link| topology.link_name(LinkId::from(link))).collect();
     Ok(select(names, all.iter().map(String::as_str), "link")?.into_iter().map(LinkId::from).collect())
 }
 
@@ -80,14 +90,18 @@ pub(crate) struct Places {
 impl Places {
     pub(crate) fn new(topology: &Topology) -> Self {
         let ports = topology.ports();
-        let neighbour = |host: &NodeId| ports[host.index()].first().map_or(u32::MAX, |link| topology.link(*link).to.0);
+        let neighbour =
+            |host: &NodeId| ports[host.index()].first().map_or(u32::MAX, |link| topology.link(*link).to.0);
         let mut numbers = BTreeMap::new();
         for host in topology.hosts() {
             numbers.insert(datacenter(&topology.node(*host).name), 0);
         }
         numbers.values_mut().zip(0..).for_each(|(value, number)| *value = number);
         let dc = |host: &NodeId| numbers[datacenter(&topology.node(*host).name)];
-        Self { rack: topology.hosts().iter().map(neighbour).collect(), dc: topology.hosts().iter().map(dc).collect() }
+        Self {
+            rack: topology.hosts().iter().map(neighbour).collect(),
+            dc: topology.hosts().iter().map(dc).collect(),
+        }
     }
 }
 
@@ -103,7 +117,13 @@ mod tests {
 
     #[test]
     fn a_star_stands_for_any_characters() {
-        let yes = [("dc0/*", "dc0/rack1/host2"), ("*", ""), ("*tor", "rack0/tor"), ("dc*/host1", "dc1/rack1/host1"), ("a", "a")];
+        let yes = [
+            ("dc0/*", "dc0/rack1/host2"),
+            ("*", ""),
+            ("*tor", "rack0/tor"),
+            ("dc*/host1", "dc1/rack1/host1"),
+            ("a", "a"),
+        ];
         assert!(yes.iter().all(|(pattern, name)| matches(pattern, name)));
         let no = [("dc0/*", "dc1/host"), ("a", "ab"), ("*tor", "tor0"), ("a*b*c", "acb"), ("", "x")];
         assert!(no.iter().all(|(pattern, name)| !matches(pattern, name)));

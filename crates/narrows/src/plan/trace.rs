@@ -68,7 +68,9 @@ fn size(field: &Field) -> Checked<Bytes> {
     let text = if bare { format!("{} B", field.text) } else { field.text.clone() };
     let size = text.parse::<Bytes>().map_err(|error| field.error(error.to_string()))?;
     if size == Bytes::ZERO || size > super::traffic::ENDLESS {
-        return Err(field.error(format!("a flow of {size}, expected 1 B to {}", super::traffic::ENDLESS)).into());
+        return Err(field
+            .error(format!("a flow of {size}, expected 1 B to {}", super::traffic::ENDLESS))
+            .into());
     }
     Ok(size)
 }
@@ -103,7 +105,10 @@ mod tests {
                 .replace("\"host0\"?", &format!("\"{}\"?", nearest()))
         );
         assert_eq!(error("0,host0,host0,10\n"), "t.csv:1:9  a flow from \"host0\" to itself");
-        assert_eq!(error("0,host0,host1,0\n"), "t.csv:1:15  a flow of 0 B, expected 1 B to 1152921.504606846976 TB");
+        assert_eq!(
+            error("0,host0,host1,0\n"),
+            "t.csv:1:15  a flow of 0 B, expected 1 B to 1152921.504606846976 TB"
+        );
         assert!(error("-1,host0,host1,5\n").starts_with("t.csv:1:1  \"-1 s\" is negative"));
         assert!(error("0,host0,host1,5 apples\n").contains("unknown unit \"apples\""));
     }

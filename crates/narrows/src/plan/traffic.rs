@@ -91,12 +91,18 @@ fn pattern_name(pattern: &Pattern) -> &'static str {
 }
 
 /// How the flows of a group are carried, if that makes sense.
-fn transport(group: &crate::scenario::Traffic, number: usize, checker: &mut Checker<'_>) -> Option<Transport> {
+fn transport(
+    group: &crate::scenario::Traffic,
+    number: usize,
+    checker: &mut Checker<'_>,
+) -> Option<Transport> {
     let path = format!("traffic.{number}");
-    let out_of_range = |error: narrows_proto::cc::OutOfRange| Diagnostic::error(Code::OutOfRange, error.to_string());
+    let out_of_range =
+        |error: narrows_proto::cc::OutOfRange| Diagnostic::error(Code::OutOfRange, error.to_string());
     if let Pattern::OnOff(on_off) = &group.pattern {
         if group.cc.is_some() {
-            let message = format!("traffic \"{}\" sends datagrams, which have no congestion control", group.name);
+            let message =
+                format!("traffic \"{}\" sends datagrams, which have no congestion control", group.name);
             checker.error(&format!("{path}.cc"), Diagnostic::error(Code::Conflict, message));
         }
         let params = group.datagram.clone().unwrap_or_default();
@@ -107,7 +113,8 @@ fn transport(group: &crate::scenario::Traffic, number: usize, checker: &mut Chec
         return Some(Transport::Datagram { params, rate: on_off.rate });
     }
     if group.datagram.is_some() {
-        let message = format!("traffic \"{}\" has connections, `datagram` is for the pattern on_off", group.name);
+        let message =
+            format!("traffic \"{}\" has connections, `datagram` is for the pattern on_off", group.name);
         checker.error(&format!("{path}.datagram"), Diagnostic::error(Code::Conflict, message));
     }
     let Some(cc) = group.cc.clone() else {
@@ -142,7 +149,10 @@ struct Builder<'a> {
 impl Builder<'_> {
     fn add(&mut self, planned: &mut PlannedTraffic, checker: &mut Checker<'_>) {
         if self.start >= self.until {
-            let message = format!("traffic \"{}\" starts at {} and ends at {}", self.group.name, self.start, self.until);
+            let message = format!(
+                "traffic \"{}\" starts at {} and ends at {}",
+                self.group.name, self.start, self.until
+            );
             checker.error(&format!("{}.start", self.path), Diagnostic::error(Code::NoTraffic, message));
             return;
         }
@@ -151,14 +161,18 @@ impl Builder<'_> {
             Pattern::Poisson(_) => self.poisson(planned, checker),
             Pattern::LongLived(_) => self.long_lived(checker),
             Pattern::Incast(_) => self.incast(checker),
-            Pattern::Permutation(pattern) => self.among(pattern.among.as_ref(), "permutation", checker).and_then(|hosts| {
-                let size = self.size("permutation.size", pattern.size.unwrap_or(ENDLESS), checker)?;
-                Some(workload::permutation(self.id, &hosts, size, self.start, &mut self.random))
-            }),
-            Pattern::AllToAll(pattern) => self.among(pattern.among.as_ref(), "all_to_all", checker).and_then(|hosts| {
-                let size = self.size("all_to_all.size", pattern.size, checker)?;
-                Some(workload::all_to_all(self.id, &hosts, size, self.start))
-            }),
+            Pattern::Permutation(pattern) => {
+                self.among(pattern.among.as_ref(), "permutation", checker).and_then(|hosts| {
+                    let size = self.size("permutation.size", pattern.size.unwrap_or(ENDLESS), checker)?;
+                    Some(workload::permutation(self.id, &hosts, size, self.start, &mut self.random))
+                })
+            }
+            Pattern::AllToAll(pattern) => {
+                self.among(pattern.among.as_ref(), "all_to_all", checker).and_then(|hosts| {
+                    let size = self.size("all_to_all.size", pattern.size, checker)?;
+                    Some(workload::all_to_all(self.id, &hosts, size, self.start))
+                })
+            }
             Pattern::OnOff(_) => self.on_off(planned, checker),
             Pattern::ClosedLoop(_) => self.closed_loop(planned, checker),
             Pattern::Trace(pattern) => self.trace(&pattern.file, checker),
@@ -176,7 +190,11 @@ impl Builder<'_> {
     fn at_least_one(&self, key: &str, value: u32, checker: &mut Checker<'_>) -> Option<u32> {
         if value == 0 {
             let name = key.rsplit('.').next().unwrap_or(key);
-            self.error(key, Diagnostic::error(Code::OutOfRange, format!("{name} = 0, expected at least 1")), checker);
+            self.error(
+                key,
+                Diagnostic::error(Code::OutOfRange, format!("{name} = 0, expected at least 1")),
+                checker,
+            );
         }
         (value > 0).then_some(value)
     }
@@ -191,14 +209,20 @@ impl Builder<'_> {
     }
 
     fn hosts(&self, key: &str, names: Option<&Names>, checker: &mut Checker<'_>) -> Option<Vec<HostId>> {
-        select::hosts(&self.ground.network.topology, names).map_err(|error| self.error(key, error, checker)).ok()
+        select::hosts(&self.ground.network.topology, names)
+            .map_err(|error| self.error(key, error, checker))
+            .ok()
     }
 
     /// Hosts that exchange something among each other: at least two.
     fn among(&self, names: Option<&Names>, key: &str, checker: &mut Checker<'_>) -> Option<Vec<HostId>> {
         let hosts = self.hosts(&format!("{key}.among"), names, checker)?;
         if hosts.len() < 2 {
-            self.error(key, Diagnostic::error(Code::NoTraffic, "only one host takes part, expected at least 2"), checker);
+            self.error(
+                key,
+                Diagnostic::error(Code::NoTraffic, "only one host takes part, expected at least 2"),
+                checker,
+            );
             return None;
         }
         Some(hosts)
@@ -232,7 +256,8 @@ impl Builder<'_> {
             Err(PairsError::NoPartner(host)) => {
                 let name = self.ground.network.topology.host_name(host);
                 let message = format!("host \"{name}\" has nobody to send to");
-                let help = "look at `between`, `from` and `to`; data centers are told by names that begin with dc";
+                let help =
+                    "look at `between`, `from` and `to`; data centers are told by names that begin with dc";
                 self.error(key, Diagnostic::error(Code::Unreachable, message).help(help), checker);
                 None
             }
@@ -260,7 +285,8 @@ impl Builder<'_> {
         let pairs = self.pairs("poisson", pattern.between, names, checker);
         let sizes = self.sizes("poisson.sizes", &pattern.sizes, checker);
         if !(pattern.load > 0.0 && pattern.load <= 100.0) {
-            let message = format!("load = {}, expected above 0, at most 100 (1 is all the links carry)", pattern.load);
+            let message =
+                format!("load = {}, expected above 0, at most 100 (1 is all the links carry)", pattern.load);
             self.error("poisson.load", Diagnostic::error(Code::OutOfRange, message), checker);
             return None;
         }
@@ -268,7 +294,8 @@ impl Builder<'_> {
         let links = self.links_of(&pattern.of, &pairs, checker)?;
         let crossed = self.crossings(&pairs);
         let crossings: f64 = links.iter().map(|link| crossed[link.index()]).sum();
-        let capacity: BitRate = links.iter().map(|link| self.ground.network.topology.link(*link).wire.rate).sum();
+        let capacity: BitRate =
+            links.iter().map(|link| self.ground.network.topology.link(*link).wire.rate).sum();
         if crossings == 0.0 {
             let message = format!("no flow of traffic \"{}\" crosses the links of `of`", self.group.name);
             self.error("poisson.of", Diagnostic::error(Code::Unreachable, message), checker);
@@ -278,7 +305,8 @@ impl Builder<'_> {
         let per_second = pattern.load * capacity.as_f64() / 8.0 / (wire_bytes * crossings);
         let expected = per_second * self.until.saturating_since(self.start).as_secs_f64();
         if expected > MOST_FLOWS {
-            let message = format!("about {expected:.0} flows would start, at most {MOST_FLOWS:.0} can be simulated");
+            let message =
+                format!("about {expected:.0} flows would start, at most {MOST_FLOWS:.0} can be simulated");
             self.error("poisson.load", Diagnostic::error(Code::OutOfRange, message), checker);
             return None;
         }
@@ -392,8 +420,15 @@ impl Builder<'_> {
         }
         let (pairs, sources) = (pairs?, sources?);
         let first = planned.traffic.flows.len();
-        let mut flows =
-            workload::long_lived(self.id, sources, ENDLESS, &pairs, Time::NEVER, Span::ZERO, &mut self.random);
+        let mut flows = workload::long_lived(
+            self.id,
+            sources,
+            ENDLESS,
+            &pairs,
+            Time::NEVER,
+            Span::ZERO,
+            &mut self.random,
+        );
         let (on, off) = (pattern.on.mean().as_secs_f64(), pattern.off.mean().as_secs_f64());
         let rate = pattern.rate.as_f64() / 8.0 * on / (on + off);
         let demands = flows.iter().map(|flow| (flow.from, flow.to, rate));
@@ -409,7 +444,11 @@ impl Builder<'_> {
         Some(flows)
     }
 
-    fn closed_loop(&mut self, planned: &mut PlannedTraffic, checker: &mut Checker<'_>) -> Option<Vec<FlowSpec>> {
+    fn closed_loop(
+        &mut self,
+        planned: &mut PlannedTraffic,
+        checker: &mut Checker<'_>,
+    ) -> Option<Vec<FlowSpec>> {
         let Pattern::ClosedLoop(pattern) = &self.group.pattern else { return None };
         let names = (pattern.from.as_ref(), pattern.to.as_ref());
         let pairs = self.pairs("closed_loop", pattern.between, names, checker);
@@ -421,7 +460,8 @@ impl Builder<'_> {
             for _ in 0..clients {
                 let first = planned.traffic.flows.len() + flows.len();
                 let never = Time::NEVER;
-                let flow = |to| FlowSpec { from: *from, to, group: self.id, start: never, size: sizes.largest() };
+                let flow =
+                    |to| FlowSpec { from: *from, to, group: self.id, start: never, size: sizes.largest() };
                 flows.extend(pairs.partners_of(*from).map(flow));
                 let ids = (first..planned.traffic.flows.len() + flows.len()).map(FlowId::from).collect();
                 let think = pattern.think;
@@ -433,7 +473,8 @@ impl Builder<'_> {
     }
 
     fn trace(&mut self, file: &Path, checker: &mut Checker<'_>) -> Option<Vec<FlowSpec>> {
-        let flows = trace::read(&self.ground.folder.join(file), &self.ground.network.topology, self.id, self.start);
+        let flows =
+            trace::read(&self.ground.folder.join(file), &self.ground.network.topology, self.id, self.start);
         match flows {
             Ok(flows) => Some(flows.into_iter().filter(|flow| flow.start < self.until).collect()),
             Err(rejection) => {
@@ -479,8 +520,8 @@ fn mean_wire_bytes(sizes: &Sizes, params: &stream::Params) -> f64 {
         (params.packet_size(mss) * (segments - 1) + params.packet_size(last)).as_f64()
     };
     let quantiles = (0..STEPS).map(|step| sizes.quantile((f64::from(step) + 0.5) / f64::from(STEPS)));
-    let (sampled, payload) =
-        quantiles.fold((0.0, 0.0), |(sampled, payload), size| (sampled + wire(size), payload + size.as_f64()));
+    let (sampled, payload) = quantiles
+        .fold((0.0, 0.0), |(sampled, payload), size| (sampled + wire(size), payload + size.as_f64()));
     // What the headers add is sampled, the payload itself is known exactly.
     sizes.mean() * sampled / payload
 }

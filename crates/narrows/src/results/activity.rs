@@ -14,7 +14,9 @@ pub struct Activity {
 
 /// Everything that can happen, in a fixed order, whether it did or not.
 pub fn activity(results: &Results) -> Vec<Activity> {
-    let flows = |value: fn(&narrows_proto::stream::Stats) -> u64| results.flows.iter().map(|flow| value(&flow.stats)).sum();
+    let flows = |value: fn(&narrows_proto::stream::Stats) -> u64| {
+        results.flows.iter().map(|flow| value(&flow.stats)).sum()
+    };
     let drops = |cause| results.drops(cause);
     let marks = results.ports.iter().map(|port| port.marks).sum();
     let dropped_at_source = results.datagrams.iter().map(|source| source.dropped_at_source).sum();

@@ -1,20 +1,24 @@
 //! What a run leaves behind, and how it is written.
 
 mod activity;
+mod json;
+mod output;
+mod parquet_file;
 mod tables;
-mod write;
 
 use std::ops::Range;
 
 use narrows_proto::stream::Stats;
 use narrows_proto::units::{Bytes, Span, Time};
 use narrows_sim::observe::{PortRow, WindowRow};
-use narrows_sim::{DatagramRecord, DropCause, FlowId, FlowRecord, HostId, IdealPath, Paths, PortCounters, ideal_fct};
 use narrows_sim::traffic::Transport;
+use narrows_sim::{
+    DatagramRecord, DropCause, FlowId, FlowRecord, HostId, IdealPath, Paths, PortCounters, ideal_fct,
+};
 
 pub use activity::{Activity, activity};
+pub use output::Output;
 pub use tables::{Column, Table, Values};
-pub use write::{check_output, write};
 
 use crate::metrics::{self, Metric, Queues};
 use crate::plan::{ENDLESS, Plan};
@@ -140,7 +144,8 @@ impl Results {
 
     pub(crate) fn outline(&self) -> Outline<'_> {
         let queues = self.queues.as_ref().zip(self.plan.record.queues.as_ref());
-        let queues = queues.map(|(rows, (interval, _))| Queues { rows, interval: *interval, ended: self.ended });
+        let queues =
+            queues.map(|(rows, (interval, _))| Queues { rows, interval: *interval, ended: self.ended });
         Outline {
             plan: &self.plan,
             flows: &self.flows,

@@ -96,7 +96,8 @@ impl Scenario {
     pub fn from_document(document: &mut Document) -> Checked<Self> {
         // A newer scenario is told from a mistaken one before anything else is looked at.
         if let Some(version) = document.integer("version").filter(|version| *version != VERSION) {
-            let message = format!("the scenario is for version {version}, this narrows reads version {VERSION}");
+            let message =
+                format!("the scenario is for version {version}, this narrows reads version {VERSION}");
             return Err(Diagnostic::error(Code::Version, message).at(document.place("version")).into());
         }
         document.inherit("transport", "traffic");
@@ -109,9 +110,29 @@ impl Scenario {
     }
 }
 
+/// The variants of a type of the schema ("Topology", "Pattern"), each with what it is.
+pub fn variants(of: &str) -> Vec<[String; 2]> {
+    let schema = Scenario::schema();
+    let variants = schema["$defs"][of]["oneOf"].as_array().cloned().unwrap_or_default();
+    let name = |variant: &serde_json::Value| variant["required"][0].as_str().map(str::to_owned);
+    let about = |variant: &serde_json::Value| variant["description"].as_str().unwrap_or_default().to_owned();
+    variants.iter().filter_map(|variant| Some([name(variant)?, about(variant)])).collect()
+}
+
 /// Settings of a switch of a class that has none: 12 MB shared with α = 1, no marking.
 pub fn default_switch() -> Switch {
     let size = Bytes::new(12_000_000);
     let buffer = narrows_sim::switch::Buffer { size, sharing: narrows_sim::switch::Sharing::default() };
     Switch { buffer, marking: narrows_sim::switch::Marking::Off, latency: Span::ZERO }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_tells_what_can_be_chosen() {
+        assert_eq!(variants("Topology")[0], ["dumbbell", "Senders and receivers around one bottleneck."]);
+        assert_eq!(variants("Pattern").len(), 8);
+    }
 }

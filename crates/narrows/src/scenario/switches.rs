@@ -33,6 +33,11 @@ pub enum PortChoice {
 impl Switch {
     /// As the simulation wants it.
     pub fn config(&self, ports: PortKind) -> SwitchConfig {
-        SwitchConfig { buffer: self.buffer.clone(), marking: self.marking.clone(), latency: self.latency, ports }
+        SwitchConfig {
+            buffer: self.buffer.clone(),
+            marking: self.marking.clone(),
+            latency: self.latency,
+            ports,
+        }
     }
 }

@@ -1,0 +1,193 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// A laboratory for congestion control where the data center meets the WAN.
+#[derive(Debug, Parser)]
+#[command(name = "narrows", version, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Compare congestion controls on two data centers and a WAN: a first look, in a minute
+    Demo(Demo),
+    /// Run a scenario and write its results
+    Run(Run),
+    /// Run several scenarios, or variants of one, and compare them
+    Compare(Compare),
+    /// Check a scenario and show what it comes to, without running it
+    Check(Check),
+    /// List what is built in
+    List(List),
+    /// Write a scenario to start from
+    New(New),
+    /// Print the JSON schema of scenarios
+    Schema,
+    /// Explain a diagnostic
+    Explain(Explain),
+    /// Print completions for a shell
+    Completions(Completions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Where results go
+    #[arg(long, default_value = "out/demo", value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Repeat each cell with this many seeds
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) seeds: u32,
+    #[command(flatten)]
+    pub(crate) execution: Execution,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The scenario
+    pub(crate) scenario: PathBuf,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Where results go [default: out/NAME]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace older results
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Run with this many seeds, counting up from the scenario's
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) seeds: u32,
+    #[command(flatten)]
+    pub(crate) execution: Execution,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// The scenarios; the first is what others are compared with
+    #[arg(required = true)]
+    pub(crate) scenarios: Vec<PathBuf>,
+    /// A variant of the scenario, with a name and overrides: dctcp:traffic.web.cc='{ dctcp = {} }';seed=2
+    #[arg(long, value_name = "NAME:PATH=VALUE[;PATH=VALUE]")]
+    pub(crate) variant: Vec<String>,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Where results go [default: out/compare-NAME]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace older results
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Repeat each cell with this many seeds
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) seeds: u32,
+    /// Print the table as Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
+    #[command(flatten)]
+    pub(crate) execution: Execution,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// The scenario
+    pub(crate) scenario: PathBuf,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// List all nodes and links
+    #[arg(long)]
+    pub(crate) nodes: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// What to list; everything if left out
+    pub(crate) what: Option<Listed>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Listed {
+    /// Congestion controls
+    Controls,
+    /// Distributions of flow sizes
+    Sizes,
+    /// Networks
+    Topologies,
+    /// Who sends what to whom
+    Patterns,
+    /// Scenarios `narrows new` can write
+    Templates,
+    /// Diagnostics
+    Codes,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct New {
+    /// Name of the scenario; the file is NAME.toml
+    pub(crate) name: String,
+    /// What to start from; see `narrows list templates`
+    #[arg(long, default_value = "dumbbell", value_name = "NAME")]
+    pub(crate) template: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The code of a diagnostic, such as N0005
+    pub(crate) code: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Changes of the input.
+#[derive(Debug, Args)]
+pub(crate) struct Input {
+    /// Change one value of the scenario: --set seed=7 --set traffic.web.cc='{ cubic = {} }'
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub(crate) overrides: Vec<String>,
+    /// The seed, instead of the scenario's
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// How runs are executed. None of this changes results.
+#[derive(Debug, Args)]
+pub(crate) struct Execution {
+    /// Threads that share one run
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: u16,
+    /// Runs side by side [default: as many as there are cores for]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// Run even if memory may not suffice
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+impl Execution {
+    /// As the library wants it, for this many runs.
+    pub(crate) fn options(&self, runs: usize) -> narrows::run::Options {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = usize::from(self.threads);
+        let jobs = self.jobs.map_or((cores / threads).max(1), usize::from);
+        narrows::run::Options { threads, jobs: jobs.min(runs.max(1)), force: self.force }
+    }
+}

@@ -1,0 +1,159 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use narrows::diagnostic::{Checked, Code, Diagnostic};
+use narrows::document::Document;
+use narrows::plan::Plan;
+use narrows::report::{Cell, page, summarize};
+use narrows::results::Output;
+use serde_json::json;
+
+use super::{Job, apply, document, execute, plans, show_warnings, status, warning_texts};
+use crate::{Status, args, fail, show};
+
+/// What is compared: a name and the plans for all seeds.
+struct Contender {
+    name: String,
+    plans: Vec<Arc<Plan>>,
+}
+
+/// Where results of a comparison go, and how they are shown.
+struct Show<'a> {
+    title: &'a str,
+    out: PathBuf,
+    overwrite: bool,
+    markdown: bool,
+    seeds: u32,
+}
+
+/// Compares scenarios, or variants of one.
+pub(crate) fn compare(arguments: &args::Compare) -> Checked<Status> {
+    let mut documents = Vec::new();
+    for path in &arguments.scenarios {
+        let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        documents.push((name, document(path, &arguments.input)?));
+    }
+    let base = documents[0].1.clone();
+    for text in &arguments.variant {
+        documents.push(variant(&base, text)?);
+    }
+    if documents.len() < 2 {
+        let message = "there is one scenario, nothing to compare it with";
+        let help = "name a second scenario, or a variant: --variant cubic:traffic.web.cc='{ cubic = {} }'";
+        return Err(Diagnostic::error(Code::NoTraffic, message).help(help).into());
+    }
+    let contenders = contenders(documents, arguments.seeds)?;
+    let title = &contenders[0].plans[0].scenario.name;
+    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out").join(format!("compare-{title}")));
+    let show = Show {
+        title,
+        out,
+        overwrite: arguments.overwrite,
+        markdown: arguments.markdown,
+        seeds: arguments.seeds,
+    };
+    side_by_side(&contenders, &show, &arguments.execution)
+}
+
+/// The demonstration: DCTCP inside the data centers and CUBIC across, against CUBIC everywhere.
+pub(crate) fn demo(arguments: &args::Demo) -> Checked<Status> {
+    let document =
+        narrows::templates::find("two-dc-mix").expect("the demonstration is built in").document()?;
+    let mut cubic = document.clone();
+    cubic.set("traffic.dc.cc={ cubic = {} }")?;
+    let documents = vec![("dctcp+cubic".to_owned(), document), ("cubic".to_owned(), cubic)];
+    let contenders = contenders(documents, arguments.seeds)?;
+    // The demonstration owns its folder, so that it can be repeated.
+    let out = arguments.out.clone();
+    let show = Show { title: "two-dc-mix", out, overwrite: true, markdown: false, seeds: arguments.seeds };
+    side_by_side(&contenders, &show, &arguments.execution)
+}
+
+/// Reads `name:path=value;path=value`.
+fn variant(base: &Document, text: &str) -> Checked<(String, Document)> {
+    let Some((name, assignments)) = text.split_once(':').filter(|(name, _)| !name.trim().is_empty()) else {
+        let message = format!("found \"{text}\", expected name:path=value");
+        return Err(Diagnostic::error(Code::Override, message).into());
+    };
+    let mut document = base.clone();
+    let overrides = assignments.split(';').map(str::to_owned).collect();
+    apply(&mut document, &args::Input { overrides, seed: None })?;
+    Ok((name.trim().to_owned(), document))
+}
+
+fn contenders(documents: Vec<(String, Document)>, seeds: u32) -> Checked<Vec<Contender>> {
+    let mut contenders: Vec<Contender> = Vec::new();
+    for (name, document) in documents {
+        // Two scenarios of the same name in different folders still get a folder each.
+        let taken = contenders.iter().filter(|other| other.name == name).count();
+        let name = if taken == 0 { name } else { format!("{name}-{}", taken + 1) };
+        contenders.push(Contender { name, plans: plans(&document, seeds)? });
+    }
+    Ok(contenders)
+}
+
+fn side_by_side(contenders: &[Contender], show: &Show<'_>, execution: &args::Execution) -> Checked<Status> {
+    let output = Output::begin(&show.out, show.overwrite)?;
+    let plan = &contenders[0].plans[0];
+    if !execution.json && !show.markdown {
+        println!("{}", show::headline(plan, show.seeds));
+        print!("{}", show::groups(plan));
+    }
+    if show.seeds == 1 {
+        let message = "one seed: differences may be chance, there is no confidence interval";
+        fail::show_one(&Diagnostic::warning(Code::SingleSeed, message).help("--seeds 5"));
+    }
+    contenders.iter().for_each(|contender| show_warnings(&contender.plans[0]));
+    let jobs: Vec<_> = contenders.iter().flat_map(Contender::jobs).collect();
+    let mut finished = jobs.iter().zip(execute(&jobs, execution, &output)?);
+    let (mut cells, mut broken) = (Vec::new(), Vec::new());
+    for contender in contenders {
+        let mut cell = Cell { name: contender.name.clone(), runs: Vec::new() };
+        for (job, finished) in finished.by_ref().take(contender.plans.len()) {
+            broken.extend(finished.broken.into_iter().map(|broken| (job.name.clone(), broken)));
+            cell.runs.push(finished.digest);
+        }
+        cells.push(cell);
+    }
+    let mut warnings: Vec<_> =
+        contenders.iter().flat_map(|contender| warning_texts(&contender.plans[0])).collect();
+    warnings.dedup();
+    output.write_text("", "report.html", &page(show.title, &plan.describe_network(), &warnings, &cells))?;
+    output.finish()?;
+    print_cells(&cells, show, execution);
+    Ok(status(&broken))
+}
+
+impl Contender {
+    fn jobs(&self) -> impl Iterator<Item = Job> {
+        self.plans.iter().map(|plan| {
+            let seed = plan.scenario.seed;
+            let within = format!("{}/seed-{seed}", folder_name(&self.name));
+            Job { plan: Arc::clone(plan), name: format!("{} seed {seed}", self.name), within }
+        })
+    }
+}
+
+fn print_cells(cells: &[Cell], show: &Show<'_>, execution: &args::Execution) {
+    if execution.json {
+        let names: Vec<_> = cells.iter().map(|cell| &cell.name).collect();
+        let output =
+            json!({ "title": show.title, "out": show.out, "cells": names, "summary": summarize(cells) });
+        println!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
+        return;
+    }
+    print!("{}", show::summary(cells, show.markdown));
+    if show.markdown {
+        println!();
+        return;
+    }
+    print!("{}{}", show::activity(cells), show::unfinished(cells));
+    println!("wrote {}/report.html and a folder of tables for each cell and seed", show.out.display());
+}
+
+/// A name as a folder: other characters than letters, digits, `-`, `_`, `+` and `.` become `-`.
+fn folder_name(name: &str) -> String {
+    let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '+' | '.');
+    let name: String = name.chars().map(|c| if good(c) { c } else { '-' }).collect();
+    if name.starts_with('.') { format!("-{name}") } else { name }
+}

@@ -1,0 +1,123 @@
+//! One function for each command.
+
+mod compare;
+mod information;
+mod new;
+mod run;
+
+pub(crate) use compare::{compare, demo};
+pub(crate) use information::{check, completions, explain, list, schema};
+pub(crate) use new::new;
+pub(crate) use run::run;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use narrows::diagnostic::{Checked, Severity};
+use narrows::document::Document;
+use narrows::plan::Plan;
+use narrows::report::{Digest, page_of_run};
+use narrows::results::{Broken, Output, Results};
+use narrows::run::{check_memory, run_all};
+
+use crate::args::{Execution, Input};
+use crate::progress::{Meter, catch_interrupts, is_interrupted};
+use crate::{Status, fail, show};
+
+/// Reads a scenario and applies overrides.
+fn document(path: &Path, input: &Input) -> Checked<Document> {
+    let mut document = Document::read(path)?;
+    apply(&mut document, input)?;
+    Ok(document)
+}
+
+fn apply(document: &mut Document, input: &Input) -> Checked<()> {
+    for assignment in &input.overrides {
+        document.set(assignment)?;
+    }
+    if let Some(seed) = input.seed {
+        document.set(&format!("seed={seed}"))?;
+    }
+    Ok(())
+}
+
+/// Plans for consecutive seeds, counting up from the document's own.
+fn plans(document: &Document, seeds: u32) -> Checked<Vec<Arc<Plan>>> {
+    let first = Plan::new(document.clone())?;
+    let seed = first.scenario.seed;
+    let mut plans = vec![Arc::new(first)];
+    for more in 1..u64::from(seeds) {
+        plans.push(Arc::new(Plan::with_seed(document, seed.saturating_add(more))?));
+    }
+    Ok(plans)
+}
+
+fn show_warnings(plan: &Plan) {
+    for warning in plan.warnings.iter().filter(|warning| warning.severity == Severity::Warning) {
+        fail::show_one(warning);
+    }
+}
+
+fn warning_texts(plan: &Plan) -> Vec<String> {
+    plan.warnings.iter().map(|warning| warning.message.clone()).collect()
+}
+
+/// One run: what, under which name, and the subfolder its results go to.
+struct Job {
+    plan: Arc<Plan>,
+    name: String,
+    within: String,
+}
+
+/// What remains of a finished job.
+struct Finished {
+    digest: Digest,
+    broken: Vec<Broken>,
+}
+
+/// Runs all jobs and writes their results.
+fn execute(jobs: &[Job], execution: &Execution, output: &Output) -> Checked<Vec<Finished>> {
+    let plans: Vec<_> = jobs.iter().map(|job| Arc::clone(&job.plan)).collect();
+    let options = execution.options(jobs.len());
+    check_memory(&plans, options)?;
+    catch_interrupts();
+    let named = jobs.iter().map(|job| (Arc::clone(&job.plan), job.name.clone())).collect();
+    let meter = Meter::new(named, execution.quiet || execution.json);
+    let finish = |number: usize, results: Results| {
+        meter.finish(number);
+        let digest = Digest::of(&results);
+        let within = &jobs[number].within;
+        output.write(&results, within)?;
+        output.write_text(within, "report.html", &page_of_run(&results, digest.clone()))?;
+        Ok(Finished { digest, broken: results.broken_expectations() })
+    };
+    run_all(&plans, options, |number, progress| meter.tell(number, progress), finish).into_iter().collect()
+}
+
+/// Prints broken expectations. How the command ended follows from them.
+fn status(broken: &[(String, Broken)]) -> Status {
+    for (name, broken) in broken {
+        let found = broken.found.map_or("nothing to take it of".into(), show::number);
+        let bound = match (broken.expect.below, broken.expect.above) {
+            (Some(below), Some(above)) => format!("above {above} and below {below}"),
+            (Some(below), None) => format!("below {below}"),
+            (None, Some(above)) => format!("above {above}"),
+            (None, None) => String::new(),
+        };
+        eprintln!("expectation broken in {name}: {} is {found}, expected {bound}", broken.expect.metric);
+    }
+    match broken {
+        _ if is_interrupted() => Status::Interrupted,
+        [] => Status::Done,
+        _ => Status::Broken,
+    }
+}
+
+/// Names of the files in a results folder, for the last line.
+fn files(folder: &Path) -> String {
+    let Ok(entries) = std::fs::read_dir(folder) else { return String::new() };
+    let mut names: Vec<_> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names.join(", ")
+}

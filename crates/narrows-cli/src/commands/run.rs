@@ -1,0 +1,61 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use narrows::diagnostic::Checked;
+use narrows::plan::Plan;
+use narrows::report::{Cell, page, summarize};
+use narrows::results::Output;
+use serde_json::json;
+
+use super::{Job, document, execute, files, plans, show_warnings, status, warning_texts};
+use crate::{Status, args, show};
+
+/// Runs one scenario, with one seed or several.
+pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
+    let document = document(&arguments.scenario, &arguments.input)?;
+    let plans = plans(&document, arguments.seeds)?;
+    let plan = &plans[0];
+    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&plan.scenario.name));
+    if !arguments.execution.json {
+        println!("{}", show::headline(plan, arguments.seeds));
+        print!("{}", show::groups(plan));
+    }
+    show_warnings(plan);
+    let output = Output::begin(&out, arguments.overwrite)?;
+    let several = plans.len() > 1;
+    let job = |plan: &Arc<Plan>| {
+        let name = format!("seed {}", plan.scenario.seed);
+        let within = if several { format!("seed-{}", plan.scenario.seed) } else { String::new() };
+        Job { plan: Arc::clone(plan), name, within }
+    };
+    let jobs: Vec<_> = plans.iter().map(job).collect();
+    let finished = execute(&jobs, &arguments.execution, &output)?;
+    let mut broken = Vec::new();
+    let mut runs = Vec::new();
+    for (job, finished) in jobs.iter().zip(finished) {
+        broken.extend(finished.broken.into_iter().map(|broken| (job.name.clone(), broken)));
+        runs.push(finished.digest);
+    }
+    let cells = [Cell { name: plan.scenario.name.clone(), runs }];
+    if several {
+        let html = page(&plan.scenario.name, &plan.describe_network(), &warning_texts(plan), &cells);
+        output.write_text("", "report.html", &html)?;
+    }
+    output.finish()?;
+    if arguments.execution.json {
+        let runs = cells[0].runs.iter().map(|run| {
+            let metrics: serde_json::Map<_, _> =
+                run.metrics.iter().map(|metric| (metric.name.clone(), json!(metric.value))).collect();
+            json!({ "seed": run.seed, "complete": run.complete, "metrics": metrics, "activity": run.activity })
+        });
+        let runs: Vec<_> = runs.collect();
+        let output =
+            json!({ "scenario": plan.scenario.name, "out": out, "runs": runs, "summary": summarize(&cells) });
+        println!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
+    } else {
+        print!("{}", show::summary(&cells, false));
+        print!("{}{}", show::activity(&cells), show::unfinished(&cells));
+        println!("wrote {}/  ({})", out.display(), files(&out));
+    }
+    Ok(status(&broken))
+}

@@ -1,0 +1,129 @@
+//! How far runs are: simulated time, speed, time left, memory. And what Ctrl-C does.
+
+use std::io::IsTerminal;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use narrows::plan::Plan;
+use narrows::run::fraction_done;
+use narrows_sim::Progress;
+use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
+
+/// Set by Ctrl-C.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// From now on the first Ctrl-C ends runs early and keeps what there is; the second ends the program.
+pub(crate) fn catch_interrupts() {
+    let caught = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+        eprintln!("stopping; what there is will be written (Ctrl-C again to give up)");
+    });
+    if let Err(error) = caught {
+        eprintln!("Ctrl-C will lose results: {error}");
+    }
+}
+
+/// Ctrl-C was pressed.
+pub(crate) fn is_interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// Progress of several runs.
+pub(crate) struct Meter {
+    bars: MultiProgress,
+    runs: Vec<(Arc<Plan>, String, Mutex<Option<Lane>>)>,
+    memory: Memory,
+}
+
+/// The bar of a run that has begun.
+struct Lane {
+    bar: ProgressBar,
+    began: Instant,
+    drawn: Instant,
+}
+
+const STEPS: u64 = 10_000;
+const REDRAW: Duration = Duration::from_millis(100);
+
+impl Meter {
+    /// For these runs, each with a name.
+    pub(crate) fn new(runs: Vec<(Arc<Plan>, String)>, quiet: bool) -> Self {
+        let bars = MultiProgress::new();
+        if quiet || !std::io::stderr().is_terminal() {
+            bars.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        let runs = runs.into_iter().map(|(plan, name)| (plan, name, Mutex::new(None))).collect();
+        Self { bars, runs, memory: Memory::default() }
+    }
+
+    /// Hears of the progress of one run; answers whether it may go on.
+    pub(crate) fn tell(&self, run: usize, progress: Progress) -> ControlFlow<()> {
+        let (plan, name, lane) = &self.runs[run];
+        if let Ok(mut lane) = lane.lock() {
+            let lane = lane.get_or_insert_with(|| Lane {
+                bar: self.bars.add(bar(name)),
+                began: Instant::now(),
+                drawn: Instant::now(),
+            });
+            if lane.drawn.elapsed() > REDRAW {
+                lane.drawn = Instant::now();
+                let done = fraction_done(plan, progress.now);
+                lane.bar.set_position((done * STEPS as f64) as u64);
+                lane.bar.set_message(self.describe(lane, progress, done));
+            }
+        }
+        if is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn describe(&self, lane: &Lane, progress: Progress, done: f64) -> String {
+        let elapsed = lane.began.elapsed().as_secs_f64();
+        let speed = progress.packet_hops as f64 / elapsed / 1e6;
+        let left = if done > 0.0 { elapsed * (1.0 - done) / done } else { 0.0 };
+        let memory = self.memory.megabytes();
+        format!("{:.1} simulated · {speed:.1} M packet-hops/s · ETA {left:.0} s · {memory} MB", progress.now)
+    }
+
+    /// A run is over.
+    pub(crate) fn finish(&self, run: usize) {
+        if let Ok(mut lane) = self.runs[run].2.lock()
+            && let Some(lane) = lane.take()
+        {
+            lane.bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar(name: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template("  {prefix:18!} [{bar:25}] {msg}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("##-");
+    ProgressBar::new(STEPS).with_style(style).with_prefix(name.to_owned())
+}
+
+/// Memory of this process, looked up now and then.
+#[derive(Default)]
+struct Memory {
+    megabytes: AtomicU64,
+    asked: Mutex<Option<Instant>>,
+}
+
+impl Memory {
+    fn megabytes(&self) -> u64 {
+        if let Ok(mut asked) = self.asked.try_lock()
+            && asked.is_none_or(|asked| asked.elapsed() > Duration::from_millis(500))
+        {
+            *asked = Some(Instant::now());
+            let own = Pid::from_u32(std::process::id());
+            let mut system = System::new();
+            let what = ProcessRefreshKind::nothing().with_memory();
+            system.refresh_processes_specifics(ProcessesToUpdate::Some(&[own]), true, what);
+            let bytes = system.process(own).map_or(0, sysinfo::Process::memory);
+            self.megabytes.store(bytes / 1_000_000, Ordering::Relaxed);
+        }
+        self.megabytes.load(Ordering::Relaxed)
+    }
+}

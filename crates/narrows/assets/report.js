@@ -1,0 +1,187 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const report = document.getElementById("report");
+  report.replaceChildren();
+
+  // Colours that stay apart for colour-blind readers (Okabe & Ito).
+  const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#444444"];
+
+  const element = (tag, attributes = {}, ...children) => {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  };
+
+  /** A number with four significant digits and no more zeros than it needs. */
+  const number = (value) => {
+    if (value === null || value === undefined) return "–";
+    if (value === 0) return "0";
+    const size = Math.abs(value);
+    if (size >= 1e5 && Number.isInteger(value)) return value.toLocaleString("en-GB").replaceAll(",", "\u202f");
+    if (size >= 1e6 || size < 1e-3) return value.toExponential(2);
+    return String(Number(value.toPrecision(4)));
+  };
+
+  const section = (title, ...children) => report.append(element("h2", {}, title), ...children);
+
+  const header = () => {
+    report.append(
+      element("h1", {}, data.title),
+      element("p", { class: "soft" }, `${data.network} · ${data.seeds} · narrows ${data.version}`),
+    );
+    if (!data.complete) report.append(element("p", { class: "notes" }, "Interrupted: these results are not complete."));
+    for (const warning of data.warnings) report.append(element("p", { class: "notes" }, warning));
+  };
+
+  const interval = (estimate) =>
+    estimate.interval ? ` [${number(estimate.interval[0])}, ${number(estimate.interval[1])}]` : "";
+
+  const summary = () => {
+    const several = data.cells.length > 1;
+    const head = element("tr", {}, element("th", {}, ""));
+    data.cells.forEach((cell, index) => {
+      head.append(element("th", {}, cell.name));
+      if (several && index > 0) head.append(element("th", {}, "ratio"));
+    });
+    const body = element("tbody");
+    for (const group of data.summary) {
+      const columns = 2 * data.cells.length;
+      body.append(element("tr", { class: "group" }, element("th", { colspan: columns }, group.name)));
+      for (const row of group.rows) {
+        const line = element("tr", {}, element("td", {}, row.label));
+        row.values.forEach((value, index) => {
+          const cell = element("td", {}, value ? number(value.mean) : "–");
+          if (value && value.interval) cell.append(element("span", { class: "interval" }, interval(value)));
+          line.append(cell);
+          if (several && index > 0) line.append(ratio(row, index));
+        });
+        body.append(line);
+      }
+    }
+    const table = element("table", {}, element("thead", {}, head), body);
+    section("Summary", element("div", { class: "scroll" }, table));
+    const notes = [
+      "Completion times count from the hand-over of the data to the arrival of its last byte. Slowdown is the completion " +
+        "time divided by that on the empty network, headers and every hop included. Unfinished flows have no completion " +
+        "time; they are counted.",
+    ];
+    if (data.intervals) notes.push("In brackets: 95 % confidence interval over seeds (Student's t); ratios are taken seed by seed.");
+    report.append(element("p", { class: "soft" }, notes.join(" ")));
+  };
+
+  /** The ratio to the first column, coloured if its interval excludes 1. */
+  const ratio = (row, index) => {
+    const estimate = row.ratios[index];
+    if (!estimate) return element("td", { class: "soft" }, "–");
+    const sure = estimate.interval && (estimate.interval[0] > 1 || estimate.interval[1] < 1);
+    const better = row.lower_is_better === null ? null : estimate.mean < 1 === row.lower_is_better;
+    const kind = sure && better !== null ? (better ? "better" : "worse") : "";
+    const cell = element("td", { class: kind }, `${number(estimate.mean)}×`);
+    if (estimate.interval) cell.append(element("span", { class: "interval" }, interval(estimate)));
+    return cell;
+  };
+
+  const activity = () => {
+    const head = element("tr", {}, element("th", {}, ""));
+    data.cells.forEach((cell) => head.append(element("th", {}, cell.name)));
+    const body = element("tbody");
+    data.activity.filter((row) => row.times.some((times) => times > 0)).forEach((row) => {
+      const line = element("tr", {}, element("td", {}, row.what));
+      row.times.forEach((times) => line.append(element("td", {}, number(times))));
+      body.append(line);
+    });
+    const never = data.activity.filter((row) => row.times.every((times) => times === 0)).map((row) => row.what);
+    section("Activity", element("div", { class: "scroll" }, element("table", {}, element("thead", {}, head), body)));
+    report.append(element("p", { class: "never" }, `Never happened: ${never.length ? never.join(", ") : "nothing on the list"}.`));
+  };
+
+  const SI = [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"]];
+  const short = (value) => {
+    if (value === 0) return "0";
+    const [scale, prefix] = SI.find(([scale]) => Math.abs(value) >= scale * 0.9999) || [1, ""];
+    return `${Number((value / scale).toPrecision(3))}${prefix}`;
+  };
+
+  const axis = (label, log) => ({
+    label, labelSize: 22, font: "11px system-ui", labelFont: "12px system-ui", stroke: "#5b6675",
+    grid: { stroke: "#eceff3", width: 1 }, ticks: { stroke: "#d9dee5", width: 1 }, size: label ? 52 : 40,
+    values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : short(tick))),
+    // On a logarithmic axis only decades are labelled.
+    filter: log ? (_, ticks) => ticks.map((tick) => (Math.abs(Math.log10(tick) % 1) < 1e-9 ? tick : null)) : undefined,
+  });
+
+  /** A chart of series with their own points: [{name, points: [[x, y]…], dash}]. */
+  const chart = (grid, { title, caption, x, y, xLog, yLog, series, stepped }) => {
+    const drawn = series.filter((each) => each.points.length > 0);
+    if (drawn.length === 0) return;
+    const place = element("div", { class: "chart" }, element("h3", {}, title), element("p", { class: "caption" }, caption));
+    grid.append(place);
+    const tables = drawn.map((each) => [each.points.map((point) => point[0]), each.points.map((point) => point[1])]);
+    const path = stepped ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear();
+    const options = {
+      width: place.clientWidth || 540, height: 300,
+      cursor: { drag: { x: true, y: false } },
+      scales: { x: { time: false, distr: xLog ? 3 : 1 }, y: { distr: yLog ? 3 : 1 } },
+      axes: [{ ...axis(x, xLog), size: 44 }, axis(y, yLog)],
+      legend: { live: false },
+      series: [{ label: x }, ...drawn.map((each, index) => ({
+        label: each.name, stroke: COLOURS[(each.colour ?? index) % COLOURS.length], width: 1.6,
+        dash: each.dash ? [6, 4] : undefined, points: { show: drawn[index].points.length < 40, size: 4 }, paths: path, spanGaps: true,
+      }))],
+    };
+    const made = new uPlot(options, uPlot.join(tables), place);
+    new ResizeObserver(() => made.setSize({ width: place.clientWidth, height: 300 })).observe(place);
+  };
+
+  const charts = () => {
+    const several = data.cells.length > 1;
+    const label = (cell, name) => (several ? `${cell.name}: ${name}` : name);
+    const each = (take) => data.cells.flatMap((cell, index) => take(cell, index));
+    const names = [...new Set(each((cell) => cell.charts.groups.map((group) => group.name)))];
+
+    const times = element("div", { class: "grid" });
+    section("Completion times", times);
+    for (const name of names) {
+      const of = (cell) => cell.charts.groups.filter((group) => group.name === name);
+      const tag = (cell, group) => (several ? cell.name : group.control);
+      chart(times, {
+        title: `${name}: distribution of completion times`, caption: `measured flows that finished, seed ${data.chart_seed}`,
+        x: "completion time in µs", y: "fraction of flows", xLog: true, stepped: true,
+        series: each((cell, index) => of(cell).map((group) => ({ name: tag(cell, group), points: group.fct_cdf, colour: index }))),
+      });
+      chart(times, {
+        title: `${name}: slowdown by flow size`, caption: "solid: 99th percentile, dashed: median; one point per tenth of the flows",
+        x: "flow size in bytes", y: "slowdown", xLog: true, yLog: true,
+        series: each((cell, index) => of(cell).flatMap((group) => [
+          { name: `${tag(cell, group)} p99`, points: group.slowdown.map((bin) => [bin.size, bin.p99]), colour: index },
+          { name: `${tag(cell, group)} p50`, points: group.slowdown.map((bin) => [bin.size, bin.p50]), colour: index, dash: true },
+        ])),
+      });
+    }
+
+    const recorded = element("div", { class: "grid" });
+    const over = (title, caption, y, take) => {
+      for (const cell of data.cells) {
+        chart(recorded, {
+          title: several ? `${cell.name}: ${title}` : title, caption, x: "time in ms", y,
+          series: take(cell.charts).map((series) => ({ name: series.name, points: series.points })),
+        });
+      }
+    };
+    section("Over time", recorded);
+    over("queue depth", "deepest recorded ports; the most that waited in each interval", "kB waiting", (charts) => charts.queues);
+    over("rate of flows", "payload acknowledged; first flows of each group", "Gb/s", (charts) => charts.rates);
+    over("congestion window", "first flows of each group", "kB", (charts) => charts.windows);
+    if (!recorded.childElementCount) {
+      recorded.replaceWith(element("p", { class: "soft" }, "Nothing was recorded over time. Add [record] to the scenario."));
+    }
+  };
+
+  header();
+  summary();
+  activity();
+  charts();
+  report.append(element("footer", {}, `Drawn from results of narrows ${data.version}. This file needs no network.`));
+})();

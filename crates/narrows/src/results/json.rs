@@ -1,0 +1,44 @@
+use serde_json::{Map, Value, json};
+
+use super::{Activity, Results};
+use crate::diagnostic::Diagnostic;
+use crate::metrics::Metric;
+use crate::plan::PlannedGroup;
+use crate::scenario::Expect;
+
+impl Results {
+    /// The summary as `run.json` holds it.
+    pub fn to_json(&self) -> Value {
+        let plan = &self.plan;
+        let group = |group: &PlannedGroup| {
+            json!({
+                "name": group.name,
+                "control": group.control,
+                "pattern": group.pattern,
+                "mean_size_bytes": group.sizes.as_ref().map(|sizes| sizes.sizes.mean()),
+                "offered_load": group.load.as_ref().map(|load| load.load),
+            })
+        };
+        let metric = |metric: &Metric| (metric.name.clone(), json!(metric.value));
+        let activity = |activity: &Activity| (activity.what.to_owned(), json!(activity.times));
+        let warning =
+            |warning: &Diagnostic| json!({ "code": warning.code.name(), "message": warning.message });
+        let expectation = |expect: &Expect| {
+            let Expect { metric, below, above } = expect;
+            json!({ "metric": metric, "below": below, "above": above, "found": self.metric(metric) })
+        };
+        json!({
+            "narrows": env!("CARGO_PKG_VERSION"),
+            "scenario": plan.scenario.name,
+            "seed": plan.scenario.seed,
+            "complete": self.complete,
+            "ended_ps": self.ended.as_ps(),
+            "network": plan.describe_network(),
+            "groups": plan.groups.iter().map(group).collect::<Vec<_>>(),
+            "metrics": self.metrics.iter().map(metric).collect::<Map<_, _>>(),
+            "activity": self.activity.iter().map(activity).collect::<Map<_, _>>(),
+            "expectations": plan.scenario.expect.iter().map(expectation).collect::<Vec<_>>(),
+            "warnings": plan.warnings.iter().map(warning).collect::<Vec<_>>(),
+        })
+    }
+}

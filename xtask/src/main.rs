@@ -1,0 +1,2 @@
+//! Chores of this workspace. `cargo xtask --help` lists them.
+fn main() {}
