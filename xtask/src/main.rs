@@ -1,2 +1,43 @@
 //! Chores of this workspace. `cargo xtask --help` lists them.
-fn main() {}
+
+mod bench;
+mod ci;
+mod fuzz;
+mod instructions;
+mod readme;
+
+use anyhow::Result;
+use clap::Parser;
+use xshell::Shell;
+
+/// Chores of the Narrows workspace.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 100)]
+enum Task {
+    /// Run all tests
+    Test,
+    /// Run everything that must hold before a change is taken
+    Ci,
+    /// Measure the engine's speed and memory
+    Bench(bench::Arguments),
+    /// Count the instructions of the packet path and compare them with the stored counts
+    Instructions(instructions::Arguments),
+    /// Feed random input to the parsers
+    Fuzz(fuzz::Arguments),
+    /// Run the commands of README.md and compare what they print
+    Readme,
+}
+
+fn main() -> Result<()> {
+    let task = Task::parse();
+    let shell = Shell::new()?;
+    shell.change_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    match task {
+        Task::Test => ci::test(&shell),
+        Task::Ci => ci::all(&shell),
+        Task::Bench(arguments) => bench::run(&shell, &arguments),
+        Task::Instructions(arguments) => instructions::run(&shell, &arguments),
+        Task::Fuzz(arguments) => fuzz::run(&shell, &arguments),
+        Task::Readme => readme::run(&shell),
+    }
+}

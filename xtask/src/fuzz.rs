@@ -1,0 +1,17 @@
+use anyhow::Result;
+use clap::Args;
+use xshell::Shell;
+
+#[derive(Debug, Default, Args)]
+
+pub(crate) struct Arguments {}
+
+impl Arguments {
+    pub(crate) fn short() -> Self {
+        Self {}
+    }
+}
+
+pub(crate) fn run(_shell: &Shell, _arguments: &Arguments) -> Result<()> {
+    Ok(())
+}
