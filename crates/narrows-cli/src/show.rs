@@ -9,17 +9,22 @@ use narrows_proto::units::Bytes;
 
 /// A number with four significant digits.
 pub(crate) fn number(value: f64) -> String {
+    digits(value, 4)
+}
+
+/// A number with so many significant digits; all of them before the point, and none for zeros behind it.
+fn digits(value: f64, significant: i32) -> String {
     let size = value.abs();
     if value == 0.0 {
         "0".into()
-    } else if value.fract() == 0.0 && size < 1e15 {
-        grouped(value as i64)
-    } else if (1e-3..1e7).contains(&size) {
-        let digits = (3 - size.log10().floor() as i32).max(0) as usize;
-        let text = format!("{value:.digits$}");
-        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    } else if size >= 1e15 || size < 1e-3 {
+        format!("{value:.*e}", significant as usize - 2)
+    } else if size >= 1000.0 || value.fract() == 0.0 {
+        grouped(value.round() as i64)
     } else {
-        format!("{value:.2e}")
+        let places = (significant - 1 - size.log10().floor() as i32).max(0) as usize;
+        let text = format!("{value:.places$}");
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
     }
 }
 
@@ -39,10 +44,10 @@ pub(crate) fn grouped(value: i64) -> String {
 fn with_interval(estimate: Option<&Estimate>, unit: &str) -> String {
     match estimate {
         None => "–".into(),
-        Some(Estimate { mean, interval: Some((low, high)), .. }) => {
-            format!("{}{unit} [{}, {}]", number(*mean), number(*low), number(*high))
+        Some(Estimate { mean, interval: Some((low, high)), .. }) if low < high => {
+            format!("{}{unit} [{}, {}]", number(*mean), digits(*low, 3), digits(*high, 3))
         }
-        Some(Estimate { mean, interval: None, .. }) => format!("{}{unit}", number(*mean)),
+        Some(Estimate { mean, .. }) => format!("{}{unit}", number(*mean)),
     }
 }
 
@@ -198,4 +203,19 @@ fn indented(table: &Table) -> String {
         .lines()
         .map(|line| format!("  {}\n", line.trim_end().strip_prefix(' ').unwrap_or(line.trim_end())))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_digits_that_matter() {
+        let shown =
+            [0.0, 1.0, 0.001_234_56, 12.345_6, 999.96, 1_234_567.8, -20_000.0, 1.5e-7, 2e18].map(number);
+        assert_eq!(
+            shown,
+            ["0", "1", "0.001235", "12.35", "1000", "1 234 568", "-20 000", "1.50e-7", "2.00e18"]
+        );
+    }
 }

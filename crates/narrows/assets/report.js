@@ -14,14 +14,14 @@
     return made;
   };
 
-  /** A number with four significant digits and no more zeros than it needs. */
-  const number = (value) => {
+  /** A number with some significant digits and no more zeros than it needs. */
+  const number = (value, digits = 4) => {
     if (value === null || value === undefined) return "–";
     if (value === 0) return "0";
     const size = Math.abs(value);
     if (size >= 1e5 && Number.isInteger(value)) return value.toLocaleString("en-GB").replaceAll(",", "\u202f");
     if (size >= 1e6 || size < 1e-3) return value.toExponential(2);
-    return String(Number(value.toPrecision(4)));
+    return String(Number(value.toPrecision(digits)));
   };
 
   const section = (title, ...children) => report.append(element("h2", {}, title), ...children);
@@ -35,15 +35,18 @@
     for (const warning of data.warnings) report.append(element("p", { class: "notes" }, warning));
   };
 
+  /** Empty if there is one sample only, or all samples are equal. */
   const interval = (estimate) =>
-    estimate.interval ? ` [${number(estimate.interval[0])}, ${number(estimate.interval[1])}]` : "";
+    estimate.interval && estimate.interval[0] < estimate.interval[1]
+      ? ` [${number(estimate.interval[0], 3)}, ${number(estimate.interval[1], 3)}]`
+      : "";
 
   const summary = () => {
     const several = data.cells.length > 1;
     const head = element("tr", {}, element("th", {}, ""));
     data.cells.forEach((cell, index) => {
       head.append(element("th", {}, cell.name));
-      if (several && index > 0) head.append(element("th", {}, "ratio"));
+      if (several && index > 0) head.append(element("th", {}, `${cell.name} / ${data.cells[0].name}`));
     });
     const body = element("tbody");
     for (const group of data.summary) {
@@ -53,7 +56,7 @@
         const line = element("tr", {}, element("td", {}, row.label));
         row.values.forEach((value, index) => {
           const cell = element("td", {}, value ? number(value.mean) : "–");
-          if (value && value.interval) cell.append(element("span", { class: "interval" }, interval(value)));
+          if (value && interval(value)) cell.append(element("span", { class: "interval" }, interval(value)));
           line.append(cell);
           if (several && index > 0) line.append(ratio(row, index));
         });
@@ -79,7 +82,7 @@
     const better = row.lower_is_better === null ? null : estimate.mean < 1 === row.lower_is_better;
     const kind = sure && better !== null ? (better ? "better" : "worse") : "";
     const cell = element("td", { class: kind }, `${number(estimate.mean)}×`);
-    if (estimate.interval) cell.append(element("span", { class: "interval" }, interval(estimate)));
+    if (interval(estimate)) cell.append(element("span", { class: "interval" }, interval(estimate)));
     return cell;
   };
 
@@ -107,7 +110,7 @@
   const axis = (label, log) => ({
     label, labelSize: 22, font: "11px system-ui", labelFont: "12px system-ui", stroke: "#5b6675",
     grid: { stroke: "#eceff3", width: 1 }, ticks: { stroke: "#d9dee5", width: 1 }, size: label ? 52 : 40,
-    values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : short(tick))),
+    values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : log ? short(tick) : number(tick))),
     // On a logarithmic axis only decades are labelled.
     filter: log ? (_, ticks) => ticks.map((tick) => (Math.abs(Math.log10(tick) % 1) < 1e-9 ? tick : null)) : undefined,
   });

@@ -59,20 +59,12 @@ impl Document {
         &self.texts[0].name
     }
 
-    /// The whole text with its overrides as comments, for the record.
-    pub fn text(&self) -> String {
-        let mut text = self.texts[0].text.clone();
-        for source in &self.texts[1..] {
-            text.push_str(&format!("\n# --set {}", source.text));
-        }
-        text
-    }
-
     /// Changes one value: `path=value`. The path has keys separated by dots; an element of an array is named by its
     /// number or by its `name`. A value that is no TOML is taken for a string without quotation marks.
     ///
     /// # Errors
-    /// If the path leads nowhere or the text is not of this form.
+    /// If the text is not of this form, or the path leads to no element of an array or past a value. Keys that do not
+    /// exist are told by whoever reads the document.
     pub fn set(&mut self, assignment: &str) -> Checked<()> {
         self.texts.push(Arc::new(Source { name: "--set".into(), text: assignment.to_owned() }));
         let result = self.build().map(drop);
@@ -177,9 +169,45 @@ impl Document {
             Some(missing) if message.starts_with("missing field") => {
                 Diagnostic::error(Code::WrongType, format!("the key \"{missing}\" is missing"))
             }
-            _ => Diagnostic::error(code_of(message), message.to_owned()),
+            _ => Diagnostic::error(code_of(message), reworded(message)),
         };
         diagnostic.at(place).into()
+    }
+}
+
+/// A deserializer's message without words only programmers know.
+fn reworded(message: &str) -> String {
+    let words = [
+        ("expected u8", "expected a whole number from 0 to 255"),
+        ("expected u32", "expected a whole number from 0 to 4294967295"),
+        ("expected u64", "expected a whole number that is not negative"),
+        ("expected i64", "expected a whole number"),
+        ("expected usize", "expected a whole number that is not negative"),
+        ("expected f64", "expected a number"),
+        ("expected a sequence", "expected an array"),
+        ("expected a map", "expected a table"),
+        ("invalid type: map", "found a table"),
+        ("invalid type: sequence", "found an array"),
+        ("invalid type: ", "found the "),
+        ("invalid value: ", "found the "),
+        ("floating point", "number"),
+        (
+            "wanted exactly 1 element, more",
+            "expected one name with its settings, such as { name = {} }, found more",
+        ),
+        (
+            "wanted exactly 1 element, found",
+            "expected one name with its settings, such as { name = {} }, found",
+        ),
+        ("wanted string or table", "expected a name, or a name with its settings, such as { name = {} }"),
+    ];
+    let mut text = message.to_owned();
+    for (from, to) in words {
+        text = text.replace(from, to);
+    }
+    match text.find("expected struct ") {
+        Some(at) => text[..at].to_owned() + "expected a table",
+        None => text,
     }
 }
 
@@ -237,14 +265,18 @@ fn apply<'a>(root: &mut DeTable<'a>, source: &'a Arc<Source>, base: usize) -> Ch
         let name = segment.trim();
         let last = number + 1 == segments.len();
         let next = if let Some(table) = table.take() {
-            let known: Vec<_> = table.keys().map(|key| key.get_ref().to_string()).collect();
+            let span = base + at..base + at + segment.len();
+            let key = Spanned::new(span.clone(), Cow::Borrowed(name));
             if last && !name.is_empty() {
-                let key = Spanned::new(base + at..base + at + segment.len(), Cow::Borrowed(name));
                 table.remove(name);
                 table.insert(key, new.take().expect("there is one last segment"));
                 return Ok(());
             }
-            table.get_mut(name).ok_or((known, "key"))
+            // A table that was left out begins empty. Whoever reads the document says if there is no such table.
+            if !name.is_empty() && !table.contains_key(name) {
+                table.insert(key, Spanned::new(span, DeValue::Table(DeTable::new())));
+            }
+            table.get_mut(name).ok_or((Vec::new(), "key"))
         } else if let Some(array) = array.take() {
             let names = array.iter().filter_map(|element| element.get_ref().get("name")?.get_ref().as_str());
             let known: Vec<_> = names.map(str::to_owned).collect();
@@ -405,7 +437,8 @@ mod tests {
     #[test]
     fn mistakes_in_the_text_point_at_the_text() {
         let document = Document::parse("a.toml", "seed = \"x\"\n", "").unwrap();
-        assert!(error(&document).starts_with("a.toml:1:8  invalid type"), "{}", error(&document));
+        let wrong_type = "a.toml:1:8  found the string \"x\", expected a whole number that is not negative";
+        assert_eq!(error(&document), wrong_type);
         let document = Document::parse("a.toml", "\n\nsede = 1\n", "").unwrap();
         assert!(error(&document).starts_with("a.toml:3:1  unknown key \"sede\""), "{}", error(&document));
     }

@@ -99,7 +99,7 @@ fn flow_metrics(flows: &[&FlowRow], measured_for: Span) -> [Option<f64>; FLOW_ME
     let measured: Vec<_> = flows.iter().filter(|flow| flow.measured).collect();
     let ends = measured.iter().filter(|flow| !flow.is_endless());
     let unfinished = ends.clone().filter(|flow| flow.end.is_none()).count();
-    let us = |flow: &FlowRow| flow.fct().map(|fct| fct.as_secs_f64() * 1e6);
+    let us = |flow: &FlowRow| flow.fct().map(|fct| fct.as_ps() as f64 / 1e6);
     let sorted = |values: Vec<f64>| {
         let mut values = values;
         values.sort_by(f64::total_cmp);

@@ -82,6 +82,17 @@ mod tests {
     }
 
     #[test]
+    fn a_scenario_written_with_all_its_settings_is_the_same_scenario() {
+        for template in TEMPLATES {
+            let plan =
+                Plan::new(template.document().expect("parses")).unwrap_or_else(|error| panic!("{error}"));
+            let document = Document::parse("again.toml", plan.text.clone(), "").expect("parses");
+            let again = Plan::new(document).unwrap_or_else(|error| panic!("{error}\n{}", plan.text));
+            assert_eq!(again.scenario, plan.scenario);
+        }
+    }
+
+    #[test]
     fn a_new_scenario_differs_from_its_template_by_name_only() {
         let template = find("dumbbell").expect("there");
         let text = template.text_for("mine").expect("a fine name");

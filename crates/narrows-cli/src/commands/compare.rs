@@ -9,6 +9,7 @@ use narrows::results::Output;
 use serde_json::json;
 
 use super::{Job, apply, document, execute, plans, show_warnings, status, warning_texts};
+use crate::progress::catch_interrupts;
 use crate::{Status, args, fail, show};
 
 /// What is compared: a name and the plans for all seeds.
@@ -94,6 +95,7 @@ fn contenders(documents: Vec<(String, Document)>, seeds: u32) -> Checked<Vec<Con
 
 fn side_by_side(contenders: &[Contender], show: &Show<'_>, execution: &args::Execution) -> Checked<Status> {
     let output = Output::begin(&show.out, show.overwrite)?;
+    catch_interrupts();
     let plan = &contenders[0].plans[0];
     if !execution.json && !show.markdown {
         println!("{}", show::headline(plan, show.seeds));

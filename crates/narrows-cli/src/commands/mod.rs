@@ -21,7 +21,7 @@ use narrows::results::{Broken, Output, Results};
 use narrows::run::{check_memory, run_all};
 
 use crate::args::{Execution, Input};
-use crate::progress::{Meter, catch_interrupts, is_interrupted};
+use crate::progress::{Meter, is_interrupted};
 use crate::{Status, fail, show};
 
 /// Reads a scenario and applies overrides.
@@ -80,7 +80,6 @@ fn execute(jobs: &[Job], execution: &Execution, output: &Output) -> Checked<Vec<
     let plans: Vec<_> = jobs.iter().map(|job| Arc::clone(&job.plan)).collect();
     let options = execution.options(jobs.len());
     check_memory(&plans, options)?;
-    catch_interrupts();
     let named = jobs.iter().map(|job| (Arc::clone(&job.plan), job.name.clone())).collect();
     let meter = Meter::new(named, execution.quiet || execution.json);
     let finish = |number: usize, results: Results| {

@@ -8,6 +8,7 @@ use narrows::results::Output;
 use serde_json::json;
 
 use super::{Job, document, execute, files, plans, show_warnings, status, warning_texts};
+use crate::progress::catch_interrupts;
 use crate::{Status, args, show};
 
 /// Runs one scenario, with one seed or several.
@@ -16,12 +17,13 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
     let plans = plans(&document, arguments.seeds)?;
     let plan = &plans[0];
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&plan.scenario.name));
+    let output = Output::begin(&out, arguments.overwrite)?;
+    catch_interrupts();
     if !arguments.execution.json {
         println!("{}", show::headline(plan, arguments.seeds));
         print!("{}", show::groups(plan));
     }
     show_warnings(plan);
-    let output = Output::begin(&out, arguments.overwrite)?;
     let several = plans.len() > 1;
     let job = |plan: &Arc<Plan>| {
         let name = format!("seed {}", plan.scenario.seed);

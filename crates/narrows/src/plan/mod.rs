@@ -17,6 +17,7 @@ use narrows_sim::{FlowId, LinkId, Network, Paths, Stop};
 
 pub use memory::available as available_memory;
 pub(crate) use select::Places;
+pub use trace::parse_trace;
 pub(crate) use traffic::ENDLESS;
 
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection, Severity};
@@ -30,7 +31,7 @@ use crate::sizes::LoadedSizes;
 pub struct Plan {
     /// What it was made from.
     pub scenario: Scenario,
-    /// The text of the scenario with its overrides.
+    /// The scenario as it is run, every setting in it, overrides applied.
     pub text: String,
     /// The network.
     pub network: Network,
@@ -159,7 +160,7 @@ impl Plan {
         let traffic::PlannedTraffic { mut traffic, groups, .. } = planned;
         traffic.measured = measured.clone();
         Ok(Self {
-            text: document.text(),
+            text: scenario.to_toml(),
             network,
             traffic,
             groups,
@@ -200,7 +201,11 @@ impl Plan {
         };
         let topology = &self.network.topology;
         let (hosts, nodes) = (topology.hosts().len(), topology.nodes().len());
-        format!("{kind} · {hosts} hosts · {} switches", nodes - hosts)
+        let count = |number: usize, one: &str, many: &str| {
+            format!("{number} {}", if number == 1 { one } else { many })
+        };
+        let (hosts, switches) = (count(hosts, "host", "hosts"), count(nodes - hosts, "switch", "switches"));
+        format!("{kind} · {hosts} · {switches}")
     }
 }
 
@@ -306,7 +311,7 @@ fn warn_of_nothing_measured(traffic: &Traffic, measured: &Range<Time>, checker: 
     let scheduled = traffic.flows.iter().any(|flow| measured.contains(&flow.start));
     let generated = traffic.generators.iter().any(|g| g.start < measured.end && g.until > measured.start);
     if !scheduled && !generated && !traffic.flows.is_empty() {
-        let message = format!("no flow starts between {} and {}", measured.start, measured.end);
+        let message = format!("no flow starts from {} on, before {}", measured.start, measured.end);
         checker.error("measure", Diagnostic::warning(Code::NothingMeasured, message));
     }
 }

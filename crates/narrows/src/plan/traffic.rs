@@ -285,8 +285,10 @@ impl Builder<'_> {
         let pairs = self.pairs("poisson", pattern.between, names, checker);
         let sizes = self.sizes("poisson.sizes", &pattern.sizes, checker);
         if !(pattern.load > 0.0 && pattern.load <= 100.0) {
-            let message =
-                format!("load = {}, expected above 0, at most 100 (1 is all the links carry)", pattern.load);
+            let message = format!(
+                "load = {:?}, expected above 0, at most 100 (1 is all the links carry)",
+                pattern.load
+            );
             self.error("poisson.load", Diagnostic::error(Code::OutOfRange, message), checker);
             return None;
         }

@@ -1,4 +1,7 @@
-use narrows_proto::units::{Span, Time};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use narrows_proto::units::{Bytes, Span, Time};
 use narrows_sim::observe::{PortRow, WindowRow};
 use narrows_sim::{FlowId, LinkId};
 use serde::Serialize;
@@ -95,7 +98,7 @@ impl GroupCharts {
 /// The distribution of completion times, denser towards its upper end.
 fn cdf(flows: &[&FlowRow]) -> Vec<(f64, f64)> {
     let mut times: Vec<_> =
-        flows.iter().filter_map(|flow| flow.fct()).map(|fct| fct.as_secs_f64() * 1e6).collect();
+        flows.iter().filter_map(|flow| flow.fct()).map(|fct| fct.as_ps() as f64 / 1e6).collect();
     times.sort_by(f64::total_cmp);
     let body = (0..=200).map(|step| f64::from(step) / 200.0);
     let tail = (1..=90).map(|step| 0.99 + f64::from(step) / 9000.0);
@@ -134,7 +137,7 @@ fn queues(results: &Results, rows: &[PortRow]) -> Vec<Series> {
         deepest[row.link.index()] = row.max_backlog.max(deepest[row.link.index()]);
     }
     let mut links: Vec<_> = (0..deepest.len()).filter(|link| deepest[*link] > 0).collect();
-    links.sort_by_key(|link| (std::cmp::Reverse(deepest[*link]), *link));
+    links.sort_by_key(|link| (Reverse(deepest[*link]), *link));
     links.truncate(CURVES);
     let slices = Slices::new(results);
     let series = |link: &usize| {
@@ -170,16 +173,20 @@ impl Slices {
     }
 }
 
-/// Curves of the first recorded flows of each group.
+/// Curves of those recorded flows of each group that delivered the most.
 fn flows(
     results: &Results,
     rows: &[WindowRow],
     curve: impl Fn(&[&WindowRow], &Slices) -> Vec<(f64, f64)>,
 ) -> Vec<Series> {
     let slices = Slices::new(results);
-    let mut recorded: Vec<FlowId> = rows.iter().map(|row| row.flow).collect();
-    recorded.sort_unstable();
-    recorded.dedup();
+    let mut delivered: BTreeMap<FlowId, Bytes> = BTreeMap::new();
+    for row in rows {
+        let most = delivered.entry(row.flow).or_default();
+        *most = row.delivered.max(*most);
+    }
+    let mut recorded: Vec<FlowId> = delivered.keys().copied().collect();
+    recorded.sort_by_key(|flow| Reverse(delivered[flow]));
     let groups = results.plan.groups.len();
     let mut series = Vec::new();
     for group in &results.plan.groups {

@@ -119,7 +119,8 @@ pub fn summarize(cells: &[Cell]) -> Summary {
         };
         let baseline = cells.first().map(samples).unwrap_or_default();
         let values: Vec<_> = cells.iter().map(|cell| estimate(&samples(cell))).collect();
-        if values.iter().all(Option::is_none) {
+        // What never happened is listed under activity.
+        if values.iter().flatten().all(|value| value.mean == 0.0) {
             continue;
         }
         let row = SummaryRow {

@@ -104,6 +104,11 @@ impl Scenario {
         document.read_into()
     }
 
+    /// The scenario as TOML, with every setting, those that were left out included.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("whatever was read from TOML can be written as TOML")
+    }
+
     /// The JSON schema of scenarios.
     pub fn schema() -> serde_json::Value {
         schemars::schema_for!(Self).to_value()

@@ -1,0 +1,6 @@
+//! What the commands print, word for word.
+
+#[test]
+fn commands_print_what_is_written_down() {
+    trycmd::TestCases::new().case("tests/cmd/*.trycmd");
+}
