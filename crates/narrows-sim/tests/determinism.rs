@@ -33,7 +33,7 @@ fn everything(routing: Routing, ports: PortKind) -> (Network, Traffic) {
         border_delay: None,
     };
     let mut topology = Topology::default();
-    CrossDc { datacenters: 2, fabric, wan }.build(&mut topology, "");
+    CrossDc { datacenters: 2, fabric, fabrics: vec![], wan }.build(&mut topology, "");
     let shared = Buffer { size: Bytes::new(120_000), sharing: Sharing::Dynamic(Dynamic { alpha: 0.5 }) };
     let tor = SwitchConfig {
         buffer: shared,

@@ -103,7 +103,7 @@ pub struct KaryTree {
     pub delay: Span,
 }
 
-/// Several data centers of the same kind, each with border routers, joined by WAN links.
+/// Several data centers, each with border routers, joined by WAN links.
 ///
 /// Every name of the fabric gets the prefix `dc0/`, `dc1/`, …; border routers are `dc0/border0…` (class `border`). The
 /// top-level switches of a fabric connect to all its border routers.
@@ -114,6 +114,9 @@ pub struct CrossDc {
     pub datacenters: u32,
     /// What is inside each.
     pub fabric: Fabric,
+    /// What is inside the first data centers, one by one, where it differs from `fabric`.
+    #[serde(default)]
+    pub fabrics: Vec<Fabric>,
     /// What joins them.
     pub wan: Wan,
 }
@@ -334,17 +337,23 @@ impl Fabric {
 }
 
 impl CrossDc {
+    /// What is inside a data center.
+    pub fn fabric_of(&self, datacenter: u32) -> &Fabric {
+        self.fabrics.get(datacenter as usize).unwrap_or(&self.fabric)
+    }
+
     /// Adds this network, with `prefix` before every name.
     pub fn build(&self, topology: &mut Topology, prefix: &str) {
         let wan = &self.wan;
-        let to_border =
-            Wire::new(wan.border_rate.unwrap_or(wan.rate), wan.border_delay.unwrap_or(self.fabric.delay()));
         let across = Wire { error_rate: wan.error_rate, ..Wire::new(wan.rate, wan.delay) };
         let borders: Vec<Vec<_>> = (0..self.datacenters)
             .map(|dc| {
                 let prefix = format!("{prefix}dc{dc}/");
-                let top = self.fabric.build(topology, &prefix);
-                let tier = self.fabric.tiers();
+                let fabric = self.fabric_of(dc);
+                let top = fabric.build(topology, &prefix);
+                let tier = fabric.tiers();
+                let delay = wan.border_delay.unwrap_or(fabric.delay());
+                let to_border = Wire::new(wan.border_rate.unwrap_or(wan.rate), delay);
                 let routers = (0..wan.borders).map(|router| {
                     let border = topology.add_switch(format!("{prefix}border{router}"), "border", tier);
                     for switch in &top {
@@ -438,10 +447,28 @@ mod tests {
             border_rate: None,
             border_delay: None,
         };
-        let topology = built(|t| CrossDc { datacenters: 3, fabric, wan }.build(t, ""));
+        let topology = built(|t| CrossDc { datacenters: 3, fabric, fabrics: vec![], wan }.build(t, ""));
         // Per data center 3 host links and 2 to the borders; 3 pairs with 2 WAN links each.
         assert_eq!(counts(&topology), (9, 9, 3 * 5 + 3 * 2));
         assert!(topology.by_name().contains_key("dc2/border1"));
+    }
+
+    #[test]
+    fn a_data_center_may_have_a_fabric_of_its_own() {
+        let star = Fabric::Star(Star { hosts: 3, rate: RATE, delay: DELAY });
+        let tree = Fabric::KaryTree(KaryTree { k: 2, levels: 2, rate: RATE, delay: DELAY });
+        let wan = Wan {
+            rate: RATE,
+            delay: Span::from_ms(5),
+            error_rate: 0.0,
+            borders: 1,
+            border_rate: None,
+            border_delay: None,
+        };
+        let cross = CrossDc { datacenters: 2, fabric: star, fabrics: vec![tree], wan };
+        let topology = built(|t| cross.build(t, ""));
+        // dc0: 4 hosts, 4 switches, 4 + 4 links and 2 to the border; dc1: 3 hosts, 1 switch, 3 links and 1; the WAN link.
+        assert_eq!(counts(&topology), (7, 4 + 1 + 2, 10 + 4 + 1));
     }
 
     #[test]

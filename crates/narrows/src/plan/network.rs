@@ -166,13 +166,36 @@ impl Numbers<'_, '_> {
         self.delay("border_delay", wan.border_delay.unwrap_or_default());
         let borders = self.count("borders", wan.borders, 1);
         self.checker.error_rate(&format!("{path}.wan.error_rate"), wan.error_rate);
-        let links = match &cross.fabric {
-            Fabric::Star(star) => self.within(&format!("{path}.fabric.star")).star(star),
-            Fabric::LeafSpine(fabric) => self.within(&format!("{path}.fabric.leaf_spine")).leaf_spine(fabric),
-            Fabric::FatTree(fabric) => self.within(&format!("{path}.fabric.fat_tree")).fat_tree(fabric),
-            Fabric::KaryTree(fabric) => self.within(&format!("{path}.fabric.kary_tree")).kary_tree(fabric),
+        if cross.fabrics.len() as u64 > datacenters {
+            let message = format!("{} fabrics for {datacenters} data centers", cross.fabrics.len());
+            self.checker.error(&format!("{path}.fabrics"), Diagnostic::error(Code::Topology, message));
+        }
+        let mut fabric = |path: &str, fabric: &Fabric| {
+            let links = match fabric {
+                Fabric::Star(star) => self.within(&format!("{path}.star")).star(star),
+                Fabric::LeafSpine(fabric) => self.within(&format!("{path}.leaf_spine")).leaf_spine(fabric),
+                Fabric::FatTree(fabric) => self.within(&format!("{path}.fat_tree")).fat_tree(fabric),
+                Fabric::KaryTree(fabric) => self.within(&format!("{path}.kary_tree")).kary_tree(fabric),
+            };
+            links.saturating_add(top_switches(fabric).saturating_mul(borders))
         };
-        links.saturating_add(borders).saturating_mul(datacenters)
+        let same = datacenters.saturating_sub(cross.fabrics.len() as u64);
+        let mut links = fabric(&format!("{path}.fabric"), &cross.fabric).saturating_mul(same);
+        for (number, other) in cross.fabrics.iter().enumerate() {
+            links = links.saturating_add(fabric(&format!("{path}.fabrics.{number}"), other));
+        }
+        let pairs = datacenters.saturating_mul(datacenters.saturating_sub(1)) / 2;
+        links.saturating_add(pairs.saturating_mul(borders))
+    }
+}
+
+/// How many switches connect to each border router.
+fn top_switches(fabric: &Fabric) -> u64 {
+    match fabric {
+        Fabric::Star(_) => 1,
+        Fabric::LeafSpine(fabric) => fabric.spines.into(),
+        Fabric::FatTree(fabric) => u64::from(fabric.k / 2).pow(2),
+        Fabric::KaryTree(tree) => u64::from(tree.k).saturating_pow(tree.levels.saturating_sub(1)),
     }
 }
 

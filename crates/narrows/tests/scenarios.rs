@@ -1,0 +1,130 @@
+//! The built-in scenarios and their summaries as whole numbers, compared with stored ones.
+//!
+//! A change of these tables is a change of results: it needs a reason. `INSTA_UPDATE=always cargo test` stores new ones.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use narrows::plan::Plan;
+use narrows::results::Results;
+use narrows::run::{Options, run};
+use narrows::templates;
+
+fn results(name: &str, overrides: &[&str]) -> Results {
+    let mut document = templates::find(name).expect("built in").document().expect("parses");
+    for assignment in overrides {
+        document.set(assignment).expect("fits");
+    }
+    let plan = Arc::new(Plan::new(document).unwrap_or_else(|error| panic!("{error}")));
+    run(&plan, Options::default(), |_| ControlFlow::Continue(()))
+}
+
+/// One line for each metric that is not zero, as a whole number of thousandths, and each activity.
+fn table(results: &Results) -> String {
+    let mut lines = vec![format!("{} hash {:016x}", results.plan.scenario.name, fingerprint(results))];
+    let shown = |name: &str| {
+        ["flows", "unfinished", "p50_fct", "p99_slow", "goodput"].iter().any(|part| name.contains(part))
+    };
+    for metric in results.metrics.iter().filter(|metric| shown(&metric.name)) {
+        if let Some(value) = metric.value.filter(|value| *value != 0.0) {
+            lines.push(format!("{:28} {}", metric.name, (value * 1000.0).round() as i64));
+        }
+    }
+    for activity in results.activity.iter().filter(|activity| activity.times > 0) {
+        lines.push(format!("{:28} {}", activity.what, activity.times));
+    }
+    lines.join("\n")
+}
+
+/// Of every flow when it ended and what it delivered (FNV-1a).
+fn fingerprint(results: &Results) -> u64 {
+    let numbers = results.flows.iter().flat_map(|flow| {
+        [flow.flow.0.into(), flow.turn, flow.end.map_or(u64::MAX, |end| end.as_ps()), flow.delivered.get()]
+    });
+    numbers.fold(0xcbf2_9ce4_8422_2325, |hash, number| (hash ^ number).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[test]
+fn reno_and_cubic_on_a_dumbbell() {
+    insta::assert_snapshot!(table(&results("dumbbell", &[])));
+}
+
+#[test]
+fn incast() {
+    insta::assert_snapshot!(table(&results("incast", &[])));
+}
+
+#[test]
+fn web_search_on_a_leaf_spine() {
+    insta::assert_snapshot!(table(&results("leaf-spine", &[])));
+}
+
+#[test]
+fn permutation_on_a_fat_tree() {
+    insta::assert_snapshot!(table(&results("fat-tree", &["stop.after='2 ms'"])));
+}
+
+#[test]
+fn parking_lot_with_red() {
+    insta::assert_snapshot!(table(&results("parking-lot", &[])));
+}
+
+#[test]
+fn datagrams_and_clients() {
+    insta::assert_snapshot!(table(&results("datagrams", &[])));
+}
+
+#[test]
+fn a_link_that_fails() {
+    insta::assert_snapshot!(table(&results("explicit", &[])));
+}
+
+#[test]
+fn two_data_centers_for_a_short_time() {
+    let short = ["stop.after='30 ms'", "measure={from='10 ms', until='25 ms'}"];
+    insta::assert_snapshot!(table(&results("two-dc-mix", &short)));
+}
+
+#[test]
+fn recording_changes_nothing_else() {
+    let with = results(
+        "incast",
+        &["record={queues={interval='10 us'}, links={interval='7 us'}, windows={interval='3 us'}}"],
+    );
+    let without = results("incast", &["record={}"]);
+    assert_eq!((&with.flows, &with.ports), (&without.flows, &without.ports));
+    assert!(with.queues.is_some_and(|rows| !rows.is_empty()) && without.queues.is_none());
+}
+
+#[test]
+fn warm_up_and_cut_off_decide_what_counts_and_nothing_else() {
+    let all = results("incast", &[]);
+    let some = results("incast", &["measure={from='5 ms', until='20 ms'}"]);
+    assert_eq!(all.metric("answers.flows"), Some(160.0));
+    assert_eq!(some.metric("answers.flows"), Some(48.0), "the rounds at 5, 10 and 15 ms");
+    assert_eq!(
+        all.flows.iter().map(|flow| flow.end).collect::<Vec<_>>(),
+        some.flows.iter().map(|flow| flow.end).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn flows_that_do_not_finish_are_rows_and_are_counted() {
+    let cut = results("incast", &["stop={after='2 ms'}", "expect=[]"]);
+    let open = cut.flows.iter().filter(|flow| flow.end.is_none()).count();
+    assert!(open > 0, "2 ms are too short for 16 × 256 kB at 10 Gb/s");
+    assert_eq!(cut.metric("answers.unfinished"), Some(open as f64));
+    assert_eq!(cut.flows.len(), 16);
+}
+
+#[test]
+fn a_broken_expectation_is_found() {
+    let broken = results(
+        "incast",
+        &["expect=[{metric='answers.p99_slowdown', below=1}, {metric='answers.flows', above=1}]"],
+    );
+    let broken = broken.broken_expectations();
+    assert_eq!(broken.len(), 1);
+    assert_eq!(broken[0].expect.metric, "answers.p99_slowdown");
+    assert!(broken[0].found.is_some_and(|found| found >= 1.0));
+}

@@ -1,0 +1,111 @@
+//! What is written can be read again by any reader of Parquet.
+
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use narrows::plan::Plan;
+use narrows::results::{Output, Results, Values};
+use narrows::run::{Options, run};
+use narrows::templates;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+
+fn written() -> (Results, tempfile::TempDir) {
+    let mut document = templates::find("incast").expect("built in").document().expect("parses");
+    // Cut short, so that there are flows without an end.
+    document.set("stop={ after = '6 ms' }").expect("fits");
+    document
+        .set("record={queues={interval='50 us'}, links={interval='50 us'}, windows={interval='50 us'}}")
+        .expect("fits");
+    let plan = Arc::new(Plan::new(document).unwrap_or_else(|error| panic!("{error}")));
+    let results = run(&plan, Options::default(), |_| ControlFlow::Continue(()));
+    let place = tempfile::tempdir().expect("a place");
+    let output = Output::begin(&place.path().join("out"), false).expect("can be written");
+    output.write(&results, "").expect("written");
+    output.finish().expect("renamed");
+    (results, place)
+}
+
+fn reader(path: &Path) -> SerializedFileReader<File> {
+    SerializedFileReader::new(File::open(path).expect("is there")).expect("is Parquet")
+}
+
+/// A value as text; empty if there is none.
+fn shown(values: &Values, row: usize) -> String {
+    match values {
+        Values::Integers(values) => values[row].to_string(),
+        Values::MaybeIntegers(values) => values[row].map_or(String::new(), |value| value.to_string()),
+        Values::Reals(values) => values[row].to_string(),
+        Values::MaybeReals(values) => values[row].map_or(String::new(), |value| value.to_string()),
+        Values::Flags(values) => values[row].to_string(),
+        Values::Names(values, names) => names[values[row] as usize].clone(),
+    }
+}
+
+fn read(field: &Field) -> String {
+    match field {
+        Field::Null => String::new(),
+        Field::ULong(value) => value.to_string(),
+        Field::Double(value) => value.to_string(),
+        Field::Bool(value) => value.to_string(),
+        Field::Str(value) => value.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn every_value_of_every_table_comes_back() {
+    let (results, place) = written();
+    let tables = results.tables();
+    assert_eq!(
+        tables.iter().map(|table| table.name).collect::<Vec<_>>(),
+        ["flows", "queues", "links", "windows"]
+    );
+    for table in tables {
+        let reader = reader(&place.path().join(format!("out/{}.parquet", table.name)));
+        let rows: Vec<_> = reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row")).collect();
+        assert_eq!(rows.len(), table.rows(), "{}", table.name);
+        assert!(!rows.is_empty(), "{}", table.name);
+        for (number, row) in rows.iter().enumerate() {
+            for ((name, field), column) in row.get_column_iter().zip(&table.columns) {
+                assert_eq!(name, column.name);
+                assert_eq!(read(field), shown(&column.values, number), "{}.{name}, row {number}", table.name);
+            }
+        }
+    }
+    assert!(results.flows.iter().any(|flow| flow.end.is_none()), "an empty value was among them");
+}
+
+#[test]
+fn every_table_says_what_it_was_made_from() {
+    let (results, place) = written();
+    for name in ["flows", "queues", "links", "windows"] {
+        let reader = reader(&place.path().join(format!("out/{name}.parquet")));
+        let pairs = reader.metadata().file_metadata().key_value_metadata().expect("metadata");
+        let value = |key: &str| pairs.iter().find(|pair| pair.key == key).and_then(|pair| pair.value.clone());
+        assert_eq!(value("narrows.version").as_deref(), Some(env!("CARGO_PKG_VERSION")));
+        assert_eq!(value("narrows.seed").as_deref(), Some("1"));
+        assert_eq!(value("narrows.complete").as_deref(), Some("true"));
+        assert_eq!(value("narrows.scenario"), Some(results.plan.text.clone()));
+    }
+}
+
+#[test]
+fn numbers_carry_their_unit_in_the_name_of_the_column() {
+    let (results, _place) = written();
+    let names = ["flow", "turn", "group", "control", "src", "dst", "node", "link", "from", "to", "measured"];
+    let counts =
+        ["retransmissions", "timeouts", "recoveries", "spurious", "probes", "packets", "marks", "drops"];
+    let ratios = ["slowdown", "utilisation"];
+    let units = ["_ps", "_bytes", "_bps"];
+    for table in results.tables() {
+        for column in &table.columns {
+            let name = column.name;
+            let without = [&names[..], &counts, &ratios].concat().contains(&name);
+            let known = without || name == "bytes" || units.iter().any(|unit| name.ends_with(unit));
+            assert!(known, "{}.{name}", table.name);
+        }
+    }
+}
