@@ -43,7 +43,7 @@ pub(crate) fn show(rejection: &Rejection) {
         show_one(diagnostic);
     }
     if let Some(first) = rejection.0.first() {
-        eprintln!("narrows explain {} says more", first.code.name());
+        complain!("narrows explain {} says more", first.code.name());
     }
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn show_one(diagnostic: &Diagnostic) {
     let handler = GraphicalReportHandler::new_themed(theme).with_width(110).with_links(false);
     let mut text = String::new();
     match handler.render_report(&mut text, &Drawn(diagnostic.clone(), source)) {
-        Ok(()) => eprint!("{text}"),
-        Err(_) => eprintln!("{diagnostic}"),
+        Ok(()) => complain!("{}", text.trim_end()),
+        Err(_) => complain!("{diagnostic}"),
     }
 }

@@ -1,4 +1,8 @@
 //! The command `narrows`. Conversions only: what it does is in the crate `narrows`.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
+mod output;
 
 mod args;
 mod commands;

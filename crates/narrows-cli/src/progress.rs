@@ -21,10 +21,10 @@ pub(crate) fn catch_interrupts() {
         if INTERRUPTED.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        eprintln!("stopping; what there is will be written (Ctrl-C again to give up)");
+        complain!("stopping; what there is will be written (Ctrl-C again to give up)");
     });
     if let Err(error) = caught {
-        eprintln!("Ctrl-C will lose results: {error}");
+        complain!("Ctrl-C will lose results: {error}");
     }
 }
 

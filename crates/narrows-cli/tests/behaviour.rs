@@ -244,3 +244,16 @@ fn every_template_can_be_written_and_checked() {
     }
     assert_eq!(status(&narrows(&place, &["new", "my-dumbbell"])), Some(2), "never over an older file");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_reader_who_stops_reading_breaks_nothing() {
+    let place = place();
+    let script = format!(
+        "'{0}' list | head -1; '{0}' run small.toml | head -1; ls out/small",
+        env!("CARGO_BIN_EXE_narrows")
+    );
+    let output = Command::new("sh").args(["-c", &script]).current_dir(&place).output().unwrap();
+    assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("run.json"));
+}

@@ -175,8 +175,8 @@
     };
     section("Over time", recorded);
     over("queue depth", "deepest recorded ports; the most that waited in each interval", "kB waiting", (charts) => charts.queues);
-    over("rate of flows", "payload acknowledged; first flows of each group", "Gb/s", (charts) => charts.rates);
-    over("congestion window", "first flows of each group", "kB", (charts) => charts.windows);
+    over("rate of flows", "payload acknowledged; the recorded flows of each group that delivered most", "Gb/s", (charts) => charts.rates);
+    over("congestion window", "the recorded flows of each group that delivered most", "kB", (charts) => charts.windows);
     if (!recorded.childElementCount) {
       recorded.replaceWith(element("p", { class: "soft" }, "Nothing was recorded over time. Add [record] to the scenario."));
     }

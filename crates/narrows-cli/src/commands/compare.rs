@@ -98,8 +98,8 @@ fn side_by_side(contenders: &[Contender], show: &Show<'_>, execution: &args::Exe
     catch_interrupts();
     let plan = &contenders[0].plans[0];
     if !execution.json && !show.markdown {
-        println!("{}", show::headline(plan, show.seeds));
-        print!("{}", show::groups(plan));
+        say!("{}", show::headline(plan, show.seeds));
+        say_part!("{}", show::groups(plan));
     }
     if show.seeds == 1 {
         let message = "one seed: differences may be chance, there is no confidence interval";
@@ -141,16 +141,16 @@ fn print_cells(cells: &[Cell], show: &Show<'_>, execution: &args::Execution) {
         let names: Vec<_> = cells.iter().map(|cell| &cell.name).collect();
         let output =
             json!({ "title": show.title, "out": show.out, "cells": names, "summary": summarize(cells) });
-        println!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
+        say!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
         return;
     }
-    print!("{}", show::summary(cells, show.markdown));
+    say_part!("{}", show::summary(cells, show.markdown));
     if show.markdown {
-        println!();
+        say!();
         return;
     }
-    print!("{}{}", show::activity(cells), show::unfinished(cells));
-    println!("wrote {}/report.html and a folder of tables for each cell and seed", show.out.display());
+    say_part!("{}{}", show::activity(cells), show::unfinished(cells));
+    say!("wrote {}/report.html and a folder of tables for each cell and seed", show.out.display());
 }
 
 /// A name as a folder: other characters than letters, digits, `-`, `_`, `+` and `.` become `-`.

@@ -31,17 +31,17 @@ pub(crate) fn check(arguments: &args::Check) -> Checked<Status> {
             "memory_bytes": memory.get(),
             "warnings": plan.warnings.iter().map(|w| json!({ "code": w.code.name(), "message": w.message })).collect::<Vec<_>>(),
         });
-        println!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
+        say!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
         return Ok(Status::Done);
     }
-    println!("{}", show::headline(&plan, 1));
-    print!("{}", show::groups(&plan));
-    println!("  at most {memory:.0} of memory");
+    say!("{}", show::headline(&plan, 1));
+    say_part!("{}", show::groups(&plan));
+    say!("  at most {memory:.0} of memory");
     if arguments.nodes {
         print_nodes(&plan);
     }
     show_warnings(&plan);
-    println!("{} is fine", arguments.scenario.display());
+    say!("{} is fine", arguments.scenario.display());
     Ok(Status::Done)
 }
 
@@ -51,15 +51,15 @@ fn print_nodes(plan: &Plan) {
         NodeKind::Host(_) => "host".to_owned(),
         NodeKind::Switch { class, .. } => format!("switch, class {class}"),
     };
-    println!("nodes");
-    print!("{}", show::list(topology.nodes().iter().map(|node| [node.name.clone(), kind(&node.kind)])));
-    println!("links");
+    say!("nodes");
+    say_part!("{}", show::list(topology.nodes().iter().map(|node| [node.name.clone(), kind(&node.kind)])));
+    say!("links");
     let links = (0..topology.links().len()).map(|link| {
         let link = narrows_sim::LinkId::from(link);
         let wire = topology.link(link).wire;
         [topology.link_name(link), format!("{}, {}", wire.rate, wire.delay)]
     });
-    print!("{}", show::list(links));
+    say_part!("{}", show::list(links));
 }
 
 /// Lists what is built in.
@@ -82,15 +82,15 @@ pub(crate) fn list(arguments: &args::List) -> Checked<Status> {
                 ((*key).to_owned(), Value::Array(rows.collect()))
             })
             .collect();
-        println!("{}", serde_json::to_string_pretty(&lists).unwrap_or_default());
+        say!("{}", serde_json::to_string_pretty(&lists).unwrap_or_default());
         return Ok(Status::Done);
     }
     for (number, (listed, _, title)) in chosen.enumerate() {
         if number > 0 {
-            println!();
+            say!();
         }
-        println!("{title}");
-        print!("{}", show::list(rows(*listed)));
+        say!("{title}");
+        say_part!("{}", show::list(rows(*listed)));
     }
     Ok(Status::Done)
 }
@@ -117,7 +117,7 @@ fn rows(listed: Listed) -> Vec<[String; 2]> {
 
 /// Prints the JSON schema of scenarios.
 pub(crate) fn schema() -> Checked<Status> {
-    println!("{}", serde_json::to_string_pretty(&Scenario::schema()).unwrap_or_default());
+    say!("{}", serde_json::to_string_pretty(&Scenario::schema()).unwrap_or_default());
     Ok(Status::Done)
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn explain(arguments: &args::Explain) -> Checked<Status> {
         );
         return Err(error.known(&wanted, Code::ALL.iter().map(|code| code.name())).into());
     };
-    println!("{}  {}\n\n{}", code.name(), code.title(), code.explanation());
+    say!("{}  {}\n\n{}", code.name(), code.title(), code.explanation());
     Ok(Status::Done)
 }
 

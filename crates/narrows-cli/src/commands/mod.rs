@@ -103,7 +103,7 @@ fn status(broken: &[(String, Broken)]) -> Status {
             (None, Some(above)) => format!("above {above}"),
             (None, None) => String::new(),
         };
-        eprintln!("expectation broken in {name}: {} is {found}, expected {bound}", broken.expect.metric);
+        complain!("expectation broken in {name}: {} is {found}, expected {bound}", broken.expect.metric);
     }
     match broken {
         _ if is_interrupted() => Status::Interrupted,

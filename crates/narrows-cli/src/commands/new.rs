@@ -25,6 +25,6 @@ pub(crate) fn new(arguments: &args::New) -> Checked<Status> {
     // Never over an older file, not even in a race.
     let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;
-    println!("wrote {path}; now: narrows run {path}");
+    say!("wrote {path}; now: narrows run {path}");
     Ok(Status::Done)
 }

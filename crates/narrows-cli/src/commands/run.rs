@@ -20,8 +20,8 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
     let output = Output::begin(&out, arguments.overwrite)?;
     catch_interrupts();
     if !arguments.execution.json {
-        println!("{}", show::headline(plan, arguments.seeds));
-        print!("{}", show::groups(plan));
+        say!("{}", show::headline(plan, arguments.seeds));
+        say_part!("{}", show::groups(plan));
     }
     show_warnings(plan);
     let several = plans.len() > 1;
@@ -53,11 +53,11 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
         let runs: Vec<_> = runs.collect();
         let output =
             json!({ "scenario": plan.scenario.name, "out": out, "runs": runs, "summary": summarize(&cells) });
-        println!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
+        say!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
     } else {
-        print!("{}", show::summary(&cells, false));
-        print!("{}{}", show::activity(&cells), show::unfinished(&cells));
-        println!("wrote {}/  ({})", out.display(), files(&out));
+        say_part!("{}", show::summary(&cells, false));
+        say_part!("{}{}", show::activity(&cells), show::unfinished(&cells));
+        say!("wrote {}/  ({})", out.display(), files(&out));
     }
     Ok(status(&broken))
 }
