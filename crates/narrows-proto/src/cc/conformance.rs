@@ -61,12 +61,12 @@ fn any_ack() -> impl Strategy<Value = Signal> {
 }
 
 fn any_congestion() -> impl Strategy<Value = Signal> {
-    (0..4, 0..=LARGEST_FLIGHT, any::<bool>()).prop_map(|(kind, inflight, repeated)| {
-        let inflight = Bytes::new(inflight);
+    (0..4, 0..=LARGEST_FLIGHT, any::<bool>()).prop_map(|(kind, flight_size, repeated)| {
+        let flight_size = Bytes::new(flight_size);
         Signal::Congestion(match kind {
-            0 => Congestion::Loss { inflight },
-            1 => Congestion::Mark { inflight },
-            2 => Congestion::Timeout { inflight, repeated },
+            0 => Congestion::Loss { flight_size },
+            1 => Congestion::Mark { flight_size },
+            2 => Congestion::Timeout { flight_size, repeated },
             _ => Congestion::Spurious,
         })
     })

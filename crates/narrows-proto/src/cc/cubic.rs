@@ -3,18 +3,19 @@
 //!
 //! All windows in segments, t since the epoch (the end of the last recovery) began.
 //! ```text
-//!     W(t)   = C·(t − K)³ + W_max,   K = ∛((W_max − cwnd_epoch)/C)         RFC 9438 §4.2 Eq. 1, 2
+//!     W(t)   = C·(t − K)³ + W_max,   K = ∛((W_max − cwnd_epoch)/C)         RFC 9438 §4.2 Fig. 1, 2
 //!     target = W(t + RTT), between cwnd and 1.5·cwnd                       RFC 9438 §4.2
 //!     cwnd  += (target − cwnd)/cwnd                per segment acknowledged, §4.4, §4.5
-//!     W_est += α·acked/cwnd,  cwnd ≥ W_est                                 RFC 9438 §4.3 Eq. 4 (Reno-friendly)
-//! Loss or mark: cwnd = ssthresh = β·inflight                               RFC 9438 §4.6
+//!     W_est += α·acked/cwnd,  cwnd ≥ W_est                                 RFC 9438 §4.3 Fig. 4 (Reno-friendly)
+//! Loss or mark: cwnd = ssthresh = β·flight_size                            RFC 9438 §4.6
 //!     W_max = cwnd·(1 + β)/2 if the window had not reached the old W_max, else cwnd   §4.7 (fast convergence)
 //! Timeout: the next epoch starts with K = 0, W_max = cwnd                  RFC 9438 §4.8
 //! ```
 //! Slow start is `HyStart++` (RFC 9406), as RFC 9438 §4.10 recommends.
 //!
-//! Differs from RFC 9438 §4.6: ssthresh is taken from what was in flight by the scoreboard, which the RFC calls
-//! `flight_size`, and never from an application-limited cwnd.
+//! Differs from RFC 9438 §4.6: after a mark, too, cwnd is at least 2 segments.
+//! Differs from RFC 9438 §4.4: the window grows by each segment acknowledged and not by each acknowledgement, as in Linux, so
+//! that delayed acknowledgements do not halve the growth; and W_est never lowers it (§4.3).
 
 use super::parts::{HyStart, HyStartParams};
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
@@ -27,7 +28,7 @@ use crate::units::{Bytes, Span, Time};
 pub struct Params {
     /// Ask switches to mark instead of dropping.
     pub ecn: bool,
-    /// C in segments/s³: how steep the cubic is; 0.4 (RFC 9438 §5).
+    /// C in segments/s³: how steep the cubic is; 0.4 (RFC 9438 §5.1).
     pub c: f64,
     /// β: what congestion leaves of the window; 0.7 (RFC 9438 §4.6).
     pub beta: f64,
@@ -139,12 +140,13 @@ impl Cubic {
     }
 
     fn slow_start(&mut self, ack: &Ack) {
-        let step = self.segments(ack.acked.min(self.slow_start_step));
+        let step = if ack.cwnd_limited { self.segments(ack.acked.min(self.slow_start_step)) } else { 0.0 };
         let Some(hystart) = &mut self.hystart else {
             self.state.cwnd += step;
             return;
         };
         self.state.cwnd += step / hystart.growth_divisor() as f64;
+        // Rounds and round-trip times count whether the window limits or not.
         if hystart.on_ack(ack.rtt, ack.round_start) {
             self.state.ssthresh = self.state.cwnd;
             self.hystart = None;
@@ -159,7 +161,7 @@ impl Cubic {
         epoch.resume(ack.now);
         let t = ack.now.saturating_since(epoch.start);
         let target = epoch.cubic(c, t + ack.srtt).clamp(cwnd, 1.5 * cwnd);
-        // Eq. 4: α makes a window reduced by β grow like one reduced by 1/2; once level with the old one, α = 1.
+        // §4.3: α makes a window reduced by β grow like one reduced by 1/2; once level with the old one, α = 1.
         let alpha = if epoch.w_est < cwnd_prior { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
         epoch.w_est += alpha * acked / cwnd;
         let friendly = epoch.cubic(c, t) < epoch.w_est;
@@ -167,11 +169,11 @@ impl Cubic {
             if friendly { cwnd.max(epoch.w_est) } else { cwnd + (target - cwnd) / cwnd * acked };
     }
 
-    fn reduce(&mut self, inflight: Bytes) {
+    fn reduce(&mut self, flight_size: Bytes) {
         self.before_reduction = Some(Box::new(self.state));
         self.hystart = None;
         let State { cwnd, w_max, .. } = self.state;
-        let used = self.segments(inflight).min(cwnd);
+        let used = self.segments(flight_size).min(cwnd);
         let lost_ground = self.fast_convergence && w_max.is_some_and(|w_max| cwnd < w_max);
         self.state.w_max = Some(if lost_ground { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd });
         self.state.cwnd_prior = cwnd;
@@ -205,29 +207,29 @@ impl Controller for Cubic {
         if ack.in_recovery {
             return;
         }
-        if !ack.cwnd_limited {
-            if let Some(epoch) = &mut self.state.epoch {
-                epoch.idle_since.get_or_insert(ack.now);
-            }
-        } else if self.state.cwnd < self.state.ssthresh {
+        if self.state.cwnd < self.state.ssthresh {
             self.slow_start(ack);
-        } else {
+        } else if ack.cwnd_limited {
             self.avoidance(ack);
+        } else if let Some(epoch) = &mut self.state.epoch {
+            epoch.idle_since.get_or_insert(ack.now);
         }
     }
 
     fn on_congestion(&mut self, _now: Time, event: Congestion) {
         match event {
-            Congestion::Loss { inflight } | Congestion::Mark { inflight } => {
-                self.reduce(inflight);
+            Congestion::Loss { flight_size } | Congestion::Mark { flight_size } => {
+                self.reduce(flight_size);
                 self.state.cwnd = self.state.ssthresh;
             }
-            Congestion::Timeout { inflight, repeated } => {
+            Congestion::Timeout { flight_size, repeated } => {
                 if !repeated {
-                    self.reduce(inflight);
+                    self.reduce(flight_size);
                 }
                 self.state.w_max = None;
                 self.state.cwnd = 1.0;
+                // RFC 3465 §2.3: one acknowledgement may now cover much that was sent before the timeout.
+                self.slow_start_step = self.slow_start_step.min(self.mss);
             }
             Congestion::Spurious => {
                 if let Some(state) =
@@ -256,7 +258,7 @@ mod tests {
     fn after_loss_at(segments: u64) -> Cubic {
         let mut cubic = cubic();
         cubic.state.cwnd = segments as f64;
-        cubic.on_congestion(Time::ZERO, Congestion::Loss { inflight: MSS * segments });
+        cubic.on_congestion(Time::ZERO, Congestion::Loss { flight_size: MSS * segments });
         cubic
     }
 
@@ -278,7 +280,7 @@ mod tests {
 
     #[test]
     fn the_window_is_back_at_w_max_after_k_seconds() {
-        // K = ∛(100·0.3/0.4) = 4.217 s (RFC 9438 Eq. 2); with 100 ms round trips the cubic rules, not W_est.
+        // K = ∛(100·0.3/0.4) = 4.217 s (RFC 9438 §4.2 Fig. 2); with 100 ms round trips the cubic rules, not W_est.
         let mut cubic = after_loss_at(100);
         run(&mut cubic, Span::from_ms(100), Span::from_ms(4_217));
         let k = cubic.state.epoch.expect("in avoidance").k;
@@ -300,7 +302,7 @@ mod tests {
     #[test]
     fn a_window_that_lost_ground_lowers_its_goal() {
         let mut cubic = after_loss_at(100);
-        cubic.on_congestion(Time::ZERO, Congestion::Loss { inflight: MSS * 70 });
+        cubic.on_congestion(Time::ZERO, Congestion::Loss { flight_size: MSS * 70 });
         assert_eq!(cubic.state.w_max, Some(70.0 * 0.85));
     }
 
@@ -317,7 +319,7 @@ mod tests {
     #[test]
     fn after_a_timeout_the_cubic_starts_flat() {
         let mut cubic = after_loss_at(100);
-        cubic.on_congestion(Time::ZERO, Congestion::Timeout { inflight: MSS * 40, repeated: false });
+        cubic.on_congestion(Time::ZERO, Congestion::Timeout { flight_size: MSS * 40, repeated: false });
         assert_eq!(cubic.limit().cwnd, MSS);
         cubic.state.cwnd = cubic.state.ssthresh;
         cubic.on_ack(&ack(MSS));

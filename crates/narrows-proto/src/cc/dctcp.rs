@@ -4,10 +4,13 @@
 //! Once per round                                                        RFC 8257 §3.3
 //!     M     = marked bytes / acknowledged bytes
 //!     alpha = (1 − g)·alpha + g·M
-//! First mark of a round                                                 RFC 8257 §3.4
+//! First mark of a round                                                 RFC 8257 §3.3
 //!     cwnd  = cwnd·(1 − alpha/2)
 //! ```
 //! Rounds without a cut grow like Reno's (§3.4); a loss halves the window and leaves alpha alone (§3.5).
+//!
+//! Differs from RFC 8257 §3.3: the window is cut at the first mark of a round instead of at its end, as in Linux, and
+//! selectively acknowledged bytes count in M as well.
 //!
 //! The receiver reports marks byte by byte ([`Ecn::Accurate`]), with the delayed-acknowledgement state machine of §3.2.
 
@@ -108,8 +111,8 @@ impl Controller for Dctcp {
 
     fn on_congestion(&mut self, _now: Time, event: Congestion) {
         match event {
-            Congestion::Loss { inflight } | Congestion::Mark { inflight } => self.window.halve(inflight),
-            Congestion::Timeout { inflight, repeated } => self.window.collapse(inflight, repeated),
+            Congestion::Loss { flight_size } | Congestion::Mark { flight_size } => self.window.halve(flight_size),
+            Congestion::Timeout { flight_size, repeated } => self.window.collapse(flight_size, repeated),
             Congestion::Spurious => self.window.undo(),
         }
     }
@@ -170,7 +173,7 @@ mod tests {
     #[test]
     fn a_loss_halves_and_leaves_alpha_alone() {
         let mut dctcp = dctcp(0.5);
-        dctcp.on_congestion(Time::ZERO, Congestion::Loss { inflight: MSS * 10 });
+        dctcp.on_congestion(Time::ZERO, Congestion::Loss { flight_size: MSS * 10 });
         assert_eq!(dctcp.limit().cwnd, MSS * 5);
         assert_eq!(dctcp.alpha.get(), 0.5);
     }

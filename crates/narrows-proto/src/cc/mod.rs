@@ -110,7 +110,7 @@ pub enum Ecn {
 pub struct Ack {
     /// When it arrived.
     pub now: Time,
-    /// Round-trip time of the segment sent last among those acknowledged here; none if all had been sent twice.
+    /// Round-trip time of the segment sent last among those acknowledged here; none if it had been sent twice.
     pub rtt: Option<Span>,
     /// Smoothed round-trip time, including this sample.
     pub srtt: Span,
@@ -129,7 +129,8 @@ pub struct Ack {
     /// The window stopped the sender at least once in this round or the one before. If not, the window did not
     /// matter and must not grow.
     pub cwnd_limited: bool,
-    /// A lost segment is being repaired; the window stays as the loss left it.
+    /// The window must not grow: a lost segment is being repaired, or this acknowledgement echoes a mark as RFC 3168 has
+    /// it (§6.1.2).
     pub in_recovery: bool,
 }
 
@@ -138,7 +139,8 @@ pub struct Ack {
 pub struct DeliverySample {
     /// Payload delivered while the segment was on its way.
     pub delivered: Bytes,
-    /// The longer of the times it took to send and to acknowledge it; zero if there is no sample.
+    /// The longer of the times it took to send and to acknowledge it; zero if there is no sample, or one that is shorter
+    /// than any round trip and so the work of reordered acknowledgements.
     pub interval: Span,
     /// The sender had nothing more to send at some time of the flight, so the path may be faster than this.
     pub app_limited: bool,
@@ -156,18 +158,18 @@ impl DeliverySample {
 pub enum Congestion {
     /// A segment was lost; once per recovery (RFC 5681 §3.2).
     Loss {
-        /// Payload on its way just before the loss was noticed.
-        inflight: Bytes,
+        /// Payload sent and not acknowledged cumulatively, just before the loss was noticed (RFC 5681 §2).
+        flight_size: Bytes,
     },
-    /// A mark was echoed; once per round, only with [`Ecn::Classic`] (RFC 3168 §6.1.2).
+    /// A mark was echoed; only with [`Ecn::Classic`], and once per window, losses included (RFC 3168 §6.1.2).
     Mark {
-        /// Payload on its way.
-        inflight: Bytes,
+        /// Payload sent and not acknowledged cumulatively.
+        flight_size: Bytes,
     },
     /// The retransmission timer expired.
     Timeout {
-        /// Payload on its way just before.
-        inflight: Bytes,
+        /// Payload sent and not acknowledged cumulatively.
+        flight_size: Bytes,
         /// The timer had expired for the same segment before.
         repeated: bool,
     },

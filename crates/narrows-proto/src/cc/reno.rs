@@ -3,7 +3,7 @@
 //! ```text
 //! Slow start             cwnd += min(acked, L·SMSS)                    RFC 5681 §3.1, RFC 3465 §2.2
 //! Congestion avoidance   cwnd += SMSS per window                       RFC 5681 §3.1, RFC 3465 §2.1
-//! Loss                   ssthresh = cwnd = max(inflight/2, 2·SMSS)     RFC 5681 §3.1 Eq. 4, §3.2; RFC 6582 §3.2
+//! Loss                   ssthresh = cwnd = max(FlightSize/2, 2·SMSS)      RFC 5681 §3.1 Eq. 4, §3.2; RFC 6582 §3.2
 //! Mark                   the same, once per round                      RFC 3168 §6.1.2
 //! Timeout                ssthresh as above, cwnd = SMSS                RFC 5681 §3.1
 //! ```
@@ -24,7 +24,7 @@ pub struct Params {
     /// Ask switches to mark instead of dropping.
     pub ecn: bool,
     /// L: segments one acknowledgement may add in slow start. RFC 5681 says 1; with 2 delayed acknowledgements do not
-    /// slow the start down (RFC 3465 §2.2).
+    /// slow the start down (RFC 3465 §2.3, which allows no more than 2). After a timeout it is 1.
     pub slow_start_limit: u64,
 }
 
@@ -68,8 +68,8 @@ impl Controller for Reno {
 
     fn on_congestion(&mut self, _now: Time, event: Congestion) {
         match event {
-            Congestion::Loss { inflight } | Congestion::Mark { inflight } => self.window.halve(inflight),
-            Congestion::Timeout { inflight, repeated } => self.window.collapse(inflight, repeated),
+            Congestion::Loss { flight_size } | Congestion::Mark { flight_size } => self.window.halve(flight_size),
+            Congestion::Timeout { flight_size, repeated } => self.window.collapse(flight_size, repeated),
             Congestion::Spurious => self.window.undo(),
         }
     }
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn a_loss_halves_what_was_in_flight() {
         let mut reno = Reno::new(&Params::default(), &path());
-        reno.on_congestion(Time::ZERO, Congestion::Loss { inflight: MSS * 8 });
+        reno.on_congestion(Time::ZERO, Congestion::Loss { flight_size: MSS * 8 });
         assert_eq!(reno.limit().cwnd, MSS * 4);
     }
 

@@ -45,20 +45,28 @@ impl Delivery {
     }
 
     pub(super) fn is_app_limited(&self) -> bool {
-        self.delivered < self.app_limited_until
+        self.app_limited_until > Bytes::ZERO && self.delivered <= self.app_limited_until
     }
 
-    /// `acked` was delivered; `newest` was sent last of it. Returns the sample and whether a round began.
-    pub(super) fn on_ack(&mut self, now: Time, acked: Bytes, newest: &Sent) -> (DeliverySample, bool) {
+    /// `acked` was delivered; `newest` was sent last of it. Returns the sample and whether a round began. A sample over
+    /// less than `min_rtt` counts as none: acknowledgements were reordered (§3.3).
+    pub(super) fn on_ack(
+        &mut self,
+        now: Time,
+        acked: Bytes,
+        newest: &Sent,
+        min_rtt: Span,
+    ) -> (DeliverySample, bool) {
         self.delivered += acked;
         self.delivered_at = now;
         self.first_sent_at = newest.sent_at;
         let sent = &newest.snapshot;
         let send_time = newest.sent_at.saturating_since(sent.first_sent_at);
         let ack_time = now.saturating_since(sent.delivered_at);
+        let interval = Span::max(send_time, ack_time);
         let sample = DeliverySample {
             delivered: self.delivered - sent.delivered,
-            interval: Span::max(send_time, ack_time),
+            interval: if interval < min_rtt { Span::ZERO } else { interval },
             app_limited: newest.app_limited,
         };
         let round_start = sent.delivered >= self.round_end;

@@ -116,7 +116,7 @@ impl Receiver {
     fn out_of_order(&mut self, range: std::ops::Range<u64>) -> AckFrame {
         let mut sacks = SackBlocks::default();
         if range.end <= self.next || self.held.contains(&range) {
-            sacks.push(range);
+            sacks.push_duplicate(range.clone(), self.held.around(range.start));
         } else if range.start <= self.next {
             self.next = range.end;
             if let Some(first) = self.held.first().filter(|first| first.start <= self.next) {
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_duplicate_is_reported_as_such() {
-        // RFC 2883 §4.1: below the acknowledgement; §4.2: inside the second block.
+        // RFC 2883 §4: below the acknowledgement, or inside the second block.
         let mut fixture = Fixture::new(Ecn::Off);
         fixture.arrive(0);
         let frame = fixture.arrive(0)[0];
@@ -240,6 +240,17 @@ mod tests {
             (blocks(&frame), frame.sacks.duplicate(frame.ack)),
             (vec![(2, 3), (2, 4)], Some(200..300))
         );
+    }
+
+    #[test]
+    fn the_block_around_a_duplicate_follows_it_whatever_came_later() {
+        let mut fixture = Fixture::new(Ecn::Off);
+        for number in [2, 4, 6, 8] {
+            fixture.arrive(number);
+        }
+        let frame = fixture.arrive(2)[0];
+        assert_eq!(blocks(&frame), [(2, 3), (2, 3), (8, 9)]);
+        assert_eq!(frame.sacks.duplicate(frame.ack), Some(200..300));
     }
 
     #[test]

@@ -1,9 +1,9 @@
-use crate::units::{Span, Time};
+use crate::units::Span;
 
 /// Round-trip time and retransmission timeout (RFC 6298).
 ///
 /// RTTVAR = 3/4·RTTVAR + 1/4·|SRTT − R|, then SRTT = 7/8·SRTT + 1/8·R (§2.3); RTO = SRTT + max(min, 4·RTTVAR), doubled
-/// at each expiry until a new sample arrives (§5.5, §5.7).
+/// at each expiry until a new sample arrives (§5.5 and the note that ends §5).
 ///
 /// Differs from RFC 6298 §2.4: the minimum bounds the margin above SRTT and not the sum, as in Linux. RTTVAR vanishes on
 /// a path of constant delay; with a minimum below the round-trip time, the timer would then expire just before the
@@ -61,11 +61,6 @@ impl RttEstimator {
 
     pub(super) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(20);
-    }
-
-    /// When a timer started at `from` expires.
-    pub(super) fn expiry(&self, from: Time) -> Time {
-        from + self.rto()
     }
 }
 

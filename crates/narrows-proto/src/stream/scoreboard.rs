@@ -42,10 +42,13 @@ pub(super) enum State {
 }
 
 /// What an acknowledgement delivered.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Tally {
+    now: Time,
+    min_rtt: Span,
     pub(super) acked: Bytes,
-    /// The delivered segment that was sent last.
+    /// The delivered segment that was sent last. One whose answer came faster than the path can be is not it, unless
+    /// there is no other: the answer was to an earlier transmission (RFC 8985 §6.2 step 2).
     pub(super) newest: Option<Sent>,
     /// When the earliest delivered segment that was sent only once had been sent.
     pub(super) oldest_once: Option<Time>,
@@ -54,9 +57,23 @@ pub(super) struct Tally {
 }
 
 impl Tally {
+    /// For an acknowledgement that arrives at `now`; no round trip so far was shorter than `min_rtt`.
+    pub(super) fn new(now: Time, min_rtt: Span) -> Self {
+        Self { now, min_rtt, acked: Bytes::ZERO, newest: None, oldest_once: None, reordered: false }
+    }
+
+    fn is_plausible(&self, sent: &Sent) -> bool {
+        !sent.retransmitted || self.now.saturating_since(sent.sent_at) >= self.min_rtt
+    }
+
     fn add(&mut self, sent: &Sent, highest: &mut u64) {
         self.acked += sent.bytes();
-        if self.newest.is_none_or(|newest| sent.is_later_than((newest.sent_at, newest.end))) {
+        let later = |newest: &Sent| match (self.is_plausible(sent), self.is_plausible(newest)) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => sent.is_later_than((newest.sent_at, newest.end)),
+        };
+        if self.newest.as_ref().is_none_or(later) {
             self.newest = Some(*sent);
         }
         if !sent.retransmitted {

@@ -32,12 +32,16 @@ pub struct Sender {
     undo: Option<Undo>,
     pacer: Pacer,
     timer: Timer,
-    /// When the retransmission timer was last restarted.
-    rto_from: Time,
+    /// When the retransmission timer expires. Progress restarts it; other acknowledgements leave it alone, even if they
+    /// change the timeout (RFC 6298 §5.3).
+    rto_at: Time,
+    /// A round-trip time was measured since the last probe (RFC 8985 §7.3).
+    sampled: bool,
     /// SND.UNA at the last expiry of the retransmission timer.
     timed_out_at: Option<u64>,
-    /// No second reduction for marks until data beyond this byte is acknowledged (RFC 3168 §6.1.2).
-    mark_reacts_from: u64,
+    /// The window was reduced: until data beyond this byte is acknowledged, further marks and losses are signs of the same
+    /// congestion (RFC 3168 §6.1.2). Used with [`Ecn::Classic`] only.
+    reduced_until: Option<u64>,
     /// The next new segment says that the window was reduced.
     cwr: bool,
     /// The window stopped the sender in this round, and in the one before.
@@ -109,16 +113,26 @@ enum Probe {
     /// Sent; ends when this byte is acknowledged.
     Out {
         end: u64,
-        retransmission: bool,
     },
 }
 
-/// Whether everything sent again since the last loss had in fact arrived (RFC 3708 §2).
+/// Whether everything sent again since the last loss had in fact arrived (RFC 3708 §3).
 #[derive(Clone, Copy, Debug)]
 struct Undo {
+    /// SND.UNA when the window was reduced; duplicates of older data say nothing of it.
+    from: u64,
     resent: u64,
     /// Duplicates the receiver has reported (RFC 2883).
     duplicates: u64,
+}
+
+/// What was outstanding before an acknowledgement or a timer changed it.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    /// FlightSize of RFC 5681 §2.
+    size: Bytes,
+    /// The part of it that was neither delivered nor lost.
+    inflight: Bytes,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -158,9 +172,10 @@ impl Sender {
             undo: None,
             pacer: Pacer::default(),
             timer: Timer { at: Time::NEVER, kind: TimerKind::Retransmission },
-            rto_from: Time::ZERO,
+            rto_at: Time::NEVER,
+            sampled: false,
             timed_out_at: None,
-            mark_reacts_from: 0,
+            reduced_until: None,
             cwr: false,
             limited: [false; 2],
             stats: Stats::default(),
@@ -217,27 +232,30 @@ impl Sender {
         if frame.ack < self.board.una() || self.phase != Phase::Open {
             return;
         }
-        let inflight_before = self.board.inflight();
+        let before = Flight { size: self.flight_size(), inflight: self.board.inflight() };
         let una_before = self.board.una();
-        let mut tally = Tally::default();
+        let mut tally = Tally::new(now, self.rtt.min());
         if frame.ack > una_before {
             self.board.acknowledge(frame.ack, &mut tally);
-            self.rto_from = now;
         }
-        let duplicate = self.take_sacks(now, frame, &mut tally);
+        self.take_sacks(now, frame, &mut tally);
         if let Some(sent_at) = tally.oldest_once {
             self.rtt.add(now.saturating_since(sent_at));
+            self.sampled = true;
+        }
+        if self.board.una() > una_before {
+            self.restart_timeout(now);
         }
         self.rack.on_ack(now, &tally, &self.rtt);
-        self.finish_probe(now, frame, duplicate, inflight_before);
+        self.finish_probe(&tally);
         self.finish_repair();
         let mut lost = Bytes::ZERO;
         let mut look_again = Time::NEVER;
         if self.board.sacked_segments() > 0 || self.repair != Repair::None {
-            (lost, look_again) = self.detect_losses(now, inflight_before);
+            (lost, look_again) = self.detect_losses(now, before);
         }
         if frame.ece && self.ecn == Ecn::Classic {
-            self.on_mark(now, inflight_before);
+            self.on_mark(now, before);
         }
         if let Some(newest) = tally.newest {
             self.digest(now, frame, &tally, &newest);
@@ -260,29 +278,29 @@ impl Sender {
             self.timer.at = Time::NEVER;
             if attempts == 1 {
                 self.rtt.add(now.saturating_since(sent_at));
+                self.sampled = true;
             }
         }
     }
 
-    /// Returns whether the first block reports a duplicate.
-    fn take_sacks(&mut self, now: Time, frame: &AckFrame, tally: &mut Tally) -> bool {
+    fn take_sacks(&mut self, now: Time, frame: &AckFrame, tally: &mut Tally) {
         if frame.sacks.is_empty() {
-            return false;
+            return;
         }
-        let duplicate = frame.sacks.duplicate(frame.ack).is_some();
-        for block in frame.sacks.iter().skip(usize::from(duplicate)) {
+        let duplicate = frame.sacks.duplicate(frame.ack);
+        // In the order of sequence: what one acknowledgement reports has not been reordered (RFC 8985 §6.2 step 3).
+        for block in frame.sacks.ascending(usize::from(duplicate.is_some())) {
             self.board.sack(block, tally);
         }
-        if duplicate {
+        if let Some(duplicate) = duplicate {
             self.rack.on_duplicate(self.board.una(), self.board.next());
-            self.confirm_duplicate(now);
+            self.confirm_duplicate(now, duplicate.end);
         }
-        duplicate
     }
 
-    /// One retransmission was needless. When all of them were, so was the reduction.
-    fn confirm_duplicate(&mut self, now: Time) {
-        let Some(undo) = self.undo.as_mut().filter(|undo| undo.resent > 0) else { return };
+    /// One retransmission, of data up to `end`, was needless. When all of them were, so was the reduction.
+    fn confirm_duplicate(&mut self, now: Time, end: u64) {
+        let Some(undo) = self.undo.as_mut().filter(|undo| undo.resent > 0 && end > undo.from) else { return };
         undo.duplicates += 1;
         if undo.duplicates >= undo.resent {
             self.undo = None;
@@ -293,16 +311,14 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 §7.4.2: a probe that repaired a loss counts as one.
-    fn finish_probe(&mut self, now: Time, frame: &AckFrame, duplicate: bool, inflight: Bytes) {
-        let Probe::Out { end, retransmission } = self.probe else { return };
-        if frame.ack < end {
-            return;
-        }
-        self.probe = Probe::None;
-        if retransmission && !duplicate && self.repair == Repair::None {
-            self.congested(now, Congestion::Loss { inflight });
-            self.undo = Some(Undo { resent: 1, duplicates: 0 });
+    /// RFC 8985 §7.4: a probe ends when it is acknowledged; one that waits to be sent is not needed once something else is.
+    /// Whether a probe repaired a loss does not matter: it sends old data again only at the end of the flow, after which
+    /// there is no window to reduce.
+    fn finish_probe(&mut self, tally: &Tally) {
+        match self.probe {
+            Probe::Out { end } if self.board.una() >= end => self.probe = Probe::None,
+            Probe::Due if tally.newest.is_some() => self.probe = Probe::None,
+            _ => {}
         }
     }
 
@@ -316,36 +332,48 @@ impl Sender {
     }
 
     /// Returns what is lost now, and when more may be.
-    fn detect_losses(&mut self, now: Time, inflight_before: Bytes) -> (Bytes, Time) {
+    fn detect_losses(&mut self, now: Time, before: Flight) -> (Bytes, Time) {
         let window = self.reordering_window();
         let (lost, look_again) = self.board.detect_losses(now, &self.rack, window);
         if lost > Bytes::ZERO && self.repair == Repair::None {
             self.stats.recoveries += 1;
             self.repair = Repair::Fast { until: self.board.next() };
-            self.congested(now, Congestion::Loss { inflight: inflight_before });
+            if self.has_reduced() {
+                self.undo = None;
+            } else {
+                self.congested(now, Congestion::Loss { flight_size: before.size });
+            }
+            self.prr = Prr::new(self.limit.cwnd, before.inflight).map(Box::new);
         }
         (lost, look_again)
+    }
+
+    /// FlightSize of RFC 5681 §2.
+    fn flight_size(&self) -> Bytes {
+        Bytes::new(self.board.next() - self.board.una())
+    }
+
+    /// The window was reduced for data that is still outstanding.
+    fn has_reduced(&self) -> bool {
+        self.reduced_until.is_some_and(|until| self.board.una() <= until)
     }
 
     fn reordering_window(&self) -> Span {
         self.rack.reordering_window(&self.rtt, self.repair != Repair::None, self.board.sacked_segments())
     }
 
-    fn on_mark(&mut self, now: Time, inflight: Bytes) {
-        let repairing = matches!(self.repair, Repair::Fast { .. });
-        if self.board.una() <= self.mark_reacts_from || repairing {
+    fn on_mark(&mut self, now: Time, before: Flight) {
+        if self.has_reduced() || matches!(self.repair, Repair::Fast { .. }) {
             return;
         }
-        self.mark_reacts_from = self.board.next();
-        self.cwr = true;
         self.stats.marked += self.mss;
+        self.congested(now, Congestion::Mark { flight_size: before.size });
         self.undo = None;
-        self.cc.on_congestion(now, Congestion::Mark { inflight });
     }
 
     /// Tells the controller what was delivered.
     fn digest(&mut self, now: Time, frame: &AckFrame, tally: &Tally, newest: &Sent) {
-        let (delivery, round_start) = self.delivery.on_ack(now, tally.acked, newest);
+        let (delivery, round_start) = self.delivery.on_ack(now, tally.acked, newest, self.rtt.min());
         if round_start {
             self.limited = [false, self.limited[0]];
         }
@@ -363,20 +391,19 @@ impl Sender {
             delivery,
             round_start,
             cwnd_limited: self.limited[0] || self.limited[1],
-            in_recovery: matches!(self.repair, Repair::Fast { .. }),
+            in_recovery: matches!(self.repair, Repair::Fast { .. }) || frame.ece && self.ecn == Ecn::Classic,
         });
     }
 
     fn congested(&mut self, now: Time, event: Congestion) {
         self.cc.on_congestion(now, event);
         self.limit = self.cc.limit();
-        self.undo = Some(Undo { resent: 0, duplicates: 0 });
-        self.prr = match event {
-            Congestion::Loss { inflight } if self.repair != Repair::None => {
-                Prr::new(self.limit.cwnd, inflight).map(Box::new)
-            }
-            _ => None,
-        };
+        self.undo = Some(Undo { from: self.board.una(), resent: 0, duplicates: 0 });
+        self.prr = None;
+        if self.ecn == Ecn::Classic {
+            self.reduced_until = Some(self.board.next());
+            self.cwr = true;
+        }
     }
 
     fn refresh_limit(&mut self, params: &Params) {
@@ -385,8 +412,9 @@ impl Sender {
             self.prr = None;
         }
         if params.pace_windows && self.limit.pacing.is_none() && self.rtt.has_sample() {
-            // RFC 9002 §7.7: N = 1.25 leaves room for the window to grow.
-            self.limit.pacing = Some(BitRate::per(self.limit.cwnd, self.rtt.srtt()).scaled(1.25));
+            // RFC 9002 §7.7: N = 1.25 leaves room for the window to grow. The window is payload, the rate has headers.
+            let headers = params.packet_size(self.mss).as_f64() / self.mss.as_f64();
+            self.limit.pacing = Some(BitRate::per(self.limit.cwnd, self.rtt.srtt()).scaled(1.25 * headers));
         }
     }
 
@@ -398,22 +426,39 @@ impl Sender {
         } else if look_again < Time::NEVER {
             self.timer = Timer { at: look_again, kind };
         } else {
-            let timeout = Timer { at: self.rtt.expiry(self.rto_from), kind: TimerKind::Retransmission };
-            let probe = Timer { at: now + self.probe_timeout(params), kind: TimerKind::Probe };
-            self.timer = if self.may_probe(params) && probe.at < timeout.at { probe } else { timeout };
+            // It may have expired while another timer was set.
+            let timeout = self.rto_at.max(now);
+            self.timer = if self.may_probe(params) {
+                let at = timeout.min(now + self.probe_timeout(params));
+                Timer { at, kind: TimerKind::Probe }
+            } else {
+                Timer { at: timeout, kind: TimerKind::Retransmission }
+            };
         }
     }
 
-    /// RFC 8985 §7.2: nothing but the end of the flight can be missing.
+    /// After something was sent. What may prove a loss stays the next thing to look at.
+    fn arm_after_sending(&mut self, params: &Params, now: Time) {
+        if self.timer.kind != TimerKind::Reordering || self.timer.at == Time::NEVER {
+            self.arm(params, now, Time::NEVER);
+        }
+    }
+
+    fn restart_timeout(&mut self, now: Time) {
+        self.rto_at = now + self.rtt.rto();
+    }
+
+    /// RFC 8985 §7.2, §7.3: nothing but the end of the flight can be missing.
     fn may_probe(&self, params: &Params) -> bool {
         params.tail_loss_probe
             && self.probe == Probe::None
             && self.repair == Repair::None
             && self.board.sacked_segments() == 0
-            && self.rtt.has_sample()
+            && self.sampled
     }
 
-    /// PTO of RFC 8985 §7.2: a lone segment may wait for its acknowledgement to be delayed.
+    /// PTO of RFC 8985 §7.2: a lone segment may wait for its acknowledgement to be delayed. The retransmission timer cuts it
+    /// short.
     fn probe_timeout(&self, params: &Params) -> Span {
         let alone = self.board.len() == 1 && params.ack_every > 1;
         self.rtt.srtt() * 2 + if alone { params.ack_delay } else { Span::ZERO }
@@ -433,12 +478,12 @@ impl Sender {
         match self.timer.kind {
             TimerKind::Probe => {
                 self.probe = Probe::Due;
-                self.rto_from = now;
+                self.restart_timeout(now);
                 self.arm(params, now, Time::NEVER);
             }
             TimerKind::Reordering => {
-                let inflight = self.board.inflight();
-                let (_, look_again) = self.detect_losses(now, inflight);
+                let before = Flight { size: self.flight_size(), inflight: self.board.inflight() };
+                let (_, look_again) = self.detect_losses(now, before);
                 self.refresh_limit(params);
                 if let Some(prr) = &mut self.prr {
                     prr.on_ack(Bytes::ZERO, self.board.inflight(), false, self.mss);
@@ -452,17 +497,17 @@ impl Sender {
     /// RFC 6298 §5.4 to §5.6, RFC 8985 §6.3.
     fn on_timeout(&mut self, params: &Params, now: Time) {
         self.stats.timeouts += 1;
-        let inflight = self.board.inflight();
+        let flight_size = self.flight_size();
         let repeated = self.timed_out_at == Some(self.board.una());
         self.timed_out_at = Some(self.board.una());
         let stale = self.rack.stale_before(now, self.reordering_window());
         self.board.lose_after_timeout(stale);
         self.probe = Probe::None;
         self.repair = Repair::Timeout { until: self.board.next() };
-        self.congested(now, Congestion::Timeout { inflight, repeated });
+        self.congested(now, Congestion::Timeout { flight_size, repeated });
         self.refresh_limit(params);
         self.rtt.back_off();
-        self.rto_from = now;
+        self.restart_timeout(now);
         self.arm(params, now, Time::NEVER);
     }
 
@@ -500,6 +545,8 @@ impl Sender {
         self.board.next() < self.size || self.probe == Probe::Due || self.board.next_lost().is_some()
     }
 
+    /// Differs from RFC 5681 §3.1 and RFC 6298 §5.7: a lost SYN neither shrinks the initial window to one segment nor
+    /// raises the timeout to 3 s; both are meant for the Internet of 1 s timeouts.
     fn open(&mut self, params: &Params, now: Time, attempts: u32) -> Poll {
         self.phase = Phase::Opening { attempts: attempts + 1, sent_at: now, due: false };
         let wait = params.initial_rto.saturating_mul(1 << attempts.min(20)).min(params.max_rto);
@@ -515,7 +562,7 @@ impl Sender {
         let len = self.next_len();
         let snapshot = self.delivery.on_send(now, self.board.inflight());
         if self.board.is_empty() {
-            self.rto_from = now;
+            self.restart_timeout(now);
         }
         let seq = self.board.next();
         self.board.push(Sent {
@@ -528,9 +575,7 @@ impl Sender {
             snapshot,
         });
         let cwr = std::mem::take(&mut self.cwr);
-        if self.timer.kind != TimerKind::Reordering || self.timer.at == Time::NEVER {
-            self.arm(params, now, Time::NEVER);
-        }
+        self.arm_after_sending(params, now);
         self.on_sent(params, now, len);
         Poll::Send(Segment {
             seq,
@@ -545,7 +590,7 @@ impl Sender {
         let snapshot = self.delivery.on_send(now, self.board.inflight());
         if self.board.is_first(number) {
             // What the timer waits for is on its way again.
-            self.rto_from = now;
+            self.restart_timeout(now);
         }
         let sent = self.board.resend(number, now, snapshot, self.delivery.is_app_limited());
         self.stats.retransmissions += 1;
@@ -553,9 +598,7 @@ impl Sender {
         if let Some(undo) = &mut self.undo {
             undo.resent += 1;
         }
-        if self.timer.at == Time::NEVER {
-            self.arm(params, now, Time::NEVER);
-        }
+        self.arm_after_sending(params, now);
         self.on_sent(params, now, sent.bytes());
         let seq = sent.end - u64::from(sent.len);
         let fin = sent.end == self.size;
@@ -571,8 +614,9 @@ impl Sender {
             Some(number) if retransmission => self.resend(params, now, number),
             _ => self.send_new(params, now),
         };
-        self.probe = Probe::Out { end: self.board.next(), retransmission };
-        self.rto_from = now;
+        self.probe = Probe::Out { end: self.board.next() };
+        self.sampled = false;
+        self.restart_timeout(now);
         self.arm(params, now, Time::NEVER);
         poll
     }

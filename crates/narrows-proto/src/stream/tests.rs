@@ -136,6 +136,7 @@ impl Pipe {
                 self.carry(false, |_| Event::Ack(frame));
             }
             self.pump();
+            assert!(self.sender.next_timer() >= self.now, "a timer in the past");
         }
         assert!(self.receiver.is_complete());
         assert_eq!(Bytes::new(self.receiver.delivered()), self.sender.delivered());
@@ -289,6 +290,90 @@ fn a_classic_mark_halves_once_per_round() {
     let mss = Params::default().mss();
     assert_eq!((pipe.stats().marked, pipe.stats().retransmissions), (mss, 0));
     assert_eq!(pipe.sent.iter().filter(|(_, segment)| segment.cwr).count(), 1);
+}
+
+/// A sender whose initial window of ten segments is under way.
+fn under_way(config: &Config) -> (Params, Sender) {
+    let params = Params { handshake: false, ..Params::default() };
+    let mut sender = Sender::new(&params, config, params.mss() * 100);
+    sender.start(&params, Time::ZERO);
+    while let Poll::Send(_) = sender.poll_transmit(&params, Time::ZERO) {}
+    (params, sender)
+}
+
+#[test]
+fn a_mark_and_a_loss_of_one_window_reduce_it_once() {
+    let (params, mut sender) = under_way(&Config::Reno(cc::reno::Params { ecn: true, ..Default::default() }));
+    let mss = params.mss();
+    let now = Time::ZERO + ONE_WAY * 2;
+    let marked = AckFrame { ack: mss.get(), ece: true, ..AckFrame::default() };
+    sender.on_ack(&params, now, &marked);
+    assert_eq!(sender.limit().cwnd, mss * 5);
+    let mut frame = AckFrame { ece: true, ..marked };
+    frame.sacks.push(mss.get() * 2..mss.get() * 6);
+    sender.on_ack(&params, now + SEND_TIME, &frame);
+    assert_eq!((sender.stats().recoveries, sender.limit().cwnd), (1, mss * 5));
+}
+
+#[test]
+fn after_a_loss_the_receiver_hears_that_the_window_was_reduced() {
+    // A mark and a loss in one flight: the echo of the mark stops, and nothing is reduced for it after the recovery.
+    let config = Config::Reno(cc::reno::Params { ecn: true, ..Default::default() });
+    let fate = |forward, number| match (forward, number) {
+        (true, 31) => Fate::Lose,
+        (true, 40) => Fate::Mark,
+        _ => Fate::Arrive,
+    };
+    let pipe = Pipe::new(&config, 300, fate).run();
+    assert_eq!((pipe.stats().recoveries, pipe.stats().marked), (1, Bytes::ZERO));
+    assert_eq!(pipe.sent.iter().filter(|(_, segment)| segment.cwr).count(), 1);
+}
+
+#[test]
+fn what_one_acknowledgement_reports_has_not_been_reordered() {
+    // Of the first flight the first and the third segment are lost, and the answer to the second. The answer to the
+    // fourth reports both blocks, the later one first; the next is the third beyond the hole.
+    let fate = |forward: bool, number| {
+        let lost = if forward { [1, 3].contains(&number) } else { number == 1 };
+        if lost { Fate::Lose } else { Fate::Arrive }
+    };
+    let pipe = Pipe::new(&window(10), 10, fate).run();
+    let again = pipe.sent.iter().find(|(_, segment)| segment.retransmission).expect("sent again");
+    assert_eq!(again.0, pipe.sent[5].0 + ONE_WAY * 2, "no reordering window");
+}
+
+#[test]
+fn a_lone_segment_is_probed_when_the_timeout_would_come() {
+    // 2·SRTT + 40 ms for a delayed answer is more than the timeout (RFC 8985 §7.2).
+    let params = Params { min_rto: Span::from_ms(5), ..Params::default() };
+    let pipe = Pipe::with(params, &reno(), 1, losing([1])).run();
+    assert_eq!((pipe.stats().probes, pipe.stats().timeouts), (1, 0));
+    assert!(pipe.delivered_at < Time::ZERO + Span::from_us(5400), "{}", pipe.delivered_at);
+}
+
+#[test]
+fn a_retransmission_has_a_whole_timeout_to_be_answered() {
+    // The last selective acknowledgement triggers the repair; nothing comes until that is answered. The minimum timeout
+    // is far below the round-trip time.
+    let params = Params { min_rto: Span::from_us(10), tail_loss_probe: false, ..Params::default() };
+    let pipe = Pipe::with(params, &window(4), 4, losing([1])).run();
+    assert_eq!((pipe.stats().retransmissions, pipe.stats().timeouts), (1, 0));
+}
+
+#[test]
+fn acknowledgements_without_progress_leave_the_timer_alone() {
+    let params = Params { handshake: false, min_rto: Span::from_ms(1), ..Params::default() };
+    let mut sender = Sender::new(&params, &window(2), params.mss() * 2);
+    let at = |us| Time::ZERO + Span::from_us(us);
+    sender.start(&params, at(0));
+    assert!(matches!(sender.poll_transmit(&params, at(0)), Poll::Send(_)));
+    assert!(matches!(sender.poll_transmit(&params, at(12_000)), Poll::Send(_)));
+    // The answer to the second segment gives the first sample, of 100 us; the first has been out for 12 ms.
+    let mut frame = AckFrame::default();
+    frame.sacks.push(params.mss().get()..params.mss().get() * 2);
+    sender.on_ack(&params, at(12_100), &frame);
+    assert_eq!(sender.next_timer(), at(1_000_000), "as it was set when the first segment left");
+    assert_eq!(sender.stats().recoveries, 1, "what arrived proves the loss");
 }
 
 #[test]

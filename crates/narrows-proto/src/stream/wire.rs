@@ -76,6 +76,22 @@ impl SackBlocks {
         self.blocks[..self.len()].iter().map(|&(start, end)| start..end)
     }
 
+    /// The blocks after the first `skip`, in the order of sequence.
+    pub fn ascending(&self, skip: usize) -> impl Iterator<Item = Range<u64>> {
+        let mut blocks = self.blocks;
+        let len = self.len();
+        blocks[skip..len].sort_unstable();
+        blocks.into_iter().take(len).skip(skip).map(|(start, end)| start..end)
+    }
+
+    /// Reports a duplicate, as the first block; `around` is the block it lies in, if it is not acknowledged (RFC 2883 §4).
+    pub fn push_duplicate(&mut self, duplicate: Range<u64>, around: Option<Range<u64>>) {
+        for block in [Some(duplicate), around].into_iter().flatten() {
+            self.blocks[self.len()] = (block.start, block.end);
+            self.len += 1;
+        }
+    }
+
     /// The block that reports a duplicate: below `ack`, or inside the second block (RFC 2883 §4).
     pub fn duplicate(&self, ack: u64) -> Option<Range<u64>> {
         let mut blocks = self.iter();

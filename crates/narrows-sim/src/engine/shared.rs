@@ -42,8 +42,9 @@ pub(crate) struct StreamState {
     pub(crate) params: stream::Params,
     pub(crate) cc: cc::Config,
     pub(crate) ecn: Ecn,
-    /// Flags of data packets that may be marked.
-    pub(crate) ect: u8,
+    /// Flags of data packets that may be marked: those sent for the first time, and those sent again. The latter MUST NOT be
+    /// marked by RFC 3168 §6.1.5; connections that count every mark do it, as in Linux (RFC 8311 §4.3 allows experiments).
+    pub(crate) ect: [u8; 2],
 }
 
 impl GroupState {
@@ -51,7 +52,11 @@ impl GroupState {
         let (transport, overhead) = match &group.transport {
             Transport::Stream { params, cc } => {
                 let ecn = cc.ecn();
-                let ect = if ecn == Ecn::Off { 0 } else { ECT };
+                let ect = match ecn {
+                    Ecn::Off => [0, 0],
+                    Ecn::Classic => [ECT, 0],
+                    Ecn::Accurate => [ECT, ECT],
+                };
                 let state = StreamState { params: params.clone(), cc: cc.clone(), ecn, ect };
                 (TransportState::Stream(state), params.headers + params.framing)
             }

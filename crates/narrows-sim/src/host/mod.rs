@@ -522,7 +522,8 @@ impl Outgoing {
             }
             TransportState::Stream(stream) => {
                 let size = stream.params.packet_size(Bytes::new(segment.len.into()));
-                (Kind::Data, size, stream.ect | packet::segment_flags(segment))
+                let ect = stream.ect[usize::from(segment.retransmission)];
+                (Kind::Data, size, ect | packet::segment_flags(segment))
             }
         };
         Packet::new(Fields {

@@ -1,6 +1,6 @@
 use crate::prefetch::prefetch_lines;
 
-/// Places for things that come and go, reused in the order they became free.
+/// Places for things that come and go, the one that became free last is reused first.
 #[derive(Clone, Debug)]
 pub(super) struct Slots<T> {
     places: Vec<Option<T>>,

@@ -3,8 +3,8 @@ use crate::units::Bytes;
 /// A window that grows like Reno's: by what was acknowledged in slow start, then by one segment per window.
 ///
 /// ```text
-/// Slow start                        RFC 5681 §3.1 Eq. 2, bytes counted as in RFC 3465 §2.2
-///     cwnd += min(acked, L·SMSS)
+/// Slow start                        RFC 5681 §3.1 Eq. 2, bytes counted as in RFC 3465 §2.2, §2.3
+///     cwnd += min(acked, L·SMSS)    L = 1 after a timeout
 /// Congestion avoidance              RFC 5681 §3.1, RFC 3465 §2.1
 ///     cwnd += SMSS                  each time cwnd bytes have been acknowledged
 /// ```
@@ -66,27 +66,29 @@ impl RenoWindow {
         self.credit = Bytes::ZERO;
     }
 
-    /// Leaves half of what was in flight, at least two segments (RFC 5681 §3.1 Eq. 4).
-    pub fn halve(&mut self, inflight: Bytes) {
+    /// Leaves half of what was outstanding, at least two segments (RFC 5681 §3.1 Eq. 4).
+    pub fn halve(&mut self, flight_size: Bytes) {
         let before = (self.cwnd, self.ssthresh);
-        self.reduce_to(self.used(inflight) / 2, self.mss * 2);
+        self.reduce_to(self.used(flight_size) / 2, self.mss * 2);
         self.before_loss = Some(before);
     }
 
-    /// Falls back to one segment, and slow start up to half of what was in flight (RFC 5681 §3.1 Eq. 4). A repeated
+    /// Falls back to one segment, and slow start up to half of what was outstanding (RFC 5681 §3.1 Eq. 4). A repeated
     /// timeout leaves the threshold alone.
-    pub fn collapse(&mut self, inflight: Bytes, repeated: bool) {
+    pub fn collapse(&mut self, flight_size: Bytes, repeated: bool) {
         if !repeated {
             self.before_loss = Some((self.cwnd, self.ssthresh));
-            self.ssthresh = (self.used(inflight) / 2).max(self.mss * 2);
+            self.ssthresh = (self.used(flight_size) / 2).max(self.mss * 2);
         }
         self.cwnd = self.mss;
         self.credit = Bytes::ZERO;
+        // One acknowledgement may now cover much that was sent before the timeout (RFC 3465 §2.3).
+        self.slow_start_step = self.slow_start_step.min(self.mss);
     }
 
     /// The part of the window that was in use: a window the sender never filled says nothing of the path.
-    fn used(&self, inflight: Bytes) -> Bytes {
-        inflight.min(self.cwnd)
+    fn used(&self, flight_size: Bytes) -> Bytes {
+        flight_size.min(self.cwnd)
     }
 
     /// Takes the last halving or collapse back, unless another reduction came after it.
@@ -140,9 +142,17 @@ mod tests {
         window.collapse(MSS * 20, false);
         window.collapse(MSS, true);
         assert_eq!(window.cwnd(), MSS);
-        window.grow(MSS * 2);
+        window.grow(MSS);
         assert!(window.in_slow_start());
         assert_eq!(window.ssthresh, MSS * 10);
+    }
+
+    #[test]
+    fn after_a_timeout_an_acknowledgement_adds_one_segment_at_the_most() {
+        let mut window = window(20);
+        window.collapse(MSS * 20, false);
+        window.grow(MSS * 8);
+        assert_eq!(window.cwnd(), MSS * 2);
     }
 
     #[test]
