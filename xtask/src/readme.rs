@@ -60,7 +60,7 @@ fn examples(text: &str) -> Vec<Example> {
             None if !inside => {}
             None => match (line.strip_prefix("$ "), examples.last_mut()) {
                 (Some(command), _) => {
-                    examples.push(Example { command: command.into(), output: String::new() })
+                    examples.push(Example { command: command.into(), output: String::new() });
                 }
                 (None, Some(last)) => last.output += &format!("{line}\n"),
                 (None, None) => {}

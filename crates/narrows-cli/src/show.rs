@@ -17,7 +17,7 @@ fn digits(value: f64, significant: i32) -> String {
     let size = value.abs();
     if value == 0.0 {
         "0".into()
-    } else if size >= 1e15 || size < 1e-3 {
+    } else if !(1e-3..1e15).contains(&size) {
         format!("{value:.*e}", significant as usize - 2)
     } else if size >= 1000.0 || value.fract() == 0.0 {
         grouped(value.round() as i64)
@@ -33,7 +33,7 @@ pub(crate) fn grouped(value: i64) -> String {
     let digits = value.unsigned_abs().to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push(' ');
         }
         text.push(digit);

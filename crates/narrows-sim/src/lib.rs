@@ -46,6 +46,8 @@
 //! assert_eq!(outcome.flows[0].end.unwrap().to_string(), "11.7344 us");
 //! ```
 mod engine;
+#[doc(hidden)]
+pub mod floor;
 mod host;
 mod ideal;
 mod ids;

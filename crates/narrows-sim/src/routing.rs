@@ -1,6 +1,6 @@
 //! Which port leads to which host: shortest paths by hop count, computed once, and the choice among equal ones.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::random::{Purpose, Stream, mix};
@@ -127,28 +127,49 @@ pub(crate) struct RoutingTables {
     pub(crate) routes: Vec<Routes>,
     /// The switch of each leaf.
     leaves: Vec<NodeId>,
+    /// By node: its leaf, or [`NO_LEAF`].
+    leaf_of: Vec<u32>,
+    /// By tier: the most ports any of its switches chooses among.
+    widest: BTreeMap<u32, u32>,
 }
 
 impl RoutingTables {
     /// Shortest paths over the links for which `up` holds. Hosts never forward.
     pub(crate) fn new(topology: &Topology, up: impl Fn(LinkId) -> bool) -> Self {
         let ports = topology.ports();
-        let mut tables = Self::attach(topology, &ports);
+        Self::over(&Backbone::new(topology, &ports, up), topology, &ports)
+    }
+
+    fn over(backbone: &Backbone, topology: &Topology, ports: &[Vec<LinkId>]) -> Self {
+        let mut tables = Self::attach(topology, ports);
         let mut distance = Vec::new();
-        for (leaf, node) in tables.leaves.clone().into_iter().enumerate() {
-            distances(topology, &ports, node, &up, &mut distance);
-            for (switch, routes) in tables.routes.iter_mut().enumerate() {
+        let mut towards = Vec::new();
+        for (leaf, node) in tables.leaves.iter().enumerate() {
+            backbone.distances(*node, &mut distance);
+            for (switch, node) in backbone.switches.iter().enumerate() {
                 let here = distance[switch];
-                if here == 0 || here == u32::MAX || topology.as_host(NodeId::from(switch)).is_some() {
+                if here == 0 || here == u32::MAX {
                     continue;
                 }
-                let closer = |link: LinkId| up(link) && distance[topology.link(link).to.index()] == here - 1;
-                let towards = ports[switch].iter().enumerate().filter(|(_, link)| closer(**link));
-                let towards: Vec<u16> = towards.map(|(port, _)| port as u16).collect();
-                routes.set(leaf, &towards);
+                let hops = backbone.hops(switch).iter();
+                let closer = hops.filter(|hop| hop.up && distance[hop.to as usize] == here - 1);
+                towards.clear();
+                towards.extend(closer.map(|hop| hop.port));
+                tables.routes[node.index()].set(leaf, &towards);
             }
         }
+        tables.measure(topology);
         tables
+    }
+
+    fn measure(&mut self, topology: &Topology) {
+        for (node, routes) in topology.nodes().iter().zip(&self.routes) {
+            if let NodeKind::Switch { tier, .. } = node.kind {
+                let widest = routes.groups.iter().map(|group| group.1).max().unwrap_or(1);
+                let of_tier = self.widest.entry(tier).or_insert(1);
+                *of_tier = widest.max(*of_tier);
+            }
+        }
     }
 
     fn attach(topology: &Topology, ports: &[Vec<LinkId>]) -> Self {
@@ -176,12 +197,13 @@ impl RoutingTables {
             NodeKind::Host(_) => Routes::default(),
             NodeKind::Switch { .. } => Routes { rows: vec![UNREACHABLE; leaves.len()], ..Routes::default() },
         };
-        Self { access, routes: topology.nodes().iter().map(empty).collect(), leaves }
+        let routes = topology.nodes().iter().map(empty).collect();
+        Self { access, routes, leaves, leaf_of, widest: BTreeMap::new() }
     }
 
     /// The leaf index of a switch, if it has hosts.
     pub(crate) fn leaf_index(&self, node: NodeId) -> u32 {
-        self.leaves.iter().position(|leaf| *leaf == node).map_or(NO_LEAF, |index| index as u32)
+        self.leaf_of[node.index()]
     }
 
     /// The switches that have hosts.
@@ -190,11 +212,81 @@ impl RoutingTables {
     }
 }
 
+/// The switches and the links between them, close together: finding routes is looking at all of them for every leaf.
+#[derive(Clone, Debug)]
+struct Backbone {
+    switches: Vec<NodeId>,
+    /// By node: its position in `switches`; not used for hosts.
+    number: Vec<u32>,
+    /// By switch: where its hops begin; one more for the end.
+    first: Vec<usize>,
+    hops: Vec<Hop>,
+}
+
+/// A link from one switch to another.
+#[derive(Clone, Copy, Debug)]
+struct Hop {
+    /// Position of the other switch.
+    to: u32,
+    /// Port of the first switch.
+    port: u16,
+    /// Packets may leave over it.
+    up: bool,
+    /// Packets may come back over its other direction.
+    back_up: bool,
+}
+
+impl Backbone {
+    fn new(topology: &Topology, ports: &[Vec<LinkId>], up: impl Fn(LinkId) -> bool) -> Self {
+        let nodes = (0..topology.nodes().len()).map(NodeId::from);
+        let switches: Vec<_> = nodes.filter(|node| topology.as_host(*node).is_none()).collect();
+        let mut number = vec![u32::MAX; topology.nodes().len()];
+        (0..).zip(&switches).for_each(|(position, switch)| number[switch.index()] = position);
+        let (mut first, mut hops) = (vec![0], Vec::new());
+        for switch in &switches {
+            for (port, link) in ports[switch.index()].iter().enumerate() {
+                let to = topology.link(*link).to;
+                if topology.as_host(to).is_none() {
+                    let (up, back_up) = (up(*link), up(Topology::reverse(*link)));
+                    hops.push(Hop { to: number[to.index()], port: port as u16, up, back_up });
+                }
+            }
+            first.push(hops.len());
+        }
+        Self { switches, number, first, hops }
+    }
+
+    fn hops(&self, switch: usize) -> &[Hop] {
+        &self.hops[self.first[switch]..self.first[switch + 1]]
+    }
+
+    /// Hops from every switch to `leaf`, by position; `u32::MAX` if there is no way.
+    fn distances(&self, leaf: NodeId, distance: &mut Vec<u32>) {
+        let leaf = self.number[leaf.index()];
+        distance.clear();
+        distance.resize(self.switches.len(), u32::MAX);
+        distance[leaf as usize] = 0;
+        let mut queue = VecDeque::from([leaf]);
+        while let Some(switch) = queue.pop_front() {
+            let next = distance[switch as usize] + 1;
+            // Packets travel the other way, towards the leaf.
+            for hop in self.hops(switch as usize).iter().filter(|hop| hop.back_up) {
+                let distance = &mut distance[hop.to as usize];
+                if *distance == u32::MAX {
+                    *distance = next;
+                    queue.push_back(hop.to);
+                }
+            }
+        }
+    }
+}
+
 /// Which way packets go, for everyone who has to know it before the run.
 #[derive(Clone, Debug)]
 pub struct Paths<'a> {
     topology: &'a Topology,
     ports: Vec<Vec<LinkId>>,
+    backbone: Backbone,
     tables: RoutingTables,
     /// By node; hosts choose nothing.
     choices: Vec<Choice>,
@@ -203,10 +295,12 @@ pub struct Paths<'a> {
 impl<'a> Paths<'a> {
     /// The paths of a run with this seed, as long as no link fails.
     pub fn new(topology: &'a Topology, routing: Routing, seed: u64) -> Self {
-        let tables = RoutingTables::new(topology, |_| true);
+        let ports = topology.ports();
+        let backbone = Backbone::new(topology, &ports, |_| true);
+        let tables = RoutingTables::over(&backbone, topology, &ports);
         let node = |node| choice(routing, topology, &tables, NodeId::from(node), seed);
         let choices = (0..topology.nodes().len()).map(node).collect();
-        Self { topology, ports: topology.ports(), choices, tables }
+        Self { topology, ports, backbone, choices, tables }
     }
 
     /// The links a packet of `flow` crosses, in order; with packet spray, one of its paths. None if there is no path.
@@ -252,8 +346,8 @@ impl<'a> Paths<'a> {
     pub fn spread(&self, demands: impl IntoIterator<Item = (HostId, HostId, f64)>) -> Vec<f64> {
         let mut load = vec![0.0; self.topology.links().len()];
         let leaves = self.tables.leaves().len();
-        // By destination leaf: what enters at each leaf.
-        let mut entering = vec![Vec::new(); leaves];
+        // By destination leaf: what enters, and at which leaf.
+        let mut entering: Vec<Vec<(u32, f64)>> = vec![Vec::new(); leaves];
         for (from, to, amount) in demands {
             let first = self.ports[self.topology.hosts()[from.index()].index()][0];
             load[first.index()] += amount;
@@ -264,37 +358,38 @@ impl<'a> Paths<'a> {
             let last = self.tables.leaves()[access.leaf as usize];
             load[self.ports[last.index()][usize::from(access.port)].index()] += amount;
             if source != access.leaf {
-                let row: &mut Vec<f64> = &mut entering[access.leaf as usize];
-                row.resize(leaves, 0.0);
-                row[source as usize] += amount;
+                entering[access.leaf as usize].push((source, amount));
             }
         }
-        for (leaf, row) in entering.iter().enumerate().filter(|(_, row)| !row.is_empty()) {
-            self.spread_to(leaf as u32, row, &mut load);
+        for (leaf, entering) in entering.iter().enumerate().filter(|(_, entering)| !entering.is_empty()) {
+            self.spread_to(leaf as u32, entering, &mut load);
         }
         load
     }
 
-    /// Spreads what enters at each leaf on its way to `leaf`, farthest switches first.
-    fn spread_to(&self, leaf: u32, entering: &[f64], load: &mut [f64]) {
+    /// Spreads what enters, each at a leaf, on its way to `leaf`, farthest switches first.
+    fn spread_to(&self, leaf: u32, entering: &[(u32, f64)], load: &mut [f64]) {
+        let backbone = &self.backbone;
         let mut distance = Vec::new();
-        distances(self.topology, &self.ports, self.tables.leaves()[leaf as usize], |_| true, &mut distance);
-        let mut amount = vec![0.0; self.topology.nodes().len()];
-        for (source, entered) in self.tables.leaves().iter().zip(entering) {
-            amount[source.index()] += entered;
+        backbone.distances(self.tables.leaves()[leaf as usize], &mut distance);
+        let number = |node: NodeId| backbone.number[node.index()] as usize;
+        let mut amount = vec![0.0; backbone.switches.len()];
+        for (source, entered) in entering {
+            amount[number(self.tables.leaves()[*source as usize])] += entered;
         }
-        let mut order: Vec<_> = (0..amount.len()).filter(|node| distance[*node] != u32::MAX).collect();
-        order.sort_by_key(|node| std::cmp::Reverse(distance[*node]));
-        for node in order.into_iter().filter(|node| distance[*node] > 0) {
-            if amount[node] == 0.0 {
+        let mut order: Vec<_> = (0..amount.len()).filter(|switch| distance[*switch] != u32::MAX).collect();
+        order.sort_by_key(|switch| std::cmp::Reverse(distance[*switch]));
+        for switch in order.into_iter().filter(|switch| distance[*switch] > 0) {
+            if amount[switch] == 0.0 {
                 continue;
             }
+            let node = backbone.switches[switch].index();
             let ports = self.tables.routes[node].ports_to(leaf);
             for port in ports {
                 let link = self.ports[node][usize::from(*port)];
-                let share = amount[node] / ports.len() as f64;
+                let share = amount[switch] / ports.len() as f64;
                 load[link.index()] += share;
-                amount[self.topology.link(link).to.index()] += share;
+                amount[number(self.topology.link(link).to)] += share;
             }
         }
     }
@@ -316,42 +411,10 @@ pub(crate) fn choice(
 }
 
 /// Product of the numbers of uplinks of one switch in each lower tier: the levels below have divided by it already.
+/// Beyond the number of hosts it makes no difference, so it may saturate.
 fn stride(topology: &Topology, tables: &RoutingTables, node: NodeId) -> u32 {
     let NodeKind::Switch { tier, .. } = topology.node(node).kind else { return 1 };
-    let widest = |below: u32| {
-        let of_tier = topology
-            .nodes()
-            .iter()
-            .zip(&tables.routes)
-            .filter(|(node, _)| matches!(&node.kind, NodeKind::Switch { tier, .. } if *tier == below));
-        of_tier.flat_map(|(_, routes)| routes.groups.iter().map(|group| group.1)).max().unwrap_or(1)
-    };
-    (0..tier).map(widest).product()
-}
-
-/// Hops from every node to `leaf` over switches.
-fn distances(
-    topology: &Topology,
-    ports: &[Vec<LinkId>],
-    leaf: NodeId,
-    up: impl Fn(LinkId) -> bool,
-    distance: &mut Vec<u32>,
-) {
-    distance.clear();
-    distance.resize(topology.nodes().len(), u32::MAX);
-    distance[leaf.index()] = 0;
-    let mut queue = VecDeque::from([leaf]);
-    while let Some(node) = queue.pop_front() {
-        for link in &ports[node.index()] {
-            let next = topology.link(*link).to;
-            // Packets travel the other way, towards the leaf.
-            let usable = up(Topology::reverse(*link)) && topology.as_host(next).is_none();
-            if usable && distance[next.index()] == u32::MAX {
-                distance[next.index()] = distance[node.index()] + 1;
-                queue.push_back(next);
-            }
-        }
-    }
+    tables.widest.range(..tier).fold(1, |stride: u32, (_, widest)| stride.saturating_mul(*widest))
 }
 
 #[cfg(test)]
@@ -415,6 +478,26 @@ mod tests {
         }
         assert_eq!(load.len(), 16);
         assert!(load.values().all(|count| *count == 3), "{load:?}");
+    }
+
+    #[test]
+    fn d_mod_k_takes_any_number_of_uplinks_and_any_tier() {
+        // 300 ports to choose among on each of the lower five tiers: their product does not fit 32 bits.
+        let mut topology = Topology::default();
+        let wire = crate::topology::Wire::new(BitRate::from_gbps(1), Span::from_us(1));
+        let from = topology.add_host("from");
+        let mut below = topology.add_switch("switch0", "switch", 0);
+        topology.connect(from, below, wire);
+        for tier in [1, 2, 3, 4, u32::MAX] {
+            let above = topology.add_switch(format!("switch{tier}"), "switch", tier);
+            for _ in 0..300 {
+                topology.connect(below, above, wire);
+            }
+            below = above;
+        }
+        let to = topology.add_host("to");
+        topology.connect(to, below, wire);
+        assert_eq!(walk(&topology, Routing::DModK, 0, HostId(0), HostId(1)).len(), 6);
     }
 
     #[test]

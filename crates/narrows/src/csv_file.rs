@@ -5,108 +5,109 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Checked, Code, Diagnostic, Place, Source};
 
-/// A field of a row.
+/// A text of rows of fields. Each line is a row, its fields separated by commas, semicolons, tabs or blanks, whichever the
+/// first row uses; empty lines and lines that begin with `#` are left out, and so is a first row with the names of the
+/// columns. There is no quoting.
 #[derive(Clone, Debug)]
-pub(crate) struct Field {
+pub(crate) struct Table {
+    source: Arc<Source>,
+    separator: char,
+}
+
+/// A field of a row.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field<'a> {
+    source: &'a Arc<Source>,
     /// Its text, without blanks around it.
-    pub(crate) text: String,
-    /// Where it is.
-    pub(crate) place: Place,
+    pub(crate) text: &'a str,
+    /// Where in the source it begins.
+    start: usize,
 }
 
-/// Reads a file. See [`parse`].
-///
-/// # Errors
-/// If it cannot be read or a row has the wrong number of fields.
-pub(crate) fn read<const N: usize>(path: &Path, columns: [&str; N]) -> Checked<Vec<[Field; N]>> {
-    let unreadable = |error: std::io::Error| {
-        Diagnostic::error(Code::InputFailed, format!("cannot read {}: {error}", path.display()))
-    };
-    let text = std::fs::read_to_string(path).map_err(unreadable)?;
-    parse(&path.display().to_string(), text, columns)
-}
+/// A line with the place it begins at.
+type Line<'a> = (usize, &'a str);
 
-/// Splits a text into rows of fields. Fields are separated by commas, semicolons, tabs or blanks, whichever the first row
-/// uses; lines that begin with `#` are comments; a first row with the names of the columns is left out.
-///
-/// # Errors
-/// If a row has the wrong number of fields.
-pub(crate) fn parse<const N: usize>(
-    name: &str,
-    text: String,
-    columns: [&str; N],
-) -> Checked<Vec<[Field; N]>> {
-    let source = Arc::new(Source { name: name.to_owned(), text });
-    let text = source.text.as_str();
-    let separator = separator(text);
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .comment(Some(b'#'))
-        .quoting(false)
-        .delimiter(separator)
-        .from_reader(text.as_bytes());
-    let mut rows = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|error| Diagnostic::error(Code::Csv, error.to_string()))?;
-        let start = record.position().map_or(0, |position| position.byte() as usize);
-        let mut fields = fields(&source, start, separator);
-        if fields.is_empty() || (rows.is_empty() && is_header(&fields, &columns)) {
-            continue;
-        }
-        if fields.len() != N {
+impl Table {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(crate) fn read(path: &Path) -> Checked<Self> {
+        let unreadable = |error: std::io::Error| {
+            Diagnostic::error(Code::InputFailed, format!("cannot read {}: {error}", path.display()))
+        };
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        Ok(Self::new(&path.display().to_string(), text))
+    }
+
+    /// The table in a text called `name`.
+    pub(crate) fn new(name: &str, text: String) -> Self {
+        let source = Arc::new(Source { name: name.to_owned(), text });
+        let first = lines(&source.text).next().map_or("", |line| line.1);
+        let separator =
+            [',', ';', '\t'].into_iter().find(|separator| first.contains(*separator)).unwrap_or(' ');
+        Self { source, separator }
+    }
+
+    /// What the table is called.
+    pub(crate) fn name(&self) -> &str {
+        &self.source.name
+    }
+
+    /// The rows in order. A row with the wrong number of fields is an error.
+    pub(crate) fn rows<'a, const N: usize>(
+        &'a self,
+        columns: [&'a str; N],
+    ) -> impl Iterator<Item = Checked<[Field<'a>; N]>> {
+        let mut lines = lines(&self.source.text).peekable();
+        lines.next_if(|line| self.fields(*line).map(|field| field.text).eq(columns));
+        lines.map(move |line| self.row(line, columns))
+    }
+
+    fn row<'a, const N: usize>(&'a self, line: Line<'a>, columns: [&str; N]) -> Checked<[Field<'a>; N]> {
+        let fields: Vec<_> = self.fields(line).collect();
+        fields.try_into().map_err(|fields: Vec<Field<'_>>| {
             let message = format!("a row with {} fields, expected {N}: {}", fields.len(), columns.join(","));
-            let end = fields.pop().map_or(start, |field| field.place.span.end);
-            let place = Place {
-                source: Arc::clone(&source),
-                span: fields.first().map_or(start, |f| f.place.span.start)..end,
-            };
-            return Err(Diagnostic::error(Code::Csv, message).at(place).into());
-        }
-        rows.push(fields.try_into().expect("the number was checked"));
+            let end = fields.last().map_or(line.0, |field| field.start + field.text.len());
+            let start = fields.first().map_or(line.0, |field| field.start);
+            let place = Place { source: Arc::clone(&self.source), span: start..end };
+            Diagnostic::error(Code::Csv, message).at(place).into()
+        })
     }
-    Ok(rows)
-}
 
-fn separator(text: &str) -> u8 {
-    let first =
-        text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
-    [b',', b';', b'\t'].into_iter().find(|separator| first.contains(char::from(*separator))).unwrap_or(b' ')
-}
-
-/// The fields of the line in which `start` lies. Between blanks there are no empty fields.
-fn fields(source: &Arc<Source>, start: usize, separator: u8) -> Vec<Field> {
-    // The reader's position may be that of line ends and comments before the record.
-    let mut at = start;
-    let mut lines = source.text[start..].split_inclusive('\n');
-    let line = loop {
-        let Some(line) = lines.next() else { return Vec::new() };
-        if !line.trim().is_empty() && !line.starts_with('#') {
-            break line;
-        }
-        at += line.len();
-    };
-    let mut fields = Vec::new();
-    for part in line.split(char::from(separator)) {
-        let text = part.trim();
-        let offset = at + part.len() - part.trim_start().len();
-        if !text.is_empty() || separator != b' ' {
-            let place = Place { source: Arc::clone(source), span: offset..offset + text.len() };
-            fields.push(Field { text: text.to_owned(), place });
-        }
-        at += part.len() + 1;
+    /// The fields of a line. Between blanks there are no empty fields.
+    fn fields<'a>(&'a self, (start, line): Line<'a>) -> impl Iterator<Item = Field<'a>> {
+        let mut next = start;
+        let parts = line.split(self.separator).map(move |part| {
+            let text = part.trim();
+            let start = next + part.len() - part.trim_start().len();
+            next += part.len() + 1;
+            Field { source: &self.source, text, start }
+        });
+        parts.filter(|field| !field.text.is_empty() || self.separator != ' ')
     }
-    fields
 }
 
-fn is_header(fields: &[Field], columns: &[&str]) -> bool {
-    fields.iter().map(|field| field.text.as_str()).eq(columns.iter().copied())
+/// Lines that are neither empty nor comments.
+fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    let mut next = 0;
+    let lines = text.split_inclusive('\n').map(move |line| {
+        let start = next;
+        next += line.len();
+        (start, line)
+    });
+    lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'))
 }
 
-impl Field {
+impl Field<'_> {
+    /// Where it is.
+    pub(crate) fn place(&self) -> Place {
+        Place { source: Arc::clone(self.source), span: self.start..self.start + self.text.len() }
+    }
+
     /// An error at this field.
     pub(crate) fn error(&self, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::error(Code::Csv, message).at(self.place.clone())
+        Diagnostic::error(Code::Csv, message).at(self.place())
     }
 }
 
@@ -114,9 +115,13 @@ impl Field {
 mod tests {
     use super::*;
 
+    const COLUMNS: [&str; 2] = ["x", "y"];
+
     fn rows(text: &str) -> Vec<Vec<String>> {
-        let rows = parse("a.csv", text.to_owned(), ["x", "y"]).expect("rows");
-        rows.into_iter().map(|row| row.map(|field| field.text).to_vec()).collect()
+        let table = Table::new("a.csv", text.to_owned());
+        let rows =
+            table.rows(COLUMNS).map(|row| row.expect("a row").map(|field| field.text.to_owned()).to_vec());
+        rows.collect()
     }
 
     #[test]
@@ -129,14 +134,21 @@ mod tests {
     }
 
     #[test]
+    fn a_line_of_blanks_is_no_row_and_repeats_none() {
+        assert_eq!(rows("1,2\n  \n3,4\n \t\r\n\n"), [["1", "2"], ["3", "4"]]);
+    }
+
+    #[test]
     fn a_row_with_a_field_too_many_is_refused_with_its_line() {
-        let error = parse("a.csv", "1,2\n# c\n3,4,5\n".into(), ["x", "y"]).expect_err("refused");
+        let table = Table::new("a.csv", "1,2\n# c\n3,4,5\n".into());
+        let error = table.rows(COLUMNS).last().expect("a row").expect_err("refused");
         assert_eq!(error.to_string(), "a.csv:3:1  a row with 3 fields, expected 2: x,y");
     }
 
     #[test]
     fn fields_know_their_column() {
-        let rows = parse("a.csv", "x,y\n1,  2\n".into(), ["x", "y"]).expect("rows");
-        assert_eq!(rows[0][1].place.line_and_column(), (2, 5));
+        let table = Table::new("a.csv", "x,y\n1,  2\n".into());
+        let row = table.rows(COLUMNS).next().expect("a row").expect("two fields");
+        assert_eq!(row[1].place().line_and_column(), (2, 5));
     }
 }

@@ -216,7 +216,7 @@ codes! {
     NothingMeasured "N0102" "no flow starts in the measured time"
         "Summaries only count flows that start between measure.from and measure.until."
     ShortRun "N0103" "the run is short for what it measures"
-        "Some flows cannot finish within the run even on an empty network. They are counted as unfinished."
+        "Some flows are so large and start so late that their own link could not send them before the run ends, even on an empty network. They are counted as unfinished, and large flows are missing from the completion times. stop.drain gives flows that have started more time; measure.until leaves late ones out of the summary."
     NeverMarks "N0104" "marking has no effect here"
         "No traffic group uses ECN, so step marking marks nothing. RED with action = \"mark\" drops what cannot be marked."
     SingleSeed "N0105" "one run has no confidence interval"

@@ -11,6 +11,12 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use crate::diagnostic::{Checked, Code, Diagnostic, Place, Rejection, Source};
 
+/// More mistakes than this are not listed: most of them have one cause.
+pub(crate) const MOST_MISTAKES: usize = 100;
+
+/// The most keys in the path of an override. TOML text is read to this depth.
+const DEEPEST: usize = 80;
+
 /// A text with its overrides.
 ///
 /// The texts (the file, then one for each override) are thought of as laid end to end, so that one number tells where a
@@ -41,7 +47,7 @@ impl Document {
     /// Parses a text called `name`; paths in it are relative to `folder`.
     ///
     /// # Errors
-    /// If it is no TOML; all mistakes are reported.
+    /// If it is no TOML; all mistakes are reported, up to a hundred.
     pub fn parse(name: &str, text: impl Into<String>, folder: impl Into<PathBuf>) -> Checked<Self> {
         let source = Arc::new(Source { name: name.to_owned(), text: text.into() });
         let document = Self { texts: vec![source], folder: folder.into(), inherited: Vec::new() };
@@ -122,7 +128,8 @@ impl Document {
     /// The integer at `key` of the root, if it is one.
     pub fn integer(&self, key: &str) -> Option<i64> {
         let root = self.build().ok()?;
-        root.get(key)?.get_ref().as_integer()?.as_str().parse().ok()
+        let integer = root.get(key)?.get_ref().as_integer()?;
+        i64::from_str_radix(integer.as_str(), integer.radix()).ok()
     }
 
     fn build(&self) -> Checked<DeTable<'_>> {
@@ -234,7 +241,11 @@ fn parse_table(source: &Arc<Source>) -> Checked<DeTable<'_>> {
         let place = error.span().map(|span| Place { source: Arc::clone(source), span });
         Diagnostic::error(Code::Syntax, error.message().to_owned()).at(place)
     };
-    Err(Rejection(errors.iter().map(diagnostic).collect()))
+    let mut diagnostics: Vec<_> = errors.iter().take(MOST_MISTAKES).map(diagnostic).collect();
+    if errors.len() > MOST_MISTAKES {
+        diagnostics.push(Diagnostic::error(Code::Syntax, "there are more mistakes than these"));
+    }
+    Err(Rejection(diagnostics))
 }
 
 /// Index of the element that is named by its number or by its `name`.
@@ -257,6 +268,10 @@ fn apply<'a>(root: &mut DeTable<'a>, source: &'a Arc<Source>, base: usize) -> Ch
     };
     let mut new = Some(parse_value(value, base + path.len() + 1));
     let segments: Vec<_> = path.split('.').collect();
+    if segments.len() > DEEPEST {
+        let message = format!("a path of {} keys, expected at most {DEEPEST}", segments.len());
+        return Err(Diagnostic::error(Code::Override, message).at(place(0..path.len())).into());
+    }
     let mut at = 0;
     let mut table: Option<&mut DeTable<'a>> = Some(root);
     let mut array: Option<&mut DeArray<'a>> = None;
@@ -276,7 +291,7 @@ fn apply<'a>(root: &mut DeTable<'a>, source: &'a Arc<Source>, base: usize) -> Ch
             if !name.is_empty() && !table.contains_key(name) {
                 table.insert(key, Spanned::new(span, DeValue::Table(DeTable::new())));
             }
-            table.get_mut(name).ok_or((Vec::new(), "key"))
+            table.get_mut(name).filter(|_| !name.is_empty()).ok_or((Vec::new(), "key"))
         } else if let Some(array) = array.take() {
             let names = array.iter().filter_map(|element| element.get_ref().get("name")?.get_ref().as_str());
             let known: Vec<_> = names.map(str::to_owned).collect();
@@ -422,6 +437,26 @@ mod tests {
         assert_eq!(missing, "--set:1:1  found \"seed\", expected path=value");
         assert!(document.set("seed.x.y=1").is_err());
         assert!(document.read_into::<Sample>().is_ok());
+    }
+
+    #[test]
+    fn an_override_of_nothing_is_refused() {
+        let mut document = Document::parse("a.toml", "seed = 1\n\"\" = 1\n", "").unwrap();
+        assert!(document.set("=2").is_err());
+        assert!(document.set("common.=2").is_err());
+        assert!(document.set(&format!("{}=2", vec!["a"; 100_000].join("."))).is_err());
+    }
+
+    #[test]
+    fn integers_are_read_in_every_base() {
+        let document = Document::parse("a.toml", "a = 0x1F\nb = 1_0\nc = -3", "").unwrap();
+        assert_eq!(["a", "b", "c"].map(|key| document.integer(key)), [Some(31), Some(10), Some(-3)]);
+    }
+
+    #[test]
+    fn a_file_that_is_no_scenario_is_refused_soon() {
+        let error = Document::parse("a.toml", "no scenario\n".repeat(100_000), "").expect_err("refused");
+        assert_eq!(error.0.len(), MOST_MISTAKES + 1);
     }
 
     #[test]

@@ -39,7 +39,8 @@ const NETWORK_METRICS: [&str; 4] = ["marks", "drops", "max_queue_kb", "packet_ho
 /// The 99th percentile over intervals of the deepest recorded queue.
 const QUEUE_METRIC: &str = "p99_queue_kb";
 
-/// Flows up to this size are small, flows from the other on are large (Alizadeh et al., DCTCP, §2.2).
+/// Flows up to this size are small (Alizadeh et al., pFabric, SIGCOMM 2013, §5.2), flows from the other on are large
+/// (Alizadeh et al., DCTCP, SIGCOMM 2010, §2.2).
 pub const SMALL: u64 = 100_000;
 /// See [`SMALL`].
 pub const LARGE: u64 = 1_000_000;

@@ -5,8 +5,9 @@ use std::path::Path;
 use narrows_proto::units::Bytes;
 use narrows_sim::workload::{Sizes, SizesError};
 
-use crate::csv_file::{self, Field};
+use crate::csv_file::{Field, Table};
 use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::plan::ENDLESS;
 use crate::scenario::SizeSource;
 
 /// A distribution and where it comes from.
@@ -79,13 +80,14 @@ pub fn load(source: &SizeSource, folder: &Path) -> Checked<LoadedSizes> {
         SizeSource::Constant(size) if *size == Bytes::ZERO => {
             Err(Diagnostic::error(Code::OutOfRange, "flows of 0 B, expected at least 1 B").into())
         }
+        SizeSource::Constant(size) if *size > ENDLESS => {
+            let message = format!("flows of {size}, expected at most {ENDLESS}");
+            Err(Diagnostic::error(Code::OutOfRange, message).into())
+        }
         SizeSource::Constant(size) => {
             Ok(LoadedSizes { sizes: Sizes::constant(*size), name: size.to_string(), percent: false })
         }
-        SizeSource::File(path) => {
-            let path = folder.join(path);
-            from_rows(&path.display().to_string(), &csv_file::read(&path, COLUMNS)?)
-        }
+        SizeSource::File(path) => from_table(&Table::read(&folder.join(path))?),
         _ => unreachable!("all others are built in"),
     }
 }
@@ -97,29 +99,34 @@ const COLUMNS: [&str; 2] = ["bytes", "cumulative"];
 /// # Errors
 /// If a row cannot be read or the points are no distribution.
 pub fn parse(name: &str, text: String) -> Checked<LoadedSizes> {
-    from_rows(name, &csv_file::parse(name, text, COLUMNS)?)
+    from_table(&Table::new(name, text))
 }
 
-fn from_rows(name: &str, rows: &[[Field; 2]]) -> Checked<LoadedSizes> {
-    let number = |field: &Field| {
+fn from_table(table: &Table) -> Checked<LoadedSizes> {
+    let number = |field: &Field<'_>| {
         let parsed = field.text.parse::<f64>().ok().filter(|number| number.is_finite());
         parsed.ok_or_else(|| field.error(format!("found \"{}\", expected a number", field.text)))
     };
+    let rows = table.rows(COLUMNS).collect::<Checked<Vec<_>>>()?;
     let mut points = Vec::with_capacity(rows.len());
-    for [bytes, cumulative] in rows {
-        points.push((number(bytes)?, number(cumulative)?));
+    for [bytes, cumulative] in &rows {
+        let size = number(bytes)?;
+        if size > ENDLESS.as_f64() {
+            return Err(bytes.error(format!("a flow of {size:e} B, expected at most {ENDLESS}")).into());
+        }
+        points.push((size, number(cumulative)?));
     }
     let percent = points.last().is_some_and(|last| last.1 == 100.0);
     if percent {
         points.iter_mut().for_each(|point| point.1 /= 100.0);
     }
     match Sizes::from_points(&points) {
-        Ok(sizes) => Ok(LoadedSizes { sizes, name: name.to_owned(), percent }),
-        Err(error) => Err(refuse(name, rows, &error).into()),
+        Ok(sizes) => Ok(LoadedSizes { sizes, name: table.name().to_owned(), percent }),
+        Err(error) => Err(refuse(table.name(), &rows, &error).into()),
     }
 }
 
-fn refuse(name: &str, rows: &[[Field; 2]], error: &SizesError) -> Diagnostic {
+fn refuse(name: &str, rows: &[[Field<'_>; 2]], error: &SizesError) -> Diagnostic {
     let field = match error {
         SizesError::Falling { what, point, .. } => Some(&rows[*point][usize::from(*what == "probability")]),
         SizesError::NotANumber { point, .. } => Some(&rows[*point][0]),
@@ -127,7 +134,7 @@ fn refuse(name: &str, rows: &[[Field; 2]], error: &SizesError) -> Diagnostic {
         SizesError::Empty | SizesError::NoBytes => None,
     };
     let diagnostic = Diagnostic::error(Code::Sizes, format!("{name} is no size distribution: {error}"));
-    let diagnostic = diagnostic.at(field.map(|field| field.place.clone()));
+    let diagnostic = diagnostic.at(field.map(Field::place));
     match error {
         SizesError::Incomplete { .. } => {
             diagnostic.help("the last probability is 1, or 100 if all are percent")
@@ -168,6 +175,13 @@ mod tests {
     }
 
     #[test]
+    fn a_constant_size_leaves_room_for_sums() {
+        let load = |size| load(&SizeSource::Constant(size), Path::new(""));
+        assert!(load(ENDLESS).is_ok());
+        assert!(load(Bytes::MAX).is_err());
+    }
+
+    #[test]
     fn mistakes_are_shown_where_they_are() {
         let error = |text: &str| parse("a.csv", text.into()).expect_err("refused").to_string();
         assert_eq!(error("0,0\nx,1\n"), "a.csv:2:1  found \"x\", expected a number");
@@ -179,6 +193,10 @@ mod tests {
             error("0,0\n9,0.5\n"),
             "a.csv:2:3  a.csv is no size distribution: the last probability is 0.5, expected 1\n  \
              the last probability is 1, or 100 if all are percent"
+        );
+        assert_eq!(
+            error("0,0\n1e300,1\n"),
+            "a.csv:2:1  a flow of 1e300 B, expected at most 1048576 TiB"
         );
         assert_eq!(error(""), "a.csv is no size distribution: a distribution needs at least one point");
     }

@@ -43,11 +43,11 @@ pub fn estimate_ratio(values: &[f64], baseline: &[f64]) -> Option<Estimate> {
     if values.len() != baseline.len() || pairs.clone().any(|(value, base)| *value <= 0.0 || *base <= 0.0) {
         return None;
     }
-    let logs: Vec<_> = pairs.map(|(value, base)| (value / base).ln()).collect();
+    let logs: Vec<_> = pairs.map(|(value, base)| libm::log(value / base)).collect();
     let Estimate { mean, interval, samples } = estimate(&logs)?;
     Some(Estimate {
-        mean: mean.exp(),
-        interval: interval.map(|(low, high)| (low.exp(), high.exp())),
+        mean: libm::exp(mean),
+        interval: interval.map(|(low, high)| (libm::exp(low), libm::exp(high))),
         samples,
     })
 }

@@ -62,6 +62,7 @@ pub(crate) fn demo(arguments: &args::Demo) -> Checked<Status> {
         narrows::templates::find("two-dc-mix").expect("the demonstration is built in").document()?;
     let mut cubic = document.clone();
     cubic.set("traffic.dc.cc={ cubic = {} }")?;
+    cubic.set("switches.default.marking=off")?;
     let documents = vec![("dctcp+cubic".to_owned(), document), ("cubic".to_owned(), cubic)];
     let contenders = contenders(documents, arguments.seeds)?;
     // The demonstration owns its folder, so that it can be repeated.

@@ -12,6 +12,7 @@ pub(crate) use run::run;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use narrows::diagnostic::{Checked, Severity};
 use narrows::document::Document;
@@ -80,6 +81,7 @@ fn execute(jobs: &[Job], execution: &Execution, output: &Output) -> Checked<Vec<
     let plans: Vec<_> = jobs.iter().map(|job| Arc::clone(&job.plan)).collect();
     let options = execution.options(jobs.len());
     check_memory(&plans, options)?;
+    let began = Instant::now();
     let named = jobs.iter().map(|job| (Arc::clone(&job.plan), job.name.clone())).collect();
     let meter = Meter::new(named, execution.quiet || execution.json);
     let finish = |number: usize, results: Results| {
@@ -90,7 +92,17 @@ fn execute(jobs: &[Job], execution: &Execution, output: &Output) -> Checked<Vec<
         output.write_text(within, "report.html", &page_of_run(&results, digest.clone()))?;
         Ok(Finished { digest, broken: results.broken_expectations() })
     };
-    run_all(&plans, options, |number, progress| meter.tell(number, progress), finish).into_iter().collect()
+    let finished = run_all(&plans, options, |number, progress| meter.tell(number, progress), finish);
+    let finished: Vec<Finished> = finished.into_iter().collect::<Checked<_>>()?;
+    if !execution.quiet {
+        let hops = |finished: &Finished| finished.digest.metric("total.packet_hops").unwrap_or(0.0);
+        let hops = finished.iter().map(hops).sum::<f64>() / 1e6;
+        let seconds = began.elapsed().as_secs_f64();
+        let runs = if jobs.len() == 1 { "1 run".into() } else { format!("{} runs", jobs.len()) };
+        let speed = hops / seconds.max(1e-3);
+        complain!("{runs}, {hops:.1} M packet-hops in {seconds:.1} s: {speed:.1} M packet-hops/s");
+    }
+    Ok(finished)
 }
 
 /// Prints broken expectations. How the command ended follows from them.

@@ -34,6 +34,8 @@ impl RttEstimator {
     }
 
     /// The smallest sample so far; [`Span::MAX`] before the first.
+    ///
+    /// Differs from RFC 8985 §6.2 step 1: of the whole connection, not of its last minutes.
     pub(super) fn min(&self) -> Span {
         self.min
     }

@@ -6,7 +6,7 @@
 //! Nodes of one window are independent, so threads can share them and the result does not depend on how.
 
 mod build;
-mod calendar;
+pub(crate) mod calendar;
 mod parallel;
 mod shard;
 pub(crate) mod shared;

@@ -43,7 +43,8 @@ pub enum PairsError {
 }
 
 impl Pairs {
-    /// Every host of `from` may send to the hosts of `to` that `partner` allows; `place` gives the place of each host.
+    /// Every host of `from` may send to the hosts of `to`, all different, that `partner` allows; `place` gives the place
+    /// of each host.
     ///
     /// # Errors
     /// If a sender has nobody to send to.
@@ -78,10 +79,16 @@ impl Pairs {
         self.to.partition_point(|(_, p)| *p < place)..self.to.partition_point(|(_, p)| *p <= place)
     }
 
+    /// Where `host` itself is among the receivers in its place, as a range of `to`.
+    fn own(&self, host: HostId, near: &Range<usize>) -> Range<usize> {
+        let own = self.to[near.clone()].binary_search_by_key(&host, |(other, _)| *other);
+        own.map_or(0..0, |at| near.start + at..near.start + at + 1)
+    }
+
     /// How many receivers `host` may choose.
-    fn partners(&self, host: HostId) -> usize {
+    pub fn partners(&self, host: HostId) -> usize {
         let near = self.neighbours(host);
-        let own = self.to[near.clone()].iter().filter(|(other, _)| *other == host).count();
+        let own = self.own(host, &near).len();
         match self.partner {
             Partner::Any => self.to.len() - own,
             Partner::Same => near.len() - own,
@@ -93,9 +100,7 @@ impl Pairs {
     fn partner(&self, host: HostId, number: usize) -> HostId {
         let near = self.neighbours(host);
         let skip = |at: usize, range: &Range<usize>| if at >= range.start { at + range.len() } else { at };
-        let own =
-            self.to[near.clone()].iter().position(|(other, _)| *other == host).map(|at| near.start + at);
-        let own = own.map_or(0..0, |at| at..at + 1);
+        let own = self.own(host, &near);
         let at = match self.partner {
             Partner::Any if own.is_empty() => number,
             Partner::Any => skip(number, &own),
@@ -170,7 +175,8 @@ pub fn long_lived(
             // Senders take turns, so that no host has two flows while another has none.
             let from = senders[(number % senders.len() as u64) as usize];
             let to = pairs.draw_partner(from, random);
-            let start = start + spread.saturating_mul(number) / u64::from(flows);
+            let after = u128::from(spread.as_ps()) * u128::from(number) / u128::from(flows);
+            let start = start + Span::from_ps(after as u64); // less than the spread
             FlowSpec { from, to, group, start, size }
         })
         .collect()
@@ -318,6 +324,14 @@ mod tests {
     #[test]
     fn all_to_all_has_every_ordered_pair() {
         assert_eq!(all_to_all(GROUP, &hosts(0..10), Bytes::new(1), Time::ZERO).len(), 90);
+    }
+
+    #[test]
+    fn long_lived_flows_are_spread_over_any_time() {
+        let spread = Span::from_secs(86_400 * 30);
+        let flows =
+            long_lived(GROUP, 100, Bytes::MAX, &pairs(Partner::Any), Time::ZERO, spread, &mut random());
+        assert_eq!(flows[99].start, Time::ZERO + spread / 100 * 99);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! From scenario to plan: every check happens here. After this an error is a bug.
 
+mod limits;
 mod memory;
 mod network;
 mod select;
@@ -13,15 +14,16 @@ use narrows_proto::cc::Ecn;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::switch::Marking;
 use narrows_sim::traffic::{Traffic, Transport};
-use narrows_sim::{FlowId, LinkId, Network, Paths, Stop};
+use narrows_sim::{FlowId, HostId, LinkId, Network, Paths, Stop};
 
+pub use limits::Limits;
 pub use memory::available as available_memory;
 pub(crate) use select::Places;
 pub use trace::parse_trace;
 pub(crate) use traffic::ENDLESS;
 
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection, Severity};
-use crate::document::Document;
+use crate::document::{Document, MOST_MISTAKES};
 use crate::metrics;
 use crate::scenario::{self, Pattern, Scenario};
 use crate::sizes::LoadedSizes;
@@ -93,19 +95,43 @@ pub struct Recording {
 /// Collects what is wrong.
 pub(crate) struct Checker<'a> {
     document: &'a Document,
+    limits: Limits,
     errors: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
+    /// Mistakes beyond [`MOST_MISTAKES`].
+    unlisted: usize,
 }
 
 impl Checker<'_> {
+    /// How many mistakes there were so far.
+    fn mistakes(&self) -> usize {
+        self.errors.len() + self.unlisted
+    }
+
+    /// It is of no use to look for more mistakes.
+    fn is_full(&self) -> bool {
+        self.unlisted > 0
+    }
+
     /// Notes a mistake; where the diagnostic has no place of its own, it is that of the value at `path`.
     fn error(&mut self, path: &str, diagnostic: Diagnostic) {
+        if self.errors.len() >= MOST_MISTAKES {
+            self.unlisted += 1;
+            return;
+        }
         let place = diagnostic.place.clone().or_else(|| self.document.place(path));
         let diagnostic = diagnostic.at(place);
         match diagnostic.severity {
             Severity::Error => self.errors.push(diagnostic),
             Severity::Warning => self.warnings.push(diagnostic),
         }
+    }
+
+    fn rejection(mut self) -> Rejection {
+        if let Some(last) = self.errors.last().filter(|_| self.unlisted > 0) {
+            self.errors.push(Diagnostic::error(last.code, "there are more mistakes than these"));
+        }
+        Rejection(self.errors)
     }
 }
 
@@ -116,15 +142,24 @@ impl Plan {
     /// Checks the scenario of a document and lays everything out.
     ///
     /// # Errors
-    /// With every mistake that could be found.
-    pub fn new(mut document: Document) -> Checked<Self> {
+    /// With every mistake that could be found, up to a hundred.
+    pub fn new(document: Document) -> Checked<Self> {
+        Self::within(document, Limits::default())
+    }
+
+    /// The same with other limits than usual.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn within(mut document: Document, limits: Limits) -> Checked<Self> {
         let scenario = Scenario::from_document(&mut document)?;
-        let mut checker = Checker { document: &document, errors: Vec::new(), warnings: Vec::new() };
+        let (errors, warnings) = (Vec::new(), Vec::new());
+        let mut checker = Checker { document: &document, limits, errors, warnings, unlisted: 0 };
         check_times(&scenario, &mut checker);
         check_names(&scenario, &mut checker);
         let priorities: BTreeSet<u8> = scenario.traffic.iter().map(|group| group.priority).collect();
         let Some(network) = network::build(&scenario, priorities.len(), &mut checker) else {
-            return Err(Rejection(checker.errors));
+            return Err(checker.rejection());
         };
         let places = Places::new(&network.topology);
         let end = Time::ZERO + scenario.stop.after;
@@ -149,13 +184,14 @@ impl Plan {
         check_expectations(&scenario, &mut checker);
         let measured = Time::ZERO + scenario.measure.from
             ..scenario.measure.until.map_or(end + Span::from_ps(1), |until| Time::ZERO + until);
-        warn_of_nothing_measured(&planned.traffic, &measured, &mut checker);
-        let Checker { errors, warnings, .. } = checker;
-        if !errors.is_empty() {
-            return Err(Rejection(errors));
-        }
         let drain = scenario.stop.drain;
         let stop = Stop { at: end + drain, when_drained: drain > Span::ZERO };
+        warn_of_nothing_measured(&planned.traffic, &measured, &mut checker);
+        warn_of_short_run(&network, &planned.traffic, &measured, stop.at, &mut checker);
+        if !checker.errors.is_empty() {
+            return Err(checker.rejection());
+        }
+        let warnings = checker.warnings;
         drop(paths);
         let traffic::PlannedTraffic { mut traffic, groups, .. } = planned;
         traffic.measured = measured.clone();
@@ -316,6 +352,27 @@ fn warn_of_nothing_measured(traffic: &Traffic, measured: &Range<Time>, checker: 
     }
 }
 
+/// Warns of flows that could not even be sent before the run ends: they count as unfinished whatever the network does.
+fn warn_of_short_run(
+    network: &Network,
+    traffic: &Traffic,
+    measured: &Range<Time>,
+    end: Time,
+    checker: &mut Checker<'_>,
+) {
+    let topology = &network.topology;
+    let ports = topology.ports();
+    let rate = |host: HostId| topology.link(ports[topology.hosts()[host.index()].index()][0]).wire.rate;
+    let counted = traffic.flows.iter().filter(|flow| measured.contains(&flow.start) && flow.size != ENDLESS);
+    let counted: Vec<_> = counted.collect();
+    let late = counted.iter().filter(|flow| flow.start + rate(flow.from).time_to_send(flow.size) > end).count();
+    if late > 0 {
+        let message = format!("{late} of {} flows cannot finish before the run ends, even alone", counted.len());
+        let help = "let them finish with stop.drain, or leave late ones out with measure.until";
+        checker.error("stop", Diagnostic::warning(Code::ShortRun, message).help(help));
+    }
+}
+
 fn recording(
     scenario: &Scenario,
     network: &Network,
@@ -381,6 +438,12 @@ fn check_interval(path: &str, interval: Span, scenario: &Scenario, checker: &mut
 fn check_expectations(scenario: &Scenario, checker: &mut Checker<'_>) {
     for (number, expect) in scenario.expect.iter().enumerate() {
         let path = format!("expect.{number}");
+        for (key, bound) in [("below", expect.below), ("above", expect.above)] {
+            if bound.is_some_and(f64::is_nan) {
+                let message = format!("{key} = nan, expected a number");
+                checker.error(&format!("{path}.{key}"), Diagnostic::error(Code::OutOfRange, message));
+            }
+        }
         if expect.below.is_none() && expect.above.is_none() {
             let message = format!("nothing is expected of \"{}\"", expect.metric);
             let error = Diagnostic::error(Code::WrongType, message).help("give `below`, `above` or both");

@@ -7,14 +7,19 @@ use narrows_sim::switch::{Dynamic, Marking, PortKind, Red, Sharing, Step};
 use narrows_sim::topology::{
     CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, NodeKind, ParkingLot, Star, Wire,
 };
-use narrows_sim::{Failure, LinkId, Network, Outage, topology as sim};
+use narrows_sim::{Failure, LinkId, Network, NodeId, Outage, topology as sim};
 
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::scenario::{self, Explicit, PortChoice, Scenario, Topology};
 
-/// More links than this are refused before anything is built.
-const MOST_LINKS: u64 = 20_000_000;
+/// Ports of a switch are numbered with 15 bits.
+const MOST_PORTS: usize = (1 << 15) - 1;
+/// A switch chooses among different ports for each switch with hosts, at worst, and numbers these choices with 15 bits as
+/// well; one number is for "unreachable".
+const MOST_RACKS: u64 = (1 << 15) - 2;
+/// No network has more levels of switches.
+const HIGHEST_TIER: u32 = 32;
 
 /// Builds the network. Mistakes go to `checker`; without a network nothing else can be checked.
 pub(super) fn build(scenario: &Scenario, priorities: usize, checker: &mut Checker<'_>) -> Option<Network> {
@@ -38,9 +43,9 @@ pub(super) fn build(scenario: &Scenario, priorities: usize, checker: &mut Checke
 }
 
 fn topology(topology: &Topology, checker: &mut Checker<'_>) -> Option<sim::Topology> {
-    let before = checker.errors.len();
+    let before = checker.mistakes();
     check_topology(topology, checker);
-    if checker.errors.len() > before {
+    if checker.mistakes() > before {
         return None;
     }
     let mut built = sim::Topology::default();
@@ -54,7 +59,52 @@ fn topology(topology: &Topology, checker: &mut Checker<'_>) -> Option<sim::Topol
         Topology::CrossDc(cross) => cross.build(&mut built, ""),
         Topology::Explicit(explicit) => built = build_explicit(explicit, checker)?,
     }
-    Some(built)
+    check_routable(&built, checker).then_some(built)
+}
+
+/// Checks that routes can be found, and soon.
+fn check_routable(topology: &sim::Topology, checker: &mut Checker<'_>) -> bool {
+    let before = checker.mistakes();
+    let mut refuse = |message: String, help: &str| {
+        checker.error("topology", Diagnostic::error(Code::Topology, message).help(help));
+    };
+    let ports = topology.ports();
+    if let Some((node, ports)) =
+        topology.nodes().iter().zip(&ports).find(|(_, ports)| ports.len() > MOST_PORTS)
+    {
+        let message = format!(
+            "the switch \"{}\" has {} ports, at most {MOST_PORTS} can be simulated",
+            node.name,
+            ports.len()
+        );
+        refuse(message, "attach the hosts to several switches");
+    }
+    let is_switch = |node: NodeId| topology.as_host(node).is_none();
+    let mut has_hosts = vec![false; topology.nodes().len()];
+    let mut directions = 0;
+    for link in topology.links().iter().filter(|link| is_switch(link.from)) {
+        match is_switch(link.to) {
+            true => directions += 1,
+            false => has_hosts[link.from.index()] = true,
+        }
+    }
+    let racks = has_hosts.into_iter().filter(|has_hosts| *has_hosts).count() as u64;
+    if racks > MOST_RACKS {
+        let message =
+            format!("the network has {racks} switches with hosts, at most {MOST_RACKS} can be simulated");
+        refuse(message, "attach more hosts to each");
+    }
+    let switches = (topology.nodes().len() - topology.hosts().len()) as u64;
+    let (steps, most) = (racks.saturating_mul(switches + directions), checker.limits.route_steps);
+    if steps > most {
+        let links = directions / 2;
+        let message = format!(
+            "the network has {racks} switches with hosts, {switches} switches in all and {links} links between switches, \
+             too many to find all routes: {racks} × ({switches} + 2 × {links}) = {steps}, at most {most} are possible"
+        );
+        checker.error("topology", Diagnostic::error(Code::Topology, message));
+    }
+    checker.mistakes() == before
 }
 
 /// Checks numbers before they are used to build anything.
@@ -70,8 +120,9 @@ fn check_topology(topology: &Topology, checker: &mut Checker<'_>) {
         Topology::CrossDc(cross) => at.within("topology.cross_dc").cross_dc(cross),
         Topology::Explicit(explicit) => explicit.links.len() as u64,
     };
-    if links > MOST_LINKS {
-        let message = format!("the network has {links} links, at most {MOST_LINKS} can be simulated");
+    let most = checker.limits.links;
+    if links > most {
+        let message = format!("the network has {links} links, at most {most} can be simulated");
         checker.error("topology", Diagnostic::error(Code::Topology, message));
     }
 }
@@ -138,7 +189,7 @@ impl Numbers<'_, '_> {
         self.rate("rate", fat_tree.rate);
         self.delay("delay", fat_tree.delay);
         let k = self.count("k", fat_tree.k, 2);
-        if k % 2 != 0 {
+        if !k.is_multiple_of(2) {
             let message = format!("k = {k}, expected an even number");
             self.checker.error(&format!("{}.k", self.path), Diagnostic::error(Code::Topology, message));
         }
@@ -200,7 +251,7 @@ fn top_switches(fabric: &Fabric) -> u64 {
 }
 
 fn build_explicit(explicit: &Explicit, checker: &mut Checker<'_>) -> Option<sim::Topology> {
-    let before = checker.errors.len();
+    let before = checker.mistakes();
     let mut topology = sim::Topology::default();
     let mut nodes = BTreeMap::new();
     let mut named = |name: &str, path: String, node, checker: &mut Checker<'_>| {
@@ -212,14 +263,28 @@ fn build_explicit(explicit: &Explicit, checker: &mut Checker<'_>) -> Option<sim:
         }
     };
     for (number, name) in explicit.hosts.iter().enumerate() {
+        if checker.is_full() {
+            return None;
+        }
         let node = topology.add_host(name.as_str());
         named(name, format!("topology.explicit.hosts.{number}"), node, checker);
     }
     for (number, switch) in explicit.switches.iter().enumerate() {
+        if checker.is_full() {
+            return None;
+        }
         let node = topology.add_switch(switch.name.as_str(), &switch.class, switch.tier);
-        named(&switch.name, format!("topology.explicit.switches.{number}.name"), node, checker);
+        let path = format!("topology.explicit.switches.{number}");
+        if switch.tier > HIGHEST_TIER {
+            let message = format!("tier = {}, expected at most {HIGHEST_TIER}", switch.tier);
+            checker.error(&format!("{path}.tier"), Diagnostic::error(Code::Topology, message));
+        }
+        named(&switch.name, format!("{path}.name"), node, checker);
     }
     for (number, link) in explicit.links.iter().enumerate() {
+        if checker.is_full() {
+            return None;
+        }
         let path = format!("topology.explicit.links.{number}");
         checker.link_rate(&format!("{path}.rate"), link.rate);
         checker.delay(&format!("{path}.delay"), link.delay);
@@ -248,7 +313,7 @@ fn build_explicit(explicit: &Explicit, checker: &mut Checker<'_>) -> Option<sim:
             );
         }
     }
-    if checker.errors.len() > before {
+    if checker.mistakes() > before {
         return None;
     }
     for (number, (host, ports)) in topology.hosts().iter().zip(host_ports(&topology)).enumerate() {
@@ -264,7 +329,7 @@ fn build_explicit(explicit: &Explicit, checker: &mut Checker<'_>) -> Option<sim:
     if topology.hosts().is_empty() {
         checker.error("topology.explicit", Diagnostic::error(Code::Topology, "a network without hosts"));
     }
-    (checker.errors.len() == before).then_some(topology)
+    (checker.mistakes() == before).then_some(topology)
 }
 
 fn host_ports(topology: &sim::Topology) -> Vec<usize> {
@@ -379,6 +444,9 @@ fn failures(scenario: &Scenario, topology: &sim::Topology, checker: &mut Checker
     let nodes = topology.by_name();
     let mut failures = Vec::new();
     for (number, failure) in scenario.failures.iter().enumerate() {
+        if checker.is_full() {
+            break;
+        }
         let path = format!("failures.{number}");
         let mut end = |name: &str, index: usize| {
             let node = nodes.get(name).copied();

@@ -8,15 +8,21 @@ use narrows_sim::topology::Topology;
 use narrows_sim::traffic::FlowSpec;
 use narrows_sim::{GroupId, HostId};
 
-use crate::csv_file::{self, Field};
+use crate::csv_file::{Field, Table};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 
 /// Reads the flows of a trace. Times are relative to `start`.
 ///
 /// # Errors
-/// If the file or a row cannot be read, or names a host that does not exist.
-pub(super) fn read(path: &Path, topology: &Topology, group: GroupId, start: Time) -> Checked<Vec<FlowSpec>> {
-    from_rows(&csv_file::read(path, COLUMNS)?, topology, group, start)
+/// If the file or a row cannot be read, or names a host that does not exist, or there are more than `most` rows.
+pub(super) fn read(
+    path: &Path,
+    topology: &Topology,
+    group: GroupId,
+    start: Time,
+    most: u64,
+) -> Checked<Vec<FlowSpec>> {
+    from_table(&Table::read(path)?, topology, group, start, most)
 }
 
 /// Reads the flows of a trace called `name`, CSV with the columns start,src,dst,bytes, between the hosts of `topology`.
@@ -31,37 +37,44 @@ pub fn parse_trace(
     group: GroupId,
     start: Time,
 ) -> Checked<Vec<FlowSpec>> {
-    from_rows(&csv_file::parse(name, text, COLUMNS)?, topology, group, start)
+    from_table(&Table::new(name, text), topology, group, start, u64::MAX)
 }
 
 const COLUMNS: [&str; 4] = ["start", "src", "dst", "bytes"];
 
-fn from_rows(
-    rows: &[[Field; 4]],
+fn from_table(
+    table: &Table,
     topology: &Topology,
     group: GroupId,
     start: Time,
+    most: u64,
 ) -> Checked<Vec<FlowSpec>> {
     let names: BTreeMap<&str, HostId> =
         (0..topology.hosts().len()).map(HostId::from).map(|host| (topology.host_name(host), host)).collect();
-    let host = |field: &Field| {
+    let host = |field: &Field<'_>| {
         let number = field.text.parse::<usize>().ok().filter(|number| *number < topology.hosts().len());
-        let host = names.get(field.text.as_str()).copied().or(number.map(HostId::from));
+        let host = names.get(field.text).copied().or(number.map(HostId::from));
         host.ok_or_else(|| {
             let unknown = field.error(format!("no host is called \"{}\"", field.text));
             let unknown = Diagnostic { code: Code::UnknownName, ..unknown };
-            unknown.known(&field.text, names.keys().copied())
+            unknown.known(field.text, names.keys().copied())
         })
     };
-    let mut flows = Vec::with_capacity(rows.len());
-    for [at, from, to, bytes] in rows {
+    let mut flows = Vec::new();
+    for row in table.rows(COLUMNS) {
+        let [at, from, to, bytes] = row?;
         let flow = FlowSpec {
-            from: host(from)?,
-            to: host(to)?,
+            from: host(&from)?,
+            to: host(&to)?,
             group,
-            start: start + time(at)?,
-            size: size(bytes)?,
+            start: start + time(&at)?,
+            size: size(&bytes)?,
         };
+        if flows.len() as u64 >= most {
+            return Err(at
+                .error(format!("more than {most} flows, which is the most that can be simulated"))
+                .into());
+        }
         if flow.from == flow.to {
             return Err(to.error(format!("a flow from \"{}\" to itself", to.text)).into());
         }
@@ -71,16 +84,16 @@ fn from_rows(
 }
 
 /// A time with a unit, or a bare number of seconds.
-fn time(field: &Field) -> Checked<Span> {
+fn time(field: &Field<'_>) -> Checked<Span> {
     let bare = field.text.parse::<f64>().is_ok();
-    let text = if bare { format!("{} s", field.text) } else { field.text.clone() };
+    let text = if bare { format!("{} s", field.text) } else { field.text.to_owned() };
     Ok(text.parse::<Span>().map_err(|error| field.error(error.to_string()))?)
 }
 
 /// A size with a unit, or a bare number of bytes.
-fn size(field: &Field) -> Checked<Bytes> {
+fn size(field: &Field<'_>) -> Checked<Bytes> {
     let bare = field.text.bytes().all(|byte| byte.is_ascii_digit()) && !field.text.is_empty();
-    let text = if bare { format!("{} B", field.text) } else { field.text.clone() };
+    let text = if bare { format!("{} B", field.text) } else { field.text.to_owned() };
     let size = text.parse::<Bytes>().map_err(|error| field.error(error.to_string()))?;
     if size == Bytes::ZERO || size > super::traffic::ENDLESS {
         return Err(field

@@ -22,8 +22,8 @@ pub(crate) const ENDLESS: Bytes = Bytes::new(1 << 60);
 /// More pairs than this are drawn, not counted, to find out which links traffic crosses.
 const MOST_PAIRS: usize = 4_000_000;
 const DRAWN_PAIRS: usize = 1_000_000;
-/// More flows than this are a slip of a unit.
-const MOST_FLOWS: f64 = 200_000_000.0;
+/// More flows per second than this come less than 10 ps apart, too close for times in whole picoseconds.
+const MOST_PER_SECOND: f64 = 1e11;
 
 /// Everything known about the network when traffic is planned.
 pub(super) struct Ground<'a> {
@@ -59,6 +59,7 @@ pub(super) fn build(scenario: &Scenario, ground: &Ground<'_>, checker: &mut Chec
             random: Stream::new(ground.seed, Purpose::Workload, number as u64),
             start: Time::ZERO + group.start,
             until: group.until.map_or(ground.end, |until| ground.end.min(Time::ZERO + until)),
+            room: 0,
             planned: PlannedGroup {
                 name: group.name.clone(),
                 control: group.cc.as_ref().map_or("datagrams", |cc| cc.name()).to_owned(),
@@ -124,14 +125,14 @@ fn transport(
         checker.error(&path, Diagnostic::error(Code::WrongType, message).help(help));
         return None;
     };
-    let before = checker.errors.len();
+    let before = checker.mistakes();
     if let Err(error) = cc.check() {
         checker.error(&format!("{path}.cc.{}.{}", cc.name(), error.setting), out_of_range(error));
     }
     if let Err(error) = group.transport.check() {
         checker.error(&format!("{path}.transport.{}", error.setting), out_of_range(error));
     }
-    (checker.errors.len() == before).then(|| Transport::Stream { params: group.transport.clone(), cc })
+    (checker.mistakes() == before).then(|| Transport::Stream { params: group.transport.clone(), cc })
 }
 
 /// Makes the flows of one group.
@@ -143,6 +144,8 @@ struct Builder<'a> {
     random: Stream,
     start: Time,
     until: Time,
+    /// So many more flows may be planned.
+    room: u64,
     planned: PlannedGroup,
 }
 
@@ -157,18 +160,21 @@ impl Builder<'_> {
             return;
         }
         let group = self.group;
+        self.room = checker.limits.flows.saturating_sub(planned.traffic.flows.len() as u64);
         let flows = match &group.pattern {
             Pattern::Poisson(_) => self.poisson(planned, checker),
             Pattern::LongLived(_) => self.long_lived(checker),
             Pattern::Incast(_) => self.incast(checker),
             Pattern::Permutation(pattern) => {
                 self.among(pattern.among.as_ref(), "permutation", checker).and_then(|hosts| {
+                    self.room_for(hosts.len() as u64, "permutation", checker)?;
                     let size = self.size("permutation.size", pattern.size.unwrap_or(ENDLESS), checker)?;
                     Some(workload::permutation(self.id, &hosts, size, self.start, &mut self.random))
                 })
             }
             Pattern::AllToAll(pattern) => {
                 self.among(pattern.among.as_ref(), "all_to_all", checker).and_then(|hosts| {
+                    self.room_for(hosts.len() as u64 * (hosts.len() as u64 - 1), "all_to_all", checker)?;
                     let size = self.size("all_to_all.size", pattern.size, checker)?;
                     Some(workload::all_to_all(self.id, &hosts, size, self.start))
                 })
@@ -184,6 +190,17 @@ impl Builder<'_> {
 
     fn error(&self, key: &str, diagnostic: Diagnostic, checker: &mut Checker<'_>) {
         checker.error(&format!("{}.pattern.{key}", self.path), diagnostic);
+    }
+
+    /// Refuses more flows than there is room for.
+    fn room_for(&self, flows: u64, key: &str, checker: &mut Checker<'_>) -> Option<()> {
+        if flows > self.room {
+            let most = checker.limits.flows;
+            let message = format!("{flows} flows, at most {most} of all traffic together can be simulated");
+            self.error(key, Diagnostic::error(Code::OutOfRange, message), checker);
+            return None;
+        }
+        Some(())
     }
 
     /// Something that must be at least one.
@@ -296,25 +313,27 @@ impl Builder<'_> {
         let links = self.links_of(&pattern.of, &pairs, checker)?;
         let crossed = self.crossings(&pairs);
         let crossings: f64 = links.iter().map(|link| crossed[link.index()]).sum();
-        let capacity: BitRate =
-            links.iter().map(|link| self.ground.network.topology.link(*link).wire.rate).sum();
+        let rates = links.iter().map(|link| self.ground.network.topology.link(*link).wire.rate);
+        let capacity: u128 = rates.map(|rate| u128::from(rate.as_bps())).sum();
         if crossings == 0.0 {
             let message = format!("no flow of traffic \"{}\" crosses the links of `of`", self.group.name);
             self.error("poisson.of", Diagnostic::error(Code::Unreachable, message), checker);
             return None;
         }
         let wire_bytes = mean_wire_bytes(&sizes.sizes, &self.group.transport);
-        let per_second = pattern.load * capacity.as_f64() / 8.0 / (wire_bytes * crossings);
-        let expected = per_second * self.until.saturating_since(self.start).as_secs_f64();
-        if expected > MOST_FLOWS {
+        let per_second = pattern.load * capacity as f64 / 8.0 / (wire_bytes * crossings);
+        if per_second > MOST_PER_SECOND {
             let message =
-                format!("about {expected:.0} flows would start, at most {MOST_FLOWS:.0} can be simulated");
+                format!("{per_second:.0} flows per second, at most {MOST_PER_SECOND:.0} can be simulated");
             self.error("poisson.load", Diagnostic::error(Code::OutOfRange, message), checker);
             return None;
         }
+        let expected = per_second * self.until.saturating_since(self.start).as_secs_f64();
+        self.room_for(expected as u64, "poisson.load", checker)?;
         for (offered, crossed) in planned.offered.iter_mut().zip(&crossed) {
             *offered += per_second * wire_bytes * crossed;
         }
+        let capacity = BitRate::from_bps(u64::try_from(capacity).unwrap_or(u64::MAX));
         self.planned.load = Some(Load { load: pattern.load, links: links.len(), capacity, per_second });
         let time = self.start..self.until;
         Some(workload::poisson(self.id, per_second, &sizes.sizes, &pairs, time, &mut self.random))
@@ -322,7 +341,7 @@ impl Builder<'_> {
 
     /// How often one flow crosses each link on average.
     fn crossings(&self, pairs: &Pairs) -> Vec<f64> {
-        let receivers = pairs.from().first().map_or(0, |from| pairs.partners_of(*from).count());
+        let receivers = pairs.from().first().map_or(0, |from| pairs.partners(*from));
         if pairs.from().len() * receivers <= MOST_PAIRS {
             return self.ground.paths.spread(pairs.all());
         }
@@ -380,7 +399,10 @@ impl Builder<'_> {
         let flows = self.at_least_one("long_lived.flows", pattern.flows, checker);
         let size = self.size("long_lived.size", pattern.size.unwrap_or(ENDLESS), checker);
         let (pairs, flows, size) = (pairs?, flows?, size?);
-        Some(workload::long_lived(self.id, flows, size, &pairs, self.start, pattern.spread, &mut self.random))
+        self.room_for(flows.into(), "long_lived.flows", checker)?;
+        let (start, random) = (self.start, &mut self.random);
+        let flows = workload::long_lived(self.id, flows, size, &pairs, start, pattern.spread, random);
+        Some(flows.into_iter().filter(|flow| flow.start < self.until).collect())
     }
 
     fn incast(&mut self, checker: &mut Checker<'_>) -> Option<Vec<FlowSpec>> {
@@ -391,13 +413,28 @@ impl Builder<'_> {
         let times = self.at_least_one("incast.times", pattern.times, checker);
         let size = self.size("incast.size", pattern.size, checker);
         let (from, to, fan_in, times, size) = (from?, to?, fan_in?, times?, size?);
-        let others = to.iter().map(|to| from.iter().filter(|from| *from != to).count()).min().unwrap_or(0);
+        let others = to.iter().map(|to| from.len() - usize::from(from.binary_search(to).is_ok()));
+        let others = others.min().unwrap_or(0);
         if others < fan_in as usize {
             let message = format!("fan_in = {fan_in}, but only {others} hosts can send at once");
             self.error("incast.fan_in", Diagnostic::error(Code::OutOfRange, message), checker);
             return None;
         }
         let (start, period) = (self.start, pattern.period);
+        // Only what starts in time.
+        let fit = self.until.saturating_since(start).as_ps().div_ceil(period.as_ps().max(1));
+        let times =
+            if period == Span::ZERO { times } else { times.min(u32::try_from(fit).unwrap_or(u32::MAX)) };
+        self.room_for(u64::from(fan_in) * u64::from(times), "incast", checker)?;
+        let (draws, most) = (u64::from(times).saturating_mul(from.len() as u64), checker.limits.draws);
+        if draws > most {
+            let message = format!(
+                "{times} times senders from {} hosts, together {draws}, at most {most} can be drawn",
+                from.len()
+            );
+            self.error("incast", Diagnostic::error(Code::OutOfRange, message), checker);
+            return None;
+        }
         let random = &mut self.random;
         let flows = workload::incast(self.id, &from, &to, fan_in, size, start, period, times, random);
         Some(flows.into_iter().filter(|flow| flow.start < self.until).collect())
@@ -421,6 +458,7 @@ impl Builder<'_> {
             }
         }
         let (pairs, sources) = (pairs?, sources?);
+        self.room_for(sources.into(), "on_off.sources", checker)?;
         let first = planned.traffic.flows.len();
         let mut flows = workload::long_lived(
             self.id,
@@ -457,6 +495,8 @@ impl Builder<'_> {
         let sizes = self.sizes("closed_loop.sizes", &pattern.sizes, checker);
         let clients = self.at_least_one("closed_loop.clients", pattern.clients, checker);
         let (pairs, sizes, clients) = (pairs?, Arc::new(sizes?.sizes), clients?);
+        let partners: u64 = pairs.from().iter().map(|from| pairs.partners(*from) as u64).sum();
+        self.room_for(partners.saturating_mul(clients.into()), "closed_loop", checker)?;
         let mut flows = Vec::new();
         for from in pairs.from() {
             for _ in 0..clients {
@@ -475,8 +515,8 @@ impl Builder<'_> {
     }
 
     fn trace(&mut self, file: &Path, checker: &mut Checker<'_>) -> Option<Vec<FlowSpec>> {
-        let flows =
-            trace::read(&self.ground.folder.join(file), &self.ground.network.topology, self.id, self.start);
+        let file = self.ground.folder.join(file);
+        let flows = trace::read(&file, &self.ground.network.topology, self.id, self.start, self.room);
         match flows {
             Ok(flows) => Some(flows.into_iter().filter(|flow| flow.start < self.until).collect()),
             Err(rejection) => {
@@ -519,7 +559,7 @@ fn mean_wire_bytes(sizes: &Sizes, params: &stream::Params) -> f64 {
     let wire = |size: Bytes| {
         let segments = size.div_ceil(mss);
         let last = size - mss * (segments - 1);
-        (params.packet_size(mss) * (segments - 1) + params.packet_size(last)).as_f64()
+        params.packet_size(mss).as_f64() * (segments - 1) as f64 + params.packet_size(last).as_f64()
     };
     let quantiles = (0..STEPS).map(|step| sizes.quantile((f64::from(step) + 0.5) / f64::from(STEPS)));
     let (sampled, payload) = quantiles

@@ -72,6 +72,11 @@ impl Digest {
             complete: results.complete,
         }
     }
+
+    /// The value of a metric; none if there was nothing to take it of.
+    pub fn metric(&self, name: &str) -> Option<f64> {
+        self.metrics.iter().find(|metric| metric.name == name)?.value
+    }
 }
 
 /// How a metric reads, and which direction is good. Metrics without a label are in `run.json` only.
@@ -114,8 +119,7 @@ pub fn summarize(cells: &[Cell]) -> Summary {
             continue;
         }
         let samples = |cell: &Cell| -> Vec<f64> {
-            let value = |run: &Digest| run.metrics.iter().find(|other| other.name == metric.name)?.value;
-            cell.runs.iter().filter_map(value).collect()
+            cell.runs.iter().filter_map(|run| run.metric(&metric.name)).collect()
         };
         let baseline = cells.first().map(samples).unwrap_or_default();
         let values: Vec<_> = cells.iter().map(|cell| estimate(&samples(cell))).collect();

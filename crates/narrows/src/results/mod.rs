@@ -37,7 +37,7 @@ pub struct Results {
     pub ports: Vec<PortCounters>,
     /// Packets that had nowhere to go.
     pub no_route: PortCounters,
-    /// Recorded ports; the union of `queues` and `links` if their intervals are equal.
+    /// Recorded queues.
     pub queues: Option<Vec<PortRow>>,
     /// Recorded links.
     pub links: Option<Vec<PortRow>>,

@@ -1,0 +1,235 @@
+//! What is run. Names are stable: `hashes.json` and past measurements refer to them.
+
+use narrows_proto::cc::{Config, dctcp};
+use narrows_proto::stream::Params;
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_sim::floor::FixedWindows;
+use narrows_sim::switch::{Buffer, Marking, PortKind, Sharing, Step, SwitchConfig};
+use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topology, Wan};
+use narrows_sim::traffic::{FlowSpec, Group, Traffic, Transport};
+use narrows_sim::workload::{self, Pairs, Partner, Sizes};
+use narrows_sim::{GroupId, HostId, Network, Purpose, Routing, Stop, Stream};
+
+/// Of everything random.
+pub(crate) const SEED: u64 = 1;
+
+/// Something to run.
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    pub(crate) threads: usize,
+    pub(crate) job: fn() -> Job,
+}
+
+/// What is run, laid out anew for each repetition.
+pub(crate) enum Job {
+    Engine { network: Network, traffic: Traffic, stop: Stop },
+    Floor { topology: Topology, flows: FixedWindows },
+}
+
+const fn scenario(name: &'static str, threads: usize, job: fn() -> Job) -> Scenario {
+    Scenario { name, threads, job }
+}
+
+/// All that are measured, in the order of the table.
+pub(crate) const ALL: &[Scenario] = &[
+    scenario("permutation-k8", 1, || permutation(8, TEN_MB, PortKind::Plain)),
+    scenario("permutation-k8-scheduled", 1, || permutation(8, TEN_MB, PortKind::Scheduled)),
+    scenario("floor-k8", 1, || floor(8, TEN_MB)),
+    scenario("incast-64", 1, incast),
+    scenario("leaf-spine-websearch", 1, leaf_spine),
+    scenario("two-dc-websearch", 1, two_data_centers),
+    scenario("permutation-k16", 1, || permutation(16, TWO_MB, PortKind::Plain)),
+    scenario("permutation-k16-2-threads", 2, || permutation(16, TWO_MB, PortKind::Plain)),
+    // The same flows on a small and a large tree, to compare the cost of a packet-hop.
+    scenario("permutation-k8-1mb", 1, || permutation(8, ONE_MB, PortKind::Plain)),
+    scenario("permutation-k32-1mb", 1, || permutation(32, ONE_MB, PortKind::Plain)),
+];
+
+/// Further ones whose instructions are counted.
+pub(crate) const COUNTED: &[Scenario] = &[
+    scenario("permutation-k8-1mb-scheduled", 1, || permutation(8, ONE_MB, PortKind::Scheduled)),
+    scenario("floor-k8-1mb", 1, || floor(8, ONE_MB)),
+];
+
+const ONE_MB: Bytes = Bytes::new(1_000_000);
+const TWO_MB: Bytes = Bytes::new(2_000_000);
+const TEN_MB: Bytes = Bytes::new(10_000_000);
+
+const RATE: BitRate = BitRate::from_gbps(100);
+const DELAY: Span = Span::from_us(1);
+
+/// Every host of a fat tree sends `size` to one in another pod, under DCTCP.
+///
+/// With scheduled ports every second host sends at a higher priority. The shift by half the hosts and one makes every
+/// packet cross six links, and ECMP collide as it does for any permutation.
+fn permutation(k: u32, size: Bytes, ports: PortKind) -> Job {
+    let topology = fat_tree(k);
+    let flow = |(from, to): (usize, HostId)| {
+        let group = if ports == PortKind::Scheduled { from % 2 } else { 0 };
+        FlowSpec { from: HostId::from(from), to, group: GroupId::from(group), start: Time::ZERO, size }
+    };
+    let flows = partners(&topology).into_iter().enumerate().map(flow).collect();
+    let traffic = Traffic { groups: vec![dctcp(0, 10), dctcp(1, 10)], flows, ..Traffic::default() };
+    Job::Engine { network: network(topology, ports), traffic, stop: drained() }
+}
+
+/// The packets of a permutation, and nothing else.
+///
+/// The window is about what DCTCP keeps under way in the permutation itself: a round trip over twelve links of 100 Gb/s
+/// and 1 µs holds 106 packets, the marking threshold 66.
+fn floor(k: u32, size: Bytes) -> Job {
+    let topology = fat_tree(k);
+    let params = params(10);
+    let wire = |payload: Bytes| params.packet_size(payload).get() as u16;
+    let flows = FixedWindows {
+        to: partners(&topology),
+        packets: size.div_ceil(params.mss()),
+        window: 160,
+        data_size: wire(params.mss()),
+        ack_size: wire(Bytes::ZERO),
+    };
+    Job::Floor { topology, flows }
+}
+
+/// Ten times, 10 ms apart, 64 hosts of a fat tree send 1 MB each to one.
+fn incast() -> Job {
+    let topology = fat_tree(8);
+    let hosts = all_hosts(&topology);
+    let (period, times) = (Span::from_ms(10), 10);
+    let flows =
+        workload::incast(GroupId(0), &hosts, &hosts, 64, ONE_MB, Time::ZERO, period, times, &mut random(0));
+    let traffic = Traffic { groups: vec![dctcp(0, 10)], flows, ..Traffic::default() };
+    Job::Engine { network: network(topology, PortKind::Plain), traffic, stop: drained() }
+}
+
+/// Flows of web search between any of 128 hosts, at half of what their links carry.
+fn leaf_spine() -> Job {
+    let mut topology = Topology::default();
+    racks(8).build(&mut topology, "");
+    let flows = poisson(&topology, 0, Partner::Any, 128, 0.5);
+    let traffic = Traffic { groups: vec![dctcp(0, 10)], flows, ..Traffic::default() };
+    Job::Engine { network: network(topology, PortKind::Plain), traffic, stop: after_10_ms() }
+}
+
+/// The same in two data centers of 64 hosts, and half the rate of the link between them filled with web search, too.
+///
+/// In 10 ms no window grows over a round trip of 10 ms, so those flows begin with one of 1.5 MB: the long link is to hold
+/// tens of thousands of packets, as it does in longer runs.
+fn two_data_centers() -> Job {
+    let mut topology = Topology::default();
+    let wan = Wan {
+        rate: BitRate::from_gbps(400),
+        delay: Span::from_ms(5),
+        error_rate: 0.0,
+        borders: 1,
+        border_rate: None,
+        border_delay: None,
+    };
+    let fabric = Fabric::LeafSpine(racks(4));
+    CrossDc { datacenters: 2, fabric, fabrics: Vec::new(), wan }.build(&mut topology, "");
+    let mut flows = poisson(&topology, 0, Partner::Same, 64, 0.5);
+    // Relative to the links of 64 hosts in each data center, of which the long link carries 4.
+    flows.extend(poisson(&topology, 1, Partner::Other, 64, 0.5 * 4.0 / 64.0));
+    let traffic = Traffic { groups: vec![dctcp(0, 10), dctcp(0, 1000)], flows, ..Traffic::default() };
+    Job::Engine { network: network(topology, PortKind::Plain), traffic, stop: after_10_ms() }
+}
+
+fn fat_tree(k: u32) -> Topology {
+    let mut topology = Topology::default();
+    FatTree { k, rate: RATE, delay: DELAY }.build(&mut topology, "");
+    topology
+}
+
+/// Racks of 16 hosts; a quarter as many uplinks of four times the rate, so that nothing is oversubscribed.
+fn racks(racks: u32) -> LeafSpine {
+    let uplink_rate = BitRate::from_gbps(400);
+    LeafSpine { racks, hosts_per_rack: 16, spines: 4, host_rate: RATE, uplink_rate, delay: DELAY }
+}
+
+fn all_hosts(topology: &Topology) -> Vec<HostId> {
+    (0..topology.hosts().len()).map(HostId::from).collect()
+}
+
+/// Who every host of a fat tree sends to.
+fn partners(topology: &Topology) -> Vec<HostId> {
+    let hosts = topology.hosts().len();
+    (0..hosts).map(|host| HostId::from((host + hosts / 2 + 1) % hosts)).collect()
+}
+
+/// Switches with a shared memory under dynamic thresholds that mark what finds more than 8 µs of a host link's time
+/// waiting.
+fn network(topology: Topology, ports: PortKind) -> Network {
+    let config = SwitchConfig {
+        buffer: Buffer { size: Bytes::new(12_000_000), sharing: Sharing::default() },
+        marking: Marking::Step(Step { k: Bytes::new(100_000) }),
+        latency: Span::ZERO,
+        ports,
+    };
+    let is_switch = |node: &narrows_sim::topology::Node| matches!(node.kind, NodeKind::Switch { .. });
+    let switches = topology.nodes().iter().map(|node| is_switch(node).then(|| config.clone())).collect();
+    Network { topology, switches, routing: Routing::Ecmp, failures: Vec::new() }
+}
+
+fn dctcp(priority: u8, initial_window: u64) -> Group {
+    let cc = Config::Dctcp(dctcp::Params::default());
+    let transport = Transport::Stream { params: params(initial_window), cc };
+    Group { name: format!("priority {priority}"), transport, priority }
+}
+
+/// Packets of 1500 B with 40 B of headers and no framing, acknowledgements of 64 B: as most simulators count.
+fn params(initial_window: u64) -> Params {
+    Params {
+        headers: Bytes::new(40),
+        framing: Bytes::ZERO,
+        min_packet: Bytes::new(64),
+        handshake: false,
+        min_rto: Span::from_ms(5),
+        initial_window,
+        ..Params::default()
+    }
+}
+
+/// Sizes of web search flows as (bytes, cumulative probability): Alizadeh et al., DCTCP, SIGCOMM 2010, as in the public
+/// generators of HKUST and HPCC. The scenario format knows the same points by name (`crates/narrows/data/sizes`).
+const WEB_SEARCH: [(f64, f64); 12] = [
+    (0.0, 0.0),
+    (10_000.0, 0.15),
+    (20_000.0, 0.2),
+    (30_000.0, 0.3),
+    (50_000.0, 0.4),
+    (80_000.0, 0.53),
+    (200_000.0, 0.6),
+    (1_000_000.0, 0.7),
+    (2_000_000.0, 0.8),
+    (5_000_000.0, 0.9),
+    (10_000_000.0, 0.97),
+    (30_000_000.0, 1.0),
+];
+
+/// Web search flows during 10 ms between hosts in the same or in another place, of which each has `per_place`; on average
+/// they fill `load` of the links of all hosts.
+fn poisson(topology: &Topology, group: u32, partner: Partner, per_place: u32, load: f64) -> Vec<FlowSpec> {
+    let sizes = Sizes::from_points(&WEB_SEARCH).expect("a distribution");
+    let hosts = all_hosts(topology);
+    let pairs = Pairs::new(hosts.clone(), &hosts, partner, hosts.len(), |host| host.0 / per_place)
+        .expect("every host has partners");
+    let params = params(10);
+    // Nearly all packets are full.
+    let wire_bytes = sizes.mean() * params.mtu.as_f64() / params.mss().as_f64();
+    let per_second = load * hosts.len() as f64 * RATE.as_f64() / 8.0 / wire_bytes;
+    let time = Time::ZERO..after_10_ms().at;
+    workload::poisson(GroupId(group), per_second, &sizes, &pairs, time, &mut random(group.into()))
+}
+
+fn random(number: u64) -> Stream {
+    Stream::new(SEED, Purpose::Workload, number)
+}
+
+/// When every flow is complete; long before 10 s.
+fn drained() -> Stop {
+    Stop { at: Time::ZERO + Span::from_secs(10), when_drained: true }
+}
+
+fn after_10_ms() -> Stop {
+    Stop { at: Time::ZERO + Span::from_ms(10), when_drained: false }
+}
