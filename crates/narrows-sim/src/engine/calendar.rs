@@ -49,12 +49,22 @@ pub(crate) struct Calendar {
     windows: Windows,
     /// The window being worked on, or the next one that may hold a node.
     current: u64,
-    /// The earliest window each node is due in. Entries for later ones are void.
-    due: Vec<u64>,
+    /// By node.
+    due: Vec<Due>,
     near: Vec<Vec<u32>>,
     /// A bit for each list of `near` that is not empty.
     occupied: [u64; WORDS],
     far: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+/// When a node is due.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    /// The earliest window; entries for others are void.
+    window: u64,
+    /// The window of a void entry, if one is known. A node whose timer lies far ahead while packets keep it busy is entered
+    /// for that timer once, and not after every packet.
+    void: u64,
 }
 
 impl Calendar {
@@ -62,7 +72,7 @@ impl Calendar {
         Self {
             windows,
             current: 0,
-            due: vec![NOT_DUE; nodes],
+            due: vec![Due { window: NOT_DUE, void: NOT_DUE }; nodes],
             near: vec![Vec::new(); NEAR as usize],
             occupied: [0; WORDS],
             far: BinaryHeap::new(),
@@ -77,8 +87,16 @@ impl Calendar {
     #[inline]
     pub(crate) fn schedule(&mut self, node: u32, at: Time) {
         let window = self.windows.of(at);
-        if window < self.due[node as usize] {
-            self.due[node as usize] = window;
+        let due = &mut self.due[node as usize];
+        if window >= due.window {
+            return;
+        }
+        let entered = due.void == window;
+        if entered || due.window != NOT_DUE {
+            due.void = due.window;
+        }
+        due.window = window;
+        if !entered {
             self.insert(node, window);
         }
     }
@@ -135,9 +153,12 @@ impl Calendar {
         self.occupied[slot / 64] &= !(1 << (slot % 64));
         let due = &mut self.due;
         nodes.retain(|node| {
-            let valid = due[*node as usize] == window;
+            let due = &mut due[*node as usize];
+            let valid = due.window == window;
             if valid {
-                due[*node as usize] = NOT_DUE;
+                due.window = NOT_DUE;
+            } else if due.void == window {
+                due.void = NOT_DUE;
             }
             valid
         });
@@ -161,6 +182,23 @@ mod tests {
             prop_assert_eq!(windows.of(Time::from_ps(end.as_ps() - 1)), window);
             let start = if window == 0 { Time::ZERO } else { windows.end(window - 1) };
             prop_assert!(end - start <= Span::from_ps(width));
+        }
+
+        #[test]
+        fn a_node_kept_busy_before_a_distant_timer_is_entered_for_it_once(timer in 100..20_000_u64) {
+            let windows = Windows::new(Span::from_ns(1));
+            let mut calendar = Calendar::new(windows, 1);
+            let at = |window: u64| windows.end(window - 1);
+            let mut nodes = Vec::new();
+            for window in 1..100 {
+                calendar.schedule(0, at(timer));
+                calendar.schedule(0, at(window));
+                prop_assert_eq!(calendar.next_window(), Some(window));
+                calendar.take(window, &mut nodes);
+                prop_assert_eq!(&nodes, &[0]);
+            }
+            let entries = calendar.far.len() + calendar.near.iter().map(Vec::len).sum::<usize>();
+            prop_assert_eq!(entries, 1);
         }
 
         #[test]
