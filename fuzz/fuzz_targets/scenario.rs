@@ -5,8 +5,8 @@
 
 mod mutate;
 
-use libfuzzer_sys::{fuzz_mutator, fuzz_target};
-use narrows::diagnostic::{Checked, Diagnostic};
+use libfuzzer_sys::{Corpus, fuzz_mutator, fuzz_target};
+use narrows::diagnostic::{Checked, Diagnostic, Rejection};
 use narrows::document::Document;
 use narrows::plan::{Limits, Plan};
 use narrows::scenario::{Pattern, Scenario, SizeSource};
@@ -18,30 +18,36 @@ const FOLDER: &str = "/nonexistent";
 /// Small enough to try thousands of scenarios in a second. That the usual limits hold is tested in `plan/limits.rs`.
 const LIMITS: Limits = Limits { links: 2_000, route_steps: 200_000, flows: 20_000, draws: 200_000 };
 
-fuzz_target!(|text: &str| {
-    match plan(text) {
-        Ok(Some(plan)) => check_plan(&plan),
-        Ok(None) => {}
-        Err(rejection) => {
-            assert!(!rejection.0.is_empty(), "refused without a reason");
-            rejection.0.iter().for_each(check_diagnostic);
-        }
+fuzz_target!(|text: &str| -> Corpus {
+    let document = match document(text) {
+        Ok(document) => document,
+        Err(rejection) => return check_rejection(&rejection),
+    };
+    let scenario = match Scenario::from_document(&mut document.clone()) {
+        Ok(scenario) => scenario,
+        Err(rejection) => return check_rejection(&rejection),
+    };
+    if reads_a_file(&scenario) {
+        return Corpus::Reject;
     }
+    match Plan::within(document, LIMITS) {
+        Ok(plan) => check_plan(&plan),
+        Err(rejection) => _ = check_rejection(&rejection),
+    }
+    Corpus::Keep
 });
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     mutate::scenario(data, size, max_size, seed)
 });
 
-/// The plan of a scenario with overrides, unless it would read a file.
-fn plan(text: &str) -> Checked<Option<Plan>> {
+fn document(text: &str) -> Checked<Document> {
     let mut parts = text.split('\0');
     let mut document = Document::parse("scenario.toml", parts.next().unwrap_or_default(), FOLDER)?;
     for assignment in parts {
         document.set(assignment)?;
     }
-    let scenario = Scenario::from_document(&mut document.clone())?;
-    if reads_a_file(&scenario) { Ok(None) } else { Plan::within(document, LIMITS).map(Some) }
+    Ok(document)
 }
 
 /// Whether the scenario would read a file outside the folder: a device might never end.
@@ -67,6 +73,13 @@ fn check_plan(plan: &Plan) {
     let written = Document::parse("written.toml", plan.text.as_str(), FOLDER).expect("a plan's text is TOML");
     let again = Plan::within(written, LIMITS).unwrap_or_else(|error| panic!("{error}\n{}", plan.text));
     assert_eq!((&again.scenario, &again.traffic.flows), (&plan.scenario, &plan.traffic.flows));
+}
+
+/// What is no scenario is tried, but not built upon: most changes to it are none either.
+fn check_rejection(rejection: &Rejection) -> Corpus {
+    assert!(!rejection.0.is_empty(), "refused without a reason");
+    rejection.0.iter().for_each(check_diagnostic);
+    Corpus::Reject
 }
 
 /// A diagnostic can be printed, and what it points at can be shown.

@@ -56,7 +56,10 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     if arguments.json {
         println!("{}", Value::from(measured.iter().map(Measurement::json).collect::<Vec<_>>()));
     } else {
-        println!("{}\n\n{}", speeds(&measured), verdicts(&measured));
+        println!("{}", speeds(&measured));
+        if let Some(verdicts) = verdicts(&measured) {
+            println!("\n{verdicts}");
+        }
     }
     if arguments.bless {
         bless(shell, &measured, arguments.only.is_empty())
@@ -233,7 +236,8 @@ fn targets(measured: &[Measurement]) -> Vec<Target> {
     ]
 }
 
-fn verdicts(measured: &[Measurement]) -> Table {
+/// None if nothing that was measured has a target.
+fn verdicts(measured: &[Measurement]) -> Option<Table> {
     let rows = targets(measured).into_iter().filter_map(|target| {
         let value = target.measured?;
         let (sign, bound) = match target.bound {
@@ -250,7 +254,8 @@ fn verdicts(measured: &[Measurement]) -> Table {
             verdict.to_owned(),
         ])
     });
-    table(&["target", "measured", "wanted", ""], rows, 1..3)
+    let rows: Vec<_> = rows.collect();
+    (!rows.is_empty()).then(|| table(&["target", "measured", "wanted", ""], rows, 1..3))
 }
 
 /// A table with some columns aligned to the right.

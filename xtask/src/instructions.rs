@@ -4,8 +4,9 @@
 //! on the compiler: with another one than at the time of the stored count, differences are shown but are no failure.
 //!
 //! The compiler inlines most of the path into a few functions. Debug information tells, for each instruction, which
-//! functions it was inlined from; it counts for the innermost one that handles something (see [`HELPERS`]). So counts
-//! stay where they are when the compiler inlines more or less.
+//! functions it was inlined from; it counts for the type to which the innermost one belongs that handles something (see
+//! [`HELPERS`]). So counts stay where they are when the compiler inlines more or less, or moves work between functions of
+//! one type.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write as _;
@@ -31,13 +32,17 @@ const TOTAL_TOLERANCE: f64 = 1.02;
 /// How much a single handler may grow, and by how many instructions per packet-hop in any case: the optimizer moves that
 /// much to and fro.
 const HANDLER_TOLERANCE: f64 = 1.05;
-const HANDLER_ALLOWANCE: f64 = 1.0;
+const HANDLER_ALLOWANCE: f64 = 2.0;
 /// Handlers with a smaller share are counted together.
 const SMALLEST_SHARE: f64 = 0.005;
 const REST: &str = "everything else";
 
 /// Sources of small functions that are used everywhere and count for their callers.
 const HELPERS: [&str; 6] = ["ring.rs", "packet.rs", "prefetch.rs", "ids.rs", "random.rs", "units/"];
+
+/// Parts of the library that are large enough to be inlined here and called there; they count for themselves.
+const LARGE: [(&str, &str); 2] =
+    [("core/src/slice/sort/", "core::slice::sort"), ("alloc/src/collections/", "alloc::collections")];
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Arguments {
@@ -323,19 +328,26 @@ fn parse_frames(text: &str) -> HashMap<u64, String> {
     handlers
 }
 
-/// The innermost function that is neither of a library nor a helper; if there is none, the outermost of all.
+/// What the innermost function belongs to that is neither of a library nor a helper; if there is none, the outermost.
 fn handler(frames: &[(&str, &str)]) -> String {
     let handles = |place: &str| {
         let ours = ["crates/narrows-sim/src/", "crates/narrows-proto/src/"];
         let ours = ours.iter().find_map(|folder| Some(place.split_once(folder)?.1));
         ours.is_some_and(|file| !HELPERS.iter().any(|helper| file.starts_with(helper)))
     };
-    let frame = frames.iter().find(|(_, place)| handles(place)).or(frames.last());
-    frame.map_or(REST.to_owned(), |(function, _)| short(function))
+    for (function, place) in frames {
+        if let Some((_, name)) = LARGE.iter().find(|(source, _)| place.contains(source)) {
+            return (*name).to_owned();
+        }
+        if handles(place) {
+            return owner(function);
+        }
+    }
+    frames.last().map_or(REST.to_owned(), |(function, _)| owner(function))
 }
 
-/// The name of a function without crate, type parameters and closures; a method of a trait is one of its type.
-fn short(function: &str) -> String {
+/// The type or module of a function, without crate, type parameters and closures; a method of a trait belongs to its type.
+fn owner(function: &str) -> String {
     let function = function.split("::{{closure}}").next().unwrap_or_default();
     let function = match function.strip_prefix('<').and_then(|function| function.rsplit_once(">::")) {
         Some((of, method)) => format!("{}::{method}", of.split(" as ").next().unwrap_or_default()),
@@ -349,9 +361,9 @@ fn short(function: &str) -> String {
         outside
     });
     let name: String = outside.collect();
-    let ours =
-        ["narrows_sim::", "narrows_proto::"].iter().find_map(|crate_name| name.strip_prefix(crate_name));
-    ours.unwrap_or(&name).to_owned()
+    let ours = ["narrows_sim::", "narrows_proto::"].iter().find_map(|of_crate| name.strip_prefix(of_crate));
+    let name = ours.unwrap_or(&name);
+    name.rsplit_once("::").map_or(name, |(owner, _)| owner).to_owned()
 }
 
 #[cfg(test)]
@@ -373,19 +385,24 @@ mod tests {
             narrows_sim::ring::Ring<T>::take\n/work/crates/narrows-sim/src/ring.rs:9\n\
             narrows_sim::switch::Switch::collect::{{closure}}\n/work/crates/narrows-sim/src/switch/mod.rs:3\n\
             narrows_sim::engine::shard::Shard<O>::run_window\n/work/crates/narrows-sim/src/engine/shard.rs:3\n\
-            0x0020\ncore::slice::sort::quicksort\n/rustc/library/core/src/slice/sort.rs:1\n";
+            0x0020\ncore::slice::sort::insert\n/rustc/library/core/src/slice/sort/shared/smallsort.rs:1\n\
+            narrows_sim::switch::Switch::advance\n/work/crates/narrows-sim/src/switch/mod.rs:3\n\
+            0x0030\nnarrows_sim::ring::Ring<T>::grow\n/work/crates/narrows-sim/src/ring.rs:9\n\
+            0x0040\n??\n??:0\n";
         let handlers = parse_frames(text);
-        assert_eq!(handlers[&0x10], "switch::Switch::collect");
-        assert_eq!(handlers[&0x20], "core::slice::sort::quicksort");
+        let at = |address: u64| handlers[&address].as_str();
+        assert_eq!([at(0x10), at(0x20), at(0x30)], ["switch::Switch", "core::slice::sort", "ring::Ring"]);
+        assert_eq!(at(0x40), "??");
     }
 
     #[test]
-    fn names_are_short() {
-        assert_eq!(short("narrows_sim::engine::world::World<O>::receive"), "engine::world::World::receive");
+    fn functions_belong_to_types_and_modules() {
+        assert_eq!(owner("narrows_sim::engine::world::World<O>::receive"), "engine::world::World");
         let method = "<narrows_proto::cc::dctcp::Dctcp as narrows_proto::cc::Controller>::on_ack";
-        assert_eq!(short(method), "cc::dctcp::Dctcp::on_ack");
-        assert_eq!(short("<std::time::Instant>::now"), "std::time::Instant::now");
-        assert_eq!(short("<narrows_sim::engine::World<()>>::carry"), "engine::World::carry");
+        assert_eq!(owner(method), "cc::dctcp::Dctcp");
+        assert_eq!(owner("<std::time::Instant>::now"), "std::time::Instant");
+        assert_eq!(owner("<narrows_sim::engine::World<()>>::carry"), "engine::World");
+        assert_eq!(owner("narrows_sim::host::push_ack"), "host");
     }
 
     #[test]
@@ -396,7 +413,7 @@ mod tests {
             handlers: handlers.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect(),
         };
         let stored = count(&[("large", 100.0), ("small", 5.0), ("gone", 10.0)], 200.0);
-        let found = count(&[("large", 105.5), ("small", 5.9), ("new", 9.0), ("tiny", 0.5)], 205.0);
+        let found = count(&[("large", 105.5), ("small", 6.9), ("new", 9.0), ("tiny", 0.5)], 205.0);
         let rows = compare(&stored, &found);
         let too_much: Vec<_> =
             rows.iter().filter(|row| row.is_too_much()).map(|row| row.what.as_str()).collect();
@@ -404,7 +421,7 @@ mod tests {
         let shown: Vec<_> = rows.iter().map(|row| row.what.as_str()).collect();
         assert_eq!(shown, ["large", "new", "small", "gone", REST, "total"]);
         let rest = &rows[4];
-        assert!((rest.stored - 85.0).abs() < 1e-9 && (rest.found - 84.6).abs() < 1e-9, "{rest:?}");
+        assert!((rest.stored - 85.0).abs() < 1e-9 && (rest.found - 83.6).abs() < 1e-9, "{rest:?}");
     }
 
     #[test]

@@ -58,8 +58,9 @@ impl<T: Copy + Default> Ring<T> {
     pub(crate) fn take(&mut self) -> T {
         debug_assert!(self.len > 0, "took from an empty ring");
         let element = self.slots[self.place(0)];
-        self.head = self.head.wrapping_add(1);
         self.len -= 1;
+        // An empty ring begins again at the first slot: those that hold few packets at a time touch little memory.
+        self.head = if self.len == 0 { 0 } else { self.head.wrapping_add(1) };
         element
     }
 

@@ -194,10 +194,7 @@ mod tests {
             "a.csv:2:3  a.csv is no size distribution: the last probability is 0.5, expected 1\n  \
              the last probability is 1, or 100 if all are percent"
         );
-        assert_eq!(
-            error("0,0\n1e300,1\n"),
-            "a.csv:2:1  a flow of 1e300 B, expected at most 1048576 TiB"
-        );
+        assert_eq!(error("0,0\n1e300,1\n"), "a.csv:2:1  a flow of 1e300 B, expected at most 1048576 TiB");
         assert_eq!(error(""), "a.csv is no size distribution: a distribution needs at least one point");
     }
 }

@@ -49,6 +49,7 @@ const VALUES: &[&str] = &[
     "0.0",
     "0.5",
     "1.0",
+    "100.0",
     "1e-300",
     "1e300",
     "inf",
@@ -61,6 +62,7 @@ const VALUES: &[&str] = &[
     "\"*\"",
     "\"0 s\"",
     "\"1 ps\"",
+    "\"2 ps\"",
     "\"1 us\"",
     "\"1 s\"",
     "\"1 h\"",
@@ -77,6 +79,30 @@ const VALUES: &[&str] = &[
     "\"1024 PB\"",
     "\"18446744073709551615 B\"",
 ];
+
+/// What a value is.
+#[derive(PartialEq)]
+enum Kind {
+    Number,
+    Time,
+    Size,
+    Rate,
+    Other,
+}
+
+impl Kind {
+    fn of(value: &str) -> Self {
+        let is_number = |text: &str| text.parse::<f64>().is_ok();
+        let quantity = value.trim_matches('"').split_once(' ').filter(|(number, _)| is_number(number));
+        match quantity {
+            Some((_, unit)) if unit.ends_with("/s") => Self::Rate,
+            Some((_, unit)) if unit.ends_with('B') => Self::Size,
+            Some(_) => Self::Time,
+            None if is_number(value) => Self::Number,
+            None => Self::Other,
+        }
+    }
+}
 
 /// A mutator for scenarios: half of the time what libFuzzer would do, otherwise a value, a name or a line is changed.
 pub fn scenario(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
@@ -122,12 +148,12 @@ fn changed(text: &str, random: &mut Random) -> String {
         _ => {
             let values = values(text);
             let Some(&(start, end)) = random.one_of(&values) else { return text.to_owned() };
-            let new = match random.below(4) {
-                // One that is in use somewhere else.
-                0 => random.one_of(&values).map_or("", |&(start, end)| &text[start..end]),
-                _ => VALUES[random.below(VALUES.len())],
-            };
-            [&text[..start], new, &text[end..]].concat()
+            let old = &text[start..end];
+            let known = VALUES.iter().copied().chain(values.iter().map(|&(start, end)| &text[start..end]));
+            // Mostly one of its kind, so that what comes later is reached as well.
+            let any = random.below(8) == 0;
+            let fitting: Vec<_> = known.filter(|value| any || Kind::of(value) == Kind::of(old)).collect();
+            [&text[..start], random.one_of(&fitting).unwrap_or(&old), &text[end..]].concat()
         }
     }
 }
@@ -146,19 +172,24 @@ fn words(text: &str) -> Vec<(usize, usize)> {
     words
 }
 
-/// Where values are: what follows `=`, `[` or a comma, up to the next comma, bracket or end of the line, or the next
-/// quotation mark but one.
+/// Where values are: what follows `=`, as far as strings and brackets go.
 fn values(text: &str) -> Vec<(usize, usize)> {
     let mut values = Vec::new();
-    for (at, _) in text.char_indices().filter(|(_, c)| matches!(c, '=' | '[' | ',')) {
-        let rest = &text[at + 1..];
-        let value = rest.trim_start_matches(' ');
-        let len = match value.strip_prefix('"') {
-            Some(inside) => inside.find('"').map_or(value.len(), |end| end + 2),
-            None => value.find([',', ']', '}', '\n', '\0']).unwrap_or(value.len()),
+    for (at, _) in text.match_indices('=') {
+        let value = text[at + 1..].trim_start_matches(' ');
+        let start = text.len() - value.len();
+        let (mut depth, mut quoted) = (0, false);
+        let ends = |(_, c): &(usize, char)| {
+            match c {
+                '"' => quoted = !quoted,
+                '[' | '{' if !quoted => depth += 1,
+                ']' | '}' if !quoted => depth -= 1,
+                _ => {}
+            }
+            depth < 0 || (depth == 0 && !quoted && matches!(c, ',' | '\n' | '\0'))
         };
-        let start = at + 1 + rest.len() - value.len();
-        values.push((start, start + len));
+        let len = value.char_indices().find(ends).map_or(value.len(), |(end, _)| end);
+        values.push((start, start + value[..len].trim_end().len()));
     }
     values
 }

@@ -147,6 +147,19 @@ cc = { reno = {} }
     }
 
     #[test]
+    fn a_burst_is_at_least_one_datagram() {
+        // 1538 B at 1.538 Gb/s take 8 us.
+        let pattern = |on: &str| {
+            format!(
+                r#"traffic=[{{ name = "all", pattern.on_off = {{
+                    sources = 1, rate = "1.538 Gb/s", on.exponential = "{on}", off.constant = "0 s" }} }}]"#
+            )
+        };
+        assert_eq!(mistakes(&[&pattern("8 us")]), []);
+        assert_eq!(mistakes(&[&pattern("7.999999 us")]), [Code::OutOfRange]);
+    }
+
+    #[test]
     fn sums_over_the_fastest_links_and_largest_sizes_fit() {
         let plan = planned(
             &[

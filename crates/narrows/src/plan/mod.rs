@@ -365,9 +365,11 @@ fn warn_of_short_run(
     let rate = |host: HostId| topology.link(ports[topology.hosts()[host.index()].index()][0]).wire.rate;
     let counted = traffic.flows.iter().filter(|flow| measured.contains(&flow.start) && flow.size != ENDLESS);
     let counted: Vec<_> = counted.collect();
-    let late = counted.iter().filter(|flow| flow.start + rate(flow.from).time_to_send(flow.size) > end).count();
+    let late =
+        counted.iter().filter(|flow| flow.start + rate(flow.from).time_to_send(flow.size) > end).count();
     if late > 0 {
-        let message = format!("{late} of {} flows cannot finish before the run ends, even alone", counted.len());
+        let message =
+            format!("{late} of {} flows cannot finish before the run ends, even alone", counted.len());
         let help = "let them finish with stop.drain, or leave late ones out with measure.until";
         checker.error("stop", Diagnostic::warning(Code::ShortRun, message).help(help));
     }

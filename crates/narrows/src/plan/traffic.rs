@@ -450,12 +450,14 @@ impl Builder<'_> {
             self.error("on_off.rate", Diagnostic::error(Code::OutOfRange, message), checker);
             return None;
         }
-        for (key, pause) in [("on", pattern.on), ("off", pattern.off)] {
-            if pause.mean() == Span::ZERO && key == "on" {
-                let message = format!("{key} = {}, expected more than 0 s", pause.mean());
-                self.error(&format!("on_off.{key}"), Diagnostic::error(Code::OutOfRange, message), checker);
-                return None;
-            }
+        // Each burst begins with a datagram, so shorter ones would send more than `rate`.
+        let datagram = self.group.datagram.clone().unwrap_or_default();
+        let (on, shortest) = (pattern.on.mean(), pattern.rate.time_to_send(datagram.packet_size()));
+        if on < shortest {
+            let message =
+                format!("on = {on}, expected at least {shortest}, the time of one datagram at this rate");
+            self.error("on_off.on", Diagnostic::error(Code::OutOfRange, message), checker);
+            return None;
         }
         let (pairs, sources) = (pairs?, sources?);
         self.room_for(sources.into(), "on_off.sources", checker)?;
