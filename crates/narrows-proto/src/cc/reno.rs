@@ -69,7 +69,7 @@ impl Controller for Reno {
     fn on_congestion(&mut self, _now: Time, event: Congestion) {
         match event {
             Congestion::Loss { flight_size } | Congestion::Mark { flight_size } => {
-                self.window.halve(flight_size)
+                self.window.halve(flight_size);
             }
             Congestion::Timeout { flight_size, repeated } => self.window.collapse(flight_size, repeated),
             Congestion::Spurious => self.window.undo(),
