@@ -57,7 +57,7 @@ pub(crate) fn headline(plan: &Plan, seeds: u32) -> String {
     let seeds = if seeds == 1 {
         format!("seed {seed}")
     } else {
-        format!("seeds {seed} to {}", seed + u64::from(seeds) - 1)
+        format!("seeds {seed} to {}", seed + u64::from(seeds - 1))
     };
     format!(
         "{} · {} · {} simulated · {seeds} · narrows {}",

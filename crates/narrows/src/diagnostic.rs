@@ -206,7 +206,7 @@ codes! {
     InputFailed "N0017" "a file cannot be read"
         "Paths inside a scenario are relative to the scenario's folder."
     Topology "N0018" "the network makes no sense"
-        "A network needs hosts and links; every host has exactly one link; k of a fat tree is even; numbers of racks, hosts and switches are at least 1; a switch has fewer than 32 768 ports."
+        "A network needs hosts and links; every host has exactly one link; k of a fat tree is even; numbers of racks, hosts and switches are at least 1. At most 4 million links, 32 767 ports of one switch and 32 766 switches with hosts can be simulated, and routes are found for networks of up to some thousand racks: what is larger is almost always a slip of a unit."
     Conflict "N0019" "two settings contradict each other"
         "The message names both."
     Override "N0020" "an override cannot be applied"

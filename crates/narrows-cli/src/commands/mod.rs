@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use narrows::diagnostic::{Checked, Severity};
+use narrows::diagnostic::{Checked, Code, Diagnostic, Severity};
 use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows::report::{Digest, page_of_run};
@@ -46,9 +46,13 @@ fn apply(document: &mut Document, input: &Input) -> Checked<()> {
 fn plans(document: &Document, seeds: u32) -> Checked<Vec<Arc<Plan>>> {
     let first = Plan::new(document.clone())?;
     let seed = first.scenario.seed;
+    let Some(last) = seed.checked_add(u64::from(seeds) - 1) else {
+        let message = format!("{seeds} seeds from {seed} on, the largest seed is {}", u64::MAX);
+        return Err(Diagnostic::error(Code::OutOfRange, message).into());
+    };
     let mut plans = vec![Arc::new(first)];
-    for more in 1..u64::from(seeds) {
-        plans.push(Arc::new(Plan::with_seed(document, seed.saturating_add(more))?));
+    for more in (seed..=last).skip(1) {
+        plans.push(Arc::new(Plan::with_seed(document, more)?));
     }
     Ok(plans)
 }
