@@ -143,37 +143,28 @@ pub(crate) fn summary(cells: &[Cell], markdown: bool) -> String {
 /// What happened in each cell, and what in none.
 pub(crate) fn activity(cells: &[Cell]) -> String {
     let mut text = String::new();
-    let sums: Vec<Vec<(&str, u64)>> = cells.iter().map(sum).collect();
+    let sums: Vec<_> = cells.iter().map(Cell::activity).collect();
     for (cell, sums) in cells.iter().zip(&sums) {
-        let happened = sums.iter().filter(|(_, times)| *times > 0);
+        let happened = sums.iter().filter(|activity| activity.times > 0);
         let happened: Vec<_> =
-            happened.map(|(what, times)| format!("{what} {}", grouped(*times as i64))).collect();
+            happened.map(|Activity { what, times }| format!("{what} {}", grouped(*times as i64))).collect();
         let name = if cells.len() > 1 { format!("  active, {}: ", cell.name) } else { "  active: ".into() };
         let happened = if happened.is_empty() { "nothing on the list".into() } else { happened.join(" · ") };
         text.push_str(&format!("{name}{happened}\n"));
     }
     let count = sums.first().map_or(0, Vec::len);
-    let never = (0..count).filter(|index| sums.iter().all(|sums| sums[*index].1 == 0));
-    let never: Vec<_> = never.map(|index| sums[0][index].0).collect();
+    let never = (0..count).filter(|index| sums.iter().all(|sums| sums[*index].times == 0));
+    let never: Vec<_> = never.map(|index| sums[0][index].what).collect();
     if !never.is_empty() {
         text.push_str(&format!("  never happened: {}\n", never.join(", ")));
     }
     text
 }
 
-fn sum(cell: &Cell) -> Vec<(&'static str, u64)> {
-    let first: &[Activity] = &cell.runs[0].activity;
-    let times = |index: usize| cell.runs.iter().map(|run| run.activity[index].times).sum();
-    first.iter().enumerate().map(|(index, activity)| (activity.what, times(index))).collect()
-}
-
 /// How many flows did not finish: `0 of 3 200`, by cell.
 pub(crate) fn unfinished(cells: &[Cell]) -> String {
-    let metric = |cell: &Cell, name: &str| -> f64 {
-        let value =
-            |run: &narrows::report::Digest| run.metrics.iter().find(|m| m.name == name).and_then(|m| m.value);
-        cell.runs.iter().filter_map(value).sum()
-    };
+    let metric =
+        |cell: &Cell, name: &str| -> f64 { cell.runs.iter().filter_map(|run| run.metric(name)).sum() };
     let each = |cell: &Cell| {
         let (left, all) = (metric(cell, "total.unfinished"), metric(cell, "total.flows"));
         format!("{} of {}", grouped(left as i64), grouped(all as i64))

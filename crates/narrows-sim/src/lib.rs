@@ -70,4 +70,4 @@ pub use ids::{FlowId, GroupId, HostId, LinkId, NodeId};
 pub use link::Outage;
 pub use random::{Purpose, Stream};
 pub use record::{DatagramRecord, DropCause, FlowRecord, PortCounters};
-pub use routing::{Paths, Routing};
+pub use routing::{MOST_LEAVES, Paths, Routing};

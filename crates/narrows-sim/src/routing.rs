@@ -35,6 +35,9 @@ pub(crate) const NO_LEAF: u32 = u32::MAX;
 /// A row leads to a port, or to a group of ports if this bit is set.
 const GROUP: u16 = 0x8000;
 const UNREACHABLE: u16 = u16::MAX;
+/// The most switches with hosts. A switch chooses among different ports for each of them, at worst, and numbers these
+/// choices with 15 bits; one number is for "unreachable".
+pub const MOST_LEAVES: usize = (1 << 15) - 2;
 
 /// The routing table of one switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

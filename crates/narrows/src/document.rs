@@ -60,11 +60,6 @@ impl Document {
         &self.folder
     }
 
-    /// Name of the text.
-    pub fn name(&self) -> &str {
-        &self.texts[0].name
-    }
-
     /// Changes one value: `path=value`. The path has keys separated by dots; an element of an array is named by its
     /// number or by its `name`. A value that is no TOML is taken for a string without quotation marks.
     ///
@@ -114,15 +109,6 @@ impl Document {
         let length = self.texts.iter().map(|source| source.text.len() + 1).sum();
         let root = Spanned::new(0..length, self.build()?);
         T::deserialize(toml::de::Deserializer::from(root)).map_err(|error| self.explain(&error))
-    }
-
-    /// The keys of a table at the root.
-    pub fn keys(&self, table: &str) -> Vec<String> {
-        let Ok(root) = self.build() else { return Vec::new() };
-        let Some(table) = root.get(table).and_then(|value| value.get_ref().as_table()) else {
-            return Vec::new();
-        };
-        table.keys().map(|key| key.get_ref().to_string()).collect()
     }
 
     /// The integer at `key` of the root, if it is one.

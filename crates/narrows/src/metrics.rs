@@ -54,6 +54,11 @@ pub struct Metric {
     pub value: Option<f64>,
 }
 
+/// The value of a metric; none if there was nothing to take it of.
+pub(crate) fn value(metrics: &[Metric], name: &str) -> Option<f64> {
+    metrics.iter().find(|metric| metric.name == name)?.value
+}
+
 /// Names of all metrics of a scenario with these groups: (name, sends datagrams).
 pub(crate) fn names<'a>(groups: impl Iterator<Item = (&'a str, bool)>, queues: bool) -> Vec<String> {
     let mut names: Vec<_> = groups

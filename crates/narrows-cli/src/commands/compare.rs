@@ -8,7 +8,7 @@ use narrows::report::{Cell, page, summarize};
 use narrows::results::Output;
 use serde_json::json;
 
-use super::{Job, apply, document, execute, plans, show_warnings, status, warning_texts};
+use super::{Job, apply, document, execute, plans, show_warnings, status};
 use crate::progress::catch_interrupts;
 use crate::{Status, args, fail, show};
 
@@ -119,7 +119,7 @@ fn side_by_side(contenders: &[Contender], show: &Show<'_>, execution: &args::Exe
         cells.push(cell);
     }
     let mut warnings: Vec<_> =
-        contenders.iter().flat_map(|contender| warning_texts(&contender.plans[0])).collect();
+        contenders.iter().flat_map(|contender| contender.plans[0].warning_texts()).collect();
     warnings.dedup();
     output.write_text("", "report.html", &page(show.title, &plan.describe_network(), &warnings, &cells))?;
     output.finish()?;

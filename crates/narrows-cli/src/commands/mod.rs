@@ -63,10 +63,6 @@ fn show_warnings(plan: &Plan) {
     }
 }
 
-fn warning_texts(plan: &Plan) -> Vec<String> {
-    plan.warnings.iter().map(|warning| warning.message.clone()).collect()
-}
-
 /// One run: what, under which name, and the subfolder its results go to.
 struct Job {
     plan: Arc<Plan>,

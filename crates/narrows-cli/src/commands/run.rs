@@ -7,7 +7,7 @@ use narrows::report::{Cell, page, summarize};
 use narrows::results::Output;
 use serde_json::json;
 
-use super::{Job, document, execute, files, plans, show_warnings, status, warning_texts};
+use super::{Job, document, execute, files, plans, show_warnings, status};
 use crate::progress::catch_interrupts;
 use crate::{Status, args, show};
 
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
     }
     let cells = [Cell { name: plan.scenario.name.clone(), runs }];
     if several {
-        let html = page(&plan.scenario.name, &plan.describe_network(), &warning_texts(plan), &cells);
+        let html = page(&plan.scenario.name, &plan.describe_network(), &plan.warning_texts(), &cells);
         output.write_text("", "report.html", &html)?;
     }
     output.finish()?;

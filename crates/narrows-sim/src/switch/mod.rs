@@ -131,8 +131,8 @@ const PLACE_BITS: u32 = 24;
 pub(crate) const MAX_WINDOW: Span = Span::from_ps(1 << (64 - PLACE_BITS - 1));
 
 const UNROUTED: u16 = u16::MAX;
-/// The most ports a switch may have.
-pub(crate) const MAX_PORTS: usize = 1 << 15;
+/// The most ports a switch may have: they are numbered with 15 bits.
+pub const MOST_PORTS: usize = (1 << 15) - 1;
 
 /// How many packets ahead the place on the link they leave on is asked for.
 const LOOK_AHEAD: usize = 4;
@@ -140,7 +140,7 @@ const LOOK_AHEAD: usize = 4;
 impl Switch {
     pub(crate) fn new(config: &SwitchConfig, parts: SwitchParts) -> Self {
         let count = parts.egresses.len();
-        assert!(count.max(parts.wires) < MAX_PORTS, "a switch has fewer than {MAX_PORTS} ports");
+        assert!(count.max(parts.wires) <= MOST_PORTS, "a switch has at most {MOST_PORTS} ports");
         let packet_time = |egress: &Egress| egress.wire_time.of(parts.typical_packet);
         let common = Common {
             memory: Memory::new(&config.buffer, count),

@@ -1,5 +1,5 @@
 //! Small networks and runs for the tests.
-#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(dead_code, missing_docs, unreachable_pub, reason = "each test file uses a part of it")]
 
 use std::ops::ControlFlow;
 

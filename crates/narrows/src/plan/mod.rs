@@ -223,6 +223,11 @@ impl Plan {
         memory::estimate(&self.network, &self.traffic, threads as u64)
     }
 
+    /// What is suspicious, in words.
+    pub fn warning_texts(&self) -> Vec<String> {
+        self.warnings.iter().map(|warning| warning.message.clone()).collect()
+    }
+
     /// One line about the network: `cross_dc · 64 hosts · 8 switches`.
     pub fn describe_network(&self) -> String {
         let kind = match &self.scenario.topology {

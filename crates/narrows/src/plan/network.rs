@@ -3,21 +3,16 @@
 use std::collections::BTreeMap;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
-use narrows_sim::switch::{Dynamic, Marking, PortKind, Red, Sharing, Step};
+use narrows_sim::switch::{Dynamic, MOST_PORTS, Marking, PortKind, Red, Sharing, Step};
 use narrows_sim::topology::{
     CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, NodeKind, ParkingLot, Star, Wire,
 };
-use narrows_sim::{Failure, LinkId, Network, NodeId, Outage, topology as sim};
+use narrows_sim::{Failure, LinkId, MOST_LEAVES, Network, NodeId, Outage, topology as sim};
 
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::scenario::{self, Explicit, PortChoice, Scenario, Topology};
 
-/// Ports of a switch are numbered with 15 bits.
-const MOST_PORTS: usize = (1 << 15) - 1;
-/// A switch chooses among different ports for each switch with hosts, at worst, and numbers these choices with 15 bits as
-/// well; one number is for "unreachable".
-const MOST_RACKS: u64 = (1 << 15) - 2;
 /// No network has more levels of switches.
 const HIGHEST_TIER: u32 = 32;
 
@@ -89,9 +84,9 @@ fn check_routable(topology: &sim::Topology, checker: &mut Checker<'_>) -> bool {
         }
     }
     let racks = has_hosts.into_iter().filter(|has_hosts| *has_hosts).count() as u64;
-    if racks > MOST_RACKS {
+    if racks > MOST_LEAVES as u64 {
         let message =
-            format!("the network has {racks} switches with hosts, at most {MOST_RACKS} can be simulated");
+            format!("the network has {racks} switches with hosts, at most {MOST_LEAVES} can be simulated");
         refuse(message, "attach more hosts to each");
     }
     let switches = (topology.nodes().len() - topology.hosts().len()) as u64;

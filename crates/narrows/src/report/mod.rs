@@ -75,7 +75,23 @@ impl Digest {
 
     /// The value of a metric; none if there was nothing to take it of.
     pub fn metric(&self, name: &str) -> Option<f64> {
-        self.metrics.iter().find(|metric| metric.name == name)?.value
+        crate::metrics::value(&self.metrics, name)
+    }
+}
+
+impl Cell {
+    /// What happened in all its runs together.
+    ///
+    /// # Panics
+    /// If it has none.
+    pub fn activity(&self) -> Vec<Activity> {
+        let mut sums = self.runs[0].activity.clone();
+        for run in &self.runs[1..] {
+            for (sum, activity) in sums.iter_mut().zip(&run.activity) {
+                sum.times += activity.times;
+            }
+        }
+        sums
     }
 }
 
@@ -179,7 +195,7 @@ pub fn page(title: &str, network: &str, warnings: &[String], cells: &[Cell]) -> 
     let runs = &cells[0].runs;
     let (first, last) = (runs[0].seed, runs[runs.len() - 1].seed);
     let seeds = if runs.len() == 1 { format!("seed {first}") } else { format!("seeds {first} to {last}") };
-    let times = |cell: &Cell, index: usize| cell.runs.iter().map(|run| run.activity[index].times).sum();
+    let activities: Vec<_> = cells.iter().map(Cell::activity).collect();
     let page = Page {
         title,
         network,
@@ -190,10 +206,10 @@ pub fn page(title: &str, network: &str, warnings: &[String], cells: &[Cell]) -> 
         intervals: runs.len() > 1,
         chart_seed: first,
         summary: summarize(cells),
-        activity: (0..runs[0].activity.len())
+        activity: (0..activities[0].len())
             .map(|index| ActivityRow {
-                what: runs[0].activity[index].what,
-                times: cells.iter().map(|cell| times(cell, index)).collect(),
+                what: activities[0][index].what,
+                times: activities.iter().map(|activities| activities[index].times).collect(),
             })
             .collect(),
         cells: cells.iter().map(|cell| PageCell { name: &cell.name, charts: &cell.runs[0].charts }).collect(),
@@ -213,7 +229,7 @@ pub fn page(title: &str, network: &str, warnings: &[String], cells: &[Cell]) -> 
 /// The page for a single run.
 pub fn page_of_run(results: &Results, digest: Digest) -> String {
     let plan = &results.plan;
-    let warnings: Vec<_> = plan.warnings.iter().map(|warning| warning.message.clone()).collect();
+    let warnings = plan.warning_texts();
     let cell = Cell { name: plan.scenario.name.clone(), runs: vec![digest] };
     page(&plan.scenario.name, &plan.describe_network(), &warnings, &[cell])
 }

@@ -160,7 +160,7 @@ impl Results {
 
     /// The value of a metric; none if there is nothing to take it of.
     pub fn metric(&self, name: &str) -> Option<f64> {
-        self.metrics.iter().find(|metric| metric.name == name)?.value
+        metrics::value(&self.metrics, name)
     }
 
     /// Packets dropped for `cause` anywhere.

@@ -45,11 +45,6 @@ impl Table {
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.values.len())
     }
-
-    /// The column of this name.
-    pub fn column(&self, name: &str) -> Option<&Values> {
-        self.columns.iter().find(|column| column.name == name).map(|column| &column.values)
-    }
 }
 
 impl Values {
