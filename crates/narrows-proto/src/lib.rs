@@ -32,6 +32,7 @@
 
 pub mod cc;
 pub mod datagram;
+pub mod notification;
 mod range_set;
 pub mod stream;
 pub mod units;
