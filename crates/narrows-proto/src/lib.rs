@@ -34,5 +34,6 @@ pub mod cc;
 pub mod datagram;
 pub mod notification;
 mod range_set;
+pub mod reaction;
 pub mod stream;
 pub mod units;

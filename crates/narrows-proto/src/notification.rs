@@ -85,7 +85,8 @@ mod tests {
 
     #[test]
     fn only_negative_messages_ask_to_slow_down() {
-        let slower = [Signal::Quantised(1), Signal::Level(-1), Signal::Explicit { slower: true }, Signal::Stop];
+        let slower =
+            [Signal::Quantised(1), Signal::Level(-1), Signal::Explicit { slower: true }, Signal::Stop];
         assert!(slower.iter().all(|signal| signal.is_slower()));
         assert!(!Signal::Level(1).is_slower() && !Signal::Explicit { slower: false }.is_slower());
     }

@@ -19,7 +19,7 @@
 //! use narrows_proto::cc::Config;
 //! use narrows_proto::stream::Params;
 //! use narrows_proto::units::{BitRate, Bytes, Span, Time};
-//! use narrows_sim::switch::{Buffer, Marking, PortKind, Sharing, SwitchConfig};
+//! use narrows_sim::switch::{Buffer, Sharing, SwitchConfig};
 //! use narrows_sim::topology::{NodeKind, Star, Topology};
 //! use narrows_sim::traffic::{FlowSpec, Group, Traffic, Transport};
 //! use narrows_sim::{Execution, GroupId, HostId, Network, Routing, Simulation, Stop};
@@ -28,13 +28,13 @@
 //! let mut topology = Topology::default();
 //! Star { hosts: 2, rate: BitRate::from_gbps(10), delay: Span::from_us(1) }.build(&mut topology, "");
 //! let buffer = Buffer { size: Bytes::new(1_000_000), sharing: Sharing::Complete };
-//! let switch = SwitchConfig { buffer, marking: Marking::Off, latency: Span::ZERO, ports: PortKind::Plain };
+//! let switch = SwitchConfig::new(buffer);
 //! let switches = topology.nodes().iter().map(|node| match node.kind {
 //!     NodeKind::Host(_) => None,
 //!     NodeKind::Switch { .. } => Some(switch.clone()),
 //! });
 //! let switches = switches.collect();
-//! let network = Network { topology, switches, routing: Routing::Ecmp, failures: vec![] };
+//! let network = Network { topology, switches, routing: Routing::Ecmp, failures: vec![], reaction: None };
 //! let transport = Transport::Stream { params: Params { handshake: false, ..Params::default() }, cc: Config::Reno(Default::default()) };
 //! let traffic = Traffic {
 //!     groups: vec![Group { name: "one".into(), transport, priority: 0 }],
@@ -45,12 +45,14 @@
 //! let outcome = simulation.run(Stop { at: Time::ZERO + Span::from_secs(1), when_drained: true }, |_| ControlFlow::Continue(()));
 //! assert_eq!(outcome.flows[0].end.unwrap().to_string(), "11.7344 us");
 //! ```
+mod deadlock;
 mod engine;
 #[doc(hidden)]
 pub mod floor;
 mod host;
 mod ideal;
 mod ids;
+mod limiter;
 mod link;
 pub mod observe;
 mod packet;
@@ -67,7 +69,8 @@ pub mod workload;
 pub use engine::{Execution, Failure, Network, Outcome, Progress, Simulation, Stop, is_link_rate};
 pub use ideal::{IdealPath, ideal_fct};
 pub use ids::{FlowId, GroupId, HostId, LinkId, NodeId};
+pub use limiter::{LimiterScope, Reaction, ReactionPlace};
 pub use link::Outage;
 pub use random::{Purpose, Stream};
-pub use record::{DatagramRecord, DropCause, FlowRecord, PortCounters};
+pub use record::{DatagramRecord, DropCause, FlowRecord, PortCounters, ReactionRecord};
 pub use routing::{MOST_LEAVES, Paths, Routing};

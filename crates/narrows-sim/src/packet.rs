@@ -1,5 +1,8 @@
 //! What travels over a link: 32 bytes, copied from ring to ring.
 
+use std::num::NonZeroU16;
+
+use narrows_proto::notification::{CpId, Notification, Signal};
 use narrows_proto::stream::{AckFrame, SackBlocks, Segment};
 use narrows_proto::units::Time;
 
@@ -42,6 +45,17 @@ pub(crate) struct Fields {
     pub(crate) trailers: u8,
 }
 
+/// Where the smaller fields begin in the upper half of the header.
+const TURN: u32 = 16;
+const KIND: u32 = 32;
+const PRIORITY: u32 = 36;
+const FLAGS: u32 = 39;
+const TAG: u32 = 45;
+const TRAILERS: u32 = 61;
+
+/// Of the bits of the kind: a limiter has tagged the packet.
+const LIMITED: u64 = 8 << KIND;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -50,6 +64,13 @@ pub(crate) enum Kind {
     Syn,
     SynAck,
     Datagram,
+    /// A congestion notification message ([`Notification`]).
+    Notice,
+    /// A PAUSE frame (IEEE 802.3 Annex 31B), for the neighbour only: `seq` is how long, in picoseconds, and `flow` the link
+    /// that is to pause.
+    Pause,
+    /// Data, SYN or datagram of a flow that a limiter slows down; [`Packet::untagged`] tells which.
+    Limited,
 }
 
 /// The packet may be marked (ECT, RFC 3168 §5).
@@ -65,6 +86,10 @@ pub(crate) const FIN: u8 = 16;
 /// Data: sent before.
 pub(crate) const AGAIN: u8 = 32;
 
+/// All flags there are.
+#[cfg(test)]
+const ALL_FLAGS: [u8; 6] = [ECT, CE, ECE, CWR, FIN, AGAIN];
+
 /// The most slots one packet may bring along.
 pub(crate) const MAX_TRAILERS: usize = 2;
 
@@ -77,11 +102,11 @@ impl Packet {
         let Fields { seq, flow, to, size, turn, kind, priority, flags, trailers } = fields;
         let low = u64::from(flow.0) | u64::from(to.0) << 32;
         let high = u64::from(size)
-            | u64::from(turn) << 16
-            | (kind as u64) << 32
-            | u64::from(priority) << 40
-            | u64::from(flags) << 48
-            | u64::from(trailers) << 56;
+            | u64::from(turn) << TURN
+            | (kind as u64) << KIND
+            | u64::from(priority) << PRIORITY
+            | u64::from(flags) << FLAGS
+            | u64::from(trailers) << TRAILERS;
         Self { place: pair(u64::MAX, seq), header: pair(low, high) }
     }
 
@@ -124,38 +149,62 @@ impl Packet {
 
     #[inline(always)]
     pub(crate) fn turn(self) -> u16 {
-        (self.high() >> 16) as u16
+        (self.high() >> TURN) as u16
     }
 
     #[inline(always)]
     pub(crate) fn kind(self) -> Kind {
-        match (self.high() >> 32) as u8 {
+        match (self.high() >> KIND) & 0xf {
             0 => Kind::Data,
             1 => Kind::Ack,
             2 => Kind::Syn,
             3 => Kind::SynAck,
-            _ => Kind::Datagram,
+            4 => Kind::Datagram,
+            5 => Kind::Notice,
+            6 => Kind::Pause,
+            _ => Kind::Limited,
         }
     }
 
     #[inline(always)]
     pub(crate) fn priority(self) -> u8 {
-        (self.high() >> 40) as u8
+        (self.high() >> PRIORITY) as u8 & 7
     }
 
     #[inline(always)]
     pub(crate) fn is(self, flag: u8) -> bool {
-        self.high() & u64::from(flag) << 48 != 0
+        self.high() & u64::from(flag) << FLAGS != 0
     }
 
     #[inline(always)]
     pub(crate) fn with(self, flag: u8) -> Self {
-        Self { header: self.header | pair(0, u64::from(flag) << 48), ..self }
+        Self { header: self.header | pair(0, u64::from(flag) << FLAGS), ..self }
     }
 
     #[inline(always)]
     pub(crate) fn trailers(self) -> usize {
-        (self.high() >> 56) as usize
+        (self.high() >> TRAILERS) as usize
+    }
+
+    /// The congestion point that limits its flow, if one does (the rate-limited tag of BCN).
+    #[inline(always)]
+    pub(crate) fn tag(self) -> Option<CpId> {
+        NonZeroU16::new((self.high() >> TAG) as u16).map(CpId)
+    }
+
+    /// The same packet on its way from a limiter: with a tag of `size` bytes that may name a congestion point.
+    #[inline(always)]
+    pub(crate) fn tagged(self, tag: Option<CpId>, size: u16) -> Self {
+        let tag = tag.map_or(0, |tag| u64::from(tag.0.get()));
+        let high = self.high() & !(0xffff << TAG) | tag << TAG | LIMITED;
+        Self { header: pair(self.header as u64, high + u64::from(size)), ..self }
+    }
+
+    /// The packet as it was before a limiter gave it a tag of `size` bytes.
+    #[inline(always)]
+    pub(crate) fn untagged(self, size: u16) -> Self {
+        let high = self.high() & !(0xffff << TAG) & !LIMITED;
+        Self { header: pair(self.header as u64, high - u64::from(size)), ..self }
     }
 
     /// The segment inside a packet that has `overhead` bytes of headers.
@@ -169,6 +218,32 @@ impl Packet {
             retransmission: self.is(AGAIN),
             ce: self.is(CE),
         }
+    }
+
+    /// A message of a congestion point about a flow, to the host that sends it.
+    pub(crate) fn notice(
+        notification: &Notification,
+        flow: FlowId,
+        to: HostId,
+        size: u16,
+        priority: u8,
+    ) -> Self {
+        let Notification { from, signal, q_offset, q_delta } = *notification;
+        let seq =
+            u64::from(from.0.get()) | u64::from(q_offset as u16) << 16 | u64::from(q_delta as u16) << 32;
+        let turn = signal.to_bits().into();
+        let (kind, flags, trailers) = (Kind::Notice, 0, 0);
+        Self::new(Fields { seq, flow, to, size, turn, kind, priority, flags, trailers })
+    }
+
+    /// The message inside.
+    pub(crate) fn notification(self) -> Option<Notification> {
+        Some(Notification {
+            from: CpId(NonZeroU16::new(self.seq() as u16)?),
+            signal: Signal::from_bits(self.turn() as u8),
+            q_offset: (self.seq() >> 16) as i16,
+            q_delta: (self.seq() >> 32) as i16,
+        })
     }
 
     /// The acknowledgement inside.
@@ -249,6 +324,17 @@ mod tests {
     }
 
     #[test]
+    fn messages_of_congestion_points_survive_the_trip() {
+        for (q_offset, q_delta) in [(0, 0), (i16::MIN, i16::MAX), (-406, 17), (406, -17)] {
+            let from = CpId(NonZeroU16::MAX);
+            let sent = Notification { from, signal: Signal::Level(-3), q_offset, q_delta };
+            let packet = Packet::notice(&sent, FlowId(7), HostId(8), 84, 7);
+            assert_eq!(packet.notification(), Some(sent));
+            assert_eq!((packet.flow(), packet.to(), packet.kind()), (FlowId(7), HostId(8), Kind::Notice));
+        }
+    }
+
+    #[test]
     fn every_field_keeps_to_itself() {
         let (flow, to) = (FlowId(u32::MAX - 1), HostId(u32::MAX - 2));
         let full = Fields {
@@ -262,12 +348,15 @@ mod tests {
             flags: CE,
             trailers: 2,
         };
+        let tag = NonZeroU16::new(u16::MAX - 3).map(CpId);
+        let before = Packet::new(Fields { size: u16::MAX - 4, ..full }).with(ECE);
+        let tagged = before.tagged(tag, 4);
+        assert_eq!((tagged.tag(), tagged.kind(), tagged.size()), (tag, Kind::Limited, u16::MAX));
+        assert_eq!(tagged.untagged(4), before);
         let packet = Packet::new(full).with(ECE);
+        assert_eq!(packet.tag(), None);
         assert_eq!((packet.flow(), packet.to(), packet.size(), packet.turn()), (flow, to, u16::MAX, 7));
         assert_eq!((packet.kind(), packet.priority(), packet.trailers()), (Kind::Datagram, 6, 2));
-        assert_eq!(
-            [ECT, CE, ECE, CWR, FIN, AGAIN].map(|flag| packet.is(flag)),
-            [false, true, true, false, false, false]
-        );
+        assert_eq!(ALL_FLAGS.map(|flag| packet.is(flag)), [false, true, true, false, false, false]);
     }
 }

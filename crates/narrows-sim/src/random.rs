@@ -24,6 +24,10 @@ pub enum Purpose {
     Workload = 6,
     /// A client that starts one flow after the other, or an on–off source.
     Client = 7,
+    /// Which frames congestion points sample.
+    Sampling = 8,
+    /// Limiters of flows.
+    Limiter = 9,
 }
 
 /// A reproducible stream of random numbers, the same on every platform (`ChaCha8`).

@@ -41,6 +41,28 @@ pub struct DatagramRecord {
     pub received_bytes: Bytes,
 }
 
+/// What reaction points did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReactionRecord {
+    /// Messages of congestion points that arrived.
+    pub heard: u64,
+    /// Messages that asked a flow without a limiter to speed up.
+    pub unheeded: u64,
+    /// Limiters made.
+    pub limiters: u64,
+    /// Packets that passed through a limiter.
+    pub limited: u64,
+}
+
+impl ReactionRecord {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.heard += other.heard;
+        self.unheeded += other.unheeded;
+        self.limiters += other.limiters;
+        self.limited += other.limited;
+    }
+}
+
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DropCause {
@@ -56,12 +78,21 @@ pub enum DropCause {
     LinkDown,
     /// No path led to the destination.
     NoRoute,
+    /// The queue of its limiter was full.
+    Limiter,
 }
 
 impl DropCause {
     /// All causes.
-    pub const ALL: [Self; 6] =
-        [Self::BufferFull, Self::QueueLimit, Self::Red, Self::LinkError, Self::LinkDown, Self::NoRoute];
+    pub const ALL: [Self; 7] = [
+        Self::BufferFull,
+        Self::QueueLimit,
+        Self::Red,
+        Self::LinkError,
+        Self::LinkDown,
+        Self::NoRoute,
+        Self::Limiter,
+    ];
 
     /// As it stands in tables.
     pub const fn name(self) -> &'static str {
@@ -72,6 +103,7 @@ impl DropCause {
             Self::LinkError => "link_error",
             Self::LinkDown => "link_down",
             Self::NoRoute => "no_route",
+            Self::Limiter => "limiter",
         }
     }
 }
@@ -91,6 +123,14 @@ pub struct PortCounters {
     pub dropped_bytes: u64,
     /// The most bytes that ever waited.
     pub max_backlog: u64,
+    /// PAUSE frames sent over it that stop the neighbour.
+    pub pauses: u64,
+    /// Messages of its congestion points that ask to slow down, to speed up, and to stop.
+    pub slower: u64,
+    /// See [`slower`](Self::slower).
+    pub faster: u64,
+    /// See [`slower`](Self::slower).
+    pub stops: u64,
 }
 
 impl PortCounters {
@@ -99,6 +139,11 @@ impl PortCounters {
     pub(crate) fn count_drop(&mut self, cause: DropCause, size: u16) {
         self.drops[cause as usize] += 1;
         self.dropped_bytes += u64::from(size);
+    }
+
+    /// Messages of its congestion points.
+    pub fn messages(&self) -> u64 {
+        self.slower + self.faster + self.stops
     }
 
     /// Packets dropped for any reason.

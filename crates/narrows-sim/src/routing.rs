@@ -198,7 +198,10 @@ impl RoutingTables {
         let access = access.collect();
         let empty = |node: &crate::topology::Node| match node.kind {
             NodeKind::Host(_) => Routes::default(),
-            NodeKind::Switch { .. } => Routes { rows: vec![UNREACHABLE; leaves.len()], ..Routes::default() },
+            // The row behind the last is for what no host is to receive.
+            NodeKind::Switch { .. } => {
+                Routes { rows: vec![UNREACHABLE; leaves.len() + 1], ..Routes::default() }
+            }
         };
         let routes = topology.nodes().iter().map(empty).collect();
         Self { access, routes, leaves, leaf_of, widest: BTreeMap::new() }
@@ -207,6 +210,12 @@ impl RoutingTables {
     /// The leaf index of a switch, if it has hosts.
     pub(crate) fn leaf_index(&self, node: NodeId) -> u32 {
         self.leaf_of[node.index()]
+    }
+
+    /// By host, and one more: an address without a host. Packets to it are not routed but dealt with where they arrive.
+    pub(crate) fn access_and_neighbour(&self) -> Vec<Access> {
+        let nowhere = Access { leaf: self.leaves.len() as u32, port: 0 };
+        self.access.iter().copied().chain([nowhere]).collect()
     }
 
     /// The switches that have hosts.
@@ -317,6 +326,24 @@ impl<'a> Paths<'a> {
                 None => link = self.next(node, flow, to)?,
             }
             path.push(link);
+        }
+    }
+
+    pub(crate) fn topology(&self) -> &Topology {
+        self.topology
+    }
+
+    /// How many switches have hosts.
+    pub(crate) fn leaves(&self) -> usize {
+        self.tables.leaves().len()
+    }
+
+    /// The ports of a node that lead to a switch with hosts.
+    pub(crate) fn ports_towards(&self, node: usize, leaf: usize) -> &[u16] {
+        if self.tables.routes[node].rows.is_empty() {
+            &[]
+        } else {
+            self.tables.routes[node].ports_to(leaf as u32)
         }
     }
 

@@ -111,10 +111,12 @@ pub struct Generator {
 /// Kinds of generators.
 #[derive(Clone, Debug)]
 pub enum GeneratorKind {
-    /// A client with one transfer at a time: after each one it pauses, then sends to a destination picked at random.
+    /// A client with one transaction at a time: after each one it pauses, then sends to a destination picked at random.
     ClosedLoop {
-        /// One for each destination, all from the same host.
+        /// For each destination as many as are parallel, all from the same host.
         flows: Vec<FlowId>,
+        /// Transfers of a transaction: they start together, and it ends with the last of them.
+        parallel: u32,
         /// How much it sends.
         sizes: Arc<Sizes>,
         /// How long it pauses.

@@ -36,10 +36,10 @@ fn everything(routing: Routing, ports: PortKind) -> (Network, Traffic) {
     CrossDc { datacenters: 2, fabric, fabrics: vec![], wan }.build(&mut topology, "");
     let shared = Buffer { size: Bytes::new(120_000), sharing: Sharing::Dynamic(Dynamic { alpha: 0.5 }) };
     let tor = SwitchConfig {
-        buffer: shared,
         marking: Marking::Step(Step { k: Bytes::new(30_000) }),
         latency: Span::from_ns(450),
         ports,
+        ..SwitchConfig::new(shared)
     };
     let red = Red {
         min: Bytes::new(10_000),
@@ -84,6 +84,7 @@ fn mixed_traffic() -> Traffic {
             ..support::flow(host, to, 0)
         }));
         let kind = GeneratorKind::ClosedLoop {
+            parallel: 1,
             flows: (client..flows.len()).map(Into::into).collect(),
             sizes: Arc::new(sizes.clone()),
             think: Pause::Exponential(Span::from_us(30)),

@@ -192,7 +192,7 @@ codes! {
     Unreachable "N0010" "no path leads from a sender to a receiver"
         "Every host a flow starts from must have a path to every host it may be sent to. The message names a pair without one. Hosts never forward."
     Threshold "N0011" "a threshold lies above the buffer"
-        "A marking threshold that the queue can never reach does nothing. With dynamic sharing one queue can hold at most αB/(1 + α) of a buffer B."
+        "A marking threshold that the queue can never reach does nothing. The same holds for set points of congestion points and for PAUSE. With dynamic sharing one queue can hold at most αB/(1 + α) of a buffer B."
     Csv "N0012" "a row of a CSV file cannot be read"
         "Flow traces have the columns start,src,dst,bytes: a time with a unit (or a bare number of seconds), two host names (or numbers), a size in bytes (or with a unit). Size distributions have the columns bytes,cumulative. Lines that begin with # are comments; a header line is optional."
     Sizes "N0013" "the points are no size distribution"
@@ -221,6 +221,12 @@ codes! {
         "No traffic group uses ECN, so step marking marks nothing. RED with action = \"mark\" drops what cannot be marked."
     SingleSeed "N0105" "one run has no confidence interval"
         "Differences between single runs may be chance. Use --seeds to repeat each cell with several seeds."
+    NobodyReacts "N0106" "congestion points and reaction points need each other"
+        "Congestion points in switches tell sources how fast to send; reaction points at the edge do it. One without the other has no effect, except that messages cost bandwidth. [reaction_points] sets up limiters, congestion_point in a table of [switches] what they listen to."
+    NotLossless "N0107" "PAUSE may come too late"
+        "After a switch has said PAUSE, packets keep arriving until its frame has reached the neighbour and what was on the way has come in. Each port needs xoff and room for that: rate × delays of both directions, three packets and the frame itself."
+    Deadlock "N0108" "links may wait for each other in a circle"
+        "A paused link waits until the next switch has room, and that may wait for another link. If this goes in a circle, traffic can stop for good (cyclic buffer dependency). Networks in which packets go up and then down, such as leaf-spine networks and fat trees, have no circles."
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What a summary says, by name: `group.metric`.
 
 use narrows_proto::units::{Span, Time};
-use narrows_sim::DropCause;
+use narrows_sim::{DropCause, PortCounters};
 use serde::Serialize;
 
 use crate::results::{FlowRow, Outline};
@@ -34,7 +34,7 @@ const FLOW_METRICS: [&str; 16] = [
 const DATAGRAM_METRICS: [&str; 4] = ["datagrams_sent", "datagrams_received", "lost_fraction", "goodput_gbps"];
 
 /// Metrics of the network.
-const NETWORK_METRICS: [&str; 4] = ["marks", "drops", "max_queue_kb", "packet_hops"];
+const NETWORK_METRICS: [&str; 6] = ["marks", "messages", "pauses", "drops", "max_queue_kb", "packet_hops"];
 
 /// The 99th percentile over intervals of the deepest recorded queue.
 const QUEUE_METRIC: &str = "p99_queue_kb";
@@ -163,7 +163,16 @@ fn network_metrics(outline: &Outline<'_>) -> [f64; NETWORK_METRICS.len()] {
     let marks: u64 = outline.ports.iter().map(|port| port.marks).sum();
     let drops: u64 = DropCause::ALL.iter().map(|cause| outline.drops(*cause)).sum();
     let deepest = outline.ports.iter().map(|port| port.max_backlog).max().unwrap_or(0);
-    [marks as f64, drops as f64, deepest as f64 / 1e3, outline.packet_hops as f64]
+    let messages: u64 = outline.ports.iter().map(PortCounters::messages).sum();
+    let pauses: u64 = outline.ports.iter().map(|port| port.pauses).sum();
+    [
+        marks as f64,
+        messages as f64,
+        pauses as f64,
+        drops as f64,
+        deepest as f64 / 1e3,
+        outline.packet_hops as f64,
+    ]
 }
 
 /// In kB: of each interval the deepest queue, of those the 99th percentile, intervals without waiting packets included.

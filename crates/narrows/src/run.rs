@@ -4,13 +4,13 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use narrows_proto::units::{Bytes, Time};
-use narrows_sim::observe::{Observer, PortObserver, WindowObserver};
+use narrows_sim::observe::{LimiterObserver, Observer, PortObserver, WindowObserver};
 use narrows_sim::{Execution, LinkId, Outcome, Progress, Simulation};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::plan::{Plan, available_memory};
-use crate::results::Results;
+use crate::results::{Recorded, Results};
 
 /// How plans are executed. None of this changes results.
 #[derive(Clone, Copy, Debug)]
@@ -57,30 +57,39 @@ pub fn run(
     let links = plan.network.topology.links().len();
     let flows = plan.traffic.flows.len();
     let record = &plan.record;
-    if record.queues.is_none() && record.links.is_none() && record.windows.is_none() {
+    let (ports_of, senders_of) =
+        (record.queues.is_some() || record.links.is_some(), record.windows.is_some());
+    if !ports_of && !senders_of && record.limiters.is_none() {
         let outcome = simulate(plan, options, || (), progress);
-        return Results::new(Arc::clone(plan), outcome, None, None, None);
+        return Results::new(Arc::clone(plan), outcome, Recorded::default());
     }
     let ports = |recorded: &Option<(_, Vec<LinkId>)>| {
         recorded.as_ref().map(|(interval, of)| PortObserver::new(*interval, links, of))
     };
     let windows = || record.windows.as_ref().map(|(interval, of)| WindowObserver::new(*interval, flows, of));
-    let observer = || ((ports(&record.queues), ports(&record.links)), windows());
+    let nodes = plan.network.topology.nodes().len();
+    let limiters =
+        || record.limiters.as_ref().map(|(interval, of)| LimiterObserver::new(*interval, nodes, of));
+    let observer = || ((ports(&record.queues), ports(&record.links)), (windows(), limiters()));
     let mut outcome = simulate(plan, options, observer, progress);
-    let (mut queues, mut wires, mut senders) = (Vec::new(), Vec::new(), Vec::new());
-    for ((queue, wire), sender) in std::mem::take(&mut outcome.observers) {
+    let (mut queues, mut wires, mut senders, mut edges) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for ((queue, wire), (sender, edge)) in std::mem::take(&mut outcome.observers) {
         queues.extend(queue);
         wires.extend(wire);
         senders.extend(sender);
+        edges.extend(edge);
     }
     let ended = outcome.ended;
     let rows = |observers: Vec<PortObserver>, recorded: bool| {
         recorded.then(|| PortObserver::finish(observers, ended))
     };
-    let queues = rows(queues, record.queues.is_some());
-    let wires = rows(wires, record.links.is_some());
-    let windows = record.windows.is_some().then(|| WindowObserver::finish(senders));
-    Results::new(Arc::clone(plan), outcome, queues, wires, windows)
+    let recorded = Recorded {
+        queues: rows(queues, record.queues.is_some()),
+        links: rows(wires, record.links.is_some()),
+        windows: record.windows.is_some().then(|| WindowObserver::finish(senders)),
+        limiters: record.limiters.is_some().then(|| LimiterObserver::finish(edges)),
+    };
+    Results::new(Arc::clone(plan), outcome, recorded)
 }
 
 fn simulate<O: Observer>(

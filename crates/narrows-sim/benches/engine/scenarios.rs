@@ -159,15 +159,12 @@ fn partners(topology: &Topology) -> Vec<HostId> {
 /// Switches with a shared memory under dynamic thresholds that mark what finds more than 8 µs of a host link's time
 /// waiting.
 fn network(topology: Topology, ports: PortKind) -> Network {
-    let config = SwitchConfig {
-        buffer: Buffer { size: Bytes::new(12_000_000), sharing: Sharing::default() },
-        marking: Marking::Step(Step { k: Bytes::new(100_000) }),
-        latency: Span::ZERO,
-        ports,
-    };
+    let buffer = Buffer { size: Bytes::new(12_000_000), sharing: Sharing::default() };
+    let marking = Marking::Step(Step { k: Bytes::new(100_000) });
+    let config = SwitchConfig { marking, ports, ..SwitchConfig::new(buffer) };
     let is_switch = |node: &narrows_sim::topology::Node| matches!(node.kind, NodeKind::Switch { .. });
     let switches = topology.nodes().iter().map(|node| is_switch(node).then(|| config.clone())).collect();
-    Network { topology, switches, routing: Routing::Ecmp, failures: Vec::new() }
+    Network { topology, switches, routing: Routing::Ecmp, failures: Vec::new(), reaction: None }
 }
 
 fn dctcp(priority: u8, initial_window: u64) -> Group {

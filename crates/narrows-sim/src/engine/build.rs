@@ -9,13 +9,14 @@ use super::shard::{Node, Shard};
 use super::shared::{GroupState, Shared, wire_size};
 use super::world::{FlowTable, Log, NO_SLOT, Reception, World};
 use super::{Failure, Network};
-use crate::host::{Host, HostGenerator};
+use crate::host::{Host, HostGenerator, HostParts};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
+use crate::limiter::ReactionPlace;
 use crate::link::{Egress, Impairment, Outage, Target, Wires};
 use crate::observe::Observer;
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Routes, RoutingTables};
-use crate::switch::{Switch, SwitchParts};
+use crate::switch::{IngressParts, MOST_CONGESTION_POINTS, SignalParts, Switch, SwitchConfig, SwitchParts};
 use crate::topology::{NodeKind, Topology};
 use crate::traffic::{GeneratorKind, Traffic};
 
@@ -30,11 +31,12 @@ pub(super) fn shards<O: Observer>(
     let layout = Layout::new(network, traffic, seed, threads);
     let quantum = traffic.groups.iter().map(|group| group.largest_packet()).max().unwrap_or(Bytes::new(1));
     let shared = Arc::new(Shared {
-        access: layout.tables.access.clone(),
+        access: layout.tables.access_and_neighbour(),
         groups: traffic.groups.iter().map(GroupState::new).collect(),
         flows: traffic.flows.clone(),
         measured: traffic.measured.clone(),
         quantum: i32::from(wire_size(quantum)),
+        tag_size: network.reaction.as_ref().map_or(0, |reaction| wire_size(reaction.rule.tag_size())),
     });
     let mut flow_starts = starts_by_host(network, traffic);
     let mut generators = generators_by_host(network, traffic, seed);
@@ -92,6 +94,8 @@ struct Layout<'a> {
     /// By node: the links that lead to it, in the order in which simultaneous arrivals are taken.
     inputs: Vec<Vec<LinkId>>,
     typical_packet: u16,
+    /// By node: the number of its first congestion point.
+    first_points: Vec<u16>,
 }
 
 impl<'a> Layout<'a> {
@@ -121,6 +125,7 @@ impl<'a> Layout<'a> {
             wire_of,
             inputs,
             typical_packet: wire_size(typical),
+            first_points: first_points(network),
         }
     }
 
@@ -176,7 +181,18 @@ impl<'a> Layout<'a> {
         let name = &self.network.topology.node(node).name;
         assert!(ports.len() == 1, "host {name} has {} links, expected 1", ports.len());
         let impaired = self.is_impaired(Topology::reverse(ports[0]));
-        Host::new(self.first_wire(node), impaired, self.egress(ports[0]), starts, generators, world)
+        let rate = self.network.topology.link(ports[0]).wire.rate;
+        let reaction = self.network.reaction.clone();
+        let at_hosts = reaction.filter(|reaction| reaction.place == ReactionPlace::Host);
+        let parts = HostParts {
+            wire: self.first_wire(node),
+            impaired,
+            egress: self.egress(ports[0]),
+            starts,
+            generators,
+            reaction: at_hosts.map(|reaction| (reaction, rate, node, self.seed)),
+        };
+        Host::new(parts, world)
     }
 
     fn switch(&self, node: NodeId) -> Switch {
@@ -215,9 +231,55 @@ impl<'a> Layout<'a> {
                 egresses: self.ports[node.index()].iter().map(|link| self.egress(*link)).collect(),
                 random: Stream::new(self.seed, Purpose::Marking, node.0.into()),
                 typical_packet: self.typical_packet,
+                signals: self.signals(node),
             },
         )
     }
+}
+
+impl Layout<'_> {
+    /// What a switch needs to signal and to be paused, if it does.
+    fn signals(&self, node: NodeId) -> Option<SignalParts> {
+        let topology = &self.network.topology;
+        let settings = |node: NodeId| self.network.switches[node.index()].as_ref();
+        let pauses = |node: NodeId| settings(node).is_some_and(|switch| switch.pause.is_some());
+        let inputs = &self.inputs[node.index()];
+        let signals = settings(node).is_some_and(SwitchConfig::has_congestion_points)
+            || pauses(node)
+            || inputs.iter().any(|link| pauses(topology.link(*link).from));
+        if !signals {
+            return None;
+        }
+        let ingress = |link: &LinkId| {
+            let back = self.ports[node.index()].iter().position(|port| *port == Topology::reverse(*link));
+            IngressParts {
+                link: *link,
+                back: back.expect("links have two directions"),
+                rate: topology.link(*link).wire.rate,
+            }
+        };
+        Some(SignalParts {
+            first_point: self.first_points[node.index()],
+            random: Stream::new(self.seed, Purpose::Sampling, node.0.into()),
+            ingresses: inputs.iter().map(ingress).collect(),
+        })
+    }
+}
+
+/// Numbers congestion points from 1 on, port by port. By node: the number of its first.
+fn first_points(network: &Network) -> Vec<u16> {
+    let ports = network.topology.ports();
+    let mut next = 1_usize;
+    let mut number = |(switch, ports): (&Option<SwitchConfig>, &Vec<LinkId>)| {
+        let first = next;
+        if switch.as_ref().is_some_and(SwitchConfig::has_congestion_points) {
+            next += ports.len();
+        }
+        u16::try_from(first).unwrap_or(u16::MAX)
+    };
+    let first = network.switches.iter().zip(&ports).map(&mut number).collect();
+    assert!(next <= MOST_CONGESTION_POINTS + 1, "congestion points are numbered with 16 bits");
+    first
 }
 
 /// The links that lead to each node, shuffled: simultaneous arrivals are taken in this order.

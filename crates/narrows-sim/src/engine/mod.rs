@@ -21,9 +21,10 @@ use self::shard::Shard;
 pub(crate) use self::shared::{GroupState, TransportState, wire_size};
 pub(crate) use self::world::{NO_SLOT, Reception, World};
 use crate::ids::LinkId;
+use crate::limiter::Reaction;
 use crate::link::Outage;
 use crate::observe::Observer;
-use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters};
+use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters, ReactionRecord};
 use crate::routing::Routing;
 use crate::switch::SwitchConfig;
 use crate::topology::{Link, Topology};
@@ -40,6 +41,8 @@ pub struct Network {
     pub routing: Routing,
     /// Links that fail.
     pub failures: Vec<Failure>,
+    /// Reaction points, if there are any.
+    pub reaction: Option<Reaction>,
 }
 
 /// A link that fails in both directions.
@@ -93,6 +96,8 @@ pub struct Outcome<O> {
     pub flows: Vec<FlowRecord>,
     /// Every source of datagrams that started, by flow.
     pub datagrams: Vec<DatagramRecord>,
+    /// What all reaction points together did.
+    pub reaction: ReactionRecord,
     /// By link.
     pub ports: Vec<PortCounters>,
     /// Packets that had nowhere to go, by cause; they belong to no link.
@@ -177,6 +182,7 @@ impl<O: Observer> Simulation<O> {
         let mut outcome = Outcome {
             flows: Vec::new(),
             datagrams: Vec::new(),
+            reaction: ReactionRecord::default(),
             ports: vec![PortCounters::default(); self.flights.len()],
             no_route: PortCounters::default(),
             observers: Vec::new(),
@@ -218,7 +224,11 @@ impl<O> Outcome<O> {
 
 /// No node can affect another sooner than this.
 fn look_ahead(network: &Network, traffic: &Traffic) -> Span {
-    let smallest = traffic.groups.iter().map(|group| group.smallest_packet()).min().unwrap_or(Bytes::new(64));
+    let switches = network.switches.iter().flatten();
+    let messages = switches.clone().filter_map(|switch| Some(switch.congestion_point.message()?.size));
+    let pauses = switches.filter_map(|switch| Some(switch.pause.as_ref()?.frame));
+    let packets = traffic.groups.iter().map(|group| group.smallest_packet());
+    let smallest = packets.chain(messages).chain(pauses).min().unwrap_or(Bytes::new(64));
     let links = network.topology.links().iter().map(|link| {
         let latency = network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
         link.wire.delay + latency + link.wire.rate.time_to_send(smallest)

@@ -101,6 +101,7 @@ impl<O: Observer> Shard<O> {
         outcome.packet_hops += world.hops;
         outcome.flows.append(&mut world.log.senders);
         outcome.datagrams.append(&mut world.log.datagrams);
+        outcome.reaction.add(&world.log.reaction);
         debug_assert!(world.outboxes.iter().all(Vec::is_empty));
     }
 }
@@ -115,5 +116,9 @@ impl PortCounters {
         }
         self.dropped_bytes += other.dropped_bytes;
         self.max_backlog = self.max_backlog.max(other.max_backlog);
+        self.pauses += other.pauses;
+        self.slower += other.slower;
+        self.faster += other.faster;
+        self.stops += other.stops;
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct Shared {
     pub(crate) measured: Range<Time>,
     /// The largest packet of any group: what a flow may send before the next has its turn.
     pub(crate) quantum: i32,
+    /// Bytes by which limiters make packets larger.
+    pub(crate) tag_size: u16,
 }
 
 /// A group of flows with what follows from its settings.

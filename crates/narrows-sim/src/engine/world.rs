@@ -8,7 +8,7 @@ use crate::ids::FlowId;
 use crate::link::{Target, Wires};
 use crate::observe::Observer;
 use crate::packet::{Packet, Trailers};
-use crate::record::{DatagramRecord, FlowRecord};
+use crate::record::{DatagramRecord, FlowRecord, ReactionRecord};
 use crate::switch::Arrivals;
 
 /// Everything a node may touch besides itself: the links that leave it, the calendar, the tables of its thread.
@@ -63,6 +63,7 @@ pub(crate) struct Log {
     /// When receivers had everything.
     pub(crate) completions: Vec<(FlowId, Time)>,
     pub(crate) datagrams: Vec<DatagramRecord>,
+    pub(crate) reaction: ReactionRecord,
     /// Flows not yet complete, started or not, and generators that may start more.
     pub(crate) outstanding: u64,
 }

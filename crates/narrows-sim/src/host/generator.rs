@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use narrows_proto::units::{Bytes, Time};
 
 use crate::ids::FlowId;
@@ -9,14 +11,16 @@ use crate::traffic::{Generator, GeneratorKind};
 pub(crate) struct HostGenerator {
     spec: Generator,
     random: Stream,
-    /// Flows started so far to each destination.
+    /// By flow: how many it started so far.
     turns: Vec<u64>,
+    /// Transfers of the current transaction that have not ended.
+    running: u32,
 }
 
 /// What a generator wants done now.
 pub(super) enum Step {
-    /// Start a flow; the generator is woken a pause after its end.
-    Start { flow: FlowId, turn: u64, size: Bytes },
+    /// Start these transfers; the generator is woken a pause after the last of them ended.
+    Start { transfers: Range<usize> },
     /// Send datagrams until `end`, and wake the generator at `next`.
     Burst { flow: FlowId, end: Time, next: Time },
     /// Nothing more will come.
@@ -26,11 +30,11 @@ pub(super) enum Step {
 impl HostGenerator {
     /// Generator number `index` of the run.
     pub(crate) fn new(spec: Generator, seed: u64, index: u64) -> Self {
-        let destinations = match &spec.kind {
+        let flows = match &spec.kind {
             GeneratorKind::ClosedLoop { flows, .. } => flows.len(),
             GeneratorKind::OnOff { .. } => 0,
         };
-        Self { spec, random: Stream::new(seed, Purpose::Client, index), turns: vec![0; destinations] }
+        Self { spec, random: Stream::new(seed, Purpose::Client, index), turns: vec![0; flows], running: 0 }
     }
 
     pub(super) fn start(&self) -> Time {
@@ -43,11 +47,11 @@ impl HostGenerator {
         }
         let random = &mut self.random;
         match &self.spec.kind {
-            GeneratorKind::ClosedLoop { flows, sizes, .. } => {
-                let destination = random.below(flows.len() as u64) as usize;
-                let turn = self.turns[destination];
-                self.turns[destination] += 1;
-                Step::Start { flow: flows[destination], turn, size: sizes.draw(random) }
+            GeneratorKind::ClosedLoop { flows, parallel, .. } => {
+                let parallel_flows = *parallel as usize;
+                let destination = random.below((flows.len() / parallel_flows) as u64) as usize;
+                self.running = *parallel;
+                Step::Start { transfers: destination * parallel_flows..(destination + 1) * parallel_flows }
             }
             GeneratorKind::OnOff { flow, on, off } => {
                 let end = (now + on.draw(random)).min(self.spec.until);
@@ -56,11 +60,18 @@ impl HostGenerator {
         }
     }
 
-    /// When it goes on after its flow ended at `now`.
-    pub(super) fn next_after(&mut self, now: Time) -> Time {
-        match &self.spec.kind {
-            GeneratorKind::ClosedLoop { think, .. } => now + think.draw(&mut self.random),
-            GeneratorKind::OnOff { .. } => now,
-        }
+    /// The next transfer of flow number `transfer`: the flow, its turn and size.
+    pub(super) fn transfer(&mut self, transfer: usize) -> Option<(FlowId, u64, Bytes)> {
+        let GeneratorKind::ClosedLoop { flows, sizes, .. } = &self.spec.kind else { return None };
+        let turn = self.turns[transfer];
+        self.turns[transfer] += 1;
+        Some((flows[transfer], turn, sizes.draw(&mut self.random)))
+    }
+
+    /// One of its transfers ended at `now`. If it was the last: when the generator goes on.
+    pub(super) fn on_end(&mut self, now: Time) -> Option<Time> {
+        let GeneratorKind::ClosedLoop { think, .. } = &self.spec.kind else { return None };
+        self.running -= 1;
+        (self.running == 0).then(|| now + think.draw(&mut self.random))
     }
 }

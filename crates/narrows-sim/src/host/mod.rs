@@ -2,25 +2,29 @@
 
 mod agenda;
 mod generator;
+mod limited;
 mod nic;
 mod slots;
 
 use narrows_proto::datagram;
 use narrows_proto::stream::{AckFrame, Poll, Receiver, Segment, Sender};
-use narrows_proto::units::{Bytes, Time};
+use narrows_proto::units::{BitRate, Bytes, Time};
 
 use self::agenda::{Agenda, Wake};
 pub(crate) use self::generator::HostGenerator;
+use self::limited::ReactionPoints;
 use self::nic::{Nic, Place, Places};
 use self::slots::Slots;
 use crate::engine::{GroupState, TransportState, wire_size};
 use crate::engine::{NO_SLOT, Reception, World};
-use crate::ids::{FlowId, HostId};
+use crate::ids::{FlowId, HostId, NodeId};
+use crate::limiter::Reaction;
 use crate::link::Egress;
 use crate::observe::Observer;
 use crate::packet::{self, Fields, Kind, Packet};
 use crate::prefetch::prefetch;
 use crate::record::{DatagramRecord, FlowRecord};
+use crate::switch::read_pause;
 
 /// A host: senders, receivers, and the one link they share.
 #[derive(Debug)]
@@ -37,6 +41,20 @@ pub(crate) struct Host {
     started: usize,
     next_start: Time,
     generators: Vec<HostGenerator>,
+    reaction: Option<Box<ReactionPoints>>,
+}
+
+/// What a host is made from.
+pub(crate) struct HostParts {
+    /// The wire packets arrive on.
+    pub(crate) wire: usize,
+    pub(crate) impaired: bool,
+    pub(crate) egress: Egress,
+    /// Flows that start here, in order of time.
+    pub(crate) starts: Vec<FlowId>,
+    pub(crate) generators: Vec<HostGenerator>,
+    /// Its reaction points, the rate of its link, its number, and the seed of the run.
+    pub(crate) reaction: Option<(Reaction, BitRate, NodeId, u64)>,
 }
 
 /// The sending half of a flow.
@@ -47,6 +65,8 @@ struct Outgoing {
     group: u32,
     turn: u64,
     source: Source,
+    /// The limiter it passes through, or [`NO_SLOT`].
+    limiter: u32,
     start: Time,
     size: Bytes,
     /// Payload delivered when the measured time began, and when it ended.
@@ -65,6 +85,8 @@ struct Outgoing {
 enum Source {
     Stream(Sender),
     Datagram(datagram::Source),
+    /// The limiter at this place.
+    Limiter(u32),
     /// The flow is complete.
     Over,
 }
@@ -89,15 +111,8 @@ enum Sink {
 }
 
 impl Host {
-    /// `starts` are the flows that start here, in order of time.
-    pub(crate) fn new<O>(
-        wire: usize,
-        impaired: bool,
-        egress: Egress,
-        starts: Vec<FlowId>,
-        generators: Vec<HostGenerator>,
-        world: &World<O>,
-    ) -> Self {
+    pub(crate) fn new<O>(parts: HostParts, world: &World<O>) -> Self {
+        let HostParts { wire, impaired, egress, starts, generators, reaction } = parts;
         let mut agenda = Agenda::default();
         for (number, generator) in generators.iter().enumerate() {
             agenda.plan(generator.start(), Wake::Generator(number as u32));
@@ -121,6 +136,8 @@ impl Host {
             started: 0,
             next_start: Time::NEVER,
             generators,
+            reaction: reaction
+                .map(|(config, rate, node, seed)| Box::new(ReactionPoints::new(&config, rate, node, seed))),
         };
         host.find_next_start(world);
         host
@@ -163,8 +180,8 @@ impl Host {
         let Some(packet) = world.wires.wires[self.wire].ring.front() else { return };
         if packet.kind() == Kind::Ack {
             self.outgoing.prefetch(world.flows.senders[packet.flow().index()]);
-        } else if let Reception::Live { slot, .. } = world.flows.receivers[packet.flow().index()] {
-            self.incoming.prefetch(slot);
+        } else if let Some(Reception::Live { slot, .. }) = world.flows.receivers.get(packet.flow().index()) {
+            self.incoming.prefetch(*slot);
         }
     }
 
@@ -206,6 +223,21 @@ impl Host {
             Kind::Data | Kind::Syn => self.on_segment(now, packet, world),
             Kind::Ack | Kind::SynAck => self.on_ack(now, packet, world),
             Kind::Datagram => self.on_datagram(packet, world),
+            Kind::Notice => self.on_notice(now, packet, world),
+            Kind::Pause => {
+                let (link, pause) = read_pause(packet);
+                self.nic.pause(now, pause);
+                world.observer.paused(now, link, now + pause);
+            }
+            Kind::Limited => self.take_limited(now, packet.untagged(world.shared.tag_size), world),
+        }
+    }
+
+    /// A packet from a limiter, without its tag.
+    fn take_limited<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+        match packet.kind() {
+            Kind::Datagram => self.on_datagram(packet, world),
+            _ => self.on_segment(now, packet, world),
         }
     }
 
@@ -217,6 +249,15 @@ impl Host {
         }
         while let Some(slot) = self.nic.turn() {
             let outgoing = self.outgoing.get_mut(slot).expect("a sender leaves its queue before its slot");
+            if outgoing.limiter != NO_SLOT && !outgoing.is_over() {
+                if let Some(packet) = self.limited_turn(now, slot, world) {
+                    self.nic.charge(packet.size(), world.shared.quantum, &mut self.outgoing);
+                    self.nic.send(now, packet, world);
+                    return;
+                }
+                self.nic.retire(&mut self.outgoing);
+                continue;
+            }
             let group = &world.shared.groups[outgoing.group as usize];
             match outgoing.poll(now, group) {
                 Poll::Send(segment) => {
@@ -352,13 +393,15 @@ impl Host {
         }
         world.log.senders.extend(outgoing.record());
         outgoing.source = Source::Over;
+        outgoing.limiter = NO_SLOT;
         let generator = outgoing.generator;
         if !outgoing.place.queued {
             self.outgoing.remove(slot);
         }
         if let Some(number) = generator {
-            let generator = &mut self.generators[number as usize];
-            self.agenda.plan(generator.next_after(now), Wake::Generator(number));
+            if let Some(next) = self.generators[number as usize].on_end(now) {
+                self.agenda.plan(next, Wake::Generator(number));
+            }
         }
     }
 
@@ -390,6 +433,10 @@ impl Host {
             group: spec.group.0,
             turn: new.turn,
             source,
+            limiter: self
+                .reaction
+                .as_ref()
+                .map_or(NO_SLOT, |points| points.limiter_of(new.flow, spec.from, spec.to, group.priority)),
             start: now,
             size: new.size,
             before_measured: Bytes::ZERO,
@@ -412,6 +459,9 @@ impl Host {
                 };
                 if outgoing.armed == at {
                     outgoing.armed = Time::NEVER;
+                }
+                if let Source::Limiter(place) = outgoing.source {
+                    return self.wake_limiter(now, place, world);
                 }
                 if let Source::Stream(sender) = &mut outgoing.source {
                     let due = sender.next_timer() <= now;
@@ -452,8 +502,12 @@ impl Host {
 
     fn run_generator<O: Observer>(&mut self, now: Time, number: u32, world: &mut World<O>) {
         match self.generators[number as usize].step(now) {
-            generator::Step::Start { flow, turn, size } => {
-                self.start(now, &NewFlow { flow, turn, size, generator: Some(number) }, world);
+            generator::Step::Start { transfers } => {
+                for transfer in transfers {
+                    let next = self.generators[number as usize].transfer(transfer);
+                    let Some((flow, turn, size)) = next else { continue };
+                    self.start(now, &NewFlow { flow, turn, size, generator: Some(number) }, world);
+                }
             }
             generator::Step::Burst { flow, end, next } => {
                 if world.flows.senders[flow.index()] == NO_SLOT {
@@ -474,6 +528,7 @@ impl Host {
 
     /// Adds what is still going on to the log.
     pub(crate) fn finish<O>(&self, world: &mut World<O>) {
+        world.log.reaction.add(&self.reaction_record().unwrap_or_default());
         for outgoing in self.outgoing.iter() {
             world.log.senders.extend(outgoing.record());
             if let Source::Datagram(source) = &outgoing.source {
@@ -508,7 +563,7 @@ impl Outgoing {
         match &mut self.source {
             Source::Stream(sender) => sender.poll_transmit(&group.stream().params, now),
             Source::Datagram(source) => source.poll_transmit(now),
-            Source::Over => Poll::Blocked,
+            Source::Limiter(_) | Source::Over => Poll::Blocked,
         }
     }
 
@@ -555,6 +610,11 @@ impl Outgoing {
     /// Its flow is complete; only a queue of the network card still holds it.
     fn is_over(&self) -> bool {
         matches!(self.source, Source::Over)
+    }
+
+    /// It is one, and not over yet.
+    fn is_flow(&self) -> bool {
+        matches!(self.source, Source::Stream(_) | Source::Datagram(_))
     }
 
     fn delivered(&self) -> Bytes {

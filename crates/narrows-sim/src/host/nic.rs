@@ -1,4 +1,4 @@
-use narrows_proto::units::Time;
+use narrows_proto::units::{Span, Time};
 
 use crate::engine::World;
 use crate::link::Egress;
@@ -16,7 +16,11 @@ const PRIORITIES: usize = 8;
 #[derive(Debug)]
 pub(super) struct Nic {
     egress: Egress,
+    /// When the link is free, or may be used again.
     pub(super) busy_until: Time,
+    /// Before the last PAUSE frame: when the link would have been free.
+    free_at: Time,
+    paused_until: Time,
     /// Packets that are ready to go.
     ready: Ring<Packet>,
     /// Slots of senders that may have something to send, by priority.
@@ -53,6 +57,8 @@ impl Nic {
         Self {
             egress,
             busy_until: Time::ZERO,
+            free_at: Time::ZERO,
+            paused_until: Time::ZERO,
             ready: Ring::default(),
             active: Default::default(),
             occupied: 0,
@@ -124,6 +130,16 @@ impl Nic {
         } else {
             queue.first = place.next;
         }
+    }
+
+    /// A PAUSE frame arrived: nothing is sent for this time. What is being sent is not cut off.
+    pub(super) fn pause(&mut self, now: Time, pause: Span) {
+        // Of a link that is paused already it is known when it would have been free.
+        if self.paused_until <= now {
+            self.free_at = self.busy_until;
+        }
+        self.paused_until = now + pause;
+        self.busy_until = self.free_at.max(self.paused_until);
     }
 
     /// Sends a packet. The link must be free.

@@ -4,15 +4,18 @@
 //! watched costs nothing. Each thread has an observer of its own that sees the nodes of that thread; calls for one link
 //! or flow come in the order of time.
 
+mod limiters;
 mod ports;
 mod windows;
 
+use narrows_proto::notification::Signal;
 use narrows_proto::stream::Sender;
-use narrows_proto::units::Time;
+use narrows_proto::units::{BitRate, Time};
 
-use crate::ids::{FlowId, LinkId};
+use crate::ids::{FlowId, LinkId, NodeId};
 use crate::record::DropCause;
 
+pub use limiters::{LimiterObserver, LimiterRow};
 pub use ports::{PortObserver, PortRow};
 pub use windows::{WindowObserver, WindowRow};
 
@@ -50,6 +53,24 @@ pub trait Observer: Send {
     #[inline]
     fn lost(&mut self, at: Time, link: LinkId, size: u16, cause: DropCause) {
         let _ = (at, link, size, cause);
+    }
+
+    /// At `at`, a congestion point at the port of `link` has told a source something.
+    #[inline]
+    fn notified(&mut self, at: Time, link: LinkId, signal: Signal) {
+        let _ = (at, link, signal);
+    }
+
+    /// At `at`, the node at the far end of `link` has paused it until `until`, or no longer.
+    #[inline]
+    fn paused(&mut self, at: Time, link: LinkId, until: Time) {
+        let _ = (at, link, until);
+    }
+
+    /// At `at`, limiter number `limiter` of `node` sends at `rate`, and `waiting` bytes wait in it.
+    #[inline]
+    fn limiter(&mut self, at: Time, node: NodeId, limiter: u32, rate: BitRate, waiting: u64) {
+        let _ = (at, node, limiter, rate, waiting);
     }
 
     /// At `at`, the sender of `flow` has taken in an acknowledgement or a timeout.
@@ -101,6 +122,27 @@ impl<A: Observer> Observer for Option<A> {
     }
 
     #[inline]
+    fn notified(&mut self, at: Time, link: LinkId, signal: Signal) {
+        if let Some(observer) = self {
+            observer.notified(at, link, signal);
+        }
+    }
+
+    #[inline]
+    fn paused(&mut self, at: Time, link: LinkId, until: Time) {
+        if let Some(observer) = self {
+            observer.paused(at, link, until);
+        }
+    }
+
+    #[inline]
+    fn limiter(&mut self, at: Time, node: NodeId, limiter: u32, rate: BitRate, waiting: u64) {
+        if let Some(observer) = self {
+            observer.limiter(at, node, limiter, rate, waiting);
+        }
+    }
+
+    #[inline]
     fn window(&mut self, at: Time, flow: FlowId, sender: &Sender) {
         if let Some(observer) = self {
             observer.window(at, flow, sender);
@@ -139,6 +181,24 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn lost(&mut self, at: Time, link: LinkId, size: u16, cause: DropCause) {
         self.0.lost(at, link, size, cause);
         self.1.lost(at, link, size, cause);
+    }
+
+    #[inline]
+    fn notified(&mut self, at: Time, link: LinkId, signal: Signal) {
+        self.0.notified(at, link, signal);
+        self.1.notified(at, link, signal);
+    }
+
+    #[inline]
+    fn paused(&mut self, at: Time, link: LinkId, until: Time) {
+        self.0.paused(at, link, until);
+        self.1.paused(at, link, until);
+    }
+
+    #[inline]
+    fn limiter(&mut self, at: Time, node: NodeId, limiter: u32, rate: BitRate, waiting: u64) {
+        self.0.limiter(at, node, limiter, rate, waiting);
+        self.1.limiter(at, node, limiter, rate, waiting);
     }
 
     #[inline]

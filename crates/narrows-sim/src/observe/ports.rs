@@ -1,3 +1,4 @@
+use narrows_proto::notification::Signal;
 use narrows_proto::units::{Span, Time};
 
 use super::Observer;
@@ -23,6 +24,10 @@ pub struct PortRow {
     pub marks: u64,
     /// Packets dropped at the port or lost on its link.
     pub drops: u64,
+    /// Messages of its congestion points.
+    pub messages: u64,
+    /// How long the node at the far end paused it.
+    pub paused: Span,
 }
 
 /// Watches ports: how much waits, leaves, is marked and dropped, interval by interval.
@@ -45,6 +50,7 @@ struct Watched {
     /// What waits now, and since when that is accounted for.
     backlog: u64,
     since: Time,
+    paused_until: Time,
     /// Byte-picoseconds.
     area: u128,
     row: PortRow,
@@ -112,13 +118,26 @@ fn merge(parts: &[PortRow]) -> PortRow {
         bytes: sum.bytes + part.bytes,
         marks: sum.marks + part.marks,
         drops: sum.drops + part.drops,
+        messages: sum.messages + part.messages,
+        paused: sum.paused + part.paused,
         ..sum
     })
 }
 
 impl PortRow {
     fn new(start: Time, link: LinkId, max_backlog: u64) -> Self {
-        Self { start, link, max_backlog, mean_backlog: 0.0, packets: 0, bytes: 0, marks: 0, drops: 0 }
+        Self {
+            start,
+            link,
+            max_backlog,
+            mean_backlog: 0.0,
+            packets: 0,
+            bytes: 0,
+            marks: 0,
+            drops: 0,
+            messages: 0,
+            paused: Span::ZERO,
+        }
     }
 }
 
@@ -129,6 +148,7 @@ impl Watched {
             interval: 0,
             backlog: 0,
             since: Time::ZERO,
+            paused_until: Time::ZERO,
             area: 0,
             row: PortRow::new(Time::ZERO, link, 0),
         }
@@ -142,7 +162,8 @@ impl Watched {
             self.accumulate(end);
             self.close(end, length, rows);
             // Nothing happens while nothing waits.
-            self.interval = if self.backlog == 0 { target } else { self.interval + 1 };
+            let idle = self.backlog == 0 && self.paused_until <= end;
+            self.interval = if idle { target } else { self.interval + 1 };
             self.since = Time::from_ps(self.interval * length);
             self.row = PortRow::new(self.since, self.link, self.backlog);
         }
@@ -151,6 +172,7 @@ impl Watched {
 
     fn accumulate(&mut self, until: Time) {
         self.area += u128::from(self.backlog) * u128::from(until.saturating_since(self.since).as_ps());
+        self.row.paused += until.min(self.paused_until).saturating_since(self.since);
         self.since = until;
     }
 
@@ -158,7 +180,7 @@ impl Watched {
         let lasted = end.as_ps().saturating_sub(self.interval * length);
         let row = PortRow { mean_backlog: self.area as f64 / lasted.max(1) as f64, ..self.row };
         let waited = lasted > 0 && row.max_backlog > 0;
-        if waited || row.packets + row.marks + row.drops > 0 {
+        if waited || row.paused > Span::ZERO || row.packets + row.marks + row.drops + row.messages > 0 {
             rows.push(row);
         }
         self.area = 0;
@@ -186,6 +208,16 @@ impl Observer for PortObserver {
     fn dropped(&mut self, at: Time, link: LinkId, _size: u16, _cause: DropCause) {
         let Some(row) = self.row(at, link) else { return };
         row.drops += 1;
+    }
+
+    fn notified(&mut self, at: Time, link: LinkId, _signal: Signal) {
+        let Some(row) = self.row(at, link) else { return };
+        row.messages += 1;
+    }
+
+    fn paused(&mut self, at: Time, link: LinkId, until: Time) {
+        let Some(watched) = self.reach(at, link) else { return };
+        watched.paused_until = until;
     }
 
     fn lost(&mut self, at: Time, link: LinkId, _size: u16, _cause: DropCause) {
@@ -233,6 +265,16 @@ mod tests {
         let means: Vec<_> =
             PortObserver::finish([observer], at(100)).iter().map(|row| row.mean_backlog).collect();
         assert_eq!(means, [500.0, 1000.0, 1000.0, 500.0]);
+    }
+
+    #[test]
+    fn the_time_a_port_is_paused_is_split_among_intervals() {
+        let mut observer = observer();
+        observer.paused(at(5), LINK, at(100));
+        observer.paused(at(32), LINK, at(32));
+        let rows = PortObserver::finish([observer], at(100));
+        let paused: Vec<_> = rows.iter().map(|row| row.paused.as_ps() / 1_000_000).collect();
+        assert_eq!(paused, [5, 10, 10, 2]);
     }
 
     #[test]

@@ -1,25 +1,37 @@
 //! Switches: store and forward, output queued, one packet memory.
 //!
-//! A packet passes fixed stages: route, marking, admission to the packet memory, queue, link.
+//! A packet passes fixed stages: route, marking, admission to the packet memory, PAUSE, congestion point, queue, link.
 
 mod buffer;
+mod congestion_point;
 mod marking;
+mod pause;
 mod plain;
 mod scheduled;
+mod signalling;
 
+use narrows_proto::notification::Signal;
 use narrows_proto::units::{Span, Time};
 
 use self::buffer::Memory;
 pub use self::buffer::{Buffer, Dynamic, Sharing};
+use self::congestion_point::CongestionPoints;
+pub use self::congestion_point::{
+    Bcn, BcnVersion, CongestionPoint, MOST_CONGESTION_POINTS, Message, Qcn, Sampling,
+};
 use self::marking::{Marker, Verdict};
 pub use self::marking::{Marking, Red, RedAction, Step};
+use self::pause::Ingresses;
+pub use self::pause::Pause;
+pub(crate) use self::pause::{IngressParts, read as read_pause};
 use self::plain::PlainPorts;
 use self::scheduled::ScheduledPorts;
+use self::signalling::SignallingPorts;
 use crate::engine::World;
 use crate::ids::LinkId;
 use crate::link::Egress;
 use crate::observe::Observer;
-use crate::packet::{CE, Packet, Trailers};
+use crate::packet::{CE, ECT, Kind, Packet, Trailers};
 use crate::prefetch::prefetch;
 use crate::random::Stream;
 use crate::record::{DropCause, PortCounters};
@@ -36,6 +48,29 @@ pub struct SwitchConfig {
     pub latency: Span,
     /// How its ports work.
     pub ports: PortKind,
+    /// How its queues talk to the sources of their packets. Needs scheduled ports.
+    pub congestion_point: CongestionPoint,
+    /// When it pauses its neighbours. Needs scheduled ports at all of them.
+    pub pause: Option<Pause>,
+}
+
+impl SwitchConfig {
+    /// With this packet memory, plain ports, and everything else off.
+    pub fn new(buffer: Buffer) -> Self {
+        Self {
+            buffer,
+            marking: Marking::Off,
+            latency: Span::ZERO,
+            ports: PortKind::Plain,
+            congestion_point: CongestionPoint::Off,
+            pause: None,
+        }
+    }
+
+    /// Its queues talk to the sources of their packets.
+    pub fn has_congestion_points(&self) -> bool {
+        !matches!(self.congestion_point, CongestionPoint::Off)
+    }
 }
 
 /// Kinds of ports. Both give the same results where both apply.
@@ -58,6 +93,9 @@ pub(crate) struct Switch {
     leaf: u32,
     /// Some of its wires lose packets.
     impaired: bool,
+    /// Routes are looked up when packets have been sorted, because they depend on a random stream, or because it matters
+    /// which way a packet came.
+    routes_late: bool,
     routes: Routes,
     choice: Choice,
     next_edit: Time,
@@ -83,6 +121,16 @@ pub(crate) struct SwitchParts {
     pub(crate) random: Stream,
     /// Size of a typical packet, for RED's idle time.
     pub(crate) typical_packet: u16,
+    pub(crate) signals: Option<SignalParts>,
+}
+
+/// What the ports of a switch are made from if it signals, or if a neighbour may pause it.
+pub(crate) struct SignalParts {
+    /// Number of its first congestion point.
+    pub(crate) first_point: u16,
+    pub(crate) random: Stream,
+    /// The links that lead to it, in the order of its wires.
+    pub(crate) ingresses: Vec<IngressParts>,
 }
 
 /// The output ports.
@@ -90,6 +138,7 @@ pub(crate) struct SwitchParts {
 enum Ports {
     Plain(PlainPorts),
     Scheduled(ScheduledPorts),
+    Signalling(SignallingPorts),
 }
 
 /// What all ports of a switch share.
@@ -123,6 +172,8 @@ pub(crate) struct Arrivals {
     /// What to do when: the time since an origin, then the place in the list, so that simultaneous arrivals are taken in
     /// the order of wires.
     order: Vec<u64>,
+    /// Where routes are looked up late: the wire each of the list came over, counted from the first of the switch.
+    wires: Vec<u32>,
 }
 
 /// Bits of an entry of [`Arrivals::order`] that hold the place.
@@ -131,6 +182,8 @@ const PLACE_BITS: u32 = 24;
 pub(crate) const MAX_WINDOW: Span = Span::from_ps(1 << (64 - PLACE_BITS - 1));
 
 const UNROUTED: u16 = u16::MAX;
+/// Instead of a wire: the packet is one of the switch itself, or it does not matter.
+const OWN: u32 = u32::MAX;
 /// The most ports a switch may have: they are numbered with 15 bits.
 pub const MOST_PORTS: usize = (1 << 15) - 1;
 
@@ -150,17 +203,28 @@ impl Switch {
         };
         let mut edits = parts.edits;
         edits.reverse();
+        let routes_late = config.pause.is_some() || matches!(parts.choice, Choice::Spray(_));
         Self {
             first_wire: parts.first_wire as u32,
             wires: parts.wires as u32,
             leaf: parts.leaf,
             impaired: parts.impaired,
+            routes_late,
             routes: parts.routes,
             choice: parts.choice,
             next_edit: edits.last().map_or(Time::NEVER, |edit| edit.0),
-            ports: match config.ports {
-                PortKind::Plain => Ports::Plain(PlainPorts::new(&parts.egresses)),
-                PortKind::Scheduled => Ports::Scheduled(ScheduledPorts::new(&parts.egresses)),
+            ports: match (config.ports, parts.signals) {
+                (PortKind::Plain, signals) => {
+                    assert!(signals.is_none(), "plain ports do not signal");
+                    Ports::Plain(PlainPorts::new(&parts.egresses))
+                }
+                (PortKind::Scheduled, None) => Ports::Scheduled(ScheduledPorts::new(&parts.egresses)),
+                (PortKind::Scheduled, Some(signals)) => {
+                    let SignalParts { first_point, random, ingresses } = signals;
+                    let points = CongestionPoints::new(&config.congestion_point, count, first_point, random);
+                    let ingresses = config.pause.as_ref().map(|pause| Ingresses::new(pause, &ingresses));
+                    Ports::Signalling(SignallingPorts::new(&parts.egresses, points, ingresses))
+                }
             },
             common,
             edits,
@@ -199,7 +263,7 @@ impl Switch {
     pub(crate) fn advance<O: Observer>(&mut self, until: Time, world: &mut World<O>) -> Time {
         let mut arrivals = std::mem::take(&mut world.arrivals);
         let next_arrival = self.collect(until, &mut arrivals, world);
-        let Arrivals { list, trailers, order } = &mut arrivals;
+        let Arrivals { list, trailers, order, wires } = &mut arrivals;
         order.sort_unstable();
         for (number, entry) in order.iter().enumerate() {
             let ahead = order.get(number + LOOK_AHEAD).and_then(|ahead| list.get(place(*ahead)));
@@ -212,25 +276,36 @@ impl Switch {
             }
             let now = arrival.packet.at();
             match arrival.port {
-                UNROUTED => self.join_unrouted(now, arrival.packet, world),
-                port => self.join(now, port.into(), arrival.packet, world),
+                UNROUTED => {
+                    let from = wires.get(place(*entry)).copied().unwrap_or(OWN);
+                    self.join_unrouted(now, arrival.packet, from, world);
+                }
+                port => self.join(now, port.into(), arrival.packet, OWN, world),
             }
         }
         list.clear();
         trailers.clear();
         order.clear();
+        wires.clear();
         world.arrivals = arrivals;
         match &mut self.ports {
             Ports::Plain(_) => next_arrival,
             Ports::Scheduled(ports) => next_arrival.min(ports.serve_before(until, &mut self.common, world)),
+            Ports::Signalling(ports) => next_arrival.min(ports.serve_before(until, &mut self.common, world)),
         }
     }
 
+    /// A packet that came over wire number `from` joins a port.
     #[inline]
-    fn join<O: Observer>(&mut self, now: Time, port: usize, packet: Packet, world: &mut World<O>) {
+    fn join<O: Observer>(&mut self, now: Time, port: usize, packet: Packet, from: u32, world: &mut World<O>) {
         match &mut self.ports {
             Ports::Plain(ports) => ports.join(now, port, packet, &mut self.common, world),
             Ports::Scheduled(ports) => ports.join(now, port, packet, &mut self.common, world),
+            Ports::Signalling(ports) => {
+                if let Some(message) = ports.join(now, port, packet, from, &mut self.common, world) {
+                    self.join_unrouted(now, message, OWN, world);
+                }
+            }
         }
     }
 
@@ -238,8 +313,7 @@ impl Switch {
     #[inline]
     fn collect<O: Observer>(&mut self, until: Time, arrivals: &mut Arrivals, world: &mut World<O>) -> Time {
         let origin = until.as_ps().saturating_sub(MAX_WINDOW.as_ps());
-        // Routes are chosen when packets have been sorted if they change in this window, or depend on a random stream.
-        let route_now = self.next_edit >= until && !matches!(self.choice, Choice::Spray(_));
+        let route_now = self.next_edit >= until && !self.routes_late;
         let mut next = Time::NEVER;
         let first = self.first_wire as usize;
         for wire in first..first + self.wires as usize {
@@ -259,7 +333,12 @@ impl Switch {
                 if self.impaired && !world.survives(wire, packet) {
                     continue;
                 }
-                let port = if route_now { self.route(packet, &world.shared.access) } else { UNROUTED };
+                let port = if route_now {
+                    self.route(packet, &world.shared.access)
+                } else {
+                    arrivals.wires.push((wire - first) as u32);
+                    UNROUTED
+                };
                 let leaves_on = self.ports.wire_of(port, world.shard);
                 world.wires.prefetch(leaves_on);
                 let trailers = if packet.trailers() == 0 { 0 } else { arrivals.keep(&world.trailers) };
@@ -286,9 +365,14 @@ impl Switch {
         self.routes.port(access.leaf, packet.flow(), packet.to(), &self.choice).unwrap_or(UNROUTED)
     }
 
-    /// Routes are changing or chosen at random, or there is none.
+    /// Routes are looked up late, or are changing, or there is none.
     #[cold]
-    fn join_unrouted<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+    fn join_unrouted<O: Observer>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) {
+        if packet.kind() == Kind::Pause {
+            let Ports::Signalling(ports) = &mut self.ports else { return };
+            let (link, pause) = pause::read(packet);
+            return ports.pause(now, link, pause, &mut self.common, world);
+        }
         if self.next_edit <= now {
             while let Some((_, routes)) = self.edits.pop_if(|edit| edit.0 <= now) {
                 self.routes = routes;
@@ -304,7 +388,7 @@ impl Switch {
         };
         match port {
             UNROUTED => self.no_route.count_drop(DropCause::NoRoute, packet.size()),
-            port => self.join(now, port.into(), packet, world),
+            port => self.join(now, port.into(), packet, from, world),
         }
     }
 
@@ -319,6 +403,7 @@ impl Switch {
         let waiting = match &mut self.ports {
             Ports::Plain(ports) => ports.finish(now, &mut self.common, world),
             Ports::Scheduled(ports) => ports.waiting(),
+            Ports::Signalling(ports) => ports.waiting(),
         };
         let used = self.common.memory.used;
         assert!(waiting == used, "{waiting} B wait, {used} B of memory are in use");
@@ -351,12 +436,72 @@ impl Ports {
         let to = match self {
             Self::Plain(ports) => ports.target(port.into()),
             Self::Scheduled(ports) => ports.target(port.into()),
+            Self::Signalling(ports) => ports.target(port.into()),
         };
         to.filter(|to| u32::from(to.shard) == shard).map_or(u32::MAX, |to| to.wire)
     }
 }
 
 impl Common {
+    /// Marking and admission to the packet memory: what becomes of a packet that finds `backlog` bytes waiting, if it is not
+    /// dropped. `idle_since` is when the link ran out of packets, if it did; then it need not wait.
+    #[inline(always)]
+    fn judge<O: Observer>(
+        &mut self,
+        now: Time,
+        port: usize,
+        packet: Packet,
+        backlog: u64,
+        idle_since: Option<Time>,
+        world: &mut World<O>,
+    ) -> Option<Packet> {
+        let verdict = self.marker.judge(now, port, backlog, idle_since, packet.is(ECT));
+        let packet = self.admit(now, port, packet, backlog, idle_since.is_some(), world)?;
+        match verdict {
+            Verdict::Pass => Some(packet),
+            Verdict::Mark => Some(self.mark(now, port, packet, world)),
+            Verdict::Drop => {
+                self.drop(now, port, packet.size(), DropCause::Red, world);
+                None
+            }
+        }
+    }
+
+    /// Admission alone.
+    #[inline(always)]
+    fn admit<O: Observer>(
+        &mut self,
+        now: Time,
+        port: usize,
+        packet: Packet,
+        backlog: u64,
+        idle: bool,
+        world: &mut World<O>,
+    ) -> Option<Packet> {
+        if !idle && let Err(cause) = self.memory.admit(backlog, packet.size().into()) {
+            self.drop(now, port, packet.size(), cause, world);
+            return None;
+        }
+        Some(packet)
+    }
+
+    #[inline]
+    fn note_backlog<O: Observer>(&mut self, now: Time, port: usize, waiting: u64, world: &mut World<O>) {
+        let counters = &mut self.counters[port];
+        counters.max_backlog = counters.max_backlog.max(waiting);
+        world.observer.backlog(now, self.links[port], waiting);
+    }
+
+    fn note_message<O: Observer>(&mut self, now: Time, port: usize, signal: Signal, world: &mut World<O>) {
+        let counters = &mut self.counters[port];
+        match signal {
+            Signal::Stop => counters.stops += 1,
+            _ if signal.is_slower() => counters.slower += 1,
+            _ => counters.faster += 1,
+        }
+        world.observer.notified(now, self.links[port], signal);
+    }
+
     #[cold]
     fn drop<O: Observer>(
         &mut self,

@@ -6,12 +6,12 @@ use std::collections::binary_heap::PeekMut;
 
 use narrows_proto::units::Time;
 
-use super::{Common, Verdict};
+use super::Common;
 use crate::engine::World;
+use crate::ids::LinkId;
 use crate::link::{Egress, Target};
 use crate::observe::Observer;
-use crate::packet::{ECT, Packet, Trailers};
-use crate::record::DropCause;
+use crate::packet::{Packet, Trailers};
 use crate::ring::Ring;
 
 const PRIORITIES: usize = 8;
@@ -28,12 +28,12 @@ pub(super) struct ScheduledPorts {
 
 /// A port.
 #[derive(Debug)]
-struct ScheduledPort {
+pub(super) struct ScheduledPort {
     egress: Egress,
     /// When the packet on the wire has been sent.
-    busy_until: Time,
+    pub(super) busy_until: Time,
     /// Bytes that wait.
-    waiting: u64,
+    pub(super) waiting: u64,
     /// A bit for each queue that is not empty.
     occupied: u8,
     backlogs: [u64; PRIORITIES],
@@ -42,15 +42,11 @@ struct ScheduledPort {
 
 impl ScheduledPorts {
     pub(super) fn new(egresses: &[Egress]) -> Self {
-        let port = |egress: &Egress| ScheduledPort {
-            egress: *egress,
-            busy_until: Time::ZERO,
-            waiting: 0,
-            occupied: 0,
-            backlogs: [0; PRIORITIES],
-            queues: Default::default(),
-        };
-        Self { ports: egresses.iter().map(port).collect(), frees: BinaryHeap::new(), next_free: Time::NEVER }
+        Self {
+            ports: egresses.iter().map(ScheduledPort::new).collect(),
+            frees: BinaryHeap::new(),
+            next_free: Time::NEVER,
+        }
     }
 
     #[inline(always)]
@@ -76,20 +72,11 @@ impl ScheduledPorts {
             self.serve(now, common, world);
         }
         let port = &mut self.ports[number];
-        let backlog = port.backlogs[usize::from(packet.priority())];
+        let backlog = port.backlog(packet.priority());
         let idle = port.busy_until <= now;
         debug_assert!(!idle || port.occupied == 0, "a free port has sent what it had");
         let idle_since = idle.then_some(port.busy_until);
-        let verdict = common.marker.judge(now, number, backlog, idle_since, packet.is(ECT));
-        let size = u64::from(packet.size());
-        if !idle && let Err(cause) = common.memory.admit(backlog, size) {
-            return common.drop(now, number, packet.size(), cause, world);
-        }
-        let packet = match verdict {
-            Verdict::Pass => packet,
-            Verdict::Mark => common.mark(now, number, packet, world),
-            Verdict::Drop => return common.drop(now, number, packet.size(), DropCause::Red, world),
-        };
+        let Some(packet) = common.judge(now, number, packet, backlog, idle_since, world) else { return };
         if idle {
             port.transmit(now, packet, world);
             return;
@@ -98,11 +85,9 @@ impl ScheduledPorts {
             self.next_free = self.next_free.min(port.busy_until);
             self.frees.push(Reverse((port.busy_until, number as u32)));
         }
-        common.memory.used += size;
+        common.memory.used += u64::from(packet.size());
         port.push(packet, &world.trailers);
-        let counters = &mut common.counters[number];
-        counters.max_backlog = counters.max_backlog.max(port.waiting);
-        world.observer.backlog(now, port.egress.link, port.waiting);
+        common.note_backlog(now, number, port.waiting, world);
     }
 
     /// Lets ports send until before `until`. Returns when the next one becomes free.
@@ -140,7 +125,36 @@ impl ScheduledPorts {
 }
 
 impl ScheduledPort {
-    fn push(&mut self, packet: Packet, trailers: &Trailers) {
+    pub(super) fn new(egress: &Egress) -> Self {
+        Self {
+            egress: *egress,
+            busy_until: Time::ZERO,
+            waiting: 0,
+            occupied: 0,
+            backlogs: [0; PRIORITIES],
+            queues: Default::default(),
+        }
+    }
+
+    pub(super) fn link(&self) -> LinkId {
+        self.egress.link
+    }
+
+    pub(super) fn target(&self) -> Target {
+        self.egress.to
+    }
+
+    /// Nothing waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.occupied == 0
+    }
+
+    /// Bytes that wait in one of its queues.
+    pub(super) fn backlog(&self, priority: u8) -> u64 {
+        self.backlogs[usize::from(priority)]
+    }
+
+    pub(super) fn push(&mut self, packet: Packet, trailers: &Trailers) {
         let priority = usize::from(packet.priority());
         self.queues[priority].push_with(packet, trailers);
         self.backlogs[priority] += u64::from(packet.size());
@@ -149,7 +163,7 @@ impl ScheduledPort {
     }
 
     /// The packet to send next, which must exist.
-    fn pop(&mut self, trailers: &mut Trailers) -> Packet {
+    pub(super) fn pop(&mut self, trailers: &mut Trailers) -> Packet {
         let priority = 7 - self.occupied.leading_zeros() as usize;
         let packet = self.queues[priority].pop(trailers);
         self.backlogs[priority] -= u64::from(packet.size());
@@ -160,7 +174,7 @@ impl ScheduledPort {
         packet
     }
 
-    fn transmit<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+    pub(super) fn transmit<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
         self.busy_until = now + self.egress.wire_time.of(packet.size());
         world.observer.sent(now, self.egress.link, packet.size());
         world.carry(self.egress.to, packet.arriving(self.busy_until + self.egress.delay));

@@ -8,7 +8,7 @@ use narrows_proto::datagram;
 use narrows_proto::stream::Params;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::observe::{Observer, PortObserver, PortRow, WindowObserver, WindowRow};
-use narrows_sim::switch::{Buffer, Marking, PortKind, Sharing, Step, SwitchConfig};
+use narrows_sim::switch::{Buffer, Marking, Sharing, Step, SwitchConfig};
 use narrows_sim::topology::{NodeKind, Topology};
 use narrows_sim::traffic::{FlowSpec, Group, Traffic, Transport};
 use narrows_sim::{Execution, FlowId, GroupId, HostId, LinkId, Network, Outcome, Routing, Simulation, Stop};
@@ -21,12 +21,7 @@ pub fn at(span: Span) -> Time {
 
 /// A deep drop-tail buffer per port.
 pub fn deep() -> SwitchConfig {
-    SwitchConfig {
-        buffer: Buffer { size: Bytes::new(1_000_000_000), sharing: Sharing::PerPort },
-        marking: Marking::Off,
-        latency: Span::ZERO,
-        ports: PortKind::Plain,
-    }
+    SwitchConfig::new(Buffer { size: Bytes::new(1_000_000_000), sharing: Sharing::PerPort })
 }
 
 /// Drop-tail with this much per port.
@@ -44,7 +39,7 @@ pub fn network(topology: Topology, switch: &SwitchConfig) -> Network {
         NodeKind::Switch { .. } => Some(switch.clone()),
     };
     let switches = topology.nodes().iter().map(settings).collect();
-    Network { topology, switches, routing: Routing::Ecmp, failures: Vec::new() }
+    Network { topology, switches, routing: Routing::Ecmp, failures: Vec::new(), reaction: None }
 }
 
 pub fn params() -> Params {

@@ -4,6 +4,7 @@ mod limits;
 mod memory;
 mod network;
 mod select;
+mod signals;
 mod trace;
 mod traffic;
 
@@ -14,7 +15,7 @@ use narrows_proto::cc::Ecn;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::switch::Marking;
 use narrows_sim::traffic::{Traffic, Transport};
-use narrows_sim::{FlowId, HostId, LinkId, Network, Paths, Stop};
+use narrows_sim::{FlowId, HostId, LinkId, Network, NodeId, Paths, Stop};
 
 pub use limits::Limits;
 pub use memory::available as available_memory;
@@ -25,7 +26,7 @@ pub(crate) use traffic::ENDLESS;
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection, Severity};
 use crate::document::{Document, MOST_MISTAKES};
 use crate::metrics;
-use crate::scenario::{self, Pattern, Scenario};
+use crate::scenario::{self, Names, Pattern, Scenario};
 use crate::sizes::LoadedSizes;
 
 /// A checked scenario, ready to run.
@@ -90,6 +91,8 @@ pub struct Recording {
     pub links: Option<(Span, Vec<LinkId>)>,
     /// Interval and flows.
     pub windows: Option<(Span, Vec<FlowId>)>,
+    /// Interval and nodes.
+    pub limiters: Option<(Span, Vec<NodeId>)>,
 }
 
 /// Collects what is wrong.
@@ -178,6 +181,7 @@ impl Plan {
             checker
                 .error("traffic", Diagnostic::error(Code::NoTraffic, "nothing is sent: there is no traffic"));
         }
+        signals::check_with_traffic(&network, &planned.traffic, &mut checker);
         warn_of_overload(&network, &planned, &mut checker);
         warn_of_vain_marking(&scenario, &network, &planned.traffic, &mut checker);
         let record = recording(&scenario, &network, &planned, &mut checker);
@@ -407,6 +411,14 @@ fn recording(
     };
     recording.queues = record.queues.as_ref().and_then(|queues| ports("queues", queues, checker));
     recording.links = record.links.as_ref().and_then(|links| ports("links", links, checker));
+    if let Some(limiters) = &record.limiters {
+        check_interval("record.limiters", limiters.interval, scenario, checker);
+        let everywhere = Names::One("*".into());
+        match select::nodes(&network.topology, limiters.of.as_ref().or(Some(&everywhere))) {
+            Ok(nodes) => recording.limiters = Some((limiters.interval, nodes)),
+            Err(error) => checker.error("record.limiters.of", error),
+        }
+    }
     if let Some(windows) = &record.windows {
         check_interval("record.windows", windows.interval, scenario, checker);
         let names = planned.groups.iter().map(|group| group.name.as_str());

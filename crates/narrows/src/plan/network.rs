@@ -9,7 +9,7 @@ use narrows_sim::topology::{
 };
 use narrows_sim::{Failure, LinkId, MOST_LEAVES, Network, NodeId, Outage, topology as sim};
 
-use super::Checker;
+use super::{Checker, signals};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::scenario::{self, Explicit, PortChoice, Scenario, Topology};
 
@@ -19,10 +19,11 @@ const HIGHEST_TIER: u32 = 32;
 /// Builds the network. Mistakes go to `checker`; without a network nothing else can be checked.
 pub(super) fn build(scenario: &Scenario, priorities: usize, checker: &mut Checker<'_>) -> Option<Network> {
     let topology = topology(&scenario.topology, checker)?;
+    let signals = signals::signals(scenario);
     let kind = match scenario.ports {
         PortChoice::Plain => PortKind::Plain,
         PortChoice::Scheduled => PortKind::Scheduled,
-        PortChoice::Auto if priorities > 1 => PortKind::Scheduled,
+        PortChoice::Auto if priorities > 1 || signals.is_some() => PortKind::Scheduled,
         PortChoice::Auto => PortKind::Plain,
     };
     if kind == PortKind::Plain && priorities > 1 {
@@ -32,9 +33,18 @@ pub(super) fn build(scenario: &Scenario, priorities: usize, checker: &mut Checke
             Diagnostic::error(Code::Conflict, message).help("leave `ports` out, or use \"scheduled\""),
         );
     }
+    if let Some((key, class)) = signals.filter(|_| kind == PortKind::Plain) {
+        let message = format!("ports = \"plain\" cannot be used with `{key}` of switches.{class}");
+        checker.error(
+            "ports",
+            Diagnostic::error(Code::Conflict, message).help("leave `ports` out, or use \"scheduled\""),
+        );
+    }
     let switches = switches(scenario, &topology, kind, checker);
     let failures = failures(scenario, &topology, checker);
-    Some(Network { topology, switches, routing: scenario.routing, failures })
+    let mut network = Network { topology, switches, routing: scenario.routing, failures, reaction: None };
+    network.reaction = signals::reaction(scenario, &network, checker);
+    Some(network)
 }
 
 fn topology(topology: &Topology, checker: &mut Checker<'_>) -> Option<sim::Topology> {
@@ -395,6 +405,8 @@ fn check_switch(
     }
     // Static parts are smallest on the switch with the most ports.
     let largest = switch.buffer.largest_queue(*ports.end());
+    signals::check_congestion_point(path, switch, largest, checker);
+    signals::check_pause(path, switch, checker);
     let mut reachable = |key: &str, threshold: Bytes| {
         if threshold >= largest {
             let message = format!("{key} = {threshold}, but a queue can hold at most {largest}");

@@ -496,9 +496,11 @@ impl Builder<'_> {
         let pairs = self.pairs("closed_loop", pattern.between, names, checker);
         let sizes = self.sizes("closed_loop.sizes", &pattern.sizes, checker);
         let clients = self.at_least_one("closed_loop.clients", pattern.clients, checker);
-        let (pairs, sizes, clients) = (pairs?, Arc::new(sizes?.sizes), clients?);
+        let parallel = self.at_least_one("closed_loop.parallel", pattern.parallel, checker);
+        let (pairs, sizes, clients, parallel) = (pairs?, Arc::new(sizes?.sizes), clients?, parallel?);
         let partners: u64 = pairs.from().iter().map(|from| pairs.partners(*from) as u64).sum();
-        self.room_for(partners.saturating_mul(clients.into()), "closed_loop", checker)?;
+        let each = u64::from(clients).saturating_mul(parallel.into());
+        self.room_for(partners.saturating_mul(each), "closed_loop", checker)?;
         let mut flows = Vec::new();
         for from in pairs.from() {
             for _ in 0..clients {
@@ -506,10 +508,12 @@ impl Builder<'_> {
                 let never = Time::NEVER;
                 let flow =
                     |to| FlowSpec { from: *from, to, group: self.id, start: never, size: sizes.largest() };
-                flows.extend(pairs.partners_of(*from).map(flow));
+                let transfers = |to| std::iter::repeat_n(flow(to), parallel as usize);
+                flows.extend(pairs.partners_of(*from).flat_map(transfers));
                 let ids = (first..planned.traffic.flows.len() + flows.len()).map(FlowId::from).collect();
                 let think = pattern.think;
-                let kind = GeneratorKind::ClosedLoop { flows: ids, sizes: Arc::clone(&sizes), think };
+                let kind =
+                    GeneratorKind::ClosedLoop { flows: ids, parallel, sizes: Arc::clone(&sizes), think };
                 planned.traffic.generators.push(Generator { kind, start: self.start, until: self.until });
             }
         }

@@ -1,4 +1,4 @@
-use narrows_sim::DropCause;
+use narrows_sim::{DropCause, PortCounters};
 use serde::Serialize;
 
 use super::Results;
@@ -20,14 +20,21 @@ pub fn activity(results: &Results) -> Vec<Activity> {
     let drops = |cause| results.drops(cause);
     let marks = results.ports.iter().map(|port| port.marks).sum();
     let dropped_at_source = results.datagrams.iter().map(|source| source.dropped_at_source).sum();
+    let ports = |value: fn(&PortCounters) -> u64| results.ports.iter().map(value).sum();
     let counts = [
         ("ECN marks", marks),
+        ("messages: slower", ports(|port| port.slower)),
+        ("messages: faster", ports(|port| port.faster)),
+        ("messages: stop", ports(|port| port.stops)),
+        ("limiters", results.reaction.limiters),
+        ("pauses", ports(|port| port.pauses)),
         ("drops: buffer full", drops(DropCause::BufferFull)),
         ("drops: queue limit", drops(DropCause::QueueLimit)),
         ("drops: RED", drops(DropCause::Red)),
         ("drops: link error", drops(DropCause::LinkError)),
         ("drops: link down", drops(DropCause::LinkDown)),
         ("drops: no route", drops(DropCause::NoRoute)),
+        ("drops: limiter full", drops(DropCause::Limiter)),
         ("drops: at the source", dropped_at_source),
         ("retransmissions", flows(|stats| stats.retransmissions)),
         ("fast recoveries", flows(|stats| stats.recoveries)),

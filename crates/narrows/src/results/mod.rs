@@ -10,10 +10,11 @@ use std::ops::Range;
 
 use narrows_proto::stream::Stats;
 use narrows_proto::units::{Bytes, Span, Time};
-use narrows_sim::observe::{PortRow, WindowRow};
+use narrows_sim::observe::{LimiterRow, PortRow, WindowRow};
 use narrows_sim::traffic::Transport;
 use narrows_sim::{
-    DatagramRecord, DropCause, FlowId, FlowRecord, HostId, IdealPath, Paths, PortCounters, ideal_fct,
+    DatagramRecord, DropCause, FlowId, FlowRecord, HostId, IdealPath, Paths, PortCounters, ReactionRecord,
+    ideal_fct,
 };
 
 pub use activity::{Activity, activity};
@@ -43,6 +44,10 @@ pub struct Results {
     pub links: Option<Vec<PortRow>>,
     /// Recorded senders.
     pub windows: Option<Vec<WindowRow>>,
+    /// Recorded limiters.
+    pub limiters: Option<Vec<LimiterRow>>,
+    /// What reaction points did.
+    pub reaction: ReactionRecord,
     /// Packets that arrived at some node.
     pub packet_hops: u64,
     /// When the run ended.
@@ -53,6 +58,15 @@ pub struct Results {
     pub metrics: Vec<Metric>,
     /// What happened, and what never did.
     pub activity: Vec<Activity>,
+}
+
+/// What was recorded of a run on request.
+#[derive(Debug, Default)]
+pub(crate) struct Recorded {
+    pub(crate) queues: Option<Vec<PortRow>>,
+    pub(crate) links: Option<Vec<PortRow>>,
+    pub(crate) windows: Option<Vec<WindowRow>>,
+    pub(crate) limiters: Option<Vec<LimiterRow>>,
 }
 
 /// A flow.
@@ -117,10 +131,9 @@ impl Results {
     pub(crate) fn new<O>(
         plan: std::sync::Arc<Plan>,
         outcome: narrows_sim::Outcome<O>,
-        queues: Option<Vec<PortRow>>,
-        links: Option<Vec<PortRow>>,
-        windows: Option<Vec<WindowRow>>,
+        recorded: Recorded,
     ) -> Self {
+        let Recorded { queues, links, windows, limiters } = recorded;
         let flows = flow_rows(&plan, &outcome.flows);
         let mut results = Self {
             flows,
@@ -130,6 +143,8 @@ impl Results {
             queues,
             links,
             windows,
+            limiters,
+            reaction: outcome.reaction,
             packet_hops: outcome.packet_hops,
             ended: outcome.ended,
             complete: outcome.complete,

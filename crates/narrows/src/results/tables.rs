@@ -1,7 +1,7 @@
 //! Tables of results: columns of numbers and names. Units stand in the names of columns.
 
 use narrows_proto::units::{BitRate, Time};
-use narrows_sim::observe::{PortRow, WindowRow};
+use narrows_sim::observe::{LimiterRow, PortRow, WindowRow};
 
 use super::Results;
 
@@ -118,12 +118,13 @@ impl<'a, R> Columns<'a, R> {
 }
 
 impl Results {
-    /// All tables that were recorded: `flows` always, `queues`, `links`, `windows` and `datagrams` if there are any.
+    /// All tables that were recorded: `flows` always, `queues`, `links`, `windows`, `limiters` and `datagrams` if there are any.
     pub fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.flows_table()];
         tables.extend(self.queues.as_ref().map(|rows| self.queues_table(rows)));
         tables.extend(self.links.as_ref().map(|rows| self.links_table(rows)));
         tables.extend(self.windows.as_ref().map(|rows| self.windows_table(rows)));
+        tables.extend(self.limiters.as_ref().map(|rows| self.limiters_table(rows)));
         if !self.datagrams.is_empty() {
             tables.push(self.datagrams_table());
         }
@@ -184,6 +185,8 @@ impl Results {
             .reals("mean_backlog_bytes", |row| row.mean_backlog)
             .integers("marks", |row| row.marks)
             .integers("drops", |row| row.drops)
+            .integers("messages", |row| row.messages)
+            .integers("paused_ps", |row| row.paused.as_ps())
             .table("queues")
     }
 
@@ -217,6 +220,16 @@ impl Results {
             .integers("delivered_bytes", |row| row.delivered.get())
             .integers("retransmitted_bytes", |row| row.retransmitted.get())
             .table("windows")
+    }
+
+    fn limiters_table(&self, rows: &[LimiterRow]) -> Table {
+        Columns::of(rows)
+            .integers("at_ps", |row| row.at.as_ps())
+            .names("node", self.ends(), |row| row.node.0)
+            .integers("limiter", |row| row.limiter.into())
+            .integers("rate_bps", |row| row.rate.as_bps())
+            .integers("waiting_bytes", |row| row.waiting.get())
+            .table("limiters")
     }
 
     fn datagrams_table(&self) -> Table {

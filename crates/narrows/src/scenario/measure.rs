@@ -33,6 +33,8 @@ pub struct Record {
     pub links: Option<RecordPorts>,
     /// Windows and rates of flows.
     pub windows: Option<RecordWindows>,
+    /// Rates and queues of limiters; of all nodes if `of` is left out.
+    pub limiters: Option<RecordPorts>,
 }
 
 /// Which ports are recorded, and how often.

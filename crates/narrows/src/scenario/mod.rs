@@ -1,6 +1,7 @@
 //! What a user writes: one TOML file. Every type here refuses keys it does not know.
 
 mod measure;
+mod reaction;
 mod switches;
 mod topology;
 mod traffic;
@@ -14,6 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use measure::{Expect, Flows, Measure, Names, Record, RecordPorts, RecordWindows, Stop};
+pub use reaction::ReactionPoints;
 pub use switches::{PortChoice, Switch};
 pub use topology::{Explicit, ExplicitLink, ExplicitSwitch, Topology};
 pub use traffic::{Between, LinkSet, Pattern, SizeSource, Traffic};
@@ -45,6 +47,9 @@ pub struct Scenario {
     /// Settings of switches by class (`tor`, `spine`, …); `default` for classes without settings of their own.
     #[serde(default)]
     pub switches: BTreeMap<String, Switch>,
+    /// Limiters that listen to the congestion points of switches; none if left out.
+    #[serde(default)]
+    pub reaction_points: Option<ReactionPoints>,
     /// How switches choose among shortest paths.
     #[serde(default)]
     pub routing: Routing,
@@ -128,7 +133,9 @@ pub fn variants(of: &str) -> Vec<[String; 2]> {
 pub fn default_switch() -> Switch {
     let size = Bytes::new(12_000_000);
     let buffer = narrows_sim::switch::Buffer { size, sharing: narrows_sim::switch::Sharing::default() };
-    Switch { buffer, marking: narrows_sim::switch::Marking::Off, latency: Span::ZERO }
+    let congestion_point = narrows_sim::switch::CongestionPoint::Off;
+    let marking = narrows_sim::switch::Marking::Off;
+    Switch { buffer, marking, congestion_point, pause: None, latency: Span::ZERO }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 use narrows_proto::units::Span;
-use narrows_sim::switch::{Buffer, Marking, PortKind, SwitchConfig};
+use narrows_sim::switch::{Buffer, CongestionPoint, Marking, Pause, PortKind, SwitchConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +12,12 @@ pub struct Switch {
     /// How queues signal congestion.
     #[serde(default)]
     pub marking: Marking,
+    /// How queues talk to the sources of their packets.
+    #[serde(default)]
+    pub congestion_point: CongestionPoint,
+    /// When neighbours are paused (IEEE 802.3 PAUSE).
+    #[serde(default)]
+    pub pause: Option<Pause>,
     /// Time from the last bit of a packet until it joins a queue.
     #[serde(default)]
     pub latency: Span,
@@ -21,7 +27,7 @@ pub struct Switch {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PortChoice {
-    /// Scheduled ports if traffic has more than one priority, plain ones otherwise.
+    /// Scheduled ports if traffic has more than one priority or switches signal, plain ones otherwise.
     #[default]
     Auto,
     /// First in, first out; the fastest.
@@ -38,6 +44,8 @@ impl Switch {
             marking: self.marking.clone(),
             latency: self.latency,
             ports,
+            congestion_point: self.congestion_point.clone(),
+            pause: self.pause.clone(),
         }
     }
 }

@@ -111,7 +111,7 @@ pub struct Incast {
     /// What each sends.
     pub size: Bytes,
     /// How often it happens.
-    #[serde(default = "once")]
+    #[serde(default = "one")]
     pub times: u32,
     /// Time from one to the next.
     #[serde(default)]
@@ -170,12 +170,15 @@ pub struct OnOff {
     pub to: Option<Names>,
 }
 
-/// Clients with one transfer at a time.
+/// Clients with one transaction at a time.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClosedLoop {
-    /// Clients on each sending host: its transfers at the same time.
+    /// Clients on each sending host.
     pub clients: u32,
+    /// Transfers of one transaction. They start together, to the same host, and the client goes on when the last has ended.
+    #[serde(default = "one")]
+    pub parallel: u32,
     /// Sizes of transfers.
     pub sizes: SizeSource,
     /// Pause between the end of one and the start of the next.
@@ -255,7 +258,7 @@ pub enum SizeSource {
     File(PathBuf),
 }
 
-fn once() -> u32 {
+fn one() -> u32 {
     1
 }
 

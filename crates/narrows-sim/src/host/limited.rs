@@ -1,0 +1,223 @@
+//! Flows that a limiter slows down: their packets pass through its queue.
+//!
+//! A limiter stands in the queues of the network card like a flow and has its turn like one. A flow it limits keeps its own
+//! turn, in which it hands over all it may send.
+
+use std::collections::VecDeque;
+
+use narrows_proto::stream::Poll;
+use narrows_proto::units::{BitRate, Bytes, Time};
+
+use super::nic::Place;
+use super::{Host, Outgoing, Source};
+use crate::engine::{NO_SLOT, World};
+use crate::ids::{FlowId, HostId, NodeId};
+use crate::limiter::{Limiters, Reaction};
+use crate::observe::Observer;
+use crate::packet::Packet;
+use crate::record::ReactionRecord;
+
+/// The reaction points of a host.
+#[derive(Debug)]
+pub(super) struct ReactionPoints {
+    node: NodeId,
+    line_rate: BitRate,
+    limiters: Limiters,
+    /// By place of a limiter.
+    users: Vec<Users>,
+    record: ReactionRecord,
+}
+
+/// Who uses a limiter.
+#[derive(Debug, Default)]
+struct Users {
+    /// The slot of the limiter itself.
+    slot: u32,
+    /// Slots of flows that wait for room in its queue, longest first.
+    blocked: VecDeque<u32>,
+}
+
+impl ReactionPoints {
+    pub(super) fn new(config: &Reaction, line_rate: BitRate, node: NodeId, seed: u64) -> Self {
+        let limiters = Limiters::new(config, seed, node.0);
+        Self { node, line_rate, limiters, users: Vec::new(), record: ReactionRecord::default() }
+    }
+
+    /// The limiter of a flow, if it has one.
+    pub(super) fn limiter_of(&self, flow: FlowId, from: HostId, to: HostId, priority: u8) -> u32 {
+        if self.limiters.is_empty() {
+            return NO_SLOT;
+        }
+        let key = self.limiters.scope().key(flow, from, to, priority);
+        self.limiters.find(key).unwrap_or(NO_SLOT)
+    }
+}
+
+impl Host {
+    /// A message of a congestion point arrived.
+    #[cold]
+    pub(super) fn on_notice<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+        let (Some(points), Some(notification)) = (&mut self.reaction, packet.notification()) else { return };
+        points.record.heard += 1;
+        let spec = world.shared.flows[packet.flow().index()];
+        let priority = world.shared.groups[spec.group.index()].priority;
+        let key = points.limiters.scope().key(packet.flow(), spec.from, spec.to, priority);
+        let place = match points.limiters.find(key) {
+            Some(place) => place,
+            None if notification.signal.is_slower() => self.install(key, packet.flow(), world),
+            None => {
+                points.record.unheeded += 1;
+                return;
+            }
+        };
+        let Some(points) = &mut self.reaction else { return };
+        points.limiters.get_mut(place).on_notification(now, &notification);
+        self.attend_limiter(now, place, world);
+    }
+
+    /// Gives `key` a limiter, and lets all flows with that key pass through it.
+    fn install<O: Observer>(&mut self, key: u64, flow: FlowId, world: &mut World<O>) -> u32 {
+        let points = self.reaction.as_mut().expect("the caller has looked");
+        let place = points.limiters.assign(key, points.line_rate);
+        let group = world.shared.flows[flow.index()].group;
+        if points.users.len() <= place as usize {
+            points.users.resize_with(place as usize + 1, || Users { slot: NO_SLOT, ..Users::default() });
+        }
+        if points.users[place as usize].slot == NO_SLOT {
+            points.record.limiters += 1;
+            points.users[place as usize].slot = self.outgoing.add(Outgoing {
+                flow,
+                to: HostId::default(),
+                group: group.0,
+                turn: 0,
+                source: Source::Limiter(place),
+                limiter: place,
+                start: Time::ZERO,
+                size: Bytes::ZERO,
+                before_measured: Bytes::ZERO,
+                until_measured: None,
+                place: Place::default(),
+                armed: Time::NEVER,
+                generator: None,
+            });
+        }
+        for outgoing in self.outgoing.iter_mut().filter(|outgoing| outgoing.is_flow()) {
+            let spec = &world.shared.flows[outgoing.flow.index()];
+            let priority = world.shared.groups[outgoing.group as usize].priority;
+            if points.limiters.scope().key(outgoing.flow, spec.from, spec.to, priority) == key {
+                outgoing.limiter = place;
+            }
+        }
+        place
+    }
+
+    /// The turn of a limiter, or of a flow that has one. Returns what to send; if nothing, the turn is over.
+    #[cold]
+    pub(super) fn limited_turn<O: Observer>(
+        &mut self,
+        now: Time,
+        slot: u32,
+        world: &mut World<O>,
+    ) -> Option<Packet> {
+        let outgoing = self.outgoing.get_mut(slot)?;
+        let place = outgoing.limiter;
+        if let Source::Limiter(_) = outgoing.source {
+            return self.release(now, place, world);
+        }
+        let points = self.reaction.as_mut()?;
+        let (room, limiter) = (points.limiters.room(), points.limiters.get_mut(place));
+        let group = &world.shared.groups[outgoing.group as usize];
+        let users = &mut points.users[place as usize];
+        loop {
+            if limiter.waiting() >= room {
+                users.blocked.push_back(slot);
+                break;
+            }
+            match outgoing.poll(now, group) {
+                Poll::Send(segment) => limiter.push(outgoing.packet(&segment, group)),
+                Poll::At(at) => {
+                    outgoing.arm(at, slot, &mut self.agenda);
+                    break;
+                }
+                Poll::Blocked => break,
+            }
+        }
+        outgoing.arm(outgoing.next_timer(), slot, &mut self.agenda);
+        self.admit_blocked(place, world);
+        self.attend_limiter(now, place, world);
+        None
+    }
+
+    /// The turn of a limiter.
+    fn release<O: Observer>(&mut self, now: Time, place: u32, world: &mut World<O>) -> Option<Packet> {
+        let points = self.reaction.as_mut()?;
+        let tag_size = points.limiters.tag_size();
+        let limiter = points.limiters.get_mut(place);
+        let packet = (limiter.release() <= now).then(|| limiter.take(now, tag_size));
+        points.record.limited += u64::from(packet.is_some());
+        self.admit_blocked(place, world);
+        self.attend_limiter(now, place, world);
+        packet
+    }
+
+    /// If there is room in the queue of a limiter, the flow that waits longest for it may hand over packets.
+    fn admit_blocked<O: Observer>(&mut self, place: u32, world: &World<O>) {
+        let Some(points) = &mut self.reaction else { return };
+        if points.limiters.get_mut(place).waiting() >= points.limiters.room() {
+            return;
+        }
+        if let Some(slot) = points.users[place as usize].blocked.pop_front() {
+            self.activate(slot, world);
+        }
+    }
+
+    /// A limiter may have something to send, its timer may have changed, and it may be over.
+    fn attend_limiter<O: Observer>(&mut self, now: Time, place: u32, world: &mut World<O>) {
+        let Some(points) = &mut self.reaction else { return };
+        let (node, slot) = (points.node, points.users[place as usize].slot);
+        let limiter = points.limiters.get_mut(place);
+        world.observer.limiter(now, node, place, limiter.rate(), limiter.waiting());
+        let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
+        if limiter.is_over() {
+            points.limiters.remove(place);
+            let users = std::mem::take(&mut points.users[place as usize]);
+            points.users[place as usize].slot = NO_SLOT;
+            outgoing.source = Source::Over;
+            if !outgoing.place.queued {
+                self.outgoing.remove(slot);
+            }
+            self.outgoing
+                .iter_mut()
+                .filter(|outgoing| outgoing.limiter == place)
+                .for_each(|outgoing| outgoing.limiter = NO_SLOT);
+            for slot in users.blocked {
+                self.activate(slot, world);
+            }
+            return;
+        }
+        outgoing.arm(limiter.next_due(), slot, &mut self.agenda);
+        if limiter.release() <= now {
+            self.activate(slot, world);
+        }
+    }
+
+    /// The agenda has an entry for a limiter.
+    pub(super) fn wake_limiter<O: Observer>(&mut self, now: Time, place: u32, world: &mut World<O>) {
+        let Some(points) = &mut self.reaction else { return };
+        points.limiters.get_mut(place).on_timer(now);
+        self.attend_limiter(now, place, world);
+    }
+
+    /// Puts what is in `slot` into a queue of the card, if it is in none.
+    fn activate<O>(&mut self, slot: u32, world: &World<O>) {
+        let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
+        if !outgoing.place.queued {
+            let priority = world.shared.groups[outgoing.group as usize].priority;
+            self.nic.activate(priority, slot, &mut self.outgoing);
+        }
+    }
+
+    pub(super) fn reaction_record(&self) -> Option<ReactionRecord> {
+        self.reaction.as_ref().map(|points| points.record)
+    }
+}

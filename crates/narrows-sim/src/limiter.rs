@@ -1,0 +1,266 @@
+//! Limiters: queues at the edge of the network that a reaction point slows down.
+//!
+//! A flow gets a limiter with the first message that asks its source to slow down. From then on its packets wait in the
+//! limiter's queue and leave at the rate of the reaction point, tagged as they leave. A flow without a limiter pays nothing.
+
+use narrows_proto::notification::Notification;
+use narrows_proto::reaction::{self, ReactionPoint};
+use narrows_proto::units::{BitRate, Bytes, Time, WireTime};
+
+use crate::ids::{FlowId, HostId};
+use crate::packet::Packet;
+use crate::random::{Stream, mix};
+use crate::ring::Ring;
+
+/// Reaction points of a network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reaction {
+    /// How they react.
+    pub rule: reaction::Config,
+    /// Where they are.
+    pub place: ReactionPlace,
+    /// What shares a limiter.
+    pub per: LimiterScope,
+    /// How many limiters a host or edge switch has. When all are in use, further flows share them, chosen by a hash.
+    pub limiters: u32,
+    /// What one limiter holds. A host does not hand over more; an edge switch drops it.
+    pub queue: Bytes,
+}
+
+/// Where reaction points are.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum ReactionPlace {
+    /// In the network cards of hosts.
+    #[default]
+    Host,
+    /// In the switches of hosts, where their links end.
+    EdgeSwitch,
+}
+
+/// What shares a limiter.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum LimiterScope {
+    /// One connection, or one source of datagrams.
+    Flow,
+    /// Everything from one host to another, of one priority: what a bridge takes for a flow.
+    #[default]
+    Pair,
+    /// Everything from one host, of one priority.
+    Port,
+}
+
+impl LimiterScope {
+    /// The same number for all that shares a limiter.
+    #[inline]
+    pub(crate) fn key(self, flow: FlowId, from: HostId, to: HostId, priority: u8) -> u64 {
+        match self {
+            Self::Flow => flow.0.into(),
+            Self::Pair => u64::from(priority) << 60 ^ u64::from(from.0) << 30 ^ u64::from(to.0),
+            Self::Port => u64::from(priority) << 60 ^ u64::from(from.0),
+        }
+    }
+}
+
+/// A queue that is emptied at the rate of a reaction point.
+#[derive(Debug)]
+pub(crate) struct Limiter {
+    pub(crate) point: ReactionPoint,
+    queue: Ring<Packet>,
+    waiting: u64,
+    /// The last packet sent: when, and its size.
+    sent: (Time, u16),
+    /// When the next may be sent, at the rate of now.
+    release: Time,
+    rate: BitRate,
+    /// What `rate` means for a packet; none while it is stopped.
+    wire_time: Option<WireTime>,
+    random: Stream,
+}
+
+impl Limiter {
+    fn new(rule: &reaction::Config, line_rate: BitRate, random: Stream) -> Self {
+        let mut limiter = Self {
+            point: ReactionPoint::new(rule, line_rate),
+            queue: Ring::default(),
+            waiting: 0,
+            sent: (Time::ZERO, 0),
+            release: Time::ZERO,
+            rate: BitRate::ZERO,
+            wire_time: None,
+            random,
+        };
+        limiter.pace();
+        limiter
+    }
+
+    /// Bytes that wait.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.waiting
+    }
+
+    pub(crate) fn rate(&self) -> BitRate {
+        self.rate
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, packet: Packet) {
+        debug_assert!(packet.trailers() == 0, "limited packets bring no trailers");
+        self.waiting += u64::from(packet.size());
+        self.queue.push(packet);
+    }
+
+    /// When the first packet of the queue may be sent; never if there is none or the limiter is stopped.
+    #[inline]
+    pub(crate) fn release(&self) -> Time {
+        if self.queue.is_empty() { Time::NEVER } else { self.release }
+    }
+
+    /// Takes the first packet, which must exist, to be sent at `now`. It gets its tag here, not when it joined.
+    #[inline]
+    pub(crate) fn take(&mut self, now: Time, tag_size: u16) -> Packet {
+        let packet = self.queue.take();
+        self.waiting -= u64::from(packet.size());
+        let packet = packet.tagged(self.point.tag(), tag_size);
+        self.sent = (now, packet.size());
+        self.point.on_sent(now, packet.size().into(), &mut || self.random.uniform());
+        self.pace_if_changed();
+        self.release = self.wire_time.map_or(Time::NEVER, |wire_time| now + wire_time.of(packet.size()));
+        packet
+    }
+
+    pub(crate) fn on_notification(&mut self, now: Time, notification: &Notification) {
+        self.point.on_notification(now, notification, &mut || self.random.uniform());
+        self.pace_if_changed();
+    }
+
+    /// Its reaction point's timer may be due.
+    pub(crate) fn on_timer(&mut self, now: Time) {
+        if self.point.next_timer() <= now {
+            self.point.on_timer(now, &mut || self.random.uniform());
+            self.pace_if_changed();
+        }
+    }
+
+    /// When to look at it again, whether or not anything waits.
+    #[inline]
+    pub(crate) fn next_due(&self) -> Time {
+        self.release().min(self.point.next_timer())
+    }
+
+    /// Nothing waits, and it would not slow anything down.
+    pub(crate) fn is_over(&self) -> bool {
+        self.queue.is_empty() && self.point.is_released()
+    }
+
+    #[inline]
+    fn pace_if_changed(&mut self) {
+        if self.point.rate() != self.rate {
+            self.pace();
+        }
+    }
+
+    /// The rate has changed: the next packet may be sent when the last one would have been, at the new rate.
+    fn pace(&mut self) {
+        self.rate = self.point.rate();
+        self.wire_time = (self.rate > BitRate::ZERO).then(|| self.rate.wire_time());
+        let (at, size) = self.sent;
+        self.release = self.wire_time.map_or(Time::NEVER, |wire_time| at + wire_time.of(size));
+    }
+}
+
+/// The limiters of a host or an edge switch, and what they are for.
+#[derive(Debug)]
+pub(crate) struct Limiters {
+    config: Reaction,
+    places: Vec<Option<Limiter>>,
+    /// Keys with the place of their limiter, in order.
+    keys: Vec<(u64, u32)>,
+    tag_size: u16,
+    seed: u64,
+    /// Limiters made so far: each has a random stream of its own.
+    made: u64,
+    owner: u64,
+}
+
+impl Limiters {
+    /// `owner` is the number of the node.
+    pub(crate) fn new(config: &Reaction, seed: u64, owner: u32) -> Self {
+        let tag_size = config.rule.tag_size().get() as u16;
+        let (places, keys) = (Vec::new(), Vec::new());
+        Self { config: config.clone(), places, keys, tag_size, seed, made: 0, owner: owner.into() }
+    }
+
+    pub(crate) fn scope(&self) -> LimiterScope {
+        self.config.per
+    }
+
+    /// What each may hold.
+    pub(crate) fn room(&self) -> u64 {
+        self.config.queue.get()
+    }
+
+    pub(crate) fn tag_size(&self) -> u16 {
+        self.tag_size
+    }
+
+    /// There is none.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    #[inline]
+    pub(crate) fn find(&self, key: u64) -> Option<u32> {
+        let place = self.keys.binary_search_by_key(&key, |entry| entry.0).ok()?;
+        Some(self.keys[place].1)
+    }
+
+    /// The limiter for `key`: its own if it has one; a new one if there is room; otherwise one that it shares.
+    pub(crate) fn assign(&mut self, key: u64, line_rate: BitRate) -> u32 {
+        let at = match self.keys.binary_search_by_key(&key, |entry| entry.0) {
+            Ok(at) => return self.keys[at].1,
+            Err(at) => at,
+        };
+        let place =
+            self.free_place(line_rate).unwrap_or_else(|| (mix(key) % self.places.len() as u64) as u32);
+        self.keys.insert(at, (key, place));
+        place
+    }
+
+    fn free_place(&mut self, line_rate: BitRate) -> Option<u32> {
+        let place = self.places.iter().position(Option::is_none).unwrap_or(self.places.len());
+        if place >= self.config.limiters as usize {
+            return None;
+        }
+        if place == self.places.len() {
+            self.places.push(None);
+        }
+        // 2^24 limiters at each of 2^24 nodes have streams of their own.
+        let random = Stream::new(self.seed, crate::random::Purpose::Limiter, self.owner << 24 | self.made);
+        self.made = (self.made + 1) % (1 << 24);
+        self.places[place] = Some(Limiter::new(&self.config.rule, line_rate, random));
+        Some(place as u32)
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, place: u32) -> &mut Limiter {
+        self.places[place as usize].as_mut().expect("keys lead to limiters")
+    }
+
+    /// Removes a limiter and forgets the keys that led to it.
+    pub(crate) fn remove(&mut self, place: u32) {
+        self.places[place as usize] = None;
+        self.keys.retain(|entry| entry.1 != place);
+    }
+
+    /// Bytes waiting in all of them.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.places.iter().flatten().map(Limiter::waiting).sum()
+    }
+}

@@ -1,0 +1,82 @@
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+
+use super::Observer;
+use crate::ids::NodeId;
+
+/// The state of a limiter at the first event in an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimiterRow {
+    /// When.
+    pub at: Time,
+    /// Whose.
+    pub node: NodeId,
+    /// Which of the limiters there. Numbers are used again.
+    pub limiter: u32,
+    /// How fast it sends; zero while it is stopped.
+    pub rate: BitRate,
+    /// Bytes that wait in it.
+    pub waiting: Bytes,
+}
+
+/// Watches limiters: at most one row per limiter and interval.
+#[derive(Clone, Debug)]
+pub struct LimiterObserver {
+    interval: Span,
+    /// By node, then by limiter: when the next row is due. None for nodes that are not watched.
+    next: Vec<Option<Vec<Time>>>,
+    rows: Vec<LimiterRow>,
+}
+
+impl LimiterObserver {
+    /// Watches the limiters of these of `nodes` nodes.
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    pub fn new(interval: Span, nodes: usize, watched: &[NodeId]) -> Self {
+        assert!(interval > Span::ZERO, "an interval takes time");
+        let mut next = vec![None; nodes];
+        for node in watched {
+            next[node.index()] = Some(Vec::new());
+        }
+        Self { interval, next, rows: Vec::new() }
+    }
+
+    /// All rows of these observers, by time, node and limiter.
+    pub fn finish(observers: impl IntoIterator<Item = Self>) -> Vec<LimiterRow> {
+        let mut rows: Vec<_> = observers.into_iter().flat_map(|observer| observer.rows).collect();
+        rows.sort_by_key(|row| (row.at, row.node, row.limiter));
+        rows
+    }
+}
+
+impl Observer for LimiterObserver {
+    fn limiter(&mut self, at: Time, node: NodeId, limiter: u32, rate: BitRate, waiting: u64) {
+        let Some(next) = &mut self.next[node.index()] else { return };
+        let place = limiter as usize;
+        if next.len() <= place {
+            next.resize(place + 1, Time::ZERO);
+        }
+        if at < next[place] {
+            return;
+        }
+        next[place] = Time::from_ps((at.as_ps() / self.interval.as_ps() + 1) * self.interval.as_ps());
+        self.rows.push(LimiterRow { at, node, limiter, rate, waiting: Bytes::new(waiting) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limiter_has_at_most_one_row_per_interval() {
+        let mut observer = LimiterObserver::new(Span::from_us(10), 4, &[NodeId(2)]);
+        for (us, node, limiter) in [(1, 2, 0), (2, 2, 0), (3, 2, 1), (4, 1, 0), (12, 2, 0)] {
+            let at = Time::ZERO + Span::from_us(us);
+            observer.limiter(at, NodeId(node), limiter, BitRate::from_gbps(us), us);
+        }
+        let rows = LimiterObserver::finish([observer]);
+        let seen: Vec<_> = rows.iter().map(|row| (row.rate.as_bps() / 1_000_000_000, row.limiter)).collect();
+        assert_eq!(seen, [(1, 0), (3, 1), (12, 0)]);
+    }
+}

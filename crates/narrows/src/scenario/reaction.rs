@@ -1,0 +1,46 @@
+use narrows_proto::reaction;
+use narrows_proto::units::Bytes;
+use narrows_sim::{LimiterScope, Reaction, ReactionPlace};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Limiters at the edge of the network that listen to congestion points.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReactionPoints {
+    /// How they react.
+    pub rule: reaction::Config,
+    /// Where they are.
+    #[serde(default)]
+    pub at: ReactionPlace,
+    /// What shares a limiter.
+    #[serde(default)]
+    pub per: LimiterScope,
+    /// Limiters of one host or edge switch. When all are in use, further flows share them, chosen by a hash.
+    #[serde(default = "limiters")]
+    pub limiters: u32,
+    /// What one limiter holds. A host does not hand over more; an edge switch drops it.
+    #[serde(default = "queue")]
+    pub queue: Bytes,
+}
+
+fn limiters() -> u32 {
+    100 // the most reaction points of a port and priority (IEEE8021-CN-MIB, ieee8021CnRpPortPriMaxRps)
+}
+
+fn queue() -> Bytes {
+    Bytes::new(256_000)
+}
+
+impl ReactionPoints {
+    /// As the simulation wants it.
+    pub fn config(&self) -> Reaction {
+        Reaction {
+            rule: self.rule.clone(),
+            place: self.at,
+            per: self.per,
+            limiters: self.limiters,
+            queue: self.queue,
+        }
+    }
+}
