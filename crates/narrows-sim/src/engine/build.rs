@@ -11,12 +11,14 @@ use super::world::{FlowTable, Log, NO_SLOT, Reception, World};
 use super::{Failure, Network};
 use crate::host::{Host, HostGenerator, HostParts};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
-use crate::limiter::ReactionPlace;
+use crate::limiter::{Reaction, ReactionPlace};
 use crate::link::{Egress, Impairment, Outage, Target, Wires};
 use crate::observe::Observer;
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Routes, RoutingTables};
-use crate::switch::{IngressParts, MOST_CONGESTION_POINTS, SignalParts, Switch, SwitchConfig, SwitchParts};
+use crate::switch::{
+    EdgeHost, IngressParts, MOST_CONGESTION_POINTS, SignalParts, Switch, SwitchConfig, SwitchParts,
+};
 use crate::topology::{NodeKind, Topology};
 use crate::traffic::{GeneratorKind, Traffic};
 
@@ -232,12 +234,34 @@ impl<'a> Layout<'a> {
                 random: Stream::new(self.seed, Purpose::Marking, node.0.into()),
                 typical_packet: self.typical_packet,
                 signals: self.signals(node),
+                edge: self.edge(node),
             },
         )
     }
 }
 
 impl Layout<'_> {
+    /// The reaction points of a switch, if it has hosts and there are some at edge switches.
+    fn edge(&self, node: NodeId) -> Option<(Reaction, NodeId, u64, Vec<Option<EdgeHost>>)> {
+        let reaction = self.network.reaction.clone()?;
+        let host = |link: &LinkId| {
+            let wire = self.network.topology.link(*link);
+            self.network.topology.as_host(wire.from)?;
+            let port = self.port_back(*link);
+            Some(EdgeHost { port: port as u16, rate: wire.wire.rate })
+        };
+        let hosts: Vec<_> = self.inputs[node.index()].iter().map(host).collect();
+        let at_edge = reaction.place == ReactionPlace::EdgeSwitch && hosts.iter().any(Option::is_some);
+        at_edge.then_some((reaction, node, self.seed, hosts))
+    }
+
+    /// The port of the node a link leads to that leads back over it.
+    fn port_back(&self, link: LinkId) -> usize {
+        let ports = &self.ports[self.network.topology.link(link).to.index()];
+        let back = ports.iter().position(|port| *port == Topology::reverse(link));
+        back.expect("links have two directions")
+    }
+
     /// What a switch needs to signal and to be paused, if it does.
     fn signals(&self, node: NodeId) -> Option<SignalParts> {
         let topology = &self.network.topology;
@@ -245,18 +269,16 @@ impl Layout<'_> {
         let pauses = |node: NodeId| settings(node).is_some_and(|switch| switch.pause.is_some());
         let inputs = &self.inputs[node.index()];
         let signals = settings(node).is_some_and(SwitchConfig::has_congestion_points)
+            || self.edge(node).is_some()
             || pauses(node)
             || inputs.iter().any(|link| pauses(topology.link(*link).from));
         if !signals {
             return None;
         }
-        let ingress = |link: &LinkId| {
-            let back = self.ports[node.index()].iter().position(|port| *port == Topology::reverse(*link));
-            IngressParts {
-                link: *link,
-                back: back.expect("links have two directions"),
-                rate: topology.link(*link).wire.rate,
-            }
+        let ingress = |link: &LinkId| IngressParts {
+            link: *link,
+            back: self.port_back(*link),
+            rate: topology.link(*link).wire.rate,
         };
         Some(SignalParts {
             first_point: self.first_points[node.index()],

@@ -4,6 +4,7 @@
 
 mod buffer;
 mod congestion_point;
+mod edge;
 mod marking;
 mod pause;
 mod plain;
@@ -19,6 +20,8 @@ use self::congestion_point::CongestionPoints;
 pub use self::congestion_point::{
     Bcn, BcnVersion, CongestionPoint, MOST_CONGESTION_POINTS, Message, Qcn, Sampling,
 };
+pub(crate) use self::edge::EdgeHost;
+use self::edge::{EdgeLimiters, Entry};
 use self::marking::{Marker, Verdict};
 pub use self::marking::{Marking, Red, RedAction, Step};
 use self::pause::Ingresses;
@@ -28,7 +31,8 @@ use self::plain::PlainPorts;
 use self::scheduled::ScheduledPorts;
 use self::signalling::SignallingPorts;
 use crate::engine::World;
-use crate::ids::LinkId;
+use crate::ids::{LinkId, NodeId};
+use crate::limiter::Reaction;
 use crate::link::Egress;
 use crate::observe::Observer;
 use crate::packet::{CE, ECT, Kind, Packet, Trailers};
@@ -104,6 +108,7 @@ pub(crate) struct Switch {
     /// Changes of the routes to come, the next one last.
     edits: Vec<(Time, Routes)>,
     no_route: Box<PortCounters>,
+    edge: Option<Box<EdgeLimiters>>,
 }
 
 /// What a switch is made from.
@@ -122,6 +127,8 @@ pub(crate) struct SwitchParts {
     /// Size of a typical packet, for RED's idle time.
     pub(crate) typical_packet: u16,
     pub(crate) signals: Option<SignalParts>,
+    /// Its reaction points: their settings, its number, the seed of the run, and by wire the host at the other end.
+    pub(crate) edge: Option<(Reaction, NodeId, u64, Vec<Option<EdgeHost>>)>,
 }
 
 /// What the ports of a switch are made from if it signals, or if a neighbour may pause it.
@@ -203,7 +210,11 @@ impl Switch {
         };
         let mut edits = parts.edits;
         edits.reverse();
-        let routes_late = config.pause.is_some() || matches!(parts.choice, Choice::Spray(_));
+        let routes_late =
+            config.pause.is_some() || parts.edge.is_some() || matches!(parts.choice, Choice::Spray(_));
+        let edge = parts
+            .edge
+            .map(|(reaction, node, seed, hosts)| Box::new(EdgeLimiters::new(&reaction, node, seed, hosts)));
         Self {
             first_wire: parts.first_wire as u32,
             wires: parts.wires as u32,
@@ -229,6 +240,7 @@ impl Switch {
             common,
             edits,
             no_route: Box::default(),
+            edge,
         }
     }
 
@@ -278,7 +290,7 @@ impl Switch {
             match arrival.port {
                 UNROUTED => {
                     let from = wires.get(place(*entry)).copied().unwrap_or(OWN);
-                    self.join_unrouted(now, arrival.packet, from, world);
+                    self.join_late(now, arrival.packet, from, world);
                 }
                 port => self.join(now, port.into(), arrival.packet, OWN, world),
             }
@@ -291,8 +303,28 @@ impl Switch {
         match &mut self.ports {
             Ports::Plain(_) => next_arrival,
             Ports::Scheduled(ports) => next_arrival.min(ports.serve_before(until, &mut self.common, world)),
-            Ports::Signalling(ports) => next_arrival.min(ports.serve_before(until, &mut self.common, world)),
+            Ports::Signalling(_) => next_arrival.min(self.serve_signalling(until, world)),
         }
+    }
+
+    /// Lets limiters and ports do what is due before `until`. Returns when the next of them has something to do.
+    fn serve_signalling<O: Observer>(&mut self, until: Time, world: &mut World<O>) -> Time {
+        let last = Time::from_ps(until.as_ps() - 1);
+        if self.edge.as_ref().is_some_and(|edge| edge.next() <= last) {
+            self.release_limited(last, world);
+        }
+        let Ports::Signalling(ports) = &mut self.ports else { return Time::NEVER };
+        let next = ports.serve_before(until, &mut self.common, world);
+        next.min(self.edge.as_ref().map_or(Time::NEVER, |edge| edge.next()))
+    }
+
+    /// Packets that limiters release up to and including `now` join their ports.
+    fn release_limited<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
+        let in_hand = world.trailers;
+        while let Some((at, packet, from)) = self.edge.as_mut().and_then(|edge| edge.release(now, world)) {
+            self.route_late(at, packet, from, world);
+        }
+        world.trailers = in_hand;
     }
 
     /// A packet that came over wire number `from` joins a port.
@@ -303,7 +335,7 @@ impl Switch {
             Ports::Scheduled(ports) => ports.join(now, port, packet, &mut self.common, world),
             Ports::Signalling(ports) => {
                 if let Some(message) = ports.join(now, port, packet, from, &mut self.common, world) {
-                    self.join_unrouted(now, message, OWN, world);
+                    self.join_late(now, message, OWN, world);
                 }
             }
         }
@@ -367,12 +399,33 @@ impl Switch {
 
     /// Routes are looked up late, or are changing, or there is none.
     #[cold]
-    fn join_unrouted<O: Observer>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) {
+    fn join_late<O: Observer>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) {
         if packet.kind() == Kind::Pause {
             let Ports::Signalling(ports) = &mut self.ports else { return };
             let (link, pause) = pause::read(packet);
             return ports.pause(now, link, pause, &mut self.common, world);
         }
+        if self.edge.is_some() {
+            self.release_limited(now, world);
+        }
+        if let Some(edge) = &mut self.edge {
+            if packet.kind() == Kind::Notice && world.shared.access[packet.to().index()].leaf == self.leaf {
+                return edge.on_notice(now, packet, world);
+            }
+            match edge.enter(now, packet, from, world) {
+                Entry::Through => {}
+                Entry::Kept => return,
+                Entry::Full(port) => {
+                    let (port, size) = (port.into(), packet.size());
+                    return self.common.drop(now, port, size, DropCause::Limiter, world);
+                }
+            }
+        }
+        self.route_late(now, packet, from, world);
+    }
+
+    /// Looks up the route of a packet now.
+    fn route_late<O: Observer>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) {
         if self.next_edit <= now {
             while let Some((_, routes)) = self.edits.pop_if(|edit| edit.0 <= now) {
                 self.routes = routes;
@@ -400,6 +453,9 @@ impl Switch {
         world: &mut World<O>,
         mut report: impl FnMut(Option<LinkId>, &PortCounters),
     ) {
+        if let Some(edge) = &self.edge {
+            world.log.reaction.add(&edge.record());
+        }
         let waiting = match &mut self.ports {
             Ports::Plain(ports) => ports.finish(now, &mut self.common, world),
             Ports::Scheduled(ports) => ports.waiting(),

@@ -179,7 +179,7 @@ pub(super) fn reaction(
         "limiters",
         &format!("{} limiters, expected at most {most}", points.limiters),
     );
-    Some(points.config())
+    (!kinds.is_empty()).then(|| points.config())
 }
 
 fn line_rate(network: &Network, host: narrows_sim::NodeId) -> Option<BitRate> {

@@ -172,7 +172,7 @@ impl CongestionPoints {
 }
 
 /// A limiter at the source could slow down packets of this kind.
-fn is_limitable(kind: Kind) -> bool {
+pub(super) fn is_limitable(kind: Kind) -> bool {
     matches!(kind, Kind::Data | Kind::Syn | Kind::Datagram | Kind::Limited)
 }
 
