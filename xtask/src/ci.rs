@@ -3,7 +3,7 @@
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
-use crate::{fuzz, instructions, readme};
+use crate::{fuzz, instructions, readme, repro};
 
 /// All tests: of units, of properties, of scenarios, of documentation.
 pub(crate) fn test(shell: &Shell) -> Result<()> {
@@ -21,6 +21,7 @@ pub(crate) fn all(shell: &Shell) -> Result<()> {
         cmd!(shell, "cargo doc --workspace --no-deps --document-private-items --quiet").run()?;
     }
     readme::run(shell)?;
+    repro::quick(shell)?;
     instructions::run(shell, &instructions::Arguments::default())?;
     fuzz::run(shell, &fuzz::Arguments::short())
 }

@@ -5,6 +5,7 @@ mod ci;
 mod fuzz;
 mod instructions;
 mod readme;
+mod repro;
 
 use anyhow::Result;
 use clap::Parser;
@@ -24,6 +25,8 @@ enum Task {
     Instructions(instructions::Arguments),
     /// Feed random input to the parsers
     Fuzz(fuzz::Arguments),
+    /// Repeat papers in full and write docs/reproductions/PAPER.md
+    Repro(repro::Arguments),
     /// Run the commands of README.md and compare what they print
     Readme,
 }
@@ -38,6 +41,7 @@ fn main() -> Result<()> {
         Task::Bench(arguments) => bench::run(&shell, &arguments),
         Task::Instructions(arguments) => instructions::run(&shell, &arguments),
         Task::Fuzz(arguments) => fuzz::run(&shell, &arguments),
+        Task::Repro(arguments) => repro::run(&shell, &arguments),
         Task::Readme => readme::run(&shell),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// A laboratory for congestion control where the data center meets the WAN.
@@ -20,6 +21,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Run several scenarios, or variants of one, and compare them
     Compare(Compare),
+    /// Repeat the experiments of a paper and judge its claims
+    Repro(Repro),
     /// Check a scenario and show what it comes to, without running it
     Check(Check),
     /// List what is built in
@@ -89,6 +92,58 @@ pub(crate) struct Compare {
     pub(crate) markdown: bool,
     #[command(flatten)]
     pub(crate) execution: Execution,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Repro {
+    /// The paper; see --list
+    #[arg(required_unless_present = "list", value_parser = PaperName)]
+    pub(crate) paper: Option<String>,
+    /// List the papers
+    #[arg(long, conflicts_with_all = ["paper", "figure"])]
+    pub(crate) list: bool,
+    /// Only this figure or table: --figure 3, --figure "Table 1"
+    #[arg(long, value_name = "N")]
+    pub(crate) figure: Option<String>,
+    /// A short form: one seed, shorter runs, not all experiments
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Repeat each experiment with this many seeds [default: 5, with --quick 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) seeds: Option<u32>,
+    /// End with status 1 if a claim is missed
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Where results go [default: out/repro/PAPER, where older results are replaced]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace older results in the folder given with --out
+    #[arg(long, requires = "out")]
+    pub(crate) overwrite: bool,
+    #[command(flatten)]
+    pub(crate) execution: Execution,
+}
+
+/// The name of a paper. Help and completions know them all; an unknown one is met by a diagnostic.
+#[derive(Clone, Debug)]
+struct PaperName;
+
+impl TypedValueParser for PaperName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let papers = narrows::repro::PAPERS.iter();
+        Some(Box::new(papers.map(|paper| PossibleValue::new(paper.name).help(paper.title))))
+    }
 }
 
 #[derive(Debug, Args)]

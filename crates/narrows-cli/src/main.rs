@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         Command::Demo(demo) => commands::demo(demo),
         Command::Run(run) => commands::run(run),
         Command::Compare(compare) => commands::compare(compare),
+        Command::Repro(repro) => commands::repro(repro),
         Command::Check(check) => commands::check(check),
         Command::List(list) => commands::list(list),
         Command::New(new) => commands::new(new),
@@ -47,7 +48,7 @@ pub(crate) enum Status {
     Broken,
     /// The input makes no sense.
     BadInput,
-    /// Ctrl-C: results are written, but not complete.
+    /// Ctrl-C: what is written is not complete.
     Interrupted,
 }
 

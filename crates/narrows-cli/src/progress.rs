@@ -15,13 +15,18 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 /// Set by Ctrl-C.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on the first Ctrl-C ends runs early and keeps what there is; the second ends the program.
-pub(crate) fn catch_interrupts() {
-    let caught = ctrlc::set_handler(|| {
+/// What becomes of results when Ctrl-C ends runs early.
+pub(crate) const KEPT: &str = "what there is will be written";
+/// See [`KEPT`].
+pub(crate) const LOST: &str = "nothing will be written";
+
+/// From now on the first Ctrl-C ends runs early, the second ends the program.
+pub(crate) fn catch_interrupts(results: &'static str) {
+    let caught = ctrlc::set_handler(move || {
         if INTERRUPTED.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        complain!("stopping; what there is will be written (Ctrl-C again to give up)");
+        complain!("stopping; {results} (Ctrl-C again to give up)");
     });
     if let Err(error) = caught {
         complain!("Ctrl-C will lose results: {error}");

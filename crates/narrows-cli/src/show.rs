@@ -1,55 +1,12 @@
 //! Tables and lines for people.
 
 use comfy_table::{CellAlignment, Table, presets};
+use narrows::numbers::{grouped, number, with_interval};
 use narrows::plan::{Plan, PlannedGroup};
 use narrows::report::{Cell, Summary, summarize};
+use narrows::repro::Reproduction;
 use narrows::results::Activity;
-use narrows::statistics::Estimate;
 use narrows_proto::units::Bytes;
-
-/// A number with four significant digits.
-pub(crate) fn number(value: f64) -> String {
-    digits(value, 4)
-}
-
-/// A number with so many significant digits; all of them before the point, and none for zeros behind it.
-fn digits(value: f64, significant: i32) -> String {
-    let size = value.abs();
-    if value == 0.0 {
-        "0".into()
-    } else if !(1e-3..1e15).contains(&size) {
-        format!("{value:.*e}", significant as usize - 2)
-    } else if size >= 1000.0 || value.fract() == 0.0 {
-        grouped(value.round() as i64)
-    } else {
-        let places = (significant - 1 - size.log10().floor() as i32).max(0) as usize;
-        let text = format!("{value:.places$}");
-        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-    }
-}
-
-/// Digits in groups of three.
-pub(crate) fn grouped(value: i64) -> String {
-    let digits = value.unsigned_abs().to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(' ');
-        }
-        text.push(digit);
-    }
-    if value < 0 { format!("-{text}") } else { text }
-}
-
-fn with_interval(estimate: Option<&Estimate>, unit: &str) -> String {
-    match estimate {
-        None => "–".into(),
-        Some(Estimate { mean, interval: Some((low, high)), .. }) if low < high => {
-            format!("{}{unit} [{}, {}]", number(*mean), digits(*low, 3), digits(*high, 3))
-        }
-        Some(Estimate { mean, .. }) => format!("{}{unit}", number(*mean)),
-    }
-}
 
 /// The first line: what is run.
 pub(crate) fn headline(plan: &Plan, seeds: u32) -> String {
@@ -173,6 +130,24 @@ pub(crate) fn unfinished(cells: &[Cell]) -> String {
     format!("  unfinished flows: {}\n", each.join(" · "))
 }
 
+/// Claims of a paper, figure by figure.
+pub(crate) fn claims(reproduction: &Reproduction) -> String {
+    let mut table = plain();
+    for outcome in reproduction.figures.iter().filter(|outcome| !outcome.claims.is_empty()) {
+        table.add_row([outcome.figure.name, "reported", "measured", "class", "verdict"]);
+        for judged in &outcome.claims {
+            let verdict = judged.verdict.name().to_owned();
+            let texts = [judged.reported_text(), judged.measured_text(), judged.class_text(), verdict];
+            table.add_row(std::iter::once(format!("  {}", judged.claim.id)).chain(texts));
+        }
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        let right = index == 1 || index == 2;
+        column.set_cell_alignment(if right { CellAlignment::Right } else { CellAlignment::Left });
+    }
+    indented(&table)
+}
+
 /// A table of names and what they are.
 pub(crate) fn list(rows: impl IntoIterator<Item = [String; 2]>) -> String {
     let mut table = plain();
@@ -194,19 +169,4 @@ fn indented(table: &Table) -> String {
         .lines()
         .map(|line| format!("  {}\n", line.trim_end().strip_prefix(' ').unwrap_or(line.trim_end())))
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_the_digits_that_matter() {
-        let shown =
-            [0.0, 1.0, 0.001_234_56, 12.345_6, 999.96, 1_234_567.8, -20_000.0, 1.5e-7, 2e18].map(number);
-        assert_eq!(
-            shown,
-            ["0", "1", "0.001235", "12.35", "1000", "1 234 568", "-20 000", "1.50e-7", "2.00e18"]
-        );
-    }
 }

@@ -1,31 +1,5 @@
 "use strict";
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const report = document.getElementById("report");
-  report.replaceChildren();
-
-  // Colours that stay apart for colour-blind readers (Okabe & Ito).
-  const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#444444"];
-
-  const element = (tag, attributes = {}, ...children) => {
-    const made = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-    made.append(...children);
-    return made;
-  };
-
-  /** A number with some significant digits and no more zeros than it needs. */
-  const number = (value, digits = 4) => {
-    if (value === null || value === undefined) return "–";
-    if (value === 0) return "0";
-    const size = Math.abs(value);
-    if (size >= 1e5 && Number.isInteger(value)) return value.toLocaleString("en-GB").replaceAll(",", "\u202f");
-    if (size >= 1e6 || size < 1e-3) return value.toExponential(2);
-    return String(Number(value.toPrecision(digits)));
-  };
-
-  const section = (title, ...children) => report.append(element("h2", {}, title), ...children);
-
   const header = () => {
     report.append(
       element("h1", {}, data.title),
@@ -98,44 +72,6 @@
     const never = data.activity.filter((row) => row.times.every((times) => times === 0)).map((row) => row.what);
     section("Activity", element("div", { class: "scroll" }, element("table", {}, element("thead", {}, head), body)));
     report.append(element("p", { class: "never" }, `Never happened: ${never.length ? never.join(", ") : "nothing on the list"}.`));
-  };
-
-  const SI = [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"]];
-  const short = (value) => {
-    if (value === 0) return "0";
-    const [scale, prefix] = SI.find(([scale]) => Math.abs(value) >= scale * 0.9999) || [1, ""];
-    return `${Number((value / scale).toPrecision(3))}${prefix}`;
-  };
-
-  const axis = (label, log) => ({
-    label, labelSize: 22, font: "11px system-ui", labelFont: "12px system-ui", stroke: "#5b6675",
-    grid: { stroke: "#eceff3", width: 1 }, ticks: { stroke: "#d9dee5", width: 1 }, size: label ? 52 : 40,
-    values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : log ? short(tick) : number(tick))),
-    // On a logarithmic axis only decades are labelled.
-    filter: log ? (_, ticks) => ticks.map((tick) => (Math.abs(Math.log10(tick) % 1) < 1e-9 ? tick : null)) : undefined,
-  });
-
-  /** A chart of series with their own points: [{name, points: [[x, y]…], dash}]. */
-  const chart = (grid, { title, caption, x, y, xLog, yLog, series, stepped }) => {
-    const drawn = series.filter((each) => each.points.length > 0);
-    if (drawn.length === 0) return;
-    const place = element("div", { class: "chart" }, element("h3", {}, title), element("p", { class: "caption" }, caption));
-    grid.append(place);
-    const tables = drawn.map((each) => [each.points.map((point) => point[0]), each.points.map((point) => point[1])]);
-    const path = stepped ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear();
-    const options = {
-      width: place.clientWidth || 540, height: 300,
-      cursor: { drag: { x: true, y: false } },
-      scales: { x: { time: false, distr: xLog ? 3 : 1 }, y: { distr: yLog ? 3 : 1 } },
-      axes: [{ ...axis(x, xLog), size: 44 }, axis(y, yLog)],
-      legend: { live: false },
-      series: [{ label: x }, ...drawn.map((each, index) => ({
-        label: each.name, stroke: COLOURS[(each.colour ?? index) % COLOURS.length], width: 1.6,
-        dash: each.dash ? [6, 4] : undefined, points: { show: drawn[index].points.length < 40, size: 4 }, paths: path, spanGaps: true,
-      }))],
-    };
-    const made = new uPlot(options, uPlot.join(tables), place);
-    new ResizeObserver(() => made.setSize({ width: place.clientWidth, height: 300 })).observe(place);
   };
 
   const charts = () => {

@@ -9,7 +9,7 @@ use narrows::results::Output;
 use serde_json::json;
 
 use super::{Job, apply, document, execute, plans, show_warnings, status};
-use crate::progress::catch_interrupts;
+use crate::progress::{KEPT, catch_interrupts};
 use crate::{Status, args, fail, show};
 
 /// What is compared: a name and the plans for all seeds.
@@ -96,7 +96,7 @@ fn contenders(documents: Vec<(String, Document)>, seeds: u32) -> Checked<Vec<Con
 
 fn side_by_side(contenders: &[Contender], show: &Show<'_>, execution: &args::Execution) -> Checked<Status> {
     let output = Output::begin(&show.out, show.overwrite)?;
-    catch_interrupts();
+    catch_interrupts(KEPT);
     let plan = &contenders[0].plans[0];
     if !execution.json && !show.markdown {
         say!("{}", show::headline(plan, show.seeds));

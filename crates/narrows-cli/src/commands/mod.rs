@@ -3,15 +3,18 @@
 mod compare;
 mod information;
 mod new;
+mod repro;
 mod run;
 
 pub(crate) use compare::{compare, demo};
 pub(crate) use information::{check, completions, explain, list, schema};
 pub(crate) use new::new;
+pub(crate) use repro::repro;
 pub(crate) use run::run;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use narrows::diagnostic::{Checked, Code, Diagnostic, Severity};
@@ -23,7 +26,7 @@ use narrows::run::{check_memory, run_all};
 
 use crate::args::{Execution, Input};
 use crate::progress::{Meter, is_interrupted};
-use crate::{Status, fail, show};
+use crate::{Status, fail};
 
 /// Reads a scenario and applies overrides.
 fn document(path: &Path, input: &Input) -> Checked<Document> {
@@ -78,27 +81,39 @@ struct Finished {
 
 /// Runs all jobs and writes their results.
 fn execute(jobs: &[Job], execution: &Execution, output: &Output) -> Checked<Vec<Finished>> {
-    let plans: Vec<_> = jobs.iter().map(|job| Arc::clone(&job.plan)).collect();
-    let options = execution.options(jobs.len());
-    check_memory(&plans, options)?;
-    let began = Instant::now();
     let named = jobs.iter().map(|job| (Arc::clone(&job.plan), job.name.clone())).collect();
-    let meter = Meter::new(named, execution.quiet || execution.json);
     let finish = |number: usize, results: Results| {
-        meter.finish(number);
         let digest = Digest::of(&results);
         let within = &jobs[number].within;
         output.write(&results, within)?;
         output.write_text(within, "report.html", &page_of_run(&results, digest.clone()))?;
         Ok(Finished { digest, broken: results.broken_expectations() })
     };
+    side_by_side(named, execution, finish)?.into_iter().collect()
+}
+
+/// Runs plans, each with a name, shows how far they are, and tells how fast they were.
+fn side_by_side<T: Send>(
+    named: Vec<(Arc<Plan>, String)>,
+    execution: &Execution,
+    finish: impl Fn(usize, Results) -> T + Send + Sync,
+) -> Checked<Vec<T>> {
+    let plans: Vec<_> = named.iter().map(|(plan, _)| Arc::clone(plan)).collect();
+    let options = execution.options(plans.len());
+    check_memory(&plans, options)?;
+    let began = Instant::now();
+    let hops = AtomicU64::new(0);
+    let meter = Meter::new(named, execution.quiet || execution.json);
+    let finish = |number: usize, results: Results| {
+        meter.finish(number);
+        hops.fetch_add(results.packet_hops, Ordering::Relaxed);
+        finish(number, results)
+    };
     let finished = run_all(&plans, options, |number, progress| meter.tell(number, progress), finish);
-    let finished: Vec<Finished> = finished.into_iter().collect::<Checked<_>>()?;
     if !execution.quiet {
-        let hops = |finished: &Finished| finished.digest.metric("total.packet_hops").unwrap_or(0.0);
-        let hops = finished.iter().map(hops).sum::<f64>() / 1e6;
+        let hops = hops.into_inner() as f64 / 1e6;
         let seconds = began.elapsed().as_secs_f64();
-        let runs = if jobs.len() == 1 { "1 run".into() } else { format!("{} runs", jobs.len()) };
+        let runs = if plans.len() == 1 { "1 run".into() } else { format!("{} runs", plans.len()) };
         let speed = hops / seconds.max(1e-3);
         complain!("{runs}, {hops:.1} M packet-hops in {seconds:.1} s: {speed:.1} M packet-hops/s");
     }
@@ -108,7 +123,7 @@ fn execute(jobs: &[Job], execution: &Execution, output: &Output) -> Checked<Vec<
 /// Prints broken expectations. How the command ended follows from them.
 fn status(broken: &[(String, Broken)]) -> Status {
     for (name, broken) in broken {
-        let found = broken.found.map_or("nothing to take it of".into(), show::number);
+        let found = broken.found.map_or("nothing to take it of".into(), narrows::numbers::number);
         let bound = match (broken.expect.below, broken.expect.above) {
             (Some(below), Some(above)) => format!("above {above} and below {below}"),
             (Some(below), None) => format!("below {below}"),

@@ -8,7 +8,7 @@ use narrows::results::Output;
 use serde_json::json;
 
 use super::{Job, document, execute, files, plans, show_warnings, status};
-use crate::progress::catch_interrupts;
+use crate::progress::{KEPT, catch_interrupts};
 use crate::{Status, args, show};
 
 /// Runs one scenario, with one seed or several.
@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
     let plan = &plans[0];
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&plan.scenario.name));
     let output = Output::begin(&out, arguments.overwrite)?;
-    catch_interrupts();
+    catch_interrupts(KEPT);
     if !arguments.execution.json {
         say!("{}", show::headline(plan, arguments.seeds));
         say_part!("{}", show::groups(plan));

@@ -214,15 +214,21 @@ pub fn page(title: &str, network: &str, warnings: &[String], cells: &[Cell]) -> 
             .collect(),
         cells: cells.iter().map(|cell| PageCell { name: &cell.name, charts: &cell.runs[0].charts }).collect(),
     };
+    fill_page(title, include_str!("../../assets/report.js"), &page)
+}
+
+/// A page with a title, data, and the script that draws it.
+pub(crate) fn fill_page(title: &str, script: &str, data: &impl Serialize) -> String {
     // Inside a script element a tag could end it. In JSON, this character stands in strings only.
-    let data = serde_json::to_string(&page).unwrap_or_default().replace('<', "\\u003c");
+    let data = serde_json::to_string(data).unwrap_or_default().replace('<', "\\u003c");
     // The data comes last: nothing in it is taken for a marker.
     include_str!("../../assets/report.html")
         .replace("{{title}}", &escape(title))
         .replace("{{uplot_css}}", include_str!("../../assets/uPlot.min.css"))
         .replace("{{css}}", include_str!("../../assets/report.css"))
         .replace("{{uplot_js}}", include_str!("../../assets/uPlot.iife.min.js"))
-        .replace("{{js}}", include_str!("../../assets/report.js"))
+        .replace("{{page_js}}", include_str!("../../assets/page.js"))
+        .replace("{{js}}", script)
         .replacen("{{data}}", &data, 1)
 }
 

@@ -62,13 +62,15 @@ impl Output {
         self.write_text(within, "scenario.toml", &results.plan.text)
     }
 
-    /// Writes a text file into the subfolder `within`, which is there.
+    /// Writes a text file into the subfolder `within` (empty: the folder itself).
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn write_text(&self, within: &str, name: &str, content: &str) -> Checked<()> {
         let write = || {
-            let mut file = File::create(self.staging.path().join(within).join(name))?;
+            let folder = self.staging.path().join(within);
+            std::fs::create_dir_all(&folder)?;
+            let mut file = File::create(folder.join(name))?;
             file.write_all(content.as_bytes())?;
             file.sync_all()
         };

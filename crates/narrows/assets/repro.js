@@ -1,0 +1,102 @@
+"use strict";
+(() => {
+  // Signs beside colours, for readers who do not tell these apart.
+  const SIGNS = { match: "✓", shape: "≈", miss: "✗" };
+  const verdict = (name) => element("td", { class: name }, `${SIGNS[name]} ${name}`);
+  const text = (content) => element("td", { class: "text" }, content);
+  const soft = (content) => element("p", { class: "soft" }, content);
+
+  const TEXTS = ["claim", "source", "why"];
+  const table = (heads, rows) => {
+    const th = (head) => element("th", TEXTS.includes(head) ? { class: "text" } : {}, head);
+    const head = element("tr", {}, ...heads.map(th));
+    const body = element("tbody", {}, ...rows);
+    return element("div", { class: "scroll" }, element("table", {}, element("thead", {}, head), body));
+  };
+
+  const header = () => {
+    report.append(
+      element("h1", {}, data.title),
+      soft(data.source),
+      element("p", {}, data.about),
+      soft(data.caption),
+      element("p", {}, ...Object.entries(data.tally).flatMap(([name, count]) => [
+        element("strong", { class: name }, `${SIGNS[name]} ${count} ${name}`), "\u2003",
+      ]), data.left_out),
+      soft(data.verdicts),
+    );
+  };
+
+  /** The paper's table: of each cell what is reported, and below it what was measured. */
+  const cells = ({ columns, rows }) => table(["", ...columns], rows.map(({ label, cells }) => {
+    const cell = (claim) => claim
+      ? element("td", {}, claim.reported, element("br"),
+          element("span", { class: claim.verdict }, `${claim.measured} ${SIGNS[claim.verdict]}`))
+      : element("td", { class: "soft" }, "");
+    return element("tr", {}, element("td", {}, label), ...cells.map(cell));
+  }));
+
+  const claims = (list) => table(["claim", "source", "reported", "measured", "class", "verdict"], list.flatMap((claim) => {
+    const row = element("tr", { id: claim.id, title: `${claim.id}: ${claim.quantity}` }, text(claim.statement), text(claim.source),
+      ...["reported", "measured", "class"].map((key) => element("td", {}, claim[key])), verdict(claim.verdict));
+    if (!claim.explanation) return [row];
+    row.setAttribute("class", "explained");
+    const why = element("td", { class: "text soft", colspan: 6 }, `${SIGNS[claim.verdict]} ${claim.explanation}`);
+    return [row, element("tr", { class: "why" }, why)];
+  }));
+
+  const drawing = (grid, { title, x, y, style, curves, references }) => {
+    const across = (kind) => references.flatMap((reference) => (reference[kind] ? [reference[kind]] : []));
+    const look = style === "points" ? "hollow" : "dashed";
+    const paper = curves.some((curve) => curve.of_paper) ? ` · ${look}: the paper's` : "";
+    chart(grid, {
+      title, caption: `measured${paper}`, x: x.label, xLog: x.log, y: y.label, yLog: y.log,
+      stepped: style === "steps", dots: style === "points",
+      horizontal: across("horizontal"), vertical: across("vertical"),
+      series: curves.map(({ label, points, colour, of_paper }) => ({ name: label, points, colour, dash: of_paper })),
+    });
+  };
+
+  const figure = ({ name, title, shows, tables, charts, claims: list }) => {
+    section(`${name}: ${title}`, element("p", {}, shows));
+    for (const each of tables) report.append(cells(each));
+    if (tables.length) report.append(soft("Above: reported; below: measured."));
+    const drawn = charts.filter(({ curves }) => curves.length > 0);
+    const grid = element("div", { class: "grid" });
+    if (drawn.length) report.append(grid);
+    for (const each of drawn) drawing(grid, each);
+    if (list.length === 0) {
+      if (drawn.length === 0) report.append(soft("Left out by the quick form."));
+      return;
+    }
+    if (tables.length === 0) {
+      report.append(claims(list));
+      return;
+    }
+    // What the table shows and what matches is there for those who want its sources.
+    const told = list.filter((claim) => claim.explanation || claim.relation);
+    if (told.length) report.append(claims(told));
+    report.append(element("details", {}, element("summary", {}, `all claims of ${name} with their sources`), claims(list)));
+  };
+
+  const parameters = () => {
+    if (data.parameters.length === 0) return;
+    section("What the paper leaves open", table(["parameter", "value", "why"], data.parameters.map(({ name, value, why }) =>
+      element("tr", {}, element("td", {}, name), element("td", {}, value), text(why)))));
+    const varied = data.parameters.filter(({ rows }) => rows.length > 0);
+    if (varied.length === 0) return;
+    section("How much it matters", soft("The chosen value stands first; all rows are of the same seeds."));
+    for (const { name, watched, rows } of varied) {
+      report.append(table([name, ...watched], rows.map(({ value, found }) =>
+        element("tr", {}, ...[value, ...found].map((each) => element("td", {}, each))))));
+    }
+  };
+
+  header();
+  data.figures.forEach(figure);
+  parameters();
+  if (data.warnings.length) {
+    section("Warnings of the scenarios", element("ul", {}, ...data.warnings.map((warning) => element("li", {}, warning))));
+  }
+  report.append(element("footer", {}, "Scenarios of all experiments are in the folder scenarios/. This file needs no network."));
+})();

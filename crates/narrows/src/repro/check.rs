@@ -1,0 +1,226 @@
+//! What every paper must keep, and what becomes of one.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use super::*;
+use crate::run::{Options, run_all};
+
+/// All papers, and the one for tests.
+fn papers() -> impl Iterator<Item = &'static Paper> {
+    PAPERS.iter().copied().chain([&tiny::PAPER])
+}
+
+fn unique<'a>(names: impl Iterator<Item = &'a str>) {
+    let mut seen = BTreeSet::new();
+    names.for_each(|name| assert!(seen.insert(name), "there are two of {name}"));
+}
+
+/// All `group.row.column` of quantities, and of series.
+fn declared(experiments: &[Experiment]) -> [BTreeSet<String>; 2] {
+    let all = |of: fn(&Experiment) -> &'static [&'static str]| {
+        let named = |each: &Experiment| -> Vec<_> {
+            of(each).iter().map(|column| format!("{}.{column}", each.name)).collect()
+        };
+        experiments.iter().flat_map(named).collect()
+    };
+    [all(|each| each.quantities), all(|each| each.series)]
+}
+
+#[test]
+fn names_are_unique() {
+    unique(papers().map(|paper| paper.name));
+    for paper in papers() {
+        unique(claims::read(paper.name, paper.claims).iter().map(|claim| claim.id.as_str()));
+        unique((paper.figures)().iter().map(|figure| figure.name));
+        unique((paper.experiments)().iter().map(|experiment| experiment.name.as_str()));
+        unique((paper.parameters)().iter().map(|parameter| parameter.name));
+    }
+}
+
+#[test]
+fn whatever_is_named_exists_and_whatever_is_measured_is_used() {
+    for paper in papers() {
+        let (figures, experiments) = ((paper.figures)(), (paper.experiments)());
+        let [quantities, series] = declared(&experiments);
+        let known = |name: &str, names: &BTreeSet<String>| {
+            assert!(names.contains(name) && parts(name).is_some(), "{}: nothing measures {name}", paper.name);
+        };
+        let mut used: BTreeSet<String> = BTreeSet::new();
+        for claim in claims::read(paper.name, paper.claims) {
+            claim.quantities().for_each(|quantity| known(quantity, &quantities));
+            let there = figures.iter().any(|figure| figure.name == claim.figure);
+            assert!(there, "{}: {} belongs to no figure", paper.name, claim.id);
+            used.extend(claim.quantities().map(|quantity| experiment_of(quantity).to_owned()));
+        }
+        for curve in figures.iter().flat_map(|figure| &figure.charts).flat_map(|chart| &chart.curves) {
+            let sweep = matches!(curve.points, Points::Sweep(_));
+            let sources = curve.sources();
+            sources.iter().for_each(|source| known(source, if sweep { &quantities } else { &series }));
+            used.extend(sources.into_iter().map(|source| experiment_of(source).to_owned()));
+        }
+        for watched in (paper.parameters)().iter().flat_map(|parameter| &parameter.watched) {
+            known(watched, &quantities);
+            used.insert(experiment_of(watched).to_owned());
+        }
+        for experiment in &experiments {
+            assert!(used.contains(&experiment.name), "{}: nothing needs {}", paper.name, experiment.name);
+        }
+    }
+}
+
+#[test]
+fn every_row_and_every_column_of_a_table_has_a_claim() {
+    for paper in papers() {
+        let claims = claims::read(paper.name, paper.claims);
+        for figure in (paper.figures)() {
+            let of_figure = claims.iter().filter(|claim| claim.figure == figure.name);
+            let named: BTreeSet<_> = of_figure.filter_map(|claim| parts(&claim.quantity)).collect();
+            for table in &figure.tables {
+                let own: Vec<_> = named.iter().filter(|(group, ..)| *group == table.group).collect();
+                for (row, _) in table.rows {
+                    assert!(own.iter().any(|each| each.1 == *row), "{}: {row}", figure.name);
+                }
+                for (column, _) in table.columns {
+                    assert!(own.iter().any(|each| each.2 == *column), "{}: {column}", figure.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_figure_can_be_planned_in_both_forms() {
+    for paper in papers() {
+        Study::new(paper, &Request::default()).unwrap_or_else(|error| panic!("{}: {error}", paper.name));
+        Study::new(paper, &Request { quick: true, ..Request::default() }).unwrap();
+        for figure in (paper.figures)() {
+            let request = Request { figure: Some(figure.name), ..Request::default() };
+            let study = Study::new(paper, &request).unwrap();
+            assert!(study.runs.iter().all(|run| run.alternative.is_none()));
+        }
+    }
+}
+
+fn reproduce(request: Request<'_>) -> Reproduction {
+    let study = Study::new(&tiny::PAPER, &request).unwrap();
+    let plans: Vec<_> = study.runs.iter().map(|run| run.plan.clone()).collect();
+    let progress = |_, _| ControlFlow::Continue(());
+    let measured = run_all(&plans, Options::default(), progress, |run, results| study.measure(run, &results));
+    study.conclude(measured)
+}
+
+#[test]
+fn a_paper_is_repeated_with_verdicts_intervals_and_sensitivity() {
+    let reproduction = reproduce(Request { seeds: Some(3), ..Request::default() });
+    let verdicts: Vec<_> =
+        reproduction.claims().map(|judged| (judged.claim.id.as_str(), judged.verdict.name())).collect();
+    let expected = [
+        ("reno-goodput", "match"),
+        ("dctcp-goodput", "match"),
+        ("reno-queue", "match"),
+        ("dctcp-queue", "shape"),
+        ("dctcp-drops", "match"),
+        ("dctcp-time", "match"),
+        ("dctcp-below-reno", "match"),
+        ("dctcp-doubles", "miss"),
+        ("k20-queue", "match"),
+        ("k40-queue", "match"),
+    ];
+    assert_eq!(verdicts, expected);
+    assert_eq!(reproduction.tally().to_string(), "10 claims: 8 match · 1 shape · 1 miss");
+    let goodput = reproduction.claims().next().and_then(|judged| judged.measured).unwrap();
+    assert!(goodput.samples == 3 && goodput.interval.is_some_and(|(low, high)| low <= 95.0 && high < 100.0));
+
+    let [buffer, mtu] = &reproduction.parameters[..] else { panic!("two parameters") };
+    let values: Vec<_> = buffer.rows.iter().map(|(value, _)| value.as_str()).collect();
+    let queues: Vec<_> = buffer.rows.iter().map(|(_, found)| found[0].unwrap().mean).collect();
+    assert_eq!(values, ["100 kB", "60 kB", "200 kB"]);
+    assert!(queues[1] < queues[0] && queues[0] < queues[2], "Reno fills any buffer: {queues:?}");
+    assert!(mtu.rows.is_empty());
+
+    let [table, over_time, over_k] = &reproduction.figures[..] else { panic!("three figures") };
+    assert!(table.charts.is_empty());
+    assert_eq!(over_time.charts[0].curves.len(), 2);
+    let labels: Vec<_> =
+        over_k.charts[0].curves.iter().map(|curve| (curve.label.as_str(), curve.of_paper)).collect();
+    assert_eq!(labels, [("DCTCP", false), ("DCTCP, paper", true)]);
+    assert_eq!(over_k.charts[0].curves[1].points, [(20.0, 24.0), (40.0, 60.0)]);
+}
+
+#[test]
+fn the_quick_form_leaves_out_and_says_so() {
+    let reproduction = reproduce(Request { quick: true, ..Request::default() });
+    assert_eq!((reproduction.seeds, reproduction.left_out), (1, 2));
+    assert!(reproduction.claims().all(|judged| judged.measured.is_none_or(|each| each.interval.is_none())));
+    assert!(reproduction.parameters.iter().all(|outcome| outcome.rows.is_empty()));
+    assert_eq!(reproduction.command(), "narrows repro tiny --quick");
+    let request = Request { figure: Some("2"), quick: true, seeds: None };
+    let nothing = Study::new(&tiny::PAPER, &request).unwrap_err().to_string();
+    assert!(nothing.contains("the quick form leaves out all of Figure 2"), "{nothing}");
+}
+
+#[test]
+fn a_figure_runs_only_what_it_needs() {
+    let names = |figure| {
+        let study =
+            Study::new(&tiny::PAPER, &Request { figure: Some(figure), ..Request::default() }).unwrap();
+        let mut names: Vec<_> =
+            study.runs.iter().map(|run| run.name[..run.name.len() - 7].to_owned()).collect();
+        names.dedup();
+        names
+    };
+    for figure in ["Table 1", "table1", "Figure 1", "1"] {
+        assert_eq!(names(figure), ["cc.reno", "cc.dctcp"], "{figure}");
+    }
+    assert_eq!(names("2"), ["k.20", "k.40"]);
+    let request = Request { figure: Some("Tabel 1"), ..Request::default() };
+    let unknown = Study::new(&tiny::PAPER, &request).unwrap_err().to_string();
+    let expected =
+        "no figure is called \"Tabel 1\"\n  did you mean \"Table 1\"? known: Table 1, Figure 1, Figure 2";
+    assert_eq!(unknown, expected);
+}
+
+#[test]
+fn files_hold_all_claims_and_scenarios_that_run_again() {
+    let request = Request { seeds: Some(2), ..Request::default() };
+    let reproduction = reproduce(request);
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("tiny");
+    let output = crate::results::Output::begin(&folder, false).unwrap();
+    reproduction.write(&output).unwrap();
+    output.finish().unwrap();
+    let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+
+    let json: serde_json::Value = serde_json::from_str(&text("claims.json")).unwrap();
+    let claims = json["claims"].as_array().unwrap();
+    assert_eq!((json["paper"].as_str(), claims.len()), (Some("tiny"), 10));
+    let keys: Vec<_> = claims[0].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["id", "source", "statement", "reported", "measured", "ci", "class", "verdict"]);
+    assert_eq!((&claims[5]["reported"], &claims[5]["measured"]), (&"inf".into(), &serde_json::Value::Null));
+    assert_eq!((&claims[6]["reported"], &claims[6]["class"]), (&"< 0.67×".into(), &"order".into()));
+    assert!(claims[3]["ci"].as_array().is_some_and(|bounds| bounds.len() == 2));
+    assert_eq!(json["details"]["dctcp-doubles"]["explanation"], "Nobody says this: both fill the link.");
+
+    let markdown = text("report.md");
+    assert!(markdown.contains("| Reno fills the link | §1, row Reno | 95 Mb/s | "), "{markdown}");
+    assert!(markdown.contains("- DCTCP doubles the goodput (miss): Nobody says this"), "{markdown}");
+    assert!(markdown.contains("\n| buffer | cc.reno.queue | cc.reno.goodput | cc.dctcp.queue |\n| --- |"));
+    assert!(markdown.contains("`narrows repro tiny --seeds 2`"), "{markdown}");
+    let page = text("report.html");
+    assert!(page.contains("Queues of Reno and &lt;DCTCP&gt;, repeated") && !page.contains("{{"));
+
+    for experiment in (tiny::PAPER.experiments)() {
+        let text = text(&format!("scenarios/{}.toml", experiment.name));
+        let plan =
+            crate::plan::Plan::new(crate::document::Document::parse("again", text, "").unwrap()).unwrap();
+        assert_eq!(plan.scenario.name, format!("tiny-{}", experiment.name.replace('.', "-")));
+    }
+}
+
+#[test]
+fn the_same_seeds_give_the_same_files() {
+    let [first, second] = [1, 2].map(|_| reproduce(Request { quick: true, ..Request::default() }));
+    assert_eq!(first.page(), second.page());
+    assert_eq!(first.markdown(), second.markdown());
+}

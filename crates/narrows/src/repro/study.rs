@@ -1,0 +1,374 @@
+//! From a paper to a list of runs, and from what they measured to a reproduction.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::outcome::{DrawnChart, DrawnCurve, FigureOutcome, Judged, ParameterOutcome, Reproduction};
+use super::{
+    Alternative, Chart, Claim, Curve, Expected, Experiment, Figure, Measured, Paper, Parameter, Points,
+    claims, experiment_of,
+};
+use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::document::Document;
+use crate::plan::Plan;
+use crate::results::Results;
+use crate::statistics::{Estimate, estimate, estimate_ratio};
+
+/// Seeds of the full form.
+const SEEDS: u32 = 5;
+/// Seeds of the quick form.
+const QUICK_SEEDS: u32 = 1;
+/// Seeds of each alternative of a parameter, at the most.
+const ALTERNATIVE_SEEDS: u32 = 3;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Request<'a> {
+    /// Only this figure or table.
+    pub figure: Option<&'a str>,
+    /// The short form.
+    pub quick: bool,
+    /// Seeds, if not as many as usual.
+    pub seeds: Option<u32>,
+}
+
+/// What has to be run.
+#[derive(Debug)]
+pub struct Study {
+    /// The paper.
+    pub paper: &'static Paper,
+    /// All runs.
+    pub runs: Vec<Run>,
+    /// Seeds of each experiment, from 1 on.
+    pub seeds: u32,
+    quick: bool,
+    figure: Option<&'static str>,
+    figures: Vec<Figure>,
+    claims: Vec<Claim>,
+    left_out: usize,
+    parameters: Vec<Parameter>,
+    experiments: Vec<Experiment>,
+}
+
+/// One run.
+#[derive(Debug)]
+pub struct Run {
+    /// Its name in messages.
+    pub name: String,
+    /// What is run.
+    pub plan: Arc<Plan>,
+    /// Number of the parameter and of its alternative; none if everything is as chosen.
+    pub alternative: Option<(usize, usize)>,
+    experiment: usize,
+}
+
+/// By parameter and alternative, and by quantity: a value for each seed.
+type Samples = BTreeMap<(Option<(usize, usize)>, String), Vec<Option<f64>>>;
+
+impl Study {
+    /// Finds out what to run.
+    ///
+    /// # Errors
+    /// If there is no such figure, or nothing of it in the quick form.
+    pub fn new(paper: &'static Paper, request: &Request<'_>) -> Checked<Self> {
+        let mut figures = (paper.figures)();
+        let mut figure = None;
+        if let Some(wanted) = request.figure {
+            let found = find_figure(&figures, wanted)?;
+            figures = vec![figures.swap_remove(found)];
+            figure = Some(figures[0].name);
+        }
+        let parameters = (paper.parameters)();
+        let vary = figure.is_none() && !request.quick;
+
+        let mut experiments = (paper.experiments)();
+        experiments.retain(|experiment| !request.quick || experiment.quick.is_some());
+        let there = |quantity: &str| experiments.iter().any(|each| each.name == experiment_of(quantity));
+        let of_figures = |claim: &Claim| figures.iter().any(|figure| figure.name == claim.figure);
+        let (claims, left_out): (Vec<_>, Vec<_>) = claims::read(paper.name, paper.claims)
+            .into_iter()
+            .filter(of_figures)
+            .partition(|claim| claim.quantities().all(there));
+        let left_out = left_out.len();
+
+        let charts = figures.iter().flat_map(|figure| &figure.charts);
+        let drawn = charts.flat_map(|chart| &chart.curves).flat_map(Curve::sources);
+        let watched = parameters.iter().filter(|_| vary).flat_map(|parameter| &parameter.watched);
+        let needed: BTreeSet<String> = claims
+            .iter()
+            .flat_map(Claim::quantities)
+            .chain(drawn)
+            .chain(watched.map(String::as_str))
+            .map(|quantity| experiment_of(quantity).to_owned())
+            .collect();
+        experiments.retain(|experiment| needed.contains(&experiment.name));
+        if experiments.is_empty() {
+            let message = format!("the quick form leaves out all of {}", figure.unwrap_or(paper.name));
+            return Err(Diagnostic::error(Code::Conflict, message).help("leave out --quick").into());
+        }
+
+        let seeds = request.seeds.unwrap_or(if request.quick { QUICK_SEEDS } else { SEEDS }).max(1);
+        let mut study = Self {
+            paper,
+            runs: Vec::new(),
+            seeds,
+            quick: request.quick,
+            figure,
+            figures,
+            claims,
+            left_out,
+            parameters,
+            experiments,
+        };
+        for experiment in 0..study.experiments.len() {
+            study.add_runs(experiment, None, seeds)?;
+        }
+        if vary {
+            study.add_alternatives()?;
+        }
+        Ok(study)
+    }
+
+    fn add_alternatives(&mut self) -> Checked<()> {
+        let seeds = self.seeds.min(ALTERNATIVE_SEEDS);
+        for parameter in 0..self.parameters.len() {
+            for alternative in 0..self.parameters[parameter].alternatives.len() {
+                for experiment in 0..self.experiments.len() {
+                    let name = &self.experiments[experiment].name;
+                    if self.parameters[parameter].watched.iter().any(|watched| experiment_of(watched) == name)
+                    {
+                        self.add_runs(experiment, Some((parameter, alternative)), seeds)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_runs(
+        &mut self,
+        experiment: usize,
+        alternative: Option<(usize, usize)>,
+        seeds: u32,
+    ) -> Checked<()> {
+        let Experiment { name, scenario, overrides, quick, .. } = &self.experiments[experiment];
+        let label = match alternative.map(|place| self.alternative(place)) {
+            None => name.clone(),
+            Some((parameter, alternative)) => format!("{name} {} {}", parameter.name, alternative.value),
+        };
+        let mut document = Document::parse(&format!("{}/{name}.toml", self.paper.name), *scenario, "")?;
+        let quick = quick.iter().flatten().filter(|_| self.quick);
+        let varied = alternative.iter().flat_map(|place| &self.alternative(*place).1.overrides);
+        for assignment in overrides.iter().chain(quick).chain(varied) {
+            document.set(assignment)?;
+        }
+        document.set(&format!("name={}-{}", self.paper.name, name.replace('.', "-")))?;
+        for seed in 1..=seeds {
+            let plan = Arc::new(Plan::with_seed(&document, seed.into())?);
+            self.runs.push(Run { name: format!("{label} seed {seed}"), plan, alternative, experiment });
+        }
+        Ok(())
+    }
+
+    fn alternative(&self, (parameter, alternative): (usize, usize)) -> (&Parameter, &Alternative) {
+        let parameter = &self.parameters[parameter];
+        (parameter, &parameter.alternatives[alternative])
+    }
+
+    /// Takes from the results of a run what the paper is about. Curves stay of the first seed only.
+    ///
+    /// # Panics
+    /// If an experiment measures something else than it declares.
+    pub fn measure(&self, run: usize, results: &Results) -> Measured {
+        let Run { experiment, alternative, .. } = &self.runs[run];
+        let experiment = &self.experiments[*experiment];
+        let mut measured = (experiment.measure)(results);
+        let same = |keys: Vec<&&str>, declared: &[&str]| {
+            let declared: BTreeSet<_> = declared.iter().collect();
+            keys.into_iter().eq(declared)
+        };
+        let declared = same(measured.quantities.keys().collect(), experiment.quantities)
+            && same(measured.series.keys().collect(), experiment.series);
+        assert!(declared, "{} measures something else than it declares: {measured:?}", experiment.name);
+        if alternative.is_some() || results.plan.scenario.seed > 1 {
+            measured.series.clear();
+        }
+        measured
+    }
+
+    /// Puts together what all runs measured, in their order.
+    pub fn conclude(self, measured: Vec<Measured>) -> Reproduction {
+        let mut samples = Samples::new();
+        let mut series = BTreeMap::new();
+        for (run, measured) in self.runs.iter().zip(measured) {
+            let experiment = &self.experiments[run.experiment].name;
+            for (column, value) in measured.quantities {
+                let quantity = format!("{experiment}.{column}");
+                samples.entry((run.alternative, quantity)).or_default().push(value);
+            }
+            let curves = measured.series.into_iter();
+            series.extend(curves.map(|(name, points)| (format!("{experiment}.{name}"), points)));
+        }
+        let judged = judge(&self.claims, &samples);
+        let outcome = |figure: &Figure| FigureOutcome {
+            charts: figure.charts.iter().map(|chart| draw(chart, &self.claims, &samples, &series)).collect(),
+            claims: judged.iter().filter(|judged| judged.claim.figure == figure.name).cloned().collect(),
+            figure: figure.clone(),
+        };
+        let figures = self.figures.iter().map(outcome).collect();
+        let parameters = self.parameters.iter().enumerate();
+        let parameters = parameters.map(|(number, parameter)| vary(number, parameter, &samples)).collect();
+        let firsts: Vec<_> =
+            self.experiments.iter().zip(self.runs.iter().step_by(self.seeds as usize)).collect();
+        let warnings = firsts.iter().flat_map(|(experiment, run)| {
+            run.plan.warning_texts().into_iter().map(|text| format!("{}: {text}", experiment.name))
+        });
+        Reproduction {
+            paper: self.paper,
+            seeds: self.seeds,
+            usual_seeds: self.seeds == if self.quick { QUICK_SEEDS } else { SEEDS },
+            quick: self.quick,
+            figure: self.figure,
+            left_out: self.left_out,
+            warnings: warnings.collect(),
+            scenarios: firsts.iter().map(|(each, run)| (each.name.clone(), run.plan.text.clone())).collect(),
+            figures,
+            parameters,
+        }
+    }
+}
+
+impl Curve {
+    /// The series or quantities it is drawn from.
+    pub(super) fn sources(&self) -> Vec<&str> {
+        match &self.points {
+            Points::Series(name) => vec![name],
+            Points::Sweep(points) => points.iter().map(|(_, quantity)| quantity.as_str()).collect(),
+        }
+    }
+}
+
+/// The number of a figure by its name, by its name without blanks, or by its number alone, which first means a figure, then
+/// a table.
+fn find_figure(figures: &[Figure], wanted: &str) -> Checked<usize> {
+    let plain = |name: &str| -> String {
+        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let plain_wanted = plain(wanted);
+    let forms = ["", "figure", "table"].map(|kind| format!("{kind}{plain_wanted}"));
+    let place = |form: &String| figures.iter().position(|figure| plain(figure.name) == *form);
+    let unknown = || {
+        let error = Diagnostic::error(Code::UnknownName, format!("no figure is called \"{wanted}\""));
+        error.known(wanted, figures.iter().map(|figure| figure.name)).into()
+    };
+    forms.iter().find_map(place).ok_or_else(unknown)
+}
+
+fn judge(claims: &[Claim], samples: &Samples) -> Vec<Judged> {
+    let measured: Vec<_> = claims.iter().map(|claim| measured(claim, samples)).collect();
+    let mean = |number: usize| measured[number].map(|estimate| estimate.mean);
+    let judge = |(number, claim): (usize, &Claim)| {
+        let others = claims.iter().enumerate().filter(|(_, other)| claim.is_beside(other));
+        let verdict = claim.judge(mean(number), others.map(|(number, other)| (other, mean(number))));
+        Judged { claim: claim.clone(), measured: measured[number], verdict }
+    };
+    claims.iter().enumerate().map(judge).collect()
+}
+
+/// A quantity over seeds; of a relation, the ratio of both.
+fn measured(claim: &Claim, samples: &Samples) -> Option<Estimate> {
+    let of = |quantity: &str| samples.get(&(None, quantity.to_owned())).map_or(&[][..], Vec::as_slice);
+    let own = of(&claim.quantity);
+    match &claim.expected {
+        Expected::Value { .. } => estimate_present(own),
+        Expected::Above { other, .. } | Expected::Below { other, .. } => ratio(own, of(other)),
+    }
+}
+
+/// Seeds that gave no value are left out.
+fn estimate_present(values: &[Option<f64>]) -> Option<Estimate> {
+    let values: Vec<_> = values.iter().copied().flatten().collect();
+    sound(estimate(&values)?)
+}
+
+/// Seed by seed; with zeros among the values, of the means.
+fn ratio(values: &[Option<f64>], others: &[Option<f64>]) -> Option<Estimate> {
+    let pairs =
+        values.iter().zip(others).filter_map(|(value, other)| Some((value.as_ref()?, other.as_ref()?)));
+    let (values, others): (Vec<f64>, Vec<f64>) = pairs.unzip();
+    let of_means = || {
+        let (value, other) = (estimate(&values)?, estimate(&others)?);
+        Some(Estimate { mean: value.mean / other.mean, interval: None, samples: value.samples })
+    };
+    sound(estimate_ratio(&values, &others).filter(|_| !values.is_empty()).or_else(of_means)?)
+}
+
+/// Infinite values have no interval, and their differences no value.
+fn sound(estimate: Estimate) -> Option<Estimate> {
+    let interval = estimate.interval.filter(|(low, high)| low.is_finite() && high.is_finite());
+    (!estimate.mean.is_nan()).then_some(Estimate { interval, ..estimate })
+}
+
+/// Looks up the points of a chart. Curves without points are left out.
+fn draw(
+    chart: &Chart,
+    claims: &[Claim],
+    samples: &Samples,
+    series: &BTreeMap<String, Vec<(f64, f64)>>,
+) -> DrawnChart {
+    let mean = |quantity: &String| {
+        estimate_present(samples.get(&(None, quantity.clone()))?).map(|estimate| estimate.mean)
+    };
+    let reported = |quantity: &String| {
+        claims.iter().find_map(|claim| match &claim.expected {
+            Expected::Value { reported, .. } if claim.quantity == *quantity => Some(*reported),
+            _ => None,
+        })
+    };
+    let mut curves = Vec::new();
+    let mut add = |label: String, points: Vec<(f64, f64)>, colour: usize, of_paper: bool| {
+        if !points.is_empty() {
+            curves.push(DrawnCurve { label, points, colour, of_paper });
+        }
+    };
+    for (colour, curve) in chart.curves.iter().enumerate() {
+        match &curve.points {
+            Points::Series(name) => {
+                let points = series.get(name).cloned().unwrap_or_default();
+                add(curve.label.clone(), points, colour, false);
+            }
+            Points::Sweep(points) => {
+                let all = |value: &dyn Fn(&String) -> Option<f64>| -> Vec<_> {
+                    points.iter().filter_map(|(x, quantity)| Some((*x, value(quantity)?))).collect()
+                };
+                add(curve.label.clone(), all(&mean), colour, false);
+                add(format!("{}, paper", curve.label), all(&reported), colour, true);
+            }
+        }
+    }
+    DrawnChart {
+        title: chart.title.clone(),
+        x: chart.x,
+        y: chart.y,
+        style: chart.style,
+        curves,
+        references: chart.references.clone(),
+    }
+}
+
+/// What a parameter was varied to, and what came of it. All rows are of the same seeds.
+fn vary(number: usize, parameter: &Parameter, samples: &Samples) -> ParameterOutcome {
+    let row = |alternative: Option<(usize, usize)>| -> Vec<_> {
+        let value = |quantity: &String| {
+            let values = samples.get(&(alternative, quantity.clone()))?;
+            estimate_present(&values[..values.len().min(ALTERNATIVE_SEEDS as usize)])
+        };
+        parameter.watched.iter().map(value).collect()
+    };
+    let varied = samples.keys().any(|(alternative, _)| alternative.is_some_and(|(own, _)| own == number));
+    let base = (parameter.value.to_owned(), row(None));
+    let alternatives = parameter.alternatives.iter().enumerate();
+    let alternatives = alternatives.map(|(place, each)| (each.value.to_owned(), row(Some((number, place)))));
+    let rows = if varied { std::iter::once(base).chain(alternatives).collect() } else { Vec::new() };
+    ParameterOutcome { parameter: parameter.clone(), rows }
+}

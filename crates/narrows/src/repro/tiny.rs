@@ -1,0 +1,135 @@
+//! A paper that exists for tests only: DCTCP and Reno on one bottleneck.
+
+use super::{
+    Alternative, Axis, Chart, Curve, Experiment, Figure, Measured, Paper, Parameter, Points, Reference,
+    Style, Table,
+};
+use crate::results::Results;
+
+pub(super) const PAPER: Paper = Paper {
+    name: "tiny",
+    title: "Queues of Reno and <DCTCP>",
+    source: "Nobody, Proceedings of Nowhere, 2020",
+    about: "Two long flows and a few datagrams on a dumbbell. The numbers are made up; some are right.",
+    claims: include_str!("../../repro/tiny/claims.toml"),
+    figures,
+    experiments,
+    parameters,
+};
+
+fn figures() -> Vec<Figure> {
+    let axis = |label| Axis { label, log: false };
+    let curve = |label: &str, points| Curve { label: label.to_owned(), points };
+    let over_time = Chart {
+        title: "bytes waiting at the bottleneck".into(),
+        x: axis("time in ms"),
+        y: axis("kB waiting"),
+        style: Style::Lines,
+        curves: vec![
+            curve("Reno", Points::Series("cc.reno.queue".into())),
+            curve("DCTCP", Points::Series("cc.dctcp.queue".into())),
+        ],
+        references: vec![
+            Reference::Horizontal { label: "k".into(), at: 30.0 },
+            Reference::Vertical { label: "measured from here".into(), at: 100.0 },
+        ],
+    };
+    let sweep = [20.0, 40.0].map(|k| (k, format!("k.{k}.queue")));
+    let over_k = Chart {
+        title: "bytes waiting by threshold".into(),
+        x: axis("k in kB"),
+        y: axis("most kB waiting"),
+        style: Style::Points,
+        curves: vec![curve("DCTCP", Points::Sweep(sweep.into()))],
+        references: Vec::new(),
+    };
+    let table = Table {
+        group: "cc",
+        rows: &[("reno", "Reno"), ("dctcp", "DCTCP")],
+        columns: &[
+            ("goodput", "Goodput, Mb/s"),
+            ("queue", "Queue, kB"),
+            ("drops", "Drops, packets"),
+            ("time", "Time, µs"),
+        ],
+    };
+    vec![
+        Figure {
+            name: "Table 1",
+            title: "two controls",
+            shows: "Both fill the link; DCTCP needs less buffer.",
+            tables: vec![table],
+            charts: Vec::new(),
+        },
+        Figure {
+            name: "Figure 1",
+            title: "queue over time",
+            shows: "A saw-tooth up to the buffer and a flat line.",
+            tables: Vec::new(),
+            charts: vec![over_time],
+        },
+        Figure {
+            name: "Figure 2",
+            title: "queue by threshold",
+            shows: "A straight line.",
+            tables: Vec::new(),
+            charts: vec![over_k],
+        },
+    ]
+}
+
+fn experiments() -> Vec<Experiment> {
+    let experiment = |name: &str, overrides: &[&str], quick: Option<&[&str]>| {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        Experiment {
+            name: name.to_owned(),
+            scenario: include_str!("../../repro/tiny/two-flows.toml"),
+            overrides: owned(overrides),
+            quick: quick.map(owned),
+            quantities: &["goodput", "queue", "drops", "time"],
+            series: &["queue"],
+            measure,
+        }
+    };
+    let quick: Option<&[&str]> = Some(&["stop.after=200 ms"]);
+    vec![
+        experiment("cc.reno", &["traffic.long.cc={ reno = {} }", "switches.default.marking=off"], quick),
+        experiment("cc.dctcp", &[], quick),
+        experiment("k.20", &["switches.default.marking.step.k=20 kB"], None),
+        experiment("k.40", &["switches.default.marking.step.k=40 kB"], None),
+    ]
+}
+
+fn parameters() -> Vec<Parameter> {
+    let alternative = |value: &'static str| Alternative {
+        value,
+        overrides: vec![format!("switches.default.buffer.size={value}")],
+    };
+    let buffer = Parameter {
+        name: "buffer",
+        value: "100 kB",
+        why: "Nobody says how large it is; this is many bandwidth-delay products.",
+        alternatives: ["60 kB", "200 kB"].map(alternative).into(),
+        watched: vec!["cc.reno.queue".into(), "cc.reno.goodput".into(), "cc.dctcp.queue".into()],
+    };
+    let mtu = Parameter {
+        name: "size of packets",
+        value: "1500 B",
+        why: "as usual",
+        alternatives: Vec::new(),
+        watched: Vec::new(),
+    };
+    vec![buffer, mtu]
+}
+
+fn measure(results: &Results) -> Measured {
+    let mut measured = Measured::default();
+    let metric = |name: &str| results.metric(name);
+    measured.quantity("goodput", metric("long.goodput_gbps").map(|goodput| goodput * 1e3));
+    measured.quantity("queue", metric("total.p99_queue_kb"));
+    measured.quantity("drops", metric("total.drops"));
+    measured.quantity("time", metric("long.p50_fct_us"));
+    let rows = results.queues.iter().flatten();
+    measured.series("queue", rows.map(|row| (row.start.as_secs_f64() * 1e3, row.max_backlog as f64 / 1e3)));
+    measured
+}

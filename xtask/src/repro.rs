@@ -1,0 +1,46 @@
+//! Repeats papers, with the release build of the command.
+
+use anyhow::{Context, Result};
+use clap::Args;
+use xshell::{Shell, cmd};
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// The paper; all of them if left out
+    paper: Option<String>,
+}
+
+/// The long form: also writes docs/reproductions/PAPER.md.
+pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
+    let papers = match &arguments.paper {
+        Some(paper) => vec![paper.clone()],
+        None => papers(shell)?,
+    };
+    for paper in papers {
+        cmd!(shell, "cargo run --release --quiet -- repro {paper}").run()?;
+        shell.create_dir("docs/reproductions")?;
+        shell.copy_file(format!("out/repro/{paper}/report.md"), format!("docs/reproductions/{paper}.md"))?;
+    }
+    Ok(())
+}
+
+/// The short form of all papers.
+pub(crate) fn quick(shell: &Shell) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    for paper in papers(shell)? {
+        let out = folder.path().join(&paper);
+        cmd!(shell, "cargo run --release --quiet -- repro {paper} --quick --out {out}").run()?;
+    }
+    Ok(())
+}
+
+/// Names of all papers.
+fn papers(shell: &Shell) -> Result<Vec<String>> {
+    let listed = cmd!(shell, "cargo run --release --quiet -- repro --list --json").read()?;
+    let listed: serde_json::Value = serde_json::from_str(&listed)?;
+    let papers = listed["papers"].as_array().context("no list of papers")?;
+    let name = |paper: &serde_json::Value| {
+        paper["name"].as_str().map(str::to_owned).context("a paper without a name")
+    };
+    papers.iter().map(name).collect()
+}
