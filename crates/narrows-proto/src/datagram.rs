@@ -70,6 +70,8 @@ pub struct Source {
     /// When the next datagram is made; none once that is at or after the end.
     next: Time,
     end: Time,
+    /// Datagrams of earlier bursts that still wait.
+    backlog: u64,
     sent: u64,
     dropped: u64,
 }
@@ -88,15 +90,26 @@ impl Source {
             room: (params.socket_buffer.get() / size.get()).max(1),
             next: Time::NEVER,
             end: Time::ZERO,
+            backlog: 0,
             sent: 0,
             dropped: 0,
         }
     }
 
-    /// Makes datagrams from `from` until before `end`.
+    /// Makes datagrams from `from` until before `end`. What waits of the burst before goes on waiting.
     pub fn burst(&mut self, from: Time, end: Time) {
+        self.backlog += self.made(from);
         self.next = from;
         self.end = end;
+    }
+
+    /// Datagrams of this burst that have been made by `now` and wait.
+    fn made(&self, now: Time) -> u64 {
+        if self.next >= self.end || self.next > now {
+            return 0;
+        }
+        let last = now.min(Time::from_ps(self.end.as_ps() - 1));
+        last.saturating_since(self.next).as_ps() / self.gap.as_ps() + 1
     }
 
     /// Datagrams handed to the link, and dropped in the host because the link was too slow.
@@ -106,17 +119,16 @@ impl Source {
 
     /// What to send at `now`. The sequence number of the segment counts datagrams.
     pub fn poll_transmit(&mut self, now: Time) -> Poll {
-        if self.next >= self.end {
-            return Poll::Blocked;
+        let waiting = self.backlog + self.made(now);
+        if waiting == 0 {
+            return if self.next < self.end { Poll::At(self.next) } else { Poll::Blocked };
         }
-        if self.next > now {
-            return Poll::At(self.next);
-        }
-        // A datagram waits from the moment it is made; the last one made is the next that is due.
-        let made = now.min(self.end).saturating_since(self.next).as_ps() / self.gap.as_ps();
-        let excess = (made + 1).saturating_sub(self.room);
+        // The oldest are dropped, then the oldest is sent.
+        let excess = waiting.saturating_sub(self.room);
         self.dropped += excess;
-        self.next += self.gap * (excess + 1);
+        let old = self.backlog.min(excess + 1);
+        self.backlog -= old;
+        self.next += self.gap * (excess + 1 - old);
         self.sent += 1;
         Poll::Send(Segment { seq: self.sent - 1, len: self.payload, ..Segment::default() })
     }
@@ -163,6 +175,17 @@ mod tests {
         source.poll_transmit(at(80));
         assert_eq!(source.counts(), (2, 6));
         assert!(matches!(source.poll_transmit(at(80)), Poll::Send(_)));
+    }
+
+    #[test]
+    fn what_waits_of_a_burst_is_sent_after_the_next_has_begun() {
+        let mut source = source();
+        source.burst(at(800), at(816));
+        // 100 datagrams of the first burst and one of the second wait; none is forgotten.
+        let sent = std::iter::repeat_with(|| source.poll_transmit(at(800)));
+        assert_eq!(sent.take_while(|poll| matches!(poll, Poll::Send(_))).count(), 101);
+        assert_eq!(source.poll_transmit(at(800)), Poll::At(at(808)));
+        assert_eq!(source.counts(), (101, 0));
     }
 
     #[test]

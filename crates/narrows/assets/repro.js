@@ -29,7 +29,9 @@
 
   /** The paper's table: of each cell what is reported, and below it what was measured. */
   const cells = ({ columns, rows }) => table(["", ...columns], rows.map(({ label, cells }) => {
-    const cell = (claim) => claim
+    const cell = (claim) => claim && !claim.reported
+      ? element("td", {}, element("br"), claim.measured)
+      : claim
       ? element("td", {}, claim.reported, element("br"),
           element("span", { class: claim.verdict }, `${claim.measured} ${SIGNS[claim.verdict]}`))
       : element("td", { class: "soft" }, "");

@@ -6,7 +6,7 @@
 //! (RFC 6298) · proportional rate reduction (RFC 9937) · detection of needless retransmissions (RFC 3708) · ECN echo
 //! (RFC 3168, RFC 8257) · delivery-rate samples with application limits (draft-cheng-iccrg-delivery-rate-estimation-02).
 //!
-//! What this module does not do: receive windows (the receiver's buffer is unlimited), urgent data, closing (a flow
+//! What this module does not do: receive windows that change (the receiver takes everything at once), urgent data, closing (a flow
 //! ends with its last byte), sequence numbers that wrap (they have 64 bits). One connection carries one flow.
 
 mod delivery;

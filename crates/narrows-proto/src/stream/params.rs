@@ -17,6 +17,8 @@ pub struct Params {
     pub min_packet: Bytes,
     /// Segments that may be sent before the first acknowledgement (RFC 6928: 10).
     pub initial_window: u64,
+    /// What the receiver has room for: no more may be on its way (RFC 9293 §3.8.6). Unlimited if left out.
+    pub receive_window: Option<Bytes>,
     /// Exchange SYN and SYN-ACK before the first data.
     pub handshake: bool,
     /// An acknowledgement for every so many segments; 1 acknowledges each at once (RFC 5681 §4.2: at least every 2).
@@ -46,6 +48,7 @@ impl Default for Params {
             framing: Bytes::new(38),
             min_packet: Bytes::new(84),
             initial_window: 10,
+            receive_window: None,
             handshake: true,
             ack_every: 2,
             ack_delay: Span::from_ms(40),
@@ -63,6 +66,12 @@ impl Params {
     /// Payload of a full segment.
     pub fn mss(&self) -> Bytes {
         self.mtu - self.headers
+    }
+
+    /// Whether the receiver has room for everything up to `end` when it has everything up to `una`.
+    #[inline]
+    pub(super) fn has_room(&self, una: u64, end: u64) -> bool {
+        self.receive_window.is_none_or(|window| end - una <= window.get())
     }
 
     /// Size on the wire of a packet with `payload`.
@@ -93,6 +102,9 @@ impl Params {
             window,
             "1 to 1 000 000 segments",
         )?;
+        if let Some(window) = self.receive_window {
+            OutOfRange::unless(window >= self.mss(), "receive_window", window, "room for a full segment")?;
+        }
         let every = self.ack_every;
         OutOfRange::unless((1..=1_000).contains(&every), "ack_every", every, "1 to 1 000 segments")?;
         OutOfRange::unless(min_rto > Span::ZERO, "min_rto", min_rto, "more than 0 s")?;

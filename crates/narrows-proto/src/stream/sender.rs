@@ -530,7 +530,12 @@ impl Sender {
                 return self.resend(params, now, number);
             }
         } else if self.board.next() < self.size {
-            if fits(self.next_len()) {
+            let len = self.next_len();
+            if !params.has_room(self.board.una(), self.board.next() + len.get()) {
+                // The window would not be used up, so it does not grow (RFC 7661 §4.1).
+                return Poll::Blocked;
+            }
+            if fits(len) {
                 return self.send_new(params, now);
             }
         } else {
@@ -608,7 +613,8 @@ impl Sender {
     /// RFC 8985 §7.3: new data if there is any, the last segment again otherwise.
     fn send_probe(&mut self, params: &Params, now: Time) -> Poll {
         self.stats.probes += 1;
-        let retransmission = self.board.next() == self.size;
+        let end = self.board.next() + self.next_len().get();
+        let retransmission = self.board.next() == self.size || !params.has_room(self.board.una(), end);
         let last = self.board.last();
         let poll = match last {
             Some(number) if retransmission => self.resend(params, now, number),

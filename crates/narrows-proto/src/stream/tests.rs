@@ -442,3 +442,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn no_more_is_on_its_way_than_the_receiver_has_room_for() {
+    let room = Params::default().mss() * 4;
+    let params = Params { receive_window: Some(room), ..Params::default() };
+    let pipe = Pipe::with(params, &reno(), 400, |_, _| Fate::Arrive).run();
+    // 4 segments per round trip: 100 rounds of 2·50 us and the time of a segment.
+    let round = ONE_WAY * 2 + SEND_TIME;
+    assert!(pipe.delivered_at >= Time::ZERO + round * 99, "{}", pipe.delivered_at);
+    // The window is never used up, so it has not grown.
+    assert_eq!(pipe.sender.limit().cwnd, Params::default().mss() * 10);
+}

@@ -195,9 +195,12 @@ impl Host {
             }
             return;
         }
-        outgoing.arm(limiter.next_due(), slot, &mut self.agenda);
+        outgoing.arm(limiter.point.next_timer(), slot, &mut self.agenda);
         if limiter.release() <= now {
+            // From here on it waits for its turn, not for a time.
             self.activate(slot, world);
+        } else {
+            outgoing.arm(limiter.release(), slot, &mut self.agenda);
         }
     }
 

@@ -11,6 +11,7 @@
 //! To add a paper: a module here with a constant `PAPER`, a folder `crates/narrows/repro/<paper>/` with its claims and
 //! scenarios, and a line in [`PAPERS`]. `check.rs` tells what is wrong with it.
 
+mod bcn;
 #[cfg(test)]
 mod check;
 mod claims;
@@ -30,7 +31,7 @@ use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::results::Results;
 
 /// All papers.
-pub const PAPERS: &[&Paper] = &[];
+pub const PAPERS: &[&Paper] = &[&bcn::PAPER];
 
 /// The paper of this name.
 ///

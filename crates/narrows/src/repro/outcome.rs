@@ -1,5 +1,6 @@
 //! What came out of a study, and how it reads.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
@@ -39,6 +40,8 @@ pub struct FigureOutcome {
     pub figure: Figure,
     /// Its claims.
     pub claims: Vec<Judged>,
+    /// What was measured for the cells of its tables, by quantity.
+    pub(super) cells: BTreeMap<String, Estimate>,
     pub(super) charts: Vec<DrawnChart>,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::outcome::{DrawnChart, DrawnCurve, FigureOutcome, Judged, ParameterOutcome, Reproduction};
 use super::{
     Alternative, Chart, Claim, Curve, Expected, Experiment, Figure, Measured, Paper, Parameter, Points,
-    claims, experiment_of,
+    Table, claims, experiment_of,
 };
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
@@ -93,6 +93,7 @@ impl Study {
 
         let charts = figures.iter().flat_map(|figure| &figure.charts);
         let drawn = charts.flat_map(|chart| &chart.curves).flat_map(Curve::sources);
+        let cells = figures.iter().flat_map(|figure| &figure.tables).flat_map(Table::quantities);
         let watched = parameters.iter().filter(|_| vary).flat_map(|parameter| &parameter.watched);
         let needed: BTreeSet<String> = claims
             .iter()
@@ -100,6 +101,7 @@ impl Study {
             .chain(drawn)
             .chain(watched.map(String::as_str))
             .map(|quantity| experiment_of(quantity).to_owned())
+            .chain(cells.map(|quantity| experiment_of(&quantity).to_owned()))
             .collect();
         experiments.retain(|experiment| needed.contains(&experiment.name));
         if experiments.is_empty() {
@@ -210,8 +212,13 @@ impl Study {
             series.extend(curves.map(|(name, points)| (format!("{experiment}.{name}"), points)));
         }
         let judged = judge(&self.claims, &samples);
+        let cell = |quantity: String| {
+            let estimate = estimate_present(samples.get(&(None, quantity.clone()))?)?;
+            Some((quantity, estimate))
+        };
         let outcome = |figure: &Figure| FigureOutcome {
             charts: figure.charts.iter().map(|chart| draw(chart, &self.claims, &samples, &series)).collect(),
+            cells: figure.tables.iter().flat_map(Table::quantities).filter_map(&cell).collect(),
             claims: judged.iter().filter(|judged| judged.claim.figure == figure.name).cloned().collect(),
             figure: figure.clone(),
         };
@@ -235,6 +242,17 @@ impl Study {
             figures,
             parameters,
         }
+    }
+}
+
+impl Table {
+    /// The quantities of its cells.
+    pub(super) fn quantities(&self) -> Vec<String> {
+        let rows = self.rows.iter();
+        let of_row = |row: &str| -> Vec<_> {
+            self.columns.iter().map(|(column, _)| format!("{}.{row}.{column}", self.group)).collect()
+        };
+        rows.flat_map(|(row, _)| of_row(row)).collect()
     }
 }
 

@@ -107,6 +107,9 @@ impl Reproduction {
                 }
                 continue;
             }
+            for table in &figure.tables {
+                text += &markdown_of_table(table, outcome);
+            }
             let row = |judged: &Judged| {
                 let claim = &judged.claim;
                 let verdict = format!("**{}**", judged.verdict.name());
@@ -199,7 +202,7 @@ fn json_number(value: f64) -> Value {
 }
 
 fn figure_data(outcome: &FigureOutcome) -> Value {
-    let FigureOutcome { figure, claims, charts } = outcome;
+    let FigureOutcome { figure, claims, charts, .. } = outcome;
     let claim_data = |judged: &Judged| {
         json!({
             "id": judged.claim.id,
@@ -218,18 +221,23 @@ fn figure_data(outcome: &FigureOutcome) -> Value {
         "name": figure.name,
         "title": figure.title,
         "shows": figure.shows,
-        "tables": figure.tables.iter().map(|table| table_data(table, claims)).collect::<Vec<_>>(),
+        "tables": figure.tables.iter().map(|table| table_data(table, outcome)).collect::<Vec<_>>(),
         "charts": charts,
         "claims": claims.iter().map(claim_data).collect::<Vec<_>>(),
     })
 }
 
-fn table_data(table: &Table, claims: &[Judged]) -> Value {
+fn table_data(table: &Table, outcome: &FigureOutcome) -> Value {
+    let claims = &outcome.claims;
     let values = claims.iter().filter(|judged| matches!(judged.claim.expected, Expected::Value { .. }));
     let by_quantity: BTreeMap<&str, &Judged> =
         values.map(|judged| (judged.claim.quantity.as_str(), judged)).collect();
     let cell = |row: &str, column: &str| {
-        let judged = by_quantity.get(format!("{}.{row}.{column}", table.group).as_str())?;
+        let quantity = format!("{}.{row}.{column}", table.group);
+        let Some(judged) = by_quantity.get(quantity.as_str()) else {
+            let measured = outcome.cells.get(&quantity)?;
+            return Some(json!({ "measured": with_interval(Some(measured), "") }));
+        };
         let Expected::Value { reported, .. } = &judged.claim.expected else { return None };
         Some(json!({
             "reported": number(*reported),
@@ -259,6 +267,31 @@ fn parameter_data(outcome: &ParameterOutcome) -> Value {
         "watched": parameter.watched,
         "rows": rows.iter().map(row).collect::<Vec<_>>(),
     })
+}
+
+/// The paper's table with what was measured in its cells, and what is reported in parentheses.
+fn markdown_of_table(of_paper: &Table, outcome: &FigureOutcome) -> String {
+    let reported = |quantity: &str| {
+        outcome.claims.iter().find_map(|judged| match judged.claim.expected {
+            Expected::Value { reported, .. } if judged.claim.quantity == quantity => Some(reported),
+            _ => None,
+        })
+    };
+    let cell = |row: &str, column: &str| {
+        let quantity = format!("{}.{row}.{column}", of_paper.group);
+        let measured = outcome.cells.get(&quantity).map_or("–".into(), |estimate| number(estimate.mean));
+        match reported(&quantity) {
+            Some(reported) => format!("{measured} ({})", number(reported)),
+            None => measured,
+        }
+    };
+    let head = std::iter::once("").chain(of_paper.columns.iter().map(|(_, label)| *label));
+    let row = |(key, label): &(&str, &str)| {
+        let cells = of_paper.columns.iter().map(|(column, _)| cell(key, column));
+        std::iter::once((*label).to_owned()).chain(cells).collect::<Vec<_>>()
+    };
+    let text = table(&head.collect::<Vec<_>>(), of_paper.rows.iter().map(row));
+    format!("{text}\nMeasured (reported).\n")
 }
 
 /// A table in Markdown, with a blank line before.
