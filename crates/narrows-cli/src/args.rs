@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Compare congestion controls on two data centers and a WAN: a first look, in a minute
+    /// A first look, in a minute: two data centers and a WAN, or a victim of PAUSE
     Demo(Demo),
     /// Run a scenario and write its results
     Run(Run),
@@ -39,14 +39,26 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// Where results go
-    #[arg(long, default_value = "out/demo", value_name = "DIR")]
-    pub(crate) out: PathBuf,
+    /// What is shown
+    #[arg(default_value = "two-dc-mix")]
+    pub(crate) subject: DemoSubject,
+    /// Where results go [default: out/demo or out/demo-bcn, replaced each time]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
     /// Repeat each cell with this many seeds
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: u32,
     #[command(flatten)]
     pub(crate) execution: Execution,
+}
+
+/// Demonstrations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DemoSubject {
+    /// Two data centers and a WAN: DCTCP inside and CUBIC across, against CUBIC everywhere
+    TwoDcMix,
+    /// A victim of PAUSE, rescued by congestion points: BCN and QCN
+    Bcn,
 }
 
 #[derive(Debug, Args)]

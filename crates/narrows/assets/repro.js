@@ -84,7 +84,7 @@
   const parameters = () => {
     if (data.parameters.length === 0) return;
     section("What the paper leaves open", table(["parameter", "value", "why"], data.parameters.map(({ name, value, why }) =>
-      element("tr", {}, element("td", {}, name), element("td", {}, value), text(why)))));
+      element("tr", {}, text(name), text(value), text(why)))));
     const varied = data.parameters.filter(({ rows }) => rows.length > 0);
     if (varied.length === 0) return;
     section("How much it matters", soft("The chosen value stands first; all rows are of the same seeds."));

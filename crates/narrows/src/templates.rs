@@ -32,6 +32,7 @@ templates! {
     "parking-lot"
     "datagrams"
     "explicit"
+    "victim"
 }
 
 /// The template of this name.

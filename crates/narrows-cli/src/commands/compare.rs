@@ -56,18 +56,66 @@ pub(crate) fn compare(arguments: &args::Compare) -> Checked<Status> {
     side_by_side(&contenders, &show, &arguments.execution)
 }
 
-/// The demonstration: DCTCP inside the data centers and CUBIC across, against CUBIC everywhere.
+/// A demonstration: variants of a built-in scenario, each a name and overrides.
+struct Demonstration {
+    scenario: &'static str,
+    out: &'static str,
+    variants: &'static [(&'static str, &'static [&'static str])],
+}
+
+/// DCTCP inside the data centers and CUBIC across, against CUBIC everywhere.
+const TWO_DC_MIX: Demonstration = Demonstration {
+    scenario: "two-dc-mix",
+    out: "out/demo",
+    variants: &[
+        ("dctcp+cubic", &[]),
+        ("cubic", &["traffic.dc.cc={ cubic = {} }", "switches.default.marking=off"]),
+    ],
+};
+
+/// PAUSE alone, and with switches that talk to the senders.
+const VICTIM: Demonstration = Demonstration {
+    scenario: "victim",
+    out: "out/demo-bcn",
+    variants: &[
+        ("pause", &[]),
+        (
+            "pause+bcn",
+            &[
+                "switches.default.congestion_point={ bcn = { set_point = \"32 kB\", severe = \"600 kB\", \
+                 sampling = { random = 0.05 } } }",
+                "reaction_points={ rule = { bcn = {} } }",
+            ],
+        ),
+        (
+            "pause+qcn",
+            &[
+                "switches.default.congestion_point={ qcn = { set_point = \"32 kB\" } }",
+                "reaction_points={ rule = { qcn = {} } }",
+            ],
+        ),
+    ],
+};
+
+/// Shows what the simulator is for.
 pub(crate) fn demo(arguments: &args::Demo) -> Checked<Status> {
-    let document =
-        narrows::templates::find("two-dc-mix").expect("the demonstration is built in").document()?;
-    let mut cubic = document.clone();
-    cubic.set("traffic.dc.cc={ cubic = {} }")?;
-    cubic.set("switches.default.marking=off")?;
-    let documents = vec![("dctcp+cubic".to_owned(), document), ("cubic".to_owned(), cubic)];
+    let demonstration = match arguments.subject {
+        args::DemoSubject::TwoDcMix => TWO_DC_MIX,
+        args::DemoSubject::Bcn => VICTIM,
+    };
+    let title = demonstration.scenario;
+    let base = narrows::templates::find(title).expect("the demonstration is built in").document()?;
+    let variant = |(name, overrides): &(&str, &[&str])| {
+        let mut document = base.clone();
+        overrides.iter().try_for_each(|assignment| document.set(assignment))?;
+        Ok(((*name).to_owned(), document))
+    };
+    let documents = demonstration.variants.iter().map(variant).collect::<Checked<Vec<_>>>()?;
     let contenders = contenders(documents, arguments.seeds)?;
     // The demonstration owns its folder, so that it can be repeated.
-    let out = arguments.out.clone();
-    let show = Show { title: "two-dc-mix", out, overwrite: true, markdown: false, seeds: arguments.seeds };
+    let (overwrite, own) = (arguments.out.is_none(), PathBuf::from(demonstration.out));
+    let out = arguments.out.clone().unwrap_or(own);
+    let show = Show { title, out, overwrite, markdown: false, seeds: arguments.seeds };
     side_by_side(&contenders, &show, &arguments.execution)
 }
 

@@ -86,7 +86,7 @@ const QUANTITIES: &[&str] = &[
     "sr2_latency_us",
     "queue_kb",
     "queue_sd_kb",
-    "empty_percent",
+    "idle_percent",
     "overhead_percent",
 ];
 
@@ -149,6 +149,7 @@ fn measure(results: &Results) -> Measured {
     let rate = results.plan.network.topology.links()[bottleneck].wire.rate.as_f64();
     let sent = results.ports[bottleneck].bytes as f64 * 8.0 / results.ended.as_secs_f64();
     measured.quantity("bottleneck_gbps", sent * 1e-9);
+    measured.quantity("idle_percent", 100.0 * (1.0 - sent / rate).max(0.0));
     let core = results.plan.network.topology.links().iter().zip(&results.ports);
     let messages: u64 = core.map(|(_, port)| port.messages()).sum();
     let size = 64.0;
@@ -226,7 +227,7 @@ fn link(results: &Results, (from, to): (&str, &str)) -> usize {
     topology.links().iter().position(is_it).expect("the scenario has the link")
 }
 
-/// The queue of the bottleneck: its mean over time, its standard deviation and the share of time it is empty, of the means
+/// The queue of the bottleneck: its mean over time and its standard deviation, of the means
 /// of all recorded intervals in the measured time; and its first 300 ms.
 fn measure_queue(results: &Results, bottleneck: usize, measured: &mut Measured) {
     let interval = results.plan.record.queues.as_ref().map_or(Span::from_us(100), |(interval, _)| *interval);
@@ -241,8 +242,6 @@ fn measure_queue(results: &Results, bottleneck: usize, measured: &mut Measured) 
     let squares: f64 = waiting.iter().map(|kb| kb * kb).sum();
     measured.quantity("queue_kb", average);
     measured.quantity("queue_sd_kb", (squares / count - average * average).max(0.0).sqrt());
-    let waited = waiting.iter().filter(|kb| **kb > 0.0).count() as f64;
-    measured.quantity("empty_percent", 100.0 * (1.0 - waited / count));
     let end = Time::ZERO + Span::from_ms(300);
     let first = rows().filter(|row| row.start < end);
     measured.series("queue", first.map(|row| (row.start.as_secs_f64() * 1e3, row.mean_backlog / 1e3)));
@@ -351,24 +350,20 @@ fn figures() -> Vec<Figure> {
              preserved.",
             vec![
                 queue(
-                    "workload 1",
-                    vec![
-                        ("None", "w1.none"),
-                        ("RED", "w1.red"),
-                        ("ECN", "w1.ecn"),
-                        ("BCN", "w1.bcn"),
-                        ("QCN", "w1.qcn"),
-                    ],
+                    "workload 1, as in the slides",
+                    vec![("None", "w1.none"), ("ECN", "w1.ecn"), ("BCN", "w1.bcn")],
                 ),
                 queue(
-                    "workload 2",
-                    vec![
-                        ("None", "w2.none"),
-                        ("RED", "w2.red"),
-                        ("ECN", "w2.ecn"),
-                        ("BCN", "w2.bcn"),
-                        ("QCN", "w2.qcn"),
-                    ],
+                    "workload 1, the others",
+                    vec![("RED", "w1.red"), ("QCN", "w1.qcn"), ("BCN", "w1.bcn")],
+                ),
+                queue(
+                    "workload 2, as in the slides",
+                    vec![("None", "w2.none"), ("ECN", "w2.ecn"), ("BCN", "w2.bcn")],
+                ),
+                queue(
+                    "workload 2, the others",
+                    vec![("RED", "w2.red"), ("QCN", "w2.qcn"), ("BCN", "w2.bcn")],
                 ),
             ],
         ),
@@ -393,8 +388,7 @@ fn figures() -> Vec<Figure> {
                     "kB",
                     vec![("mean", "queue_kb"), ("standard deviation", "queue_sd_kb")],
                 ),
-                over_length("time without a queue", "%", vec![("empty", "empty_percent")]),
-                over_length("throughput of the bottleneck", "Gb/s", vec![("throughput", "bottleneck_gbps")]),
+                over_length("capacity of the bottleneck not used", "%", vec![("idle", "idle_percent")]),
             ],
         ),
     ]
