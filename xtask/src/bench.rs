@@ -214,6 +214,12 @@ fn targets(measured: &[Measurement]) -> Vec<Target> {
             "",
         ),
         target(
+            "cost of a packet-hop: every flow limited by QCN / no QCN",
+            ratio("permutation-k8-slow-fabric", "permutation-k8-slow-fabric-qcn"),
+            AtMost(1.15),
+            "",
+        ),
+        target(
             "cost of a packet-hop: two data centers / leaf-spine",
             ratio("leaf-spine-websearch", "two-dc-websearch"),
             AtMost(1.3),

@@ -23,7 +23,12 @@ use crate::bench::{Measurement, build, table};
 
 /// Where the counts are kept.
 const STORED: &str = "crates/narrows-sim/benches/engine/instructions.json";
-const SCENARIOS: [&str; 3] = ["permutation-k8-1mb", "permutation-k8-1mb-scheduled", "floor-k8-1mb"];
+const SCENARIOS: [&str; 4] = [
+    "permutation-k8-1mb",
+    "permutation-k8-1mb-scheduled",
+    "permutation-k8-1mb-slow-fabric-qcn",
+    "floor-k8-1mb",
+];
 /// The function of the benchmark inside which instructions are counted.
 const COUNTED: &str = "engine::timed*";
 

@@ -115,10 +115,21 @@ impl Limiter {
         self.queue.push(packet);
     }
 
-    /// When the first packet of the queue may be sent; never if there is none or the limiter is stopped.
+    /// When the first packet of the queue may be sent; never if there is none or the limiter is stopped. At line rate it
+    /// slows down nothing: all may go, and then so may the limiter.
     #[inline]
     pub(crate) fn release(&self) -> Time {
-        if self.queue.is_empty() { Time::NEVER } else { self.release }
+        match self.queue.is_empty() {
+            true => Time::NEVER,
+            false if self.point.is_released() => Time::ZERO,
+            false => self.release,
+        }
+    }
+
+    /// It is neither full nor about to go.
+    #[inline]
+    pub(crate) fn has_room(&self, room: u64) -> bool {
+        self.waiting < room && !self.point.is_released()
     }
 
     /// Takes the first packet, which must exist, to be sent at `now`. It gets its tag here, not when it joined.

@@ -5,12 +5,19 @@ mod support;
 use std::sync::Arc;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
-use narrows_sim::switch::{Buffer, Dynamic, Marking, PortKind, Red, RedAction, Sharing, Step, SwitchConfig};
-use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topology, Wan};
+use narrows_sim::observe::{LimiterObserver, PortObserver};
+use narrows_sim::switch::{
+    self, Bcn, Buffer, CongestionPoint, Dynamic, Marking, PortKind, Qcn, Red, RedAction, Sampling, Sharing,
+    Step, SwitchConfig,
+};
+use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topology, Wan, Wire};
 use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Pause, Traffic};
 use narrows_sim::workload::{Pairs, Partner, Sizes, permutation, poisson};
-use narrows_sim::{Execution, Failure, GroupId, HostId, Network, Outage, Outcome, Purpose, Routing, Stream};
-use support::{Run, at, cubic, datagrams, dctcp, group, network, params, reno};
+use narrows_sim::{
+    Execution, Failure, FlowRecord, GroupId, HostId, LimiterScope, LinkId, Network, NodeId, Outage, Outcome,
+    PortCounters, Purpose, Reaction, ReactionPlace, Routing, Stream,
+};
+use support::{Run, at, bcn, cubic, datagrams, dctcp, group, network, params, qcn, reaction, reno};
 
 /// A network and traffic that use every mechanism at once: three controls, losses, marks, RED, link errors, a failure,
 /// datagrams, clients, two data centers.
@@ -106,10 +113,94 @@ fn mixed_traffic() -> Traffic {
     Traffic { groups, flows, generators, ..Traffic::default() }
 }
 
+/// Both schemes of congestion points, with reaction points at hosts and at edge switches, few enough to be shared.
+const SCHEMES: [(ReactionPlace, LimiterScope); 4] = [
+    (ReactionPlace::Host, LimiterScope::Flow),
+    (ReactionPlace::Host, LimiterScope::Port),
+    (ReactionPlace::EdgeSwitch, LimiterScope::Flow),
+    (ReactionPlace::EdgeSwitch, LimiterScope::Pair),
+];
+
+/// A network and traffic that use all that signals backwards: QCN (with reaction points for flows) or BCN (for others),
+/// PAUSE, limiters, clients with parallel transfers, saturating datagrams, link errors, a failure.
+fn signals(place: ReactionPlace, per: LimiterScope) -> (Network, Traffic) {
+    let gbps = BitRate::from_gbps;
+    let mut topology = Topology::default();
+    let spines: Vec<_> =
+        (0..2).map(|spine| topology.add_switch(format!("spine{spine}"), "spine", 1)).collect();
+    for tor in 0..3 {
+        let switch = topology.add_switch(format!("tor{tor}"), "tor", 0);
+        for host in 0..4 {
+            let host = topology.add_host(format!("tor{tor}/host{host}"));
+            topology.connect(host, switch, Wire::new(gbps(10), Span::from_us(1)));
+        }
+        for spine in &spines {
+            let wire = Wire { error_rate: 1e-4, ..Wire::new(gbps(10), Span::from_us(2)) };
+            topology.connect(switch, *spine, wire);
+        }
+    }
+    let (rule, congestion_point) = match per {
+        LimiterScope::Flow => (qcn(), CongestionPoint::Qcn(Qcn::default())),
+        _ => {
+            let severe = Some(Bytes::new(60_000));
+            let sampling = Sampling::Random(0.1);
+            (bcn(), CongestionPoint::Bcn(Bcn { severe, sampling, ..Bcn::default() }))
+        }
+    };
+    let pause = switch::Pause { xoff: Bytes::new(30_000), xon: None, quanta: 2_000, frame: Bytes::new(84) };
+    let switch = SwitchConfig {
+        pause: Some(pause),
+        latency: Span::from_ns(450),
+        ..support::signalling(400_000, congestion_point)
+    };
+    let mut network = network(topology, &switch);
+    network.reaction = Some(Reaction { place, per, limiters: 3, ..reaction(rule) });
+    let outage = Outage { from: at(Span::from_us(900)), until: at(Span::from_us(1300)) };
+    let link = support::link(&network, "tor0", "spine0");
+    network.failures.push(Failure { link, outage, reroute_after: Span::from_us(50) });
+    (network, signalled_traffic())
+}
+
+fn signalled_traffic() -> Traffic {
+    let hosts: Vec<_> = (0..12).map(HostId).collect();
+    let mut random = Stream::new(5, Purpose::Workload, 0);
+    let mut flows = permutation(GroupId(1), &hosts, Bytes::new(1_000_000), Time::ZERO, &mut random);
+    let (until, sizes) = (at(Span::from_ms(3)), Sizes::from_points(&[(100.0, 0.0), (60_000.0, 1.0)]));
+    let sizes = Arc::new(sizes.expect("sizes"));
+    let mut generators = Vec::new();
+    let idle = |group, from, to| FlowSpec {
+        start: Time::NEVER,
+        group: GroupId(group),
+        ..support::flow(from, to, 0)
+    };
+    for host in 0..4 {
+        let client = flows.len();
+        flows.extend((8..12).flat_map(|to| [idle(0, host, to); 3]));
+        let kind = GeneratorKind::ClosedLoop {
+            parallel: 3,
+            flows: (client..flows.len()).map(Into::into).collect(),
+            sizes: Arc::clone(&sizes),
+            think: Pause::Exponential(Span::from_us(30)),
+        };
+        generators.push(Generator { kind, start: at(Span::from_us(10)), until });
+    }
+    for (from, to) in [(0, 5), (4, 8), (9, 1), (10, 1)] {
+        let (flow, on) = (flows.len().into(), Pause::Exponential(Span::from_us(300)));
+        flows.push(idle(2, from, to));
+        let off = Pause::Constant(Span::from_us(100));
+        generators.push(Generator { kind: GeneratorKind::OnOff { flow, on, off }, start: Time::ZERO, until });
+    }
+    let mut urgent = group(params(), dctcp());
+    urgent.priority = 3;
+    let groups = vec![urgent, group(params(), cubic()), datagrams(BitRate::from_gbps(8))];
+    Traffic { groups, flows, generators, ..Traffic::default() }
+}
+
 /// What a run left behind, to the byte.
 fn trace<O>(outcome: &Outcome<O>) -> String {
-    let Outcome { flows, datagrams, ports, no_route, packet_hops, ended, packets_left, .. } = outcome;
-    format!("{flows:?}{datagrams:?}{ports:?}{no_route:?}{packet_hops}{ended}{packets_left}")
+    let Outcome { flows, datagrams, reaction, ports, no_route, packet_hops, ended, packets_left, .. } =
+        outcome;
+    format!("{flows:?}{datagrams:?}{reaction:?}{ports:?}{no_route:?}{packet_hops}{ended}{packets_left}")
 }
 
 #[test]
@@ -203,4 +294,86 @@ fn links_without_delay_only_shorten_the_windows() {
         trace(&Run::new(&network, &support::traffic(group(params(), dctcp()), flows)).threads(threads).run())
     };
     assert_eq!(run(1), run(2));
+}
+
+#[test]
+fn the_signalling_scenarios_use_every_mechanism() {
+    use narrows_sim::DropCause::{Limiter, LinkDown, LinkError};
+    for (place, per) in SCHEMES {
+        let (network, traffic) = signals(place, per);
+        let outcome = Run::new(&network, &traffic).run();
+        let sum = |count: fn(&PortCounters) -> u64| outcome.ports.iter().map(count).sum::<u64>();
+        let is_bcn = per != LimiterScope::Flow;
+        let what = format!("{place:?} {per:?} {:?}", outcome.reaction);
+        assert!(sum(|port| port.slower) > 0 && sum(|port| port.pauses) > 0, "{what}");
+        assert_eq!(sum(|port| port.stops) > 0, is_bcn, "{what}");
+        assert_eq!(sum(|port| port.faster) > 0, is_bcn, "{what}");
+        assert!(outcome.reaction.limiters > 3 && outcome.reaction.limited > 1000, "{what}");
+        assert!(outcome.reaction.heard > 0, "{what}");
+        assert!(outcome.drops(LinkError) > 0 && outcome.drops(LinkDown) > 0, "{what}");
+        assert_eq!(outcome.drops(Limiter) > 0, place == ReactionPlace::EdgeSwitch, "{what}");
+        assert!(outcome.flows.iter().all(|flow| flow.end.is_some()), "{what}");
+        // A client starts three transfers at once, and the next three when all have ended.
+        let second = |flow: &&FlowRecord| flow.turn == 1;
+        assert!(outcome.flows.iter().filter(second).count() >= 3, "{what}");
+        assert_eq!(outcome.datagrams.iter().filter(|source| source.received > 0).count(), 4, "{what}");
+    }
+}
+
+#[test]
+fn signals_are_the_same_at_any_number_of_threads() {
+    for (place, per) in SCHEMES {
+        let (network, traffic) = signals(place, per);
+        // Not until the last flow has ended: one may wait a second to repeat its first packet.
+        let run = Run::new(&network, &traffic).until(Span::from_ms(5));
+        let trace = |threads| trace(&run.threads(threads).run());
+        let one = trace(1);
+        for threads in [2, 3, 8] {
+            assert!(trace(threads) == one, "{place:?} {per:?} on {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn signals_are_the_same_at_any_length_of_windows() {
+    for (place, per) in SCHEMES {
+        let (network, traffic) = signals(place, per);
+        let run = |window_divisor, threads| {
+            let execution = Execution { window_divisor, threads };
+            trace(&Run { execution, ..Run::new(&network, &traffic) }.until(Span::from_ms(3)).run())
+        };
+        let whole = run(1, 1);
+        for (divisor, threads) in [(2, 1), (7, 1), (3, 2)] {
+            assert!(run(divisor, threads) == whole, "{place:?} {per:?}: windows divided by {divisor}");
+        }
+    }
+}
+
+#[test]
+fn observers_see_the_same_signals_at_any_number_of_threads_and_change_none() {
+    for (place, per) in SCHEMES {
+        let (network, traffic) = signals(place, per);
+        let (links, nodes) = (network.topology.links().len(), network.topology.nodes().len());
+        let all_links: Vec<_> = (0..links).map(LinkId::from).collect();
+        let all_nodes: Vec<_> = (0..nodes).map(NodeId::from).collect();
+        let interval = Span::from_us(20);
+        let observer = || {
+            let limiters = LimiterObserver::new(interval, nodes, &all_nodes);
+            (PortObserver::new(interval, links, &all_links), limiters)
+        };
+        let run = Run::new(&network, &traffic).until(Span::from_ms(5));
+        let mut unobserved = Vec::new();
+        let observed = [1, 3].map(|threads| {
+            let outcome = run.threads(threads).observed(observer);
+            unobserved.push(trace(&outcome));
+            let (ports, limiters): (Vec<_>, Vec<_>) = outcome.observers.into_iter().unzip();
+            (PortObserver::finish(ports, outcome.ended), LimiterObserver::finish(limiters))
+        });
+        assert!(observed[0] == observed[1], "{place:?} {per:?}");
+        assert!(unobserved.iter().all(|trace| *trace == self::trace(&run.run())), "{place:?} {per:?}");
+        let (ports, limiters) = &observed[0];
+        let messages: u64 = run.run().ports.iter().map(PortCounters::messages).sum();
+        assert_eq!(ports.iter().map(|row| row.messages).sum::<u64>(), messages);
+        assert!(ports.iter().any(|row| row.paused > Span::ZERO) && !limiters.is_empty());
+    }
 }

@@ -15,7 +15,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use narrows_sim::floor::Floor;
-use narrows_sim::{Execution, Simulation};
+use narrows_sim::{Execution, Outcome, Simulation};
 use serde_json::{Value, json};
 
 use self::scenarios::{Job, SEED, Scenario};
@@ -128,6 +128,9 @@ fn run(job: Job, threads: usize) -> Sample {
             let execution = Execution { threads, ..Execution::default() };
             let simulation = Simulation::new(&network, &traffic, SEED, execution, || ());
             let (outcome, seconds) = timed(|| simulation.run(stop, |_| ControlFlow::Continue(())));
+            if network.reaction.is_some() {
+                assert_limited(&outcome);
+            }
             Sample { packet_hops: outcome.packet_hops, seconds, hash: outcome.fingerprint() }
         }
         Job::Floor { topology, flows } => {
@@ -136,6 +139,13 @@ fn run(job: Job, threads: usize) -> Sample {
             Sample { packet_hops: outcome.packet_hops, seconds, hash: outcome.fingerprint }
         }
     }
+}
+
+/// At least three in four packets of data passed a limiter.
+fn assert_limited(outcome: &Outcome<()>) {
+    let payload: u64 = outcome.flows.iter().map(|flow| flow.size.get()).sum();
+    let (limited, packets) = (outcome.reaction.limited, payload / 1460);
+    assert!(4 * limited > 3 * packets, "{limited} of {packets} packets passed a limiter");
 }
 
 /// The function whose instructions `cargo xtask instructions` counts.

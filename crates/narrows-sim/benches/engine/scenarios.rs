@@ -1,14 +1,17 @@
 //! What is run. Names are stable: `hashes.json` and past measurements refer to them.
 
 use narrows_proto::cc::{Config, dctcp};
+use narrows_proto::reaction;
 use narrows_proto::stream::Params;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::floor::FixedWindows;
-use narrows_sim::switch::{Buffer, Marking, PortKind, Sharing, Step, SwitchConfig};
-use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topology, Wan};
+use narrows_sim::switch::{Buffer, CongestionPoint, Marking, PortKind, Qcn, Sharing, Step, SwitchConfig};
+use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topology, Wan, Wire};
 use narrows_sim::traffic::{FlowSpec, Group, Traffic, Transport};
 use narrows_sim::workload::{self, Pairs, Partner, Sizes};
-use narrows_sim::{GroupId, HostId, Network, Purpose, Routing, Stop, Stream};
+use narrows_sim::{
+    GroupId, HostId, LimiterScope, Network, Purpose, Reaction, ReactionPlace, Routing, Stop, Stream,
+};
 
 /// Of everything random.
 pub(crate) const SEED: u64 = 1;
@@ -34,6 +37,8 @@ const fn scenario(name: &'static str, threads: usize, job: fn() -> Job) -> Scena
 pub(crate) const ALL: &[Scenario] = &[
     scenario("permutation-k8", 1, || permutation(8, TEN_MB, PortKind::Plain)),
     scenario("permutation-k8-scheduled", 1, || permutation(8, TEN_MB, PortKind::Scheduled)),
+    scenario("permutation-k8-slow-fabric", 1, || slow_fabric(TEN_MB, false)),
+    scenario("permutation-k8-slow-fabric-qcn", 1, || slow_fabric(TEN_MB, true)),
     scenario("floor-k8", 1, || floor(8, TEN_MB)),
     scenario("incast-64", 1, incast),
     scenario("leaf-spine-websearch", 1, leaf_spine),
@@ -48,6 +53,7 @@ pub(crate) const ALL: &[Scenario] = &[
 /// Further ones whose instructions are counted.
 pub(crate) const COUNTED: &[Scenario] = &[
     scenario("permutation-k8-1mb-scheduled", 1, || permutation(8, ONE_MB, PortKind::Scheduled)),
+    scenario("permutation-k8-1mb-slow-fabric-qcn", 1, || slow_fabric(ONE_MB, true)),
     scenario("floor-k8-1mb", 1, || floor(8, ONE_MB)),
 ];
 
@@ -56,6 +62,7 @@ const TWO_MB: Bytes = Bytes::new(2_000_000);
 const TEN_MB: Bytes = Bytes::new(10_000_000);
 
 const RATE: BitRate = BitRate::from_gbps(100);
+const HALF_RATE: BitRate = BitRate::from_gbps(50);
 const DELAY: Span = Span::from_us(1);
 
 /// Every host of a fat tree sends `size` to one in another pod, under DCTCP.
@@ -71,6 +78,52 @@ fn permutation(k: u32, size: Bytes, ports: PortKind) -> Job {
     let flows = partners(&topology).into_iter().enumerate().map(flow).collect();
     let traffic = Traffic { groups: vec![dctcp(0, 10), dctcp(1, 10)], flows, ..Traffic::default() };
     Job::Engine { network: network(topology, ports), traffic, stop: drained() }
+}
+
+/// The permutation on scheduled ports of a tree whose switches are joined at half the rate of hosts, so that every flow
+/// meets congestion; with QCN at every port of every switch and limiters for all flows, or without.
+fn slow_fabric(size: Bytes, qcn: bool) -> Job {
+    let Job::Engine { network, traffic, stop } = permutation(8, size, PortKind::Scheduled) else {
+        unreachable!("a permutation runs on the engine")
+    };
+    let mut network = Network { topology: with_slow_fabric(&network.topology), ..network };
+    if qcn {
+        for switch in network.switches.iter_mut().flatten() {
+            switch.congestion_point = CongestionPoint::Qcn(Qcn::default());
+        }
+        // Ten times as fast as for links of 10 Gb/s, and timers that suit a run of some milliseconds.
+        let recovery = reaction::qcn::Params {
+            ai_rate: BitRate::from_mbps(50),
+            hai_rate: BitRate::from_mbps(500),
+            time_reset: Span::from_us(300),
+            ..Default::default()
+        };
+        network.reaction = Some(Reaction {
+            rule: reaction::Config::Qcn(recovery),
+            place: ReactionPlace::Host,
+            per: LimiterScope::Flow,
+            limiters: 100,
+            queue: Bytes::new(15_000),
+        });
+    }
+    Job::Engine { network, traffic, stop }
+}
+
+/// The same nodes, with half the rate between switches.
+fn with_slow_fabric(from: &Topology) -> Topology {
+    let mut topology = Topology::default();
+    for node in from.nodes() {
+        match &node.kind {
+            NodeKind::Host(_) => topology.add_host(node.name.clone()),
+            NodeKind::Switch { class, tier } => topology.add_switch(node.name.clone(), class, *tier),
+        };
+    }
+    for link in from.links().iter().step_by(2) {
+        let to_host = [link.from, link.to].iter().any(|node| from.as_host(*node).is_some());
+        let rate = if to_host { RATE } else { HALF_RATE };
+        topology.connect(link.from, link.to, Wire { rate, ..link.wire });
+    }
+    topology
 }
 
 /// The packets of a permutation, and nothing else.

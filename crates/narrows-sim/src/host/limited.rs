@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use narrows_proto::stream::Poll;
 use narrows_proto::units::{BitRate, Bytes, Time};
 
+use super::agenda::Wake;
 use super::nic::Place;
 use super::{Host, Outgoing, Source};
 use crate::engine::{NO_SLOT, World};
@@ -29,12 +30,29 @@ pub(super) struct ReactionPoints {
 }
 
 /// Who uses a limiter.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Users {
     /// The slot of the limiter itself.
     slot: u32,
-    /// Slots of flows that wait for room in its queue, longest first.
-    blocked: VecDeque<u32>,
+    /// The earliest entry of the agenda for the timer of its reaction point. Its packets have entries of their own, which
+    /// come and go much faster.
+    timer: Time,
+    /// Slots of flows that wait for room in its queue, longest first. Those of flows that have ended may be among them.
+    line: VecDeque<u32>,
+}
+
+/// Whether a limiter has another packet to send at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    GoesOn,
+    /// The agenda knows when it has.
+    Over,
+}
+
+impl Default for Users {
+    fn default() -> Self {
+        Self { slot: NO_SLOT, timer: Time::NEVER, line: VecDeque::new() }
+    }
 }
 
 impl ReactionPoints {
@@ -81,7 +99,7 @@ impl Host {
         let place = points.limiters.assign(key, points.line_rate);
         let group = world.shared.flows[flow.index()].group;
         if points.users.len() <= place as usize {
-            points.users.resize_with(place as usize + 1, || Users { slot: NO_SLOT, ..Users::default() });
+            points.users.resize_with(place as usize + 1, Users::default);
         }
         if points.users[place as usize].slot == NO_SLOT {
             points.record.limiters += 1;
@@ -92,6 +110,7 @@ impl Host {
                 turn: 0,
                 source: Source::Limiter(place),
                 limiter: place,
+                in_line: false,
                 start: Time::ZERO,
                 size: Bytes::ZERO,
                 before_measured: Bytes::ZERO,
@@ -111,14 +130,15 @@ impl Host {
         place
     }
 
-    /// The turn of a limiter, or of a flow that has one. Returns what to send; if nothing, the turn is over.
+    /// The turn of a limiter, or of a flow that has one. Returns what to send; the turn is over if there is nothing, or no
+    /// second packet when the first one has been sent.
     #[cold]
     pub(super) fn limited_turn<O: Observer>(
         &mut self,
         now: Time,
         slot: u32,
         world: &mut World<O>,
-    ) -> Option<Packet> {
+    ) -> Option<(Packet, Turn)> {
         let outgoing = self.outgoing.get_mut(slot)?;
         let place = outgoing.limiter;
         if let Source::Limiter(_) = outgoing.source {
@@ -126,11 +146,14 @@ impl Host {
         }
         let points = self.reaction.as_mut()?;
         let (room, limiter) = (points.limiters.room(), points.limiters.get_mut(place));
+        let was_empty = limiter.waiting() == 0;
         let group = &world.shared.groups[outgoing.group as usize];
         let users = &mut points.users[place as usize];
         loop {
-            if limiter.waiting() >= room {
-                users.blocked.push_back(slot);
+            if !limiter.has_room(room) {
+                if !std::mem::replace(&mut outgoing.in_line, true) {
+                    users.line.push_back(slot);
+                }
                 break;
             }
             match outgoing.poll(now, group) {
@@ -143,31 +166,48 @@ impl Host {
             }
         }
         outgoing.arm(outgoing.next_timer(), slot, &mut self.agenda);
-        self.admit_blocked(place, world);
-        self.attend_limiter(now, place, world);
+        self.admit_next(place, world);
+        // What comes behind other packets changes nothing about when the first may be sent.
+        if was_empty {
+            self.attend_limiter(now, place, world);
+        }
         None
     }
 
     /// The turn of a limiter.
-    fn release<O: Observer>(&mut self, now: Time, place: u32, world: &mut World<O>) -> Option<Packet> {
+    fn release<O: Observer>(
+        &mut self,
+        now: Time,
+        place: u32,
+        world: &mut World<O>,
+    ) -> Option<(Packet, Turn)> {
         let points = self.reaction.as_mut()?;
         let tag_size = points.limiters.tag_size();
         let limiter = points.limiters.get_mut(place);
-        let packet = (limiter.release() <= now).then(|| limiter.take(now, tag_size));
-        points.record.limited += u64::from(packet.is_some());
-        self.admit_blocked(place, world);
+        if limiter.release() > now {
+            return None;
+        }
+        let packet = limiter.take(now, tag_size);
+        points.record.limited += 1;
+        let later = limiter.release() > self.nic.sent_at(now, packet) && !limiter.is_over();
+        self.admit_next(place, world);
         self.attend_limiter(now, place, world);
-        packet
+        Some((packet, if later { Turn::Over } else { Turn::GoesOn }))
     }
 
     /// If there is room in the queue of a limiter, the flow that waits longest for it may hand over packets.
-    fn admit_blocked<O: Observer>(&mut self, place: u32, world: &World<O>) {
+    fn admit_next<O: Observer>(&mut self, place: u32, world: &World<O>) {
         let Some(points) = &mut self.reaction else { return };
-        if points.limiters.get_mut(place).waiting() >= points.limiters.room() {
+        let room = points.limiters.room();
+        if !points.limiters.get_mut(place).has_room(room) {
             return;
         }
-        if let Some(slot) = points.users[place as usize].blocked.pop_front() {
-            self.activate(slot, world);
+        while let Some(slot) = points.users[place as usize].line.pop_front() {
+            if let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| outgoing.in_line) {
+                outgoing.in_line = false;
+                self.activate(slot, world);
+                return;
+            }
         }
     }
 
@@ -181,7 +221,6 @@ impl Host {
         if limiter.is_over() {
             points.limiters.remove(place);
             let users = std::mem::take(&mut points.users[place as usize]);
-            points.users[place as usize].slot = NO_SLOT;
             outgoing.source = Source::Over;
             if !outgoing.place.queued {
                 self.outgoing.remove(slot);
@@ -189,13 +228,17 @@ impl Host {
             self.outgoing
                 .iter_mut()
                 .filter(|outgoing| outgoing.limiter == place)
-                .for_each(|outgoing| outgoing.limiter = NO_SLOT);
-            for slot in users.blocked {
+                .for_each(|outgoing| (outgoing.limiter, outgoing.in_line) = (NO_SLOT, false));
+            for slot in users.line {
                 self.activate(slot, world);
             }
             return;
         }
-        outgoing.arm(limiter.point.next_timer(), slot, &mut self.agenda);
+        let timer = &mut points.users[place as usize].timer;
+        if limiter.point.next_timer() < *timer {
+            *timer = limiter.point.next_timer();
+            self.agenda.plan(*timer, Wake::Sender(slot));
+        }
         if limiter.release() <= now {
             // From here on it waits for its turn, not for a time.
             self.activate(slot, world);
@@ -207,7 +250,11 @@ impl Host {
     /// The agenda has an entry for a limiter.
     pub(super) fn wake_limiter<O: Observer>(&mut self, now: Time, place: u32, world: &mut World<O>) {
         let Some(points) = &mut self.reaction else { return };
-        points.limiters.get_mut(place).on_timer(now);
+        let timer = &mut points.users[place as usize].timer;
+        if *timer <= now {
+            *timer = Time::NEVER;
+            points.limiters.get_mut(place).on_timer(now);
+        }
         self.attend_limiter(now, place, world);
     }
 

@@ -12,7 +12,7 @@ use narrows_proto::units::{BitRate, Bytes, Time};
 
 use self::agenda::{Agenda, Wake};
 pub(crate) use self::generator::HostGenerator;
-use self::limited::ReactionPoints;
+use self::limited::{ReactionPoints, Turn};
 use self::nic::{Nic, Place, Places};
 use self::slots::Slots;
 use crate::engine::{GroupState, TransportState, wire_size};
@@ -67,6 +67,8 @@ struct Outgoing {
     source: Source,
     /// The limiter it passes through, or [`NO_SLOT`].
     limiter: u32,
+    /// It stands in the line for room in the queue of its limiter.
+    in_line: bool,
     start: Time,
     size: Bytes,
     /// Payload delivered when the measured time began, and when it ended.
@@ -250,13 +252,15 @@ impl Host {
         while let Some(slot) = self.nic.turn() {
             let outgoing = self.outgoing.get_mut(slot).expect("a sender leaves its queue before its slot");
             if outgoing.limiter != NO_SLOT && !outgoing.is_over() {
-                if let Some(packet) = self.limited_turn(now, slot, world) {
+                let turn = self.limited_turn(now, slot, world);
+                if let Some((packet, Turn::GoesOn)) = turn {
                     self.nic.charge(packet.size(), world.shared.quantum, &mut self.outgoing);
-                    self.nic.send(now, packet, world);
-                    return;
+                } else {
+                    self.nic.retire(&mut self.outgoing);
                 }
-                self.nic.retire(&mut self.outgoing);
-                continue;
+                let Some((packet, _)) = turn else { continue };
+                self.nic.send(now, packet, world);
+                return;
             }
             let group = &world.shared.groups[outgoing.group as usize];
             match outgoing.poll(now, group) {
@@ -393,7 +397,7 @@ impl Host {
         }
         world.log.senders.extend(outgoing.record());
         outgoing.source = Source::Over;
-        outgoing.limiter = NO_SLOT;
+        (outgoing.limiter, outgoing.in_line) = (NO_SLOT, false);
         let generator = outgoing.generator;
         if !outgoing.place.queued {
             self.outgoing.remove(slot);
@@ -437,6 +441,7 @@ impl Host {
                 .reaction
                 .as_ref()
                 .map_or(NO_SLOT, |points| points.limiter_of(new.flow, spec.from, spec.to, group.priority)),
+            in_line: false,
             start: now,
             size: new.size,
             before_measured: Bytes::ZERO,

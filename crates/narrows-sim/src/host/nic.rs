@@ -142,11 +142,17 @@ impl Nic {
         self.busy_until = self.free_at.max(self.paused_until);
     }
 
+    /// When a packet that is sent now has left.
+    #[inline]
+    pub(super) fn sent_at(&self, now: Time, packet: Packet) -> Time {
+        now + self.egress.wire_time.of(packet.size())
+    }
+
     /// Sends a packet. The link must be free.
     #[inline]
     pub(super) fn send<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
         debug_assert!(self.busy_until <= now);
-        self.busy_until = now + self.egress.wire_time.of(packet.size());
+        self.busy_until = self.sent_at(now, packet);
         world.observer.sent(now, self.egress.link, packet.size());
         world.carry(self.egress.to, packet.arriving(self.busy_until + self.egress.delay));
     }

@@ -400,13 +400,14 @@ impl Switch {
     /// Routes are looked up late, or are changing, or there is none.
     #[cold]
     fn join_late<O: Observer>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) {
+        // First, so that ports see everything in order of time.
+        if self.edge.is_some() {
+            self.release_limited(now, world);
+        }
         if packet.kind() == Kind::Pause {
             let Ports::Signalling(ports) = &mut self.ports else { return };
             let (link, pause) = pause::read(packet);
             return ports.pause(now, link, pause, &mut self.common, world);
-        }
-        if self.edge.is_some() {
-            self.release_limited(now, world);
         }
         if let Some(edge) = &mut self.edge {
             if packet.kind() == Kind::Notice && world.shared.access[packet.to().index()].leaf == self.leaf {

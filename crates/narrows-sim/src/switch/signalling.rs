@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
+use narrows_proto::notification::Notification;
 use narrows_proto::units::{Span, Time};
 
 use super::Common;
@@ -114,9 +115,7 @@ impl SignallingPorts {
         }
         let points = self.points.as_mut()?;
         let notification = points.on_arrival(number, packet, if waits { backlog + size } else { 0 })?;
-        common.note_message(now, number, notification.signal, world);
-        let source = world.shared.flows[packet.flow().index()].from;
-        Some(points.message(&notification, packet, source))
+        Some(points.tell(now, number, packet, &notification, common, world))
     }
 
     /// A PAUSE frame arrived: the port of `link` sends nothing for `pause`.
@@ -215,8 +214,8 @@ impl SignallingPorts {
         }
     }
 
-    /// Lets a port send a PAUSE frame.
-    #[inline]
+    /// Lets a port send a PAUSE frame, if one is to be sent.
+    #[inline(always)]
     fn obey<O: Observer>(
         &mut self,
         now: Time,
@@ -224,7 +223,19 @@ impl SignallingPorts {
         common: &mut Common,
         world: &mut World<O>,
     ) {
-        let Some(order) = order else { return };
+        if let Some(order) = order {
+            self.send_frame(now, order, common, world);
+        }
+    }
+
+    #[inline(never)]
+    fn send_frame<O: Observer>(
+        &mut self,
+        now: Time,
+        order: Order,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) {
         let port = order.port as usize;
         if order.renew_at < Time::NEVER {
             common.counters[port].pauses += 1;
@@ -251,6 +262,24 @@ impl SignallingPorts {
                 self.next = self.next.min(due);
             }
         }
+    }
+}
+
+impl CongestionPoints {
+    /// Notes a message of a port about a packet, and makes it.
+    #[inline(never)]
+    fn tell<O: Observer>(
+        &self,
+        now: Time,
+        port: usize,
+        sampled: Packet,
+        notification: &Notification,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) -> Packet {
+        common.note_message(now, port, notification.signal, world);
+        let source = world.shared.flows[sampled.flow().index()].from;
+        self.message(notification, sampled, source)
     }
 }
 

@@ -5,13 +5,17 @@ use std::ops::ControlFlow;
 
 use narrows_proto::cc::{self, Config};
 use narrows_proto::datagram;
+use narrows_proto::reaction;
 use narrows_proto::stream::Params;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::observe::{Observer, PortObserver, PortRow, WindowObserver, WindowRow};
-use narrows_sim::switch::{Buffer, Marking, Sharing, Step, SwitchConfig};
+use narrows_sim::switch::{Buffer, CongestionPoint, Marking, PortKind, Sharing, Step, SwitchConfig};
 use narrows_sim::topology::{NodeKind, Topology};
-use narrows_sim::traffic::{FlowSpec, Group, Traffic, Transport};
-use narrows_sim::{Execution, FlowId, GroupId, HostId, LinkId, Network, Outcome, Routing, Simulation, Stop};
+use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Group, Pause, Traffic, Transport};
+use narrows_sim::{
+    Execution, FlowId, GroupId, HostId, LimiterScope, LinkId, Network, Outcome, Reaction, ReactionPlace,
+    Routing, Simulation, Stop,
+};
 
 pub const SECOND: Span = Span::from_secs(1);
 
@@ -31,6 +35,26 @@ pub fn shallow(size: u64) -> SwitchConfig {
 
 pub fn marking(k: u64) -> SwitchConfig {
     SwitchConfig { marking: Marking::Step(Step { k: Bytes::new(k) }), ..deep() }
+}
+
+/// Scheduled ports with congestion points, and a memory that all of them share.
+pub fn signalling(memory: u64, congestion_point: CongestionPoint) -> SwitchConfig {
+    let buffer = Buffer { size: Bytes::new(memory), sharing: Sharing::Complete };
+    SwitchConfig { ports: PortKind::Scheduled, congestion_point, ..SwitchConfig::new(buffer) }
+}
+
+pub fn qcn() -> reaction::Config {
+    reaction::Config::Qcn(reaction::qcn::Params::default())
+}
+
+pub fn bcn() -> reaction::Config {
+    reaction::Config::Bcn(reaction::bcn::Params::default())
+}
+
+/// Reaction points at hosts, one for each flow. Ten packets may wait in each.
+pub fn reaction(rule: reaction::Config) -> Reaction {
+    let (place, per) = (ReactionPlace::Host, LimiterScope::Flow);
+    Reaction { rule, place, per, limiters: 1000, queue: Bytes::new(15_000) }
 }
 
 pub fn network(topology: Topology, switch: &SwitchConfig) -> Network {
@@ -75,6 +99,20 @@ pub fn datagrams(rate: BitRate) -> Group {
     Group { name: "datagrams".into(), transport, priority: 0 }
 }
 
+/// A source of datagrams for each (from, to, rate) that sends from the beginning until `until`.
+pub fn saturating(pairs: &[(u32, u32, BitRate)], until: Span) -> Traffic {
+    let groups = pairs.iter().map(|(_, _, rate)| datagrams(*rate)).collect();
+    let mut flows = Vec::new();
+    let mut generators = Vec::new();
+    for (number, (from, to, _)) in (0..).zip(pairs) {
+        flows.push(FlowSpec { group: GroupId(number), start: Time::NEVER, ..flow(*from, *to, 0) });
+        let (on, off) = (Pause::Constant(until), Pause::Constant(SECOND));
+        let kind = GeneratorKind::OnOff { flow: FlowId(number), on, off };
+        generators.push(Generator { kind, start: Time::ZERO, until: at(until) });
+    }
+    Traffic { groups, flows, generators, ..Traffic::default() }
+}
+
 pub fn flow(from: u32, to: u32, size: u64) -> FlowSpec {
     FlowSpec {
         from: HostId(from),
@@ -92,6 +130,7 @@ pub fn traffic(group: Group, flows: Vec<FlowSpec>) -> Traffic {
     Traffic { groups: vec![group], flows, ..Traffic::default() }
 }
 
+#[derive(Clone, Copy)]
 pub struct Run<'a> {
     pub network: &'a Network,
     pub traffic: &'a Traffic,
