@@ -253,8 +253,11 @@ impl Limiters {
             self.places.push(None);
         }
         // 2^24 limiters at each of 2^24 nodes have streams of their own.
-        let random =
-            Stream::new(self.seed, crate::random::Purpose::Limiter, self.owner << 24 | self.made % (1 << 24));
+        let random = Stream::new(
+            self.seed,
+            crate::random::Purpose::Limiter,
+            (self.owner << 24) | (self.made % (1 << 24)),
+        );
         self.made += 1;
         self.places[place] = Some(Limiter::new(&self.config.rule, line_rate, random));
         Some(place as u32)

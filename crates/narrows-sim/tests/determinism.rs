@@ -325,7 +325,7 @@ fn signals_are_the_same_at_any_number_of_threads() {
     for (place, per) in SCHEMES {
         let (network, traffic) = signals(place, per);
         // Not until the last flow has ended: one may wait a second to repeat its first packet.
-        let run = Run::new(&network, &traffic).until(Span::from_ms(5));
+        let run = Run::new(&network, &traffic).until(Span::from_ms(2));
         let trace = |threads| trace(&run.threads(threads).run());
         let one = trace(1);
         for threads in [2, 3, 8] {
@@ -340,7 +340,7 @@ fn signals_are_the_same_at_any_length_of_windows() {
         let (network, traffic) = signals(place, per);
         let run = |window_divisor, threads| {
             let execution = Execution { window_divisor, threads };
-            trace(&Run { execution, ..Run::new(&network, &traffic) }.until(Span::from_ms(3)).run())
+            trace(&Run { execution, ..Run::new(&network, &traffic) }.until(Span::from_ms(2)).run())
         };
         let whole = run(1, 1);
         for (divisor, threads) in [(2, 1), (7, 1), (3, 2)] {
@@ -361,7 +361,7 @@ fn observers_see_the_same_signals_at_any_number_of_threads_and_change_none() {
             let limiters = LimiterObserver::new(interval, nodes, &all_nodes);
             (PortObserver::new(interval, links, &all_links), limiters)
         };
-        let run = Run::new(&network, &traffic).until(Span::from_ms(5));
+        let run = Run::new(&network, &traffic).until(Span::from_ms(2));
         let mut unobserved = Vec::new();
         let observed = [1, 3].map(|threads| {
             let outcome = run.threads(threads).observed(observer);

@@ -24,6 +24,8 @@ pub(crate) struct Scenario {
 }
 
 /// What is run, laid out anew for each repetition.
+// There is one at a time.
+#[allow(clippy::large_enum_variant)]
 pub(crate) enum Job {
     Engine { network: Network, traffic: Traffic, stop: Stop },
     Floor { topology: Topology, flows: FixedWindows },

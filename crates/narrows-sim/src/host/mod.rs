@@ -402,10 +402,10 @@ impl Host {
         if !outgoing.place.queued {
             self.outgoing.remove(slot);
         }
-        if let Some(number) = generator {
-            if let Some(next) = self.generators[number as usize].on_end(now) {
-                self.agenda.plan(next, Wake::Generator(number));
-            }
+        if let Some(number) = generator
+            && let Some(next) = self.generators[number as usize].on_end(now)
+        {
+            self.agenda.plan(next, Wake::Generator(number));
         }
     }
 

@@ -145,7 +145,7 @@ pub(crate) struct SignalParts {
 enum Ports {
     Plain(PlainPorts),
     Scheduled(ScheduledPorts),
-    Signalling(SignallingPorts),
+    Signalling(Box<SignallingPorts>),
 }
 
 /// What all ports of a switch share.
@@ -234,7 +234,7 @@ impl Switch {
                     let SignalParts { first_point, random, ingresses } = signals;
                     let points = CongestionPoints::new(&config.congestion_point, count, first_point, random);
                     let ingresses = config.pause.as_ref().map(|pause| Ingresses::new(pause, &ingresses));
-                    Ports::Signalling(SignallingPorts::new(&parts.egresses, points, ingresses))
+                    Ports::Signalling(Box::new(SignallingPorts::new(&parts.egresses, points, ingresses)))
                 }
             },
             common,

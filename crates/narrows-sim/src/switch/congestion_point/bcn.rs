@@ -100,7 +100,8 @@ impl Bcn {
         let delta = (waiting - before).clamp(-2.0 * set_point, 2.0 * set_point);
         let error = offset - self.weight * delta;
         let slower = error < 0.0 && waiting > set_point;
-        if !slower && !(error > 0.0 && ours) {
+        let faster = error > 0.0 && ours;
+        if !slower && !faster {
             return None;
         }
         Some(match self.version {

@@ -69,7 +69,7 @@ pub(super) struct CongestionPoints {
     rule: Rule,
     /// By port and priority.
     queues: Vec<Queue>,
-    random: Stream,
+    random: Box<Stream>,
     /// The congestion point of the first port.
     first: NonZeroU16,
     message_size: u16,
@@ -106,7 +106,7 @@ impl CongestionPoints {
             by_size: matches!(rule, Rule::Qcn(_)),
             rule,
             queues: Vec::new(),
-            random,
+            random: Box::new(random),
             first: NonZeroU16::new(first)?,
             message_size: message.size.get() as u16,
             message_priority: message.priority,
