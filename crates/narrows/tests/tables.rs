@@ -95,9 +95,20 @@ fn every_table_says_what_it_was_made_from() {
 #[test]
 fn numbers_carry_their_unit_in_the_name_of_the_column() {
     let (results, _place) = written();
-    let names = ["flow", "turn", "group", "control", "src", "dst", "node", "link", "from", "to", "measured"];
-    let counts =
-        ["retransmissions", "timeouts", "recoveries", "spurious", "probes", "packets", "marks", "drops"];
+    let names = [
+        "flow", "turn", "group", "control", "src", "dst", "node", "link", "from", "to", "measured", "limiter",
+    ];
+    let counts = [
+        "retransmissions",
+        "timeouts",
+        "recoveries",
+        "spurious",
+        "probes",
+        "packets",
+        "marks",
+        "drops",
+        "messages",
+    ];
     let ratios = ["slowdown", "utilisation"];
     let units = ["_ps", "_bytes", "_bps"];
     for table in results.tables() {
