@@ -231,6 +231,7 @@ impl<'a> Layout<'a> {
                 ),
                 edits,
                 egresses: self.ports[node.index()].iter().map(|link| self.egress(*link)).collect(),
+                shard: self.places[node.index()],
                 random: Stream::new(self.seed, Purpose::Marking, node.0.into()),
                 typical_packet: self.typical_packet,
                 signals: self.signals(node),

@@ -104,6 +104,8 @@ pub(crate) struct Switch {
     choice: Choice,
     next_edit: Time,
     ports: Ports,
+    /// By port: the wire it leads to if this thread has it, an impossible one otherwise. For speed only.
+    leads_to: Box<[u32]>,
     common: Common,
     /// Changes of the routes to come, the next one last.
     edits: Vec<(Time, Routes)>,
@@ -123,6 +125,8 @@ pub(crate) struct SwitchParts {
     /// In order of time.
     pub(crate) edits: Vec<(Time, Routes)>,
     pub(crate) egresses: Vec<Egress>,
+    /// The thread it belongs to.
+    pub(crate) shard: u32,
     pub(crate) random: Stream,
     /// Size of a typical packet, for RED's idle time.
     pub(crate) typical_packet: u16,
@@ -208,6 +212,9 @@ impl Switch {
             counters: vec![PortCounters::default(); count],
             links: parts.egresses.iter().map(|egress| egress.link).collect(),
         };
+        let own = |egress: &Egress| u32::from(egress.to.shard) == parts.shard;
+        let wire = |egress: &Egress| if own(egress) { egress.to.wire } else { u32::MAX };
+        let leads_to = parts.egresses.iter().map(wire).collect();
         let mut edits = parts.edits;
         edits.reverse();
         let routes_late =
@@ -221,6 +228,7 @@ impl Switch {
             leaf: parts.leaf,
             impaired: parts.impaired,
             routes_late,
+            leads_to,
             routes: parts.routes,
             choice: parts.choice,
             next_edit: edits.last().map_or(Time::NEVER, |edit| edit.0),
@@ -371,7 +379,7 @@ impl Switch {
                     arrivals.wires.push((wire - first) as u32);
                     UNROUTED
                 };
-                let leaves_on = self.ports.wire_of(port, world.shard);
+                let leaves_on = self.leads_to.get(usize::from(port)).copied().unwrap_or(u32::MAX);
                 world.wires.prefetch(leaves_on);
                 let trailers = if packet.trailers() == 0 { 0 } else { arrivals.keep(&world.trailers) };
                 arrivals.order.push((head.as_ps() - origin) << PLACE_BITS | arrivals.list.len() as u64);
@@ -484,19 +492,6 @@ impl Arrivals {
 #[inline(always)]
 fn place(entry: u64) -> usize {
     (entry & ((1 << PLACE_BITS) - 1)) as usize
-}
-
-impl Ports {
-    /// The wire a port leads to, if there is such a port and this thread has its wire; an impossible one otherwise.
-    #[inline(always)]
-    fn wire_of(&self, port: u16, shard: u32) -> u32 {
-        let to = match self {
-            Self::Plain(ports) => ports.target(port.into()),
-            Self::Scheduled(ports) => ports.target(port.into()),
-            Self::Signalling(ports) => ports.target(port.into()),
-        };
-        to.filter(|to| u32::from(to.shard) == shard).map_or(u32::MAX, |to| to.wire)
-    }
 }
 
 impl Common {

@@ -108,11 +108,6 @@ impl PlainPorts {
         }
     }
 
-    #[inline(always)]
-    pub(super) fn target(&self, port: usize) -> Option<Target> {
-        self.ports.get(port).map(|port| port.to)
-    }
-
     /// A packet arrives at a port.
     #[inline(always)]
     pub(super) fn join<O: Observer>(

@@ -9,7 +9,7 @@ use narrows_proto::units::Time;
 use super::Common;
 use crate::engine::World;
 use crate::ids::LinkId;
-use crate::link::{Egress, Target};
+use crate::link::Egress;
 use crate::observe::Observer;
 use crate::packet::{Packet, Trailers};
 use crate::ring::Ring;
@@ -47,11 +47,6 @@ impl ScheduledPorts {
             frees: BinaryHeap::new(),
             next_free: Time::NEVER,
         }
-    }
-
-    #[inline(always)]
-    pub(super) fn target(&self, port: usize) -> Option<Target> {
-        self.ports.get(port).map(|port| port.egress.to)
     }
 
     /// Bytes that wait at all ports.
@@ -138,10 +133,6 @@ impl ScheduledPort {
 
     pub(super) fn link(&self) -> LinkId {
         self.egress.link
-    }
-
-    pub(super) fn target(&self) -> Target {
-        self.egress.to
     }
 
     /// Nothing waits.

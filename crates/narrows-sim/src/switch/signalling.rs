@@ -13,7 +13,7 @@ use super::pause::{Ingresses, Order};
 use super::scheduled::ScheduledPort;
 use crate::engine::World;
 use crate::ids::{HostId, LinkId};
-use crate::link::{Egress, Target};
+use crate::link::Egress;
 use crate::observe::Observer;
 use crate::packet::{Kind, Packet};
 
@@ -57,11 +57,6 @@ impl SignallingPorts {
             points,
             ingresses,
         }
-    }
-
-    #[inline(always)]
-    pub(super) fn target(&self, port: usize) -> Option<Target> {
-        self.ports.get(port).map(ScheduledPort::target)
     }
 
     /// Bytes that wait at all ports. PAUSE frames have their own place.
