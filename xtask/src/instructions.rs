@@ -23,9 +23,10 @@ use crate::bench::{Measurement, build, table};
 
 /// Where the counts are kept.
 const STORED: &str = "crates/narrows-sim/benches/engine/instructions.json";
-const SCENARIOS: [&str; 4] = [
+const SCENARIOS: [&str; 5] = [
     "permutation-k8-1mb",
     "permutation-k8-1mb-scheduled",
+    "permutation-k8-1mb-slow-fabric",
     "permutation-k8-1mb-slow-fabric-qcn",
     "floor-k8-1mb",
 ];

@@ -258,3 +258,53 @@ fn a_reader_who_stops_reading_breaks_nothing() {
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("run.json"));
 }
+
+#[test]
+fn a_figure_of_a_paper_leaves_claims_a_page_and_scenarios_that_can_be_checked() {
+    let place = place();
+    let arguments = ["repro", "bcn", "--quick", "--figure", "2", "--seeds", "1", "--json"];
+    let output = narrows(&place, &arguments);
+    assert_eq!(status(&output), Some(0), "{}", text(&output.stderr));
+    let printed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let folder = place.path().join("out/repro/bcn");
+    assert_eq!(json(&folder.join("claims.json")), printed);
+    let claims = printed["claims"].as_array().unwrap();
+    assert!(!claims.is_empty());
+    for claim in claims {
+        for key in ["id", "source", "statement", "measured", "class", "verdict"] {
+            assert!(!claim[key].is_null(), "{key} of {claim}");
+        }
+        assert!(["match", "shape", "miss"].contains(&claim["verdict"].as_str().unwrap()), "{claim}");
+    }
+    assert!(folder.join("report.html").is_file() && folder.join("report.md").is_file());
+    let scenarios: Vec<_> =
+        std::fs::read_dir(folder.join("scenarios")).unwrap().map(Result::unwrap).collect();
+    assert!(!scenarios.is_empty());
+    for scenario in scenarios {
+        let checked = narrows(&place, &["check", scenario.path().to_str().unwrap()]);
+        assert_eq!(status(&checked), Some(0), "{}", text(&checked.stderr));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_reproduction_keeps_older_results_and_adds_nothing() {
+    let place = place();
+    let older = place.path().join("out/repro/bcn");
+    std::fs::create_dir_all(&older).unwrap();
+    std::fs::write(older.join("report.md"), "older").unwrap();
+    let before = content(place.path());
+    let mut child = Command::new(env!("CARGO_BIN_EXE_narrows"))
+        .args(["repro", "bcn"])
+        .current_dir(&place)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Signals are caught before the first line is printed. All runs of the paper take minutes.
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(content(place.path()), before);
+}

@@ -139,8 +139,9 @@ impl Limiter {
         self.waiting -= u64::from(packet.size());
         let packet = packet.tagged(self.point.tag(), tag_size);
         self.sent = (now, packet.size());
-        self.point.on_sent(now, packet.size().into(), &mut || self.random.uniform());
-        self.pace_if_changed();
+        if self.point.on_sent(now, packet.size().into(), &mut || self.random.uniform()) {
+            self.pace_if_changed();
+        }
         self.release = self.wire_time.map_or(Time::NEVER, |wire_time| now + wire_time.of(packet.size()));
         packet
     }

@@ -166,6 +166,12 @@ impl Packet {
         }
     }
 
+    /// It is a message of a congestion point.
+    #[inline(always)]
+    pub(crate) fn is_notice(self) -> bool {
+        (self.high() >> KIND) & 0xf == Kind::Notice as u64
+    }
+
     #[inline(always)]
     pub(crate) fn priority(self) -> u8 {
         (self.high() >> PRIORITY) as u8 & 7

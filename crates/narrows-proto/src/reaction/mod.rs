@@ -109,11 +109,11 @@ impl ReactionPoint {
         }
     }
 
-    /// A frame of the limiter's queue was sent; `size` is its bytes on the wire.
+    /// A frame of the limiter's queue was sent; `size` is its bytes on the wire. Returns whether the rate may have changed.
     #[inline]
-    pub fn on_sent(&mut self, _now: Time, size: u32, random: &mut impl FnMut() -> f64) {
+    pub fn on_sent(&mut self, _now: Time, size: u32, random: &mut impl FnMut() -> f64) -> bool {
         match self {
-            Self::Bcn(_) => {}
+            Self::Bcn(_) => false,
             Self::Qcn(rp) => rp.on_sent(size, random),
         }
     }

@@ -198,13 +198,16 @@ impl ReactionPoint {
         self.release_at_line_rate();
     }
 
-    /// A frame was sent; `size` is its bytes on the wire. However large, it makes one event at most.
+    /// A frame was sent; `size` is its bytes on the wire. However large, it makes one event at most. Returns whether it made
+    /// one.
     #[inline]
-    pub fn on_sent(&mut self, size: u32, random: &mut impl FnMut() -> f64) {
+    pub fn on_sent(&mut self, size: u32, random: &mut impl FnMut() -> f64) -> bool {
         self.bytes_left -= i64::from(size);
-        if self.bytes_left <= 0 {
+        let is_event = self.bytes_left <= 0;
+        if is_event {
             self.on_byte_countdown(random);
         }
+        is_event
     }
 
     fn on_byte_countdown(&mut self, random: &mut impl FnMut() -> f64) {

@@ -55,6 +55,7 @@ pub(crate) const ALL: &[Scenario] = &[
 /// Further ones whose instructions are counted.
 pub(crate) const COUNTED: &[Scenario] = &[
     scenario("permutation-k8-1mb-scheduled", 1, || permutation(8, ONE_MB, PortKind::Scheduled)),
+    scenario("permutation-k8-1mb-slow-fabric", 1, || slow_fabric(ONE_MB, false)),
     scenario("permutation-k8-1mb-slow-fabric-qcn", 1, || slow_fabric(ONE_MB, true)),
     scenario("floor-k8-1mb", 1, || floor(8, ONE_MB)),
 ];

@@ -8,9 +8,10 @@ use std::collections::VecDeque;
 use narrows_proto::stream::Poll;
 use narrows_proto::units::{BitRate, Bytes, Time};
 
+use super::Host;
 use super::agenda::Wake;
 use super::nic::Place;
-use super::{Host, Outgoing, Source};
+use super::outgoing::{Line, Outgoing, Source};
 use crate::engine::{NO_SLOT, World};
 use crate::ids::{FlowId, HostId, NodeId};
 use crate::limiter::{Limiters, Reaction};
@@ -110,7 +111,7 @@ impl Host {
                 turn: 0,
                 source: Source::Limiter(place),
                 limiter: place,
-                in_line: false,
+                line: Line::Outside,
                 start: Time::ZERO,
                 size: Bytes::ZERO,
                 before_measured: Bytes::ZERO,
@@ -132,7 +133,6 @@ impl Host {
 
     /// The turn of a limiter, or of a flow that has one. Returns what to send; the turn is over if there is nothing, or no
     /// second packet when the first one has been sent.
-    #[cold]
     pub(super) fn limited_turn<O: Observer>(
         &mut self,
         now: Time,
@@ -149,9 +149,14 @@ impl Host {
         let was_empty = limiter.waiting() == 0;
         let group = &world.shared.groups[outgoing.group as usize];
         let users = &mut points.users[place as usize];
+        let may_enter = users.line.is_empty() || outgoing.line == Line::Admitted;
+        if outgoing.line == Line::Admitted {
+            outgoing.line = Line::Outside;
+        }
         loop {
-            if !limiter.has_room(room) {
-                if !std::mem::replace(&mut outgoing.in_line, true) {
+            if !may_enter || !limiter.has_room(room) {
+                if outgoing.line == Line::Outside {
+                    outgoing.line = Line::Waiting;
                     users.line.push_back(slot);
                 }
                 break;
@@ -183,28 +188,45 @@ impl Host {
     ) -> Option<(Packet, Turn)> {
         let points = self.reaction.as_mut()?;
         let tag_size = points.limiters.tag_size();
+        let users = &points.users[place as usize];
         let limiter = points.limiters.get_mut(place);
         if limiter.release() > now {
+            self.attend_limiter(now, place, world);
             return None;
         }
         let packet = limiter.take(now, tag_size);
         points.record.limited += 1;
-        let later = limiter.release() > self.nic.sent_at(now, packet) && !limiter.is_over();
-        self.admit_next(place, world);
-        self.attend_limiter(now, place, world);
-        Some((packet, if later { Turn::Over } else { Turn::GoesOn }))
+        let (next, is_over) = (limiter.release(), limiter.is_over());
+        let turn = if next > self.nic.sent_at(now, packet) && !is_over { Turn::Over } else { Turn::GoesOn };
+        if O::ACTIVE || is_over || limiter.point.next_timer() < users.timer {
+            self.admit_next(place, world);
+            self.attend_limiter(now, place, world);
+            return Some((packet, turn));
+        }
+        if turn == Turn::Over
+            && let Some(outgoing) = self.outgoing.get_mut(users.slot)
+        {
+            outgoing.arm(next, users.slot, &mut self.agenda);
+        }
+        if !users.line.is_empty() {
+            self.admit_next(place, world);
+        }
+        Some((packet, turn))
     }
 
-    /// If there is room in the queue of a limiter, the flow that waits longest for it may hand over packets.
+    /// If the queue of a limiter is half empty, the flow that waits longest for room may fill it: a packet each time one
+    /// leaves would cost a turn for each.
     fn admit_next<O: Observer>(&mut self, place: u32, world: &World<O>) {
         let Some(points) = &mut self.reaction else { return };
         let room = points.limiters.room();
-        if !points.limiters.get_mut(place).has_room(room) {
+        let line = &mut points.users[place as usize].line;
+        if line.is_empty() || !points.limiters.get_mut(place).has_room(room.div_ceil(2)) {
             return;
         }
-        while let Some(slot) = points.users[place as usize].line.pop_front() {
-            if let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| outgoing.in_line) {
-                outgoing.in_line = false;
+        while let Some(slot) = line.pop_front() {
+            let waiting = |outgoing: &&mut Outgoing| outgoing.line == Line::Waiting;
+            if let Some(outgoing) = self.outgoing.get_mut(slot).filter(waiting) {
+                outgoing.line = Line::Admitted;
                 self.activate(slot, world);
                 return;
             }
@@ -228,7 +250,7 @@ impl Host {
             self.outgoing
                 .iter_mut()
                 .filter(|outgoing| outgoing.limiter == place)
-                .for_each(|outgoing| (outgoing.limiter, outgoing.in_line) = (NO_SLOT, false));
+                .for_each(|outgoing| (outgoing.limiter, outgoing.line) = (NO_SLOT, Line::Outside));
             for slot in users.line {
                 self.activate(slot, world);
             }
@@ -251,6 +273,10 @@ impl Host {
     pub(super) fn wake_limiter<O: Observer>(&mut self, now: Time, place: u32, world: &mut World<O>) {
         let Some(points) = &mut self.reaction else { return };
         let timer = &mut points.users[place as usize].timer;
+        if *timer > now && points.limiters.get_mut(place).release() <= now {
+            let slot = points.users[place as usize].slot;
+            return self.activate(slot, world);
+        }
         if *timer <= now {
             *timer = Time::NEVER;
             points.limiters.get_mut(place).on_timer(now);

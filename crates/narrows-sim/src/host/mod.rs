@@ -2,28 +2,31 @@
 
 mod agenda;
 mod generator;
+mod incoming;
 mod limited;
 mod nic;
+mod outgoing;
 mod slots;
 
 use narrows_proto::datagram;
-use narrows_proto::stream::{AckFrame, Poll, Receiver, Segment, Sender};
+use narrows_proto::stream::{Poll, Sender};
 use narrows_proto::units::{BitRate, Bytes, Time};
 
 use self::agenda::{Agenda, Wake};
 pub(crate) use self::generator::HostGenerator;
+use self::incoming::{Incoming, Sink};
 use self::limited::{ReactionPoints, Turn};
-use self::nic::{Nic, Place, Places};
+use self::nic::{Nic, Place};
+use self::outgoing::{Line, Outgoing, Source};
 use self::slots::Slots;
-use crate::engine::{GroupState, TransportState, wire_size};
-use crate::engine::{NO_SLOT, Reception, World};
-use crate::ids::{FlowId, HostId, NodeId};
+use crate::engine::{NO_SLOT, Reception, TransportState, World};
+use crate::ids::{FlowId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Egress;
 use crate::observe::Observer;
-use crate::packet::{self, Fields, Kind, Packet};
+use crate::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
-use crate::record::{DatagramRecord, FlowRecord};
+use crate::record::DatagramRecord;
 use crate::switch::read_pause;
 
 /// A host: senders, receivers, and the one link they share.
@@ -55,61 +58,6 @@ pub(crate) struct HostParts {
     pub(crate) generators: Vec<HostGenerator>,
     /// Its reaction points, the rate of its link, its number, and the seed of the run.
     pub(crate) reaction: Option<(Reaction, BitRate, NodeId, u64)>,
-}
-
-/// The sending half of a flow.
-#[derive(Debug)]
-struct Outgoing {
-    flow: FlowId,
-    to: HostId,
-    group: u32,
-    turn: u64,
-    source: Source,
-    /// The limiter it passes through, or [`NO_SLOT`].
-    limiter: u32,
-    /// It stands in the line for room in the queue of its limiter.
-    in_line: bool,
-    start: Time,
-    size: Bytes,
-    /// Payload delivered when the measured time began, and when it ended.
-    before_measured: Bytes,
-    until_measured: Option<Bytes>,
-    place: Place,
-    /// The earliest entry of the agenda for it.
-    armed: Time,
-    /// The generator that waits for its end.
-    generator: Option<u32>,
-}
-
-#[derive(Debug)]
-// Senders are many and sources of datagrams few: a sender is not worth a pointer to follow.
-#[allow(clippy::large_enum_variant)]
-enum Source {
-    Stream(Sender),
-    Datagram(datagram::Source),
-    /// The limiter at this place.
-    Limiter(u32),
-    /// The flow is complete.
-    Over,
-}
-
-/// The receiving half of a flow.
-#[derive(Debug)]
-struct Incoming {
-    flow: FlowId,
-    /// Who sends.
-    from: HostId,
-    group: u32,
-    turn: u16,
-    sink: Sink,
-    /// The earliest entry of the agenda for it.
-    armed: Time,
-}
-
-#[derive(Debug)]
-enum Sink {
-    Stream(Receiver),
-    Datagram { received: u64, bytes: Bytes },
 }
 
 impl Host {
@@ -283,82 +231,6 @@ impl Host {
         }
     }
 
-    /// A data segment or SYN arrived.
-    fn on_segment<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
-        let slot = match world.flows.receivers[packet.flow().index()] {
-            Reception::Live { slot, turn } if turn == packet.turn() => slot,
-            Reception::Done { turn, ack } if turn == packet.turn() => {
-                self.repeat_final_ack(packet, ack, world);
-                return;
-            }
-            // Late copies of an earlier flow of the same client. Its sender knows that all arrived.
-            Reception::Live { turn, .. } | Reception::Done { turn, .. } if is_older(packet.turn(), turn) => {
-                return;
-            }
-            _ => self.open(packet, world),
-        };
-        let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
-        let group = &world.shared.groups[incoming.group as usize];
-        let stream = group.stream();
-        let (nic, back) = (&mut self.nic, incoming.back());
-        let Sink::Stream(receiver) = &mut incoming.sink else { unreachable!("segments belong to streams") };
-        receiver.on_segment(&stream.params, now, &packet.segment(group.overhead), |frame| {
-            push_ack(nic, &frame, back, group);
-        });
-        if receiver.is_complete() {
-            world.log.completions.push((packet.flow(), now));
-            world.flows.receivers[packet.flow().index()] =
-                Reception::Done { turn: packet.turn(), ack: receiver.delivered() };
-            self.incoming.remove(slot);
-        } else if receiver.next_timer() < incoming.armed {
-            incoming.armed = receiver.next_timer();
-            self.agenda.plan(incoming.armed, Wake::Receiver(slot));
-        }
-    }
-
-    /// The first packet of a flow: keeps a receiver for it.
-    fn open<O>(&mut self, packet: Packet, world: &mut World<O>) -> u32 {
-        let spec = &world.shared.flows[packet.flow().index()];
-        let group = &world.shared.groups[spec.group.index()];
-        let sink = match &group.transport {
-            TransportState::Stream(stream) => Sink::Stream(Receiver::new(stream.ecn)),
-            TransportState::Datagram { .. } => Sink::Datagram { received: 0, bytes: Bytes::ZERO },
-        };
-        let slot = self.incoming.add(Incoming {
-            flow: packet.flow(),
-            from: spec.from,
-            group: spec.group.0,
-            turn: packet.turn(),
-            sink,
-            armed: Time::NEVER,
-        });
-        world.flows.receivers[packet.flow().index()] = Reception::Live { slot, turn: packet.turn() };
-        slot
-    }
-
-    /// The sender has not heard that everything arrived.
-    #[cold]
-    fn repeat_final_ack<O>(&mut self, packet: Packet, ack: u64, world: &World<O>) {
-        let spec = &world.shared.flows[packet.flow().index()];
-        let group = &world.shared.groups[spec.group.index()];
-        let frame = AckFrame { ack, syn: packet.kind() == Kind::Syn, ..AckFrame::default() };
-        let back = Back { flow: packet.flow(), to: spec.from, turn: packet.turn() };
-        push_ack(&mut self.nic, &frame, back, group);
-    }
-
-    fn on_datagram<O>(&mut self, packet: Packet, world: &mut World<O>) {
-        let slot = match world.flows.receivers[packet.flow().index()] {
-            Reception::Live { slot, .. } => slot,
-            _ => self.open(packet, world),
-        };
-        let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
-        let overhead = world.shared.groups[incoming.group as usize].overhead;
-        if let Sink::Datagram { received, bytes } = &mut incoming.sink {
-            *received += 1;
-            *bytes += Bytes::new(packet.segment(overhead).len.into());
-        }
-    }
-
     fn on_ack<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
         let slot = world.flows.senders[packet.flow().index()];
         let Some(outgoing) =
@@ -397,7 +269,7 @@ impl Host {
         }
         world.log.senders.extend(outgoing.record());
         outgoing.source = Source::Over;
-        (outgoing.limiter, outgoing.in_line) = (NO_SLOT, false);
+        (outgoing.limiter, outgoing.line) = (NO_SLOT, Line::Outside);
         let generator = outgoing.generator;
         if !outgoing.place.queued {
             self.outgoing.remove(slot);
@@ -441,7 +313,7 @@ impl Host {
                 .reaction
                 .as_ref()
                 .map_or(NO_SLOT, |points| points.limiter_of(new.flow, spec.from, spec.to, group.priority)),
-            in_line: false,
+            line: Line::Outside,
             start: now,
             size: new.size,
             before_measured: Bytes::ZERO,
@@ -487,21 +359,6 @@ impl Host {
                     .iter_mut()
                     .for_each(|outgoing| outgoing.until_measured = Some(outgoing.delivered()));
             }
-        }
-    }
-
-    /// A delayed acknowledgement may be due.
-    fn wake_receiver<O>(&mut self, now: Time, slot: u32, world: &World<O>) {
-        let Some(incoming) = self.incoming.get_mut(slot).filter(|incoming| incoming.armed == now) else {
-            return;
-        };
-        incoming.armed = Time::NEVER;
-        let Sink::Stream(receiver) = &mut incoming.sink else { return };
-        if let Some(frame) = receiver.on_timer(now) {
-            push_ack(&mut self.nic, &frame, incoming.back(), &world.shared.groups[incoming.group as usize]);
-        } else if receiver.next_timer() < Time::NEVER {
-            incoming.armed = receiver.next_timer();
-            self.agenda.plan(incoming.armed, Wake::Receiver(slot));
         }
     }
 
@@ -560,131 +417,4 @@ struct NewFlow {
     turn: u64,
     size: Bytes,
     generator: Option<u32>,
-}
-
-impl Outgoing {
-    #[inline]
-    fn poll(&mut self, now: Time, group: &GroupState) -> Poll {
-        match &mut self.source {
-            Source::Stream(sender) => sender.poll_transmit(&group.stream().params, now),
-            Source::Datagram(source) => source.poll_transmit(now),
-            Source::Limiter(_) | Source::Over => Poll::Blocked,
-        }
-    }
-
-    /// The packet that carries `segment`.
-    #[inline]
-    fn packet(&self, segment: &Segment, group: &GroupState) -> Packet {
-        let (kind, size, flags) = match &group.transport {
-            TransportState::Datagram { params, .. } => (Kind::Datagram, params.packet_size(), 0),
-            TransportState::Stream(stream) if segment.syn => {
-                (Kind::Syn, stream.params.packet_size(Bytes::ZERO), 0)
-            }
-            TransportState::Stream(stream) => {
-                let size = stream.params.packet_size(Bytes::new(segment.len.into()));
-                let ect = stream.ect[usize::from(segment.retransmission)];
-                (Kind::Data, size, ect | packet::segment_flags(segment))
-            }
-        };
-        Packet::new(Fields {
-            seq: segment.seq,
-            flow: self.flow,
-            to: self.to,
-            size: wire_size(size),
-            turn: self.turn as u16,
-            kind,
-            priority: group.priority,
-            flags,
-            trailers: 0,
-        })
-    }
-
-    #[inline]
-    fn next_timer(&self) -> Time {
-        if let Source::Stream(sender) = &self.source { sender.next_timer() } else { Time::NEVER }
-    }
-
-    #[inline]
-    fn arm(&mut self, at: Time, slot: u32, agenda: &mut Agenda) {
-        if at < self.armed {
-            self.armed = at;
-            agenda.plan(at, Wake::Sender(slot));
-        }
-    }
-
-    /// Its flow is complete; only a queue of the network card still holds it.
-    fn is_over(&self) -> bool {
-        matches!(self.source, Source::Over)
-    }
-
-    /// It is one, and not over yet.
-    fn is_flow(&self) -> bool {
-        matches!(self.source, Source::Stream(_) | Source::Datagram(_))
-    }
-
-    fn delivered(&self) -> Bytes {
-        if let Source::Stream(sender) = &self.source { sender.delivered() } else { Bytes::ZERO }
-    }
-
-    fn record(&self) -> Option<FlowRecord> {
-        let Source::Stream(sender) = &self.source else { return None };
-        Some(FlowRecord {
-            flow: self.flow,
-            turn: self.turn,
-            size: self.size,
-            start: self.start,
-            end: None,
-            delivered: sender.delivered(),
-            delivered_measured: self
-                .until_measured
-                .unwrap_or(sender.delivered())
-                .saturating_sub(self.before_measured),
-            stats: sender.stats(),
-        })
-    }
-}
-
-impl Places for Slots<Outgoing> {
-    #[inline]
-    fn place(&mut self, slot: u32) -> &mut Place {
-        &mut self.get_mut(slot).expect("queues hold senders").place
-    }
-}
-
-/// Where an acknowledgement goes.
-#[derive(Clone, Copy)]
-struct Back {
-    flow: FlowId,
-    to: HostId,
-    turn: u16,
-}
-
-impl Incoming {
-    fn back(&self) -> Back {
-        Back { flow: self.flow, to: self.from, turn: self.turn }
-    }
-}
-
-/// Queues the acknowledgement `frame`.
-#[inline]
-fn push_ack(nic: &mut Nic, frame: &AckFrame, back: Back, group: &GroupState) {
-    let (trailers, slots) = packet::pack(&frame.sacks);
-    let size = group.stream().params.packet_size(Bytes::new(frame.sacks.option_size()));
-    let packet = Packet::new(Fields {
-        seq: frame.ack,
-        flow: back.flow,
-        to: back.to,
-        size: wire_size(size),
-        turn: back.turn,
-        kind: if frame.syn { Kind::SynAck } else { Kind::Ack },
-        priority: group.priority,
-        flags: if frame.ece { packet::ECE } else { 0 },
-        trailers,
-    });
-    nic.push_ready(packet, &slots);
-}
-
-/// `turn` came before `than`, on a circle of 2^16.
-fn is_older(turn: u16, than: u16) -> bool {
-    (turn.wrapping_sub(than) as i16) < 0
 }

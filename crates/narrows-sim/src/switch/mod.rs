@@ -240,7 +240,7 @@ impl Switch {
                 (PortKind::Scheduled, None) => Ports::Scheduled(ScheduledPorts::new(&parts.egresses)),
                 (PortKind::Scheduled, Some(signals)) => {
                     let SignalParts { first_point, random, ingresses } = signals;
-                    let points = CongestionPoints::new(&config.congestion_point, count, first_point, random);
+                    let points = CongestionPoints::new(&config.congestion_point, first_point, random);
                     let ingresses = config.pause.as_ref().map(|pause| Ingresses::new(pause, &ingresses));
                     Ports::Signalling(Box::new(SignallingPorts::new(&parts.egresses, points, ingresses)))
                 }
@@ -336,16 +336,26 @@ impl Switch {
     }
 
     /// A packet that came over wire number `from` joins a port.
-    #[inline]
+    #[inline(always)]
     fn join<O: Observer>(&mut self, now: Time, port: usize, packet: Packet, from: u32, world: &mut World<O>) {
         match &mut self.ports {
             Ports::Plain(ports) => ports.join(now, port, packet, &mut self.common, world),
             Ports::Scheduled(ports) => ports.join(now, port, packet, &mut self.common, world),
             Ports::Signalling(ports) => {
-                if let Some(message) = ports.join(now, port, packet, from, &mut self.common, world) {
-                    self.join_late(now, message, OWN, world);
+                if ports.join(now, port, packet, from, &mut self.common, world) {
+                    self.send_message(now, world);
                 }
             }
+        }
+    }
+
+    /// Sends the message that a congestion point has made.
+    #[inline(never)]
+    fn send_message<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
+        if let Ports::Signalling(ports) = &mut self.ports
+            && let Some(message) = ports.take_message()
+        {
+            self.join_late(now, message, OWN, world);
         }
     }
 

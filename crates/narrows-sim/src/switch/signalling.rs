@@ -4,36 +4,38 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use narrows_proto::notification::Notification;
 use narrows_proto::units::{Span, Time};
 
 use super::Common;
-use super::congestion_point::CongestionPoints;
+use super::congestion_point::{CongestionPoints, Sampler};
 use super::pause::{Ingresses, Order};
 use super::scheduled::ScheduledPort;
 use crate::engine::World;
 use crate::ids::{HostId, LinkId};
 use crate::link::Egress;
 use crate::observe::Observer;
-use crate::packet::{Kind, Packet};
+use crate::packet::Packet;
 
 /// All ports of a switch that signals, or that a neighbour may pause.
 #[derive(Debug)]
 pub(super) struct SignallingPorts {
-    ports: Vec<ScheduledPort>,
-    gates: Vec<Gate>,
+    ports: Vec<SignallingPort>,
     /// When ports may send something they have, and when pauses are renewed: the number of a port, or behind those of an
-    /// ingress. An entry counts only if its gate or ingress agrees.
+    /// ingress. An entry counts only if its port or ingress agrees.
     agenda: BinaryHeap<Reverse<(Time, u32)>>,
     /// The first of these times.
     next: Time,
     points: Option<CongestionPoints>,
     ingresses: Option<Ingresses>,
+    /// What a congestion point has just said.
+    message: Option<Packet>,
 }
 
-/// What is special about a port.
-#[derive(Clone, Copy, Debug)]
-struct Gate {
+/// A port.
+#[derive(Debug)]
+struct SignallingPort {
+    port: ScheduledPort,
+    sampler: Sampler,
     /// When it may send something; the entry of the agenda that counts.
     due: Time,
     /// The neighbour allows nothing but PAUSE frames before this.
@@ -45,27 +47,34 @@ struct Gate {
 impl SignallingPorts {
     pub(super) fn new(
         egresses: &[Egress],
-        points: Option<CongestionPoints>,
+        mut points: Option<CongestionPoints>,
         ingresses: Option<Ingresses>,
     ) -> Self {
-        let gate = Gate { due: Time::NEVER, paused_until: Time::ZERO, frame: None };
+        let mut port = |egress| SignallingPort {
+            port: ScheduledPort::new(egress),
+            sampler: points.as_mut().map(CongestionPoints::sampler).unwrap_or_default(),
+            due: Time::NEVER,
+            paused_until: Time::ZERO,
+            frame: None,
+        };
         Self {
-            ports: egresses.iter().map(ScheduledPort::new).collect(),
-            gates: vec![gate; egresses.len()],
+            ports: egresses.iter().map(&mut port).collect(),
             agenda: BinaryHeap::new(),
             next: Time::NEVER,
             points,
             ingresses,
+            message: None,
         }
     }
 
     /// Bytes that wait at all ports. PAUSE frames have their own place.
     pub(super) fn waiting(&self) -> u64 {
-        self.ports.iter().map(|port| port.waiting).sum()
+        self.ports.iter().map(|port| port.port.waiting).sum()
     }
 
-    /// A packet that came over link number `from` of the switch arrives at a port. Returns a message to its source, if the
-    /// congestion point has one.
+    /// A packet that came over link number `from` of the switch arrives at a port. Returns whether the congestion point has
+    /// a message to its source.
+    #[inline(never)]
     pub(super) fn join<O: Observer>(
         &mut self,
         now: Time,
@@ -74,43 +83,68 @@ impl SignallingPorts {
         from: u32,
         common: &mut Common,
         world: &mut World<O>,
-    ) -> Option<Packet> {
+    ) -> bool {
         if self.next <= now {
             self.serve(now, common, world);
         }
-        let (port, gate) = (&mut self.ports[number], &mut self.gates[number]);
+        let SignallingPort { port, sampler, due, paused_until, .. } = &mut self.ports[number];
         let backlog = port.backlog(packet.priority());
-        let waits = port.busy_until.max(gate.paused_until) > now;
+        let free_at = port.busy_until.max(*paused_until);
+        let waits = free_at > now;
         debug_assert!(waits || port.is_empty(), "a free port has sent what it had");
-        let is_message = packet.kind() == Kind::Notice;
-        let packet = if is_message {
-            common.admit(now, number, packet, backlog, !waits, world)?
+        let is_message = packet.is_notice();
+        let admitted = if is_message {
+            common.admit(now, number, packet, backlog, !waits, world)
         } else {
             let idle_since = (!waits).then_some(port.busy_until);
-            common.judge(now, number, packet, backlog, idle_since, world)?
+            common.judge(now, number, packet, backlog, idle_since, world)
         };
+        let Some(packet) = admitted else { return false };
         let size = u64::from(packet.size());
         if waits {
             common.memory.used += size;
             // While it waits a packet needs no time of arrival; it remembers which way it came.
             port.push(packet.arriving(Time::from_ps(from.into())), &world.trailers);
             common.note_backlog(now, number, port.waiting, world);
-            let due = port.busy_until.max(gate.paused_until);
-            if due < gate.due {
-                gate.due = due;
-                self.next = self.next.min(due);
-                self.agenda.push(Reverse((due, number as u32)));
+            if free_at < *due {
+                *due = free_at;
+                self.next = self.next.min(free_at);
+                self.agenda.push(Reverse((free_at, number as u32)));
             }
-            self.store(now, from, size, common, world);
         } else {
             port.transmit(now, packet, world);
         }
-        if is_message {
-            return None;
+        let is_sample =
+            !is_message && self.points.as_ref().is_some_and(|points| points.counts(sampler, packet));
+        if waits && self.ingresses.is_some() {
+            self.store(now, from, size, common, world);
         }
-        let points = self.points.as_mut()?;
-        let notification = points.on_arrival(number, packet, if waits { backlog + size } else { 0 })?;
-        Some(points.tell(now, number, packet, &notification, common, world))
+        is_sample && self.sample(now, number, packet, if waits { backlog + size } else { 0 }, common, world)
+    }
+
+    /// A packet that has joined a queue of `waiting` bytes is a sample. Returns whether its source is told something.
+    #[inline(never)]
+    fn sample<O: Observer>(
+        &mut self,
+        now: Time,
+        number: usize,
+        packet: Packet,
+        waiting: u64,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) -> bool {
+        let Some(points) = &mut self.points else { return false };
+        let told = points.sample(&mut self.ports[number].sampler, number, packet, waiting);
+        let Some(notification) = told else { return false };
+        common.note_message(now, number, notification.signal, world);
+        let source = world.shared.flows[packet.flow().index()].from;
+        self.message = Some(points.message(&notification, packet, source));
+        true
+    }
+
+    /// What the last packet that joined is answered with.
+    pub(super) fn take_message(&mut self) -> Option<Packet> {
+        self.message.take()
     }
 
     /// A PAUSE frame arrived: the port of `link` sends nothing for `pause`.
@@ -124,7 +158,7 @@ impl SignallingPorts {
     ) {
         self.serve(now, common, world);
         let number = common.links.binary_search(&link).expect("a neighbour pauses the link that leads to it");
-        self.gates[number].paused_until = now + pause;
+        self.ports[number].paused_until = now + pause;
         world.observer.paused(now, link, now + pause);
         self.reconsider(number);
     }
@@ -165,28 +199,27 @@ impl SignallingPorts {
         world: &mut World<O>,
     ) -> Option<Order> {
         let mut entry = self.agenda.peek_mut()?;
-        let Some(gate) = self.gates.get_mut(number) else {
+        let Some(port) = self.ports.get_mut(number) else {
             PeekMut::pop(entry);
             return self.ingresses.as_mut()?.renew(at, number - self.ports.len(), neighbour(world));
         };
-        if gate.due != at {
+        if port.due != at {
             PeekMut::pop(entry);
             return None;
         }
-        let port = &mut self.ports[number];
         let mut released = None;
-        if let Some(frame) = gate.frame.take() {
-            port.transmit(at, frame, world);
+        if let Some(frame) = port.frame.take() {
+            port.port.transmit(at, frame, world);
         } else {
-            let packet = port.pop(&mut world.trailers);
+            let packet = port.port.pop(&mut world.trailers);
             common.memory.used -= u64::from(packet.size());
-            world.observer.backlog(at, port.link(), port.waiting);
-            port.transmit(at, packet, world);
+            world.observer.backlog(at, port.port.link(), port.port.waiting);
+            port.port.transmit(at, packet, world);
             released = Some((packet.at().as_ps() as usize, u64::from(packet.size())));
         }
-        gate.due = gate.next(port);
-        if gate.due < Time::NEVER {
-            entry.0.0 = gate.due;
+        port.due = port.next();
+        if port.due < Time::NEVER {
+            entry.0.0 = port.due;
         } else {
             PeekMut::pop(entry);
         }
@@ -194,7 +227,7 @@ impl SignallingPorts {
         self.ingresses.as_mut()?.release(at, from, size, neighbour(world))
     }
 
-    #[inline]
+    #[inline(never)]
     fn store<O: Observer>(
         &mut self,
         now: Time,
@@ -237,21 +270,23 @@ impl SignallingPorts {
             self.agenda.push(Reverse((order.renew_at, (self.ports.len() + order.ingress as usize) as u32)));
             self.next = self.next.min(order.renew_at);
         }
-        self.gates[port].frame = Some(order.frame);
-        if self.ports[port].busy_until <= now {
+        let it = &mut self.ports[port];
+        if it.port.busy_until <= now {
             // A free port sends it at once.
-            let frame = self.gates[port].frame.take();
-            self.ports[port].transmit(now, frame.expect("just put there"), world);
+            it.frame = None;
+            it.port.transmit(now, order.frame, world);
+        } else {
+            it.frame = Some(order.frame);
         }
         self.reconsider(port);
     }
 
     /// When a port may send may have changed.
     fn reconsider(&mut self, number: usize) {
-        let gate = &mut self.gates[number];
-        let due = gate.next(&self.ports[number]);
-        if due != gate.due {
-            gate.due = due;
+        let port = &mut self.ports[number];
+        let due = port.next();
+        if due != port.due {
+            port.due = due;
             if due < Time::NEVER {
                 self.agenda.push(Reverse((due, number as u32)));
                 self.next = self.next.min(due);
@@ -260,34 +295,16 @@ impl SignallingPorts {
     }
 }
 
-impl CongestionPoints {
-    /// Notes a message of a port about a packet, and makes it.
-    #[inline(never)]
-    fn tell<O: Observer>(
-        &self,
-        now: Time,
-        port: usize,
-        sampled: Packet,
-        notification: &Notification,
-        common: &mut Common,
-        world: &mut World<O>,
-    ) -> Packet {
-        common.note_message(now, port, notification.signal, world);
-        let source = world.shared.flows[sampled.flow().index()].from;
-        self.message(notification, sampled, source)
-    }
-}
-
-impl Gate {
+impl SignallingPort {
     /// When the port may send something it has.
     #[inline]
-    fn next(&self, port: &ScheduledPort) -> Time {
+    fn next(&self) -> Time {
         if self.frame.is_some() {
-            port.busy_until
-        } else if port.is_empty() {
+            self.port.busy_until
+        } else if self.port.is_empty() {
             Time::NEVER
         } else {
-            port.busy_until.max(self.paused_until)
+            self.port.busy_until.max(self.paused_until)
         }
     }
 }

@@ -67,8 +67,6 @@ const PRIORITIES: usize = 8;
 #[derive(Debug)]
 pub(super) struct CongestionPoints {
     rule: Rule,
-    /// By port and priority.
-    queues: Vec<Queue>,
     random: Box<Stream>,
     /// The congestion point of the first port.
     first: NonZeroU16,
@@ -84,67 +82,73 @@ enum Rule {
     Qcn(Qcn),
 }
 
-/// What a congestion point remembers of a queue.
-#[derive(Clone, Copy, Debug)]
-struct Queue {
+/// What the congestion points of a port remember of its queues.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sampler {
     /// Below zero an arrival is a sample.
-    countdown: i64,
+    countdown: [i64; PRIORITIES],
     /// Bytes waiting at the last sample.
-    before: u64,
+    before: [u64; PRIORITIES],
 }
 
 impl CongestionPoints {
     /// `first` numbers the congestion point of the first of `ports` ports.
-    pub(super) fn new(config: &CongestionPoint, ports: usize, first: u16, random: Stream) -> Option<Self> {
+    pub(super) fn new(config: &CongestionPoint, first: u16, random: Stream) -> Option<Self> {
         let rule = match config {
             CongestionPoint::Off => return None,
             CongestionPoint::Bcn(bcn) => Rule::Bcn(bcn.clone()),
             CongestionPoint::Qcn(qcn) => Rule::Qcn(qcn.clone()),
         };
         let message = config.message()?;
-        let mut points = Self {
+        Some(Self {
             by_size: matches!(rule, Rule::Qcn(_)),
             rule,
-            queues: Vec::new(),
             random: Box::new(random),
             first: NonZeroU16::new(first)?,
             message_size: message.size.get() as u16,
             message_priority: message.priority,
-        };
-        for _ in 0..ports * PRIORITIES {
-            let countdown = match &points.rule {
-                Rule::Bcn(bcn) => bcn.next_sample(&mut points.random),
-                Rule::Qcn(qcn) => qcn.next_sample(0, &mut points.random),
+        })
+    }
+
+    /// A port that nothing has come to yet.
+    pub(super) fn sampler(&mut self) -> Sampler {
+        let mut sampler = Sampler::default();
+        for countdown in &mut sampler.countdown {
+            *countdown = match &self.rule {
+                Rule::Bcn(bcn) => bcn.next_sample(&mut self.random),
+                Rule::Qcn(qcn) => qcn.next_sample(0, &mut self.random),
             };
-            points.queues.push(Queue { countdown, before: 0 });
         }
-        Some(points)
+        sampler
     }
 
-    /// A packet has joined a queue of `port` that holds `waiting` bytes now. Returns what its source is to be told.
+    /// A packet has joined a queue. Returns whether it is a sample.
     #[inline(always)]
-    pub(super) fn on_arrival(&mut self, port: usize, packet: Packet, waiting: u64) -> Option<Notification> {
-        let queue = &mut self.queues[port * PRIORITIES + usize::from(packet.priority())];
-        queue.countdown -= if self.by_size { i64::from(packet.size()) } else { 1 };
-        if queue.countdown >= 0 {
-            return None;
-        }
-        self.sample(port, packet, waiting)
+    pub(super) fn counts(&self, sampler: &mut Sampler, packet: Packet) -> bool {
+        let countdown = &mut sampler.countdown[usize::from(packet.priority())];
+        *countdown -= if self.by_size { i64::from(packet.size()) } else { 1 };
+        *countdown < 0
     }
 
-    #[inline(never)]
-    fn sample(&mut self, port: usize, packet: Packet, waiting: u64) -> Option<Notification> {
-        let from = CpId(self.first.saturating_add(port as u16));
-        let queue = &mut self.queues[port * PRIORITIES + usize::from(packet.priority())];
-        let before = std::mem::replace(&mut queue.before, waiting);
+    /// A sample has joined a queue of the port `number` that holds `waiting` bytes now. Returns what its source is to be told.
+    pub(super) fn sample(
+        &mut self,
+        sampler: &mut Sampler,
+        number: usize,
+        packet: Packet,
+        waiting: u64,
+    ) -> Option<Notification> {
+        let from = CpId(self.first.saturating_add(number as u16));
+        let priority = usize::from(packet.priority());
+        let before = std::mem::replace(&mut sampler.before[priority], waiting);
         let (signal, set_point) = match &self.rule {
             Rule::Bcn(bcn) => {
-                queue.countdown = bcn.next_sample(&mut self.random);
+                sampler.countdown[priority] = bcn.next_sample(&mut self.random);
                 (bcn.signal(waiting, before, packet.tag() == Some(from)), bcn.set_point)
             }
             Rule::Qcn(qcn) => {
                 let feedback = qcn.feedback(waiting, before);
-                queue.countdown = qcn.next_sample(feedback, &mut self.random);
+                sampler.countdown[priority] = qcn.next_sample(feedback, &mut self.random);
                 ((feedback > 0).then_some(Signal::Quantised(feedback)), qcn.set_point)
             }
         };
@@ -183,12 +187,24 @@ mod tests {
     use crate::packet::Fields;
     use crate::random::Purpose;
 
-    fn points(config: &CongestionPoint) -> CongestionPoints {
-        CongestionPoints::new(config, 4, 10, Stream::new(1, Purpose::Sampling, 0)).unwrap()
+    fn points(config: &CongestionPoint) -> (CongestionPoints, Sampler) {
+        let mut points = CongestionPoints::new(config, 10, Stream::new(1, Purpose::Sampling, 0)).unwrap();
+        let sampler = points.sampler();
+        (points, sampler)
     }
 
     fn every_frame() -> CongestionPoint {
         CongestionPoint::Bcn(Bcn { sampling: Sampling::Every(1), ..Bcn::default() })
+    }
+
+    fn arrive(
+        points: &mut CongestionPoints,
+        port: &mut Sampler,
+        number: usize,
+        packet: Packet,
+        waiting: u64,
+    ) -> Option<Notification> {
+        if points.counts(port, packet) { points.sample(port, number, packet, waiting) } else { None }
     }
 
     fn packet(kind: Kind, priority: u8) -> Packet {
@@ -199,9 +215,9 @@ mod tests {
     #[test]
     fn the_message_has_every_field_of_the_queue() {
         // Qeq 24 000 B; 48 064 B wait, 25 600 B at the sample before: (24 000 − 48 064)/64 = −376, 22 464/64 = 351.
-        let mut points = points(&every_frame());
-        points.on_arrival(2, packet(Kind::Data, 0), 25_600);
-        let notification = points.on_arrival(2, packet(Kind::Data, 0), 48_064).unwrap();
+        let (mut points, mut port) = points(&every_frame());
+        arrive(&mut points, &mut port, 2, packet(Kind::Data, 0), 25_600);
+        let notification = arrive(&mut points, &mut port, 2, packet(Kind::Data, 0), 48_064).unwrap();
         assert_eq!(notification.from, CpId(NonZeroU16::new(12).unwrap()));
         assert_eq!((notification.q_offset, notification.q_delta), (-376, 351));
         let message = points.message(&notification, packet(Kind::Data, 0), HostId(9));
@@ -211,27 +227,29 @@ mod tests {
 
     #[test]
     fn queues_of_one_port_are_sampled_by_themselves() {
-        let mut points = points(&every_frame());
-        points.on_arrival(2, packet(Kind::Data, 0), 48_000);
-        let other = points.on_arrival(2, packet(Kind::Data, 1), 64_000).unwrap();
+        let (mut points, mut port) = points(&every_frame());
+        arrive(&mut points, &mut port, 2, packet(Kind::Data, 0), 48_000);
+        let other = arrive(&mut points, &mut port, 2, packet(Kind::Data, 1), 64_000).unwrap();
         assert_eq!(other.q_delta, 1_000);
     }
 
     #[test]
     fn acknowledgements_are_samples_without_a_message() {
-        let mut points = points(&every_frame());
-        assert_eq!(points.on_arrival(0, packet(Kind::Ack, 0), 60_000), None);
+        let (mut points, mut port) = points(&every_frame());
+        assert_eq!(arrive(&mut points, &mut port, 0, packet(Kind::Ack, 0), 60_000), None);
         // The sample counts: nothing has changed since.
-        assert_eq!(points.on_arrival(0, packet(Kind::Data, 0), 60_000).unwrap().q_delta, 0);
+        assert_eq!(arrive(&mut points, &mut port, 0, packet(Kind::Data, 0), 60_000).unwrap().q_delta, 0);
     }
 
     #[test]
     fn only_frames_tagged_with_this_congestion_point_are_sped_up() {
-        let mut points = points(&every_frame());
+        let (mut points, mut port) = points(&every_frame());
         let tag = |point: u16| NonZeroU16::new(point).map(CpId);
         let tagged = |point| packet(Kind::Data, 0).tagged(tag(point), 8);
-        assert!(points.on_arrival(1, tagged(11), 100).is_some_and(|told| !told.signal.is_slower()));
-        assert_eq!(points.on_arrival(1, tagged(12), 100), None);
-        assert_eq!(points.on_arrival(1, packet(Kind::Data, 0), 100), None);
+        assert!(
+            arrive(&mut points, &mut port, 1, tagged(11), 100).is_some_and(|told| !told.signal.is_slower())
+        );
+        assert_eq!(arrive(&mut points, &mut port, 1, tagged(12), 100), None);
+        assert_eq!(arrive(&mut points, &mut port, 1, packet(Kind::Data, 0), 100), None);
     }
 }

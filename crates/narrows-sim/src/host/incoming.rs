@@ -1,0 +1,162 @@
+//! Flows that end at a host.
+
+use narrows_proto::stream::{AckFrame, Receiver};
+use narrows_proto::units::{Bytes, Time};
+
+use super::Host;
+use super::agenda::Wake;
+use super::nic::Nic;
+use crate::engine::{GroupState, Reception, TransportState, World, wire_size};
+use crate::ids::{FlowId, HostId};
+use crate::observe::Observer;
+use crate::packet::{self, Fields, Kind, Packet};
+
+/// The receiving half of a flow.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    pub(super) flow: FlowId,
+    /// Who sends.
+    pub(super) from: HostId,
+    pub(super) group: u32,
+    pub(super) turn: u16,
+    pub(super) sink: Sink,
+    /// The earliest entry of the agenda for it.
+    pub(super) armed: Time,
+}
+
+#[derive(Debug)]
+pub(super) enum Sink {
+    Stream(Receiver),
+    Datagram { received: u64, bytes: Bytes },
+}
+
+impl Host {
+    /// A data segment or SYN arrived.
+    pub(super) fn on_segment<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+        let slot = match world.flows.receivers[packet.flow().index()] {
+            Reception::Live { slot, turn } if turn == packet.turn() => slot,
+            Reception::Done { turn, ack } if turn == packet.turn() => {
+                self.repeat_final_ack(packet, ack, world);
+                return;
+            }
+            // Late copies of an earlier flow of the same client. Its sender knows that all arrived.
+            Reception::Live { turn, .. } | Reception::Done { turn, .. } if is_older(packet.turn(), turn) => {
+                return;
+            }
+            _ => self.open(packet, world),
+        };
+        let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
+        let group = &world.shared.groups[incoming.group as usize];
+        let stream = group.stream();
+        let (nic, back) = (&mut self.nic, incoming.back());
+        let Sink::Stream(receiver) = &mut incoming.sink else { unreachable!("segments belong to streams") };
+        receiver.on_segment(&stream.params, now, &packet.segment(group.overhead), |frame| {
+            push_ack(nic, &frame, back, group);
+        });
+        if receiver.is_complete() {
+            world.log.completions.push((packet.flow(), now));
+            world.flows.receivers[packet.flow().index()] =
+                Reception::Done { turn: packet.turn(), ack: receiver.delivered() };
+            self.incoming.remove(slot);
+        } else if receiver.next_timer() < incoming.armed {
+            incoming.armed = receiver.next_timer();
+            self.agenda.plan(incoming.armed, Wake::Receiver(slot));
+        }
+    }
+
+    /// The first packet of a flow: keeps a receiver for it.
+    fn open<O>(&mut self, packet: Packet, world: &mut World<O>) -> u32 {
+        let spec = &world.shared.flows[packet.flow().index()];
+        let group = &world.shared.groups[spec.group.index()];
+        let sink = match &group.transport {
+            TransportState::Stream(stream) => Sink::Stream(Receiver::new(stream.ecn)),
+            TransportState::Datagram { .. } => Sink::Datagram { received: 0, bytes: Bytes::ZERO },
+        };
+        let slot = self.incoming.add(Incoming {
+            flow: packet.flow(),
+            from: spec.from,
+            group: spec.group.0,
+            turn: packet.turn(),
+            sink,
+            armed: Time::NEVER,
+        });
+        world.flows.receivers[packet.flow().index()] = Reception::Live { slot, turn: packet.turn() };
+        slot
+    }
+
+    /// The sender has not heard that everything arrived.
+    #[cold]
+    fn repeat_final_ack<O>(&mut self, packet: Packet, ack: u64, world: &World<O>) {
+        let spec = &world.shared.flows[packet.flow().index()];
+        let group = &world.shared.groups[spec.group.index()];
+        let frame = AckFrame { ack, syn: packet.kind() == Kind::Syn, ..AckFrame::default() };
+        let back = Back { flow: packet.flow(), to: spec.from, turn: packet.turn() };
+        push_ack(&mut self.nic, &frame, back, group);
+    }
+
+    pub(super) fn on_datagram<O>(&mut self, packet: Packet, world: &mut World<O>) {
+        let slot = match world.flows.receivers[packet.flow().index()] {
+            Reception::Live { slot, .. } => slot,
+            _ => self.open(packet, world),
+        };
+        let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
+        let overhead = world.shared.groups[incoming.group as usize].overhead;
+        if let Sink::Datagram { received, bytes } = &mut incoming.sink {
+            *received += 1;
+            *bytes += Bytes::new(packet.segment(overhead).len.into());
+        }
+    }
+
+    /// A delayed acknowledgement may be due.
+    pub(super) fn wake_receiver<O>(&mut self, now: Time, slot: u32, world: &World<O>) {
+        let Some(incoming) = self.incoming.get_mut(slot).filter(|incoming| incoming.armed == now) else {
+            return;
+        };
+        incoming.armed = Time::NEVER;
+        let Sink::Stream(receiver) = &mut incoming.sink else { return };
+        if let Some(frame) = receiver.on_timer(now) {
+            push_ack(&mut self.nic, &frame, incoming.back(), &world.shared.groups[incoming.group as usize]);
+        } else if receiver.next_timer() < Time::NEVER {
+            incoming.armed = receiver.next_timer();
+            self.agenda.plan(incoming.armed, Wake::Receiver(slot));
+        }
+    }
+}
+
+/// Where an acknowledgement goes.
+#[derive(Clone, Copy)]
+struct Back {
+    flow: FlowId,
+    to: HostId,
+    turn: u16,
+}
+
+impl Incoming {
+    fn back(&self) -> Back {
+        Back { flow: self.flow, to: self.from, turn: self.turn }
+    }
+}
+
+/// Queues the acknowledgement `frame`.
+#[inline]
+fn push_ack(nic: &mut Nic, frame: &AckFrame, back: Back, group: &GroupState) {
+    let (trailers, slots) = packet::pack(&frame.sacks);
+    let size = group.stream().params.packet_size(Bytes::new(frame.sacks.option_size()));
+    let packet = Packet::new(Fields {
+        seq: frame.ack,
+        flow: back.flow,
+        to: back.to,
+        size: wire_size(size),
+        turn: back.turn,
+        kind: if frame.syn { Kind::SynAck } else { Kind::Ack },
+        priority: group.priority,
+        flags: if frame.ece { packet::ECE } else { 0 },
+        trailers,
+    });
+    nic.push_ready(packet, &slots);
+}
+
+/// `turn` came before `than`, on a circle of 2^16.
+fn is_older(turn: u16, than: u16) -> bool {
+    (turn.wrapping_sub(than) as i16) < 0
+}

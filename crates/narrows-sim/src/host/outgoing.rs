@@ -1,0 +1,148 @@
+//! Flows that begin at a host.
+
+use narrows_proto::datagram;
+use narrows_proto::stream::{Poll, Segment, Sender};
+use narrows_proto::units::{Bytes, Time};
+
+use super::agenda::{Agenda, Wake};
+use super::nic::{Place, Places};
+use super::slots::Slots;
+use crate::engine::{GroupState, TransportState, wire_size};
+use crate::ids::{FlowId, HostId};
+use crate::packet::{self, Fields, Kind, Packet};
+use crate::record::FlowRecord;
+
+/// The sending half of a flow.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    pub(super) flow: FlowId,
+    pub(super) to: HostId,
+    pub(super) group: u32,
+    pub(super) turn: u64,
+    pub(super) source: Source,
+    /// The limiter it passes through, or [`NO_SLOT`].
+    pub(super) limiter: u32,
+    /// Where it stands in the line for room in the queue of its limiter.
+    pub(super) line: Line,
+    pub(super) start: Time,
+    pub(super) size: Bytes,
+    /// Payload delivered when the measured time began, and when it ended.
+    pub(super) before_measured: Bytes,
+    pub(super) until_measured: Option<Bytes>,
+    pub(super) place: Place,
+    /// The earliest entry of the agenda for it.
+    pub(super) armed: Time,
+    /// The generator that waits for its end.
+    pub(super) generator: Option<u32>,
+}
+
+/// A flow and the line for room in the queue of its limiter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Line {
+    #[default]
+    Outside,
+    Waiting,
+    /// It may hand over packets before all who wait.
+    Admitted,
+}
+
+#[derive(Debug)]
+// Senders are many and sources of datagrams few: a sender is not worth a pointer to follow.
+#[allow(clippy::large_enum_variant)]
+pub(super) enum Source {
+    Stream(Sender),
+    Datagram(datagram::Source),
+    /// The limiter at this place.
+    Limiter(u32),
+    /// The flow is complete.
+    Over,
+}
+
+impl Outgoing {
+    #[inline]
+    pub(super) fn poll(&mut self, now: Time, group: &GroupState) -> Poll {
+        match &mut self.source {
+            Source::Stream(sender) => sender.poll_transmit(&group.stream().params, now),
+            Source::Datagram(source) => source.poll_transmit(now),
+            Source::Limiter(_) | Source::Over => Poll::Blocked,
+        }
+    }
+
+    /// The packet that carries `segment`.
+    #[inline]
+    pub(super) fn packet(&self, segment: &Segment, group: &GroupState) -> Packet {
+        let (kind, size, flags) = match &group.transport {
+            TransportState::Datagram { params, .. } => (Kind::Datagram, params.packet_size(), 0),
+            TransportState::Stream(stream) if segment.syn => {
+                (Kind::Syn, stream.params.packet_size(Bytes::ZERO), 0)
+            }
+            TransportState::Stream(stream) => {
+                let size = stream.params.packet_size(Bytes::new(segment.len.into()));
+                let ect = stream.ect[usize::from(segment.retransmission)];
+                (Kind::Data, size, ect | packet::segment_flags(segment))
+            }
+        };
+        Packet::new(Fields {
+            seq: segment.seq,
+            flow: self.flow,
+            to: self.to,
+            size: wire_size(size),
+            turn: self.turn as u16,
+            kind,
+            priority: group.priority,
+            flags,
+            trailers: 0,
+        })
+    }
+
+    #[inline]
+    pub(super) fn next_timer(&self) -> Time {
+        if let Source::Stream(sender) = &self.source { sender.next_timer() } else { Time::NEVER }
+    }
+
+    #[inline]
+    pub(super) fn arm(&mut self, at: Time, slot: u32, agenda: &mut Agenda) {
+        if at < self.armed {
+            self.armed = at;
+            agenda.plan(at, Wake::Sender(slot));
+        }
+    }
+
+    /// Its flow is complete; only a queue of the network card still holds it.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.source, Source::Over)
+    }
+
+    /// It is one, and not over yet.
+    pub(super) fn is_flow(&self) -> bool {
+        matches!(self.source, Source::Stream(_) | Source::Datagram(_))
+    }
+
+    pub(super) fn delivered(&self) -> Bytes {
+        if let Source::Stream(sender) = &self.source { sender.delivered() } else { Bytes::ZERO }
+    }
+
+    pub(super) fn record(&self) -> Option<FlowRecord> {
+        let Source::Stream(sender) = &self.source else { return None };
+        Some(FlowRecord {
+            flow: self.flow,
+            turn: self.turn,
+            size: self.size,
+            start: self.start,
+            end: None,
+            delivered: sender.delivered(),
+            delivered_measured: self
+                .until_measured
+                .unwrap_or(sender.delivered())
+                .saturating_sub(self.before_measured),
+            stats: sender.stats(),
+        })
+    }
+}
+
+impl Places for Slots<Outgoing> {
+    #[inline]
+    fn place(&mut self, slot: u32) -> &mut Place {
+        &mut self.get_mut(slot).expect("queues hold senders").place
+    }
+}
