@@ -262,7 +262,7 @@ fn a_reader_who_stops_reading_breaks_nothing() {
 #[test]
 fn a_figure_of_a_paper_leaves_claims_a_page_and_scenarios_that_can_be_checked() {
     let place = place();
-    let arguments = ["repro", "bcn", "--quick", "--figure", "2", "--seeds", "1", "--json"];
+    let arguments = ["repro", "bcn", "--quick", "--figure", "table 5", "--seeds", "1", "--json"];
     let output = narrows(&place, &arguments);
     assert_eq!(status(&output), Some(0), "{}", text(&output.stderr));
     let printed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();

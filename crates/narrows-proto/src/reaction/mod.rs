@@ -373,7 +373,11 @@ mod tests {
         for event in events {
             match *event {
                 Event::Message(message) => rp.on_notification(now, &message, &mut random),
-                Event::Sent(size) => rp.on_sent(now, size, &mut random),
+                Event::Sent(size) => {
+                    let before = rp.rate();
+                    let may_have_changed = rp.on_sent(now, size, &mut random);
+                    assert!(may_have_changed || rp.rate() == before);
+                }
                 Event::Timer => {
                     if rp.next_timer() != Time::NEVER {
                         now = now.max(rp.next_timer());

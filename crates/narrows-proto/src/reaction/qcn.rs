@@ -358,7 +358,7 @@ mod tests {
         for (number, &(event, current, target, byte_stage, time_stage, phase)) in table.iter().enumerate() {
             match event {
                 M(units) => rp.on_notification(now, &feedback(units), &mut middle),
-                B => rp.on_sent(150_000, &mut middle),
+                B => assert!(rp.on_sent(150_000, &mut middle), "the byte countdown is over"),
                 T => {
                     now = rp.next_timer();
                     rp.on_timer(now, &mut middle);
@@ -527,10 +527,10 @@ mod tests {
     #[test]
     fn a_message_restarts_the_byte_countdown_only_after_a_byte_stage() {
         let mut rp = cut(&Params::default(), 32);
-        (0..99).for_each(|_| rp.on_sent(1500, &mut middle));
+        (0..99).for_each(|_| assert!(!rp.on_sent(1500, &mut middle)));
         rp.on_notification(at(1), &feedback(32), &mut middle);
         assert_eq!(frames_to_event(&mut rp, &mut middle), 1);
-        (0..99).for_each(|_| rp.on_sent(1500, &mut middle));
+        (0..99).for_each(|_| assert!(!rp.on_sent(1500, &mut middle)));
         rp.on_notification(at(2), &feedback(32), &mut middle);
         assert_eq!(frames_to_event(&mut rp, &mut middle), 100);
     }

@@ -214,13 +214,14 @@ impl Host {
         Some((packet, turn))
     }
 
-    /// If the queue of a limiter is half empty, the flow that waits longest for room may fill it: a packet each time one
-    /// leaves would cost a turn for each.
+    /// If there is room in the queue of a limiter, the flow that waits longest for it may hand over packets. Several flows
+    /// take turns packet by packet; for one alone it is cheaper to wait until the queue is half empty.
     fn admit_next<O: Observer>(&mut self, place: u32, world: &World<O>) {
         let Some(points) = &mut self.reaction else { return };
         let room = points.limiters.room();
         let line = &mut points.users[place as usize].line;
-        if line.is_empty() || !points.limiters.get_mut(place).has_room(room.div_ceil(2)) {
+        let enough = if line.len() > 1 { room } else { room.div_ceil(2) };
+        if line.is_empty() || !points.limiters.get_mut(place).has_room(enough) {
             return;
         }
         while let Some(slot) = line.pop_front() {
