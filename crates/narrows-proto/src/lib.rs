@@ -16,13 +16,14 @@
 //!
 //! ```
 //! use narrows_proto::cc::Config;
-//! use narrows_proto::stream::{Params, Poll, Receiver, Sender};
-//! use narrows_proto::units::{Bytes, Time};
+//! use narrows_proto::stream::{Endpoint, Params, Poll, Receiver, Sender};
+//! use narrows_proto::units::{BitRate, Bytes, Time};
 //!
 //! // How many segments leave before the first acknowledgement?
 //! let params = Params { handshake: false, ..Params::default() };
 //! let cc = Config::Reno(Default::default());
-//! let mut sender = Sender::new(&params, &cc, Bytes::new(1_000_000));
+//! let host = Endpoint { link: BitRate::from_gbps(10), seed: 1 };
+//! let mut sender = Sender::new(&params, &cc, host, Bytes::new(1_000_000));
 //! let mut sent = 0;
 //! while let Poll::Send(_) = sender.poll_transmit(&params, Time::ZERO) {
 //!     sent += 1;

@@ -4,12 +4,13 @@ use proptest::prelude::*;
 
 use super::registry::ALGORITHMS;
 use super::{Ack, Cc, Config, Congestion, Controller, DeliverySample, Path};
-use crate::units::{Bytes, Span, Time};
+use crate::units::{BitRate, Bytes, Span, Time};
 
 pub(super) const MSS: Bytes = Bytes::new(1000);
 
 pub(super) fn path() -> Path {
-    Path { mss: MSS, initial_window: MSS * 10 }
+    let link = BitRate::from_gbps(10);
+    Path { mss: MSS, initial_window: MSS * 10, packet: MSS + Bytes::new(90), link, seed: 1 }
 }
 
 /// An unremarkable acknowledgement of `acked` bytes: unmarked, limited by the window, in the middle of a round.
@@ -21,7 +22,10 @@ pub(super) fn ack(acked: Bytes) -> Ack {
         acked,
         marked: Bytes::ZERO,
         inflight: MSS * 10,
+        inflight_before: MSS * 10 + acked,
+        sent: MSS * 10 + acked,
         delivered: acked,
+        lost: Bytes::ZERO,
         delivery: DeliverySample { delivered: MSS * 10, interval: Span::from_us(100), app_limited: false },
         round_start: false,
         cwnd_limited: true,
@@ -50,6 +54,7 @@ fn any_ack() -> impl Strategy<Value = Signal> {
                 srtt: rtt,
                 marked: if marked { acked } else { Bytes::ZERO },
                 inflight: Bytes::new(inflight),
+                inflight_before: Bytes::new(inflight) + acked,
                 delivery: DeliverySample { delivered: Bytes::new(inflight), interval: rtt, app_limited },
                 round_start,
                 cwnd_limited,
@@ -78,16 +83,22 @@ fn any_signals() -> impl Strategy<Value = Vec<Signal>> {
 
 /// Tells `cc` the signals, a microsecond apart, and calls `check` with it before and after each.
 fn tell(cc: &mut Cc, signals: &[Signal], mut check: impl FnMut(&Signal, &Cc, &Cc)) {
-    let mut delivered = Bytes::ZERO;
+    let (mut delivered, mut lost) = (Bytes::ZERO, Bytes::ZERO);
     for (step, signal) in (1..).zip(signals) {
         let now = Time::ZERO + Span::from_us(step);
         let before = cc.clone();
         match signal {
             Signal::Ack(ack) => {
                 delivered += ack.acked;
-                cc.on_ack(&Ack { now, delivered, ..*ack });
+                let sent = delivered + lost + ack.inflight;
+                cc.on_ack(&Ack { now, sent, delivered, lost, ..*ack });
             }
-            Signal::Congestion(event) => cc.on_congestion(now, *event),
+            Signal::Congestion(event) => {
+                if matches!(event, Congestion::Loss { .. } | Congestion::Timeout { .. }) {
+                    lost += MSS;
+                }
+                cc.on_congestion(now, *event);
+            }
         }
         check(signal, &before, cc);
     }
@@ -125,7 +136,7 @@ proptest! {
 
     #[test]
     fn an_unmarked_acknowledgement_never_lowers_a_window(signals in any_signals()) {
-        for config in Config::all() {
+        for config in Config::all().into_iter().filter(|config| !config.reads_delay()) {
             let name = config.name();
             tell(&mut config.build(&path()), &signals, |signal, before, after| {
                 if let Signal::Ack(Ack { marked: Bytes::ZERO, .. }) = signal {

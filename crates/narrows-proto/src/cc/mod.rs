@@ -41,6 +41,8 @@ pub trait Algorithm: Controller + Sized {
     const SUMMARY: &'static str;
     /// Where it is defined.
     const SOURCE: &'static str;
+    /// It reads delays or rates: its window may fall without a loss or a mark.
+    const READS_DELAY: bool = false;
 
     /// A controller for a new connection.
     fn new(params: &Self::Params, path: &Path) -> Self;
@@ -92,6 +94,19 @@ pub struct Path {
     pub mss: Bytes,
     /// Window before the first acknowledgement.
     pub initial_window: Bytes,
+    /// A full segment on the wire, headers and framing included.
+    pub packet: Bytes,
+    /// Rate of the sender's own link.
+    pub link: BitRate,
+    /// Where its random choices begin; another for every connection.
+    pub seed: u64,
+}
+
+impl Path {
+    /// The rate on the wire at which full segments carry `payload` bits per second.
+    pub fn on_wire(&self, payload: BitRate) -> BitRate {
+        payload.scaled(self.packet.as_f64() / self.mss.as_f64())
+    }
 }
 
 /// How a connection uses congestion marks.
@@ -120,8 +135,14 @@ pub struct Ack {
     pub marked: Bytes,
     /// Payload still on its way after this acknowledgement.
     pub inflight: Bytes,
+    /// Payload that was on its way before it.
+    pub inflight_before: Bytes,
+    /// Payload sent since the connection began, repetitions included.
+    pub sent: Bytes,
     /// Payload delivered since the connection began, including `acked`.
     pub delivered: Bytes,
+    /// Payload given up as lost since the connection began, needlessly or not.
+    pub lost: Bytes,
     /// How fast data arrived lately.
     pub delivery: DeliverySample,
     /// This is the first acknowledgement of data sent after the previous one with `round_start`.

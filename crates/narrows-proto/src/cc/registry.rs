@@ -70,6 +70,11 @@ macro_rules! registry {
                 match self { $(Self::$algorithm(params) => super::$module::$algorithm::check(params),)+ }
             }
 
+            /// It reads delays or rates: its window may fall without a loss or a mark.
+            pub fn reads_delay(&self) -> bool {
+                match self { $(Self::$algorithm(_) => super::$module::$algorithm::READS_DELAY,)+ }
+            }
+
             /// Its name in scenarios.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$algorithm(_) => stringify!($name),)+ }

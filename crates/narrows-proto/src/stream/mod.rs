@@ -9,6 +9,8 @@
 //! What this module does not do: receive windows that change (the receiver takes everything at once), urgent data, closing (a flow
 //! ends with its last byte), sequence numbers that wrap (they have 64 bits). One connection carries one flow.
 
+#[cfg(test)]
+pub(crate) mod bottleneck;
 mod delivery;
 mod pacer;
 mod params;
@@ -25,5 +27,5 @@ mod tests;
 
 pub use params::Params;
 pub use receiver::Receiver;
-pub use sender::{Poll, Sender, Stats};
+pub use sender::{Endpoint, Poll, Sender, Stats};
 pub use wire::{AckFrame, SackBlocks, Segment};

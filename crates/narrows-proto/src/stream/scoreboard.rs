@@ -97,6 +97,8 @@ pub(super) struct Scoreboard {
     highest: u64,
     /// What is known of holes; none while everything arrives in order and once.
     holes: Option<Box<Holes>>,
+    /// Payload ever given up as lost.
+    lost: Bytes,
 }
 
 /// What arrived out of order, and what was or has to be sent again.
@@ -116,6 +118,11 @@ impl Scoreboard {
     /// First byte not acknowledged (SND.UNA).
     pub(super) fn una(&self) -> u64 {
         self.una
+    }
+
+    /// Payload ever given up as lost.
+    pub(super) fn lost(&self) -> Bytes {
+        self.lost
     }
 
     /// First byte never sent (SND.NXT).
@@ -258,6 +265,7 @@ impl Scoreboard {
         sent.state = State::Lost;
         let bytes = sent.bytes();
         self.inflight -= bytes;
+        self.lost += bytes;
         self.holes().lost.push_back(number);
         bytes
     }

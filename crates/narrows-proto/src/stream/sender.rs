@@ -49,6 +49,15 @@ pub struct Sender {
     stats: Stats,
 }
 
+/// What a sender knows of the host it runs on.
+#[derive(Clone, Copy, Debug)]
+pub struct Endpoint {
+    /// Rate of the host's link.
+    pub link: BitRate,
+    /// Where random choices of the connection begin.
+    pub seed: u64,
+}
+
 /// What happened to a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
@@ -151,9 +160,15 @@ enum TimerKind {
 
 impl Sender {
     /// A sender of `size` bytes, at least one.
-    pub fn new(params: &Params, cc: &Config, size: Bytes) -> Self {
+    pub fn new(params: &Params, cc: &Config, at: Endpoint, size: Bytes) -> Self {
         let mss = params.mss();
-        let path = Path { mss, initial_window: mss * params.initial_window };
+        let path = Path {
+            mss,
+            initial_window: mss * params.initial_window,
+            packet: params.packet_size(mss),
+            link: at.link,
+            seed: at.seed,
+        };
         let controller = cc.build(&path);
         Self {
             size: size.get(),
@@ -258,7 +273,7 @@ impl Sender {
             self.on_mark(now, before);
         }
         if let Some(newest) = tally.newest {
-            self.digest(now, frame, &tally, &newest);
+            self.digest(now, frame, &tally, &newest, before);
         }
         self.refresh_limit(params);
         if let Some(prr) = &mut self.prr {
@@ -372,7 +387,7 @@ impl Sender {
     }
 
     /// Tells the controller what was delivered.
-    fn digest(&mut self, now: Time, frame: &AckFrame, tally: &Tally, newest: &Sent) {
+    fn digest(&mut self, now: Time, frame: &AckFrame, tally: &Tally, newest: &Sent, before: Flight) {
         let (delivery, round_start) = self.delivery.on_ack(now, tally.acked, newest, self.rtt.min());
         if round_start {
             self.limited = [false, self.limited[0]];
@@ -387,7 +402,10 @@ impl Sender {
             acked: tally.acked,
             marked,
             inflight: self.board.inflight(),
+            inflight_before: before.inflight,
+            sent: Bytes::new(self.board.next()) + self.stats.retransmitted,
             delivered: self.delivery.delivered(),
+            lost: self.board.lost(),
             delivery,
             round_start,
             cwnd_limited: self.limited[0] || self.limited[1],

@@ -5,9 +5,9 @@ use std::collections::BinaryHeap;
 
 use proptest::prelude::*;
 
-use super::{AckFrame, Params, Poll, Receiver, Segment, Sender, Stats};
+use super::{AckFrame, Endpoint, Params, Poll, Receiver, Segment, Sender, Stats};
 use crate::cc::{self, Config};
-use crate::units::{Bytes, Span, Time};
+use crate::units::{BitRate, Bytes, Span, Time};
 
 /// What the path does to the n-th packet it carries in one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,6 +42,7 @@ struct Pipe {
     sent: Vec<(Time, Segment)>,
 }
 
+const HOST: Endpoint = Endpoint { link: BitRate::from_gbps(12), seed: 1 };
 const ONE_WAY: Span = Span::from_us(50);
 const SEND_TIME: Span = Span::from_us(1);
 
@@ -57,7 +58,7 @@ impl Pipe {
         segments: u64,
         fate: impl FnMut(bool, u64) -> Fate + 'static,
     ) -> Self {
-        let mut sender = Sender::new(&params, config, params.mss() * segments);
+        let mut sender = Sender::new(&params, config, HOST, params.mss() * segments);
         sender.start(&params, Time::ZERO);
         Self {
             receiver: Receiver::new(config.ecn()),
@@ -295,7 +296,7 @@ fn a_classic_mark_halves_once_per_round() {
 /// A sender whose initial window of ten segments is under way.
 fn under_way(config: &Config) -> (Params, Sender) {
     let params = Params { handshake: false, ..Params::default() };
-    let mut sender = Sender::new(&params, config, params.mss() * 100);
+    let mut sender = Sender::new(&params, config, HOST, params.mss() * 100);
     sender.start(&params, Time::ZERO);
     while let Poll::Send(_) = sender.poll_transmit(&params, Time::ZERO) {}
     (params, sender)
@@ -363,7 +364,7 @@ fn a_retransmission_has_a_whole_timeout_to_be_answered() {
 #[test]
 fn acknowledgements_without_progress_leave_the_timer_alone() {
     let params = Params { handshake: false, min_rto: Span::from_ms(1), ..Params::default() };
-    let mut sender = Sender::new(&params, &window(2), params.mss() * 2);
+    let mut sender = Sender::new(&params, &window(2), HOST, params.mss() * 2);
     let at = |us| Time::ZERO + Span::from_us(us);
     sender.start(&params, at(0));
     assert!(matches!(sender.poll_transmit(&params, at(0)), Poll::Send(_)));

@@ -33,6 +33,7 @@ pub(super) fn shards<O: Observer>(
     let layout = Layout::new(network, traffic, seed, threads);
     let quantum = traffic.groups.iter().map(|group| group.largest_packet()).max().unwrap_or(Bytes::new(1));
     let shared = Arc::new(Shared {
+        seed,
         access: layout.tables.access_and_neighbour(),
         groups: traffic.groups.iter().map(GroupState::new).collect(),
         flows: traffic.flows.clone(),
@@ -190,9 +191,10 @@ impl<'a> Layout<'a> {
             wire: self.first_wire(node),
             impaired,
             egress: self.egress(ports[0]),
+            rate,
             starts,
             generators,
-            reaction: at_hosts.map(|reaction| (reaction, rate, node, self.seed)),
+            reaction: at_hosts.map(|reaction| (reaction, node, self.seed)),
         };
         Host::new(parts, world)
     }

@@ -5,13 +5,17 @@ use narrows_proto::datagram;
 use narrows_proto::stream;
 use narrows_proto::units::{BitRate, Bytes, Time};
 
+use crate::ids::FlowId;
 use crate::packet::ECT;
+use crate::random::mix;
 use crate::routing::Access;
 use crate::traffic::{FlowSpec, Group, Transport};
 
 /// What all threads read and none writes.
 #[derive(Debug)]
 pub(crate) struct Shared {
+    /// Of the run.
+    pub(crate) seed: u64,
     /// By host.
     pub(crate) access: Vec<Access>,
     pub(crate) groups: Vec<GroupState>,
@@ -22,6 +26,13 @@ pub(crate) struct Shared {
     pub(crate) quantum: i32,
     /// Bytes by which limiters make packets larger.
     pub(crate) tag_size: u16,
+}
+
+impl Shared {
+    /// Where the random choices of this turn of a flow begin.
+    pub(crate) fn seed_of(&self, flow: FlowId, turn: u64) -> u64 {
+        mix(mix(self.seed ^ (flow.index() as u64) << 32) ^ turn)
+    }
 }
 
 /// A group of flows with what follows from its settings.

@@ -9,7 +9,7 @@ mod outgoing;
 mod slots;
 
 use narrows_proto::datagram;
-use narrows_proto::stream::{Poll, Sender};
+use narrows_proto::stream::{Endpoint, Poll, Sender};
 use narrows_proto::units::{BitRate, Bytes, Time};
 
 use self::agenda::{Agenda, Wake};
@@ -36,6 +36,8 @@ pub(crate) struct Host {
     wire: usize,
     impaired: bool,
     nic: Nic,
+    /// Rate of its link.
+    rate: BitRate,
     outgoing: Slots<Outgoing>,
     incoming: Slots<Incoming>,
     agenda: Agenda,
@@ -53,16 +55,18 @@ pub(crate) struct HostParts {
     pub(crate) wire: usize,
     pub(crate) impaired: bool,
     pub(crate) egress: Egress,
+    /// Rate of its link.
+    pub(crate) rate: BitRate,
     /// Flows that start here, in order of time.
     pub(crate) starts: Vec<FlowId>,
     pub(crate) generators: Vec<HostGenerator>,
-    /// Its reaction points, the rate of its link, its number, and the seed of the run.
-    pub(crate) reaction: Option<(Reaction, BitRate, NodeId, u64)>,
+    /// Its reaction points, its number, and the seed of the run.
+    pub(crate) reaction: Option<(Reaction, NodeId, u64)>,
 }
 
 impl Host {
     pub(crate) fn new<O>(parts: HostParts, world: &World<O>) -> Self {
-        let HostParts { wire, impaired, egress, starts, generators, reaction } = parts;
+        let HostParts { wire, impaired, egress, rate, starts, generators, reaction } = parts;
         let mut agenda = Agenda::default();
         for (number, generator) in generators.iter().enumerate() {
             agenda.plan(generator.start(), Wake::Generator(number as u32));
@@ -79,6 +83,7 @@ impl Host {
             wire,
             impaired,
             nic: Nic::new(egress),
+            rate,
             outgoing: Slots::default(),
             incoming: Slots::default(),
             agenda,
@@ -87,7 +92,7 @@ impl Host {
             next_start: Time::NEVER,
             generators,
             reaction: reaction
-                .map(|(config, rate, node, seed)| Box::new(ReactionPoints::new(&config, rate, node, seed))),
+                .map(|(config, node, seed)| Box::new(ReactionPoints::new(&config, rate, node, seed))),
         };
         host.find_next_start(world);
         host
@@ -295,7 +300,9 @@ impl Host {
         let group = &world.shared.groups[spec.group.index()];
         let source = match &group.transport {
             TransportState::Stream(stream) => {
-                let mut sender = Sender::new(&stream.params, &stream.cc, new.size);
+                let seed = world.shared.seed_of(new.flow, new.turn);
+                let at = Endpoint { link: self.rate, seed };
+                let mut sender = Sender::new(&stream.params, &stream.cc, at, new.size);
                 sender.start(&stream.params, now);
                 Source::Stream(sender)
             }
