@@ -178,3 +178,9 @@ fn default_settings_are_in_range_and_every_name_is_unique() {
     names.dedup();
     assert_eq!(names.len(), ALGORITHMS.len());
 }
+
+#[test]
+fn the_enum_of_controllers_stays_small() {
+    // Every connection has one, whatever its algorithm. CUBIC is the largest; larger states belong in a `Box`.
+    assert!(size_of::<Cc>() <= 144, "{} B", size_of::<Cc>());
+}

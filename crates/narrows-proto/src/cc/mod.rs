@@ -8,12 +8,20 @@
 
 use crate::units::{BitRate, Bytes, Span, Time};
 
+pub mod bbr;
+pub mod copa;
 pub mod cubic;
 pub mod dctcp;
 pub mod fixed;
+pub mod gemini;
 pub mod parts;
+mod pcc;
+pub mod pcc_allegro;
+pub mod pcc_vivace;
 pub mod registry;
 pub mod reno;
+pub mod swift;
+pub mod vegas;
 
 #[cfg(test)]
 mod conformance;

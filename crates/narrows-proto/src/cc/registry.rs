@@ -95,4 +95,11 @@ registry! {
     cubic: cubic::Cubic,
     dctcp: dctcp::Dctcp,
     fixed: fixed::Fixed,
+    gemini: gemini::Gemini,
+    vegas: vegas::Vegas,
+    bbr: bbr::Bbr,
+    copa: copa::Copa,
+    pcc_allegro: pcc_allegro::PccAllegro,
+    pcc_vivace: pcc_vivace::PccVivace,
+    swift: swift::Swift,
 }

@@ -20,12 +20,14 @@ pub(crate) struct Bottleneck {
     pub(crate) mark_above: Bytes,
     /// The n-th data packet of all is lost if this says so.
     pub(crate) loses: fn(u64) -> bool,
+    /// What the way back of the n-th connection adds to its round trip.
+    pub(crate) extra_rtt: fn(usize) -> Span,
 }
 
 impl Bottleneck {
     /// A lossless one with room for `buffer`.
     pub(crate) fn new(rate: BitRate, rtt: Span, buffer: Bytes) -> Self {
-        Self { rate, rtt, buffer, mark_above: Bytes::MAX, loses: |_| false }
+        Self { rate, rtt, buffer, mark_above: Bytes::MAX, loses: |_| false, extra_rtt: |_| Span::ZERO }
     }
 
     /// What fits on the path without waiting, headers included.
@@ -173,7 +175,7 @@ impl Run<'_> {
             }
         }
         for frame in frames {
-            self.at(at + self.path.rtt / 2, number, Event::Ack(frame));
+            self.at(at + self.path.rtt / 2 + (self.path.extra_rtt)(number), number, Event::Ack(frame));
         }
         let it = &mut all[number];
         self.pump(number, it);

@@ -1,0 +1,321 @@
+//! Copa: steer the window towards a rate that falls with the queueing delay, so that every connection keeps about 1/δ
+//! segments waiting; against controls that fill the buffer, let 1/δ grow like Reno's window.
+//!
+//! ```text
+//! Windows in segments, rates in segments/s.                        Arun & Balakrishnan, NSDI 2018
+//! Each acknowledgement                                              §2, §2.1
+//!     dq     = RTTstanding − RTTmin        RTTstanding: minimum over srtt/2; RTTmin: over 10 s
+//!     target = 1/(δ·dq),  rate = cwnd/RTTstanding
+//!     cwnd  += v·acked/(δ·cwnd)            if rate ≤ target, else −= the same
+//! Each window                                                       §2.1
+//!     v doubles if cwnd moved the way it did in the three windows before, and is 1 after a turn
+//! Slow start       cwnd doubles each round until rate > target      §2.1
+//! Pacing           2·cwnd/RTTstanding                               §2.1
+//! Competitive mode, when the queue was not nearly empty for 5 RTT   §2.2
+//!     nearly empty: dq ≤ 0.1·(RTTmax − RTTmin)  RTTmax: over 4 RTT
+//!     1/δ   += 1 each round without loss, halved by a loss, never below its value in default mode
+//! ```
+//! In default mode a loss changes nothing. The window may be 2 segments at the least, as in the authors' code.
+//!
+//! Differs from §2.1: an acknowledgement of several segments counts as that many, or delayed acknowledgements would halve
+//! v; and none changes the window by more than it acknowledged, which bounds v (the authors' code: v ≤ cwnd).
+//! Differs from §2.1: v falls to 1 as soon as the wanted direction differs from that of the last window, as in mvfst;
+//! a large v is not applied in the direction it was not meant for.
+//! Differs from §2.2: the queue is nearly empty also if dq equals a tenth, so that a path without any queue counts.
+//! Many connections that all compete keep each other from seeing an empty queue, and stay in that mode until losses end
+//! it: the bottom of the swing of §3 lies just below a tenth of its height, so a packet more is enough. With ten
+//! connections and a deep buffer that is the rule, with two an episode.
+//!
+//! Differs from the paper, which leaves out timeouts: the window falls to one segment and slow start begins again, and
+//! 1/δ is halved as after a loss. It leaves out windows that do not limit the sender: they do not grow.
+
+use std::cmp::Reverse;
+
+use super::parts::RecentMin;
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use crate::units::{BitRate, Bytes, Span, Time, WireTime};
+
+#[cfg(test)]
+mod tests;
+
+/// Settings of Copa.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Copa")]
+pub struct Params {
+    /// δ of the default mode, in 1/segment: how much delay counts against throughput; 0.5 (§2.2).
+    pub delta: f64,
+    /// Compete with controls that fill the buffer (§2.2); `false` stays in default mode.
+    pub competitive: bool,
+    /// Over which time `RTTmin` is taken; 10 s (§2).
+    pub min_rtt_window: Span,
+    /// The queue is nearly empty below this fraction of RTTmax − RTTmin; 0.1 (§2.2).
+    pub nearly_empty: f64,
+    /// Delays never reduce the window below this many segments; 2 (the authors' code).
+    pub min_window: u64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        let min_rtt_window = Span::from_secs(10);
+        Self { delta: 0.5, competitive: true, min_rtt_window, nearly_empty: 0.1, min_window: 2 }
+    }
+}
+
+/// The mode is judged over so many round trips (§2.2), the largest delay over one less.
+const MODE_ROUNDS: u64 = 5;
+/// Windows in the same direction before v doubles (§2.1): a queue in equilibrium keeps its direction for 2.5 rounds (§3).
+const PATIENCE: u32 = 3;
+
+/// A Copa window.
+#[derive(Clone, Debug)]
+pub struct Copa {
+    state: Box<State>,
+}
+
+#[derive(Clone, Debug)]
+struct State {
+    params: Params,
+    path: Path,
+    /// In segments.
+    cwnd: f64,
+    slow_start: bool,
+    /// 1/δ in force.
+    inverse_delta: f64,
+    velocity: Velocity,
+    /// None before the first round-trip time.
+    delays: Option<Delays>,
+    competing: bool,
+    /// Something was lost in this round.
+    lost: bool,
+    /// For a loss or timeout that turns out to be none.
+    before: Option<Before>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    cwnd: f64,
+    inverse_delta: f64,
+}
+
+impl Algorithm for Copa {
+    type Params = Params;
+    const SUMMARY: &'static str =
+        "window towards the rate 1/(δ·queueing delay), with a mode for filled buffers";
+    const SOURCE: &'static str = "Arun & Balakrishnan, NSDI 2018";
+    const READS_DELAY: bool = true;
+
+    fn new(params: &Params, path: &Path) -> Self {
+        let cwnd = path.initial_window.as_f64() / path.mss.as_f64();
+        let state = State {
+            params: params.clone(),
+            path: *path,
+            cwnd,
+            slow_start: true,
+            inverse_delta: 1.0 / params.delta,
+            velocity: Velocity::new(cwnd),
+            delays: None,
+            competing: false,
+            lost: false,
+            before: None,
+        };
+        Self { state: Box::new(state) }
+    }
+
+    fn ecn(_params: &Params) -> Ecn {
+        Ecn::Off
+    }
+
+    fn check(params: &Params) -> Result<(), OutOfRange> {
+        let Params { delta, min_rtt_window, nearly_empty, min_window, .. } = *params;
+        OutOfRange::unless((1e-6..=1e3).contains(&delta), "delta", delta, "0.000001 to 1000")?;
+        let window = min_rtt_window;
+        OutOfRange::unless(window > Span::ZERO, "min_rtt_window", window, "more than 0 s")?;
+        OutOfRange::unless(
+            (0.0..1.0).contains(&nearly_empty),
+            "nearly_empty",
+            nearly_empty,
+            "0 to 1, without 1",
+        )?;
+        OutOfRange::unless(min_window >= 1, "min_window", min_window, "at least 1 segment")
+    }
+}
+
+impl Controller for Copa {
+    fn on_ack(&mut self, ack: &Ack) {
+        let state = &mut *self.state;
+        state.measure(ack);
+        let Some(delays) = &state.delays else { return };
+        let increase = delays.permit(state.cwnd, state.inverse_delta);
+        let acked = ack.acked.as_f64() / state.path.mss.as_f64();
+        if state.slow_start && increase {
+            state.cwnd += if ack.cwnd_limited { acked } else { 0.0 };
+        } else {
+            state.slow_start = false;
+            state.steer(increase, acked, ack.cwnd_limited);
+        }
+        if ack.round_start {
+            state.end_round();
+        }
+    }
+
+    fn on_congestion(&mut self, _now: Time, event: Congestion) {
+        let state = &mut *self.state;
+        match event {
+            Congestion::Loss { .. } => state.on_loss(),
+            Congestion::Mark { .. } => {}
+            Congestion::Timeout { repeated, .. } => {
+                if !repeated {
+                    state.on_loss();
+                }
+                state.cwnd = 1.0;
+                state.slow_start = true;
+                state.velocity = Velocity::new(state.cwnd);
+            }
+            Congestion::Spurious => {
+                if let Some(before) = state.before.take() {
+                    state.cwnd = state.cwnd.max(before.cwnd);
+                    state.inverse_delta = state.inverse_delta.max(before.inverse_delta);
+                }
+            }
+        }
+    }
+
+    fn limit(&self) -> Limit {
+        let State { path, delays, cwnd, .. } = &*self.state;
+        let cwnd = Bytes::from_f64(cwnd * path.mss.as_f64()).max(path.mss);
+        let pacing = delays.as_ref().map(|delays| {
+            let rate = path.on_wire(BitRate::per(cwnd, delays.standing.get())).scaled(2.0);
+            rate.clamp(WireTime::MIN_RATE, WireTime::MAX_RATE)
+        });
+        Limit { cwnd, pacing }
+    }
+}
+
+impl State {
+    /// Takes in the delay, and what it says of the mode.
+    fn measure(&mut self, ack: &Ack) {
+        let Some(rtt) = ack.rtt else { return };
+        let delays = self.delays.get_or_insert_with(|| Delays::new(ack.now, rtt));
+        delays.add(ack, rtt, &self.params);
+        let competing = self.params.competitive
+            && ack.now.saturating_since(delays.last_empty) > ack.srtt.saturating_mul(MODE_ROUNDS);
+        if self.competing && !competing {
+            self.inverse_delta = 1.0 / self.params.delta;
+        }
+        self.competing = competing;
+    }
+
+    /// One step of §2.1.
+    fn steer(&mut self, increase: bool, acked: f64, cwnd_limited: bool) {
+        self.velocity.turn(increase, self.cwnd);
+        let step = (self.velocity.factor * self.inverse_delta / self.cwnd).min(1.0) * acked;
+        if !increase {
+            let floor = (self.params.min_window as f64).min(self.cwnd);
+            self.cwnd = (self.cwnd - step).max(floor);
+        } else if cwnd_limited {
+            self.cwnd += step;
+        }
+    }
+
+    fn end_round(&mut self) {
+        if !self.slow_start {
+            self.velocity.judge(self.cwnd);
+        }
+        if self.competing && !self.lost {
+            self.inverse_delta += 1.0;
+        }
+        self.lost = false;
+    }
+
+    fn on_loss(&mut self) {
+        self.before = Some(Before { cwnd: self.cwnd, inverse_delta: self.inverse_delta });
+        self.lost = true;
+        if self.competing {
+            self.inverse_delta = (self.inverse_delta / 2.0).max(1.0 / self.params.delta);
+        }
+    }
+}
+
+/// What round-trip times say of the queue.
+#[derive(Clone, Debug)]
+struct Delays {
+    /// `RTTstanding`: what the queue holds even between bursts of acknowledgements.
+    standing: RecentMin<Span>,
+    /// `RTTmin`.
+    lowest: RecentMin<Span>,
+    /// `RTTmax`.
+    highest: RecentMin<Reverse<Span>>,
+    last_empty: Time,
+}
+
+impl Delays {
+    fn new(now: Time, rtt: Span) -> Self {
+        Self {
+            standing: RecentMin::new(now, rtt),
+            lowest: RecentMin::new(now, rtt),
+            highest: RecentMin::new(now, Reverse(rtt)),
+            last_empty: now,
+        }
+    }
+
+    fn add(&mut self, ack: &Ack, rtt: Span, params: &Params) {
+        self.standing.add(ack.now, rtt, ack.srtt / 2);
+        self.lowest.add(ack.now, rtt, params.min_rtt_window);
+        self.highest.add(ack.now, Reverse(rtt), ack.srtt.saturating_mul(MODE_ROUNDS - 1));
+        let range = self.highest.get().0.saturating_sub(self.lowest.get());
+        if self.queueing().as_secs_f64() <= params.nearly_empty * range.as_secs_f64() {
+            self.last_empty = ack.now;
+        }
+    }
+
+    /// dq.
+    fn queueing(&self) -> Span {
+        self.standing.get().saturating_sub(self.lowest.get())
+    }
+
+    /// Whether a window of `cwnd` segments is not above the target: cwnd/RTTstanding ≤ 1/(δ·dq).
+    fn permit(&self, cwnd: f64, inverse_delta: f64) -> bool {
+        cwnd * self.queueing().as_secs_f64() <= inverse_delta * self.standing.get().as_secs_f64()
+    }
+}
+
+/// v, and the direction it is meant for.
+#[derive(Clone, Debug)]
+struct Velocity {
+    factor: f64,
+    /// None before the first window, and while the window rests.
+    up: Option<bool>,
+    /// Windows in this direction after the first one.
+    same: u32,
+    /// In segments, when the window began.
+    cwnd: f64,
+}
+
+impl Velocity {
+    fn new(cwnd: f64) -> Self {
+        Self { factor: 1.0, up: None, same: 0, cwnd }
+    }
+
+    /// The next step goes `up`.
+    fn turn(&mut self, up: bool, cwnd: f64) {
+        if self.factor > 1.0 && self.up != Some(up) {
+            *self = Self { up: Some(up), ..Self::new(cwnd) };
+        }
+    }
+
+    /// A window has passed, which left `cwnd`.
+    fn judge(&mut self, cwnd: f64) {
+        let up = (cwnd != self.cwnd).then_some(cwnd > self.cwnd);
+        if up.is_none() || up != self.up {
+            *self = Self { up, ..Self::new(cwnd) };
+            return;
+        }
+        self.cwnd = cwnd;
+        self.same += 1;
+        if self.same >= PATIENCE {
+            // Beyond cwnd·δ it changes nothing; the bound keeps it finite.
+            self.factor = (2.0 * self.factor).min(1e12);
+        }
+    }
+}

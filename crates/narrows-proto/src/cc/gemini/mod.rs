@@ -1,0 +1,338 @@
+//! GEMINI: marks bound the queues inside a data center, delay bounds what is in flight between data centers.
+//!
+//! For every acknowledgement; windows in segments, C the capacity, RTT the base round-trip time.
+//! ```text
+//! DCN congested: this acknowledgement reports marks                       GEMINI §III-B, Algorithm 1
+//! WAN congested: RTT_min > RTT + T, RTT_min the minimum over a round
+//! If either, and the last reduction is more than a round trip ago:
+//!     F    = 4K/(C·RTT + K)                                               Theorem 1, §III-C
+//!     cwnd = cwnd·(1 − max(alpha·F if DCN, beta if WAN))
+//! If neither:
+//!     h     = H·C·RTT, C·RTT in bits, between 0.1 and 5                   §III-D
+//!     cwnd += h/cwnd                                 for each segment acknowledged
+//! ```
+//! alpha is the running fraction of marked bytes, as in DCTCP. Every packet is paced (§III-D). Without marks what remains is
+//! a delay control; without delays it is a DCTCP whose cut depends on the round-trip time.
+//!
+//! §III leaves open, and settings decide: the gain of alpha, the memory of the base round-trip time, the rate of
+//! pacing. Losses halve the window, timeouts collapse it, as in TCP.
+//!
+//! Differs from GEMINI §III-B: a cut by marks takes half of the window at most. On short paths F exceeds 1, up to 4, and
+//! alpha·F of a window would leave nothing while alpha is large. `max_scale = 0.5` makes such flows DCTCP, which is what
+//! the text says of paths with K = C·RTT/7. The price is fairness among round-trip times: it needs the large F, with which
+//! short flows give way to long ones (§IV-C).
+//! Differs from GEMINI §III-B: slow start, which it does not describe, is TCP's and ends with the first reduction.
+//! Differs from GEMINI Algorithm 1: a round trip has passed when a segment sent after the reduction is acknowledged, and
+//! `RTT_min` counts no segments sent before it: they tell of the old window, and would have it reduced twice.
+//!
+//! The base round-trip time must be remembered for longer than a cycle of the delay half, T·C/(N·h) rounds with N flows: if
+//! the base rises as fast as the queue, no delay is ever found. If it is remembered for some cycles only, it drifts: delay
+//! alone never drains the queue below (1 − beta)·(RTT + T), so the base tends to T·(1 − beta)/beta, 20 ms with the defaults.
+
+use super::parts::{Ewma, RecentMin, SegmentWindow, WindowPacing};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use crate::units::{BitRate, Bytes, Span, Time, WireTime};
+
+/// Settings of GEMINI.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Gemini")]
+pub struct Params {
+    /// React to marks: congestion in the data center.
+    pub ecn: bool,
+    /// React to delay: congestion in the wide area.
+    pub delay: bool,
+    /// C: the capacity of bottlenecks. The sender's own link if left out: the testbeds of §IV-A have links of one rate.
+    pub capacity: Option<BitRate>,
+    /// K: the backlog above which switches mark, headers included; the same number as at the switches. If left out, 50 full
+    /// packets per Gb/s of capacity (GEMINI Table IV).
+    pub marking_threshold: Option<Bytes>,
+    /// T: how much delay above the base round-trip time is congestion of the wide area; 5 ms (GEMINI Table IV).
+    pub delay_threshold: Span,
+    /// beta: the part of the window that delay takes; 0.2 (GEMINI Table IV). Below T/(T + RTT) the queue does not run empty
+    /// (§III-D).
+    pub beta: f64,
+    /// H: segments per round and per bit of C·RTT; 1.2e-7 (GEMINI §III-D).
+    pub increase: f64,
+    /// The smallest h, in segments per round; 0.1 (GEMINI §III-D).
+    pub min_increase: f64,
+    /// The largest h, in segments per round; 5 (GEMINI §III-D).
+    pub max_increase: f64,
+    /// The largest F; 4, which it never exceeds. With 0.5 short paths have the cut of DCTCP (see above).
+    pub max_scale: f64,
+    /// g, the weight of the newest round in alpha; 1/16 as in DCTCP. GEMINI does not say.
+    pub gain: f64,
+    /// alpha before the first round; 1 as in DCTCP (RFC 8257 §3.3). GEMINI does not say.
+    pub initial_alpha: f64,
+    /// How long a round-trip time is remembered as the base. GEMINI says "a long time"; for ever if left out, because
+    /// paths do not become longer and flows never pause (see above).
+    pub base_rtt_window: Option<Span>,
+    /// Packets are paced at this times cwnd/RTT, RTT the smoothed one; 1.2 as in Linux, on which GEMINI was built. Not below
+    /// 1, where pacing would hold back what the window allows.
+    pub pacing: f64,
+    /// The same in slow start; 2 as in Linux, so that the window can double in a round.
+    pub slow_start_pacing: f64,
+    /// Marks and delays never reduce the window below this many segments; 2 as in DCTCP of Linux. GEMINI does not say.
+    pub min_window: u64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            ecn: true,
+            delay: true,
+            capacity: None,
+            marking_threshold: None,
+            delay_threshold: Span::from_ms(5),
+            beta: 0.2,
+            increase: 1.2e-7,
+            min_increase: 0.1,
+            max_increase: 5.0,
+            max_scale: 4.0,
+            gain: 1.0 / 16.0,
+            initial_alpha: 1.0,
+            base_rtt_window: None,
+            pacing: 1.2,
+            slow_start_pacing: 2.0,
+            min_window: 2,
+        }
+    }
+}
+
+/// Packets of K per Gb/s of capacity (GEMINI Table IV).
+const PACKETS_PER_GBPS: f64 = 50.0;
+
+/// Marks never take more of the window than DCTCP's. Matters only if F is larger.
+const MAX_CUT_BY_MARKS: f64 = 0.5;
+
+/// What does not change during a connection, and what few connections have.
+#[derive(Clone, Debug)]
+struct Rules {
+    params: Params,
+    /// C in bit/s.
+    capacity: f64,
+    /// K in bits.
+    threshold: f64,
+    wire: WindowPacing,
+    /// What the base round-trip time is the smallest of, if it is forgotten.
+    recent: Option<RecentMin<Span>>,
+}
+
+impl Rules {
+    fn new(params: &Params, path: &Path) -> Self {
+        let capacity = params.capacity.unwrap_or(path.link).as_f64();
+        let default = path.packet.as_f64() * PACKETS_PER_GBPS * capacity / 1e9;
+        let threshold = 8.0 * params.marking_threshold.map_or(default, Bytes::as_f64);
+        Self { params: params.clone(), capacity, threshold, wire: WindowPacing::new(path), recent: None }
+    }
+
+    /// C·RTT in bits.
+    fn product(&self, base_rtt: Span) -> f64 {
+        self.capacity * base_rtt.as_secs_f64()
+    }
+
+    /// F.
+    fn scale(&self, base_rtt: Span) -> f64 {
+        let k = self.threshold;
+        (4.0 * k / (self.product(base_rtt) + k)).min(self.params.max_scale)
+    }
+
+    /// h, in segments per round.
+    fn increase(&self, base_rtt: Span) -> f64 {
+        (self.params.increase * self.product(base_rtt))
+            .clamp(self.params.min_increase, self.params.max_increase)
+    }
+}
+
+/// A GEMINI window.
+#[derive(Clone, Debug)]
+pub struct Gemini {
+    rules: Box<Rules>,
+    window: SegmentWindow,
+    /// The running fraction of marked bytes, in [0, 1].
+    alpha: Ewma,
+    /// Bytes acknowledged and marked since the round began.
+    acked: Bytes,
+    marked: Bytes,
+    /// [`Span::MAX`] before the first sample.
+    base_rtt: Span,
+    /// The smallest round-trip time of this round; [`Span::MAX`] if nothing of it was sent after the last reduction.
+    round_min: Span,
+    /// The last complete round had too much delay.
+    delayed: bool,
+    /// [`Time::NEVER`] before the first.
+    last_reduction: Time,
+    /// Zero before the first acknowledgement.
+    srtt: Span,
+}
+
+impl Algorithm for Gemini {
+    type Params = Params;
+    const SUMMARY: &'static str =
+        "marks for queues in the data center, delay for the wide area; cut and growth scaled by RTT";
+    const SOURCE: &'static str = "Zeng, Bai, Chen et al., ICNP 2019";
+    const READS_DELAY: bool = true;
+
+    fn new(params: &Params, path: &Path) -> Self {
+        Self {
+            rules: Box::new(Rules::new(params, path)),
+            window: SegmentWindow::new(path.mss, path.initial_window, 2),
+            alpha: Ewma::new(params.initial_alpha, params.gain),
+            acked: Bytes::ZERO,
+            marked: Bytes::ZERO,
+            base_rtt: Span::MAX,
+            round_min: Span::MAX,
+            delayed: false,
+            last_reduction: Time::NEVER,
+            srtt: Span::ZERO,
+        }
+    }
+
+    fn ecn(params: &Params) -> Ecn {
+        if params.ecn { Ecn::Accurate } else { Ecn::Off }
+    }
+
+    fn check(params: &Params) -> Result<(), OutOfRange> {
+        let at_least_1 = |setting, value: f64| {
+            OutOfRange::unless((1.0..=1e3).contains(&value), setting, value, "1 to 1000")
+        };
+        let capacity = params.capacity.unwrap_or(WireTime::MAX_RATE);
+        let rates = WireTime::MIN_RATE..=WireTime::MAX_RATE;
+        OutOfRange::unless(rates.contains(&capacity), "capacity", capacity, "1 kb/s to 100 Tb/s")?;
+        let threshold = params.marking_threshold.unwrap_or(Bytes::MAX);
+        OutOfRange::unless(threshold > Bytes::ZERO, "marking_threshold", threshold, "more than 0 B")?;
+        let Params { beta, increase, min_increase: min, max_increase: max, .. } = *params;
+        let Params { max_scale, gain, initial_alpha: alpha, min_window, .. } = *params;
+        let base_rtt_window = params.base_rtt_window.unwrap_or(Span::MAX);
+        OutOfRange::unless(beta > 0.0 && beta < 1.0, "beta", beta, "between 0 and 1, both excluded")?;
+        OutOfRange::unless((0.0..=1.0).contains(&increase), "increase", increase, "0 to 1 segment per bit")?;
+        OutOfRange::unless(min > 0.0 && min <= 1e3, "min_increase", min, "above 0, at most 1000 segments")?;
+        OutOfRange::unless(max >= min && max <= 1e3, "max_increase", max, "min_increase to 1000 segments")?;
+        OutOfRange::unless(
+            max_scale > 0.0 && max_scale <= 4.0,
+            "max_scale",
+            max_scale,
+            "above 0, at most 4",
+        )?;
+        OutOfRange::unless(gain > 0.0 && gain <= 1.0, "gain", gain, "above 0, at most 1")?;
+        OutOfRange::unless((0.0..=1.0).contains(&alpha), "initial_alpha", alpha, "0 to 1")?;
+        OutOfRange::unless(
+            base_rtt_window > Span::ZERO,
+            "base_rtt_window",
+            base_rtt_window,
+            "more than 0 s",
+        )?;
+        at_least_1("pacing", params.pacing)?;
+        at_least_1("slow_start_pacing", params.slow_start_pacing)?;
+        OutOfRange::unless(min_window >= 1, "min_window", min_window, "at least 1 segment")
+    }
+}
+
+impl Gemini {
+    /// Updates alpha and the round-trip times (line 1 of Algorithm 1).
+    fn measure(&mut self, ack: &Ack) {
+        self.srtt = ack.srtt;
+        self.acked += ack.acked;
+        self.marked += ack.marked;
+        if ack.round_start {
+            if self.acked > Bytes::ZERO {
+                self.alpha.add(self.marked.as_f64() / self.acked.as_f64());
+            }
+            self.acked = Bytes::ZERO;
+            self.marked = Bytes::ZERO;
+            let bound = self.base_rtt + self.rules.params.delay_threshold;
+            self.delayed = self.rules.params.delay && self.round_min > bound && self.round_min < Span::MAX;
+            self.round_min = Span::MAX;
+        }
+        if let Some(rtt) = ack.rtt {
+            self.remember(ack.now, rtt);
+            if self.sent_since_reduction(ack) {
+                self.round_min = self.round_min.min(rtt);
+            }
+        }
+    }
+
+    /// Takes a round-trip time into the base.
+    fn remember(&mut self, now: Time, rtt: Span) {
+        self.base_rtt = match self.rules.params.base_rtt_window {
+            None => self.base_rtt.min(rtt),
+            Some(window) => {
+                self.rules.recent.get_or_insert_with(|| RecentMin::new(now, rtt)).add(now, rtt, window)
+            }
+        };
+    }
+
+    /// What is acknowledged was sent after the last reduction, which is therefore a round trip ago.
+    fn sent_since_reduction(&self, ack: &Ack) -> bool {
+        let rtt = ack.rtt.unwrap_or(ack.srtt);
+        self.last_reduction == Time::NEVER || ack.now.saturating_since(self.last_reduction) >= rtt
+    }
+
+    fn reduce(&mut self, now: Time, marked: bool) {
+        let by_marks = if marked {
+            (self.alpha.get() * self.rules.scale(self.base_rtt)).min(MAX_CUT_BY_MARKS)
+        } else {
+            0.0
+        };
+        let by_delay = if self.delayed { self.rules.params.beta } else { 0.0 };
+        let target = self.window.get() * (1.0 - by_marks.max(by_delay));
+        self.window.reduce_to(target, (self.rules.params.min_window as f64).min(self.window.get()));
+        self.reduced(now);
+    }
+
+    fn reduced(&mut self, now: Time) {
+        self.last_reduction = now;
+        self.round_min = Span::MAX;
+    }
+
+    fn grow(&mut self, acked: Bytes) {
+        if self.window.in_slow_start() {
+            self.window.slow_start(acked);
+        } else {
+            let h = self.rules.increase(self.base_rtt);
+            self.window.widen(h * self.window.segments(acked) / self.window.get());
+        }
+    }
+}
+
+impl Controller for Gemini {
+    fn on_ack(&mut self, ack: &Ack) {
+        self.measure(ack);
+        let marked = ack.marked > Bytes::ZERO && self.rules.params.ecn;
+        if ack.in_recovery {
+            return;
+        }
+        if marked || self.delayed {
+            if self.sent_since_reduction(ack) {
+                self.reduce(ack.now, marked);
+            }
+        } else if ack.cwnd_limited {
+            self.grow(ack.acked);
+        }
+    }
+
+    fn on_congestion(&mut self, now: Time, event: Congestion) {
+        match event {
+            Congestion::Loss { flight_size } | Congestion::Mark { flight_size } => {
+                self.window.halve(flight_size);
+                self.reduced(now);
+            }
+            Congestion::Timeout { flight_size, repeated } => {
+                self.window.collapse(flight_size, repeated);
+                self.reduced(now);
+            }
+            Congestion::Spurious => self.window.undo(),
+        }
+    }
+
+    fn limit(&self) -> Limit {
+        let cwnd = self.window.cwnd();
+        let Params { pacing, slow_start_pacing, .. } = self.rules.params;
+        let factor = if self.window.in_slow_start() { slow_start_pacing } else { pacing };
+        let paced = self.srtt > Span::ZERO;
+        Limit { cwnd, pacing: paced.then(|| self.rules.wire.rate(cwnd.as_f64(), self.srtt, factor)) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+use crate::units::Bytes;
+
+/// A window in segments, in fractions of them too, with the slow start of TCP and its answers to losses.
+///
+/// ```text
+/// Slow start   cwnd += min(acked, L·SMSS), up to ssthresh; L = 1 after a timeout     RFC 5681 §3.1, RFC 3465 §2.2, §2.3
+/// Loss         ssthresh = cwnd = max(FlightSize/2, 2·SMSS)                           RFC 5681 §3.1 Eq. 4, §3.2
+/// Timeout      ssthresh as above, cwnd = SMSS                                        RFC 5681 §3.1
+/// ```
+///
+/// How it moves beyond slow start is for the algorithm to say.
+#[derive(Clone, Debug)]
+pub struct SegmentWindow {
+    mss: f64,
+    cwnd: f64,
+    ssthresh: f64,
+    /// L, the most segments one acknowledgement adds in slow start.
+    slow_start_limit: f64,
+    before_loss: Option<(f64, f64)>,
+}
+
+impl SegmentWindow {
+    /// A window in slow start. `slow_start_limit` is L of RFC 3465, in segments.
+    pub fn new(mss: Bytes, initial_window: Bytes, slow_start_limit: u64) -> Self {
+        let mss = mss.as_f64();
+        Self {
+            mss,
+            cwnd: initial_window.as_f64() / mss,
+            ssthresh: f64::INFINITY,
+            slow_start_limit: slow_start_limit as f64,
+            before_loss: None,
+        }
+    }
+
+    /// The window in bytes.
+    pub fn cwnd(&self) -> Bytes {
+        Bytes::from_f64(self.cwnd * self.mss)
+    }
+
+    /// The window in segments.
+    pub fn get(&self) -> f64 {
+        self.cwnd
+    }
+
+    /// `amount` in segments.
+    pub fn segments(&self, amount: Bytes) -> f64 {
+        amount.as_f64() / self.mss
+    }
+
+    /// Still below the slow start threshold.
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Opens the window in slow start for `acked` bytes.
+    pub fn slow_start(&mut self, acked: Bytes) {
+        let step = self.segments(acked).min(self.slow_start_limit);
+        self.cwnd = (self.cwnd + step).min(self.ssthresh.max(self.cwnd));
+    }
+
+    /// Opens the window by `segments`, beyond slow start.
+    pub fn widen(&mut self, segments: f64) {
+        self.cwnd += segments;
+    }
+
+    /// Sets window and threshold to `target` segments, at least `floor`. Slow start is over.
+    pub fn reduce_to(&mut self, target: f64, floor: f64) {
+        self.before_loss = None;
+        self.ssthresh = target.max(floor);
+        self.cwnd = self.ssthresh;
+    }
+
+    /// Leaves half of what was outstanding, at least two segments.
+    pub fn halve(&mut self, flight_size: Bytes) {
+        let before = (self.cwnd, self.ssthresh);
+        self.reduce_to(self.used(flight_size) / 2.0, 2.0);
+        self.before_loss = Some(before);
+    }
+
+    /// Falls back to one segment, and slow start up to half of what was outstanding. A repeated timeout leaves the
+    /// threshold alone.
+    pub fn collapse(&mut self, flight_size: Bytes, repeated: bool) {
+        if !repeated {
+            self.before_loss = Some((self.cwnd, self.ssthresh));
+            self.ssthresh = (self.used(flight_size) / 2.0).max(2.0);
+        }
+        self.cwnd = 1.0;
+        // One acknowledgement may now cover much that was sent before the timeout (RFC 3465 §2.3).
+        self.slow_start_limit = self.slow_start_limit.min(1.0);
+    }
+
+    /// The part of the window that was in use: a window the sender never filled says nothing of the path.
+    fn used(&self, flight_size: Bytes) -> f64 {
+        self.segments(flight_size).min(self.cwnd)
+    }
+
+    /// Takes the last halving or collapse back, unless another reduction came after it.
+    pub fn undo(&mut self) {
+        if let Some((cwnd, ssthresh)) = self.before_loss.take() {
+            self.cwnd = self.cwnd.max(cwnd);
+            self.ssthresh = self.ssthresh.max(ssthresh);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: Bytes = Bytes::new(1000);
+
+    #[test]
+    fn slow_start_stops_at_the_threshold() {
+        let mut window = SegmentWindow::new(MSS, MSS * 20, 8);
+        window.collapse(MSS * 15, false);
+        for _ in 0..6 {
+            window.slow_start(MSS);
+        }
+        assert_eq!(window.get(), 7.0);
+        window.slow_start(MSS);
+        assert_eq!(window.get(), 7.5);
+        assert!(!window.in_slow_start());
+    }
+
+    #[test]
+    fn a_loss_halves_and_a_spurious_one_is_taken_back() {
+        let mut window = SegmentWindow::new(MSS, MSS * 20, 2);
+        window.halve(MSS * 15);
+        assert_eq!(window.cwnd(), Bytes::new(7_500));
+        window.undo();
+        assert_eq!(window.cwnd(), MSS * 20);
+        assert!(window.in_slow_start());
+    }
+
+    #[test]
+    fn what_came_after_a_loss_is_not_taken_back_with_it() {
+        let mut window = SegmentWindow::new(MSS, MSS * 20, 2);
+        window.halve(MSS * 20);
+        window.reduce_to(4.0, 2.0);
+        window.undo();
+        assert_eq!(window.get(), 4.0);
+    }
+
+    #[test]
+    fn a_repeated_timeout_keeps_the_threshold() {
+        let mut window = SegmentWindow::new(MSS, MSS * 20, 2);
+        window.collapse(MSS * 20, false);
+        window.collapse(MSS, true);
+        assert_eq!((window.get(), window.ssthresh), (1.0, 10.0));
+    }
+}

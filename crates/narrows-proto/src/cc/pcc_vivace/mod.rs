@@ -1,0 +1,287 @@
+//! PCC Vivace: climb the gradient of a utility of rate, growth of delay and loss.
+//!
+//! ```text
+//! Utility of an interval, x in Mb/s                           Dong et al., NSDI 2018 §3.2, Eq. 1
+//!     u = x^0.9 − 900·x·dRTT/dt − 11.35·x·L
+//! Starting     x doubles each interval until u falls; then back to the last x           §4.1
+//! Each step    two intervals at r·(1 + ε) and r·(1 − ε), ε = 0.05, in random order      §4.2
+//!     γ = (u₊ − u₋)/(2·ε·r)
+//!     Δ = m·θ·γ                   θ = 1 (Mb/s)²; m = τ up to 3, then 2·τ − 3, after τ steps the same way (§4.2)
+//!     |Δ| ≤ ω·r,  ω = 0.05 + 0.1·k                                                      §4.3
+//!         k + 1 after a step that was cut; else the smallest k that allows the step; 0 after a turn
+//! dRTT/dt      slope of the line through round-trip times by time of sending; 0 within ±0.01     §5
+//! Interval     one RTT, at least as long as 10 packets take
+//! ```
+//! While results are waited for, r is sent. A fall of delay counts as a gain, as the formula has it. With
+//! `rtt_coefficient = 0` it is the loss-only variant (§3.2), which fills buffers.
+//!
+//! Differs from the paper, which has no window: 2·rate·srtt bounds what is sent into silence. It leaves out timeouts:
+//! each halves the rate, and steps begin anew; a spurious one is not taken back. It starts at the initial window per
+//! round-trip time. Rates are of payload, repetitions included; a rate the sender could not keep up counts as what
+//! was sent.
+
+use super::parts::SplitMix;
+use super::pcc::monitor::Report;
+use super::pcc::rate::{Aim, Bounds, RateSender, Strategy, Timing};
+use super::pcc::starting::Doubling;
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use crate::units::Time;
+
+/// Settings of PCC Vivace.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "PccVivace")]
+pub struct Params {
+    /// t: what the rate in Mb/s is raised to; 0.9 (§3.2).
+    pub exponent: f64,
+    /// b: what a growth of delay costs; 900 (§3.2). 0 is the loss-only variant.
+    pub rtt_coefficient: f64,
+    /// c: what loss costs; 11.35 (§3.2).
+    pub loss_coefficient: f64,
+    /// Growth of delay within this, in s/s, is taken for noise; 0.01.
+    pub gradient_tolerance: f64,
+    /// ε: how far the two intervals of a step lie from the rate, as a fraction of it; 0.05 (§4.2).
+    pub epsilon: f64,
+    /// θ: Mb/s of rate per unit of utility gradient; 1 (§4.2).
+    pub theta: f64,
+    /// ω of the first step: the largest change as a fraction of the rate; 0.05 (§4.3).
+    pub omega: f64,
+    /// What ω grows by after each step that was cut; 0.1 (§4.3).
+    pub omega_step: f64,
+    /// Shortest interval in round-trip times; 1.
+    pub interval_min: f64,
+    /// Longest interval in round-trip times; 1.
+    pub interval_max: f64,
+    /// An interval lasts at least as long as this many segments take; 10, as in NSDI 2015 §3.1.
+    pub interval_packets: u64,
+    /// Window as a multiple of rate times smoothed round-trip time; 2, so that the rate rules while acknowledgements come.
+    pub window_rtts: f64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            exponent: 0.9,
+            rtt_coefficient: 900.0,
+            loss_coefficient: 11.35,
+            gradient_tolerance: 0.01,
+            epsilon: 0.05,
+            theta: 1.0,
+            omega: 0.05,
+            omega_step: 0.1,
+            interval_min: 1.0,
+            interval_max: 1.0,
+            interval_packets: 10,
+            window_rtts: 2.0,
+        }
+    }
+}
+
+impl Params {
+    fn timing(&self) -> Timing {
+        let Self { interval_min, interval_max, interval_packets: packets, window_rtts, .. } = *self;
+        Timing { rtts: [interval_min, interval_max], packets, window_rtts }
+    }
+
+    /// u of `x` Mb/s, `loss` of which was lost, while the delay grew by `rtt_gradient` s/s.
+    fn utility(&self, x: f64, rtt_gradient: f64, loss: f64) -> f64 {
+        let growth = if rtt_gradient.abs() < self.gradient_tolerance { 0.0 } else { rtt_gradient };
+        libm::pow(x, self.exponent) - self.rtt_coefficient * x * growth - self.loss_coefficient * x * loss
+    }
+}
+
+/// A rate that climbs.
+#[derive(Clone, Debug)]
+pub struct PccVivace {
+    sender: Box<RateSender<Climb>>,
+}
+
+impl Algorithm for PccVivace {
+    type Params = Params;
+    const SUMMARY: &'static str = "rate by gradient ascent on throughput, growth of delay and loss";
+    const SOURCE: &'static str = "Dong et al., NSDI 2018";
+    const READS_DELAY: bool = true;
+
+    fn new(params: &Params, path: &Path) -> Self {
+        let climb = Climb {
+            params: params.clone(),
+            rate: 0.0,
+            steps: Steps::default(),
+            phase: Phase::Starting(Doubling::new(0.0)),
+        };
+        Self { sender: Box::new(RateSender::new(climb, params.timing(), path)) }
+    }
+
+    fn ecn(_params: &Params) -> Ecn {
+        Ecn::Off
+    }
+
+    fn check(params: &Params) -> Result<(), OutOfRange> {
+        let Params { exponent, epsilon, omega, theta, .. } = *params;
+        OutOfRange::unless(
+            exponent > 0.0 && exponent < 1.0,
+            "exponent",
+            exponent,
+            "between 0 and 1, both excluded",
+        )?;
+        for (setting, value) in [
+            ("rtt_coefficient", params.rtt_coefficient),
+            ("loss_coefficient", params.loss_coefficient),
+            ("gradient_tolerance", params.gradient_tolerance),
+            ("omega_step", params.omega_step),
+        ] {
+            OutOfRange::unless((0.0..=1e9).contains(&value), setting, value, "0 to 1 000 000 000")?;
+        }
+        OutOfRange::unless((1e-4..=0.5).contains(&epsilon), "epsilon", epsilon, "0.0001 to 0.5")?;
+        OutOfRange::unless((1e-4..=0.5).contains(&omega), "omega", omega, "0.0001 to 0.5")?;
+        OutOfRange::unless(theta > 0.0 && theta <= 1e9, "theta", theta, "above 0, at most 1 000 000 000")?;
+        params.timing().check()
+    }
+}
+
+impl Controller for PccVivace {
+    fn on_ack(&mut self, ack: &Ack) {
+        self.sender.on_ack(ack);
+    }
+
+    fn on_congestion(&mut self, now: Time, event: Congestion) {
+        self.sender.on_congestion(now, event);
+    }
+
+    fn limit(&self) -> Limit {
+        self.sender.limit()
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Climb {
+    params: Params,
+    /// r, in bit/s of payload.
+    rate: f64,
+    steps: Steps,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    Starting(Doubling),
+    Climbing(Pair),
+}
+
+/// Two intervals, one on either side of the rate.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pair {
+    begun: u8,
+    heard: u8,
+    up_first: bool,
+    /// Rate in Mb/s and utility, below and above.
+    results: [(f64, f64); 2],
+}
+
+/// Confidence amplifier and change boundary.
+#[derive(Clone, Copy, Debug, Default)]
+struct Steps {
+    up: bool,
+    /// τ: steps in this direction.
+    same: u32,
+    /// k: how often ω has grown.
+    widened: u32,
+}
+
+impl Steps {
+    /// The change of a rate of `rate` Mb/s with this gradient, in Mb/s.
+    fn change(&mut self, params: &Params, gradient: f64, rate: f64) -> f64 {
+        if gradient == 0.0 {
+            *self = Self::default();
+            return 0.0;
+        }
+        let up = gradient > 0.0;
+        if up != self.up || self.same == 0 {
+            *self = Self { up, same: 0, widened: 0 };
+        }
+        self.same = self.same.saturating_add(1);
+        let tau = f64::from(self.same);
+        let amplifier = if self.same <= 3 { tau } else { 2.0 * tau - 3.0 };
+        let wanted = (amplifier * params.theta * gradient / rate).abs();
+        let allowed = params.omega + params.omega_step * f64::from(self.widened);
+        let change = if wanted > allowed {
+            self.widened = self.widened.saturating_add(1);
+            allowed
+        } else {
+            let steps = libm::ceil((wanted - params.omega) / params.omega_step.max(1e-9));
+            self.widened = self.widened.min(steps.max(0.0) as u32);
+            wanted
+        };
+        rate * if up { change } else { -change }
+    }
+}
+
+impl Climb {
+    fn climb_from(&mut self, rate: f64) {
+        self.rate = rate;
+        self.phase = Phase::Climbing(Pair::default());
+    }
+
+    fn step(&mut self, pair: &Pair, bounds: Bounds) {
+        let [(below, u_below), (above, u_above)] = pair.results;
+        // What was sent, not what was intended: a bound or the application may have cut one of the two.
+        let gradient = if above > below { (u_above - u_below) / (above - below) } else { 0.0 };
+        let change = self.steps.change(&self.params, gradient, self.rate / 1e6);
+        self.climb_from(bounds.clamp(self.rate + 1e6 * change));
+    }
+}
+
+impl Strategy for Climb {
+    fn start(&mut self, rate: f64) {
+        self.phase = Phase::Starting(Doubling::new(rate));
+    }
+
+    fn next(&mut self, bounds: Bounds, dice: &mut SplitMix) -> (Aim, f64) {
+        match &mut self.phase {
+            Phase::Starting(doubling) => {
+                self.rate = doubling.next(bounds);
+                (Aim::Step, self.rate)
+            }
+            Phase::Climbing(Pair { begun: 2.., .. }) => (Aim::Wait, self.rate),
+            Phase::Climbing(pair) => {
+                if pair.begun == 0 {
+                    pair.up_first = dice.coin();
+                }
+                let up = pair.up_first == (pair.begun == 0);
+                pair.begun += 1;
+                let epsilon = self.params.epsilon;
+                let rate = self.rate * if up { 1.0 + epsilon } else { 1.0 - epsilon };
+                (Aim::Trial { number: 0, up }, rate)
+            }
+        }
+    }
+
+    fn hear(&mut self, report: &Report<Aim>, bounds: Bounds) -> bool {
+        let mbps = report.rate / 1e6;
+        let utility = self.params.utility(mbps, report.rtt_gradient, report.loss);
+        match (&mut self.phase, report.aim) {
+            (Phase::Starting(doubling), Aim::Step) => {
+                let end = doubling.hear(report.rate, utility);
+                end.inspect(|&rate| self.climb_from(rate)).is_some()
+            }
+            (Phase::Climbing(pair), Aim::Trial { up, .. }) => {
+                pair.results[usize::from(up)] = (mbps, utility);
+                pair.heard += 1;
+                let pair = *pair;
+                if pair.heard == 2 {
+                    self.step(&pair, bounds);
+                }
+                pair.heard == 2
+            }
+            _ => false,
+        }
+    }
+
+    fn on_timeout(&mut self) {
+        self.steps = Steps::default();
+        self.climb_from(self.rate / 2.0);
+    }
+}
+
+#[cfg(test)]
+mod tests;
