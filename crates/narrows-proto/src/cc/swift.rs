@@ -9,15 +9,15 @@
 //!     cwnd += ai/cwnd for each segment acknowledged if cwnd ≥ 1, else ai
 //! delay ≥ target, the last decrease at least a round trip ago
 //!     cwnd *= max(1 − beta·(delay − target)/delay, 1 − max_mdf)
-//! Loss      cwnd *= 1 − max_mdf, not within a round trip of the last decrease
+//! Loss      cwnd *= 1 − max_mdf, not within a round trip of the last decrease    Algorithm 1, §3.6
 //! Timeout   the same; the `retransmit_reset`-th in a row sets cwnd to its minimum
 //! cwnd < 1  a segment every RTT/cwnd, RTT the smoothed one               §3.4
 //! ```
 //! There is no slow start. The target must exceed the round-trip time of the empty path, serialisation included: Swift is
 //! meant for one data center, and the defaults are for its microseconds.
 //!
-//! The receiver must acknowledge every segment at once (`ack_every = 1`): an acknowledgement that waits counts as delay,
-//! and with windows of one segment all of them wait.
+//! The receiver must acknowledge every segment at once (`ack_every = 1`; §3.6): an acknowledgement that waits counts as
+//! delay, and with windows of one segment all of them wait.
 //!
 //! Differs from Swift §3.1, §3.3: hosts of this simulator have no delay of their own, so only the fabric window exists; the
 //! endpoint window is left out.
@@ -30,30 +30,31 @@ use super::parts::WindowPacing;
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
 use crate::units::{Bytes, Span, Time};
 
-/// Settings of Swift. Defaults without another source are those of the Swift model of htsim.
+/// Settings of Swift (Kumar et al., SIGCOMM 2020). The paper keeps most of its values to itself; defaults without another
+/// source are those of the model in htsim, whose authors call them guesses.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Swift")]
 pub struct Params {
     /// base: the target for one flow on a path without hops; 20 us.
     pub base_target: Span,
-    /// h: what a hop adds to the target; base/6.55.
+    /// h: what a hop adds to the target; 3.053 us = base/6.55.
     pub hop_delay: Span,
-    /// Hops of the path, which the published control takes from the TTL of packets. 3: leaf, spine, leaf.
+    /// Hops of the path, which the published control takes from the TTL of packets (Swift §3.5). 3: leaf, spine, leaf.
     pub hops: u64,
-    /// range: the most that the target rises for small windows; five times base.
+    /// range: the most that the target rises for small windows; 100 us, five times base.
     pub flow_scaling_range: Span,
-    /// fs_min: windows below this many segments raise the target no further; 0.1 (Swift §3.5).
+    /// fs_min: windows below this many segments raise the target no further; 0.1.
     pub flow_scaling_min: f64,
-    /// fs_max: windows above this many segments do not raise the target; 100 (Swift §3.5).
+    /// fs_max: windows above this many segments do not raise the target; 100.
     pub flow_scaling_max: f64,
     /// ai: segments per round that are added below the target; 1.
     pub additive_increase: f64,
-    /// beta: how strongly delay above the target is answered; 0.8.
+    /// beta: the part of the window taken for a delay far above the target, as far as `max_decrease` allows; 0.8.
     pub beta: f64,
-    /// The largest part of the window taken at once; 0.5.
+    /// max_mdf: the largest part of the window taken at once; 0.5.
     pub max_decrease: f64,
-    /// The smallest window in segments; 0.001.
+    /// The smallest window in segments; 0.001 (Swift §3.4).
     pub min_window: f64,
     /// Timeouts in a row that set the window to its minimum; 5.
     pub retransmit_reset: u64,
@@ -127,7 +128,7 @@ struct Rules {
 impl Algorithm for Swift {
     type Params = Params;
     const SUMMARY: &'static str =
-        "fabric delay held at a target that grows with hops and flows; windows below one segment";
+        "delay held at a target that grows with hops and flows; windows down to 0.001 segments";
     const SOURCE: &'static str = "Kumar et al., SIGCOMM 2020";
     const READS_DELAY: bool = true;
 

@@ -2,11 +2,11 @@
 //!
 //! Once per round; windows in segments, baseRTT the smallest round-trip time so far, RTT the smallest of the round.
 //! ```text
-//! diff = cwnd·(1 − baseRTT/RTT)                  what waits in queues         Brakmo & Peterson, JSAC 1995, §III-B
+//! diff = cwnd·(1 − baseRTT/RTT)                  what waits in queues         Brakmo & Peterson, JSAC 1995
 //! Congestion avoidance
 //!     diff < alpha   cwnd += 1
 //!     diff > beta    cwnd −= 1
-//! Slow start: the window doubles in every other round                         §III-C
+//! Slow start: the window doubles in every other round                         Brakmo & Peterson, JSAC 1995
 //!     diff > gamma   ends it with cwnd = min(cwnd, cwnd·baseRTT/RTT + 1)      Linux tcp_vegas
 //!     RTT here that of the segment sent first in a round without doubling
 //! ```
@@ -18,10 +18,10 @@
 //! belongs to half of the window, so it goes on until the window is several times what the path holds, and then loses
 //! one segment per round.
 //!
-//! Differs from JSAC 1995 §III-A: losses are detected and repaired by the transport, without the checks of the fine-grained
-//! clock, and halve the window instead of taking a quarter.
+//! Differs from Brakmo & Peterson, JSAC 1995: losses are detected and repaired by the transport, without the checks
+//! of the fine-grained clock, and halve the window instead of taking a quarter.
 //! Differs from Linux: a round without enough samples adds a whole segment in avoidance, as Reno does in a round, and
-//! baseRTT is kept after losses and pauses.
+//! baseRTT is kept over pauses.
 //!
 //! A flow that starts while others keep a queue takes that queue for part of the path, and claims more than its share.
 
@@ -29,14 +29,14 @@ use super::parts::SegmentWindow;
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
 use crate::units::{Span, Time};
 
-/// Settings of Vegas.
+/// Settings of Vegas (Brakmo & Peterson, JSAC 1995; Linux).
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Vegas")]
 pub struct Params {
-    /// The fewest segments to keep waiting; 2 (Linux; Brakmo & Peterson try 1 to 2 and 2 to 4).
+    /// The fewest segments to keep waiting in queues; 2 (Linux).
     pub alpha: f64,
-    /// The most segments to keep waiting; 4 (Linux).
+    /// The most segments to keep waiting in queues; 4 (Linux).
     pub beta: f64,
     /// Slow start ends when more segments than this wait; 1 (Linux).
     pub gamma: f64,
@@ -55,9 +55,9 @@ impl Default for Params {
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "VegasVariant")]
 pub enum Variant {
-    /// Brakmo & Peterson 1995.
+    /// Brakmo & Peterson, JSAC 1995.
     Original,
-    /// `tcp_vegas.c`.
+    /// Linux: a larger measure on long queues, and a slow start that doubles in every round.
     Linux,
 }
 
@@ -92,7 +92,7 @@ impl Round {
 
 impl Algorithm for Vegas {
     type Params = Params;
-    const SUMMARY: &'static str = "keeps alpha to beta segments of its own waiting, by delay";
+    const SUMMARY: &'static str = "keeps a few segments waiting in queues, measured by delay";
     const SOURCE: &'static str = "Brakmo & Peterson, IEEE JSAC 13(8), 1995; Linux tcp_vegas";
     const READS_DELAY: bool = true;
 

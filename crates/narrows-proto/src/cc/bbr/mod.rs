@@ -71,7 +71,7 @@ pub struct Bbr(Box<Model>);
 impl Algorithm for Bbr {
     type Params = Params;
     const SUMMARY: &'static str =
-        "paces at the measured bandwidth, keeps about one product in flight (BBR v1)";
+        "version 1: paces at the bandwidth it measured, window of two bandwidth-delay products";
     const SOURCE: &'static str =
         "Cardwell et al., ACM Queue 2016; draft-cardwell-iccrg-bbr-congestion-control-00; Linux";
     const READS_DELAY: bool = true;

@@ -30,8 +30,8 @@ pub struct Params {
     pub full_rounds: u32,
     /// Length of the filter of the round-trip time, and so the time between two `PROBE_RTT`; 10 s (Linux).
     pub min_rtt_window: Span,
-    /// A round-trip time equal to the minimum renews it and postpones `PROBE_RTT`. Linux did so before 5.10. On a path
-    /// without noise there is then no `PROBE_RTT` while the queue runs empty now and then.
+    /// A round-trip time equal to the minimum renews it and postpones `PROBE_RTT`; false. Linux did so before 5.10, as does
+    /// BBR draft §4.1.2.3. On a path without noise there is then no `PROBE_RTT` while the queue runs empty now and then.
     pub equal_rtt_renews: bool,
     /// How long `PROBE_RTT` holds the window down, at least a round; 200 ms (Linux). With 0 s there is no `PROBE_RTT`.
     pub probe_rtt_duration: Span,
@@ -45,13 +45,13 @@ pub struct Params {
     /// The round-trip time assumed to pace the initial window; left out, it leaves at line rate. Linux takes the
     /// handshake's, or 1 ms without one.
     pub initial_rtt: Option<Span>,
-    /// Detect policers and keep to their rate ("long-term bandwidth").
+    /// Detect policers and keep to their rate ("long-term bandwidth"); true (Linux).
     pub policer_detection: bool,
-    /// Its constants.
+    /// How a policer is recognised.
     pub policer: PolicerParams,
-    /// Give the window room for aggregated acknowledgements; Linux since 5.1.
+    /// Give the window room for acknowledgements that come many at once; true (Linux since 5.1).
     pub ack_aggregation: bool,
-    /// Rounds in one of the two halves of the filter of their amount; 5 (Linux).
+    /// Rounds in each of the two halves of the filter that gives that room; 5 (Linux).
     pub extra_acked_rounds: u64,
     /// That room is at most what the path delivers in this time; 100 ms (Linux).
     pub extra_acked_limit: Span,

@@ -174,7 +174,7 @@ fn two_connections_share_a_deep_buffer_and_keep_about_a_product_waiting() {
 
 #[test]
 fn in_a_buffer_of_one_product_two_connections_lose_packets_all_the_time() {
-    // They want more than a product of queue and take no notice of losses. GEMINI §II-C: "> 0.1 %".
+    // They want more than a product of queue and take no notice of losses. GEMINI §II-B: "> 0.1 %".
     let (shares, _, again) = two(PACKET * 162, at(3_000));
     assert!((shares[0] / shares[1] - 1.0).abs() < 0.1, "{shares:?}");
     assert!((0.01..0.06).contains(&again), "{again}");

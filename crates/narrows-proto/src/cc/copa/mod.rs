@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! Windows in segments, rates in segments/s.                        Arun & Balakrishnan, NSDI 2018
-//! Each acknowledgement                                              §2, §2.1
+//! Each acknowledgement                                              §2.1
 //!     dq     = RTTstanding − RTTmin        RTTstanding: minimum over srtt/2; RTTmin: over 10 s
 //!     target = 1/(δ·dq),  rate = cwnd/RTTstanding
 //!     cwnd  += v·acked/(δ·cwnd)            if rate ≤ target, else −= the same
@@ -17,13 +17,13 @@
 //! ```
 //! In default mode a loss changes nothing. The window may be 2 segments at the least, as in the authors' code.
 //!
-//! Differs from §2.1: an acknowledgement of several segments counts as that many, or delayed acknowledgements would halve
+//! Differs from Copa §2.1: an acknowledgement of several segments counts as that many, or delayed acknowledgements would halve
 //! v; and none changes the window by more than it acknowledged, which bounds v (the authors' code: v ≤ cwnd).
-//! Differs from §2.1: v falls to 1 as soon as the wanted direction differs from that of the last window, as in mvfst;
+//! Differs from Copa §2.1: v falls to 1 as soon as the wanted direction differs from that of the last window, as in mvfst;
 //! a large v is not applied in the direction it was not meant for.
-//! Differs from §2.2: the queue is nearly empty also if dq equals a tenth, so that a path without any queue counts.
+//! Differs from Copa §2.2: the queue is nearly empty also if dq equals a tenth, so that a path without any queue counts.
 //! Many connections that all compete keep each other from seeing an empty queue, and stay in that mode until losses end
-//! it: the bottom of the swing of §3 lies just below a tenth of its height, so a packet more is enough. With ten
+//! it: the bottom of the swing of Copa §3 lies just below a tenth of its height, so a packet more is enough. With ten
 //! connections and a deep buffer that is the rule, with two an episode.
 //!
 //! Differs from the paper, which leaves out timeouts: the window falls to one segment and slow start begins again, and
@@ -38,18 +38,19 @@ use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 #[cfg(test)]
 mod tests;
 
-/// Settings of Copa.
+/// Settings of Copa (Arun & Balakrishnan, NSDI 2018).
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Copa")]
 pub struct Params {
-    /// δ of the default mode, in 1/segment: how much delay counts against throughput; 0.5 (§2.2).
+    /// δ of the default mode, in 1/segment: how much delay counts against throughput; 0.5 (Copa §2.2). A connection keeps
+    /// about 1/δ segments waiting.
     pub delta: f64,
-    /// Compete with controls that fill the buffer (§2.2); `false` stays in default mode.
+    /// Compete with controls that fill the buffer (Copa §2.2); `false` stays in default mode.
     pub competitive: bool,
-    /// Over which time `RTTmin` is taken; 10 s (§2).
+    /// Over which time the smallest round-trip time is taken; 10 s (Copa §2.1).
     pub min_rtt_window: Span,
-    /// The queue is nearly empty below this fraction of RTTmax − RTTmin; 0.1 (§2.2).
+    /// The queue is nearly empty below this fraction of the range of recent round-trip times; 0.1 (Copa §2.2).
     pub nearly_empty: f64,
     /// Delays never reduce the window below this many segments; 2 (the authors' code).
     pub min_window: u64,
@@ -101,7 +102,7 @@ struct Before {
 impl Algorithm for Copa {
     type Params = Params;
     const SUMMARY: &'static str =
-        "window towards the rate 1/(δ·queueing delay), with a mode for filled buffers";
+        "window steered to a rate that falls with the queueing delay; competes where buffers are filled";
     const SOURCE: &'static str = "Arun & Balakrishnan, NSDI 2018";
     const READS_DELAY: bool = true;
 

@@ -33,16 +33,17 @@ use super::parts::{Ewma, RecentMin, SegmentWindow, WindowPacing};
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
-/// Settings of GEMINI.
+/// Settings of GEMINI (Zeng et al., ICNP 2019).
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Gemini")]
 pub struct Params {
-    /// React to marks: congestion in the data center.
+    /// React to marks, congestion in the data center; true.
     pub ecn: bool,
-    /// React to delay: congestion in the wide area.
+    /// React to delay, congestion in the wide area; true.
     pub delay: bool,
-    /// C: the capacity of bottlenecks. The sender's own link if left out: the testbeds of §IV-A have links of one rate.
+    /// C: the capacity of bottlenecks. The sender's own link if left out: the testbeds of GEMINI §IV-A have links
+    /// of one rate.
     pub capacity: Option<BitRate>,
     /// K: the backlog above which switches mark, headers included; the same number as at the switches. If left out, 50 full
     /// packets per Gb/s of capacity (GEMINI Table IV).
@@ -50,7 +51,7 @@ pub struct Params {
     /// T: how much delay above the base round-trip time is congestion of the wide area; 5 ms (GEMINI Table IV).
     pub delay_threshold: Span,
     /// beta: the part of the window that delay takes; 0.2 (GEMINI Table IV). Below T/(T + RTT) the queue does not run empty
-    /// (§III-D).
+    /// (GEMINI §III-D).
     pub beta: f64,
     /// H: segments per round and per bit of C·RTT; 1.2e-7 (GEMINI §III-D).
     pub increase: f64,
@@ -58,19 +59,20 @@ pub struct Params {
     pub min_increase: f64,
     /// The largest h, in segments per round; 5 (GEMINI §III-D).
     pub max_increase: f64,
-    /// The largest F; 4, which it never exceeds. With 0.5 short paths have the cut of DCTCP (see above).
+    /// The largest F; 4, which it never exceeds. With 0.5 short paths have the cut of DCTCP, at the price of fairness among
+    /// round-trip times.
     pub max_scale: f64,
     /// g, the weight of the newest round in alpha; 1/16 as in DCTCP. GEMINI does not say.
     pub gain: f64,
     /// alpha before the first round; 1 as in DCTCP (RFC 8257 §3.3). GEMINI does not say.
     pub initial_alpha: f64,
     /// How long a round-trip time is remembered as the base. GEMINI says "a long time"; for ever if left out, because
-    /// paths do not become longer and flows never pause (see above).
+    /// paths become longer by failures only. With a shorter memory a queue that never empties becomes part of the base.
     pub base_rtt_window: Option<Span>,
     /// Packets are paced at this times cwnd/RTT, RTT the smoothed one; 1.2 as in Linux, on which GEMINI was built. Not below
     /// 1, where pacing would hold back what the window allows.
     pub pacing: f64,
-    /// The same in slow start; 2 as in Linux, so that the window can double in a round.
+    /// That factor in slow start; 2 as in Linux, so that the window can double in a round.
     pub slow_start_pacing: f64,
     /// Marks and delays never reduce the window below this many segments; 2 as in DCTCP of Linux. GEMINI does not say.
     pub min_window: u64,

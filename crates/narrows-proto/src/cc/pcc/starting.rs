@@ -1,6 +1,6 @@
 use super::rate::Bounds;
 
-/// The starting phase of both versions (NSDI 2015 §3.2): every interval has twice the rate of the one before, until a
+/// The starting phase of both versions (Dong et al., NSDI 2015): every interval has twice the rate of the one before, until a
 /// result is worse than the one before it. The rate of that one is where the search goes on.
 ///
 /// Results come an interval late, so one more doubling is on its way when the phase ends.

@@ -1,27 +1,27 @@
 //! PCC Allegro: try a slightly higher and a slightly lower rate, measure which one serves better, and go there.
 //!
 //! ```text
-//! Utility of an interval                                     Dong et al., NSDI 2015 §2.2, Eq. 1
+//! Utility of an interval                                                Dong et al., NSDI 2015
 //!     u = T·sigmoid(L − 0.05) − x·L,  T = x·(1 − L),  sigmoid(y) = 1/(1 + e^(100·y))
 //!     x: rate of sending, L: part of it that was lost
-//! Starting      x doubles each interval until u falls; then back to the last x          §3.2
-//! Deciding      two pairs of intervals, r·(1 + ε) and r·(1 − ε) in random order         §3.2
+//! Starting      x doubles each interval until u falls; then back to the last x
+//! Deciding      two pairs of intervals, r·(1 + ε) and r·(1 − ε) in random order
 //!     the same side wins both: r = that side, ε = 0.01, adjusting
 //!     otherwise: r stays, ε += 0.01 up to 0.05, again
 //! Adjusting     r_n = r_(n−1)·(1 ± n·0.01) each interval until u falls; then back to r_(n−1), deciding
-//! Interval      max(10 packets, U[1.7, 2.2]·RTT)                                        §3.1
+//! Interval      max(10 packets, U[1.7, 2.2]·RTT)
 //! ```
 //! What is tried next does not wait for results, except after the four trials; an interval under way when the rate
-//! changes its course is dropped and a new one begins (§3.1, re-alignment). Neither losses nor marks change the rate at
+//! changes its course is dropped and a new one begins (re-alignment). Neither losses nor marks change the rate at
 //! once, nor does delay at all: a deep buffer fills.
 //!
 //! With few packets in an interval a loss more or less outweighs any trial: random loss may end the starting phase early,
 //! and the rate then climbs slowly (2 %, 4 Mb/s at first: 20 Mb/s after a minute). Two connections share a path without
 //! being equal: any division between 3:5 and 5:3 is at rest, see the tests.
 //!
-//! Differs from §3.2: starts at the initial window per round-trip time, not at two segments: other controls would send that
+//! Differs from Allegro: starts at the initial window per round-trip time, not at two segments: other controls would send that
 //! much, too.
-//! Differs from the paper, which has no window: 2·rate·srtt bounds what is sent into silence. It leaves out timeouts:
+//! Differs from Allegro, which has no window: 2·rate·srtt bounds what is sent into silence. It leaves out timeouts:
 //! each halves the rate, and deciding begins again; a spurious one is not taken back.
 //! Rates are of payload, repetitions included. A rate the sender could not keep up counts as what was sent.
 
@@ -32,24 +32,24 @@ use super::pcc::starting::Doubling;
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
 use crate::units::Time;
 
-/// Settings of PCC Allegro.
+/// Settings of PCC Allegro (Dong et al., NSDI 2015).
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "PccAllegro")]
 pub struct Params {
-    /// ε of the first trial, its step, and the unit of rate adjusting, as a fraction of the rate; 0.01 (§3.2).
+    /// ε of the first trial, its step, and the unit of rate adjusting, as a fraction of the rate; 0.01 (Allegro).
     pub epsilon_min: f64,
-    /// The largest ε; 0.05 (§3.2).
+    /// The largest ε; 0.05 (Allegro).
     pub epsilon_max: f64,
-    /// The loss that utility tolerates; 0.05 (§2.2).
+    /// The part of the data beyond whose loss the utility collapses; 0.05 (Allegro).
     pub loss_tolerance: f64,
-    /// Steepness of the sigmoid; 100 (§2.2: at least 100, and 2.2·(n − 1) for n connections).
+    /// How steeply it collapses there; 100 (Allegro: at least 100, and 2.2·(n − 1) for n connections).
     pub steepness: f64,
-    /// Shortest interval in round-trip times; 1.7 (§3.1).
+    /// Shortest interval in round-trip times; 1.7 (Allegro).
     pub interval_min: f64,
-    /// Longest interval in round-trip times; 2.2 (§3.1).
+    /// Longest interval in round-trip times; 2.2 (Allegro).
     pub interval_max: f64,
-    /// An interval lasts at least as long as this many segments take; 10 (§3.1).
+    /// An interval lasts at least as long as this many segments take; 10 (Allegro).
     pub interval_packets: u64,
     /// Window as a multiple of rate times smoothed round-trip time; 2, so that the rate rules while acknowledgements come.
     pub window_rtts: f64,
@@ -91,7 +91,7 @@ pub struct PccAllegro {
 
 impl Algorithm for PccAllegro {
     type Params = Params;
-    const SUMMARY: &'static str = "rate found by randomised trials, judged by throughput and loss";
+    const SUMMARY: &'static str = "rate found by trials in random order, judged by throughput and loss";
     const SOURCE: &'static str = "Dong et al., NSDI 2015";
     const READS_DELAY: bool = true;
 

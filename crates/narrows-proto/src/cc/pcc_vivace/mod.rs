@@ -1,24 +1,26 @@
 //! PCC Vivace: climb the gradient of a utility of rate, growth of delay and loss.
 //!
 //! ```text
-//! Utility of an interval, x in Mb/s                           Dong et al., NSDI 2018 §3.2, Eq. 1
+//! Utility of an interval, x in Mb/s                           Dong et al., NSDI 2018 §3, Eq. 1
 //!     u = x^0.9 − 900·x·dRTT/dt − 11.35·x·L
-//! Starting     x doubles each interval until u falls; then back to the last x           §4.1
+//! Starting     x doubles each interval until u falls; then back to the last x           §4
 //! Each step    two intervals at r·(1 + ε) and r·(1 − ε), ε = 0.05, in random order      §4.2
 //!     γ = (u₊ − u₋)/(2·ε·r)
-//!     Δ = m·θ·γ                   θ = 1 (Mb/s)²; m = τ up to 3, then 2·τ − 3, after τ steps the same way (§4.2)
-//!     |Δ| ≤ ω·r,  ω = 0.05 + 0.1·k                                                      §4.3
+//!     Δ = m·θ·γ                   θ = 1 (Mb/s)²; m = τ up to 3, then 2·τ − 3, after τ steps the same way
+//!     |Δ| ≤ ω·r,  ω = 0.05 + 0.1·k
 //!         k + 1 after a step that was cut; else the smallest k that allows the step; 0 after a turn
-//! dRTT/dt      slope of the line through round-trip times by time of sending; 0 within ±0.01     §5
+//! dRTT/dt      slope of the line through round-trip times by time of sending; 0 within ±0.01     §4.3
 //! Interval     one RTT, at least as long as 10 packets take
 //! ```
 //! While results are waited for, r is sent. A fall of delay counts as a gain, as the formula has it. With
-//! `rtt_coefficient = 0` it is the loss-only variant (§3.2), which fills buffers.
+//! `rtt_coefficient = 0` it is the loss-only variant, which fills buffers.
 //!
-//! Differs from the paper, which has no window: 2·rate·srtt bounds what is sent into silence. It leaves out timeouts:
-//! each halves the rate, and steps begin anew; a spurious one is not taken back. It starts at the initial window per
-//! round-trip time. Rates are of payload, repetitions included; a rate the sender could not keep up counts as what
-//! was sent.
+//! Differs from Vivace, which has no window: 2·rate·srtt bounds what is sent into silence. It starts at the initial window
+//! per round-trip time.
+//! Differs from Vivace §4.3: results that contradict each other (less loss at the higher rate) are not measured a second
+//! time. It is the transport's timeout that halves the rate, not an interval that stays without results; steps then begin
+//! anew, and a spurious timeout is not taken back.
+//! Rates are of payload, repetitions included; a rate the sender could not keep up counts as what was sent.
 
 use super::parts::SplitMix;
 use super::pcc::monitor::Report;
@@ -27,32 +29,32 @@ use super::pcc::starting::Doubling;
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
 use crate::units::Time;
 
-/// Settings of PCC Vivace.
+/// Settings of PCC Vivace (Dong et al., NSDI 2018).
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "PccVivace")]
 pub struct Params {
-    /// t: what the rate in Mb/s is raised to; 0.9 (§3.2).
+    /// t: what the rate in Mb/s is raised to in the utility; 0.9 (the authors' code).
     pub exponent: f64,
-    /// b: what a growth of delay costs; 900 (§3.2). 0 is the loss-only variant.
+    /// b: what a growth of delay by 1 s/s costs, per Mb/s; 900 (the authors' code). 0 is the loss-only variant.
     pub rtt_coefficient: f64,
-    /// c: what loss costs; 11.35 (§3.2).
+    /// c: what the loss of everything costs, per Mb/s; 11.35 (the authors' code).
     pub loss_coefficient: f64,
-    /// Growth of delay within this, in s/s, is taken for noise; 0.01.
+    /// Growth of delay within this, in s/s, is taken for noise; 0.01 (Vivace §4.3).
     pub gradient_tolerance: f64,
-    /// ε: how far the two intervals of a step lie from the rate, as a fraction of it; 0.05 (§4.2).
+    /// ε: how far the two intervals of a step lie from the rate, as a fraction of it; 0.05 (Vivace).
     pub epsilon: f64,
-    /// θ: Mb/s of rate per unit of utility gradient; 1 (§4.2).
+    /// θ: Mb/s of rate per unit of utility gradient; 1 (Vivace).
     pub theta: f64,
-    /// ω of the first step: the largest change as a fraction of the rate; 0.05 (§4.3).
+    /// ω of the first step: the largest change as a fraction of the rate; 0.05 (Vivace).
     pub omega: f64,
-    /// What ω grows by after each step that was cut; 0.1 (§4.3).
+    /// What ω grows by after each step that was cut; 0.1 (Vivace).
     pub omega_step: f64,
-    /// Shortest interval in round-trip times; 1.
+    /// Shortest interval in round-trip times; 1 (Vivace).
     pub interval_min: f64,
-    /// Longest interval in round-trip times; 1.
+    /// Longest interval in round-trip times; 1 (Vivace).
     pub interval_max: f64,
-    /// An interval lasts at least as long as this many segments take; 10, as in NSDI 2015 §3.1.
+    /// An interval lasts at least as long as this many segments take; 10, as in Allegro.
     pub interval_packets: u64,
     /// Window as a multiple of rate times smoothed round-trip time; 2, so that the rate rules while acknowledgements come.
     pub window_rtts: f64,
@@ -98,7 +100,7 @@ pub struct PccVivace {
 
 impl Algorithm for PccVivace {
     type Params = Params;
-    const SUMMARY: &'static str = "rate by gradient ascent on throughput, growth of delay and loss";
+    const SUMMARY: &'static str = "rate that climbs a utility of throughput, growth of delay and loss";
     const SOURCE: &'static str = "Dong et al., NSDI 2018";
     const READS_DELAY: bool = true;
 
