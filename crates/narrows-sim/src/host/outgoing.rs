@@ -20,7 +20,7 @@ pub(super) struct Outgoing {
     pub(super) group: u32,
     pub(super) turn: u64,
     pub(super) source: Source,
-    /// The limiter it passes through, or [`NO_SLOT`].
+    /// The limiter it passes through, or [`NO_SLOT`](crate::engine::NO_SLOT).
     pub(super) limiter: u32,
     /// Where it stands in the line for room in the queue of its limiter.
     pub(super) line: Line,
