@@ -63,6 +63,8 @@ fn whatever_is_named_exists_and_whatever_is_measured_is_used() {
             known(watched, &quantities);
             used.insert(experiment_of(watched).to_owned());
         }
+        let cells = figures.iter().flat_map(|figure| &figure.tables).flat_map(Table::quantities);
+        used.extend(cells.map(|quantity| experiment_of(&quantity).to_owned()));
         for experiment in &experiments {
             assert!(used.contains(&experiment.name), "{}: nothing needs {}", paper.name, experiment.name);
         }

@@ -41,6 +41,15 @@ pub enum Expected {
         /// The tolerance is not that of the class.
         own_tolerance: bool,
     },
+    /// At least or at most this much.
+    Bound {
+        /// The bound; it may be reached.
+        bound: f64,
+        /// Which of the two.
+        side: Side,
+        /// Its unit.
+        unit: String,
+    },
     /// More than `factor` times another quantity.
     Above {
         /// The other quantity.
@@ -57,6 +66,15 @@ pub enum Expected {
     },
 }
 
+/// On which side of a bound a quantity should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Not below it.
+    AtLeast,
+    /// Not above it.
+    AtMost,
+}
+
 /// How near a claim asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -65,6 +83,8 @@ pub enum Class {
     Exact,
     /// Within 30 %.
     Size,
+    /// On one side of a bound.
+    Bound,
     /// One quantity beside another: only which is larger, and at least by how much.
     Order,
 }
@@ -98,6 +118,7 @@ impl Class {
         match self {
             Self::Exact => "exact",
             Self::Size => "size",
+            Self::Bound => "bound",
             Self::Order => "order",
         }
     }
@@ -107,7 +128,7 @@ impl Class {
         match self {
             Self::Exact => Some(0.1),
             Self::Size => Some(0.3),
-            Self::Order => None,
+            Self::Bound | Self::Order => None,
         }
     }
 }
@@ -127,6 +148,10 @@ struct Written {
     unit: Option<String>,
     /// A tolerance in this unit, instead of that of the class.
     within: Option<f64>,
+    /// It is not less, in this unit.
+    at_least: Option<f64>,
+    /// It is not more, in this unit.
+    at_most: Option<f64>,
     /// A quantity that is less.
     above: Option<String>,
     /// A quantity that is more.
@@ -156,7 +181,11 @@ impl TryFrom<Written> for Claim {
     type Error = &'static str;
 
     fn try_from(written: Written) -> Result<Self, Self::Error> {
+        let bounds = Bounds::of(&written)?;
         let Written { id, figure, source, statement, quantity, class, note, .. } = written;
+        if let Some(Bounds(expected)) = bounds {
+            return Ok(Self { id, figure, source, statement, quantity, expected, class, note });
+        }
         let factor = written.factor.unwrap_or(1.0);
         let expected = match (written.reported, written.above, written.below, class.tolerance()) {
             (Some(reported), None, None, Some(part)) if written.factor.is_none() => {
@@ -192,14 +221,45 @@ impl TryFrom<Written> for Claim {
     }
 }
 
+/// A claim of class bound, as what is expected.
+struct Bounds(Expected);
+
+impl Bounds {
+    /// None if the claim is of another class.
+    fn of(written: &Written) -> Result<Option<Self>, &'static str> {
+        let bound = match (written.class, written.at_least, written.at_most) {
+            (Class::Bound, Some(bound), None) => (bound, Side::AtLeast),
+            (Class::Bound, None, Some(bound)) => (bound, Side::AtMost),
+            (Class::Bound, ..) => return Err("class bound needs one of `at_least` and `at_most`"),
+            (_, None, None) => return Ok(None),
+            _ => return Err("`at_least` and `at_most` are of class bound"),
+        };
+        let others = [&written.reported, &written.within, &written.factor];
+        if others.iter().any(|other| other.is_some()) || written.above.is_some() || written.below.is_some() {
+            return Err("class bound has a bound and a unit, and nothing else");
+        }
+        let unit = written.unit.clone().ok_or("a bound needs a unit")?;
+        let (bound, side) = bound;
+        if !bound.is_finite() {
+            return Err("a bound is a number");
+        }
+        Ok(Some(Self(Expected::Bound { bound, side, unit })))
+    }
+}
+
 impl Claim {
     /// The quantities it is about.
     pub fn quantities(&self) -> impl Iterator<Item = &str> {
         let other = match &self.expected {
-            Expected::Value { .. } => None,
+            Expected::Value { .. } | Expected::Bound { .. } => None,
             Expected::Above { other, .. } | Expected::Below { other, .. } => Some(other.as_str()),
         };
         std::iter::once(self.quantity.as_str()).chain(other)
+    }
+
+    /// It is about two quantities.
+    pub(super) fn is_relation(&self) -> bool {
+        matches!(self.expected, Expected::Above { .. } | Expected::Below { .. })
     }
 
     /// Both are in one column of a table, in different rows.
@@ -223,6 +283,12 @@ impl Claim {
         match (&self.expected, measured) {
             (Expected::Above { factor, .. }, ratio) => matched(ratio.is_some_and(|ratio| ratio > *factor)),
             (Expected::Below { factor, .. }, ratio) => matched(ratio.is_some_and(|ratio| ratio < *factor)),
+            (Expected::Bound { bound, side: Side::AtLeast, .. }, found) => {
+                matched(found.is_some_and(|found| found >= *bound))
+            }
+            (Expected::Bound { bound, side: Side::AtMost, .. }, found) => {
+                matched(found.is_some_and(|found| found <= *bound))
+            }
             (Expected::Value { reported, .. }, None) => matched(reported.is_infinite()),
             (Expected::Value { reported, tolerance, .. }, Some(measured)) => {
                 if measured.is_infinite() {
@@ -351,6 +417,16 @@ mod tests {
     }
 
     #[test]
+    fn bounds_hold_or_do_not() {
+        let least = claim("a", "class = \"bound\"\nunit = \"ms\"\nat_least = 100");
+        let most = claim("a", "class = \"bound\"\nunit = \"ms\"\nat_most = 20.5");
+        use Verdict::{Match, Miss};
+        let found = [Some(20.5), Some(20.6), Some(100.0), Some(f64::INFINITY), Some(f64::NAN), None];
+        assert_eq!(found.map(|found| alone(&least, found)), [Miss, Miss, Match, Match, Miss, Miss]);
+        assert_eq!(found.map(|found| alone(&most, found)), [Match, Miss, Miss, Miss, Miss, Miss]);
+    }
+
+    #[test]
     fn relations_hold_or_do_not() {
         let above = claim("a", "class = \"order\"\nabove = \"w.b.x\"\nfactor = 100.0");
         let below = claim("a", "class = \"order\"\nbelow = \"w.b.x\"");
@@ -385,6 +461,12 @@ mod tests {
             "class = \"order\"\nabove = \"w.b.x\"\nfactor = 0.0",
             "class = \"order\"\nabove = \"w.b.x\"\nbelow = \"w.c.x\"",
             "class = \"order\"",
+            "class = \"bound\"\nunit = \"s\"",
+            "class = \"bound\"\nat_most = 1.0",
+            "class = \"bound\"\nunit = \"s\"\nat_most = inf",
+            "class = \"bound\"\nunit = \"s\"\nat_most = 1.0\nat_least = 0.0",
+            "class = \"bound\"\nunit = \"s\"\nat_most = 1.0\nreported = 1.0",
+            "class = \"exact\"\nunit = \"s\"\nreported = 1.0\nat_most = 1.0",
             "class = \"exakt\"\nunit = \"s\"\nreported = 1.0",
             "class = \"exact\"\nunit = \"s\"\nreported = 1.0\nverdict = \"match\"",
         ];

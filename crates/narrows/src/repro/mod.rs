@@ -15,6 +15,7 @@ mod bcn;
 #[cfg(test)]
 mod check;
 mod claims;
+mod gemini;
 mod outcome;
 mod study;
 #[cfg(test)]
@@ -23,7 +24,7 @@ mod write;
 
 use std::collections::BTreeMap;
 
-pub use claims::{Claim, Class, Expected, Verdict};
+pub use claims::{Claim, Class, Expected, Side, Verdict};
 pub use outcome::{FigureOutcome, Judged, ParameterOutcome, Reproduction, Tally};
 pub use study::{Request, Run, Study};
 
@@ -31,7 +32,7 @@ use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::results::Results;
 
 /// All papers.
-pub const PAPERS: &[&Paper] = &[&bcn::PAPER];
+pub const PAPERS: &[&Paper] = &[&bcn::PAPER, &gemini::PAPER];
 
 /// The paper of this name.
 ///

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{Axis, Claim, Expected, Figure, Paper, Parameter, Reference, Style, Verdict};
+use super::{Axis, Claim, Expected, Figure, Paper, Parameter, Reference, Side, Style, Verdict};
 use crate::numbers::{number, with_interval};
 use crate::statistics::Estimate;
 
@@ -153,6 +153,8 @@ impl Judged {
     pub fn reported_text(&self) -> String {
         match &self.claim.expected {
             Expected::Value { reported, unit, .. } => format!("{} {unit}", number(*reported)),
+            Expected::Bound { bound, side: Side::AtLeast, unit } => format!("≥ {} {unit}", number(*bound)),
+            Expected::Bound { bound, side: Side::AtMost, unit } => format!("≤ {} {unit}", number(*bound)),
             Expected::Above { factor, .. } => format!("> {}×", number(*factor)),
             Expected::Below { factor, .. } => format!("< {}×", number(*factor)),
         }
@@ -160,7 +162,7 @@ impl Judged {
 
     /// What was measured, in the unit of what is reported, with its confidence interval: `30.02 [29.9, 30.1]`.
     pub fn measured_text(&self) -> String {
-        let unit = if matches!(self.claim.expected, Expected::Value { .. }) { "" } else { "×" };
+        let unit = if self.claim.is_relation() { "×" } else { "" };
         with_interval(self.measured.as_ref(), unit)
     }
 

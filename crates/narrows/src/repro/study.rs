@@ -298,7 +298,7 @@ fn measured(claim: &Claim, samples: &Samples) -> Option<Estimate> {
     let of = |quantity: &str| samples.get(&(None, quantity.to_owned())).map_or(&[][..], Vec::as_slice);
     let own = of(&claim.quantity);
     match &claim.expected {
-        Expected::Value { .. } => estimate_present(own),
+        Expected::Value { .. } | Expected::Bound { .. } => estimate_present(own),
         Expected::Above { other, .. } | Expected::Below { other, .. } => ratio(own, of(other)),
     }
 }

@@ -13,7 +13,7 @@ use crate::results::Output;
 
 /// How verdicts are reached, for whoever reads the page.
 const VERDICTS: &str = "Verdicts are computed. match: the measured mean is within 10 % (class exact) or 30 % (class size) of \
-    the reported value, or as near as the claim itself asks, or the stated relation holds (class order). shape: it is not, but measured means of the table's \
+    the reported value, or as near as the claim itself asks, or on the stated side of a bound (class bound), or the stated relation holds (class order). shape: it is not, but measured means of the table's \
     column come in the order of the reported ones, wherever these differ by more than the tolerance. miss: neither, or \
     there was nothing to measure. In brackets: 95 % confidence interval over seeds (Student's t). It does not enter the \
     verdict; it tells how far other seeds might move the mean. Relations are measured as ratios, seed by seed.";
@@ -58,7 +58,7 @@ impl Reproduction {
         let details = |judged: &Judged| {
             let claim = &judged.claim;
             let unit = match &claim.expected {
-                Expected::Value { unit, .. } => unit,
+                Expected::Value { unit, .. } | Expected::Bound { unit, .. } => unit,
                 _ => "×",
             };
             let details = json!({
@@ -209,7 +209,7 @@ fn figure_data(outcome: &FigureOutcome) -> Value {
             "statement": judged.claim.statement,
             "source": judged.claim.source,
             "quantity": judged.quantity_text(),
-            "relation": !matches!(judged.claim.expected, Expected::Value { .. }),
+            "relation": judged.claim.is_relation(),
             "reported": judged.reported_text(),
             "measured": judged.measured_text(),
             "class": judged.class_text(),

@@ -1,0 +1,168 @@
+//! What is measured in the experiments of GEMINI.
+
+use narrows_proto::units::{Span, Time};
+use narrows_sim::topology::{Link, NodeKind};
+
+use crate::repro::Measured;
+use crate::results::{FlowRow, Results};
+use crate::statistics::{mean, percentile};
+
+pub(super) const THROUGHPUT: &[&str] = &["throughput_mbps", "rtt_ms", "dcn_loss"];
+pub(super) const CONVERGENCE: &[&str] =
+    &["jain_dcn", "jain_wan", "throughput_dcn_mbps", "throughput_wan_mbps"];
+pub(super) const FAIRNESS: &[&str] = &["intra_over_inter", "throughput_mbps"];
+pub(super) const COMPLETION: &[&str] = &[
+    "small_ms",
+    "small_p99_ms",
+    "large_ms",
+    "all_ms",
+    "dcn_loss",
+    "wan_loss",
+    "dcn_share_percent",
+    "wan_percent",
+    "uplink_percent",
+];
+
+/// Long flows: payload they carry together, their round-trip time, and losses.
+pub(super) fn throughput(results: &Results) -> Measured {
+    let mut measured = Measured::default();
+    measured.quantity("throughput_mbps", goodput(results, |_| true));
+    let start = results.plan.measured.start;
+    let rows = results.windows.iter().flatten().filter(|row| row.at >= start);
+    measured.quantity("rtt_ms", mean(&rows.map(|row| milliseconds(row.srtt)).collect::<Vec<_>>()));
+    measured.quantity("dcn_loss", Segment::Dcn.of(results).loss());
+    measured
+}
+
+/// Payload per second of the measured time in Mb/s, of the flows of some groups.
+fn goodput(results: &Results, group: impl Fn(&str) -> bool) -> f64 {
+    let seconds = results.outline().measured_for().as_secs_f64();
+    let own = results.flows.iter().filter(|flow| group(&results.plan.groups[flow.group as usize].name));
+    own.map(|flow| flow.delivered_measured.as_f64()).sum::<f64>() * 8e-6 / seconds
+}
+
+/// Three groups: fairness of all flows from 50 to 100 s and from 100 to 150 s, and the rate of one flow of each.
+pub(super) fn convergence(results: &Results) -> Measured {
+    let mut measured = Measured::default();
+    let second = |s| Time::ZERO + Span::from_secs(s);
+    for (jain, throughput, from, until) in
+        [("jain_dcn", "throughput_dcn_mbps", 50, 100), ("jain_wan", "throughput_wan_mbps", 100, 150)]
+    {
+        let active = results.flows.iter().filter(|flow| flow.start < second(until - 1));
+        let rates: Vec<_> = active.map(|flow| rate(results, flow, second(from), second(until))).collect();
+        measured.quantity(jain, fairness_index(&rates));
+        measured.quantity(throughput, rates.iter().sum::<f64>());
+    }
+    for group in ["first", "second", "third"] {
+        let of_group = |flow: &&FlowRow| results.plan.groups[flow.group as usize].name == group;
+        let Some(flow) = results.flows.iter().find(of_group) else { continue };
+        let points = (0..150).map(|s| (s as f64, rate(results, flow, second(s), second(s + 1))));
+        measured.series(group, points);
+    }
+    measured
+}
+
+/// Payload a recorded flow carried from one time to another, in Mb/s.
+fn rate(results: &Results, flow: &FlowRow, from: Time, until: Time) -> f64 {
+    let rows = || results.windows.iter().flatten().filter(|row| row.flow == flow.flow);
+    let delivered =
+        |at: Time| rows().take_while(|row| row.at <= at).last().map_or(0.0, |row| row.delivered.as_f64());
+    (delivered(until) - delivered(from)) * 8e-6 / (until - from).as_secs_f64()
+}
+
+/// Jain's index: 1 if all rates are equal.
+fn fairness_index(rates: &[f64]) -> Option<f64> {
+    let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
+    (squares > 0.0).then(|| rates.iter().sum::<f64>().powi(2) / (rates.len() as f64 * squares))
+}
+
+/// Flows of two groups: what those inside the data center get of what the others get.
+pub(super) fn fairness(results: &Results) -> Measured {
+    let mut measured = Measured::default();
+    let [intra, inter] = ["intra", "inter"].map(|group| goodput(results, |name| name == group));
+    measured.quantity("intra_over_inter", intra / inter);
+    measured.quantity("throughput_mbps", intra + inter);
+    measured
+}
+
+/// Completion times, losses and loads of a workload.
+pub(super) fn completion(results: &Results) -> Measured {
+    let mut measured = Measured::default();
+    let times = |wanted: &dyn Fn(f64) -> bool| -> Vec<f64> {
+        let counted = results.flows.iter().filter(|flow| flow.measured && wanted(flow.size.as_f64()));
+        counted.filter_map(|flow| flow.fct().map(milliseconds)).collect()
+    };
+    let mut small = times(&|size| size < 1e5);
+    small.sort_by(f64::total_cmp);
+    let all = times(&|_| true);
+    measured.quantity("small_ms", mean(&small));
+    measured.quantity("small_p99_ms", percentile(&small, 0.99));
+    measured.quantity("large_ms", mean(&times(&|size| size > 1e7)));
+    measured.quantity("all_ms", mean(&all));
+    let (dcn, wan) = (Segment::Dcn.of(results), Segment::Wan.of(results));
+    measured.quantity("dcn_loss", dcn.loss());
+    measured.quantity("wan_loss", wan.loss());
+    let dropped = dcn.dropped + wan.dropped;
+    measured
+        .quantity("dcn_share_percent", (dropped > 0).then(|| 100.0 * dcn.dropped as f64 / dropped as f64));
+    measured.quantity("wan_percent", wan.load_percent);
+    measured.quantity("uplink_percent", Segment::Uplinks.of(results).load_percent);
+    measured
+}
+
+fn milliseconds(span: Span) -> f64 {
+    span.as_secs_f64() * 1e3
+}
+
+/// Parts of the network. A packet that is dropped at a port counts for the link it would have taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Segment {
+    /// Everything inside the data centers.
+    Dcn,
+    /// Between border routers.
+    Wan,
+    /// From switches of data centers to their border router.
+    Uplinks,
+}
+
+/// What the ports of a segment did.
+struct Total {
+    sent: u64,
+    dropped: u64,
+    /// Bytes sent while flows arrived, in percent of what the links could have carried.
+    load_percent: f64,
+}
+
+impl Total {
+    /// Packets dropped of 100 000 that came.
+    fn loss(&self) -> Option<f64> {
+        let came = self.sent + self.dropped;
+        (came > 0).then(|| 1e5 * self.dropped as f64 / came as f64)
+    }
+}
+
+impl Segment {
+    fn of(self, results: &Results) -> Total {
+        let topology = &results.plan.network.topology;
+        let is_border =
+            |node| matches!(&topology.node(node).kind, NodeKind::Switch { class, .. } if class == "border");
+        let is_host = |node| topology.as_host(node).is_some();
+        let belongs = |link: &Link| match self {
+            Self::Wan => is_border(link.from) && is_border(link.to),
+            Self::Dcn => !(is_border(link.from) && is_border(link.to)),
+            Self::Uplinks => is_border(link.to) && !is_border(link.from) && !is_host(link.from),
+        };
+        let mut total = Total { sent: 0, dropped: 0, load_percent: 0.0 };
+        let mut capacity = 0.0;
+        let seconds = results.plan.scenario.stop.after.as_secs_f64();
+        let mut bits = 0.0;
+        for (link, port) in topology.links().iter().zip(&results.ports).filter(|(link, _)| belongs(link)) {
+            total.sent += port.packets;
+            total.dropped += port.dropped();
+            bits += port.bytes as f64 * 8.0;
+            capacity += link.wire.rate.as_f64() * seconds;
+        }
+        total.load_percent = 100.0 * bits / capacity;
+        total
+    }
+}
