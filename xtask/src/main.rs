@@ -21,7 +21,7 @@ enum Task {
     Ci,
     /// Measure the engine's speed and memory
     Bench(bench::Arguments),
-    /// Count the instructions of the packet path and compare them with the stored counts
+    /// Count the instructions of the packet path and of congestion controls and compare them with the stored counts
     Instructions(instructions::Arguments),
     /// Feed random input to the parsers
     Fuzz(fuzz::Arguments),

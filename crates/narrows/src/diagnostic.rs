@@ -227,6 +227,10 @@ codes! {
         "After a switch has said PAUSE, packets keep arriving until its frame has reached the neighbour and what was on the way has come in. Each port needs xoff and room for that: rate × delays of both directions, three packets and the frame itself."
     Deadlock "N0108" "links may wait for each other in a circle"
         "A paused link waits until the next switch has room, and that may wait for another link. If this goes in a circle, traffic can stop for good (cyclic buffer dependency). Networks in which packets go up and then down, such as leaf-spine networks and fat trees, have no circles."
+    NeverMarked "N0109" "no switch marks"
+        "The traffic uses ECN, but no switch has marking, so its congestion control hears of losses and delays only. DCTCP then acts like Reno. `marking` in a table of [switches] says what is marked."
+    Assumption "N0110" "a congestion control assumes another network"
+        "Some controls are told about the network in their settings. GEMINI takes marking_threshold for the one of the switches and scales with it what a mark takes of the window; takes delays above delay_threshold for congestion of the wide area, so that queues inside a data center should not last that long; and takes the rate of the sender's link for the capacity of bottlenecks if `capacity` is left out, which differs if senders' links do. The message names what was assumed and what was found."
 }
 
 #[cfg(test)]

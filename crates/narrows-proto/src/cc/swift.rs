@@ -154,7 +154,12 @@ impl Algorithm for Swift {
         OutOfRange::unless(base > Span::ZERO, "base_target", base, "more than 0 s")?;
         OutOfRange::unless(hops <= 255, "hops", hops, "0 to 255")?;
         OutOfRange::unless((1e-6..=1e9).contains(&min), "flow_scaling_min", min, "1e-6 to 1e9 segments")?;
-        OutOfRange::unless(max > min && max <= 1e12, "flow_scaling_max", max, "above flow_scaling_min")?;
+        OutOfRange::unless(
+            max > min && max <= 1e12,
+            "flow_scaling_max",
+            max,
+            "above flow_scaling_min, at most 1e12",
+        )?;
         OutOfRange::unless(ai > 0.0 && ai <= 1e3, "additive_increase", ai, "above 0, at most 1000 segments")?;
         OutOfRange::unless(beta > 0.0 && beta <= 1e3, "beta", beta, "above 0, at most 1000")?;
         let expected = "above 0, below 1";

@@ -1,5 +1,6 @@
 //! From scenario to plan: every check happens here. After this an error is a bug.
 
+mod controls;
 mod limits;
 mod memory;
 mod network;
@@ -11,10 +12,9 @@ mod traffic;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use narrows_proto::cc::Ecn;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
-use narrows_sim::switch::Marking;
-use narrows_sim::traffic::{Traffic, Transport};
+use narrows_sim::topology::Topology;
+use narrows_sim::traffic::Traffic;
 use narrows_sim::{FlowId, HostId, LinkId, Network, NodeId, Paths, Stop};
 
 pub use limits::Limits;
@@ -183,7 +183,6 @@ impl Plan {
         }
         signals::check_with_traffic(&network, &planned.traffic, &mut checker);
         warn_of_overload(&network, &planned, &mut checker);
-        warn_of_vain_marking(&scenario, &network, &planned.traffic, &mut checker);
         let record = recording(&scenario, &network, &planned, &mut checker);
         check_expectations(&scenario, &mut checker);
         let measured = Time::ZERO + scenario.measure.from
@@ -195,6 +194,7 @@ impl Plan {
         if !checker.errors.is_empty() {
             return Err(checker.rejection());
         }
+        controls::check(&scenario, &network, &planned, &mut checker);
         let warnings = checker.warnings;
         drop(paths);
         let traffic::PlannedTraffic { mut traffic, groups, .. } = planned;
@@ -333,25 +333,6 @@ fn warn_of_overload(network: &Network, planned: &traffic::PlannedTraffic, checke
     checker.error("traffic", warning.help(help));
 }
 
-/// Warns if switches mark and nobody can be marked.
-fn warn_of_vain_marking(
-    scenario: &Scenario,
-    network: &Network,
-    traffic: &Traffic,
-    checker: &mut Checker<'_>,
-) {
-    let ecn =
-        |transport: &Transport| matches!(transport, Transport::Stream { cc, .. } if cc.ecn() != Ecn::Off);
-    let marks = network.switches.iter().flatten().any(|switch| matches!(switch.marking, Marking::Step(_)));
-    let streams = traffic.groups.iter().any(|group| matches!(group.transport, Transport::Stream { .. }));
-    if marks && streams && !traffic.groups.iter().any(|group| ecn(&group.transport)) {
-        let message = "switches mark, but no traffic uses ECN";
-        let class = scenario.switches.iter().find(|(_, switch)| matches!(switch.marking, Marking::Step(_)));
-        let path = class.map_or("switches".into(), |(class, _)| format!("switches.{class}.marking"));
-        checker.error(&path, Diagnostic::warning(Code::NeverMarks, message));
-    }
-}
-
 fn warn_of_nothing_measured(traffic: &Traffic, measured: &Range<Time>, checker: &mut Checker<'_>) {
     let scheduled = traffic.flows.iter().any(|flow| measured.contains(&flow.start));
     let generated = traffic.generators.iter().any(|g| g.start < measured.end && g.until > measured.start);
@@ -369,9 +350,8 @@ fn warn_of_short_run(
     end: Time,
     checker: &mut Checker<'_>,
 ) {
-    let topology = &network.topology;
-    let ports = topology.ports();
-    let rate = |host: HostId| topology.link(ports[topology.hosts()[host.index()].index()][0]).wire.rate;
+    let rates = host_rates(&network.topology);
+    let rate = |host: HostId| rates[host.index()];
     let counted = traffic.flows.iter().filter(|flow| measured.contains(&flow.start) && flow.size != ENDLESS);
     let counted: Vec<_> = counted.collect();
     let late =
@@ -382,6 +362,12 @@ fn warn_of_short_run(
         let help = "let them finish with stop.drain, or leave late ones out with measure.until";
         checker.error("stop", Diagnostic::warning(Code::ShortRun, message).help(help));
     }
+}
+
+/// By host: the rate of its link.
+fn host_rates(topology: &Topology) -> Vec<BitRate> {
+    let ports = topology.ports();
+    topology.hosts().iter().map(|host| topology.link(ports[host.index()][0]).wire.rate).collect()
 }
 
 fn recording(

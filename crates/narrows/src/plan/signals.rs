@@ -1,13 +1,13 @@
 //! Congestion points, PAUSE and reaction points, checked.
 
-use narrows_proto::units::{BitRate, Bytes, Span};
+use narrows_proto::units::{Bytes, Span};
 use narrows_sim::switch::{
     Bcn, CongestionPoint, MOST_CONGESTION_POINTS, Message, Pause, Qcn, Sampling, Sharing,
 };
 use narrows_sim::traffic::{Group, Traffic};
 use narrows_sim::{LinkId, Network, Paths, Reaction, topology::Topology};
 
-use super::Checker;
+use super::{Checker, host_rates};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::scenario::{Scenario, Switch};
 
@@ -166,8 +166,8 @@ pub(super) fn reaction(
         let message = format!("reaction points for {name}, but there are congestion points of {other}");
         checker.error("reaction_points.rule", Diagnostic::error(Code::Conflict, message));
     }
-    let fastest = network.topology.hosts().iter().filter_map(|host| line_rate(network, *host)).min();
-    if let Err(error) = points.rule.check(fastest) {
+    let slowest = host_rates(&network.topology).into_iter().min();
+    if let Err(error) = points.rule.check(slowest) {
         let path = format!("reaction_points.rule.{name}.{}", error.setting);
         checker.error(&path, Diagnostic::error(Code::OutOfRange, error.to_string()));
     }
@@ -180,11 +180,6 @@ pub(super) fn reaction(
         &format!("{} limiters, expected at most {most}", points.limiters),
     );
     (!kinds.is_empty()).then(|| points.config())
-}
-
-fn line_rate(network: &Network, host: narrows_sim::NodeId) -> Option<BitRate> {
-    let mut links = network.topology.links().iter();
-    links.find(|link| link.from == host).map(|link| link.wire.rate)
 }
 
 fn check_number_of_points(network: &Network, checker: &mut Checker<'_>) {

@@ -33,15 +33,25 @@ impl Default for PolicerParams {
 impl PolicerParams {
     pub(super) fn check(&self) -> Result<(), OutOfRange> {
         let Self { loss_ratio, min_rounds, tolerance, rounds_in_use, .. } = *self;
-        OutOfRange::unless(loss_ratio > 0.0 && loss_ratio.is_finite(), "loss_ratio", loss_ratio, "above 0")?;
+        OutOfRange::unless(
+            loss_ratio > 0.0 && loss_ratio.is_finite(),
+            "policer.loss_ratio",
+            loss_ratio,
+            "above 0",
+        )?;
         OutOfRange::unless(
             (1..=1_000_000).contains(&min_rounds),
-            "min_rounds",
+            "policer.min_rounds",
             min_rounds,
             "1 to 1 000 000 rounds",
         )?;
-        OutOfRange::unless(tolerance >= 0.0 && tolerance.is_finite(), "tolerance", tolerance, "at least 0")?;
-        OutOfRange::unless(rounds_in_use >= 1, "rounds_in_use", rounds_in_use, "at least 1 round")
+        OutOfRange::unless(
+            tolerance >= 0.0 && tolerance.is_finite(),
+            "policer.tolerance",
+            tolerance,
+            "at least 0",
+        )?;
+        OutOfRange::unless(rounds_in_use >= 1, "policer.rounds_in_use", rounds_in_use, "at least 1 round")
     }
 }
 

@@ -101,6 +101,14 @@ impl Default for Params {
     }
 }
 
+impl Params {
+    /// K in bytes, for a capacity in bit/s and the size of full packets.
+    pub fn threshold(&self, capacity: f64, packet: Bytes) -> f64 {
+        let default = packet.as_f64() * PACKETS_PER_GBPS * capacity / 1e9;
+        self.marking_threshold.map_or(default, Bytes::as_f64)
+    }
+}
+
 /// Packets of K per Gb/s of capacity (GEMINI Table IV).
 const PACKETS_PER_GBPS: f64 = 50.0;
 
@@ -123,8 +131,7 @@ struct Rules {
 impl Rules {
     fn new(params: &Params, path: &Path) -> Self {
         let capacity = params.capacity.unwrap_or(path.link).as_f64();
-        let default = path.packet.as_f64() * PACKETS_PER_GBPS * capacity / 1e9;
-        let threshold = 8.0 * params.marking_threshold.map_or(default, Bytes::as_f64);
+        let threshold = 8.0 * params.threshold(capacity, path.packet);
         Self { params: params.clone(), capacity, threshold, wire: WindowPacing::new(path), recent: None }
     }
 

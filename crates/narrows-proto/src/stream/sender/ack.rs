@@ -1,0 +1,204 @@
+//! What an acknowledgement does: delivered segments leave the scoreboard, losses and marks are noticed, repairs end, and
+//! the controller hears of it.
+
+use super::{Flight, Phase, Probe, Repair, Sender, Undo};
+use crate::cc::{Ack, Congestion, Controller, Ecn};
+use crate::stream::params::Params;
+use crate::stream::prr::Prr;
+use crate::stream::scoreboard::{Sent, Tally};
+use crate::stream::wire::AckFrame;
+use crate::units::{BitRate, Bytes, Span, Time};
+
+impl Sender {
+    /// An acknowledgement arrived.
+    pub fn on_ack(&mut self, params: &Params, now: Time, frame: &AckFrame) {
+        if frame.syn {
+            self.on_syn_ack(now);
+        }
+        if frame.ack < self.board.una() || self.phase != Phase::Open {
+            return;
+        }
+        let before = Flight { size: self.flight_size(), inflight: self.board.inflight() };
+        let una_before = self.board.una();
+        let mut tally = Tally::new(now, self.rtt.min());
+        if frame.ack > una_before {
+            self.board.acknowledge(frame.ack, &mut tally);
+        }
+        self.take_sacks(now, frame, &mut tally);
+        if let Some(sent_at) = tally.oldest_once {
+            self.rtt.add(now.saturating_since(sent_at));
+            self.sampled = true;
+        }
+        if self.board.una() > una_before {
+            self.restart_timeout(now);
+        }
+        self.rack.on_ack(now, &tally, &self.rtt);
+        self.finish_probe(&tally);
+        self.finish_repair();
+        let mut lost = Bytes::ZERO;
+        let mut look_again = Time::NEVER;
+        if self.board.sacked_segments() > 0 || self.repair != Repair::None {
+            (lost, look_again) = self.detect_losses(now, before);
+        }
+        if frame.ece && self.ecn == Ecn::Classic {
+            self.on_mark(now, before);
+        }
+        if let Some(newest) = tally.newest {
+            self.digest(now, frame, &tally, &newest, before);
+        }
+        self.refresh_limit(params);
+        if let Some(prr) = &mut self.prr {
+            prr.on_ack(
+                tally.acked,
+                self.board.inflight(),
+                lost == Bytes::ZERO && self.board.una() > una_before,
+                self.mss,
+            );
+        }
+        self.arm(params, now, look_again);
+    }
+
+    fn on_syn_ack(&mut self, now: Time) {
+        if let Phase::Opening { attempts, sent_at, .. } = self.phase {
+            self.phase = Phase::Open;
+            self.timer.at = Time::NEVER;
+            if attempts == 1 {
+                self.rtt.add(now.saturating_since(sent_at));
+                self.sampled = true;
+            }
+        }
+    }
+
+    fn take_sacks(&mut self, now: Time, frame: &AckFrame, tally: &mut Tally) {
+        if frame.sacks.is_empty() {
+            return;
+        }
+        let duplicate = frame.sacks.duplicate(frame.ack);
+        // In the order of sequence: what one acknowledgement reports has not been reordered (RFC 8985 §6.2 step 3).
+        for block in frame.sacks.ascending(usize::from(duplicate.is_some())) {
+            self.board.sack(block, tally);
+        }
+        if let Some(duplicate) = duplicate {
+            self.rack.on_duplicate(self.board.una(), self.board.next());
+            self.confirm_duplicate(now, duplicate.end);
+        }
+    }
+
+    /// One retransmission, of data up to `end`, was needless. When all of them were, so was the reduction.
+    fn confirm_duplicate(&mut self, now: Time, end: u64) {
+        let Some(undo) = self.undo.as_mut().filter(|undo| undo.resent > 0 && end > undo.from) else { return };
+        undo.duplicates += 1;
+        if undo.duplicates >= undo.resent {
+            self.undo = None;
+            self.stats.spurious += 1;
+            self.cc.on_congestion(now, Congestion::Spurious);
+            self.repair = Repair::None;
+            self.prr = None;
+        }
+    }
+
+    /// RFC 8985 §7.4: a probe ends when it is acknowledged; one that waits to be sent is not needed once something else is.
+    /// Whether a probe repaired a loss does not matter: it sends old data again only at the end of the flow, after which
+    /// there is no window to reduce.
+    fn finish_probe(&mut self, tally: &Tally) {
+        match self.probe {
+            Probe::Out { end } if self.board.una() >= end => self.probe = Probe::None,
+            Probe::Due if tally.newest.is_some() => self.probe = Probe::None,
+            _ => {}
+        }
+    }
+
+    fn finish_repair(&mut self) {
+        let (Repair::Fast { until } | Repair::Timeout { until }) = self.repair else { return };
+        if self.board.una() >= until {
+            self.repair = Repair::None;
+            self.prr = None;
+            self.rack.on_recovered();
+        }
+    }
+
+    /// Returns what is lost now, and when more may be.
+    pub(super) fn detect_losses(&mut self, now: Time, before: Flight) -> (Bytes, Time) {
+        let window = self.reordering_window();
+        let (lost, look_again) = self.board.detect_losses(now, &self.rack, window);
+        if lost > Bytes::ZERO && self.repair == Repair::None {
+            self.stats.recoveries += 1;
+            self.repair = Repair::Fast { until: self.board.next() };
+            if self.has_reduced() {
+                self.undo = None;
+            } else {
+                self.congested(now, Congestion::Loss { flight_size: before.size });
+            }
+            self.prr = Prr::new(self.limit.cwnd, before.inflight).map(Box::new);
+        }
+        (lost, look_again)
+    }
+
+    /// The window was reduced for data that is still outstanding.
+    fn has_reduced(&self) -> bool {
+        self.reduced_until.is_some_and(|until| self.board.una() <= until)
+    }
+
+    pub(super) fn reordering_window(&self) -> Span {
+        self.rack.reordering_window(&self.rtt, self.repair != Repair::None, self.board.sacked_segments())
+    }
+
+    fn on_mark(&mut self, now: Time, before: Flight) {
+        if self.has_reduced() || matches!(self.repair, Repair::Fast { .. }) {
+            return;
+        }
+        self.stats.marked += self.mss;
+        self.congested(now, Congestion::Mark { flight_size: before.size });
+        self.undo = None;
+    }
+
+    /// Tells the controller what was delivered.
+    fn digest(&mut self, now: Time, frame: &AckFrame, tally: &Tally, newest: &Sent, before: Flight) {
+        let (delivery, round_start) = self.delivery.on_ack(now, tally.acked, newest, self.rtt.min());
+        if round_start {
+            self.limited = [false, self.limited[0]];
+        }
+        let accurate_mark = frame.ece && self.ecn == Ecn::Accurate;
+        let marked = if accurate_mark { tally.acked } else { Bytes::ZERO };
+        self.stats.marked += marked;
+        self.cc.on_ack(&Ack {
+            now,
+            rtt: (!newest.retransmitted).then(|| now.saturating_since(newest.sent_at)),
+            srtt: self.rtt.srtt(),
+            acked: tally.acked,
+            marked,
+            inflight: self.board.inflight(),
+            inflight_before: before.inflight,
+            sent: Bytes::new(self.board.next()) + self.stats.retransmitted,
+            delivered: self.delivery.delivered(),
+            lost: self.board.lost(),
+            delivery,
+            round_start,
+            cwnd_limited: self.limited[0] || self.limited[1],
+            in_recovery: matches!(self.repair, Repair::Fast { .. }) || frame.ece && self.ecn == Ecn::Classic,
+        });
+    }
+
+    pub(super) fn congested(&mut self, now: Time, event: Congestion) {
+        self.cc.on_congestion(now, event);
+        self.limit = self.cc.limit();
+        self.undo = Some(Undo { from: self.board.una(), resent: 0, duplicates: 0 });
+        self.prr = None;
+        if self.ecn == Ecn::Classic {
+            self.reduced_until = Some(self.board.next());
+            self.cwr = true;
+        }
+    }
+
+    pub(super) fn refresh_limit(&mut self, params: &Params) {
+        self.limit = self.cc.limit();
+        if !params.proportional_rate_reduction {
+            self.prr = None;
+        }
+        if params.pace_windows && self.limit.pacing.is_none() && self.rtt.has_sample() {
+            // RFC 9002 §7.7: N = 1.25 leaves room for the window to grow. The window is payload, the rate has headers.
+            let headers = params.packet_size(self.mss).as_f64() / self.mss.as_f64();
+            self.limit.pacing = Some(BitRate::per(self.limit.cwnd, self.rtt.srtt()).scaled(1.25 * headers));
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The sending half of a connection: asks the parts beside it and acts on their answers.
+//!
+//! Here is what a sender is made of; [`ack`] is what an acknowledgement does, [`timer`] what the passing of time does, and
+//! [`transmit`] what is sent next.
+
+mod ack;
+mod timer;
+mod transmit;
+
+use super::delivery::Delivery;
+use super::pacer::Pacer;
+use super::params::Params;
+use super::prr::Prr;
+use super::rack::Rack;
+use super::rtt::RttEstimator;
+use super::scoreboard::Scoreboard;
+use super::wire::Segment;
+use crate::cc::{Cc, Config, Controller, Ecn, Limit, Path};
+use crate::units::{BitRate, Bytes, Span, Time};
+
+/// The sending half of a connection that carries one flow.
+///
+/// Call [`start`](Sender::start) once, [`on_ack`](Sender::on_ack) for every acknowledgement,
+/// [`on_timer`](Sender::on_timer) at [`next_timer`](Sender::next_timer), and
+/// [`poll_transmit`](Sender::poll_transmit) whenever the link is free.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    size: u64,
+    mss: Bytes,
+    phase: Phase,
+    cc: Cc,
+    ecn: Ecn,
+    limit: Limit,
+    board: Scoreboard,
+    rtt: RttEstimator,
+    delivery: Delivery,
+    rack: Rack,
+    repair: Repair,
+    prr: Option<Box<Prr>>,
+    probe: Probe,
+    undo: Option<Undo>,
+    pacer: Pacer,
+    timer: Timer,
+    /// When the retransmission timer expires. Progress restarts it; other acknowledgements leave it alone, even if they
+    /// change the timeout (RFC 6298 §5.3).
+    rto_at: Time,
+    /// A round-trip time was measured since the last probe (RFC 8985 §7.3).
+    sampled: bool,
+    /// SND.UNA at the last expiry of the retransmission timer.
+    timed_out_at: Option<u64>,
+    /// The window was reduced: until data beyond this byte is acknowledged, further marks and losses are signs of the same
+    /// congestion (RFC 3168 §6.1.2). Used with [`Ecn::Classic`] only.
+    reduced_until: Option<u64>,
+    /// The next new segment says that the window was reduced.
+    cwr: bool,
+    /// The window stopped the sender in this round, and in the one before.
+    limited: [bool; 2],
+    stats: Stats,
+}
+
+/// What a sender knows of the host it runs on.
+#[derive(Clone, Copy, Debug)]
+pub struct Endpoint {
+    /// Rate of the host's link.
+    pub link: BitRate,
+    /// Where random choices of the connection begin.
+    pub seed: u64,
+}
+
+/// What happened to a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Payload sent again.
+    pub retransmitted: Bytes,
+    /// Expiries of the retransmission timer, those of the handshake included.
+    pub timeouts: u64,
+    /// Times a loss was noticed without a timeout.
+    pub recoveries: u64,
+    /// Losses and timeouts that were none.
+    pub spurious: u64,
+    /// Tail loss probes.
+    pub probes: u64,
+    /// Payload acknowledged as marked ([`Ecn::Accurate`]), or reductions for marks times the segment size
+    /// ([`Ecn::Classic`]).
+    pub marked: Bytes,
+}
+
+/// An answer to "what next?".
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Poll {
+    /// Send this now.
+    Send(Segment),
+    /// Ask again then.
+    At(Time),
+    /// Nothing to send until an acknowledgement or a timer changes that.
+    Blocked,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// SYNs sent so far, and when the last one was; one more is due.
+    Opening {
+        attempts: u32,
+        sent_at: Time,
+        due: bool,
+    },
+    Open,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Repair {
+    None,
+    /// Fast recovery until this byte is acknowledged.
+    Fast {
+        until: u64,
+    },
+    /// Slow start after a timeout; further losses up to this byte belong to it.
+    Timeout {
+        until: u64,
+    },
+}
+
+/// Tail loss probe (RFC 8985 §7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Probe {
+    None,
+    /// To be sent as soon as the link is free.
+    Due,
+    /// Sent; ends when this byte is acknowledged.
+    Out {
+        end: u64,
+    },
+}
+
+/// Whether everything sent again since the last loss had in fact arrived (RFC 3708 §3).
+#[derive(Clone, Copy, Debug)]
+struct Undo {
+    /// SND.UNA when the window was reduced; duplicates of older data say nothing of it.
+    from: u64,
+    resent: u64,
+    /// Duplicates the receiver has reported (RFC 2883).
+    duplicates: u64,
+}
+
+/// What was outstanding before an acknowledgement or a timer changed it.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    /// FlightSize of RFC 5681 §2.
+    size: Bytes,
+    /// The part of it that was neither delivered nor lost.
+    inflight: Bytes,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Timer {
+    at: Time,
+    kind: TimerKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TimerKind {
+    Retransmission,
+    Probe,
+    /// A segment is lost if it is not acknowledged by then (RFC 8985 §6.2 step 5).
+    Reordering,
+}
+
+impl Sender {
+    /// A sender of `size` bytes, at least one.
+    pub fn new(params: &Params, cc: &Config, at: Endpoint, size: Bytes) -> Self {
+        let mss = params.mss();
+        let path = Path {
+            mss,
+            initial_window: mss * params.initial_window,
+            packet: params.packet_size(mss),
+            link: at.link,
+            seed: at.seed,
+        };
+        let controller = cc.build(&path);
+        Self {
+            size: size.get(),
+            mss,
+            phase: Phase::Open,
+            limit: controller.limit(),
+            cc: controller,
+            ecn: cc.ecn(),
+            board: Scoreboard::default(),
+            rtt: RttEstimator::new(params.initial_rto, params.min_rto, params.max_rto),
+            delivery: Delivery::default(),
+            rack: Rack::default(),
+            repair: Repair::None,
+            prr: None,
+            probe: Probe::None,
+            undo: None,
+            pacer: Pacer::default(),
+            timer: Timer { at: Time::NEVER, kind: TimerKind::Retransmission },
+            rto_at: Time::NEVER,
+            sampled: false,
+            timed_out_at: None,
+            reduced_until: None,
+            cwr: false,
+            limited: [false; 2],
+            stats: Stats::default(),
+        }
+    }
+
+    /// The flow begins.
+    pub fn start(&mut self, params: &Params, now: Time) {
+        if params.handshake {
+            self.phase = Phase::Opening { attempts: 0, sent_at: now, due: true };
+        }
+    }
+
+    /// Everything has been acknowledged.
+    pub fn is_complete(&self) -> bool {
+        self.board.una() == self.size
+    }
+
+    /// The window and pacing rate in force.
+    pub fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    /// Payload on its way.
+    pub fn inflight(&self) -> Bytes {
+        self.board.inflight()
+    }
+
+    /// Payload delivered, in or out of order.
+    pub fn delivered(&self) -> Bytes {
+        self.delivery.delivered()
+    }
+
+    /// Smoothed round-trip time; zero before the first sample.
+    pub fn srtt(&self) -> Span {
+        self.rtt.srtt()
+    }
+
+    /// What happened so far.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// When to call [`on_timer`](Sender::on_timer).
+    pub fn next_timer(&self) -> Time {
+        self.timer.at
+    }
+
+    /// FlightSize of RFC 5681 §2.
+    fn flight_size(&self) -> Bytes {
+        Bytes::new(self.board.next() - self.board.una())
+    }
+}

@@ -1,0 +1,134 @@
+//! What is sent next: the SYN, a probe, what was lost, or new data, as far as the window and the pacing rate allow.
+
+use super::{Phase, Poll, Probe, Sender, Timer, TimerKind};
+use crate::stream::params::Params;
+use crate::stream::scoreboard::{Sent, State};
+use crate::stream::wire::Segment;
+use crate::units::{Bytes, Time};
+
+impl Sender {
+    /// What to send at `now`.
+    pub fn poll_transmit(&mut self, params: &Params, now: Time) -> Poll {
+        if let Phase::Opening { attempts, due, .. } = self.phase {
+            return if due { self.open(params, now, attempts) } else { Poll::Blocked };
+        }
+        if self.limit.pacing.is_some() && self.pacer.release() > now {
+            return if self.has_work() { Poll::At(self.pacer.release()) } else { Poll::Blocked };
+        }
+        if self.probe == Probe::Due {
+            return self.send_probe(params, now);
+        }
+        let inflight = self.board.inflight();
+        let window = self.prr.as_ref().map_or(self.limit.cwnd, |prr| prr.window(inflight));
+        let fits = |len: Bytes| inflight + len <= window || inflight == Bytes::ZERO;
+        if let Some((number, lost)) = self.board.next_lost() {
+            if fits(lost) {
+                return self.resend(params, now, number);
+            }
+        } else if self.board.next() < self.size {
+            let len = self.next_len();
+            if !params.has_room(self.board.una(), self.board.next() + len.get()) {
+                // The window would not be used up, so it does not grow (RFC 7661 §4.1).
+                return Poll::Blocked;
+            }
+            if fits(len) {
+                return self.send_new(params, now);
+            }
+        } else {
+            self.delivery.on_idle(inflight);
+            return Poll::Blocked;
+        }
+        self.limited[0] = true;
+        Poll::Blocked
+    }
+
+    fn has_work(&mut self) -> bool {
+        self.board.next() < self.size || self.probe == Probe::Due || self.board.next_lost().is_some()
+    }
+
+    /// Differs from RFC 5681 §3.1 and RFC 6298 §5.7: a lost SYN neither shrinks the initial window to one segment nor
+    /// raises the timeout to 3 s; both are meant for the Internet of 1 s timeouts.
+    fn open(&mut self, params: &Params, now: Time, attempts: u32) -> Poll {
+        self.phase = Phase::Opening { attempts: attempts + 1, sent_at: now, due: false };
+        let wait = params.initial_rto.saturating_mul(1 << attempts.min(20)).min(params.max_rto);
+        self.timer = Timer { at: now + wait, kind: TimerKind::Retransmission };
+        Poll::Send(Segment { syn: true, retransmission: attempts > 0, ..Segment::default() })
+    }
+
+    fn next_len(&self) -> Bytes {
+        self.mss.min(Bytes::new(self.size - self.board.next()))
+    }
+
+    fn send_new(&mut self, params: &Params, now: Time) -> Poll {
+        let len = self.next_len();
+        let snapshot = self.delivery.on_send(now, self.board.inflight());
+        if self.board.is_empty() {
+            self.restart_timeout(now);
+        }
+        let seq = self.board.next();
+        self.board.push(Sent {
+            end: seq + len.get(),
+            len: len.get() as u32,
+            state: State::InFlight,
+            retransmitted: false,
+            app_limited: self.delivery.is_app_limited(),
+            sent_at: now,
+            snapshot,
+        });
+        let cwr = std::mem::take(&mut self.cwr);
+        self.arm_after_sending(params, now);
+        self.on_sent(params, now, len);
+        Poll::Send(Segment {
+            seq,
+            len: len.get() as u32,
+            fin: seq + len.get() == self.size,
+            cwr,
+            ..Segment::default()
+        })
+    }
+
+    fn resend(&mut self, params: &Params, now: Time, number: u64) -> Poll {
+        let snapshot = self.delivery.on_send(now, self.board.inflight());
+        if self.board.is_first(number) {
+            // What the timer waits for is on its way again.
+            self.restart_timeout(now);
+        }
+        let sent = self.board.resend(number, now, snapshot, self.delivery.is_app_limited());
+        self.stats.retransmissions += 1;
+        self.stats.retransmitted += sent.bytes();
+        if let Some(undo) = &mut self.undo {
+            undo.resent += 1;
+        }
+        self.arm_after_sending(params, now);
+        self.on_sent(params, now, sent.bytes());
+        let seq = sent.end - u64::from(sent.len);
+        let fin = sent.end == self.size;
+        Poll::Send(Segment { seq, len: sent.len, fin, retransmission: true, ..Segment::default() })
+    }
+
+    /// RFC 8985 §7.3: new data if there is any, the last segment again otherwise.
+    fn send_probe(&mut self, params: &Params, now: Time) -> Poll {
+        self.stats.probes += 1;
+        let end = self.board.next() + self.next_len().get();
+        let retransmission = self.board.next() == self.size || !params.has_room(self.board.una(), end);
+        let last = self.board.last();
+        let poll = match last {
+            Some(number) if retransmission => self.resend(params, now, number),
+            _ => self.send_new(params, now),
+        };
+        self.probe = Probe::Out { end: self.board.next() };
+        self.sampled = false;
+        self.restart_timeout(now);
+        self.arm(params, now, Time::NEVER);
+        poll
+    }
+
+    fn on_sent(&mut self, params: &Params, now: Time, len: Bytes) {
+        if let Some(prr) = &mut self.prr {
+            prr.on_send(len);
+        }
+        if let Some(rate) = self.limit.pacing {
+            self.pacer.on_send(now, rate.time_to_send(params.packet_size(len)));
+        }
+    }
+}

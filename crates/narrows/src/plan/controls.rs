@@ -1,0 +1,217 @@
+//! Whether congestion controls fit the network. What does not fit is warned of: such a run is possible.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use narrows_proto::cc::{Config, Ecn, gemini};
+use narrows_proto::units::{BitRate, Bytes, Span};
+use narrows_sim::switch::{Marking, RedAction, Step, SwitchConfig};
+use narrows_sim::topology::Topology;
+use narrows_sim::traffic::{Traffic, Transport};
+use narrows_sim::{LinkId, Network};
+
+use super::select::datacenter;
+use super::traffic::PlannedTraffic;
+use super::{Checker, host_rates};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::scenario::Scenario;
+
+/// Thresholds that differ by less are taken for the same: what counts as a packet differs, with and without framing.
+const ABOUT_THE_SAME: f64 = 0.1;
+
+/// Looks at controls and network together. Groups and scenario must be without mistakes, so that their numbers agree.
+pub(super) fn check(
+    scenario: &Scenario,
+    network: &Network,
+    planned: &PlannedTraffic,
+    checker: &mut Checker<'_>,
+) {
+    let Traffic { groups, flows, .. } = &planned.traffic;
+    warn_of_vain_marking(scenario, network, &planned.traffic, checker);
+    let host_rates = host_rates(&network.topology);
+    let marked = network.switches.iter().flatten().any(marks);
+    for (number, (group, planned)) in groups.iter().zip(&planned.groups).enumerate() {
+        let Transport::Stream { params, cc } = &group.transport else { continue };
+        if cc.ecn() != Ecn::Off && !marked {
+            let message =
+                format!("traffic \"{}\" uses ECN with {}, but no switch marks", group.name, cc.name());
+            let help = "for example marking = { step = { k = \"100 kB\" } } in a table of [switches]";
+            checker.error(
+                &format!("traffic.{number}.cc"),
+                Diagnostic::warning(Code::NeverMarked, message).help(help),
+            );
+        }
+        if let Config::Gemini(settings) = cc {
+            let rates = flows[planned.flows.clone()].iter().map(|flow| host_rates[flow.from.index()]);
+            let at = Gemini {
+                settings,
+                name: &group.name,
+                path: format!("traffic.{number}.cc.gemini"),
+                packet: params.packet_size(params.mss()),
+                rates: settings.capacity.map_or_else(|| rates.collect(), |capacity| [capacity].into()),
+                network,
+            };
+            at.check(checker);
+        }
+    }
+}
+
+/// Packets that can be marked may be.
+fn marks(switch: &SwitchConfig) -> bool {
+    match &switch.marking {
+        Marking::Off => false,
+        Marking::Step(_) => true,
+        Marking::Red(red) => red.action != RedAction::Drop,
+    }
+}
+
+fn step(switch: &SwitchConfig) -> Option<Bytes> {
+    match switch.marking {
+        Marking::Step(Step { k }) => Some(k),
+        _ => None,
+    }
+}
+
+/// Warns if switches mark and nobody can be marked.
+fn warn_of_vain_marking(
+    scenario: &Scenario,
+    network: &Network,
+    traffic: &Traffic,
+    checker: &mut Checker<'_>,
+) {
+    let ecn =
+        |transport: &Transport| matches!(transport, Transport::Stream { cc, .. } if cc.ecn() != Ecn::Off);
+    let marks = network.switches.iter().flatten().any(|switch| step(switch).is_some());
+    let streams = traffic.groups.iter().any(|group| matches!(group.transport, Transport::Stream { .. }));
+    if marks && streams && !traffic.groups.iter().any(|group| ecn(&group.transport)) {
+        let message = "switches mark, but no traffic uses ECN";
+        let class = scenario.switches.iter().find(|(_, switch)| matches!(switch.marking, Marking::Step(_)));
+        let path = class.map_or("switches".into(), |(class, _)| format!("switches.{class}.marking"));
+        checker.error(&path, Diagnostic::warning(Code::NeverMarks, message));
+    }
+}
+
+/// A group under GEMINI.
+struct Gemini<'a> {
+    settings: &'a gemini::Params,
+    /// Of the group.
+    name: &'a str,
+    /// Of its settings.
+    path: String,
+    /// A full packet on the wire.
+    packet: Bytes,
+    /// What its flows take for the capacity.
+    rates: BTreeSet<BitRate>,
+    network: &'a Network,
+}
+
+impl Gemini<'_> {
+    fn check(&self, checker: &mut Checker<'_>) {
+        self.check_capacity(checker);
+        if self.settings.ecn {
+            self.check_marking(checker);
+        }
+        if self.settings.delay {
+            self.check_delay(checker);
+        }
+    }
+
+    fn warn(&self, key: &str, code: Code, message: String, help: &str, checker: &mut Checker<'_>) {
+        checker.error(&format!("{}.{key}", self.path), Diagnostic::warning(code, message).help(help));
+    }
+
+    fn check_capacity(&self, checker: &mut Checker<'_>) {
+        let (Some(slowest), Some(fastest)) = (self.rates.first(), self.rates.last()) else { return };
+        if slowest < fastest {
+            let message = format!(
+                "gemini has no capacity, so flows of traffic \"{}\" take the rates of their senders' links, {slowest} to \
+                 {fastest}",
+                self.name
+            );
+            let help = "set capacity to the rate of the bottlenecks";
+            self.warn("capacity", Code::Assumption, message, help, checker);
+        }
+    }
+
+    /// K against the thresholds of switches.
+    fn check_marking(&self, checker: &mut Checker<'_>) {
+        let is_set = self.settings.marking_threshold.is_some();
+        let Some(capacity) = self.rates.first().filter(|_| is_set || self.rates.len() == 1) else { return };
+        let k = Bytes::from_f64(self.settings.threshold(capacity.as_f64(), self.packet));
+        let why = if is_set { "" } else { " (50 packets per Gb/s)" };
+        let switches = self.network.switches.iter().zip(self.network.topology.ports());
+        let switches = switches.filter_map(|(switch, ports)| Some((switch.as_ref()?, ports.len())));
+        let marking: Vec<_> = switches.filter(|(switch, _)| marks(switch)).collect();
+        let largest = marking.iter().map(|(switch, ports)| switch.buffer.largest_queue(*ports)).max();
+        if let Some(largest) = largest.filter(|largest| k >= *largest) {
+            let message = format!(
+                "gemini takes marking_threshold = {k}{why}, but a queue of a switch that marks can hold at most {largest}"
+            );
+            let help = "it should be the threshold of the switches";
+            return self.warn("marking_threshold", Code::Threshold, message, help, checker);
+        }
+        let steps: BTreeSet<Bytes> = marking.iter().filter_map(|(switch, _)| step(switch)).collect();
+        let fits = |step: &Bytes| (step.as_f64() / k.as_f64() - 1.0).abs() <= ABOUT_THE_SAME;
+        if let (Some(least), Some(most)) = (steps.first(), steps.last())
+            && !steps.iter().any(fits)
+        {
+            let above = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+            let message =
+                format!("gemini takes marking_threshold = {k}{why}, but switches mark above {above}");
+            let help = "how much a mark takes of the window is scaled by it: set both to the same";
+            self.warn("marking_threshold", Code::Assumption, message, help, checker);
+        }
+    }
+
+    /// T against the time a queue inside a data center takes to drain.
+    fn check_delay(&self, checker: &mut Checker<'_>) {
+        let Network { topology, .. } = self.network;
+        let Some(longest) = self.inner_queues().min_by_key(|queue| Reverse(queue.delay)) else { return };
+        let threshold = self.settings.delay_threshold;
+        if threshold < longest.delay {
+            let Queue { link, most, delay, marked } = longest;
+            let (rate, name) = (topology.link(link).wire.rate, topology.link_name(link));
+            let verb = if marked { "is marked only above" } else { "can hold" };
+            let message = format!(
+                "delay_threshold = {threshold}, but inside a data center the queue of \"{name}\" {verb} {most}, {delay} at \
+                 {rate}"
+            );
+            let help = "T should be large enough to filter out queueing inside data centers (GEMINI §III-D)";
+            self.warn("delay_threshold", Code::Assumption, message, help, checker);
+        }
+    }
+
+    /// Queues of switches inside data centers. Where switches mark, and this traffic listens, they stay near the threshold.
+    fn inner_queues(&self) -> impl Iterator<Item = Queue> {
+        let Network { topology, switches, .. } = self.network;
+        let inner = move |(switch, ports): (&'_ Option<SwitchConfig>, Vec<LinkId>)| {
+            let switch = switch.as_ref().filter(|_| is_inside(topology, &ports))?;
+            let held = switch.buffer.largest_queue(ports.len());
+            let k = step(switch).filter(|_| self.settings.ecn);
+            let (most, marked) = (k.unwrap_or(held), k.is_some());
+            // Of the ports of a switch the slowest takes longest.
+            let link = ports.into_iter().min_by_key(|link| topology.link(*link).wire.rate)?;
+            Some(Queue { link, most, delay: topology.link(link).wire.rate.time_to_send(most), marked })
+        };
+        switches.iter().zip(topology.ports()).filter_map(inner)
+    }
+}
+
+struct Queue {
+    link: LinkId,
+    /// What waits there at the most, short of bursts.
+    most: Bytes,
+    /// How long that takes to leave.
+    delay: Span,
+    marked: bool,
+}
+
+/// All these links leave a node of a data center for another one of the same. Border routers are none: theirs is the deep
+/// buffer of the wide area.
+fn is_inside(topology: &Topology, ports: &[LinkId]) -> bool {
+    ports.iter().all(|link| {
+        let link = topology.link(*link);
+        let [from, to] = [link.from, link.to].map(|node| datacenter(&topology.node(node).name));
+        from == to && !from.is_empty()
+    })
+}
