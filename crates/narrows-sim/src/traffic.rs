@@ -65,6 +65,8 @@ impl Group {
 
 /// How flows are carried.
 #[derive(Clone, Debug)]
+// There is one for each group, not for each flow.
+#[allow(clippy::large_enum_variant)]
 pub enum Transport {
     /// Reliably, under congestion control.
     Stream {

@@ -45,6 +45,8 @@ pub(crate) struct GroupState {
 }
 
 #[derive(Debug)]
+// There is one for each group, not for each flow.
+#[allow(clippy::large_enum_variant)]
 pub(crate) enum TransportState {
     Stream(StreamState),
     Datagram { params: datagram::Params, rate: BitRate },
