@@ -63,7 +63,8 @@ pub struct LeafSpine {
     pub racks: u32,
     /// Hosts in each rack.
     pub hosts_per_rack: u32,
-    /// Spine switches.
+    /// Spine switches. With none the racks connect to the border routers directly, which is possible only inside a data
+    /// center (`cross_dc`): what goes from rack to rack goes over a border router.
     pub spines: u32,
     /// Rate of the host links.
     pub host_rate: BitRate,
@@ -106,7 +107,7 @@ pub struct KaryTree {
 /// Several data centers, each with border routers, joined by WAN links.
 ///
 /// Every name of the fabric gets the prefix `dc0/`, `dc1/`, …; border routers are `dc0/border0…` (class `border`). The
-/// top-level switches of a fabric connect to all its border routers.
+/// top-level switches of a fabric connect to all its border routers. The links between border routers are the WAN.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CrossDc {
@@ -219,12 +220,12 @@ impl LeafSpine {
         let spines: Vec<_> = (0..self.spines)
             .map(|spine| topology.add_switch(format!("{prefix}spine{spine}"), "spine", 1))
             .collect();
-        for leaf in leaves {
+        for leaf in &leaves {
             for spine in &spines {
-                topology.connect(leaf, *spine, uplink);
+                topology.connect(*leaf, *spine, uplink);
             }
         }
-        spines
+        if spines.is_empty() { leaves } else { spines }
     }
 }
 
@@ -329,6 +330,7 @@ impl Fabric {
     fn tiers(&self) -> u32 {
         match self {
             Self::Star(_) => 1,
+            Self::LeafSpine(LeafSpine { spines: 0, .. }) => 1,
             Self::LeafSpine(_) => 2,
             Self::FatTree(_) => 3,
             Self::KaryTree(tree) => tree.levels,
@@ -469,6 +471,27 @@ mod tests {
         let topology = built(|t| cross.build(t, ""));
         // dc0: 4 hosts, 4 switches, 4 + 4 links and 2 to the border; dc1: 3 hosts, 1 switch, 3 links and 1; the WAN link.
         assert_eq!(counts(&topology), (7, 4 + 1 + 2, 10 + 4 + 1));
+    }
+
+    #[test]
+    fn racks_without_spines_connect_to_the_border_router() {
+        let (host_rate, uplink_rate) = (RATE, RATE);
+        let racks =
+            LeafSpine { racks: 2, hosts_per_rack: 3, spines: 0, host_rate, uplink_rate, delay: DELAY };
+        let wan = Wan {
+            rate: RATE,
+            delay: Span::from_ms(5),
+            error_rate: 0.0,
+            borders: 1,
+            border_rate: None,
+            border_delay: None,
+        };
+        let fabric = Fabric::LeafSpine(racks);
+        let topology = built(|t| CrossDc { datacenters: 2, fabric, fabrics: vec![], wan }.build(t, ""));
+        // Per data center 6 host links and 2 to the border; the WAN link.
+        assert_eq!(counts(&topology), (12, 6, 2 * (6 + 2) + 1));
+        let border = &topology.node(topology.by_name()["dc1/border0"]).kind;
+        assert_eq!(*border, NodeKind::Switch { class: "border".into(), tier: 1 });
     }
 
     #[test]

@@ -119,7 +119,7 @@ fn check_topology(topology: &Topology, checker: &mut Checker<'_>) {
         Topology::Dumbbell(dumbbell) => at.within("topology.dumbbell").dumbbell(dumbbell),
         Topology::Star(star) => at.within("topology.star").star(star),
         Topology::ParkingLot(lot) => at.within("topology.parking_lot").parking_lot(lot),
-        Topology::LeafSpine(leaf_spine) => at.within("topology.leaf_spine").leaf_spine(leaf_spine),
+        Topology::LeafSpine(leaf_spine) => at.within("topology.leaf_spine").leaf_spine(leaf_spine, 1),
         Topology::FatTree(fat_tree) => at.within("topology.fat_tree").fat_tree(fat_tree),
         Topology::KaryTree(tree) => at.within("topology.kary_tree").kary_tree(tree),
         Topology::CrossDc(cross) => at.within("topology.cross_dc").cross_dc(cross),
@@ -181,13 +181,13 @@ impl Numbers<'_, '_> {
         self.count("bottlenecks", lot.bottlenecks, 1) * 3 + 2
     }
 
-    fn leaf_spine(&mut self, leaf_spine: &LeafSpine) -> u64 {
+    fn leaf_spine(&mut self, leaf_spine: &LeafSpine, least_spines: u32) -> u64 {
         self.rate("host_rate", leaf_spine.host_rate);
         self.rate("uplink_rate", leaf_spine.uplink_rate);
         self.delay("delay", leaf_spine.delay);
         let racks = self.count("racks", leaf_spine.racks, 1);
         let hosts = self.count("hosts_per_rack", leaf_spine.hosts_per_rack, 1);
-        racks.saturating_mul(hosts + self.count("spines", leaf_spine.spines, 1))
+        racks.saturating_mul(hosts + self.count("spines", leaf_spine.spines, least_spines))
     }
 
     fn fat_tree(&mut self, fat_tree: &FatTree) -> u64 {
@@ -229,7 +229,8 @@ impl Numbers<'_, '_> {
         let mut fabric = |path: &str, fabric: &Fabric| {
             let links = match fabric {
                 Fabric::Star(star) => self.within(&format!("{path}.star")).star(star),
-                Fabric::LeafSpine(fabric) => self.within(&format!("{path}.leaf_spine")).leaf_spine(fabric),
+                // Border routers can do without spines.
+                Fabric::LeafSpine(fabric) => self.within(&format!("{path}.leaf_spine")).leaf_spine(fabric, 0),
                 Fabric::FatTree(fabric) => self.within(&format!("{path}.fat_tree")).fat_tree(fabric),
                 Fabric::KaryTree(fabric) => self.within(&format!("{path}.kary_tree")).kary_tree(fabric),
             };
@@ -249,6 +250,7 @@ impl Numbers<'_, '_> {
 fn top_switches(fabric: &Fabric) -> u64 {
     match fabric {
         Fabric::Star(_) => 1,
+        Fabric::LeafSpine(LeafSpine { racks, spines: 0, .. }) => (*racks).into(),
         Fabric::LeafSpine(fabric) => fabric.spines.into(),
         Fabric::FatTree(fabric) => u64::from(fabric.k / 2).pow(2),
         Fabric::KaryTree(tree) => u64::from(tree.k).saturating_pow(tree.levels.saturating_sub(1)),
