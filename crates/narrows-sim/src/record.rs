@@ -108,13 +108,15 @@ impl DropCause {
     }
 }
 
-/// Counters of one direction of a link and the port it leaves from.
+/// Counters of one direction of a link and the port it leaves from, over the whole run unless said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
     /// Packets that began to be sent.
     pub packets: u64,
     /// Bytes of those, framing included.
     pub bytes: u64,
+    /// Bytes of those that began to be sent in the measured time ([`Traffic::measured`](crate::traffic::Traffic::measured)).
+    pub measured_bytes: u64,
     /// Packets marked.
     pub marks: u64,
     /// Packets dropped, by [`DropCause`].
@@ -144,6 +146,13 @@ impl PortCounters {
     /// Messages of its congestion points.
     pub fn messages(&self) -> u64 {
         self.slower + self.faster + self.stops
+    }
+
+    /// Packets that came to the port and do not wait there any more: sent over its link, or dropped before. Packets that
+    /// were lost on the link are among those sent.
+    pub fn handled(&self) -> u64 {
+        let on_link = [DropCause::LinkError, DropCause::LinkDown].map(|cause| self.drops[cause as usize]);
+        self.packets + self.dropped() - on_link.iter().sum::<u64>()
     }
 
     /// Packets dropped for any reason.

@@ -19,7 +19,8 @@ pub struct Traffic {
     pub flows: Vec<FlowSpec>,
     /// What starts flows while the run goes on.
     pub generators: Vec<Generator>,
-    /// The time in which [`FlowRecord::delivered_measured`](crate::FlowRecord::delivered_measured) counts.
+    /// The time in which [`FlowRecord::delivered_measured`](crate::FlowRecord::delivered_measured) and
+    /// [`PortCounters::measured_bytes`](crate::PortCounters::measured_bytes) count.
     pub measured: Range<Time>,
 }
 

@@ -110,7 +110,8 @@ fn mixed_traffic() -> Traffic {
     bulk.name = "bulk".into();
     let groups =
         vec![group(params(), dctcp()), group(params(), cubic()), bulk, datagrams(BitRate::from_gbps(2))];
-    Traffic { groups, flows, generators, ..Traffic::default() }
+    let measured = at(Span::from_us(200))..at(Span::from_us(1100));
+    Traffic { groups, flows, generators, measured }
 }
 
 /// Both schemes of congestion points, with reaction points at hosts and at edge switches, few enough to be shared.
@@ -193,7 +194,8 @@ fn signalled_traffic() -> Traffic {
     let mut urgent = group(params(), dctcp());
     urgent.priority = 3;
     let groups = vec![urgent, group(params(), cubic()), datagrams(BitRate::from_gbps(8))];
-    Traffic { groups, flows, generators, ..Traffic::default() }
+    let measured = at(Span::from_us(200))..at(Span::from_us(1100));
+    Traffic { groups, flows, generators, measured }
 }
 
 /// What a run left behind, to the byte.
@@ -280,6 +282,26 @@ fn observers_change_nothing_and_see_the_same_at_any_number_of_threads() {
     // What the observer adds up to is what the counters say.
     let counted: u64 = run().run().ports.iter().map(|port| port.bytes).sum();
     assert_eq!(ports(1).iter().map(|row| row.bytes).sum::<u64>(), counted);
+}
+
+#[test]
+fn ports_count_as_measured_what_an_observer_sees_begin_in_the_measured_time() {
+    let us = |us| at(Span::from_us(us));
+    for ports in [PortKind::Plain, PortKind::Scheduled] {
+        let (network, mut traffic) = everything(Routing::Ecmp, ports);
+        for (measured, threads) in [(us(200)..us(1100), 1), (us(200)..us(1100), 3), (us(700)..us(9000), 1)] {
+            traffic.measured = measured.clone();
+            // Stopped in the middle, with packets waiting everywhere.
+            let run = Run::new(&network, &traffic).threads(threads).until(Span::from_us(1500));
+            let counted: Vec<_> = run.run().ports.iter().map(|port| port.measured_bytes).collect();
+            let mut seen = vec![0; counted.len()];
+            for row in run.ports(Span::from_us(100)).iter().filter(|row| measured.contains(&row.start)) {
+                seen[row.link.index()] += row.bytes;
+            }
+            assert!(seen.iter().any(|bytes| *bytes > 0));
+            assert_eq!(counted, seen, "{ports:?}, {threads} threads, {measured:?}");
+        }
+    }
 }
 
 #[test]

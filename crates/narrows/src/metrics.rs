@@ -1,9 +1,11 @@
 //! What a summary says, by name: `group.metric`.
 
 use narrows_proto::units::{Span, Time};
+use narrows_sim::topology::Link;
 use narrows_sim::{DropCause, PortCounters};
 use serde::Serialize;
 
+use crate::plan::Segment;
 use crate::results::{FlowRow, Outline};
 use crate::statistics::{mean, percentile};
 
@@ -36,6 +38,12 @@ const DATAGRAM_METRICS: [&str; 4] = ["datagrams_sent", "datagrams_received", "lo
 /// Metrics of the network.
 const NETWORK_METRICS: [&str; 6] = ["marks", "messages", "pauses", "drops", "max_queue_kb", "packet_hops"];
 
+/// Metrics of each segment of a network of several data centers, after the name of the [`Segment`] and `_`: `dc_drops`,
+/// `wan_max_utilisation`. A port belongs to the segment of the link it leads onto, and so does what is lost on that link.
+/// Drops and marks are those of the whole run, like `drops` and `marks`; utilisation is that of the measured time.
+const SEGMENT_METRICS: [&str; 5] =
+    ["drops", "lost_fraction", "marked_fraction", "mean_utilisation", "max_utilisation"];
+
 /// The 99th percentile over intervals of the deepest recorded queue.
 const QUEUE_METRIC: &str = "p99_queue_kb";
 
@@ -60,7 +68,11 @@ pub(crate) fn value(metrics: &[Metric], name: &str) -> Option<f64> {
 }
 
 /// Names of all metrics of a scenario with these groups: (name, sends datagrams).
-pub(crate) fn names<'a>(groups: impl Iterator<Item = (&'a str, bool)>, queues: bool) -> Vec<String> {
+pub(crate) fn names<'a>(
+    groups: impl Iterator<Item = (&'a str, bool)>,
+    queues: bool,
+    segments: bool,
+) -> Vec<String> {
     let mut names: Vec<_> = groups
         .flat_map(|(group, datagrams)| {
             let metrics: &[_] = if datagrams { &DATAGRAM_METRICS } else { &FLOW_METRICS };
@@ -69,6 +81,10 @@ pub(crate) fn names<'a>(groups: impl Iterator<Item = (&'a str, bool)>, queues: b
         .collect();
     let total = FLOW_METRICS.iter().chain(&NETWORK_METRICS).chain(queues.then_some(&QUEUE_METRIC));
     names.extend(total.map(|metric| format!("{TOTAL}.{metric}")));
+    if segments {
+        let of = |segment: Segment| SEGMENT_METRICS.map(|metric| segment_metric(segment, metric));
+        names.extend(Segment::ALL.into_iter().flat_map(of).map(|metric| format!("{TOTAL}.{metric}")));
+    }
     names
 }
 
@@ -92,6 +108,12 @@ pub(crate) fn compute(outline: &Outline<'_>) -> Vec<Metric> {
     metrics.extend(network.map(|(name, value)| metric(TOTAL, name, Some(value))));
     if let Some(queues) = &outline.queues {
         metrics.push(metric(TOTAL, QUEUE_METRIC, deepest_queue(queues)));
+    }
+    if let Some(segments) = &outline.plan.segments {
+        for segment in Segment::ALL {
+            let values = SEGMENT_METRICS.iter().zip(segment_metrics(outline, segment, segments));
+            metrics.extend(values.map(|(name, value)| metric(TOTAL, &segment_metric(segment, name), value)));
+        }
     }
     metrics
 }
@@ -172,6 +194,40 @@ fn network_metrics(outline: &Outline<'_>) -> [f64; NETWORK_METRICS.len()] {
         drops as f64,
         deepest as f64 / 1e3,
         outline.packet_hops as f64,
+    ]
+}
+
+fn segment_metric(segment: Segment, metric: &str) -> String {
+    format!("{}_{metric}", segment.name())
+}
+
+/// In the order of [`SEGMENT_METRICS`]. A packet counts at every port it comes to, those of hosts included. Utilisation is
+/// bits sent, framing included, in relation to what a directed link carries in the measured time: on average over all
+/// of them, and of the busiest.
+fn segment_metrics(
+    outline: &Outline<'_>,
+    segment: Segment,
+    segments: &[Segment],
+) -> [Option<f64>; SEGMENT_METRICS.len()] {
+    let links = outline.plan.network.topology.links();
+    let members = || {
+        let all = outline.ports.iter().zip(links).zip(segments);
+        all.filter(|(_, of)| **of == segment).map(|(member, _)| member)
+    };
+    let sum = |value: fn(&PortCounters) -> u64| members().map(|(port, _)| value(port)).sum::<u64>() as f64;
+    let (arrived, drops) = (sum(PortCounters::handled), sum(PortCounters::dropped));
+    let fraction = |part: f64| (arrived > 0.0).then(|| part / arrived);
+    let seconds = outline.measured_for().as_secs_f64();
+    let utilisation = |(port, link): (&PortCounters, &Link)| {
+        port.measured_bytes as f64 * 8.0 / (link.wire.rate.as_f64() * seconds)
+    };
+    let utilisations: Vec<_> = members().filter(|_| seconds > 0.0).map(utilisation).collect();
+    [
+        Some(drops),
+        fraction(drops),
+        fraction(sum(|port| port.marks)),
+        mean(&utilisations),
+        utilisations.iter().copied().reduce(f64::max),
     ]
 }
 

@@ -33,6 +33,7 @@ templates! {
     "datagrams"
     "explicit"
     "victim"
+    "gemini"
 }
 
 /// The template of this name.

@@ -23,7 +23,9 @@ fn results(name: &str, overrides: &[&str]) -> Results {
 fn table(results: &Results) -> String {
     let mut lines = vec![format!("{} hash {:016x}", results.plan.scenario.name, fingerprint(results))];
     let shown = |name: &str| {
-        ["flows", "unfinished", "p50_fct", "p99_slow", "goodput"].iter().any(|part| name.contains(part))
+        ["flows", "unfinished", "p50_fct", "p99_slow", "goodput", ".dc_", ".wan_"]
+            .iter()
+            .any(|part| name.contains(part))
     };
     for metric in results.metrics.iter().filter(|metric| shown(&metric.name)) {
         if let Some(value) = metric.value.filter(|value| *value != 0.0) {
@@ -83,6 +85,11 @@ fn a_link_that_fails() {
 fn two_data_centers_for_a_short_time() {
     let short = ["stop.after='30 ms'", "measure={from='10 ms', until='25 ms'}"];
     insta::assert_snapshot!(table(&results("two-dc-mix", &short)));
+}
+
+#[test]
+fn the_testbed_of_gemini_for_a_short_time() {
+    insta::assert_snapshot!(table(&results("gemini", &["stop.after='800 ms'", "measure.from='200 ms'"])));
 }
 
 #[test]

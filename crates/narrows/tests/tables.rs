@@ -96,7 +96,8 @@ fn every_table_says_what_it_was_made_from() {
 fn numbers_carry_their_unit_in_the_name_of_the_column() {
     let (results, _place) = written();
     let names = [
-        "flow", "turn", "group", "control", "src", "dst", "node", "link", "from", "to", "measured", "limiter",
+        "flow", "turn", "group", "control", "src", "dst", "node", "link", "from", "to", "measured",
+        "limiter", "segment",
     ];
     let counts = [
         "retransmissions",

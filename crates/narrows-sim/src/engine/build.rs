@@ -5,8 +5,9 @@ use std::sync::Arc;
 use narrows_proto::units::{Bytes, Span, Time};
 
 use super::calendar::{Calendar, Windows};
+use super::measured::Measured;
 use super::shard::{Node, Shard};
-use super::shared::{GroupState, Shared, wire_size};
+use super::shared::{Flight, GroupState, Shared, wire_size};
 use super::world::{FlowTable, Log, NO_SLOT, Reception, World};
 use super::{Failure, Network};
 use crate::host::{Host, HostGenerator, HostParts};
@@ -19,7 +20,7 @@ use crate::routing::{self, Routes, RoutingTables};
 use crate::switch::{
     EdgeHost, IngressParts, MOST_CONGESTION_POINTS, SignalParts, Switch, SwitchConfig, SwitchParts,
 };
-use crate::topology::{NodeKind, Topology};
+use crate::topology::{Link, NodeKind, Topology};
 use crate::traffic::{GeneratorKind, Traffic};
 
 pub(super) fn shards<O: Observer>(
@@ -38,6 +39,7 @@ pub(super) fn shards<O: Observer>(
         groups: traffic.groups.iter().map(GroupState::new).collect(),
         flows: traffic.flows.clone(),
         measured: traffic.measured.clone(),
+        flights: network.topology.links().iter().map(|link| flight(network, link)).collect(),
         quantum: i32::from(wire_size(quantum)),
         tag_size: network.reaction.as_ref().map_or(0, |reaction| wire_size(reaction.rule.tag_size())),
     });
@@ -77,9 +79,15 @@ pub(super) fn shards<O: Observer>(
                     None => Node::Switch(Box::new(layout.switch(node))),
                 });
             }
-            Shard { nodes, world, due: Vec::new() }
+            let measured = Measured::new(&traffic.measured, windows, world.wires.wires.len());
+            Shard { nodes, world, due: Vec::new(), measured }
         })
         .collect()
+}
+
+fn flight(network: &Network, link: &Link) -> Flight {
+    let latency = network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
+    Flight { wire_time: link.wire.rate.wire_time(), delay: link.wire.delay + latency }
 }
 
 /// Where everything goes.

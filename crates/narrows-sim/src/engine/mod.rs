@@ -7,6 +7,7 @@
 
 mod build;
 pub(crate) mod calendar;
+mod measured;
 mod parallel;
 mod shard;
 pub(crate) mod shared;
@@ -27,7 +28,7 @@ use crate::observe::Observer;
 use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters, ReactionRecord};
 use crate::routing::Routing;
 use crate::switch::SwitchConfig;
-use crate::topology::{Link, Topology};
+use crate::topology::Topology;
 use crate::traffic::Traffic;
 
 /// A network and how it works.
@@ -149,8 +150,7 @@ fn fingerprint(flows: &[FlowRecord], ports: &[PortCounters], hops: u64, ended: T
 #[derive(Debug)]
 pub struct Simulation<O> {
     shards: Vec<Shard<O>>,
-    /// By link: how long a packet takes to enter and to cross it.
-    flights: Vec<(WireTime, Span)>,
+    links: usize,
 }
 
 impl<O: Observer> Simulation<O> {
@@ -168,12 +168,7 @@ impl<O: Observer> Simulation<O> {
         let width = look_ahead(network, traffic) / execution.window_divisor.max(1);
         let windows = Windows::new(width.max(Span::from_ps(2)));
         let shards = build::shards(network, traffic, seed, execution.threads.max(1), windows, observer);
-        let flight = |link: &Link| {
-            let latency =
-                network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
-            (link.wire.rate.wire_time(), link.wire.delay + latency)
-        };
-        Self { shards, flights: network.topology.links().iter().map(flight).collect() }
+        Self { shards, links: network.topology.links().len() }
     }
 
     /// Runs until `stop`. `progress` is called every now and then and may end the run early.
@@ -183,7 +178,7 @@ impl<O: Observer> Simulation<O> {
             flows: Vec::new(),
             datagrams: Vec::new(),
             reaction: ReactionRecord::default(),
-            ports: vec![PortCounters::default(); self.flights.len()],
+            ports: vec![PortCounters::default(); self.links],
             no_route: PortCounters::default(),
             observers: Vec::new(),
             packet_hops: 0,
@@ -193,7 +188,7 @@ impl<O: Observer> Simulation<O> {
         };
         let mut completions = Vec::new();
         for mut shard in shards.drain(..) {
-            shard.finish(ended, &self.flights, &mut outcome);
+            shard.finish(ended, &mut outcome);
             completions.append(&mut shard.world.log.completions);
             outcome.observers.push(shard.world.observer);
         }

@@ -1,5 +1,6 @@
-use narrows_proto::units::{Span, Time, WireTime};
+use narrows_proto::units::{Span, Time};
 
+use super::measured::Measured;
 use super::{Outcome, World};
 use crate::host::Host;
 use crate::observe::Observer;
@@ -15,6 +16,7 @@ pub(super) struct Shard<O> {
     pub(super) world: World<O>,
     /// Scratch: the nodes due in one window.
     pub(super) due: Vec<u32>,
+    pub(super) measured: Measured,
 }
 
 #[derive(Debug)]
@@ -36,6 +38,8 @@ impl Node {
 impl<O: Observer> Shard<O> {
     /// Lets every node due in `window` do what is due before `end`.
     pub(super) fn run_window(&mut self, window: u64, end: Time) {
+        let World { calendar, wires, shared, .. } = &self.world;
+        self.measured.reach(window, calendar.windows(), wires, shared);
         let mut due = std::mem::take(&mut self.due);
         self.world.calendar.take(window, &mut due);
         for (place, &node) in due.iter().enumerate() {
@@ -73,8 +77,8 @@ impl<O: Observer> Shard<O> {
         }
     }
 
-    /// Adds what this thread saw to the outcome. `flights` is how long a packet takes to enter and to cross each link.
-    pub(super) fn finish(&mut self, ended: Time, flights: &[(WireTime, Span)], outcome: &mut Outcome<O>) {
+    /// Adds what this thread saw to the outcome.
+    pub(super) fn finish(&mut self, ended: Time, outcome: &mut Outcome<O>) {
         let world = &mut self.world;
         for node in &mut self.nodes {
             match node {
@@ -88,14 +92,16 @@ impl<O: Observer> Shard<O> {
         for impairment in world.wires.impairments.iter().flatten() {
             outcome.ports[impairment.link.index()].add(&impairment.lost);
         }
-        for wire in &world.wires.wires {
+        let measured = self.measured.finish(ended + Span::from_ps(1), &world.wires, &world.shared);
+        for (wire, measured) in world.wires.wires.iter().zip(measured) {
             let counters = &mut outcome.ports[wire.link.index()];
-            let (wire_time, delay) = flights[wire.link.index()];
-            let begun = |packet: &&Packet| packet.at() <= ended + wire_time.of(packet.size()) + delay;
+            let flight = world.shared.flights[wire.link.index()];
+            let begun = |packet: &&Packet| packet.at() <= ended + flight.of(packet.size());
             // Plain ports put packets on the link while they wait.
             let waiting = wire.ring.iter().filter(|packet| !begun(packet));
             counters.packets += wire.packets - waiting.clone().count() as u64;
             counters.bytes += wire.bytes - waiting.map(|packet| u64::from(packet.size())).sum::<u64>();
+            counters.measured_bytes += measured.get();
             outcome.packets_left += wire.ring.iter().filter(begun).count() as u64;
         }
         outcome.packet_hops += world.hops;
@@ -110,6 +116,7 @@ impl PortCounters {
     fn add(&mut self, other: &Self) {
         self.packets += other.packets;
         self.bytes += other.bytes;
+        self.measured_bytes += other.measured_bytes;
         self.marks += other.marks;
         for (sum, part) in self.drops.iter_mut().zip(other.drops) {
             *sum += part;

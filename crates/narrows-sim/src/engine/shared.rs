@@ -3,7 +3,7 @@ use std::ops::Range;
 use narrows_proto::cc::{self, Ecn};
 use narrows_proto::datagram;
 use narrows_proto::stream;
-use narrows_proto::units::{BitRate, Bytes, Time};
+use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
 
 use crate::ids::FlowId;
 use crate::packet::ECT;
@@ -20,12 +20,29 @@ pub(crate) struct Shared {
     pub(crate) access: Vec<Access>,
     pub(crate) groups: Vec<GroupState>,
     pub(crate) flows: Vec<FlowSpec>,
-    /// When delivered payload counts.
+    /// When delivered payload and bytes on links count.
     pub(crate) measured: Range<Time>,
+    /// By link.
+    pub(crate) flights: Vec<Flight>,
     /// The largest packet of any group: what a flow may send before the next has its turn.
     pub(crate) quantum: i32,
     /// Bytes by which limiters make packets larger.
     pub(crate) tag_size: u16,
+}
+
+/// How long packets are under way on a link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flight {
+    pub(crate) wire_time: WireTime,
+    /// Propagation, and the forwarding latency of the node it leads to.
+    pub(crate) delay: Span,
+}
+
+impl Flight {
+    /// From when a packet of this size begins to be sent until it arrives.
+    pub(crate) fn of(self, size: u16) -> Span {
+        self.wire_time.of(size) + self.delay
+    }
 }
 
 impl Shared {

@@ -107,7 +107,7 @@ pub struct KaryTree {
 /// Several data centers, each with border routers, joined by WAN links.
 ///
 /// Every name of the fabric gets the prefix `dc0/`, `dc1/`, …; border routers are `dc0/border0…` (class `border`). The
-/// top-level switches of a fabric connect to all its border routers.
+/// top-level switches of a fabric connect to all its border routers. The links between border routers are the WAN.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CrossDc {

@@ -4,6 +4,7 @@ mod controls;
 mod limits;
 mod memory;
 mod network;
+mod segments;
 mod select;
 mod signals;
 mod trace;
@@ -19,6 +20,7 @@ use narrows_sim::{FlowId, HostId, LinkId, Network, NodeId, Paths, Stop};
 
 pub use limits::Limits;
 pub use memory::available as available_memory;
+pub use segments::Segment;
 pub(crate) use select::Places;
 pub use trace::parse_trace;
 pub(crate) use traffic::ENDLESS;
@@ -46,6 +48,8 @@ pub struct Plan {
     pub stop: Stop,
     /// Flows that start in this time count.
     pub measured: Range<Time>,
+    /// By directed link its segment, if the network has several data centers.
+    pub segments: Option<Vec<Segment>>,
     /// What is recorded.
     pub record: Recording,
     /// What is suspicious.
@@ -184,7 +188,8 @@ impl Plan {
         signals::check_with_traffic(&network, &planned.traffic, &mut checker);
         warn_of_overload(&network, &planned, &mut checker);
         let record = recording(&scenario, &network, &planned, &mut checker);
-        check_expectations(&scenario, &mut checker);
+        let segments = segments::segments(&network.topology);
+        check_expectations(&scenario, segments.is_some(), &mut checker);
         let measured = Time::ZERO + scenario.measure.from
             ..scenario.measure.until.map_or(end + Span::from_ps(1), |until| Time::ZERO + until);
         let drain = scenario.stop.drain;
@@ -206,6 +211,7 @@ impl Plan {
             groups,
             stop,
             measured,
+            segments,
             record,
             warnings,
             scenario,
@@ -440,7 +446,7 @@ fn check_interval(path: &str, interval: Span, scenario: &Scenario, checker: &mut
     }
 }
 
-fn check_expectations(scenario: &Scenario, checker: &mut Checker<'_>) {
+fn check_expectations(scenario: &Scenario, segments: bool, checker: &mut Checker<'_>) {
     for (number, expect) in scenario.expect.iter().enumerate() {
         let path = format!("expect.{number}");
         for (key, bound) in [("below", expect.below), ("above", expect.above)] {
@@ -456,7 +462,7 @@ fn check_expectations(scenario: &Scenario, checker: &mut Checker<'_>) {
         }
         let datagrams = |group: &scenario::Traffic| matches!(group.pattern, Pattern::OnOff(_));
         let groups = scenario.traffic.iter().map(|group| (group.name.as_str(), datagrams(group)));
-        let known = metrics::names(groups, scenario.record.queues.is_some());
+        let known = metrics::names(groups, scenario.record.queues.is_some(), segments);
         if !known.contains(&expect.metric) {
             let message = format!("no metric is called \"{}\"", expect.metric);
             let error = Diagnostic::error(Code::UnknownName, message);

@@ -115,13 +115,22 @@ fn label(metric: &str) -> Option<(&'static str, Option<bool>)> {
         "drops" => ("drops", Some(true)),
         "max_queue_kb" => ("deepest queue, kB", Some(true)),
         "p99_queue_kb" => ("deepest recorded queue p99, kB", Some(true)),
+        "dc_lost_fraction" => ("DC loss, fraction of packets", Some(true)),
+        "dc_marked_fraction" => ("DC marked, fraction of packets", None),
+        "dc_mean_utilisation" => ("DC utilisation, mean", None),
+        "dc_max_utilisation" => ("DC utilisation, busiest link", None),
+        "wan_lost_fraction" => ("WAN loss, fraction of packets", Some(true)),
+        "wan_marked_fraction" => ("WAN marked, fraction of packets", None),
+        "wan_mean_utilisation" => ("WAN utilisation, mean", None),
+        "wan_max_utilisation" => ("WAN utilisation, busiest link", None),
         _ => return None,
     })
 }
 
 /// Metrics of the whole network that the groups' own rows do not show.
 fn shown_in_total(metric: &str) -> bool {
-    ["unfinished", "marks", "drops", "timeouts", "max_queue_kb", "p99_queue_kb"].contains(&metric)
+    let segment = metric.starts_with("dc_") || metric.starts_with("wan_");
+    segment || ["unfinished", "marks", "drops", "timeouts", "max_queue_kb", "p99_queue_kb"].contains(&metric)
 }
 
 /// Puts the metrics of all cells side by side.

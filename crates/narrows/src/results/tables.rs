@@ -1,9 +1,11 @@
 //! Tables of results: columns of numbers and names. Units stand in the names of columns.
 
 use narrows_proto::units::{BitRate, Time};
+use narrows_sim::LinkId;
 use narrows_sim::observe::{LimiterRow, PortRow, WindowRow};
 
 use super::Results;
+use crate::plan::Segment;
 
 /// A table.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,6 +114,13 @@ impl<'a, R> Columns<'a, R> {
         self.add(name, Values::Names(values, names))
     }
 
+    /// The segment of a link, in networks that have segments.
+    fn segments(self, segments: Option<&Vec<Segment>>, link: impl Fn(&R) -> LinkId) -> Self {
+        let Some(segments) = segments else { return self };
+        let names = Segment::ALL.map(|segment| segment.name().to_owned()).to_vec();
+        self.names("segment", names, |row| segments[link(row).index()] as u32)
+    }
+
     fn table(self, name: &'static str) -> Table {
         Table { name, columns: self.columns }
     }
@@ -181,6 +190,7 @@ impl Results {
             .names("node", self.ends(), |row| topology.link(row.link).from.0)
             .names("to", self.ends(), |row| topology.link(row.link).to.0)
             .integers("link", |row| row.link.0.into())
+            .segments(self.plan.segments.as_ref(), |row| row.link)
             .integers("max_backlog_bytes", |row| row.max_backlog)
             .reals("mean_backlog_bytes", |row| row.mean_backlog)
             .integers("marks", |row| row.marks)
@@ -200,6 +210,7 @@ impl Results {
             .names("from", self.ends(), |row| topology.link(row.link).from.0)
             .names("to", self.ends(), |row| topology.link(row.link).to.0)
             .integers("link", |row| row.link.0.into())
+            .segments(self.plan.segments.as_ref(), |row| row.link)
             .integers("packets", |row| row.packets)
             .integers("bytes", |row| row.bytes)
             .reals("utilisation", utilisation)

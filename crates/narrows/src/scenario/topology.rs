@@ -30,7 +30,8 @@ pub enum Topology {
 #[serde(deny_unknown_fields)]
 pub struct Explicit {
     /// Names of hosts. Everything before the last `/` is the place a host is in; the first part of that, if it begins with
-    /// `dc`, is its data center.
+    /// `dc`, is its data center. The same goes for switches: a link whose ends are in the same data center is inside it, all
+    /// other links are WAN.
     pub hosts: Vec<String>,
     /// Switches.
     #[serde(default)]
