@@ -250,7 +250,7 @@ fn an_incast_beyond_the_buffer_still_ends() {
         let flows = (0..64).map(|host| flow(host, 64, 100_000)).collect();
         // Swift takes the delay of an acknowledgement for a queue; it wants one for each segment (Swift §3.6).
         let ack_every = if config.name() == "swift" { 1 } else { params().ack_every };
-        let params = stream::Params { ack_every, ..params() };
+        let params = narrows_proto::stream::Params { ack_every, ..params() };
         let outcome = Run::new(&network, &traffic(group(params, config.clone()), flows)).run();
         let last = outcome.flows.iter().map(|flow| flow.end.expect("complete")).max();
         // 64 × 100 kB need 5.4 ms; with losses and timeouts of 5 ms and more, a second is far away. Senders that do not
