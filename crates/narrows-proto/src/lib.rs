@@ -36,5 +36,6 @@ pub mod datagram;
 pub mod notification;
 mod range_set;
 pub mod reaction;
+pub mod split_mix;
 pub mod stream;
 pub mod units;

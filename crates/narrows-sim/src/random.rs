@@ -2,6 +2,7 @@
 //!
 //! Because a stream belongs to one node, flow or generator, adding a link or a thread never changes what another draws.
 
+pub(crate) use narrows_proto::split_mix::mix;
 use narrows_proto::units::Span;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -75,14 +76,6 @@ impl Stream {
             items.swap(last, self.below(last as u64 + 1) as usize);
         }
     }
-}
-
-/// Scatters 64 bits over 64 bits (the finaliser of SplitMix64): equal inputs give equal outputs, nearby inputs unrelated ones.
-#[inline]
-pub(crate) const fn mix(bits: u64) -> u64 {
-    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
 }
 
 #[cfg(test)]

@@ -214,7 +214,7 @@ codes! {
     LoadAboveCapacity "N0101" "a link is offered more than it can carry"
         "Open-loop traffic does not slow down its arrivals. Above 100 % the queue and the number of unfinished flows grow until the run ends, and the results depend on how long it lasted."
     NothingMeasured "N0102" "no flow starts in the measured time"
-        "Summaries only count flows that start between measure.from and measure.until."
+        "Summaries only count flows that start between measure.from and measure.until; of earlier ones they count what is delivered in that time. Flows without an end that are under way then are enough."
     ShortRun "N0103" "the run is short for what it measures"
         "Some flows are so large and start so late that their own link could not send them before the run ends, even on an empty network. They are counted as unfinished, and large flows are missing from the completion times. stop.drain gives flows that have started more time; measure.until leaves late ones out of the summary."
     NeverMarks "N0104" "marking has no effect here"
@@ -231,6 +231,8 @@ codes! {
         "The traffic uses ECN, but no switch has marking, so its congestion control hears of losses and delays only. DCTCP then acts like Reno. `marking` in a table of [switches] says what is marked."
     Assumption "N0110" "a congestion control assumes another network"
         "Some controls are told about the network in their settings. GEMINI takes marking_threshold for the one of the switches and scales with it what a mark takes of the window; takes delays above delay_threshold for congestion of the wide area, so that queues inside a data center should not last that long; and takes the rate of the sender's link for the capacity of bottlenecks if `capacity` is left out, which differs if senders' links do. The message names what was assumed and what was found."
+    DelayedAcks "N0111" "a congestion control takes delayed acknowledgements for congestion"
+        "Swift holds the round-trip time at a target of microseconds. An acknowledgement that waits for the next segment, up to transport.ack_delay, looks like a long queue. While ack_every segments are in flight none waits. With fewer, as when many flows meet, all wait: the window falls at each of them, to a thousandth of a segment, and does not recover while ack_delay is above the target. With transport.ack_every = 1, for the traffic group or for all, receivers acknowledge at once."
 }
 
 #[cfg(test)]

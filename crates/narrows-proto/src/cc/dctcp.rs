@@ -14,7 +14,7 @@
 //!
 //! The receiver reports marks byte by byte ([`Ecn::Accurate`]), with the delayed-acknowledgement state machine of §3.2.
 
-use super::parts::{Ewma, RenoWindow};
+use super::parts::{MarkedFraction, RenoWindow};
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
 use crate::units::{Bytes, Time};
 
@@ -42,10 +42,7 @@ impl Default for Params {
 pub struct Dctcp {
     window: RenoWindow,
     /// The running fraction of marked bytes, in [0, 1].
-    alpha: Ewma,
-    /// Bytes acknowledged and marked since the round began.
-    acked: Bytes,
-    marked: Bytes,
+    alpha: MarkedFraction,
     /// The window is cut at most once per round, and rests for the remainder of it.
     reduced: bool,
     floor: Bytes,
@@ -59,9 +56,7 @@ impl Algorithm for Dctcp {
     fn new(params: &Params, path: &Path) -> Self {
         Self {
             window: RenoWindow::new(path.mss, path.initial_window, 2),
-            alpha: Ewma::new(params.initial_alpha, params.gain),
-            acked: Bytes::ZERO,
-            marked: Bytes::ZERO,
+            alpha: MarkedFraction::new(params.initial_alpha, params.gain),
             reduced: false,
             floor: path.mss * params.min_window,
         }
@@ -89,14 +84,8 @@ impl Dctcp {
 
 impl Controller for Dctcp {
     fn on_ack(&mut self, ack: &Ack) {
-        self.acked += ack.acked;
-        self.marked += ack.marked;
+        self.alpha.add(ack);
         if ack.round_start {
-            if self.acked > Bytes::ZERO {
-                self.alpha.add(self.marked.as_f64() / self.acked.as_f64());
-            }
-            self.acked = Bytes::ZERO;
-            self.marked = Bytes::ZERO;
             self.reduced = false;
         }
         if self.reduced || ack.in_recovery {

@@ -4,13 +4,14 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use narrows_proto::cc::{Config, Ecn, gemini};
+use narrows_proto::stream;
 use narrows_proto::units::{BitRate, Bytes, Span};
 use narrows_sim::switch::{Marking, RedAction, Step, SwitchConfig};
 use narrows_sim::topology::Topology;
 use narrows_sim::traffic::{Traffic, Transport};
 use narrows_sim::{LinkId, Network};
 
-use super::select::datacenter;
+use super::segments::{Segment, segment};
 use super::traffic::PlannedTraffic;
 use super::{Checker, host_rates};
 use crate::diagnostic::{Code, Diagnostic};
@@ -41,6 +42,9 @@ pub(super) fn check(
                 Diagnostic::warning(Code::NeverMarked, message).help(help),
             );
         }
+        if let Config::Swift(_) = cc {
+            warn_of_delayed_acks(number, &group.name, params, checker);
+        }
         if let Config::Gemini(settings) = cc {
             let rates = flows[planned.flows.clone()].iter().map(|flow| host_rates[flow.from.index()]);
             let at = Gemini {
@@ -53,6 +57,22 @@ pub(super) fn check(
             };
             at.check(checker);
         }
+    }
+}
+
+/// Warns if acknowledgements to Swift wait at the receiver: it takes that for delay of the network.
+fn warn_of_delayed_acks(number: usize, name: &str, params: &stream::Params, checker: &mut Checker<'_>) {
+    let stream::Params { ack_every, ack_delay, .. } = params;
+    if *ack_every > 1 {
+        let message = format!(
+            "traffic \"{name}\" has ack_every = {ack_every}: an acknowledgement may wait {ack_delay}, which swift takes for \
+             delay of the network"
+        );
+        let help = format!(
+            "set transport.ack_every = 1; otherwise windows below {ack_every} segments wait every time"
+        );
+        let warning = Diagnostic::warning(Code::DelayedAcks, message).help(help);
+        checker.error(&format!("traffic.{number}.cc"), warning);
     }
 }
 
@@ -209,9 +229,5 @@ struct Queue {
 /// All these links leave a node of a data center for another one of the same. Border routers are none: theirs is the deep
 /// buffer of the wide area.
 fn is_inside(topology: &Topology, ports: &[LinkId]) -> bool {
-    ports.iter().all(|link| {
-        let link = topology.link(*link);
-        let [from, to] = [link.from, link.to].map(|node| datacenter(&topology.node(node).name));
-        from == to && !from.is_empty()
-    })
+    ports.iter().all(|link| segment(topology, topology.link(*link)) == Segment::Dc)
 }

@@ -194,7 +194,7 @@ impl Plan {
             ..scenario.measure.until.map_or(end + Span::from_ps(1), |until| Time::ZERO + until);
         let drain = scenario.stop.drain;
         let stop = Stop { at: end + drain, when_drained: drain > Span::ZERO };
-        warn_of_nothing_measured(&planned.traffic, &measured, &mut checker);
+        warn_of_nothing_measured(&planned.traffic, &measured, stop.at, &mut checker);
         warn_of_short_run(&network, &planned.traffic, &measured, stop.at, &mut checker);
         if !checker.errors.is_empty() {
             return Err(checker.rejection());
@@ -339,10 +339,15 @@ fn warn_of_overload(network: &Network, planned: &traffic::PlannedTraffic, checke
     checker.error("traffic", warning.help(help));
 }
 
-fn warn_of_nothing_measured(traffic: &Traffic, measured: &Range<Time>, checker: &mut Checker<'_>) {
+/// Warns if nothing counts in a run that lasts until `end`.
+fn warn_of_nothing_measured(traffic: &Traffic, measured: &Range<Time>, end: Time, checker: &mut Checker<'_>) {
     let scheduled = traffic.flows.iter().any(|flow| measured.contains(&flow.start));
+    // What flows without an end deliver counts, whenever they started.
+    let until = measured.end.min(end);
+    let endless =
+        traffic.flows.iter().any(|flow| flow.size == ENDLESS && flow.start.max(measured.start) < until);
     let generated = traffic.generators.iter().any(|g| g.start < measured.end && g.until > measured.start);
-    if !scheduled && !generated && !traffic.flows.is_empty() {
+    if !scheduled && !endless && !generated && !traffic.flows.is_empty() {
         let message = format!("no flow starts from {} on, before {}", measured.start, measured.end);
         checker.error("measure", Diagnostic::warning(Code::NothingMeasured, message));
     }

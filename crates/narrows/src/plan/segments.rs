@@ -26,19 +26,20 @@ impl Segment {
     }
 }
 
-/// By directed link its segment; none unless there are hosts in more than one data center. Names say which data center
-/// a node is in: `dc0/rack3/tor` is in `dc0`, `internet` in none.
+/// The segment of a link. Names say which data center a node is in: `dc0/rack3/tor` is in `dc0`, `internet` in none.
+pub(super) fn segment(topology: &Topology, link: &Link) -> Segment {
+    let [from, to] = [link.from, link.to].map(|end| datacenter(&topology.node(end).name));
+    if from == to && !from.is_empty() { Segment::Dc } else { Segment::Wan }
+}
+
+/// By directed link its segment; none unless there are hosts in more than one data center.
 pub(super) fn segments(topology: &Topology) -> Option<Vec<Segment>> {
     let mut hosts = topology.hosts().iter().map(|host| datacenter(&topology.node(*host).name));
     let first = hosts.find(|place| !place.is_empty())?;
     if !hosts.any(|place| !place.is_empty() && place != first) {
         return None;
     }
-    let segment = |link: &Link| {
-        let [from, to] = [link.from, link.to].map(|end| datacenter(&topology.node(end).name));
-        if from == to && !from.is_empty() { Segment::Dc } else { Segment::Wan }
-    };
-    Some(topology.links().iter().map(segment).collect())
+    Some(topology.links().iter().map(|link| segment(topology, link)).collect())
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@
 //! the base rises as fast as the queue, no delay is ever found. If it is remembered for some cycles only, it drifts: delay
 //! alone never drains the queue below (1 − beta)·(RTT + T), so the base tends to T·(1 − beta)/beta, 20 ms with the defaults.
 
-use super::parts::{Ewma, RecentMin, SegmentWindow, WindowPacing};
+use super::parts::{MarkedFraction, RecentMin, SegmentWindow, WindowPacing};
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
@@ -159,10 +159,7 @@ pub struct Gemini {
     rules: Box<Rules>,
     window: SegmentWindow,
     /// The running fraction of marked bytes, in [0, 1].
-    alpha: Ewma,
-    /// Bytes acknowledged and marked since the round began.
-    acked: Bytes,
-    marked: Bytes,
+    alpha: MarkedFraction,
     /// [`Span::MAX`] before the first sample.
     base_rtt: Span,
     /// The smallest round-trip time of this round; [`Span::MAX`] if nothing of it was sent after the last reduction.
@@ -186,9 +183,7 @@ impl Algorithm for Gemini {
         Self {
             rules: Box::new(Rules::new(params, path)),
             window: SegmentWindow::new(path.mss, path.initial_window, 2),
-            alpha: Ewma::new(params.initial_alpha, params.gain),
-            acked: Bytes::ZERO,
-            marked: Bytes::ZERO,
+            alpha: MarkedFraction::new(params.initial_alpha, params.gain),
             base_rtt: Span::MAX,
             round_min: Span::MAX,
             delayed: false,
@@ -241,14 +236,8 @@ impl Gemini {
     /// Updates alpha and the round-trip times (line 1 of Algorithm 1).
     fn measure(&mut self, ack: &Ack) {
         self.srtt = ack.srtt;
-        self.acked += ack.acked;
-        self.marked += ack.marked;
+        self.alpha.add(ack);
         if ack.round_start {
-            if self.acked > Bytes::ZERO {
-                self.alpha.add(self.marked.as_f64() / self.acked.as_f64());
-            }
-            self.acked = Bytes::ZERO;
-            self.marked = Bytes::ZERO;
             let bound = self.base_rtt + self.rules.params.delay_threshold;
             self.delayed = self.rules.params.delay && self.round_min > bound && self.round_min < Span::MAX;
             self.round_min = Span::MAX;

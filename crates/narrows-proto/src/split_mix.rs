@@ -1,4 +1,6 @@
-/// A small generator for the random choices of one connection: `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014).
+//! `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014), as a generator and as a hash.
+
+/// A small generator for the random choices of one connection.
 #[derive(Clone, Debug)]
 pub struct SplitMix {
     state: u64,
@@ -13,9 +15,7 @@ impl SplitMix {
     /// Any 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let once = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let twice = (once ^ (once >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        twice ^ (twice >> 31)
+        mix(self.state)
     }
 
     /// A number below `bound`, which is not zero. The bias is below `bound`/2^64.
@@ -32,6 +32,15 @@ impl SplitMix {
     pub fn coin(&mut self) -> bool {
         self.bits() >> 63 == 1
     }
+}
+
+/// Scatters 64 bits over 64 bits (the finaliser of `SplitMix64`): equal inputs give equal outputs, nearby inputs unrelated
+/// ones.
+#[inline]
+pub const fn mix(bits: u64) -> u64 {
+    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
 }
 
 #[cfg(test)]
