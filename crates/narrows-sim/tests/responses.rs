@@ -88,9 +88,11 @@ fn dctcp_needs_k_above_a_seventh_of_the_bandwidth_delay_product() {
         // One and a half times the bound. Ten flows are not in step, and each sends its growth and what a delayed
         // acknowledgement releases in bursts, which the fluid analysis leaves out.
         assert!(above > if flows < 10 { 0.999 } else { 0.985 }, "{flows} flows: {above}");
-        // For one flow alone Qmin = K + 1 − ½·√(2(C·RTT + K)) is still 0.4 packets at K = 6; for more it is negative.
-        assert!(half < above - 0.005 || flows == 1, "{flows} flows: {half} at half the bound, {above} above");
-        assert!(least < 0.98 && least < half, "{flows} flows: {least} at K = 1");
+        // Qmin = K + N − ½·√(2N(C·RTT + K)) at K = 6 is 0.4 packets for one flow, −1.3 for two, which costs 0.1 %, and −4.9 for
+        // ten, which costs 0.7 %.
+        assert!(half < above - 0.003 || flows < 10, "{flows} flows: {half} at half the bound, {above} above");
+        // One flow misses 4.4 packets of 82 after a cut of 6.4, and less until it has grown by 4.4: 1.8 % on average.
+        assert!(least < 0.987 && least < half, "{flows} flows: {least} at K = 1");
     }
 }
 
@@ -201,14 +203,20 @@ fn two_equal_flows_share_within_two_percent_over_a_long_run() {
     for config in [dctcp(), reno(), cubic()] {
         let switch = if config == dctcp() { marking(40 * 1538) } else { red.clone() };
         let network = network(dumbbell(2, BitRate::from_gbps(1), Span::from_us(500)), &switch);
-        // The second starts a little later, so that they do not move in step for ever.
-        let second = FlowSpec { start: at(Span::from_ms(7)), ..flow(1, 3, ENDLESS) };
-        let flows = vec![flow(0, 2, ENDLESS), second];
-        let shares = goodputs(&network, &config, flows, Span::from_secs(2), Span::from_secs(100));
-        let off = (2.0 * shares[0] / (shares[0] + shares[1]) - 1.0).abs();
+        // The second starts a little later, so that they do not move in step for ever. By how much decides who sees which
+        // mark first, which is worth 2.5 % to DCTCP; so several are averaged.
+        let offsets = [7, 8, 11].map(Span::from_ms);
+        let shares = offsets.map(|offset| {
+            let second = FlowSpec { start: at(offset), ..flow(1, 3, ENDLESS) };
+            let flows = vec![flow(0, 2, ENDLESS), second];
+            let rates = goodputs(&network, &config, flows, Span::from_secs(2), Span::from_secs(40));
+            let sum = (rates[0] + rates[1]) * 8.0 * PACKET / MSS;
+            assert!(sum > 0.95e9, "{}: the link is used: {sum}", config.name());
+            rates[0] / (rates[0] + rates[1])
+        });
+        let off = (2.0 * shares.iter().sum::<f64>() / shares.len() as f64 - 1.0).abs();
         assert!(off < 0.02, "{}: {off} off the fair share, {shares:?}", config.name());
-        let sum = (shares[0] + shares[1]) * 8.0 * PACKET / MSS;
-        assert!(sum > 0.95e9, "{}: the link is used: {sum}", config.name());
+        assert!(shares.iter().all(|share| (2.0 * share - 1.0).abs() < 0.04), "{}: {shares:?}", config.name());
     }
 }
 

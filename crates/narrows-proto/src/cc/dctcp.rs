@@ -4,17 +4,17 @@
 //! Once per round                                                        RFC 8257 §3.3
 //!     M     = marked bytes / acknowledged bytes
 //!     alpha = (1 − g)·alpha + g·M
-//! First mark of a round                                                 RFC 8257 §3.3
+//! First mark, and first after a window of data that rests               RFC 8257 §3.3
 //!     cwnd  = cwnd·(1 − alpha/2)
 //! ```
-//! Rounds without a cut grow like Reno's (§3.4); a loss halves the window and leaves alpha alone (§3.5).
+//! Otherwise the window grows like Reno's (§3.4); a loss halves the window and leaves alpha alone (§3.5).
 //!
-//! Differs from RFC 8257 §3.3: the window is cut at the first mark of a round instead of at its end, as in Linux, and
+//! Differs from RFC 8257 §3.3: the window is cut at the first mark instead of at the end of a round, as in Linux, and
 //! selectively acknowledged bytes count in M as well.
 //!
 //! The receiver reports marks byte by byte ([`Ecn::Accurate`]), with the delayed-acknowledgement state machine of §3.2.
 
-use super::parts::{MarkedFraction, RenoWindow};
+use super::parts::{MarkedFraction, RenoWindow, Rest};
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
 use crate::units::{Bytes, Time};
 
@@ -43,8 +43,8 @@ pub struct Dctcp {
     window: RenoWindow,
     /// The running fraction of marked bytes, in [0, 1].
     alpha: MarkedFraction,
-    /// The window is cut at most once per round, and rests for the remainder of it.
-    reduced: bool,
+    /// The window is cut at most once per window of data, and rests until it is acknowledged.
+    rest: Rest,
     floor: Bytes,
 }
 
@@ -57,7 +57,7 @@ impl Algorithm for Dctcp {
         Self {
             window: RenoWindow::new(path.mss, path.initial_window, 2),
             alpha: MarkedFraction::new(params.initial_alpha, params.gain),
-            reduced: false,
+            rest: Rest::NONE,
             floor: path.mss * params.min_window,
         }
     }
@@ -75,24 +75,21 @@ impl Algorithm for Dctcp {
 }
 
 impl Dctcp {
-    fn reduce(&mut self) {
+    fn reduce(&mut self, now: Time) {
         let factor = 1.0 - self.alpha.get() / 2.0;
         self.window.reduce_to(Bytes::from_f64(self.window.cwnd().as_f64() * factor), self.floor);
-        self.reduced = true;
+        self.rest.begin(now);
     }
 }
 
 impl Controller for Dctcp {
     fn on_ack(&mut self, ack: &Ack) {
         self.alpha.add(ack);
-        if ack.round_start {
-            self.reduced = false;
-        }
-        if self.reduced || ack.in_recovery {
+        if self.rest.holds(ack) || ack.in_recovery {
             return;
         }
         if ack.marked > Bytes::ZERO {
-            self.reduce();
+            self.reduce(ack.now);
         } else if ack.cwnd_limited {
             self.window.grow(ack.acked);
         }
@@ -117,6 +114,7 @@ impl Controller for Dctcp {
 mod tests {
     use super::*;
     use crate::cc::conformance::{MSS, ack, path};
+    use crate::units::Span;
 
     fn dctcp(initial_alpha: f64) -> Dctcp {
         Dctcp::new(&Params { initial_alpha, ..Params::default() }, &path())
@@ -143,13 +141,15 @@ mod tests {
     }
 
     #[test]
-    fn the_window_rests_for_the_remainder_of_a_round_with_a_cut() {
+    fn until_what_was_sent_after_a_cut_is_acknowledged_the_window_rests() {
+        // The cut is at 0 and a round trip takes 100 us; a new round of observation changes nothing.
+        let at = |us: u64, ack: Ack| Ack { now: Time::ZERO + Span::from_us(us), ..ack };
         let mut dctcp = dctcp(1.0);
         dctcp.on_ack(&marked(MSS));
-        dctcp.on_ack(&ack(MSS));
+        dctcp.on_ack(&at(50, Ack { round_start: true, ..marked(MSS) }));
+        dctcp.on_ack(&at(99, ack(MSS * 5)));
         assert_eq!(dctcp.limit().cwnd, MSS * 5);
-        dctcp.on_ack(&Ack { round_start: true, ..ack(MSS) });
-        dctcp.on_ack(&ack(MSS * 5));
+        dctcp.on_ack(&at(100, ack(MSS * 5)));
         assert_eq!(dctcp.limit().cwnd, MSS * 6);
     }
 

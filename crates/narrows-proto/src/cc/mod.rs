@@ -30,6 +30,11 @@ pub use registry::{Cc, Config};
 
 /// A congestion control algorithm at work on one connection.
 pub trait Controller {
+    /// Hears how long the handshake took, before any acknowledgement of data; not if it was repeated or there is none.
+    fn on_handshake(&mut self, now: Time, rtt: Span) {
+        let _ = (now, rtt);
+    }
+
     /// Hears of one acknowledgement.
     fn on_ack(&mut self, ack: &Ack);
 

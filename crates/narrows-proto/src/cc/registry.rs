@@ -1,7 +1,7 @@
 //! The list of algorithms. Adding one is its file in `cc/` (with its `mod` line) and one line at the end of this file.
 
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 /// What lists and documentation show of an algorithm.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,10 @@ macro_rules! registry {
         }
 
         impl Controller for Cc {
+            fn on_handshake(&mut self, now: Time, rtt: Span) {
+                match self { $(Self::$algorithm(controller) => controller.on_handshake(now, rtt),)+ }
+            }
+
             #[inline]
             fn on_ack(&mut self, ack: &Ack) {
                 match self { $(Self::$algorithm(controller) => controller.on_ack(ack),)+ }

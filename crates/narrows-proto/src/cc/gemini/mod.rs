@@ -17,10 +17,11 @@
 //! §III leaves open, and settings decide: the gain of alpha, the memory of the base round-trip time, the rate of
 //! pacing. Losses halve the window, timeouts collapse it, as in TCP.
 //!
-//! Differs from GEMINI §III-B: a cut by marks takes half of the window at most. On short paths F exceeds 1, up to 4, and
-//! alpha·F of a window would leave nothing while alpha is large. `max_scale = 0.5` makes such flows DCTCP, which is what
-//! the text says of paths with K = C·RTT/7. The price is fairness among round-trip times: it needs the large F, with which
-//! short flows give way to long ones (§IV-C).
+//! Differs from GEMINI Theorem 1: F is 1/2 at most, as in DCTCP. The theorem bounds F from above; on short paths its bound
+//! exceeds 1, and the text says of a path with K = C·RTT/7 that F = 1/2 is "exactly" DCTCP's. Whether the cap helps or harms
+//! fairness among round-trip times depends on K: with the 300 packets of §IV-C shares are nearer to equal with it, with 50
+//! packets and prompt acknowledgements without it (`max_scale = 4`). A cut by marks takes half of the window at most even
+//! then: alpha·F of a window would leave nothing.
 //! Differs from GEMINI §III-B: slow start, which it does not describe, is TCP's and ends with the first reduction.
 //! Differs from GEMINI Algorithm 1: a round trip has passed when a segment sent after the reduction is acknowledged, and
 //! `RTT_min` counts no segments sent before it: they tell of the old window, and would have it reduced twice.
@@ -29,7 +30,7 @@
 //! the base rises as fast as the queue, no delay is ever found. If it is remembered for some cycles only, it drifts: delay
 //! alone never drains the queue below (1 − beta)·(RTT + T), so the base tends to T·(1 − beta)/beta, 20 ms with the defaults.
 
-use super::parts::{MarkedFraction, RecentMin, SegmentWindow, WindowPacing};
+use super::parts::{MarkedFraction, RecentMin, Rest, SegmentWindow, WindowPacing};
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
@@ -59,8 +60,7 @@ pub struct Params {
     pub min_increase: f64,
     /// The largest h, in segments per round; 5 (GEMINI §III-D).
     pub max_increase: f64,
-    /// The largest F; 4, which it never exceeds. With 0.5 short paths have the cut of DCTCP, at the price of fairness among
-    /// round-trip times.
+    /// The largest F; 1/2, so that short paths have the cut of DCTCP. 4 is none: the bound of Theorem 1 stays below it.
     pub max_scale: f64,
     /// g, the weight of the newest round in alpha; 1/16 as in DCTCP. GEMINI does not say.
     pub gain: f64,
@@ -69,6 +69,10 @@ pub struct Params {
     /// How long a round-trip time is remembered as the base. GEMINI says "a long time"; for ever if left out, because
     /// paths become longer by failures only. With a shorter memory a queue that never empties becomes part of the base.
     pub base_rtt_window: Option<Span>,
+    /// The base is taken to be this at most, if given. A connection that begins while a queue stands measures a longer
+    /// round-trip time, allows T on top of that, and crowds out those that know better. Connections that have lasted
+    /// since the network was idle, like those of GEMINI's traffic generator, do not have this trouble.
+    pub max_base_rtt: Option<Span>,
     /// Packets are paced at this times cwnd/RTT, RTT the smoothed one; 1.2 as in Linux, on which GEMINI was built. Not below
     /// 1, where pacing would hold back what the window allows.
     pub pacing: f64,
@@ -90,10 +94,11 @@ impl Default for Params {
             increase: 1.2e-7,
             min_increase: 0.1,
             max_increase: 5.0,
-            max_scale: 4.0,
+            max_scale: 0.5,
             gain: 1.0 / 16.0,
             initial_alpha: 1.0,
             base_rtt_window: None,
+            max_base_rtt: None,
             pacing: 1.2,
             slow_start_pacing: 2.0,
             min_window: 2,
@@ -166,8 +171,8 @@ pub struct Gemini {
     round_min: Span,
     /// The last complete round had too much delay.
     delayed: bool,
-    /// [`Time::NEVER`] before the first.
-    last_reduction: Time,
+    /// At most one reduction in a round trip.
+    rest: Rest,
     /// Zero before the first acknowledgement.
     srtt: Span,
 }
@@ -187,7 +192,7 @@ impl Algorithm for Gemini {
             base_rtt: Span::MAX,
             round_min: Span::MAX,
             delayed: false,
-            last_reduction: Time::NEVER,
+            rest: Rest::NONE,
             srtt: Span::ZERO,
         }
     }
@@ -207,7 +212,10 @@ impl Algorithm for Gemini {
         OutOfRange::unless(threshold > Bytes::ZERO, "marking_threshold", threshold, "more than 0 B")?;
         let Params { beta, increase, min_increase: min, max_increase: max, .. } = *params;
         let Params { max_scale, gain, initial_alpha: alpha, min_window, .. } = *params;
-        let base_rtt_window = params.base_rtt_window.unwrap_or(Span::MAX);
+        let time = |setting, span: Option<Span>| {
+            let span = span.unwrap_or(Span::MAX);
+            OutOfRange::unless(span > Span::ZERO, setting, span, "more than 0 s")
+        };
         OutOfRange::unless(beta > 0.0 && beta < 1.0, "beta", beta, "between 0 and 1, both excluded")?;
         OutOfRange::unless((0.0..=1.0).contains(&increase), "increase", increase, "0 to 1 segment per bit")?;
         OutOfRange::unless(min > 0.0 && min <= 1e3, "min_increase", min, "above 0, at most 1000 segments")?;
@@ -220,12 +228,8 @@ impl Algorithm for Gemini {
         )?;
         OutOfRange::unless(gain > 0.0 && gain <= 1.0, "gain", gain, "above 0, at most 1")?;
         OutOfRange::unless((0.0..=1.0).contains(&alpha), "initial_alpha", alpha, "0 to 1")?;
-        OutOfRange::unless(
-            base_rtt_window > Span::ZERO,
-            "base_rtt_window",
-            base_rtt_window,
-            "more than 0 s",
-        )?;
+        time("base_rtt_window", params.base_rtt_window)?;
+        time("max_base_rtt", params.max_base_rtt)?;
         at_least_1("pacing", params.pacing)?;
         at_least_1("slow_start_pacing", params.slow_start_pacing)?;
         OutOfRange::unless(min_window >= 1, "min_window", min_window, "at least 1 segment")
@@ -244,7 +248,7 @@ impl Gemini {
         }
         if let Some(rtt) = ack.rtt {
             self.remember(ack.now, rtt);
-            if self.sent_since_reduction(ack) {
+            if !self.rest.holds(ack) {
                 self.round_min = self.round_min.min(rtt);
             }
         }
@@ -252,18 +256,13 @@ impl Gemini {
 
     /// Takes a round-trip time into the base.
     fn remember(&mut self, now: Time, rtt: Span) {
-        self.base_rtt = match self.rules.params.base_rtt_window {
+        let measured = match self.rules.params.base_rtt_window {
             None => self.base_rtt.min(rtt),
             Some(window) => {
                 self.rules.recent.get_or_insert_with(|| RecentMin::new(now, rtt)).add(now, rtt, window)
             }
         };
-    }
-
-    /// What is acknowledged was sent after the last reduction, which is therefore a round trip ago.
-    fn sent_since_reduction(&self, ack: &Ack) -> bool {
-        let rtt = ack.rtt.unwrap_or(ack.srtt);
-        self.last_reduction == Time::NEVER || ack.now.saturating_since(self.last_reduction) >= rtt
+        self.base_rtt = self.rules.params.max_base_rtt.map_or(measured, |max| measured.min(max));
     }
 
     fn reduce(&mut self, now: Time, marked: bool) {
@@ -279,7 +278,7 @@ impl Gemini {
     }
 
     fn reduced(&mut self, now: Time) {
-        self.last_reduction = now;
+        self.rest.begin(now);
         self.round_min = Span::MAX;
     }
 
@@ -294,6 +293,11 @@ impl Gemini {
 }
 
 impl Controller for Gemini {
+    fn on_handshake(&mut self, now: Time, rtt: Span) {
+        self.srtt = rtt;
+        self.remember(now, rtt);
+    }
+
     fn on_ack(&mut self, ack: &Ack) {
         self.measure(ack);
         let marked = ack.marked > Bytes::ZERO && self.rules.params.ecn;
@@ -301,7 +305,7 @@ impl Controller for Gemini {
             return;
         }
         if marked || self.delayed {
-            if self.sent_since_reduction(ack) {
+            if !self.rest.holds(ack) {
                 self.reduce(ack.now, marked);
             }
         } else if ack.cwnd_limited {

@@ -6,6 +6,7 @@ mod marked_fraction;
 mod pacing;
 mod recent_min;
 mod reno_window;
+mod rest;
 mod segment_window;
 mod windowed_max;
 
@@ -16,5 +17,6 @@ pub use marked_fraction::MarkedFraction;
 pub use pacing::WindowPacing;
 pub use recent_min::RecentMin;
 pub use reno_window::RenoWindow;
+pub use rest::Rest;
 pub use segment_window::SegmentWindow;
 pub use windowed_max::WindowedMax;

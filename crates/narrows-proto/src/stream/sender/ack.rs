@@ -63,8 +63,10 @@ impl Sender {
             self.phase = Phase::Open;
             self.timer.at = Time::NEVER;
             if attempts == 1 {
-                self.rtt.add(now.saturating_since(sent_at));
+                let rtt = now.saturating_since(sent_at);
+                self.rtt.add(rtt);
                 self.sampled = true;
+                self.cc.on_handshake(now, rtt);
             }
         }
     }
