@@ -27,10 +27,13 @@
     );
   };
 
-  /** The paper's table: of each cell what is reported, and below it what was measured. */
+  const hasReported = ({ rows }) => rows.some(({ cells }) => cells.some((cell) => cell?.reported));
+
+  /** The paper's table: of each cell what is reported, if anything is, and below it what was measured. */
   const cells = ({ columns, rows }) => table(["", ...columns], rows.map(({ label, cells }) => {
+    const above = hasReported({ rows }) ? [element("br")] : [];
     const cell = (claim) => claim && !claim.reported
-      ? element("td", {}, element("br"), claim.measured)
+      ? element("td", {}, ...above, claim.measured)
       : claim
       ? element("td", {}, claim.reported, element("br"),
           element("span", { class: claim.verdict }, `${claim.measured} ${SIGNS[claim.verdict]}`))
@@ -50,19 +53,21 @@
   const drawing = (grid, { title, x, y, style, curves, references }) => {
     const across = (kind) => references.flatMap((reference) => (reference[kind] ? [reference[kind]] : []));
     const look = style === "points" ? "hollow" : "dashed";
-    const paper = curves.some((curve) => curve.of_paper) ? ` · ${look}: the paper's` : "";
+    const origins = Object.entries({ paper: "the paper's", theory: "theory" });
+    const others = origins.filter(([kind]) => curves.some(({ origin }) => origin === kind));
+    const key = others.map(([, words]) => ` · ${look}: ${words}`).join("");
     chart(grid, {
-      title, caption: `measured${paper}`, x: x.label, xLog: x.log, y: y.label, yLog: y.log,
+      title, caption: `measured${key}`, x: x.label, xLog: x.log, y: y.label, yLog: y.log,
       stepped: style === "steps", dots: style === "points",
       horizontal: across("horizontal"), vertical: across("vertical"),
-      series: curves.map(({ label, points, colour, of_paper }) => ({ name: label, points, colour, dash: of_paper })),
+      series: curves.map(({ label, points, colour, origin }) => ({ name: label, points, colour, dash: origin !== "measured" })),
     });
   };
 
   const figure = ({ name, title, shows, tables, charts, claims: list }) => {
     section(`${name}: ${title}`, element("p", {}, shows));
     for (const each of tables) report.append(cells(each));
-    if (tables.length) report.append(soft("Above: reported; below: measured."));
+    if (tables.length) report.append(soft(tables.some(hasReported) ? "Above: reported; below: measured." : "Measured."));
     const drawn = charts.filter(({ curves }) => curves.length > 0);
     const grid = element("div", { class: "grid" });
     if (drawn.length) report.append(grid);

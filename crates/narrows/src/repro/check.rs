@@ -149,8 +149,11 @@ fn a_paper_is_repeated_with_verdicts_intervals_and_sensitivity() {
     let [table, over_time, over_k] = &reproduction.figures[..] else { panic!("three figures") };
     assert!(table.charts.is_empty());
     assert_eq!(over_time.charts[0].curves.len(), 2);
-    let labels: Vec<_> =
-        over_k.charts[0].curves.iter().map(|curve| (curve.label.as_str(), curve.of_paper)).collect();
+    let labels: Vec<_> = over_k.charts[0]
+        .curves
+        .iter()
+        .map(|curve| (curve.label.as_str(), curve.origin == Origin::Paper))
+        .collect();
     assert_eq!(labels, [("DCTCP", false), ("DCTCP, paper", true)]);
     assert_eq!(over_k.charts[0].curves[1].points, [(20.0, 24.0), (40.0, 60.0)]);
 }

@@ -181,9 +181,9 @@ impl TryFrom<Written> for Claim {
     type Error = &'static str;
 
     fn try_from(written: Written) -> Result<Self, Self::Error> {
-        let bounds = Bounds::of(&written)?;
+        let bound = bound(&written)?;
         let Written { id, figure, source, statement, quantity, class, note, .. } = written;
-        if let Some(Bounds(expected)) = bounds {
+        if let Some(expected) = bound {
             return Ok(Self { id, figure, source, statement, quantity, expected, class, note });
         }
         let factor = written.factor.unwrap_or(1.0);
@@ -221,30 +221,24 @@ impl TryFrom<Written> for Claim {
     }
 }
 
-/// A claim of class bound, as what is expected.
-struct Bounds(Expected);
-
-impl Bounds {
-    /// None if the claim is of another class.
-    fn of(written: &Written) -> Result<Option<Self>, &'static str> {
-        let bound = match (written.class, written.at_least, written.at_most) {
-            (Class::Bound, Some(bound), None) => (bound, Side::AtLeast),
-            (Class::Bound, None, Some(bound)) => (bound, Side::AtMost),
-            (Class::Bound, ..) => return Err("class bound needs one of `at_least` and `at_most`"),
-            (_, None, None) => return Ok(None),
-            _ => return Err("`at_least` and `at_most` are of class bound"),
-        };
-        let others = [&written.reported, &written.within, &written.factor];
-        if others.iter().any(|other| other.is_some()) || written.above.is_some() || written.below.is_some() {
-            return Err("class bound has a bound and a unit, and nothing else");
-        }
-        let unit = written.unit.clone().ok_or("a bound needs a unit")?;
-        let (bound, side) = bound;
-        if !bound.is_finite() {
-            return Err("a bound is a number");
-        }
-        Ok(Some(Self(Expected::Bound { bound, side, unit })))
+/// What a claim of class bound expects; none if the claim is of another class.
+fn bound(written: &Written) -> Result<Option<Expected>, &'static str> {
+    let (bound, side) = match (written.class, written.at_least, written.at_most) {
+        (Class::Bound, Some(bound), None) => (bound, Side::AtLeast),
+        (Class::Bound, None, Some(bound)) => (bound, Side::AtMost),
+        (Class::Bound, ..) => return Err("class bound needs one of `at_least` and `at_most`"),
+        (_, None, None) => return Ok(None),
+        _ => return Err("`at_least` and `at_most` are of class bound"),
+    };
+    let others = [&written.reported, &written.within, &written.factor];
+    if others.iter().any(|other| other.is_some()) || written.above.is_some() || written.below.is_some() {
+        return Err("class bound has a bound and a unit, and nothing else");
     }
+    let unit = written.unit.clone().ok_or("a bound needs a unit")?;
+    if !bound.is_finite() {
+        return Err("a bound is a number");
+    }
+    Ok(Some(Expected::Bound { bound, side, unit }))
 }
 
 impl Claim {

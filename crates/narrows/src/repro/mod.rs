@@ -16,6 +16,7 @@ mod bcn;
 mod check;
 mod claims;
 mod gemini;
+mod markdown;
 mod outcome;
 mod study;
 #[cfg(test)]
@@ -210,6 +211,17 @@ pub enum Points {
     Series(String),
     /// A quantity at each x, its mean over seeds. Where claims report these quantities, the paper's points are drawn too.
     Sweep(Vec<(f64, String)>),
+    /// What a theory says they are.
+    Theory(Vec<(f64, f64)>),
+}
+
+/// Where a curve comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Origin {
+    Measured,
+    Paper,
+    Theory,
 }
 
 /// A line across a chart.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{Axis, Claim, Expected, Figure, Paper, Parameter, Reference, Side, Style, Verdict};
+use super::{Axis, Claim, Expected, Figure, Origin, Paper, Parameter, Reference, Side, Style, Verdict};
 use crate::numbers::{number, with_interval};
 use crate::statistics::Estimate;
 
@@ -81,8 +81,7 @@ pub(super) struct DrawnCurve {
     pub(super) label: String,
     pub(super) points: Vec<(f64, f64)>,
     pub(super) colour: usize,
-    /// The paper's own points.
-    pub(super) of_paper: bool,
+    pub(super) origin: Origin,
 }
 
 /// How many claims got which verdict.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::outcome::{DrawnChart, DrawnCurve, FigureOutcome, Judged, ParameterOutcome, Reproduction};
 use super::{
-    Alternative, Chart, Claim, Curve, Expected, Experiment, Figure, Measured, Paper, Parameter, Points,
-    Table, claims, experiment_of,
+    Alternative, Chart, Claim, Curve, Expected, Experiment, Figure, Measured, Origin, Paper, Parameter,
+    Points, Table, claims, experiment_of,
 };
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
@@ -262,6 +262,7 @@ impl Curve {
         match &self.points {
             Points::Series(name) => vec![name],
             Points::Sweep(points) => points.iter().map(|(_, quantity)| quantity.as_str()).collect(),
+            Points::Theory(_) => Vec::new(),
         }
     }
 }
@@ -344,23 +345,27 @@ fn draw(
         })
     };
     let mut curves = Vec::new();
-    let mut add = |label: String, points: Vec<(f64, f64)>, colour: usize, of_paper: bool| {
+    let mut add = |label: String, points: Vec<(f64, f64)>, colour: usize, origin: Origin| {
         if !points.is_empty() {
-            curves.push(DrawnCurve { label, points, colour, of_paper });
+            curves.push(DrawnCurve { label, points, colour, origin });
         }
     };
     for (colour, curve) in chart.curves.iter().enumerate() {
         match &curve.points {
             Points::Series(name) => {
                 let points = series.get(name).cloned().unwrap_or_default();
-                add(curve.label.clone(), points, colour, false);
+                add(curve.label.clone(), points, colour, Origin::Measured);
             }
             Points::Sweep(points) => {
                 let all = |value: &dyn Fn(&String) -> Option<f64>| -> Vec<_> {
                     points.iter().filter_map(|(x, quantity)| Some((*x, value(quantity)?))).collect()
                 };
-                add(curve.label.clone(), all(&mean), colour, false);
-                add(format!("{}, paper", curve.label), all(&reported), colour, true);
+                add(curve.label.clone(), all(&mean), colour, Origin::Measured);
+                add(format!("{}, paper", curve.label), all(&reported), colour, Origin::Paper);
+            }
+            // Drawn in the colour of the curve before it, which is what it is about.
+            Points::Theory(points) => {
+                add(curve.label.clone(), points.clone(), colour.saturating_sub(1), Origin::Theory);
             }
         }
     }

@@ -1,22 +1,15 @@
-//! The files of a reproduction: the page, the Markdown, the JSON, the scenarios.
+//! The files of a reproduction: the page, the JSON, the scenarios. The Markdown is in `markdown.rs`.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use serde_json::{Value, json};
 
+use super::markdown::VERDICTS;
 use super::{Expected, FigureOutcome, Judged, ParameterOutcome, Reproduction, Table};
 use crate::diagnostic::Checked;
 use crate::numbers::{number, with_interval};
 use crate::report::fill_page;
 use crate::results::Output;
-
-/// How verdicts are reached, for whoever reads the page.
-const VERDICTS: &str = "Verdicts are computed. match: the measured mean is within 10 % (class exact) or 30 % (class size) of \
-    the reported value, or as near as the claim itself asks, or on the stated side of a bound (class bound), or the stated relation holds (class order). shape: it is not, but measured means of the table's \
-    column come in the order of the reported ones, wherever these differ by more than the tolerance. miss: neither, or \
-    there was nothing to measure. In brackets: 95 % confidence interval over seeds (Student's t). It does not enter the \
-    verdict; it tells how far other seeds might move the mean. Relations are measured as ratios, seed by seed.";
 
 impl Reproduction {
     /// Writes all files.
@@ -85,90 +78,6 @@ impl Reproduction {
         })
     }
 
-    /// The whole as Markdown.
-    pub fn markdown(&self) -> String {
-        let paper = self.paper;
-        let mut text = format!("# {}\n\n{}\n\n{}\n\n", paper.title, paper.source, paper.about);
-        let _ = write!(
-            text,
-            "This page is written by `{}` (narrows {}, {}).\n\n**{}.**{} {VERDICTS}\n",
-            self.command(),
-            env!("CARGO_PKG_VERSION"),
-            self.seeds_text(),
-            self.tally(),
-            self.left_out_text(),
-        );
-        for outcome in &self.figures {
-            let figure = &outcome.figure;
-            let _ = write!(text, "\n## {}: {}\n\n{}\n", figure.name, figure.title, figure.shows);
-            if outcome.claims.is_empty() {
-                if outcome.charts.iter().all(|chart| chart.curves.is_empty()) {
-                    text += "\nLeft out by the quick form.\n";
-                }
-                continue;
-            }
-            for table in &figure.tables {
-                text += &markdown_of_table(table, outcome);
-            }
-            let row = |judged: &Judged| {
-                let claim = &judged.claim;
-                let verdict = format!("**{}**", judged.verdict.name());
-                let (reported, measured) = (judged.reported_text(), judged.measured_text());
-                [
-                    claim.statement.clone(),
-                    claim.source.clone(),
-                    reported,
-                    measured,
-                    judged.class_text(),
-                    verdict,
-                ]
-            };
-            let head = ["claim", "source", "reported", "measured", "class", "verdict"];
-            text += &table(&head, outcome.claims.iter().map(row));
-            for judged in &outcome.claims {
-                if let Some(why) = judged.explanation() {
-                    let Judged { claim, verdict, .. } = judged;
-                    let _ = write!(text, "\n- {} ({}): {why}", claim.statement, verdict.name());
-                }
-            }
-            if outcome.claims.iter().any(|judged| judged.explanation().is_some()) {
-                text.push('\n');
-            }
-        }
-        text += &self.markdown_of_parameters();
-        if !self.warnings.is_empty() {
-            text += "\n## Warnings of the scenarios\n\n";
-            self.warnings.iter().for_each(|warning| text += &format!("- {warning}\n"));
-        }
-        text
-    }
-
-    fn markdown_of_parameters(&self) -> String {
-        if self.parameters.is_empty() {
-            return String::new();
-        }
-        let mut text = "\n## What the paper leaves open\n".to_owned();
-        let row = |outcome: &ParameterOutcome| {
-            let parameter = &outcome.parameter;
-            [parameter.name, parameter.value, parameter.why].map(str::to_owned)
-        };
-        text += &table(&["parameter", "value", "why"], self.parameters.iter().map(row));
-        let varied: Vec<_> = self.parameters.iter().filter(|outcome| !outcome.rows.is_empty()).collect();
-        if !varied.is_empty() {
-            text += "\n## How much it matters\n\nThe chosen value stands first; all rows are of the same seeds.\n";
-        }
-        for ParameterOutcome { parameter, rows } in varied {
-            let head = std::iter::once(parameter.name).chain(parameter.watched.iter().map(String::as_str));
-            let head: Vec<_> = head.collect();
-            let line = |(value, found): &(String, Vec<_>)| {
-                let found = found.iter().map(|estimate: &Option<_>| with_interval(estimate.as_ref(), ""));
-                std::iter::once(value.clone()).chain(found).collect::<Vec<_>>()
-            };
-            text += &table(&head, rows.iter().map(line));
-        }
-        text
-    }
-
     /// The whole as a page without anything to load.
     pub fn page(&self) -> String {
         let paper = self.paper;
@@ -187,7 +96,7 @@ impl Reproduction {
         fill_page(&format!("{}, repeated", paper.title), include_str!("../../assets/repro.js"), &data)
     }
 
-    fn left_out_text(&self) -> String {
+    pub(super) fn left_out_text(&self) -> String {
         match self.left_out {
             0 => String::new(),
             1 => " The quick form leaves out 1 claim.".into(),
@@ -267,41 +176,4 @@ fn parameter_data(outcome: &ParameterOutcome) -> Value {
         "watched": parameter.watched,
         "rows": rows.iter().map(row).collect::<Vec<_>>(),
     })
-}
-
-/// The paper's table with what was measured in its cells, and what is reported in parentheses.
-fn markdown_of_table(of_paper: &Table, outcome: &FigureOutcome) -> String {
-    let reported = |quantity: &str| {
-        outcome.claims.iter().find_map(|judged| match judged.claim.expected {
-            Expected::Value { reported, .. } if judged.claim.quantity == quantity => Some(reported),
-            _ => None,
-        })
-    };
-    let cell = |row: &str, column: &str| {
-        let quantity = format!("{}.{row}.{column}", of_paper.group);
-        let measured = outcome.cells.get(&quantity).map_or("–".into(), |estimate| number(estimate.mean));
-        match reported(&quantity) {
-            Some(reported) => format!("{measured} ({})", number(reported)),
-            None => measured,
-        }
-    };
-    let head = std::iter::once("").chain(of_paper.columns.iter().map(|(_, label)| *label));
-    let row = |(key, label): &(&str, &str)| {
-        let cells = of_paper.columns.iter().map(|(column, _)| cell(key, column));
-        std::iter::once((*label).to_owned()).chain(cells).collect::<Vec<_>>()
-    };
-    let text = table(&head.collect::<Vec<_>>(), of_paper.rows.iter().map(row));
-    format!("{text}\nMeasured (reported).\n")
-}
-
-/// A table in Markdown, with a blank line before.
-fn table<R: IntoIterator<Item = String>>(head: &[&str], rows: impl Iterator<Item = R>) -> String {
-    let line = |cells: &mut dyn Iterator<Item = String>| {
-        let cells: Vec<_> = cells.map(|cell| cell.replace('|', "\\|").replace('\n', " ")).collect();
-        format!("| {} |\n", cells.join(" | "))
-    };
-    let mut text = format!("\n{}", line(&mut head.iter().map(|cell| (*cell).to_owned())));
-    text += &line(&mut head.iter().map(|_| "---".to_owned()));
-    rows.for_each(|row| text += &line(&mut row.into_iter()));
-    text
 }

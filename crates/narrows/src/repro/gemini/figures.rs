@@ -1,6 +1,6 @@
 //! The figures of GEMINI, redrawn.
 
-use super::{BETAS, DELAY_THRESHOLDS, MULTIPLES, THRESHOLDS};
+use super::{BETAS, DELAY_THRESHOLDS, MULTIPLES, THRESHOLDS, VEGAS, VEGAS_SCALED, theorem};
 use crate::repro::{Axis, Chart, Curve, Figure, Points, Reference, Style, Table};
 
 const SCHEMES: &[(&str, &str)] = &[
@@ -31,7 +31,7 @@ fn sweep(label: &str, points: impl IntoIterator<Item = (f64, String)>) -> Curve 
     Curve { label: label.into(), points: Points::Sweep(points.into_iter().collect()) }
 }
 
-fn chart(title: &str, x: (&'static str, bool), y: &'static str, curves: Vec<Curve>) -> Chart {
+pub(super) fn chart(title: &str, x: (&'static str, bool), y: &'static str, curves: Vec<Curve>) -> Chart {
     Chart {
         title: title.into(),
         x: Axis { label: x.0, log: x.1 },
@@ -52,6 +52,11 @@ fn over_delay(column: &str) -> Vec<Curve> {
         sweep(&format!("beta 0.{beta}"), points)
     };
     BETAS.map(curve).into()
+}
+
+fn over_scale(column: &str) -> Vec<Curve> {
+    let all = std::iter::once((1, VEGAS)).chain(VEGAS_SCALED);
+    vec![sweep("Vegas", all.map(|(scale, scheme)| (scale as f64, format!("p1.{}.{column}", scheme.row))))]
 }
 
 pub(super) fn figures() -> Vec<Figure> {
@@ -117,6 +122,16 @@ pub(super) fn figures() -> Vec<Figure> {
                     "ms",
                     vec![over_threshold("dctcp", "inter", "rtt_ms", "between data centers")],
                 ),
+            ],
+        ),
+        drawn(
+            "Figure 6",
+            "Vegas and its delay thresholds",
+            "Vegas with alpha and beta N times as large: low thresholds make large flows slow, high ones lose packets inside \
+             data centers.",
+            vec![
+                chart("throughput of large flows", ("N", false), "Mb/s", over_scale("large_mbps")),
+                chart("packets lost inside data centers", ("N", false), "10⁻⁵", over_scale("dcn_loss")),
             ],
         ),
         drawn(
@@ -201,5 +216,6 @@ pub(super) fn figures() -> Vec<Figure> {
             "As Figure 15, at ten times the rates.",
             "p2x",
         ),
+        theorem::figure(),
     ]
 }

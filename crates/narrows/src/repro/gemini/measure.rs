@@ -1,8 +1,9 @@
 //! What is measured in the experiments of GEMINI.
 
 use narrows_proto::units::{Span, Time};
-use narrows_sim::topology::{Link, NodeKind};
+use narrows_sim::topology::NodeKind;
 
+use crate::metrics;
 use crate::repro::Measured;
 use crate::results::{FlowRow, Results};
 use crate::statistics::{mean, percentile};
@@ -15,6 +16,7 @@ pub(super) const COMPLETION: &[&str] = &[
     "small_ms",
     "small_p99_ms",
     "large_ms",
+    "large_mbps",
     "all_ms",
     "dcn_loss",
     "wan_loss",
@@ -30,7 +32,7 @@ pub(super) fn throughput(results: &Results) -> Measured {
     let start = results.plan.measured.start;
     let rows = results.windows.iter().flatten().filter(|row| row.at >= start);
     measured.quantity("rtt_ms", mean(&rows.map(|row| milliseconds(row.srtt)).collect::<Vec<_>>()));
-    measured.quantity("dcn_loss", Segment::Dcn.of(results).loss());
+    measured.quantity("dcn_loss", lost(results, "dc"));
     measured
 }
 
@@ -95,18 +97,22 @@ pub(super) fn completion(results: &Results) -> Measured {
     let mut small = times(&|size| size < 1e5);
     small.sort_by(f64::total_cmp);
     let all = times(&|_| true);
+    let is_large = |size: f64| size > 1e7;
     measured.quantity("small_ms", mean(&small));
     measured.quantity("small_p99_ms", percentile(&small, 0.99));
-    measured.quantity("large_ms", mean(&times(&|size| size > 1e7)));
+    measured.quantity("large_ms", mean(&times(&is_large)));
+    let large = results.flows.iter().filter(|flow| flow.measured && is_large(flow.size.as_f64()));
+    let finished = large.filter_map(|flow| Some((flow.size.as_f64() * 8e-6, flow.fct()?.as_secs_f64())));
+    let (bits, seconds) = finished.fold((0.0, 0.0), |sum, flow| (sum.0 + flow.0, sum.1 + flow.1));
+    measured.quantity("large_mbps", bits / seconds);
     measured.quantity("all_ms", mean(&all));
-    let (dcn, wan) = (Segment::Dcn.of(results), Segment::Wan.of(results));
-    measured.quantity("dcn_loss", dcn.loss());
-    measured.quantity("wan_loss", wan.loss());
-    let dropped = dcn.dropped + wan.dropped;
-    measured
-        .quantity("dcn_share_percent", (dropped > 0).then(|| 100.0 * dcn.dropped as f64 / dropped as f64));
-    measured.quantity("wan_percent", wan.load_percent);
-    measured.quantity("uplink_percent", Segment::Uplinks.of(results).load_percent);
+    measured.quantity("dcn_loss", lost(results, "dc"));
+    measured.quantity("wan_loss", lost(results, "wan"));
+    let drops = ["dc_drops", "wan_drops"].map(|name| metric(results, name).unwrap_or_default());
+    let [inside, all_drops] = [drops[0], drops[0] + drops[1]];
+    measured.quantity("dcn_share_percent", (all_drops > 0.0).then(|| 100.0 * inside / all_drops));
+    measured.quantity("wan_percent", metric(results, "wan_mean_utilisation").map(|part| 100.0 * part));
+    measured.quantity("uplink_percent", uplink_percent(results));
     measured
 }
 
@@ -114,55 +120,26 @@ fn milliseconds(span: Span) -> f64 {
     span.as_secs_f64() * 1e3
 }
 
-/// Parts of the network. A packet that is dropped at a port counts for the link it would have taken.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Segment {
-    /// Everything inside the data centers.
-    Dcn,
-    /// Between border routers.
-    Wan,
-    /// From switches of data centers to their border router.
-    Uplinks,
+/// Packets of 100 000 that were dropped on the way into a segment, `dc` or `wan`.
+fn lost(results: &Results, segment: &str) -> Option<f64> {
+    Some(1e5 * metric(results, &format!("{segment}_lost_fraction"))?)
 }
 
-/// What the ports of a segment did.
-struct Total {
-    sent: u64,
-    dropped: u64,
-    /// Bytes sent while flows arrived, in percent of what the links could have carried.
-    load_percent: f64,
+fn metric(results: &Results, name: &str) -> Option<f64> {
+    metrics::value(&results.metrics, &format!("{}.{name}", metrics::TOTAL))
 }
 
-impl Total {
-    /// Packets dropped of 100 000 that came.
-    fn loss(&self) -> Option<f64> {
-        let came = self.sent + self.dropped;
-        (came > 0).then(|| 1e5 * self.dropped as f64 / came as f64)
-    }
-}
-
-impl Segment {
-    fn of(self, results: &Results) -> Total {
-        let topology = &results.plan.network.topology;
-        let is_border =
-            |node| matches!(&topology.node(node).kind, NodeKind::Switch { class, .. } if class == "border");
-        let is_host = |node| topology.as_host(node).is_some();
-        let belongs = |link: &Link| match self {
-            Self::Wan => is_border(link.from) && is_border(link.to),
-            Self::Dcn => !(is_border(link.from) && is_border(link.to)),
-            Self::Uplinks => is_border(link.to) && !is_border(link.from) && !is_host(link.from),
-        };
-        let mut total = Total { sent: 0, dropped: 0, load_percent: 0.0 };
-        let mut capacity = 0.0;
-        let seconds = results.plan.scenario.stop.after.as_secs_f64();
-        let mut bits = 0.0;
-        for (link, port) in topology.links().iter().zip(&results.ports).filter(|(link, _)| belongs(link)) {
-            total.sent += port.packets;
-            total.dropped += port.dropped();
-            bits += port.bytes as f64 * 8.0;
-            capacity += link.wire.rate.as_f64() * seconds;
-        }
-        total.load_percent = 100.0 * bits / capacity;
-        total
-    }
+/// What links from switches to their border router sent in the measured time, in percent of what they can.
+fn uplink_percent(results: &Results) -> Option<f64> {
+    let topology = &results.plan.network.topology;
+    let class = |node| match &topology.node(node).kind {
+        NodeKind::Switch { class, .. } => class.as_str(),
+        NodeKind::Host(_) => "",
+    };
+    let seconds = results.outline().measured_for().as_secs_f64();
+    let loads = topology.links().iter().zip(&results.ports).filter_map(|(link, port)| {
+        let leads_up = class(link.from) == "tor" && class(link.to) == "border";
+        leads_up.then(|| 800.0 * port.measured_bytes as f64 / (link.wire.rate.as_f64() * seconds))
+    });
+    mean(&loads.collect::<Vec<_>>())
 }
