@@ -23,8 +23,8 @@
 //!
 //! Differs from Linux: a segment leaves the host alone ([`Params::send_quantum`]), and what has left is what is in flight,
 //! so that nothing is deducted for packets that wait for their release.
-//! Differs from Linux: the initial window is not paced unless [`Params::initial_rtt`] is set, because a control does not
-//! hear of the handshake. From the first round-trip time on the rate is 2.885·cwnd/RTT, as in Linux.
+//! Differs from Linux: the round-trip time of the handshake is not used. The initial window is not paced unless
+//! [`Params::initial_rtt`] is set. From the first acknowledgement on the rate is 2.885·cwnd/RTT, as in Linux.
 //! Differs from Linux: recovery and `PROBE_RTT` do not restart the count of rounds, which the transport keeps. Each notes
 //! for itself when a round has passed.
 //! Differs from Linux: `PROBE_RTT` cannot tell the transport that samples are limited by it; they are recognised here by
