@@ -348,7 +348,12 @@ fn warn_of_nothing_measured(traffic: &Traffic, measured: &Range<Time>, end: Time
         traffic.flows.iter().any(|flow| flow.size == ENDLESS && flow.start.max(measured.start) < until);
     let generated = traffic.generators.iter().any(|g| g.start < measured.end && g.until > measured.start);
     if !scheduled && !endless && !generated && !traffic.flows.is_empty() {
-        let message = format!("no flow starts from {} on, before {}", measured.start, measured.end);
+        let until = if measured.end > end {
+            format!("; the run ends at {end}")
+        } else {
+            format!(", before {}", measured.end)
+        };
+        let message = format!("no flow starts from {} on{until}", measured.start);
         checker.error("measure", Diagnostic::warning(Code::NothingMeasured, message));
     }
 }
