@@ -438,17 +438,15 @@ mod tests {
         assert_eq!(counts(&built(|t| drop(fabric.build(t, "")))), (64, 6, 64 + 8));
     }
 
+    fn wan(borders: u32) -> Wan {
+        let delay = Span::from_ms(5);
+        Wan { rate: RATE, delay, error_rate: 0.0, borders, border_rate: None, border_delay: None }
+    }
+
     #[test]
     fn data_centers_are_joined_pairwise() {
         let fabric = Fabric::Star(Star { hosts: 3, rate: RATE, delay: DELAY });
-        let wan = Wan {
-            rate: RATE,
-            delay: Span::from_ms(5),
-            error_rate: 0.0,
-            borders: 2,
-            border_rate: None,
-            border_delay: None,
-        };
+        let wan = wan(2);
         let topology = built(|t| CrossDc { datacenters: 3, fabric, fabrics: vec![], wan }.build(t, ""));
         // Per data center 3 host links and 2 to the borders; 3 pairs with 2 WAN links each.
         assert_eq!(counts(&topology), (9, 9, 3 * 5 + 3 * 2));
@@ -459,14 +457,7 @@ mod tests {
     fn a_data_center_may_have_a_fabric_of_its_own() {
         let star = Fabric::Star(Star { hosts: 3, rate: RATE, delay: DELAY });
         let tree = Fabric::KaryTree(KaryTree { k: 2, levels: 2, rate: RATE, delay: DELAY });
-        let wan = Wan {
-            rate: RATE,
-            delay: Span::from_ms(5),
-            error_rate: 0.0,
-            borders: 1,
-            border_rate: None,
-            border_delay: None,
-        };
+        let wan = wan(1);
         let cross = CrossDc { datacenters: 2, fabric: star, fabrics: vec![tree], wan };
         let topology = built(|t| cross.build(t, ""));
         // dc0: 4 hosts, 4 switches, 4 + 4 links and 2 to the border; dc1: 3 hosts, 1 switch, 3 links and 1; the WAN link.
@@ -478,14 +469,7 @@ mod tests {
         let (host_rate, uplink_rate) = (RATE, RATE);
         let racks =
             LeafSpine { racks: 2, hosts_per_rack: 3, spines: 0, host_rate, uplink_rate, delay: DELAY };
-        let wan = Wan {
-            rate: RATE,
-            delay: Span::from_ms(5),
-            error_rate: 0.0,
-            borders: 1,
-            border_rate: None,
-            border_delay: None,
-        };
+        let wan = wan(1);
         let fabric = Fabric::LeafSpine(racks);
         let topology = built(|t| CrossDc { datacenters: 2, fabric, fabrics: vec![], wan }.build(t, ""));
         // Per data center 6 host links and 2 to the border; the WAN link.

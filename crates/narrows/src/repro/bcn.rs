@@ -8,7 +8,7 @@ use narrows_sim::observe::PortRow;
 
 use super::{
     Alternative, Axis, Chart, Curve, Experiment, Figure, Measured, Paper, Parameter, Points, Reference,
-    Style, Table,
+    Style, Table, link, owned,
 };
 use crate::results::{FlowRow, Results};
 use crate::statistics::mean;
@@ -91,7 +91,6 @@ const QUANTITIES: &[&str] = &[
 ];
 
 fn experiments() -> Vec<Experiment> {
-    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let quick = || Some(owned(&["stop.after=400 ms"]));
     let experiment = |name: String, scenario, overrides| Experiment {
         name,
@@ -216,15 +215,6 @@ fn spread(values: &[f64]) -> Option<f64> {
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let deviation = (squares / (values.len().max(2) - 1) as f64).sqrt();
     (mean > 0.0).then(|| 100.0 * deviation / mean)
-}
-
-/// The number of the link between two nodes.
-fn link(results: &Results, (from, to): (&str, &str)) -> usize {
-    let topology = &results.plan.network.topology;
-    let is_it = |link: &narrows_sim::topology::Link| {
-        topology.node(link.from).name == from && topology.node(link.to).name == to
-    };
-    topology.links().iter().position(is_it).expect("the scenario has the link")
 }
 
 /// The queue of the bottleneck: its mean over time and its standard deviation, of the means
@@ -395,15 +385,11 @@ fn figures() -> Vec<Figure> {
 }
 
 fn parameters() -> Vec<Parameter> {
-    let set = |value: &'static str, overrides: &[&str]| Alternative {
-        value,
-        overrides: overrides.iter().map(|text| (*text).to_owned()).collect(),
-    };
-    let watch = |quantities: &[&str]| quantities.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let set = |value: &'static str, overrides: &[&str]| Alternative { value, overrides: owned(overrides) };
     let fixed =
         |name, value, why| Parameter { name, value, why, alternatives: Vec::new(), watched: Vec::new() };
     let of_bcn = || {
-        watch(&[
+        owned(&[
             "w1.bcn.source_gbps",
             "w1.bcn.sr1_tps",
             "w1.bcn.queue_kb",
@@ -413,7 +399,7 @@ fn parameters() -> Vec<Parameter> {
         ])
     };
     let of_none = || {
-        watch(&[
+        owned(&[
             "w1.none.source_gbps",
             "w1.none.sr1_tps",
             "w1.none.sr2_tps",
@@ -467,7 +453,7 @@ fn parameters() -> Vec<Parameter> {
                 set("26 kB", &["transport.receive_window=26 kB"]),
                 set("64 kB", &["transport.receive_window=64 kB"]),
             ],
-            watched: watch(&[
+            watched: owned(&[
                 "w1.none.sr1_tps",
                 "w1.none.sr2_tps",
                 "w1.red.source_tps",
@@ -501,14 +487,14 @@ fn parameters() -> Vec<Parameter> {
             value: "200 µs at 10 Gb/s, 800 µs of silence, both exponential",
             why: "2 Gb/s on average in \"variable length bursts\"; how long decides what buffers of senders can carry over.",
             alternatives: vec![bursts("100 µs, 400 µs", 100), bursts("400 µs, 1600 µs", 400)],
-            watched: watch(&["w2.none.source_gbps", "w2.bcn.source_gbps", "w2.bcn.sr1_tps"]),
+            watched: owned(&["w2.none.source_gbps", "w2.bcn.source_gbps", "w2.bcn.sr1_tps"]),
         },
         Parameter {
             name: "socket buffer of datagrams",
             value: "430 kB",
             why: "Under None the datagrams get 4.6 of the 8 Gb/s they offer; what finds no room is lost.",
             alternatives: vec![socket("213 kB"), socket("1 MB")],
-            watched: watch(&["w2.none.source_gbps", "w2.bcn.source_gbps", "w2.red.source_gbps"]),
+            watched: owned(&["w2.none.source_gbps", "w2.bcn.source_gbps", "w2.red.source_gbps"]),
         },
         Parameter {
             name: "RED",
@@ -525,7 +511,7 @@ fn parameters() -> Vec<Parameter> {
                     &["switches.core.marking.red.min=30 kB", "switches.core.marking.red.max=90 kB"],
                 ),
             ],
-            watched: watch(&["w1.red.source_tps", "w1.red.sr1_tps", "w2.red.source_tps", "w2.red.sr1_tps"]),
+            watched: owned(&["w1.red.source_tps", "w1.red.sr1_tps", "w2.red.source_tps", "w2.red.sr1_tps"]),
         },
         Parameter {
             name: "ECN",
@@ -542,7 +528,7 @@ fn parameters() -> Vec<Parameter> {
                 ),
                 set("no drops above max", &["switches.core.marking.red.action=mark"]),
             ],
-            watched: watch(&["w1.ecn.source_tps", "w1.ecn.sr1_tps", "w2.ecn.source_tps", "w2.ecn.sr1_tps"]),
+            watched: owned(&["w1.ecn.source_tps", "w1.ecn.sr1_tps", "w2.ecn.source_tps", "w2.ecn.sr1_tps"]),
         },
         Parameter {
             name: "Qeq",

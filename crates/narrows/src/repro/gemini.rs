@@ -7,7 +7,7 @@ mod measure;
 mod theorem;
 
 use self::measure::{COMPLETION, CONVERGENCE, FAIRNESS, THROUGHPUT};
-use super::{Alternative, Experiment, Paper, Parameter};
+use super::{Alternative, Experiment, Paper, Parameter, owned};
 
 pub(super) const PAPER: Paper = Paper {
     name: "gemini",
@@ -89,11 +89,6 @@ fn experiments() -> Vec<Experiment> {
     all
 }
 
-/// Owned overrides.
-fn set(texts: &[&str]) -> Vec<String> {
-    texts.iter().map(|text| (*text).to_owned()).collect()
-}
-
 fn cc(group: &str, control: &str) -> String {
     format!("traffic.{group}.cc={control}")
 }
@@ -118,7 +113,7 @@ fn inside() -> Vec<Experiment> {
         {
             let name = if control == DCTCP.cc { "dctcp" } else { "gemini" };
             let mut overrides = vec![cc("many", control), marking(k)];
-            overrides.extend(set(BURSTS));
+            overrides.extend(owned(BURSTS));
             if place == "intra" {
                 overrides.push("traffic.many.pattern.long_lived.to=dc0/rack0/host11".into());
             }
@@ -126,7 +121,7 @@ fn inside() -> Vec<Experiment> {
                 name: format!("dcn.{name}_{place}_{k}"),
                 scenario: DCN,
                 overrides,
-                quick: [20, 320].contains(&k).then(|| set(&["stop.after=3 s", "measure.from=1 s"])),
+                quick: [20, 320].contains(&k).then(|| owned(&["stop.after=3 s", "measure.from=1 s"])),
                 quantities: THROUGHPUT,
                 series: &[],
                 measure: measure::throughput,
@@ -143,14 +138,14 @@ fn wan() -> Vec<Experiment> {
         scenario: scenario!("wan"),
         overrides: vec![cc("many", control), marking(GEMINI.threshold)]
             .into_iter()
-            .chain(set(if row == "cubic" {
+            .chain(owned(if row == "cubic" {
                 // A deep buffer takes long to fill.
                 &["stop.after=120 s", "measure.from=60 s"]
             } else {
                 &["stop.after=60 s", "measure.from=30 s"]
             }))
             .collect(),
-        quick: quick.then(|| set(&["stop.after=8 s", "measure.from=4 s"])),
+        quick: quick.then(|| owned(&["stop.after=8 s", "measure.from=4 s"])),
         quantities: THROUGHPUT,
         series: &[],
         measure: measure::throughput,
@@ -174,7 +169,7 @@ fn convergence() -> Vec<Experiment> {
             .map(|group| cc(group, scheme.cc))
             .into_iter()
             .chain([marking(scheme.threshold)])
-            .chain(set(&["stop.after=150 s", "measure.from=0 s"]))
+            .chain(owned(&["stop.after=150 s", "measure.from=0 s"]))
             .collect(),
         quick: None,
         quantities: CONVERGENCE,
@@ -198,9 +193,9 @@ fn fairness() -> Vec<Experiment> {
                 scenario: scenario!("fairness"),
                 overrides: [cc("intra", control), cc("inter", control), marking(300), delay.clone()]
                     .into_iter()
-                    .chain(set(&["stop.after=60 s", "measure.from=20 s"]))
+                    .chain(owned(&["stop.after=60 s", "measure.from=20 s"]))
                     .collect(),
-                quick: (multiple == 64).then(|| set(&["stop.after=10 s", "measure.from=5 s"])),
+                quick: (multiple == 64).then(|| owned(&["stop.after=10 s", "measure.from=5 s"])),
                 quantities: FAIRNESS,
                 series: &[],
                 measure: measure::fairness,
@@ -238,7 +233,7 @@ fn workloads() -> Vec<Experiment> {
             let mut overrides = vec![cc("search", control), marking(scheme.threshold * factor)];
             overrides.push(FOUR_PER_RACK.to_owned());
             overrides.extend(mixed.then(|| MIXED.to_owned()));
-            overrides.extend(set(if fast { TEN_GIGABIT } else { &[] }));
+            overrides.extend(owned(if fast { TEN_GIGABIT } else { &[] }));
             // 20 000 flows of pattern 1 at 1 Gb/s, half as many of the others.
             let times = match (mixed, fast) {
                 (false, false) => [
@@ -254,15 +249,15 @@ fn workloads() -> Vec<Experiment> {
                     "measure={ from = \"500 ms\", until = \"7500 ms\" }",
                 ],
             };
-            overrides.extend(set(&times));
-            overrides.extend(set(more));
+            overrides.extend(owned(&times));
+            overrides.extend(owned(more));
             let short =
                 ["stop={ after = \"8 s\", drain = \"4 s\" }", "measure={ from = \"1 s\", until = \"8 s\" }"];
             Experiment {
                 name: format!("{group}.{row}"),
                 scenario: scenario!("workload"),
                 overrides,
-                quick: (group == "p1" && more.is_empty()).then(|| set(&short)),
+                quick: (group == "p1" && more.is_empty()).then(|| owned(&short)),
                 quantities: COMPLETION,
                 series: &[],
                 measure: measure::completion,
@@ -285,8 +280,7 @@ fn workloads() -> Vec<Experiment> {
 
 fn parameters() -> Vec<Parameter> {
     let alternative =
-        |value: &'static str, overrides: &[&str]| Alternative { value, overrides: set(overrides) };
-    let watch = |quantities: &[&str]| set(quantities);
+        |value: &'static str, overrides: &[&str]| Alternative { value, overrides: owned(overrides) };
     let fixed =
         |name, value, why| Parameter { name, value, why, alternatives: Vec::new(), watched: Vec::new() };
     vec![
@@ -305,7 +299,7 @@ fn parameters() -> Vec<Parameter> {
                     &["transport.ack_every=44", "transport.ack_delay=5 ms"],
                 ),
             ],
-            watched: watch(&[
+            watched: owned(&[
                 "dcn.dctcp_inter_20.throughput_mbps",
                 "dcn.gemini_inter_20.throughput_mbps",
                 "dcn.dctcp_inter_320.throughput_mbps",
@@ -320,7 +314,7 @@ fn parameters() -> Vec<Parameter> {
                 alternative("4", &["traffic.many.pattern.long_lived.flows=4"]),
                 alternative("30", &["traffic.many.pattern.long_lived.flows=30"]),
             ],
-            watched: watch(&[
+            watched: owned(&[
                 "dcn.dctcp_inter_20.throughput_mbps",
                 "dcn.gemini_inter_20.throughput_mbps",
                 "wan.t5_beta2.throughput_mbps",
@@ -336,14 +330,14 @@ fn parameters() -> Vec<Parameter> {
                 "4, no cap",
                 &["traffic.intra.cc.gemini.max_scale=4.0", "traffic.inter.cc.gemini.max_scale=4.0"],
             )],
-            watched: watch(&["fairness.gemini_4.intra_over_inter", "fairness.gemini_64.intra_over_inter"]),
+            watched: owned(&["fairness.gemini_4.intra_over_inter", "fairness.gemini_64.intra_over_inter"]),
         },
         Parameter {
             name: "acknowledgements",
             value: "for every second segment",
             why: "Delay is measured with them.",
             alternatives: vec![alternative("up to 16 segments within 1 ms", &["transport.ack_every=16"])],
-            watched: watch(&[
+            watched: owned(&[
                 "convergence.gemini.jain_wan",
                 "fairness.gemini_4.intra_over_inter",
                 "fairness.gemini_64.intra_over_inter",
@@ -356,7 +350,7 @@ fn parameters() -> Vec<Parameter> {
             why: "The traffic generator of the paper keeps its connections. They have seen the network idle. A new connection \
                   per flow measures queues into its base, tolerates more, and crowds out flows that know better.",
             alternatives: vec![alternative("each flow measures it", &["traffic.search.cc={ gemini = {} }"])],
-            watched: watch(&["p1.gemini.small_ms", "p1.gemini.large_ms", "p1.gemini.all_ms"]),
+            watched: owned(&["p1.gemini.small_ms", "p1.gemini.large_ms", "p1.gemini.all_ms"]),
         },
         Parameter {
             name: "receive window",
@@ -366,7 +360,7 @@ fn parameters() -> Vec<Parameter> {
                 "without bound",
                 &["traffic.search.transport.receive_window=1 GB"],
             )],
-            watched: watch(&["p1.cubic.dcn_loss", "p1.cubic.wan_loss", "p1.cubic.small_ms"]),
+            watched: owned(&["p1.cubic.dcn_loss", "p1.cubic.wan_loss", "p1.cubic.small_ms"]),
         },
         fixed(
             "hosts of the workloads",

@@ -29,6 +29,8 @@ pub use claims::{Claim, Class, Expected, Side, Verdict};
 pub use outcome::{FigureOutcome, Judged, ParameterOutcome, Reproduction, Tally};
 pub use study::{Request, Run, Study};
 
+use narrows_sim::topology::Link;
+
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::results::Results;
 
@@ -266,6 +268,18 @@ pub struct Alternative {
     pub value: &'static str,
     /// What it changes in a scenario, `path=value`.
     pub overrides: Vec<String>,
+}
+
+/// Texts of overrides or quantities.
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+/// The number of the link from one node of the scenario to another.
+fn link(results: &Results, (from, to): (&str, &str)) -> usize {
+    let topology = &results.plan.network.topology;
+    let is_it = |link: &Link| topology.node(link.from).name == from && topology.node(link.to).name == to;
+    topology.links().iter().position(is_it).expect("the scenario has the link")
 }
 
 /// `group.row` of `group.row.column`.

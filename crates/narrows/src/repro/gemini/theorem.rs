@@ -7,8 +7,8 @@ use narrows_proto::cc::gemini::Params;
 use narrows_proto::units::Time;
 
 use super::figures::chart;
-use super::{DCN, PACKET, base_rtt, cc, marking, set};
-use crate::repro::{Chart, Curve, Experiment, Figure, Measured, Points, Reference, Style};
+use super::{DCN, PACKET, base_rtt, cc, marking};
+use crate::repro::{Chart, Curve, Experiment, Figure, Measured, Points, Reference, Style, link, owned};
 use crate::results::Results;
 
 /// Round-trip times in ms.
@@ -162,20 +162,20 @@ pub(super) fn experiments() -> Vec<Experiment> {
                 format!("traffic.many.pattern.long_lived.flows={flows}"),
             ]
             .into_iter()
-            .chain(set(&[
+            .chain(owned(&[
                 "transport.ack_every=1",
                 // One flow of two needs 2500 packets in flight with the longest round trips.
                 "transport.receive_window=10 MB",
                 "record={ queues = { interval = \"100 us\", of = \"dc0/rack0/tor\" } }",
             ]))
             // A full window grows by a third again in half a minute, with the longest round trips.
-            .chain(set(if rtt_ms > 10 {
+            .chain(owned(if rtt_ms > 10 {
                 &["stop.after=60 s", "measure.from=50 s"]
             } else {
                 &["stop.after=20 s", "measure.from=12 s"]
             }))
             .collect(),
-            quick: ((rtt_ms, flows) == DRAWN).then(|| set(&["stop.after=12 s", "measure.from=8 s"])),
+            quick: ((rtt_ms, flows) == DRAWN).then(|| owned(&["stop.after=12 s", "measure.from=8 s"])),
             quantities: QUANTITIES,
             series: SERIES,
             measure,
@@ -187,11 +187,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
 /// The queue of the first rack's link to its border router.
 fn measure(results: &Results) -> Measured {
     let mut measured = Measured::default();
-    let topology = &results.plan.network.topology;
-    let of_rack = |link: &narrows_sim::topology::Link| {
-        topology.node(link.from).name == "dc0/rack0/tor" && topology.node(link.to).name == "dc0/border0"
-    };
-    let bottleneck = topology.links().iter().position(of_rack).expect("the scenario has the link");
+    let bottleneck = link(results, ("dc0/rack0/tor", "dc0/border0"));
     let (from, interval) = match &results.plan.record.queues {
         Some((interval, _)) => (results.plan.measured.start, interval.as_ps()),
         None => (Time::NEVER, 1),
@@ -231,10 +227,11 @@ pub(super) fn figure() -> Figure {
         };
         cases().filter(|case| case.1 == excess).flat_map(|case| of_rtt(case.0)).collect()
     };
-    let axis = ("flows", true);
-    let lines = |title: &str, y: &'static str, curves: Vec<Curve>| Chart {
-        style: Style::Lines,
-        ..chart(title, axis, y, curves)
+    let lines = |what: &str, y, column, theory: fn(&Sawtooth) -> f64| {
+        [(1, "F of the theorem"), (TOO_MUCH, "four times that F")].map(|(excess, which)| Chart {
+            style: Style::Lines,
+            ..chart(&format!("{what}, {which}"), ("flows", true), y, over_flows(excess, column, theory))
+        })
     };
     let (rtt, n) = DRAWN;
     let queue = |excess: u64, title: String| {
@@ -260,33 +257,18 @@ pub(super) fn figure() -> Figure {
         shows: "With F = 4K/(C·RTT + K) the queue never runs empty, however many flows share the link: the least queue is \
                 nought where N·h = K, and more elsewhere. With four times that F it is empty for part of each cycle unless \
                 flows are very few. K is 50 packets, round-trip times are 1 to 30 ms. Theory is the sawtooth of \
-                synchronised flows without the approximations of the proof; below nought it is what the queue would lack. Where windows are of a few segments only, with 64 flows and more, packets \
-                keep less than theory: it is for large windows.",
+                synchronised flows without the approximations of the proof; below nought it is what the queue would \
+                lack. Where windows are of a few segments only, with 64 flows and more, packets keep less than theory: it \
+                is for large windows.",
         tables: Vec::new(),
-        charts: vec![
-            lines(
-                "least queue, F of the theorem",
-                "packets",
-                over_flows(1, "least_queue_packets", Sawtooth::least_queue),
-            ),
-            lines(
-                "least queue, four times that F",
-                "packets",
-                over_flows(TOO_MUCH, "least_queue_packets", Sawtooth::least_queue),
-            ),
-            lines(
-                "utilisation, F of the theorem",
-                "%",
-                over_flows(1, "utilisation_percent", Sawtooth::utilisation_percent),
-            ),
-            lines(
-                "utilisation, four times that F",
-                "%",
-                over_flows(TOO_MUCH, "utilisation_percent", Sawtooth::utilisation_percent),
-            ),
-            queue(1, format!("queue of {n} flows, {rtt} ms, F of the theorem")),
-            queue(TOO_MUCH, format!("queue of {n} flows, {rtt} ms, four times that F")),
-        ],
+        charts: lines("least queue", "packets", "least_queue_packets", Sawtooth::least_queue)
+            .into_iter()
+            .chain(lines("utilisation", "%", "utilisation_percent", Sawtooth::utilisation_percent))
+            .chain([
+                queue(1, format!("queue of {n} flows, {rtt} ms, F of the theorem")),
+                queue(TOO_MUCH, format!("queue of {n} flows, {rtt} ms, four times that F")),
+            ])
+            .collect(),
     }
 }
 
