@@ -31,6 +31,7 @@
 //! assert_eq!(sent, 10);
 //! ```
 
+pub mod annulus;
 pub mod cc;
 pub mod datagram;
 pub mod notification;

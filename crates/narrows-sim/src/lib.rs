@@ -37,7 +37,7 @@
 //! let network = Network { topology, switches, routing: Routing::Ecmp, failures: vec![], reaction: None };
 //! let transport = Transport::Stream { params: Params { handshake: false, ..Params::default() }, cc: Config::Reno(Default::default()) };
 //! let traffic = Traffic {
-//!     groups: vec![Group { name: "one".into(), transport, priority: 0 }],
+//!     groups: vec![Group { name: "one".into(), transport, priority: 0, near_source: None }],
 //!     flows: vec![FlowSpec { from: HostId(0), to: HostId(1), group: GroupId(0), start: Time::ZERO, size: Bytes::new(10_000) }],
 //!     ..Traffic::default()
 //! };

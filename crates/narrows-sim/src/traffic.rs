@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
-use narrows_proto::{cc, datagram, stream};
+use narrows_proto::{annulus, cc, datagram, stream};
 
 use crate::ids::{FlowId, GroupId, HostId};
 use crate::random::Stream;
@@ -44,6 +44,19 @@ pub struct Group {
     pub transport: Transport,
     /// 0 to 7; 7 goes first where ports are scheduled.
     pub priority: u8,
+    /// The near-source loops beside the congestion control of its flows, if it has some.
+    pub near_source: Option<NearSource>,
+}
+
+/// Near-source loops (Annulus) of a group.
+#[derive(Clone, Debug)]
+pub struct NearSource {
+    /// What shares one.
+    pub per: annulus::Aggregate,
+    /// By host: a number for its data center, for loops per destination.
+    pub places: Arc<[u32]>,
+    /// Their settings.
+    pub params: annulus::near_source::Params,
 }
 
 impl Group {

@@ -1,6 +1,7 @@
 //! The list of algorithms. Adding one is its file in `cc/` (with its `mod` line) and one line at the end of this file.
 
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use crate::annulus;
 use crate::units::{Span, Time};
 
 /// What lists and documentation show of an algorithm.
@@ -48,22 +49,30 @@ macro_rules! registry {
         #[schemars(rename = "CongestionControl")]
         pub enum Config {
             $(#[doc = concat!("Settings of `", stringify!($name), "`.")] $algorithm(super::$module::Params),)+
+            /// Any of the others with a near-source loop beside it: settings of `annulus`.
+            Annulus(annulus::Params),
         }
 
         impl Config {
-            /// Every algorithm with its default settings, in the order of the registry.
+            /// Every algorithm with its default settings, in the order of the registry; `annulus` is none of its own.
             pub fn all() -> Vec<Self> {
                 vec![$(Self::$algorithm(Default::default())),+]
             }
 
-            /// A controller for a new connection.
+            /// A controller for a new connection; the end-to-end one if it is `annulus`.
             pub fn build(&self, path: &Path) -> Cc {
-                match self { $(Self::$algorithm(params) => Cc::$algorithm(Algorithm::new(params, path)),)+ }
+                match self {
+                    $(Self::$algorithm(params) => Cc::$algorithm(Algorithm::new(params, path)),)+
+                    Self::Annulus(params) => params.end_to_end.build(path),
+                }
             }
 
             /// How its connections use congestion marks.
             pub fn ecn(&self) -> Ecn {
-                match self { $(Self::$algorithm(params) => super::$module::$algorithm::ecn(params),)+ }
+                match self {
+                    $(Self::$algorithm(params) => super::$module::$algorithm::ecn(params),)+
+                    Self::Annulus(params) => params.end_to_end.ecn(),
+                }
             }
 
             /// Checks ranges that types cannot express.
@@ -71,26 +80,35 @@ macro_rules! registry {
             /// # Errors
             /// Names the first setting that is out of its range.
             pub fn check(&self) -> Result<(), OutOfRange> {
-                match self { $(Self::$algorithm(params) => super::$module::$algorithm::check(params),)+ }
+                match self {
+                    $(Self::$algorithm(params) => super::$module::$algorithm::check(params),)+
+                    Self::Annulus(params) => params.check(None).and_then(|()| params.end_to_end.check()),
+                }
             }
 
             /// It reads delays or rates: its window may fall without a loss or a mark.
             pub fn reads_delay(&self) -> bool {
-                match self { $(Self::$algorithm(_) => super::$module::$algorithm::READS_DELAY,)+ }
+                match self {
+                    $(Self::$algorithm(_) => super::$module::$algorithm::READS_DELAY,)+
+                    Self::Annulus(params) => params.end_to_end.reads_delay(),
+                }
             }
 
             /// Its name in scenarios.
             pub fn name(&self) -> &'static str {
-                match self { $(Self::$algorithm(_) => stringify!($name),)+ }
+                match self { $(Self::$algorithm(_) => stringify!($name),)+ Self::Annulus(_) => "annulus" }
             }
         }
 
-        /// All registered algorithms.
-        pub const ALGORITHMS: &[Entry] = &[$(Entry {
-            name: stringify!($name),
-            summary: super::$module::$algorithm::SUMMARY,
-            source: super::$module::$algorithm::SOURCE,
-        }),+];
+        /// All registered algorithms, and `annulus` at the end.
+        pub const ALGORITHMS: &[Entry] = &[
+            $(Entry {
+                name: stringify!($name),
+                summary: super::$module::$algorithm::SUMMARY,
+                source: super::$module::$algorithm::SOURCE,
+            },)+
+            Entry { name: "annulus", summary: annulus::SUMMARY, source: annulus::SOURCE },
+        ];
     };
 }
 

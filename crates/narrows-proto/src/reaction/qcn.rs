@@ -176,6 +176,18 @@ impl ReactionPoint {
         }
     }
 
+    /// A limiter that has not heard a message yet cuts its first one from this rate, not from line rate; from the smallest
+    /// rate if it is less.
+    pub fn start_at(&mut self, rate: BitRate) {
+        debug_assert!(self.phase == Phase::Inactive, "it has heard a message");
+        self.current = rate.as_f64().clamp(self.params.min_rate.as_f64(), self.line_rate);
+    }
+
+    /// The rate is at most this, or the smallest rate. The target stays, so that recovery goes on from here.
+    pub fn cap(&mut self, most: BitRate) {
+        self.current = self.current.min(most.as_f64()).max(self.params.min_rate.as_f64());
+    }
+
     /// Hears a message: cuts the rate and starts recovery anew. Feedback 0 is no message.
     pub fn on_notification(
         &mut self,

@@ -27,5 +27,5 @@ mod tests;
 
 pub use params::Params;
 pub use receiver::Receiver;
-pub use sender::{Endpoint, Poll, Sender, Stats};
+pub use sender::{Endpoint, Held, Holding, Poll, Sender, Stats};
 pub use wire::{AckFrame, SackBlocks, Segment};

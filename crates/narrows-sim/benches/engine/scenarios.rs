@@ -226,7 +226,7 @@ fn network(topology: Topology, ports: PortKind) -> Network {
 fn dctcp(priority: u8, initial_window: u64) -> Group {
     let cc = Config::Dctcp(dctcp::Params::default());
     let transport = Transport::Stream { params: params(initial_window), cc };
-    Group { name: format!("priority {priority}"), transport, priority }
+    Group { name: format!("priority {priority}"), transport, priority, near_source: None }
 }
 
 /// Packets of 1500 B with 40 B of headers and no framing, acknowledgements of 64 B: as most simulators count.

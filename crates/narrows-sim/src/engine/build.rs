@@ -40,6 +40,7 @@ pub(super) fn shards<O: Observer>(
         flows: traffic.flows.clone(),
         measured: traffic.measured.clone(),
         flights: network.topology.links().iter().map(|link| flight(network, link)).collect(),
+        has_near_source: traffic.groups.iter().any(|group| group.near_source.is_some()),
         quantum: i32::from(wire_size(quantum)),
         tag_size: network.reaction.as_ref().map_or(0, |reaction| wire_size(reaction.rule.tag_size())),
     });
@@ -202,7 +203,8 @@ impl<'a> Layout<'a> {
             rate,
             starts,
             generators,
-            reaction: at_hosts.map(|reaction| (reaction, node, self.seed)),
+            node,
+            reaction: at_hosts,
         };
         Host::new(parts, world)
     }
@@ -293,6 +295,9 @@ impl Layout<'_> {
         };
         Some(SignalParts {
             first_point: self.first_points[node.index()],
+            reach: settings(node)
+                .and_then(|switch| switch.congestion_point.message())
+                .and_then(|message| message.reach.hosts(topology, node)),
             random: Stream::new(self.seed, Purpose::Sampling, node.0.into()),
             ingresses: inputs.iter().map(ingress).collect(),
         })

@@ -9,7 +9,7 @@ use crate::ids::FlowId;
 use crate::packet::ECT;
 use crate::random::mix;
 use crate::routing::Access;
-use crate::traffic::{FlowSpec, Group, Transport};
+use crate::traffic::{FlowSpec, Group, NearSource, Transport};
 
 /// What all threads read and none writes.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) flights: Vec<Flight>,
     /// The largest packet of any group: what a flow may send before the next has its turn.
     pub(crate) quantum: i32,
+    /// Some group has near-source loops.
+    pub(crate) has_near_source: bool,
     /// Bytes by which limiters make packets larger.
     pub(crate) tag_size: u16,
 }
@@ -57,6 +59,7 @@ impl Shared {
 pub(crate) struct GroupState {
     pub(crate) transport: TransportState,
     pub(crate) priority: u8,
+    pub(crate) near_source: Option<NearSource>,
     /// Bytes of a data packet that are not payload.
     pub(crate) overhead: u16,
 }
@@ -99,7 +102,8 @@ impl GroupState {
                 (state, params.headers + params.framing)
             }
         };
-        Self { transport, priority: group.priority, overhead: overhead.get() as u16 }
+        let near_source = group.near_source.clone();
+        Self { transport, priority: group.priority, near_source, overhead: overhead.get() as u16 }
     }
 
     /// # Panics

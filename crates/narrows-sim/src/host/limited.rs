@@ -10,6 +10,7 @@ use narrows_proto::units::{BitRate, Bytes, Time};
 
 use super::Host;
 use super::agenda::Wake;
+use super::gated::GATED;
 use super::nic::Place;
 use super::outgoing::{Line, Outgoing, Source};
 use crate::engine::{NO_SLOT, World};
@@ -76,10 +77,14 @@ impl Host {
     /// A message of a congestion point arrived.
     #[cold]
     pub(super) fn on_notice<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+        let spec = world.shared.flows[packet.flow().index()];
+        let group = &world.shared.groups[spec.group.index()];
+        if group.near_source.is_some() {
+            return self.on_gated_notice(now, packet, world);
+        }
+        let priority = group.priority;
         let (Some(points), Some(notification)) = (&mut self.reaction, packet.notification()) else { return };
         points.record.heard += 1;
-        let spec = world.shared.flows[packet.flow().index()];
-        let priority = world.shared.groups[spec.group.index()].priority;
         let key = points.limiters.scope().key(packet.flow(), spec.from, spec.to, priority);
         let place = match points.limiters.find(key) {
             Some(place) => place,
@@ -111,6 +116,7 @@ impl Host {
                 turn: 0,
                 source: Source::Limiter(place),
                 limiter: place,
+                gate: NO_SLOT,
                 line: Line::Outside,
                 start: Time::ZERO,
                 size: Bytes::ZERO,
@@ -121,7 +127,8 @@ impl Host {
                 generator: None,
             });
         }
-        for outgoing in self.outgoing.iter_mut().filter(|outgoing| outgoing.is_flow()) {
+        let may_pass = |outgoing: &&mut Outgoing| outgoing.is_flow() && outgoing.limiter != GATED;
+        for outgoing in self.outgoing.iter_mut().filter(may_pass) {
             let spec = &world.shared.flows[outgoing.flow.index()];
             let priority = world.shared.groups[outgoing.group as usize].priority;
             if points.limiters.scope().key(outgoing.flow, spec.from, spec.to, priority) == key {
@@ -141,6 +148,9 @@ impl Host {
     ) -> Option<(Packet, Turn)> {
         let outgoing = self.outgoing.get_mut(slot)?;
         let place = outgoing.limiter;
+        if place == GATED {
+            return self.gated_turn(now, slot, world);
+        }
         if let Source::Limiter(_) = outgoing.source {
             return self.release(now, place, world);
         }
@@ -286,7 +296,7 @@ impl Host {
     }
 
     /// Puts what is in `slot` into a queue of the card, if it is in none.
-    fn activate<O>(&mut self, slot: u32, world: &World<O>) {
+    pub(super) fn activate<O>(&mut self, slot: u32, world: &World<O>) {
         let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
         if !outgoing.place.queued {
             let priority = world.shared.groups[outgoing.group as usize].priority;

@@ -1,6 +1,7 @@
 //! Hosts: flows begin and end here.
 
 mod agenda;
+mod gated;
 mod generator;
 mod incoming;
 mod limited;
@@ -13,6 +14,7 @@ use narrows_proto::stream::{Endpoint, Poll, Sender};
 use narrows_proto::units::{BitRate, Bytes, Time};
 
 use self::agenda::{Agenda, Wake};
+use self::gated::{GATED, Gates};
 pub(crate) use self::generator::HostGenerator;
 use self::incoming::{Incoming, Sink};
 use self::limited::{ReactionPoints, Turn};
@@ -47,6 +49,7 @@ pub(crate) struct Host {
     next_start: Time,
     generators: Vec<HostGenerator>,
     reaction: Option<Box<ReactionPoints>>,
+    gates: Option<Box<Gates>>,
 }
 
 /// What a host is made from.
@@ -60,13 +63,16 @@ pub(crate) struct HostParts {
     /// Flows that start here, in order of time.
     pub(crate) starts: Vec<FlowId>,
     pub(crate) generators: Vec<HostGenerator>,
-    /// Its reaction points, its number, and the seed of the run.
-    pub(crate) reaction: Option<(Reaction, NodeId, u64)>,
+    /// Its number.
+    pub(crate) node: NodeId,
+    /// Its reaction points.
+    pub(crate) reaction: Option<Reaction>,
 }
 
 impl Host {
     pub(crate) fn new<O>(parts: HostParts, world: &World<O>) -> Self {
-        let HostParts { wire, impaired, egress, rate, starts, generators, reaction } = parts;
+        let HostParts { wire, impaired, egress, rate, starts, generators, node, reaction } = parts;
+        let seed = world.shared.seed;
         let mut agenda = Agenda::default();
         for (number, generator) in generators.iter().enumerate() {
             agenda.plan(generator.start(), Wake::Generator(number as u32));
@@ -91,8 +97,11 @@ impl Host {
             started: 0,
             next_start: Time::NEVER,
             generators,
-            reaction: reaction
-                .map(|(config, node, seed)| Box::new(ReactionPoints::new(&config, rate, node, seed))),
+            gates: world.shared.has_near_source.then(|| {
+                let limiters = reaction.as_ref().map_or(0, |config| config.limiters);
+                Box::new(Gates::new(rate, node, seed, limiters))
+            }),
+            reaction: reaction.map(|config| Box::new(ReactionPoints::new(&config, rate, node, seed))),
         };
         host.find_next_start(world);
         host
@@ -265,17 +274,22 @@ impl Host {
         }
     }
 
-    fn close<O>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
+    fn close<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
         let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
         world.flows.senders[outgoing.flow.index()] = NO_SLOT;
         world.log.outstanding -= 1;
+        let gated = outgoing.limiter == GATED;
         if now < world.shared.measured.start {
             outgoing.before_measured = outgoing.delivered();
         }
         world.log.senders.extend(outgoing.record());
         outgoing.source = Source::Over;
-        (outgoing.limiter, outgoing.line) = (NO_SLOT, Line::Outside);
         let generator = outgoing.generator;
+        if gated {
+            self.leave_gate(now, slot, world);
+        }
+        let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
+        (outgoing.limiter, outgoing.line) = (NO_SLOT, Line::Outside);
         if !outgoing.place.queued {
             self.outgoing.remove(slot);
         }
@@ -310,16 +324,19 @@ impl Host {
                 Source::Datagram(datagram::Source::new(params, *rate))
             }
         };
+        let gate = self.gates.as_mut().and_then(|gates| gates.enter(new.flow, world));
+        let limiter = self
+            .reaction
+            .as_ref()
+            .map_or(NO_SLOT, |points| points.limiter_of(new.flow, spec.from, spec.to, group.priority));
         let slot = self.outgoing.add(Outgoing {
             flow: new.flow,
             to: spec.to,
             group: spec.group.0,
             turn: new.turn,
             source,
-            limiter: self
-                .reaction
-                .as_ref()
-                .map_or(NO_SLOT, |points| points.limiter_of(new.flow, spec.from, spec.to, group.priority)),
+            limiter: if gate.is_some() { GATED } else { limiter },
+            gate: gate.unwrap_or(NO_SLOT),
             line: Line::Outside,
             start: now,
             size: new.size,
@@ -398,6 +415,7 @@ impl Host {
     /// Adds what is still going on to the log.
     pub(crate) fn finish<O>(&self, world: &mut World<O>) {
         world.log.reaction.add(&self.reaction_record().unwrap_or_default());
+        world.log.reaction.add(&self.gates.as_ref().map(|gates| gates.record()).unwrap_or_default());
         for outgoing in self.outgoing.iter() {
             world.log.senders.extend(outgoing.record());
             if let Source::Datagram(source) = &outgoing.source {

@@ -2,7 +2,7 @@
 
 use narrows_proto::datagram;
 use narrows_proto::stream::{Poll, Segment, Sender};
-use narrows_proto::units::{Bytes, Time};
+use narrows_proto::units::{Bytes, Span, Time};
 
 use super::agenda::{Agenda, Wake};
 use super::nic::{Place, Places};
@@ -20,8 +20,10 @@ pub(super) struct Outgoing {
     pub(super) group: u32,
     pub(super) turn: u64,
     pub(super) source: Source,
-    /// The limiter it passes through, or [`NO_SLOT`](crate::engine::NO_SLOT).
+    /// The limiter it passes through, [`GATED`](super::gated::GATED), or [`NO_SLOT`](crate::engine::NO_SLOT).
     pub(super) limiter: u32,
+    /// Its near-source loop, if it has one instead.
+    pub(super) gate: u32,
     /// Where it stands in the line for room in the queue of its limiter.
     pub(super) line: Line,
     pub(super) start: Time,
@@ -116,6 +118,11 @@ impl Outgoing {
     /// It is one, and not over yet.
     pub(super) fn is_flow(&self) -> bool {
         matches!(self.source, Source::Stream(_) | Source::Datagram(_))
+    }
+
+    /// Smoothed round-trip time; zero before the first sample.
+    pub(super) fn srtt(&self) -> Span {
+        if let Source::Stream(sender) = &self.source { sender.srtt() } else { Span::ZERO }
     }
 
     pub(super) fn delivered(&self) -> Bytes {

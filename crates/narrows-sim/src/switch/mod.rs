@@ -18,7 +18,7 @@ use self::buffer::Memory;
 pub use self::buffer::{Buffer, Dynamic, Sharing};
 use self::congestion_point::CongestionPoints;
 pub use self::congestion_point::{
-    Bcn, BcnVersion, CongestionPoint, MOST_CONGESTION_POINTS, Message, Qcn, Sampling,
+    Bcn, BcnVersion, CongestionPoint, MOST_CONGESTION_POINTS, Message, Qcn, Reach, Sampling,
 };
 pub(crate) use self::edge::EdgeHost;
 use self::edge::{EdgeLimiters, Entry};
@@ -139,6 +139,8 @@ pub(crate) struct SwitchParts {
 pub(crate) struct SignalParts {
     /// Number of its first congestion point.
     pub(crate) first_point: u16,
+    /// By host: messages of its congestion points reach it; none if they reach all.
+    pub(crate) reach: Option<Vec<bool>>,
     pub(crate) random: Stream,
     /// The links that lead to it, in the order of its wires.
     pub(crate) ingresses: Vec<IngressParts>,
@@ -239,8 +241,8 @@ impl Switch {
                 }
                 (PortKind::Scheduled, None) => Ports::Scheduled(ScheduledPorts::new(&parts.egresses)),
                 (PortKind::Scheduled, Some(signals)) => {
-                    let SignalParts { first_point, random, ingresses } = signals;
-                    let points = CongestionPoints::new(&config.congestion_point, first_point, random);
+                    let SignalParts { first_point, reach, random, ingresses } = signals;
+                    let points = CongestionPoints::new(&config.congestion_point, first_point, reach, random);
                     let ingresses = config.pause.as_ref().map(|pause| Ingresses::new(pause, &ingresses));
                     Ports::Signalling(Box::new(SignallingPorts::new(&parts.egresses, points, ingresses)))
                 }

@@ -136,8 +136,11 @@ impl SignallingPorts {
         let Some(points) = &mut self.points else { return false };
         let told = points.sample(&mut self.ports[number].sampler, number, packet, waiting);
         let Some(notification) = told else { return false };
-        common.note_message(now, number, notification.signal, world);
         let source = world.shared.flows[packet.flow().index()].from;
+        if !points.reaches(source) {
+            return false;
+        }
+        common.note_message(now, number, notification.signal, world);
         self.message = Some(points.message(&notification, packet, source));
         true
     }

@@ -70,6 +70,12 @@ impl Wire {
     }
 }
 
+/// The data center in the name of a node: `dc0` of `dc0/rack3/host5`, nothing if it is in none.
+pub fn datacenter(name: &str) -> &str {
+    let first = name.split('/').next().unwrap_or_default();
+    if first.starts_with("dc") && first.len() < name.len() { first } else { "" }
+}
+
 impl Topology {
     /// Adds a host. Its name must be new.
     pub fn add_host(&mut self, name: impl Into<String>) -> NodeId {

@@ -91,12 +91,17 @@ pub fn window(bytes: u64) -> Config {
 }
 
 pub fn group(params: Params, cc: Config) -> Group {
-    Group { name: cc.name().into(), transport: Transport::Stream { params, cc }, priority: 0 }
+    Group {
+        name: cc.name().into(),
+        transport: Transport::Stream { params, cc },
+        priority: 0,
+        near_source: None,
+    }
 }
 
 pub fn datagrams(rate: BitRate) -> Group {
     let transport = Transport::Datagram { params: datagram::Params::default(), rate };
-    Group { name: "datagrams".into(), transport, priority: 0 }
+    Group { name: "datagrams".into(), transport, priority: 0, near_source: None }
 }
 
 /// A source of datagrams for each (from, to, rate) that sends from the beginning until `until`.

@@ -33,24 +33,23 @@ pub(super) fn check(
     let marked = network.switches.iter().flatten().any(marks);
     for (number, (group, planned)) in groups.iter().zip(&planned.groups).enumerate() {
         let Transport::Stream { params, cc } = &group.transport else { continue };
+        let wrapped = if group.near_source.is_some() { ".annulus.end_to_end" } else { "" };
+        let path = format!("traffic.{number}.cc{wrapped}");
         if cc.ecn() != Ecn::Off && !marked {
             let message =
                 format!("traffic \"{}\" uses ECN with {}, but no switch marks", group.name, cc.name());
             let help = "for example marking = { step = { k = \"100 kB\" } } in a table of [switches]";
-            checker.error(
-                &format!("traffic.{number}.cc"),
-                Diagnostic::warning(Code::NeverMarked, message).help(help),
-            );
+            checker.error(&path, Diagnostic::warning(Code::NeverMarked, message).help(help));
         }
         if let Config::Swift(_) = cc {
-            warn_of_delayed_acks(number, &group.name, params, checker);
+            warn_of_delayed_acks(&path, &group.name, params, checker);
         }
         if let Config::Gemini(settings) = cc {
             let rates = flows[planned.flows.clone()].iter().map(|flow| host_rates[flow.from.index()]);
             let at = Gemini {
                 settings,
                 name: &group.name,
-                path: format!("traffic.{number}.cc.gemini"),
+                path: format!("{path}.gemini"),
                 packet: params.packet_size(params.mss()),
                 rates: settings.capacity.map_or_else(|| rates.collect(), |capacity| [capacity].into()),
                 network,
@@ -61,7 +60,7 @@ pub(super) fn check(
 }
 
 /// Warns if acknowledgements to Swift wait at the receiver: it takes that for delay of the network.
-fn warn_of_delayed_acks(number: usize, name: &str, params: &stream::Params, checker: &mut Checker<'_>) {
+fn warn_of_delayed_acks(path: &str, name: &str, params: &stream::Params, checker: &mut Checker<'_>) {
     let stream::Params { ack_every, ack_delay, .. } = params;
     if *ack_every > 1 {
         let message = format!(
@@ -72,7 +71,7 @@ fn warn_of_delayed_acks(number: usize, name: &str, params: &stream::Params, chec
             "set transport.ack_every = 1; otherwise windows below {ack_every} segments wait every time"
         );
         let warning = Diagnostic::warning(Code::DelayedAcks, message).help(help);
-        checker.error(&format!("traffic.{number}.cc"), warning);
+        checker.error(path, warning);
     }
 }
 

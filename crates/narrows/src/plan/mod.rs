@@ -3,6 +3,7 @@
 mod controls;
 mod limits;
 mod memory;
+mod near_source;
 mod network;
 mod segments;
 mod select;
@@ -200,6 +201,7 @@ impl Plan {
             return Err(checker.rejection());
         }
         controls::check(&scenario, &network, &planned, &mut checker);
+        near_source::check(&network, &paths, &planned.traffic, &mut checker);
         let warnings = checker.warnings;
         drop(paths);
         let traffic::PlannedTraffic { mut traffic, groups, .. } = planned;

@@ -1,8 +1,6 @@
 //! Which links are inside a data center, and which are WAN.
 
-use narrows_sim::topology::{Link, Topology};
-
-use super::select::datacenter;
+use narrows_sim::topology::{Link, Topology, datacenter};
 
 /// Part of a network of several data centers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

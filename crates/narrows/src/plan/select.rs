@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use narrows_sim::topology::Topology;
+use narrows_sim::topology::{Topology, datacenter};
 use narrows_sim::{HostId, LinkId, NodeId};
 
 use crate::diagnostic::{Code, Diagnostic};
@@ -103,12 +103,6 @@ impl Places {
             dc: topology.hosts().iter().map(dc).collect(),
         }
     }
-}
-
-/// The data center in a name: `dc0` of `dc0/rack3/host5`, nothing if it is in none.
-pub(crate) fn datacenter(name: &str) -> &str {
-    let first = name.split('/').next().unwrap_or_default();
-    if first.starts_with("dc") && first.len() < name.len() { first } else { "" }
 }
 
 #[cfg(test)]

@@ -150,7 +150,9 @@ pub(super) fn reaction(
         .collect();
     check_number_of_points(network, checker);
     let Some(points) = &scenario.reaction_points else {
-        if !kinds.is_empty() {
+        let qcn_is_heard =
+            super::near_source::listens(&scenario.traffic) && kinds.iter().all(|kind| *kind == "qcn");
+        if !kinds.is_empty() && !qcn_is_heard {
             let message = "congestion points send messages, but there are no reaction points";
             let help = format!("add [reaction_points] with rule = {{ {} = {{}} }}", kinds[0]);
             checker.error("switches", Diagnostic::warning(Code::NobodyReacts, message).help(help));

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use narrows_proto::stream;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
-use narrows_sim::topology::{NodeKind, Topology};
-use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Group, Traffic, Transport};
+use narrows_sim::topology::{NodeKind, Topology, datacenter};
+use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Group, NearSource, Traffic, Transport};
 use narrows_sim::workload::{self, Pairs, PairsError, Partner, Sizes};
 use narrows_sim::{FlowId, GroupId, HostId, LinkId, Network, Paths, Purpose, Stream};
 
 use super::select::{self, Places};
-use super::{Checker, Load, PlannedGroup, trace};
+use super::{Checker, Load, PlannedGroup, near_source, trace};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::scenario::{Between, LinkSet, Names, Pattern, Scenario, SizeSource};
 use crate::sizes::{self, LoadedSizes};
@@ -49,7 +49,7 @@ pub(super) fn build(scenario: &Scenario, ground: &Ground<'_>, checker: &mut Chec
     let links = ground.network.topology.links().len();
     let mut planned = PlannedTraffic { offered: vec![0.0; links], ..PlannedTraffic::default() };
     for (number, group) in scenario.traffic.iter().enumerate() {
-        let Some(transport) = transport(group, number, checker) else { continue };
+        let Some((transport, near_source)) = transport(group, number, ground, checker) else { continue };
         let id = GroupId::from(planned.traffic.groups.len());
         let mut builder = Builder {
             group,
@@ -62,7 +62,7 @@ pub(super) fn build(scenario: &Scenario, ground: &Ground<'_>, checker: &mut Chec
             room: 0,
             planned: PlannedGroup {
                 name: group.name.clone(),
-                control: group.cc.as_ref().map_or("datagrams", |cc| cc.name()).to_owned(),
+                control: group.cc.as_ref().map_or_else(|| "datagrams".into(), near_source::name),
                 flows: 0..0,
                 sizes: None,
                 load: None,
@@ -70,7 +70,12 @@ pub(super) fn build(scenario: &Scenario, ground: &Ground<'_>, checker: &mut Chec
             },
         };
         let first = planned.traffic.flows.len();
-        planned.traffic.groups.push(Group { name: group.name.clone(), transport, priority: group.priority });
+        planned.traffic.groups.push(Group {
+            name: group.name.clone(),
+            transport,
+            priority: group.priority,
+            near_source,
+        });
         builder.add(&mut planned, checker);
         builder.planned.flows = first..planned.traffic.flows.len();
         planned.groups.push(builder.planned);
@@ -95,8 +100,9 @@ fn pattern_name(pattern: &Pattern) -> &'static str {
 fn transport(
     group: &crate::scenario::Traffic,
     number: usize,
+    ground: &Ground<'_>,
     checker: &mut Checker<'_>,
-) -> Option<Transport> {
+) -> Option<(Transport, Option<NearSource>)> {
     let path = format!("traffic.{number}");
     let out_of_range =
         |error: narrows_proto::cc::OutOfRange| Diagnostic::error(Code::OutOfRange, error.to_string());
@@ -111,14 +117,14 @@ fn transport(
             checker.error(&format!("{path}.datagram.{}", error.setting), out_of_range(error));
             return None;
         }
-        return Some(Transport::Datagram { params, rate: on_off.rate });
+        return Some((Transport::Datagram { params, rate: on_off.rate }, None));
     }
     if group.datagram.is_some() {
         let message =
             format!("traffic \"{}\" has connections, `datagram` is for the pattern on_off", group.name);
         checker.error(&format!("{path}.datagram"), Diagnostic::error(Code::Conflict, message));
     }
-    let Some(cc) = group.cc.clone() else {
+    let Some(cc) = &group.cc else {
         let message = format!("traffic \"{}\" has no congestion control", group.name);
         let names: Vec<_> = narrows_proto::cc::registry::ALGORITHMS.iter().map(|entry| entry.name).collect();
         let help = format!("for example cc = {{ cubic = {{}} }}; known: {}", names.join(", "));
@@ -126,13 +132,19 @@ fn transport(
         return None;
     };
     let before = checker.mistakes();
+    let (cc, path_of_cc, near_source) =
+        near_source::split(cc, &format!("{path}.cc"), ground.network, ground.places, checker);
+    if checker.mistakes() > before {
+        return None;
+    }
     if let Err(error) = cc.check() {
-        checker.error(&format!("{path}.cc.{}.{}", cc.name(), error.setting), out_of_range(error));
+        checker.error(&format!("{path_of_cc}.{}.{}", cc.name(), error.setting), out_of_range(error));
     }
     if let Err(error) = group.transport.check() {
         checker.error(&format!("{path}.transport.{}", error.setting), out_of_range(error));
     }
-    (checker.mistakes() == before).then(|| Transport::Stream { params: group.transport.clone(), cc })
+    let transport = Transport::Stream { params: group.transport.clone(), cc: cc.clone() };
+    (checker.mistakes() == before).then_some((transport, near_source))
 }
 
 /// Makes the flows of one group.
@@ -370,7 +382,7 @@ impl Builder<'_> {
             }
             LinkSet::WanLinks => {
                 let mut senders: Vec<_> =
-                    pairs.from().iter().map(|host| select::datacenter(topology.host_name(*host))).collect();
+                    pairs.from().iter().map(|host| datacenter(topology.host_name(*host))).collect();
                 senders.sort_unstable();
                 senders.dedup();
                 let all = (0..topology.links().len()).map(LinkId::from);
@@ -554,7 +566,7 @@ fn wan_from(topology: &Topology, link: LinkId) -> Option<&str> {
     let link = topology.link(link);
     let (from, to) = (topology.node(link.from), topology.node(link.to));
     let switches = |node: &NodeKind| matches!(node, NodeKind::Switch { .. });
-    let (here, there) = (select::datacenter(&from.name), select::datacenter(&to.name));
+    let (here, there) = (datacenter(&from.name), datacenter(&to.name));
     (switches(&from.kind) && switches(&to.kind) && here != there).then_some(here)
 }
 

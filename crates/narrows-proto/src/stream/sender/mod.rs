@@ -7,6 +7,8 @@ mod ack;
 mod timer;
 mod transmit;
 
+pub use transmit::{Held, Holding};
+
 use super::delivery::Delivery;
 use super::pacer::Pacer;
 use super::params::Params;

@@ -6,40 +6,119 @@ use crate::stream::scoreboard::{Sent, State};
 use crate::stream::wire::Segment;
 use crate::units::{Bytes, Time};
 
+/// What a sender would do, before it does it.
+enum Next {
+    /// A SYN; so many have been sent.
+    Syn(u32),
+    Probe,
+    /// The segment with this number again.
+    Resend(u64),
+    New,
+    /// Nothing before this time.
+    Wait(Time),
+    /// Nothing: it has sent everything.
+    Idle,
+    /// Nothing: the window is used up.
+    Full,
+    Nothing,
+}
+
+/// What a sender that something outside of it holds up would do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// Send something at once.
+    Ready,
+    /// Ask again then.
+    Until(Time),
+    /// Nothing until an acknowledgement or a timer changes that.
+    Blocked,
+}
+
+/// What the parts of a connection are told when something outside of it holds it up.
+#[derive(Clone, Copy, Debug)]
+pub struct Holding {
+    /// Samples of what is sent from now on are application-limited, as if there had been nothing to send.
+    pub app_limited: bool,
+    /// The window does not count as used up.
+    pub validate_window: bool,
+}
+
 impl Sender {
     /// What to send at `now`.
     pub fn poll_transmit(&mut self, params: &Params, now: Time) -> Poll {
+        match self.next(params, now) {
+            Next::New => self.send_new(params, now),
+            Next::Resend(number) => self.resend(params, now, number),
+            Next::Probe => self.send_probe(params, now),
+            Next::Syn(attempts) => self.open(params, now, attempts),
+            Next::Wait(at) => Poll::At(at),
+            Next::Idle => {
+                self.delivery.on_idle(self.board.inflight());
+                Poll::Blocked
+            }
+            Next::Full => {
+                self.limited[0] = true;
+                Poll::Blocked
+            }
+            Next::Nothing => Poll::Blocked,
+        }
+    }
+
+    /// Something outside of the connection keeps it from sending at `now`, such as a rate it shares with others. Nothing is
+    /// sent.
+    pub fn hold(&mut self, params: &Params, now: Time, holding: Holding) -> Held {
+        match self.next(params, now) {
+            Next::New | Next::Resend(_) | Next::Probe | Next::Syn(_) => {
+                if holding.app_limited {
+                    self.delivery.on_idle(self.board.inflight());
+                }
+                self.limited[0] |= !holding.validate_window;
+                Held::Ready
+            }
+            Next::Wait(at) => Held::Until(at),
+            Next::Idle => {
+                self.delivery.on_idle(self.board.inflight());
+                Held::Blocked
+            }
+            Next::Full => {
+                self.limited[0] = true;
+                Held::Blocked
+            }
+            Next::Nothing => Held::Blocked,
+        }
+    }
+
+    #[inline(always)]
+    fn next(&mut self, params: &Params, now: Time) -> Next {
         if let Phase::Opening { attempts, due, .. } = self.phase {
-            return if due { self.open(params, now, attempts) } else { Poll::Blocked };
+            return if due { Next::Syn(attempts) } else { Next::Nothing };
         }
         if self.limit.pacing.is_some() && self.pacer.release() > now {
-            return if self.has_work() { Poll::At(self.pacer.release()) } else { Poll::Blocked };
+            return if self.has_work() { Next::Wait(self.pacer.release()) } else { Next::Nothing };
         }
         if self.probe == Probe::Due {
-            return self.send_probe(params, now);
+            return Next::Probe;
         }
         let inflight = self.board.inflight();
         let window = self.prr.as_ref().map_or(self.limit.cwnd, |prr| prr.window(inflight));
         let fits = |len: Bytes| inflight + len <= window || inflight == Bytes::ZERO;
         if let Some((number, lost)) = self.board.next_lost() {
             if fits(lost) {
-                return self.resend(params, now, number);
+                return Next::Resend(number);
             }
         } else if self.board.next() < self.size {
             let len = self.next_len();
             if !params.has_room(self.board.una(), self.board.next() + len.get()) {
                 // The window would not be used up, so it does not grow (RFC 7661 §4.1).
-                return Poll::Blocked;
+                return Next::Nothing;
             }
             if fits(len) {
-                return self.send_new(params, now);
+                return Next::New;
             }
         } else {
-            self.delivery.on_idle(inflight);
-            return Poll::Blocked;
+            return Next::Idle;
         }
-        self.limited[0] = true;
-        Poll::Blocked
+        Next::Full
     }
 
     fn has_work(&mut self) -> bool {

@@ -14,8 +14,10 @@ use narrows_proto::units::Bytes;
 
 pub use self::bcn::{Bcn, BcnVersion, Sampling};
 pub use self::qcn::Qcn;
+use crate::ids::{HostId, NodeId};
 use crate::packet::{Kind, Packet};
 use crate::random::Stream;
+use crate::topology::{Topology, datacenter};
 
 /// How the queues of a switch talk to the sources of their packets.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -39,11 +41,60 @@ pub struct Message {
     pub size: Bytes,
     /// 0 to 7. The highest by default, so that messages wait for nothing but the packet on the wire.
     pub priority: u8,
+    /// Which sources can be told (Annulus: CNMs are frames of layer 2, addressed to the source of the sampled frame, and a
+    /// router has changed that address, so that a routed network delivers them near the source only).
+    pub reach: Reach,
 }
 
 impl Default for Message {
     fn default() -> Self {
-        Self { size: Bytes::new(84), priority: 7 }
+        Self { size: Bytes::new(84), priority: 7, reach: Reach::default() }
+    }
+}
+
+/// Which sources the messages of a switch reach. A sample of any other source counts, but nobody is told.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// All.
+    #[default]
+    Everywhere,
+    /// Hosts in the data center of the switch.
+    Dc,
+    /// Hosts that are at most one switch away: of a top-of-rack switch its own, of an aggregation switch those of the racks
+    /// below.
+    TorAgg,
+    /// Hosts attached to the switch itself.
+    Tor,
+}
+
+impl Reach {
+    /// By host: whether the messages of `switch` reach it; none if they reach all.
+    pub fn hosts(self, topology: &Topology, switch: NodeId) -> Option<Vec<bool>> {
+        let hosts = topology.hosts().iter();
+        let place = |node: NodeId| datacenter(&topology.node(node).name);
+        match self {
+            Self::Everywhere => None,
+            Self::Dc => Some(hosts.map(|host| place(*host) == place(switch)).collect()),
+            Self::TorAgg | Self::Tor => {
+                let ports = topology.ports();
+                let neighbours =
+                    |node: NodeId| ports[node.index()].iter().map(|link| topology.link(*link).to);
+                let mut near = vec![false; topology.hosts().len()];
+                let mut add = |node: NodeId| {
+                    topology.as_host(node).into_iter().for_each(|host| near[host.index()] = true)
+                };
+                for node in neighbours(switch) {
+                    add(node);
+                    if self == Self::TorAgg && topology.as_host(node).is_none() {
+                        neighbours(node).for_each(&mut add);
+                    }
+                }
+                Some(near)
+            }
+        }
     }
 }
 
@@ -72,6 +123,8 @@ pub(super) struct CongestionPoints {
     first: NonZeroU16,
     message_size: u16,
     message_priority: u8,
+    /// By host: it can be told; none if all can.
+    reach: Option<Vec<bool>>,
     /// Each arrival counts as its size (QCN) or as one (BCN).
     by_size: bool,
 }
@@ -92,8 +145,13 @@ pub(super) struct Sampler {
 }
 
 impl CongestionPoints {
-    /// `first` numbers the congestion point of the first of `ports` ports.
-    pub(super) fn new(config: &CongestionPoint, first: u16, random: Stream) -> Option<Self> {
+    /// `first` numbers the congestion point of the first port; `reach` says by host whether it can be told.
+    pub(super) fn new(
+        config: &CongestionPoint,
+        first: u16,
+        reach: Option<Vec<bool>>,
+        random: Stream,
+    ) -> Option<Self> {
         let rule = match config {
             CongestionPoint::Off => return None,
             CongestionPoint::Bcn(bcn) => Rule::Bcn(bcn.clone()),
@@ -103,6 +161,7 @@ impl CongestionPoints {
         Some(Self {
             by_size: matches!(rule, Rule::Qcn(_)),
             rule,
+            reach,
             random: Box::new(random),
             first: NonZeroU16::new(first)?,
             message_size: message.size.get() as u16,
@@ -164,13 +223,13 @@ impl CongestionPoints {
         })
     }
 
+    /// Whether a message gets to this host.
+    pub(super) fn reaches(&self, host: HostId) -> bool {
+        self.reach.as_ref().is_none_or(|reach| reach[host.index()])
+    }
+
     /// The message that carries `notification` about `flow` to `to`.
-    pub(super) fn message(
-        &self,
-        notification: &Notification,
-        sampled: Packet,
-        to: crate::ids::HostId,
-    ) -> Packet {
+    pub(super) fn message(&self, notification: &Notification, sampled: Packet, to: HostId) -> Packet {
         Packet::notice(notification, sampled.flow(), to, self.message_size, self.message_priority)
     }
 }
@@ -183,12 +242,13 @@ pub(super) fn is_limitable(kind: Kind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{FlowId, HostId};
+    use crate::ids::FlowId;
     use crate::packet::Fields;
     use crate::random::Purpose;
 
     fn points(config: &CongestionPoint) -> (CongestionPoints, Sampler) {
-        let mut points = CongestionPoints::new(config, 10, Stream::new(1, Purpose::Sampling, 0)).unwrap();
+        let mut points =
+            CongestionPoints::new(config, 10, None, Stream::new(1, Purpose::Sampling, 0)).unwrap();
         let sampler = points.sampler();
         (points, sampler)
     }
