@@ -30,7 +30,7 @@ pub enum Purpose {
     /// Limiters of flows.
     Limiter = 9,
     /// Near-source loops of flows.
-    NearSource = 10,
+    NearSource = 11,
 }
 
 /// A reproducible stream of random numbers, the same on every platform (`ChaCha8`).

@@ -14,7 +14,8 @@ use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 pub struct Params {
     /// Round-trip time inside the data center, to which times are scaled. The talk has "tens of microseconds".
     pub dc_rtt: Span,
-    /// BC, bytes to send for a byte stage; 150 kB·C/10 Gb/s if left out.
+    /// BC, bytes to send for a byte stage; 150 kB·(C/10 Gb/s)·(dc_rtt/30 us) if left out: four times what is in flight
+    /// inside the data center.
     pub byte_reset: Option<Bytes>,
     /// T, the length of a time stage; ten times `dc_rtt` if left out.
     pub time_reset: Option<Span>,
@@ -99,7 +100,8 @@ impl Params {
         let defaults = qcn::Params::default();
         let scale = line_rate.as_f64() / QCN_LINE_RATE.as_f64();
         let rate = |set: Option<BitRate>, default: BitRate| set.unwrap_or_else(|| default.scaled(scale));
-        let bytes = || Bytes::new((defaults.byte_reset.as_f64() * scale).max(1.0) as u64);
+        let round_trips = self.dc_rtt.as_secs_f64() / Self::default().dc_rtt.as_secs_f64();
+        let bytes = || Bytes::new((defaults.byte_reset.as_f64() * scale * round_trips).max(1.0) as u64);
         qcn::Params {
             byte_reset: self.byte_reset.unwrap_or_else(bytes),
             time_reset: self.time_reset.unwrap_or_else(|| self.dc_rtt.saturating_mul(ROUND_TRIPS_OF_A_STAGE)),
@@ -465,7 +467,8 @@ mod tests {
     #[test]
     fn constants_scale_with_the_line_rate_and_the_round_trip() {
         let at_100 = Params { dc_rtt: Span::from_us(12), ..Params::default() }.qcn(BitRate::from_gbps(100));
-        assert_eq!(at_100.byte_reset, Bytes::new(1_500_000));
+        // 150 kB·10·12/30
+        assert_eq!(at_100.byte_reset, Bytes::new(600_000));
         assert_eq!(at_100.time_reset, Span::from_us(120));
         assert_eq!(at_100.ai_rate, BitRate::from_mbps(50));
         assert_eq!(at_100.hai_rate, BitRate::from_mbps(500));

@@ -84,7 +84,9 @@ impl Reach {
                     |node: NodeId| ports[node.index()].iter().map(|link| topology.link(*link).to);
                 let mut near = vec![false; topology.hosts().len()];
                 let mut add = |node: NodeId| {
-                    topology.as_host(node).into_iter().for_each(|host| near[host.index()] = true)
+                    if let Some(host) = topology.as_host(node) {
+                        near[host.index()] = true;
+                    }
                 };
                 for node in neighbours(switch) {
                     add(node);
