@@ -29,6 +29,8 @@ pub enum Purpose {
     Sampling = 8,
     /// Limiters of flows.
     Limiter = 9,
+    /// A client that issues remote procedure calls.
+    Rpc = 10,
 }
 
 /// A reproducible stream of random numbers, the same on every platform (`ChaCha8`).
