@@ -38,6 +38,13 @@ pub(crate) fn groups(plan: &Plan) -> String {
 
 fn describe(group: &PlannedGroup) -> String {
     let mut parts = Vec::new();
+    if let Some(rpcs) = &group.rpcs {
+        parts.push(format!(
+            "{} {}",
+            grouped(rpcs.len() as i64),
+            if rpcs.len() == 1 { "RPC" } else { "RPCs" }
+        ));
+    }
     if group.flows.len() == 1 {
         parts.push("1 flow".to_owned());
     } else {
@@ -51,10 +58,11 @@ fn describe(group: &PlannedGroup) -> String {
     if let Some(load) = &group.load {
         let links = if load.links == 1 { "link".into() } else { format!("{} links", load.links) };
         parts.push(format!(
-            "load {} of {links} ({}): {} flows/s",
-            load.load,
+            "load {} of {links} ({}): {} {}/s",
+            number(load.load),
             load.capacity,
-            number(load.per_second.round())
+            number(load.per_second.round()),
+            if group.rpcs.is_some() { "RPCs" } else { "flows" }
         ));
     }
     parts.join(" · ")
@@ -118,16 +126,22 @@ pub(crate) fn activity(cells: &[Cell]) -> String {
     text
 }
 
-/// How many flows did not finish: `0 of 3 200`, by cell.
+/// How many flows did not finish, and how many remote procedure calls if there are any: `0 of 3 200`, by cell.
 pub(crate) fn unfinished(cells: &[Cell]) -> String {
-    let metric =
-        |cell: &Cell, name: &str| -> f64 { cell.runs.iter().filter_map(|run| run.metric(name)).sum() };
-    let each = |cell: &Cell| {
-        let (left, all) = (metric(cell, "total.unfinished"), metric(cell, "total.flows"));
-        format!("{} of {}", grouped(left as i64), grouped(all as i64))
+    let sum = |cell: &Cell, name: &str| -> Option<f64> { cell.runs.iter().map(|run| run.metric(name)).sum() };
+    let line = |what: &str, left: &str, all: &str| {
+        let each = |cell: &Cell| {
+            let (left, all) = sum(cell, left).zip(sum(cell, all))?;
+            Some(format!("{} of {}", grouped(left as i64), grouped(all as i64)))
+        };
+        let each: Vec<_> = cells.iter().map(|cell| each(cell).unwrap_or_else(|| "none".into())).collect();
+        format!("  unfinished {what}: {}\n", each.join(" · "))
     };
-    let each: Vec<_> = cells.iter().map(each).collect();
-    format!("  unfinished flows: {}\n", each.join(" · "))
+    let mut text = line("flows", "total.unfinished", "total.flows");
+    if cells.iter().any(|cell| sum(cell, "total.rpcs").is_some()) {
+        text.push_str(&line("RPCs", "total.unfinished_rpcs", "total.rpcs"));
+    }
+    text
 }
 
 /// Claims of a paper, figure by figure.

@@ -29,6 +29,8 @@ pub enum Purpose {
     Sampling = 8,
     /// Limiters of flows.
     Limiter = 9,
+    /// A client that issues remote procedure calls.
+    Rpc = 10,
     /// Near-source loops of flows.
     NearSource = 11,
 }

@@ -19,6 +19,8 @@ pub struct Traffic {
     pub flows: Vec<FlowSpec>,
     /// What starts flows while the run goes on.
     pub generators: Vec<Generator>,
+    /// Which flows answer which.
+    pub rpcs: Vec<Rpc>,
     /// The time in which [`FlowRecord::delivered_measured`](crate::FlowRecord::delivered_measured) and
     /// [`PortCounters::measured_bytes`](crate::PortCounters::measured_bytes) count.
     pub measured: Range<Time>,
@@ -30,6 +32,7 @@ impl Default for Traffic {
             groups: Vec::new(),
             flows: Vec::new(),
             generators: Vec::new(),
+            rpcs: Vec::new(),
             measured: Time::ZERO..Time::NEVER,
         }
     }
@@ -107,10 +110,28 @@ pub struct FlowSpec {
     pub to: HostId,
     /// Whose settings apply.
     pub group: GroupId,
-    /// When it starts; [`Time::NEVER`] if a generator starts it.
+    /// When it starts; [`Time::NEVER`] if a generator starts it, or the end of the request it answers.
     pub start: Time,
     /// Payload; not used if a generator starts it.
     pub size: Bytes,
+}
+
+/// A remote procedure call: requests from one client to several servers at once, each of which answers as soon as it has all
+/// of its request. The call ends when the client has all of the last response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rpc {
+    /// Its first request. Requests and responses take turns: each request is followed by the flow that answers it.
+    pub first: FlowId,
+    /// How many servers.
+    pub fan_out: u32,
+}
+
+impl Rpc {
+    /// Each request, and the response to it.
+    pub fn calls(self) -> impl Iterator<Item = (FlowId, FlowId)> + Clone {
+        let request = move |call: u32| self.first.0 + 2 * call;
+        (0..self.fan_out).map(move |call| (FlowId(request(call)), FlowId(request(call) + 1)))
+    }
 }
 
 /// Starts flows while the run goes on.

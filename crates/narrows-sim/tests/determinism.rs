@@ -12,7 +12,7 @@ use narrows_sim::switch::{
 };
 use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topology, Wan, Wire};
 use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Pause, Traffic};
-use narrows_sim::workload::{Pairs, Partner, Sizes, permutation, poisson};
+use narrows_sim::workload::{Calls, Pairs, Partner, Sizes, permutation, poisson, rpcs};
 use narrows_sim::{
     Execution, Failure, FlowRecord, GroupId, HostId, LimiterScope, LinkId, Network, NodeId, Outage, Outcome,
     PortCounters, Purpose, Reaction, ReactionPlace, Routing, Stream,
@@ -20,7 +20,7 @@ use narrows_sim::{
 use support::{Run, at, bcn, cubic, datagrams, dctcp, group, network, params, qcn, reaction, reno};
 
 /// A network and traffic that use every mechanism at once: three controls, losses, marks, RED, link errors, a failure,
-/// datagrams, clients, two data centers.
+/// datagrams, clients, remote procedure calls, two data centers.
 fn everything(routing: Routing, ports: PortKind) -> (Network, Traffic) {
     let gbps = BitRate::from_gbps;
     let fabric = Fabric::LeafSpine(LeafSpine {
@@ -106,12 +106,23 @@ fn mixed_traffic() -> Traffic {
         start: Time::ZERO,
         until,
     });
+    let calls = Calls {
+        group: GroupId(1),
+        per_second: 40_000.0,
+        fan_out: 3,
+        request: Bytes::new(2_000),
+        responses: &sizes,
+        time: Time::ZERO..at(Span::from_ms(2)),
+    };
+    let client = |host: HostId| Stream::new(5, Purpose::Rpc, host.0.into());
+    let (called, rpcs) = rpcs(&calls, &pairs(Partner::Any), flows.len().into(), client);
+    flows.extend(called);
     let mut bulk = group(params(), reno());
     bulk.name = "bulk".into();
     let groups =
         vec![group(params(), dctcp()), group(params(), cubic()), bulk, datagrams(BitRate::from_gbps(2))];
     let measured = at(Span::from_us(200))..at(Span::from_us(1100));
-    Traffic { groups, flows, generators, measured }
+    Traffic { groups, flows, generators, measured, rpcs }
 }
 
 /// Both schemes of congestion points, with reaction points at hosts and at edge switches, few enough to be shared.
@@ -195,7 +206,7 @@ fn signalled_traffic() -> Traffic {
     urgent.priority = 3;
     let groups = vec![urgent, group(params(), cubic()), datagrams(BitRate::from_gbps(8))];
     let measured = at(Span::from_us(200))..at(Span::from_us(1100));
-    Traffic { groups, flows, generators, measured }
+    Traffic { groups, flows, generators, measured, rpcs: vec![] }
 }
 
 /// What a run left behind, to the byte.
@@ -218,6 +229,10 @@ fn the_scenario_uses_every_mechanism() {
     assert!(outcome.flows.iter().any(|flow| flow.stats.recoveries > 0));
     assert!(outcome.flows.iter().all(|flow| flow.end.is_some()), "every flow ends when the network drains");
     assert!(outcome.datagrams[0].received > 0);
+    assert!(traffic.rpcs.len() > 50, "80 expected, standard deviation 9");
+    for (_, response) in traffic.rpcs.iter().flat_map(|rpc| rpc.calls()) {
+        assert!(outcome.flows.iter().any(|flow| flow.flow == response));
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use narrows_sim::{DropCause, PortCounters};
 use serde::Serialize;
 
 use crate::plan::Segment;
-use crate::results::{FlowRow, Outline};
+use crate::results::{FlowRow, Outline, RpcRow};
 use crate::statistics::{mean, percentile};
 
 /// Stands for all traffic together.
@@ -32,6 +32,19 @@ const FLOW_METRICS: [&str; 16] = [
     "timeouts",
 ];
 
+/// Metrics of a group of remote procedure calls, besides those of their flows.
+const RPC_METRICS: [&str; 9] = [
+    "rpcs",
+    "unfinished_rpcs",
+    "p50_rpc_us",
+    "p99_rpc_us",
+    "p999_rpc_us",
+    "mean_rpc_us",
+    "p50_rpc_slowdown",
+    "p99_rpc_slowdown",
+    "mean_rpc_slowdown",
+];
+
 /// Metrics of a group of datagram sources.
 const DATAGRAM_METRICS: [&str; 4] = ["datagrams_sent", "datagrams_received", "lost_fraction", "goodput_gbps"];
 
@@ -53,6 +66,33 @@ pub const SMALL: u64 = 100_000;
 /// See [`SMALL`].
 pub const LARGE: u64 = 1_000_000;
 
+/// What a group sends, as far as it decides which metrics it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Flows,
+    Rpcs,
+    Datagrams,
+}
+
+impl Kind {
+    pub(crate) fn of(datagrams: bool, rpcs: bool) -> Self {
+        match (datagrams, rpcs) {
+            (true, _) => Self::Datagrams,
+            (_, true) => Self::Rpcs,
+            _ => Self::Flows,
+        }
+    }
+
+    fn metrics(self) -> impl Iterator<Item = &'static str> {
+        let (first, more): (&[_], &[_]) = match self {
+            Self::Flows => (&FLOW_METRICS, &[]),
+            Self::Rpcs => (&FLOW_METRICS, &RPC_METRICS),
+            Self::Datagrams => (&DATAGRAM_METRICS, &[]),
+        };
+        first.iter().chain(more).copied()
+    }
+}
+
 /// One number.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Metric {
@@ -67,19 +107,18 @@ pub(crate) fn value(metrics: &[Metric], name: &str) -> Option<f64> {
     metrics.iter().find(|metric| metric.name == name)?.value
 }
 
-/// Names of all metrics of a scenario with these groups: (name, sends datagrams).
+/// Names of all metrics of a scenario with these groups.
 pub(crate) fn names<'a>(
-    groups: impl Iterator<Item = (&'a str, bool)>,
+    groups: impl Iterator<Item = (&'a str, Kind)>,
     queues: bool,
     segments: bool,
 ) -> Vec<String> {
-    let mut names: Vec<_> = groups
-        .flat_map(|(group, datagrams)| {
-            let metrics: &[_] = if datagrams { &DATAGRAM_METRICS } else { &FLOW_METRICS };
-            metrics.iter().map(move |metric| format!("{group}.{metric}"))
-        })
-        .collect();
-    let total = FLOW_METRICS.iter().chain(&NETWORK_METRICS).chain(queues.then_some(&QUEUE_METRIC));
+    let (mut names, mut all) = (Vec::new(), Kind::Flows);
+    for (group, kind) in groups {
+        names.extend(kind.metrics().map(|metric| format!("{group}.{metric}")));
+        all = if kind == Kind::Rpcs { kind } else { all };
+    }
+    let total = all.metrics().chain(NETWORK_METRICS).chain(queues.then_some(QUEUE_METRIC));
     names.extend(total.map(|metric| format!("{TOTAL}.{metric}")));
     if segments {
         let of = |segment: Segment| SEGMENT_METRICS.map(|metric| segment_metric(segment, metric));
@@ -91,19 +130,28 @@ pub(crate) fn names<'a>(
 /// All metrics of a run.
 pub(crate) fn compute(outline: &Outline<'_>) -> Vec<Metric> {
     let mut metrics = Vec::new();
+    let mut all = Kind::Flows;
     for (number, group) in outline.plan.groups.iter().enumerate() {
-        let datagrams = outline.is_datagrams(number);
-        let flows: Vec<_> = outline.flows.iter().filter(|flow| flow.group as usize == number).collect();
-        let values: Vec<_> = if datagrams {
-            DATAGRAM_METRICS.iter().zip(datagram_metrics(outline, number)).collect()
+        let kind = outline.kind(number);
+        let mut values = Vec::new();
+        if kind == Kind::Datagrams {
+            values.extend(datagram_metrics(outline, number));
         } else {
-            FLOW_METRICS.iter().zip(flow_metrics(&flows, outline.measured_for())).collect()
-        };
-        metrics.extend(values.into_iter().map(|(name, value)| metric(&group.name, name, value)));
+            let flows: Vec<_> = outline.flows.iter().filter(|flow| flow.group as usize == number).collect();
+            values.extend(flow_metrics(&flows, outline.measured_for()));
+        }
+        if kind == Kind::Rpcs {
+            let rpcs: Vec<_> = outline.rpcs.iter().filter(|rpc| rpc.group as usize == number).collect();
+            values.extend(rpc_metrics(&rpcs));
+            all = kind;
+        }
+        metrics.extend(kind.metrics().zip(values).map(|(name, value)| metric(&group.name, name, value)));
     }
-    let all: Vec<_> = outline.flows.iter().collect();
-    let flows = FLOW_METRICS.iter().zip(flow_metrics(&all, outline.measured_for()));
-    metrics.extend(flows.map(|(name, value)| metric(TOTAL, name, value)));
+    let mut values = flow_metrics(&outline.flows.iter().collect::<Vec<_>>(), outline.measured_for()).to_vec();
+    if all == Kind::Rpcs {
+        values.extend(rpc_metrics(&outline.rpcs.iter().collect::<Vec<_>>()));
+    }
+    metrics.extend(all.metrics().zip(values).map(|(name, value)| metric(TOTAL, name, value)));
     let network = NETWORK_METRICS.iter().zip(network_metrics(outline));
     metrics.extend(network.map(|(name, value)| metric(TOTAL, name, Some(value))));
     if let Some(queues) = &outline.queues {
@@ -128,15 +176,9 @@ fn flow_metrics(flows: &[&FlowRow], measured_for: Span) -> [Option<f64>; FLOW_ME
     let ends = measured.iter().filter(|flow| !flow.is_endless());
     let unfinished = ends.clone().filter(|flow| flow.end.is_none()).count();
     let us = |flow: &FlowRow| flow.fct().map(|fct| fct.as_ps() as f64 / 1e6);
-    let sorted = |values: Vec<f64>| {
-        let mut values = values;
-        values.sort_by(f64::total_cmp);
-        values
-    };
-    let fct = sorted(ends.clone().filter_map(|flow| us(flow)).collect());
-    let slowdown = sorted(ends.clone().filter_map(|flow| flow.slowdown()).collect());
-    let small =
-        sorted(ends.clone().filter(|flow| flow.size.get() <= SMALL).filter_map(|flow| us(flow)).collect());
+    let fct = sorted(ends.clone().filter_map(|flow| us(flow)));
+    let slowdown = sorted(ends.clone().filter_map(|flow| flow.slowdown()));
+    let small = sorted(ends.clone().filter(|flow| flow.size.get() <= SMALL).filter_map(|flow| us(flow)));
     let large: Vec<_> = ends.filter(|flow| flow.size.get() >= LARGE).filter_map(|flow| us(flow)).collect();
     let sum = |value: fn(&FlowRow) -> u64| flows.iter().map(|flow| value(flow) as f64).sum::<f64>();
     let delivered = sum(|flow| flow.delivered.get());
@@ -161,6 +203,31 @@ fn flow_metrics(flows: &[&FlowRow], measured_for: Span) -> [Option<f64>; FLOW_ME
         Some(sum(|flow| flow.stats.retransmissions)),
         Some(sum(|flow| flow.stats.timeouts)),
     ]
+}
+
+/// In the order of [`RPC_METRICS`]. Only measured calls count, and only finished ones have a time.
+fn rpc_metrics(rpcs: &[&RpcRow]) -> [Option<f64>; RPC_METRICS.len()] {
+    let measured = || rpcs.iter().filter(|rpc| rpc.measured);
+    let unfinished = measured().filter(|rpc| rpc.end.is_none()).count();
+    let us = sorted(measured().filter_map(|rpc| Some(rpc.time()?.as_ps() as f64 / 1e6)));
+    let slowdown = sorted(measured().filter_map(|rpc| rpc.slowdown()));
+    [
+        Some(measured().count() as f64),
+        Some(unfinished as f64),
+        percentile(&us, 0.50),
+        percentile(&us, 0.99),
+        percentile(&us, 0.999),
+        mean(&us),
+        percentile(&slowdown, 0.50),
+        percentile(&slowdown, 0.99),
+        mean(&slowdown),
+    ]
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<_> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values
 }
 
 /// In the order of [`DATAGRAM_METRICS`].

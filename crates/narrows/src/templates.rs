@@ -34,6 +34,7 @@ templates! {
     "explicit"
     "victim"
     "gemini"
+    "rpc"
 }
 
 /// The template of this name.

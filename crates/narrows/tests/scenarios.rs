@@ -23,7 +23,7 @@ fn results(name: &str, overrides: &[&str]) -> Results {
 fn table(results: &Results) -> String {
     let mut lines = vec![format!("{} hash {:016x}", results.plan.scenario.name, fingerprint(results))];
     let shown = |name: &str| {
-        ["flows", "unfinished", "p50_fct", "p99_slow", "goodput", ".dc_", ".wan_"]
+        ["flows", "unfinished", "p50_fct", "p99_slow", "goodput", ".dc_", ".wan_", "_rpc_us"]
             .iter()
             .any(|part| name.contains(part))
     };
@@ -90,6 +90,12 @@ fn two_data_centers_for_a_short_time() {
 #[test]
 fn the_testbed_of_gemini_for_a_short_time() {
     insta::assert_snapshot!(table(&results("gemini", &["stop.after='800 ms'", "measure.from='200 ms'"])));
+}
+
+#[test]
+fn remote_procedure_calls_for_a_short_time() {
+    let short = ["stop.after='6 ms'", "measure.from='1 ms'"];
+    insta::assert_snapshot!(table(&results("rpc", &short)));
 }
 
 #[test]

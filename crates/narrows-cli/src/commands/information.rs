@@ -15,13 +15,14 @@ pub(crate) fn check(arguments: &args::Check) -> Checked<Status> {
     let memory = plan.memory(1);
     if arguments.json {
         let group = |group: &narrows::plan::PlannedGroup| {
+            let per_second = if group.rpcs.is_some() { "rpcs_per_second" } else { "flows_per_second" };
             json!({
                 "name": group.name,
                 "control": group.control,
                 "pattern": group.pattern,
                 "flows": group.flows.len(),
                 "mean_size_bytes": group.sizes.as_ref().map(|sizes| sizes.sizes.mean()),
-                "flows_per_second": group.load.as_ref().map(|load| load.per_second),
+                (per_second): group.load.as_ref().map(|load| load.per_second),
             })
         };
         let output = json!({

@@ -7,7 +7,7 @@ use narrows_proto::units::{Bytes, Span, Time};
 use super::calendar::{Calendar, Windows};
 use super::measured::Measured;
 use super::shard::{Node, Shard};
-use super::shared::{Flight, GroupState, Shared, wire_size};
+use super::shared::{Flight, GroupState, NO_FLOW, Shared, wire_size};
 use super::world::{FlowTable, Log, NO_SLOT, Reception, World};
 use super::{Failure, Network};
 use crate::host::{Host, HostGenerator, HostParts};
@@ -21,7 +21,7 @@ use crate::switch::{
     EdgeHost, IngressParts, MOST_CONGESTION_POINTS, SignalParts, Switch, SwitchConfig, SwitchParts,
 };
 use crate::topology::{Link, NodeKind, Topology};
-use crate::traffic::{GeneratorKind, Traffic};
+use crate::traffic::{GeneratorKind, Rpc, Traffic};
 
 pub(super) fn shards<O: Observer>(
     network: &Network,
@@ -38,6 +38,7 @@ pub(super) fn shards<O: Observer>(
         access: layout.tables.access_and_neighbour(),
         groups: traffic.groups.iter().map(GroupState::new).collect(),
         flows: traffic.flows.clone(),
+        answers: answers(traffic),
         measured: traffic.measured.clone(),
         flights: network.topology.links().iter().map(|link| flight(network, link)).collect(),
         has_near_source: traffic.groups.iter().any(|group| group.near_source.is_some()),
@@ -388,6 +389,16 @@ fn starts_by_host(network: &Network, traffic: &Traffic) -> Vec<Vec<FlowId>> {
         flows.sort_by_key(|flow| (traffic.flows[flow.index()].start, *flow));
     }
     starts
+}
+
+/// By flow: the one that answers it. Empty if there are no calls.
+fn answers(traffic: &Traffic) -> Vec<FlowId> {
+    let flows = if traffic.rpcs.is_empty() { 0 } else { traffic.flows.len() };
+    let mut answers = vec![NO_FLOW; flows];
+    for (request, response) in traffic.rpcs.iter().copied().flat_map(Rpc::calls) {
+        answers[request.index()] = response;
+    }
+    answers
 }
 
 fn generators_by_host(network: &Network, traffic: &Traffic, seed: u64) -> Vec<Vec<HostGenerator>> {

@@ -20,6 +20,8 @@ pub(crate) struct Shared {
     pub(crate) access: Vec<Access>,
     pub(crate) groups: Vec<GroupState>,
     pub(crate) flows: Vec<FlowSpec>,
+    /// By flow: the one that answers it, or [`NO_FLOW`]. Empty if no flow is answered.
+    pub(crate) answers: Vec<FlowId>,
     /// When delivered payload and bytes on links count.
     pub(crate) measured: Range<Time>,
     /// By link.
@@ -31,6 +33,8 @@ pub(crate) struct Shared {
     /// Bytes by which limiters make packets larger.
     pub(crate) tag_size: u16,
 }
+
+pub(crate) const NO_FLOW: FlowId = FlowId(u32::MAX);
 
 /// How long packets are under way on a link.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +52,11 @@ impl Flight {
 }
 
 impl Shared {
+    /// The flow that starts at the receiver of `flow` when that is complete.
+    pub(crate) fn answer_to(&self, flow: FlowId) -> Option<FlowId> {
+        self.answers.get(flow.index()).copied().filter(|answer| *answer != NO_FLOW)
+    }
+
     /// Where the random choices of this turn of a flow begin.
     pub(crate) fn seed_of(&self, flow: FlowId, turn: u64) -> u64 {
         mix(mix(self.seed ^ (flow.index() as u64) << 32) ^ turn)

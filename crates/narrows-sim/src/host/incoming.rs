@@ -3,9 +3,9 @@
 use narrows_proto::stream::{AckFrame, Receiver};
 use narrows_proto::units::{Bytes, Time};
 
-use super::Host;
 use super::agenda::Wake;
 use super::nic::Nic;
+use super::{Host, NewFlow};
 use crate::engine::{GroupState, Reception, TransportState, World, wire_size};
 use crate::ids::{FlowId, HostId};
 use crate::observe::Observer;
@@ -58,10 +58,18 @@ impl Host {
             world.flows.receivers[packet.flow().index()] =
                 Reception::Done { turn: packet.turn(), ack: receiver.delivered() };
             self.incoming.remove(slot);
+            self.answer(now, packet.flow(), world);
         } else if receiver.next_timer() < incoming.armed {
             incoming.armed = receiver.next_timer();
             self.agenda.plan(incoming.armed, Wake::Receiver(slot));
         }
+    }
+
+    /// All of `flow` has arrived: if it is a request, the response starts.
+    fn answer<O: Observer>(&mut self, now: Time, flow: FlowId, world: &mut World<O>) {
+        let Some(flow) = world.shared.answer_to(flow) else { return };
+        let size = world.shared.flows[flow.index()].size;
+        self.start(now, &NewFlow { flow, turn: 0, size, generator: None }, world);
     }
 
     /// The first packet of a flow: keeps a receiver for it.

@@ -1,7 +1,9 @@
 //! Who sends how much to whom, and when.
 
 mod patterns;
+mod rpc;
 mod sizes;
 
 pub use patterns::{Pairs, PairsError, Partner, all_to_all, incast, long_lived, permutation, poisson};
+pub use rpc::{Calls, rpcs};
 pub use sizes::{Sizes, SizesError};

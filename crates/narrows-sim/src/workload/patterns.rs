@@ -73,6 +73,18 @@ impl Pairs {
         &self.from
     }
 
+    /// Those who receive from anyone.
+    pub fn receivers(&self) -> Vec<HostId> {
+        let from = self.from.iter().map(|host| (*host, self.place[host.index()]));
+        let mut back =
+            Self { from: Vec::new(), to: from.collect(), place: self.place.clone(), partner: self.partner };
+        back.to.sort_unstable_by_key(|(host, place)| (*place, *host));
+        let mut receivers: Vec<_> = self.to.iter().map(|(host, _)| *host).collect();
+        receivers.retain(|host| back.partners(*host) > 0);
+        receivers.sort_unstable();
+        receivers
+    }
+
     /// The receivers in the same place as `host`, as a range of `to`.
     fn neighbours(&self, host: HostId) -> Range<usize> {
         let place = self.place[host.index()];
@@ -97,7 +109,7 @@ impl Pairs {
     }
 
     /// The `number`-th receiver `host` may choose.
-    fn partner(&self, host: HostId, number: usize) -> HostId {
+    pub(super) fn partner(&self, host: HostId, number: usize) -> HostId {
         let near = self.neighbours(host);
         let skip = |at: usize, range: &Range<usize>| if at >= range.start { at + range.len() } else { at };
         let own = self.own(host, &near);
@@ -266,6 +278,19 @@ mod tests {
         assert_eq!(of(Partner::Same, 5), [4, 6, 7]);
         assert_eq!(of(Partner::Other, 5), [0, 1, 2, 3, 8, 9, 10, 11]);
         assert_eq!(of(Partner::Any, 5), [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11]);
+    }
+
+    #[test]
+    fn those_receive_who_are_the_partner_of_someone() {
+        let of = |from, partner| {
+            let pairs = Pairs::new(hosts(from), &hosts(0..12), partner, 12, |host| host.0 / 4);
+            pairs.expect("partners exist").receivers()
+        };
+        assert_eq!(of(0..1, Partner::Any), hosts(1..12));
+        assert_eq!(of(0..2, Partner::Any), hosts(0..12));
+        assert_eq!(of(0..1, Partner::Same), hosts(1..4));
+        assert_eq!(of(0..4, Partner::Other), hosts(4..12));
+        assert_eq!(of(3..5, Partner::Other), hosts(0..12));
     }
 
     #[test]

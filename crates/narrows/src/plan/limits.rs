@@ -110,6 +110,8 @@ cc = { reno = {} }
             r#"{ incast = { fan_in = 1, size = "1 B", times = 40000000 } }"#,
             r#"{ closed_loop = { clients = 4294967295, sizes = "websearch" } }"#,
             r#"{ poisson = { load = 1, of = "host_links", sizes = { constant = "1 B" } } }"#,
+            r#"{ rpc = { load = 0.5, of = "host_links", sizes = { constant = "1 B" } } }"#,
+            r#"{ rpc = { load = 0.5, of = "host_links", sizes = { constant = "1 kB" }, fan_out = 4294967295 } }"#,
         ] {
             assert_eq!(mistakes(&[&format!("{all}={pattern}")]), [Code::OutOfRange], "{pattern}");
         }

@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::topology::Topology;
-use narrows_sim::traffic::Traffic;
+use narrows_sim::traffic::{FlowSpec, Rpc, Traffic};
 use narrows_sim::{FlowId, HostId, LinkId, Network, NodeId, Paths, Stop};
 
 pub use limits::Limits;
@@ -28,7 +28,7 @@ pub(crate) use traffic::ENDLESS;
 
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection, Severity};
 use crate::document::{Document, MOST_MISTAKES};
-use crate::metrics;
+use crate::metrics::{self, Kind};
 use crate::scenario::{self, Names, Pattern, Scenario};
 use crate::sizes::LoadedSizes;
 
@@ -72,6 +72,8 @@ pub struct PlannedGroup {
     pub sizes: Option<LoadedSizes>,
     /// Its load, if it has one.
     pub load: Option<Load>,
+    /// Its calls in [`Traffic::rpcs`], if it makes remote procedure calls.
+    pub rpcs: Option<Range<usize>>,
 }
 
 /// An offered load.
@@ -83,7 +85,7 @@ pub struct Load {
     pub links: usize,
     /// What they carry together.
     pub capacity: BitRate,
-    /// Flows per second.
+    /// Flows per second, or remote procedure calls.
     pub per_second: f64,
 }
 
@@ -370,7 +372,13 @@ fn warn_of_short_run(
 ) {
     let rates = host_rates(&network.topology);
     let rate = |host: HostId| rates[host.index()];
-    let counted = traffic.flows.iter().filter(|flow| measured.contains(&flow.start) && flow.size != ENDLESS);
+    // Responses cannot begin before their request.
+    let responses = traffic.rpcs.iter().copied().flat_map(Rpc::calls).map(|(request, response)| FlowSpec {
+        start: traffic.flows[request.index()].start,
+        ..traffic.flows[response.index()]
+    });
+    let counted = traffic.flows.iter().copied().chain(responses);
+    let counted = counted.filter(|flow| measured.contains(&flow.start) && flow.size != ENDLESS);
     let counted: Vec<_> = counted.collect();
     let late =
         counted.iter().filter(|flow| flow.start + rate(flow.from).time_to_send(flow.size) > end).count();
@@ -472,8 +480,10 @@ fn check_expectations(scenario: &Scenario, segments: bool, checker: &mut Checker
             let error = Diagnostic::error(Code::WrongType, message).help("give `below`, `above` or both");
             checker.error(&path, error);
         }
-        let datagrams = |group: &scenario::Traffic| matches!(group.pattern, Pattern::OnOff(_));
-        let groups = scenario.traffic.iter().map(|group| (group.name.as_str(), datagrams(group)));
+        let kind = |pattern: &Pattern| {
+            Kind::of(matches!(pattern, Pattern::OnOff(_)), matches!(pattern, Pattern::Rpc(_)))
+        };
+        let groups = scenario.traffic.iter().map(|group| (group.name.as_str(), kind(&group.pattern)));
         let known = metrics::names(groups, scenario.record.queues.is_some(), segments);
         if !known.contains(&expect.metric) {
             let message = format!("no metric is called \"{}\"", expect.metric);

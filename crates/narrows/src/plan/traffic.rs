@@ -1,5 +1,7 @@
 //! Traffic groups turned into flows and generators, checked.
 
+mod rpc;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -66,6 +68,7 @@ pub(super) fn build(scenario: &Scenario, ground: &Ground<'_>, checker: &mut Chec
                 flows: 0..0,
                 sizes: None,
                 load: None,
+                rpcs: None,
                 pattern: pattern_name(&group.pattern),
             },
         };
@@ -92,6 +95,7 @@ fn pattern_name(pattern: &Pattern) -> &'static str {
         Pattern::AllToAll(_) => "all_to_all",
         Pattern::OnOff(_) => "on_off",
         Pattern::ClosedLoop(_) => "closed_loop",
+        Pattern::Rpc(_) => "rpc",
         Pattern::Trace(_) => "trace",
     }
 }
@@ -193,6 +197,7 @@ impl Builder<'_> {
             }
             Pattern::OnOff(_) => self.on_off(planned, checker),
             Pattern::ClosedLoop(_) => self.closed_loop(planned, checker),
+            Pattern::Rpc(_) => self.rpc(planned, checker),
             Pattern::Trace(pattern) => self.trace(&pattern.file, checker),
         };
         let flows = flows.unwrap_or_default();
@@ -313,64 +318,104 @@ impl Builder<'_> {
         let names = (pattern.from.as_ref(), pattern.to.as_ref());
         let pairs = self.pairs("poisson", pattern.between, names, checker);
         let sizes = self.sizes("poisson.sizes", &pattern.sizes, checker);
-        if !(pattern.load > 0.0 && pattern.load <= 100.0) {
-            let message = format!(
-                "load = {:?}, expected above 0, at most 100 (1 is all the links carry)",
-                pattern.load
-            );
-            self.error("poisson.load", Diagnostic::error(Code::OutOfRange, message), checker);
-            return None;
-        }
+        self.load("poisson.load", pattern.load, checker)?;
         let (pairs, sizes) = (pairs?, sizes?);
-        let links = self.links_of(&pattern.of, &pairs, checker)?;
-        let crossed = self.crossings(&pairs);
-        let crossings: f64 = links.iter().map(|link| crossed[link.index()]).sum();
-        let rates = links.iter().map(|link| self.ground.network.topology.link(*link).wire.rate);
-        let capacity: u128 = rates.map(|rate| u128::from(rate.as_bps())).sum();
-        if crossings == 0.0 {
-            let message = format!("no flow of traffic \"{}\" crosses the links of `of`", self.group.name);
-            self.error("poisson.of", Diagnostic::error(Code::Unreachable, message), checker);
-            return None;
-        }
+        let links = self.links_of("poisson.of", &pattern.of, pairs.from(), checker)?;
+        let crossed = self.crossings(&pairs, |pair| pair);
         let wire_bytes = mean_wire_bytes(&sizes.sizes, &self.group.transport);
-        let per_second = pattern.load * capacity as f64 / 8.0 / (wire_bytes * crossings);
-        if per_second > MOST_PER_SECOND {
-            let message =
-                format!("{per_second:.0} flows per second, at most {MOST_PER_SECOND:.0} can be simulated");
-            self.error("poisson.load", Diagnostic::error(Code::OutOfRange, message), checker);
-            return None;
-        }
-        let expected = per_second * self.until.saturating_since(self.start).as_secs_f64();
-        self.room_for(expected as u64, "poisson.load", checker)?;
+        let per_second = self.flows_for("poisson", pattern.load, &links, &crossed, wire_bytes, checker)?;
+        self.room_for(self.expected(per_second) as u64, "poisson.load", checker)?;
         for (offered, crossed) in planned.offered.iter_mut().zip(&crossed) {
             *offered += per_second * wire_bytes * crossed;
         }
-        let capacity = BitRate::from_bps(u64::try_from(capacity).unwrap_or(u64::MAX));
-        self.planned.load = Some(Load { load: pattern.load, links: links.len(), capacity, per_second });
+        self.planned.load = Some(self.offered_load(pattern.load, &links, per_second));
         let time = self.start..self.until;
         Some(workload::poisson(self.id, per_second, &sizes.sizes, &pairs, time, &mut self.random))
     }
 
-    /// How often one flow crosses each link on average.
-    fn crossings(&self, pairs: &Pairs) -> Vec<f64> {
+    fn load(&self, key: &str, load: f64, checker: &mut Checker<'_>) -> Option<()> {
+        let fits = load > 0.0 && load <= 100.0;
+        if !fits {
+            let message =
+                format!("load = {load:?}, expected above 0, at most 100 (1 is all the links carry)");
+            self.error(key, Diagnostic::error(Code::OutOfRange, message), checker);
+        }
+        fits.then_some(())
+    }
+
+    /// So many flows per second, of `wire_bytes` each on average, load the links to the given degree.
+    fn flows_for(
+        &self,
+        key: &str,
+        load: f64,
+        links: &[LinkId],
+        crossed: &[f64],
+        wire_bytes: f64,
+        checker: &mut Checker<'_>,
+    ) -> Option<f64> {
+        let crossings: f64 = links.iter().map(|link| crossed[link.index()]).sum();
+        if crossings == 0.0 {
+            let what = if let Pattern::Rpc(_) = self.group.pattern { "response" } else { "flow" };
+            let message = format!("no {what} of traffic \"{}\" crosses the links of `of`", self.group.name);
+            self.error(&format!("{key}.of"), Diagnostic::error(Code::Unreachable, message), checker);
+            return None;
+        }
+        let per_second = load * self.capacity(links) as f64 / 8.0 / (wire_bytes * crossings);
+        if per_second > MOST_PER_SECOND {
+            let message =
+                format!("{per_second:.0} flows per second, at most {MOST_PER_SECOND:.0} can be simulated");
+            self.error(&format!("{key}.load"), Diagnostic::error(Code::OutOfRange, message), checker);
+            return None;
+        }
+        Some(per_second)
+    }
+
+    /// What the links carry together, in bits per second.
+    fn capacity(&self, links: &[LinkId]) -> u128 {
+        let rates = links.iter().map(|link| self.ground.network.topology.link(*link).wire.rate);
+        rates.map(|rate| u128::from(rate.as_bps())).sum()
+    }
+
+    fn offered_load(&self, load: f64, links: &[LinkId], per_second: f64) -> Load {
+        let capacity = BitRate::from_bps(u64::try_from(self.capacity(links)).unwrap_or(u64::MAX));
+        Load { load, links: links.len(), capacity, per_second }
+    }
+
+    /// How many come from beginning to end, on average.
+    fn expected(&self, per_second: f64) -> f64 {
+        per_second * self.until.saturating_since(self.start).as_secs_f64()
+    }
+
+    /// How often one flow crosses each link on average; `way` tells its ends from those of a pair.
+    fn crossings(&self, pairs: &Pairs, way: fn((HostId, HostId)) -> (HostId, HostId)) -> Vec<f64> {
+        let demand = |(from, to, probability)| {
+            let (from, to) = way((from, to));
+            (from, to, probability)
+        };
         let receivers = pairs.from().first().map_or(0, |from| pairs.partners(*from));
         if pairs.from().len() * receivers <= MOST_PAIRS {
-            return self.ground.paths.spread(pairs.all());
+            return self.ground.paths.spread(pairs.all().map(demand));
         }
         let mut random = Stream::new(self.ground.seed, Purpose::Workload, u64::from(self.id.0) << 32);
         let draw = |_| {
             let (from, to) = pairs.draw(&mut random);
-            (from, to, 1.0 / DRAWN_PAIRS as f64)
+            demand((from, to, 1.0 / DRAWN_PAIRS as f64))
         };
         self.ground.paths.spread((0..DRAWN_PAIRS).map(draw).collect::<Vec<_>>())
     }
 
     /// The links a load is relative to.
-    fn links_of(&self, set: &LinkSet, pairs: &Pairs, checker: &mut Checker<'_>) -> Option<Vec<LinkId>> {
+    fn links_of(
+        &self,
+        key: &str,
+        set: &LinkSet,
+        senders: &[HostId],
+        checker: &mut Checker<'_>,
+    ) -> Option<Vec<LinkId>> {
         let topology = &self.ground.network.topology;
         let ports = topology.ports();
         let host_links: Vec<_> =
-            pairs.from().iter().map(|host| ports[topology.hosts()[host.index()].index()][0]).collect();
+            senders.iter().map(|host| ports[topology.hosts()[host.index()].index()][0]).collect();
         let links: Vec<_> = match set {
             LinkSet::HostLinks => host_links,
             LinkSet::Uplinks => {
@@ -381,24 +426,24 @@ impl Builder<'_> {
                 links.filter(|link| topology.as_host(topology.link(*link).to).is_none()).collect()
             }
             LinkSet::WanLinks => {
-                let mut senders: Vec<_> =
-                    pairs.from().iter().map(|host| datacenter(topology.host_name(*host))).collect();
-                senders.sort_unstable();
-                senders.dedup();
+                let mut dcs: Vec<_> =
+                    senders.iter().map(|host| datacenter(topology.host_name(*host))).collect();
+                dcs.sort_unstable();
+                dcs.dedup();
                 let all = (0..topology.links().len()).map(LinkId::from);
-                all.filter(|link| wan_from(topology, *link).is_some_and(|dc| senders.contains(&dc))).collect()
+                all.filter(|link| wan_from(topology, *link).is_some_and(|dc| dcs.contains(&dc))).collect()
             }
             LinkSet::Named(names) => match select::links(topology, names) {
                 Ok(links) => links,
                 Err(error) => {
-                    self.error("poisson.of.named", error, checker);
+                    self.error(&format!("{key}.named"), error, checker);
                     return None;
                 }
             },
         };
         if links.is_empty() {
             let message = "there are no such links in this network";
-            self.error("poisson.of", Diagnostic::error(Code::Topology, message), checker);
+            self.error(key, Diagnostic::error(Code::Topology, message), checker);
             return None;
         }
         Some(links)

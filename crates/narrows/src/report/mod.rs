@@ -109,6 +109,13 @@ fn label(metric: &str) -> Option<(&'static str, Option<bool>)> {
         "marked_fraction" => ("marked, fraction of bytes", None),
         "retransmitted_fraction" => ("sent again, fraction of bytes", Some(true)),
         "timeouts" => ("timeouts", Some(true)),
+        "rpcs" => ("RPCs measured", None),
+        "unfinished_rpcs" => ("unfinished RPCs", Some(true)),
+        "p50_rpc_us" => ("RPC time p50, µs", Some(true)),
+        "p99_rpc_us" => ("RPC time p99, µs", Some(true)),
+        "p999_rpc_us" => ("RPC time p99.9, µs", Some(true)),
+        "mean_rpc_us" => ("RPC time mean, µs", Some(true)),
+        "p99_rpc_slowdown" => ("RPC slowdown p99", Some(true)),
         "datagrams_sent" => ("datagrams sent", None),
         "lost_fraction" => ("lost, fraction of datagrams", Some(true)),
         "marks" => ("ECN marks", None),
@@ -130,7 +137,8 @@ fn label(metric: &str) -> Option<(&'static str, Option<bool>)> {
 /// Metrics of the whole network that the groups' own rows do not show.
 fn shown_in_total(metric: &str) -> bool {
     let segment = metric.starts_with("dc_") || metric.starts_with("wan_");
-    segment || ["unfinished", "marks", "drops", "timeouts", "max_queue_kb", "p99_queue_kb"].contains(&metric)
+    let more = ["marks", "drops", "timeouts", "max_queue_kb", "p99_queue_kb"];
+    segment || ["unfinished", "unfinished_rpcs"].contains(&metric) || more.contains(&metric)
 }
 
 /// Puts the metrics of all cells side by side.

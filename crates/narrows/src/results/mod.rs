@@ -4,6 +4,7 @@ mod activity;
 mod json;
 mod output;
 mod parquet_file;
+mod rpcs;
 mod tables;
 
 use std::ops::Range;
@@ -19,9 +20,10 @@ use narrows_sim::{
 
 pub use activity::{Activity, activity};
 pub use output::Output;
+pub use rpcs::RpcRow;
 pub use tables::{Column, Table, Values};
 
-use crate::metrics::{self, Metric, Queues};
+use crate::metrics::{self, Kind, Metric, Queues};
 use crate::plan::{ENDLESS, Plan};
 use crate::scenario::Expect;
 
@@ -32,6 +34,8 @@ pub struct Results {
     pub plan: std::sync::Arc<Plan>,
     /// Every flow that started, by flow and turn.
     pub flows: Vec<FlowRow>,
+    /// Every remote procedure call that began, in order of time within a group.
+    pub rpcs: Vec<RpcRow>,
     /// Every source of datagrams.
     pub datagrams: Vec<DatagramRecord>,
     /// By link.
@@ -136,6 +140,7 @@ impl Results {
         let Recorded { queues, links, windows, limiters } = recorded;
         let flows = flow_rows(&plan, &outcome.flows);
         let mut results = Self {
+            rpcs: rpcs::rpc_rows(&plan, &flows),
             flows,
             datagrams: outcome.datagrams,
             ports: outcome.ports,
@@ -164,6 +169,7 @@ impl Results {
         Outline {
             plan: &self.plan,
             flows: &self.flows,
+            rpcs: &self.rpcs,
             datagrams: &self.datagrams,
             ports: &self.ports,
             no_route: &self.no_route,
@@ -206,6 +212,7 @@ impl Results {
 pub(crate) struct Outline<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) flows: &'a [FlowRow],
+    pub(crate) rpcs: &'a [RpcRow],
     pub(crate) datagrams: &'a [DatagramRecord],
     pub(crate) ports: &'a [PortCounters],
     pub(crate) no_route: &'a PortCounters,
@@ -215,8 +222,9 @@ pub(crate) struct Outline<'a> {
 }
 
 impl Outline<'_> {
-    pub(crate) fn is_datagrams(&self, group: usize) -> bool {
-        matches!(self.plan.traffic.groups[group].transport, Transport::Datagram { .. })
+    pub(crate) fn kind(&self, group: usize) -> Kind {
+        let datagrams = matches!(self.plan.traffic.groups[group].transport, Transport::Datagram { .. });
+        Kind::of(datagrams, self.plan.groups[group].rpcs.is_some())
     }
 
     /// Length of the measured time, as far as the run went.
@@ -230,19 +238,33 @@ impl Outline<'_> {
     }
 }
 
+/// How long flows take on the empty network.
+struct Ideals<'a> {
+    plan: &'a Plan,
+    paths: Paths<'a>,
+}
+
+impl<'a> Ideals<'a> {
+    fn new(plan: &'a Plan) -> Self {
+        Self { plan, paths: Paths::new(&plan.network.topology, plan.network.routing, plan.scenario.seed) }
+    }
+
+    /// Of `size` bytes sent as `flow`, which must belong to a connection.
+    fn of(&self, flow: FlowId, size: Bytes) -> Span {
+        let spec = &self.plan.traffic.flows[flow.index()];
+        let Transport::Stream { params, .. } = &self.plan.traffic.groups[spec.group.index()].transport else {
+            unreachable!("only connections have an ideal time");
+        };
+        let path = |from, to| self.paths.path(flow, from, to).expect("the plan found a path");
+        let [forth, back] = [(spec.from, spec.to), (spec.to, spec.from)]
+            .map(|(from, to)| IdealPath::new(&self.plan.network, &path(from, to)));
+        ideal_fct(params, &forth, &back, size)
+    }
+}
+
 /// Adds to each flow what the plan knows of it.
 fn flow_rows(plan: &Plan, records: &[FlowRecord]) -> Vec<FlowRow> {
-    let paths = Paths::new(&plan.network.topology, plan.network.routing, plan.scenario.seed);
-    let ideal = |record: &FlowRecord| {
-        let spec = &plan.traffic.flows[record.flow.index()];
-        let Transport::Stream { params, .. } = &plan.traffic.groups[spec.group.index()].transport else {
-            unreachable!("only connections leave flow records");
-        };
-        let path = |from, to| paths.path(record.flow, from, to).expect("the plan found a path");
-        let [forth, back] = [(spec.from, spec.to), (spec.to, spec.from)]
-            .map(|(from, to)| IdealPath::new(&plan.network, &path(from, to)));
-        ideal_fct(params, &forth, &back, record.size)
-    };
+    let ideals = Ideals::new(plan);
     let row = |record: &FlowRecord| {
         let spec = &plan.traffic.flows[record.flow.index()];
         FlowRow {
@@ -254,7 +276,7 @@ fn flow_rows(plan: &Plan, records: &[FlowRecord]) -> Vec<FlowRow> {
             size: record.size,
             start: record.start,
             end: record.end,
-            ideal: ideal(record),
+            ideal: ideals.of(record.flow, record.size),
             delivered: record.delivered,
             delivered_measured: record.delivered_measured,
             stats: record.stats,

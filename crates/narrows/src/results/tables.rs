@@ -127,13 +127,17 @@ impl<'a, R> Columns<'a, R> {
 }
 
 impl Results {
-    /// All tables that were recorded: `flows` always, `queues`, `links`, `windows`, `limiters` and `datagrams` if there are any.
+    /// All tables that were recorded: `flows` always, `queues`, `links`, `windows`, `limiters`, `rpcs` and `datagrams` if there
+    /// are any.
     pub fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.flows_table()];
         tables.extend(self.queues.as_ref().map(|rows| self.queues_table(rows)));
         tables.extend(self.links.as_ref().map(|rows| self.links_table(rows)));
         tables.extend(self.windows.as_ref().map(|rows| self.windows_table(rows)));
         tables.extend(self.limiters.as_ref().map(|rows| self.limiters_table(rows)));
+        if self.plan.groups.iter().any(|group| group.rpcs.is_some()) {
+            tables.push(self.rpcs_table());
+        }
         if !self.datagrams.is_empty() {
             tables.push(self.datagrams_table());
         }
@@ -241,6 +245,24 @@ impl Results {
             .integers("rate_bps", |row| row.rate.as_bps())
             .integers("waiting_bytes", |row| row.waiting.get())
             .table("limiters")
+    }
+
+    fn rpcs_table(&self) -> Table {
+        Columns::of(&self.rpcs)
+            .integers("rpc", |row| row.rpc)
+            .names("group", self.group_names(), |row| row.group)
+            .names("client", self.host_names(), |row| row.client.0)
+            .integers("first_flow", |row| row.first.0.into())
+            .integers("fan_out", |row| row.fan_out.into())
+            .integers("request_bytes", |row| row.requests.get())
+            .integers("response_bytes", |row| row.responses.get())
+            .integers("start_ps", |row| row.start.as_ps())
+            .maybe_integers("end_ps", |row| row.end.map(Time::as_ps))
+            .maybe_integers("time_ps", |row| row.time().map(|time| time.as_ps()))
+            .integers("ideal_time_ps", |row| row.ideal.as_ps())
+            .maybe_reals("slowdown", |row| row.slowdown())
+            .flags("measured", |row| row.measured)
+            .table("rpcs")
     }
 
     fn datagrams_table(&self) -> Table {

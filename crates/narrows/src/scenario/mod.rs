@@ -2,6 +2,7 @@
 
 mod measure;
 mod reaction;
+mod share;
 mod switches;
 mod topology;
 mod traffic;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use measure::{Expect, Flows, Measure, Names, Record, RecordPorts, RecordWindows, Stop};
 pub use reaction::ReactionPoints;
+pub use share::Share;
 pub use switches::{PortChoice, Switch};
 pub use topology::{Explicit, ExplicitLink, ExplicitSwitch, Topology};
 pub use traffic::{Between, LinkSet, Pattern, SizeSource, Traffic};
@@ -145,6 +147,6 @@ mod tests {
     #[test]
     fn the_schema_tells_what_can_be_chosen() {
         assert_eq!(variants("Topology")[0], ["dumbbell", "Senders and receivers around one bottleneck."]);
-        assert_eq!(variants("Pattern").len(), 8);
+        assert_eq!(variants("Pattern").len(), 9);
     }
 }

@@ -6,7 +6,7 @@ use narrows_sim::traffic::Pause;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Names;
+use super::{Names, Share};
 
 /// Flows of one kind.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -54,6 +54,8 @@ pub enum Pattern {
     OnOff(OnOff),
     /// Clients that send, wait for the end, pause, and send again.
     ClosedLoop(ClosedLoop),
+    /// Remote procedure calls at random: a client sends requests, servers answer them.
+    Rpc(Rpc),
     /// Flows from a CSV file.
     Trace(Trace),
 }
@@ -195,6 +197,40 @@ pub struct ClosedLoop {
     pub to: Option<Names>,
 }
 
+/// Remote procedure calls, open loop: each client calls at random (a Poisson process), however many of its calls are under
+/// way. A call is a request to each of `fan_out` different servers. A server answers when it has all of its request; the
+/// call ends when the client has all of the last response. Requests and responses are flows.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rpc {
+    /// Bytes of responses offered to the links of `of`, headers included, as a fraction of what these links carry. Requests
+    /// and acknowledgements come on top.
+    pub load: f64,
+    /// The part of `load` that this group offers, as a number or a ratio such as "5/6". Groups that are classes of one
+    /// mix have the same `load`.
+    #[serde(default)]
+    pub share: Share,
+    /// The links the load is relative to, in the direction of responses: those that lead away from servers.
+    pub of: LinkSet,
+    /// Payloads of responses.
+    pub sizes: SizeSource,
+    /// Payload of a request; 1 kB.
+    #[serde(default = "small_request")]
+    pub request: Bytes,
+    /// Servers that are asked at once.
+    #[serde(default = "one")]
+    pub fan_out: u32,
+    /// Which pairs of client and server.
+    #[serde(default)]
+    pub between: Between,
+    /// Hosts that call; all if left out.
+    #[serde(default)]
+    pub from: Option<Names>,
+    /// Hosts that answer; all if left out.
+    #[serde(default)]
+    pub to: Option<Names>,
+}
+
 /// Flows from a CSV file with the columns start,src,dst,bytes.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -260,6 +296,10 @@ pub enum SizeSource {
 
 fn one() -> u32 {
     1
+}
+
+fn small_request() -> Bytes {
+    Bytes::new(1000)
 }
 
 fn no_pause() -> Pause {

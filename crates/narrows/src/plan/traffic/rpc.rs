@@ -1,0 +1,87 @@
+//! Remote procedure calls: load, share and fan-out checked, calls drawn.
+
+use narrows_sim::traffic::FlowSpec;
+use narrows_sim::workload::{Calls, Pairs, Sizes, rpcs};
+use narrows_sim::{FlowId, Purpose, Stream};
+
+use super::{Builder, PlannedTraffic, mean_wire_bytes};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::plan::Checker;
+use crate::scenario::{Pattern, Share};
+
+impl Builder<'_> {
+    pub(super) fn rpc(
+        &mut self,
+        planned: &mut PlannedTraffic,
+        checker: &mut Checker<'_>,
+    ) -> Option<Vec<FlowSpec>> {
+        let Pattern::Rpc(pattern) = &self.group.pattern else { return None };
+        let calls_so_far = planned.traffic.rpcs.len();
+        self.planned.rpcs = Some(calls_so_far..calls_so_far);
+        let names = (pattern.from.as_ref(), pattern.to.as_ref());
+        let pairs = self.pairs("rpc", pattern.between, names, checker);
+        let sizes = self.sizes("rpc.sizes", &pattern.sizes, checker);
+        let request = self.size("rpc.request", pattern.request, checker);
+        let fan_out = self.at_least_one("rpc.fan_out", pattern.fan_out, checker);
+        let share = self.share(pattern.share, checker);
+        self.load("rpc.load", pattern.load, checker)?;
+        let (pairs, sizes, request) = (pairs?, sizes?, request?);
+        let (fan_out, share) = (fan_out?, share?);
+        self.enough_servers(&pairs, fan_out, checker)?;
+
+        let load = pattern.load * share;
+        let links = self.links_of("rpc.of", &pattern.of, &pairs.receivers(), checker)?;
+        let asked = self.crossings(&pairs, |pair| pair);
+        let answered = self.crossings(&pairs, |(client, server)| (server, client));
+        let response_bytes = mean_wire_bytes(&sizes.sizes, &self.group.transport);
+        let responses = self.flows_for("rpc", load, &links, &answered, response_bytes, checker)?;
+        self.room_for((2.0 * self.expected(responses)) as u64, "rpc.load", checker)?;
+        let request_bytes = mean_wire_bytes(&Sizes::constant(request), &self.group.transport);
+        for ((offered, asked), answered) in planned.offered.iter_mut().zip(&asked).zip(&answered) {
+            *offered += responses * (request_bytes * asked + response_bytes * answered);
+        }
+        let per_second = responses / f64::from(fan_out);
+        self.planned.load = Some(self.offered_load(load, &links, per_second));
+        let calls = Calls {
+            group: self.id,
+            per_second,
+            fan_out,
+            request,
+            responses: &sizes.sizes,
+            time: self.start..self.until,
+        };
+        let (seed, group) = (self.ground.seed, u64::from(self.id.0));
+        let first = FlowId::from(planned.traffic.flows.len());
+        let (flows, calls) = rpcs(&calls, &pairs, first, |client| {
+            Stream::new(seed, Purpose::Rpc, group << 32 | u64::from(client.0))
+        });
+        planned.traffic.rpcs.extend(calls);
+        self.planned.rpcs = Some(calls_so_far..planned.traffic.rpcs.len());
+        Some(flows)
+    }
+
+    fn share(&self, share: Share, checker: &mut Checker<'_>) -> Option<f64> {
+        let value = share.value();
+        let fits = value > 0.0 && value <= 1.0;
+        if !fits {
+            let message = format!("share = {share}, expected above 0, at most 1");
+            self.error("rpc.share", Diagnostic::error(Code::OutOfRange, message), checker);
+        }
+        fits.then_some(value)
+    }
+
+    /// Every client must have `fan_out` different servers.
+    fn enough_servers(&self, pairs: &Pairs, fan_out: u32, checker: &mut Checker<'_>) -> Option<()> {
+        let servers = |client: &&_| pairs.partners(**client);
+        let poorest = pairs.from().iter().min_by_key(servers)?;
+        let servers = pairs.partners(*poorest);
+        if servers < fan_out as usize {
+            let name = self.ground.network.topology.host_name(*poorest);
+            let message =
+                format!("fan_out = {fan_out}, but host \"{name}\" has only {servers} servers to ask");
+            self.error("rpc.fan_out", Diagnostic::error(Code::OutOfRange, message), checker);
+            return None;
+        }
+        Some(())
+    }
+}
