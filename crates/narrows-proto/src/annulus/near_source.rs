@@ -131,7 +131,22 @@ impl Params {
             OutOfRange::unless(span >= Span::from_ns(100), setting, span, "at least 100 ns")?;
         }
         OutOfRange::unless(self.cap >= 1.0, "cap", self.cap, "at least 1; inf for none")?;
-        self.qcn(line_rate.unwrap_or(QCN_LINE_RATE)).check(line_rate)
+        let scaled = |error: OutOfRange| match self.is_set(error.setting) {
+            true => error,
+            false => OutOfRange { found: format!("{}, scaled to the line rate", error.found), ..error },
+        };
+        self.qcn(line_rate.unwrap_or(QCN_LINE_RATE)).check(line_rate).map_err(scaled)
+    }
+
+    /// The constant of QCN is not left to scaling.
+    fn is_set(&self, setting: &str) -> bool {
+        match setting {
+            "byte_reset" => self.byte_reset.is_some(),
+            "ai_rate" => self.ai_rate.is_some(),
+            "hai_rate" => self.hai_rate.is_some(),
+            "min_rate" => self.min_rate.is_some(),
+            _ => true,
+        }
     }
 }
 
@@ -503,6 +518,6 @@ mod tests {
         }
         // 5 Mb/s·C/10 Gb/s is below the slowest rate there is.
         let slow = good().check(Some(BitRate::from_mbps(1))).expect_err("scaled out of range");
-        assert_eq!(slow.to_string(), "min_rate = 500 b/s, expected at least 1 kb/s");
+        assert_eq!(slow.to_string(), "min_rate = 500 b/s, scaled to the line rate, expected at least 1 kb/s");
     }
 }

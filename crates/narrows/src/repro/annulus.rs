@@ -34,3 +34,290 @@ fn cc(group: &str, control: &str) -> String {
 fn annulus(control: &str, dc_rtt: &str) -> String {
     format!("{{ annulus = {{ end_to_end = {control}, near_source = {{ dc_rtt = \"{dc_rtt}\" }} }} }}")
 }
+
+const MOTIVATION: &str = include_str!("../../repro/annulus/motivation.toml");
+const TESTBED: &str = include_str!("../../repro/annulus/testbed.toml");
+
+/// Round trips inside the data centers of the two networks.
+const DC_RTT: [&str; 2] = ["10 us", "30 us"];
+
+/// A control of the WAN flows: its row, its label, and what it changes.
+struct Scheme {
+    row: &'static str,
+    overrides: Vec<String>,
+}
+
+fn scheme(row: &'static str, overrides: Vec<String>) -> Scheme {
+    Scheme { row, overrides }
+}
+
+/// Annulus around a control of the WAN flows in the network of the motivation.
+fn near_source(row: &'static str, control: &str) -> Scheme {
+    scheme(row, vec![POINTS.into(), cc("wan", &annulus(control, DC_RTT[0]))])
+}
+
+fn both(row: &'static str, dc: &str, wan: &str, dc_rtt: &str) -> Scheme {
+    scheme(row, vec![POINTS.into(), cc("dc", &annulus(dc, dc_rtt)), cc("wan", &annulus(wan, dc_rtt))])
+}
+
+fn experiments() -> Vec<Experiment> {
+    let mut all = reaction();
+    all.extend(mix());
+    all.extend(testbed());
+    all
+}
+
+/// Ten flows of 5 MB begin at once inside the data center.
+const BURST: &[&str] = &[
+    "traffic.dc.pattern={ long_lived = { flows = 10, size = \"5 MB\", from = \"dc0/rack0/*\", to = \"dc0/rack1/*\" } }",
+    "traffic.dc.start=300 ms",
+    "stop={ after = \"450 ms\" }",
+    "measure={ from = \"300 ms\", until = \"450 ms\" }",
+];
+
+/// How long WAN flows take to make room for a burst inside the data center.
+fn reaction() -> Vec<Experiment> {
+    let schemes = [
+        scheme("cubic", vec![cc("wan", "{ cubic = {} }")]),
+        scheme("bbr", Vec::new()),
+        scheme("gemini", vec![cc("wan", "{ gemini = { marking_threshold = \"100 kB\" } }")]),
+        near_source("annulus", "{ bbr = {} }"),
+        near_source("annulus_cubic", "{ cubic = {} }"),
+    ];
+    let experiment = |Scheme { row, overrides }| Experiment {
+        name: format!("reaction.{row}"),
+        scenario: MOTIVATION,
+        overrides: overrides.into_iter().chain(owned(BURST)).collect(),
+        quick: Some(Vec::new()),
+        quantities: REACTION,
+        series: &["wan", "uplink"],
+        measure: measure::reaction,
+    };
+    schemes.map(experiment).into()
+}
+
+/// Flows of 100 kB inside the data center beside two long ones that leave it.
+fn mix() -> Vec<Experiment> {
+    let schemes = [
+        scheme("alone", vec!["traffic.wan.start=699 ms".into()]),
+        scheme("cubic", vec![cc("wan", "{ cubic = {} }")]),
+        scheme("bbr", Vec::new()),
+        scheme("dctcp", vec![cc("wan", "{ dctcp = {} }")]),
+        scheme("gemini", vec![cc("wan", "{ gemini = { marking_threshold = \"100 kB\" } }")]),
+        scheme("isolated", vec!["traffic.dc.priority=1".into()]),
+        scheme("isolated_cubic", vec!["traffic.dc.priority=1".into(), cc("wan", "{ cubic = {} }")]),
+        near_source("annulus", "{ bbr = {} }"),
+        both("annulus_both", "{ dctcp = {} }", "{ bbr = {} }", DC_RTT[0]),
+        near_source("annulus_cubic", "{ cubic = {} }"),
+        near_source("annulus_gemini", "{ gemini = { marking_threshold = \"100 kB\" } }"),
+    ];
+    let short = ["stop={ after = \"450 ms\" }", "measure={ from = \"300 ms\", until = \"420 ms\" }"];
+    let experiment = |Scheme { row, overrides }: Scheme| Experiment {
+        name: format!("mix.{row}"),
+        scenario: MOTIVATION,
+        quick: Some(if row == "alone" { Vec::new() } else { owned(&short) }),
+        overrides,
+        quantities: MIX,
+        series: &[],
+        measure: measure::mix,
+    };
+    schemes.map(experiment).into()
+}
+
+/// Loads in percent.
+const LOADS: [u64; 5] = [10, 30, 50, 70, 90];
+
+/// RPCs between three racks.
+fn testbed() -> Vec<Experiment> {
+    let load = |percent: u64| {
+        ["dc", "wan"].map(|group| format!("traffic.{group}.pattern.rpc.load={}", percent as f64 / 100.0))
+    };
+    let schemes = || {
+        [
+            scheme("base", Vec::new()),
+            both("annulus", "{ dctcp = {} }", "{ bbr = {} }", DC_RTT[1]),
+            scheme("wan_only", vec![POINTS.into(), cc("wan", &annulus("{ bbr = {} }", DC_RTT[1]))]),
+        ]
+    };
+    let mut all = Vec::new();
+    for percent in LOADS {
+        for Scheme { row, overrides } in schemes() {
+            all.push(Experiment {
+                name: format!("rpc.{row}_{percent}"),
+                scenario: TESTBED,
+                overrides: overrides.into_iter().chain(load(percent)).collect(),
+                quick: (percent == 50).then(|| owned(&QUICK)),
+                quantities: RPCS,
+                series: &[],
+                measure: measure::rpcs,
+            });
+        }
+    }
+    all.push(Experiment {
+        name: "rpc.alone_50".into(),
+        scenario: TESTBED,
+        overrides: load(50).into_iter().chain(["traffic.wan.pattern.rpc.load=0.001".into()]).collect(),
+        quick: Some(owned(&QUICK)),
+        quantities: RPCS,
+        series: &[],
+        measure: measure::rpcs,
+    });
+    all
+}
+
+const QUICK: [&str; 2] =
+    ["stop={ after = \"60 ms\", drain = \"200 ms\" }", "measure={ from = \"20 ms\", until = \"60 ms\" }"];
+
+fn parameters() -> Vec<Parameter> {
+    let alternative =
+        |value: &'static str, overrides: &[&str]| Alternative { value, overrides: owned(overrides) };
+    let watched = owned(&[
+        "mix.annulus_both.dc_p99_us",
+        "mix.annulus_both.wan_gbps",
+        "mix.annulus_both.useful_percent",
+        "rpc.annulus_50.p99_us",
+    ]);
+    let near_source = |name, value, why, settings: &[(&'static str, &str)]| Parameter {
+        name,
+        value,
+        why,
+        alternatives: settings
+            .iter()
+            .map(|(value, setting)| Alternative {
+                value,
+                overrides: ["dc", "wan"].map(|group| format!("traffic.{group}.cc.annulus.{setting}")).into(),
+            })
+            .collect(),
+        watched: watched.clone(),
+    };
+    let fixed =
+        |name, value, why| Parameter { name, value, why, alternatives: Vec::new(), watched: Vec::new() };
+    vec![
+        near_source(
+            "near-source time stage",
+            "ten round trips of the data center",
+            "QCN's 15 ms are meant for network cards and long flows; the talk scales nothing.",
+            &[
+                ("30 µs", "near_source.time_reset=30 us"),
+                ("1 ms", "near_source.time_reset=1 ms"),
+                ("15 ms, QCN's", "near_source.time_reset=15 ms"),
+            ],
+        ),
+        near_source(
+            "near-source increase",
+            "5 and 50 Mb/s at 10 Gb/s, QCN's",
+            "R_AI and R_HAI scale with the line rate.",
+            &[
+                ("R_AI ten times as much", "near_source.ai_rate=50 Mb/s"),
+                ("R_HAI ten times as much", "near_source.hai_rate=500 Mb/s"),
+            ],
+        ),
+        near_source(
+            "first cut",
+            "from the measured rate",
+            "QCN in network cards cuts from line rate.",
+            &[("from line rate", "near_source.start=line_rate")],
+        ),
+        near_source(
+            "what shares a loop",
+            "nothing: each flow has its own",
+            "The title speaks of aggregates.",
+            &[
+                ("all flows of a host and class", "per=host"),
+                ("and to one data center", "per=destination_dc"),
+            ],
+        ),
+        near_source(
+            "application-limited samples",
+            "what is sent while the loop holds a flow up counts as such",
+            "BBR takes the near-source rate for the bandwidth of the path otherwise.",
+            &[("they do not", "near_source.app_limited=false")],
+        ),
+        near_source(
+            "window validation",
+            "a window that the loop keeps from being used does not grow",
+            "The end-to-end loop winds up otherwise.",
+            &[("it grows", "near_source.validate_window=false")],
+        ),
+        near_source(
+            "cap of the near-source rate",
+            "twice the measured rate",
+            "The near-source loop winds up otherwise while the WAN is the bottleneck.",
+            &[("none", "near_source.cap=inf")],
+        ),
+        near_source(
+            "release",
+            "after a round trip in which the loop held up nothing",
+            "The talk does not say when a loop ends.",
+            &[
+                ("after 1 ms", "near_source.release_after=1 ms"),
+                ("after 100 ms", "near_source.release_after=100 ms"),
+            ],
+        ),
+        Parameter {
+            name: "reach of messages",
+            value: "top of rack and aggregation",
+            why: "A router changes the address by which layer 2 would find the source. How far \"L2 learning\" carries a message \
+                  is open.",
+            alternatives: vec![
+                alternative("top of rack", &["switches.default.congestion_point.qcn.message.reach=tor"]),
+                alternative("whole data center", &["switches.default.congestion_point.qcn.message.reach=dc"]),
+            ],
+            watched: watched.clone(),
+        },
+        Parameter {
+            name: "set point of QCN",
+            value: "33 kB",
+            why: "Stanford's pseudo-code and the Linux prototype have 33 kB, IEEE8021-CN-MIB 26 kB.",
+            alternatives: vec![
+                alternative("26 kB", &["switches.default.congestion_point.qcn.set_point=26 kB"]),
+                alternative("66 kB", &["switches.default.congestion_point.qcn.set_point=66 kB"]),
+            ],
+            watched: watched.clone(),
+        },
+        Parameter {
+            name: "sizes of RPCs",
+            value: "distributed storage at Alibaba, mean 41 kB, at most 2 MB",
+            why: "The talk says nothing of them.",
+            alternatives: vec![
+                alternative(
+                    "64 kB",
+                    &[
+                        "traffic.dc.pattern.rpc.sizes={ constant = \"64 kB\" }",
+                        "traffic.wan.pattern.rpc.sizes={ constant = \"64 kB\" }",
+                    ],
+                ),
+                alternative(
+                    "1 MB across the WAN",
+                    &["traffic.wan.pattern.rpc.sizes={ constant = \"1 MB\" }"],
+                ),
+            ],
+            watched: owned(&[
+                "rpc.base_50.p99_us",
+                "rpc.annulus_50.p99_us",
+                "rpc.base_50.mean_us",
+                "rpc.annulus_50.mean_us",
+            ]),
+        },
+        Parameter {
+            name: "connections",
+            value: "kept from call to call",
+            why: "RPC systems keep them. A new connection for each call begins with ten packets, and WAN traffic hurts nobody.",
+            alternatives: vec![alternative(
+                "a new one for each request and response",
+                &["transport.keep_connections=false"],
+            )],
+            watched: owned(&["rpc.base_50.p99_us", "rpc.annulus_50.p99_us"]),
+        },
+        fixed(
+            "hosts, rates, buffers of the testbed",
+            "16 hosts of 10 Gb/s in each rack, uplinks of 40 Gb/s, 12 MB of packet memory with alpha 1",
+            "A common rack of 2018 to 2020; the talk says three racks.",
+        ),
+        fixed(
+            "network of the motivation",
+            "an uplink of 10 Gb/s with 1 MB of buffer, ten senders to the data center and two across the WAN",
+            "The talk gives round trips of 10 µs and 10 ms.",
+        ),
+    ]
+}

@@ -11,6 +11,7 @@
 //! To add a paper: a module here with a constant `PAPER`, a folder `crates/narrows/repro/<paper>/` with its claims and
 //! scenarios, and a line in [`PAPERS`]. `check.rs` tells what is wrong with it.
 
+mod annulus;
 mod bcn;
 #[cfg(test)]
 mod check;
@@ -35,7 +36,7 @@ use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::results::Results;
 
 /// All papers.
-pub const PAPERS: &[&Paper] = &[&bcn::PAPER, &gemini::PAPER];
+pub const PAPERS: &[&Paper] = &[&annulus::PAPER, &bcn::PAPER, &gemini::PAPER];
 
 /// The paper of this name.
 ///

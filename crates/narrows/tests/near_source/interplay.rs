@@ -142,3 +142,25 @@ reroute_after = "1 ms"
     assert!(played.goodput(340.0, 395.0) > 0.8, "{} Gb/s", played.goodput(340.0, 395.0));
     assert!(played.near_source(395.0, 400.0).is_empty(), "the loop has ended");
 }
+
+#[test]
+fn flows_that_share_a_loop_share_its_rate_equally() {
+    let case = |per: &str, seconds: &str| Case {
+        flows: 3,
+        cc: format!("annulus = {{ end_to_end = {{ {seconds} }}, per = \"{per}\" }}"),
+        ..Case::default()
+    };
+    // A rate of 1 Gb/s each, of which the host's link carries a third: the loop alone decides who gets what of 200 Mb/s.
+    let fixed = "fixed = { rate = \"1 Gb/s\" }";
+    let shared = case("host", fixed).play();
+    let rates = shared.goodputs(220.0, 320.0);
+    let sum: f64 = rates.iter().sum();
+    assert!((0.1..0.25).contains(&sum), "{rates:?}");
+    // They take turns packet by packet.
+    assert!(rates.iter().all(|rate| (rate / sum * 3.0 - 1.0).abs() < 0.02), "{rates:?}");
+    let loops = |played: &super::Played| {
+        let rows = played.results.limiters.iter().flatten();
+        rows.map(|row| (row.node, row.limiter)).collect::<std::collections::BTreeSet<_>>().len()
+    };
+    assert_eq!((loops(&shared), loops(&case("flow", fixed).play())), (1, 3));
+}

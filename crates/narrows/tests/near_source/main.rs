@@ -28,6 +28,8 @@ struct Case {
     /// More tables.
     more: String,
     spines: u32,
+    /// WAN flows of the same host.
+    flows: u32,
     /// Instead of the usual network.
     topology: Option<&'static str>,
     end_ms: u64,
@@ -45,6 +47,7 @@ impl Default for Case {
             points: QCN,
             more: String::new(),
             spines: 1,
+            flows: 1,
             topology: None,
             end_ms: 400,
         }
@@ -57,7 +60,7 @@ fn annulus(end_to_end: &str, near_source: &str) -> String {
 
 impl Case {
     fn scenario(&self) -> String {
-        let Self { cc, burst, until_ms, wan_rate, points, more, spines, topology, end_ms } = self;
+        let Self { cc, burst, until_ms, wan_rate, points, more, spines, flows, topology, end_ms } = self;
         let length = until_ms - 200;
         let usual = format!(
             r#"
@@ -90,7 +93,7 @@ ack_every = 1
 
 [[traffic]]
 name = "wan"
-pattern.long_lived = {{ flows = 1, from = "dc0/rack0/host0", to = "dc1/rack0/host0" }}
+pattern.long_lived = {{ flows = {flows}, from = "dc0/rack0/host0", to = "dc1/rack0/host0" }}
 cc = {{ {cc} }}
 
 [[traffic]]
@@ -143,6 +146,19 @@ impl Played {
     fn window(&self, ms: f64) -> f64 {
         let rows = self.results.windows.iter().flatten();
         rows.take_while(|row| row.at <= at(ms)).last().expect("the flow has begun").cwnd.as_f64() / 1e3
+    }
+
+    /// The same for each WAN flow.
+    fn goodputs(&self, from_ms: f64, until_ms: f64) -> Vec<f64> {
+        let flows = self.results.flows.iter().filter(|flow| flow.group == 0);
+        let delivered = |flow, ms| {
+            let rows = self.results.windows.iter().flatten().filter(|row| row.flow == flow);
+            rows.take_while(|row| row.at <= at(ms)).last().map_or(0.0, |row| row.delivered.as_f64())
+        };
+        let rate = |flow| {
+            (delivered(flow, until_ms) - delivered(flow, from_ms)) * 8.0 / ((until_ms - from_ms) * 1e6)
+        };
+        flows.map(|flow| rate(flow.flow)).collect()
     }
 
     /// Payload per second delivered between two times, in Gb/s.
