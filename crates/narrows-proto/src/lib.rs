@@ -35,6 +35,7 @@ pub mod cc;
 pub mod datagram;
 pub mod notification;
 mod range_set;
+pub mod rdma;
 pub mod reaction;
 pub mod split_mix;
 pub mod stream;

@@ -235,13 +235,11 @@ fn flow_rows(plan: &Plan, records: &[FlowRecord]) -> Vec<FlowRow> {
     let paths = Paths::new(&plan.network.topology, plan.network.routing, plan.scenario.seed);
     let ideal = |record: &FlowRecord| {
         let spec = &plan.traffic.flows[record.flow.index()];
-        let Transport::Stream { params, .. } = &plan.traffic.groups[spec.group.index()].transport else {
-            unreachable!("only connections leave flow records");
-        };
+        let transport = &plan.traffic.groups[spec.group.index()].transport;
         let path = |from, to| paths.path(record.flow, from, to).expect("the plan found a path");
         let [forth, back] = [(spec.from, spec.to), (spec.to, spec.from)]
             .map(|(from, to)| IdealPath::new(&plan.network, &path(from, to)));
-        ideal_fct(params, &forth, &back, record.size)
+        ideal_fct(transport, &forth, &back, record.size)
     };
     let row = |record: &FlowRecord| {
         let spec = &plan.traffic.flows[record.flow.index()];
