@@ -36,6 +36,7 @@ pub mod cc;
 pub mod datagram;
 pub mod notification;
 mod range_set;
+pub mod rdma;
 pub mod reaction;
 pub mod split_mix;
 pub mod stream;

@@ -1,10 +1,10 @@
 //! How fast a flow could be on the empty network.
 
-use narrows_proto::stream::Params;
 use narrows_proto::units::{Bytes, Span, WireTime};
 
 use crate::engine::Network;
 use crate::ids::LinkId;
+use crate::traffic::Transport;
 
 /// The links one direction of a flow crosses.
 #[derive(Clone, Debug)]
@@ -63,13 +63,18 @@ impl IdealPath {
 
 /// The shortest time in which `size` bytes can be handed over and arrive on the empty network: no window, no
 /// acknowledgement to wait for but the handshake's, headers included. `back` is the path of acknowledgements.
-pub fn ideal_fct(params: &Params, forth: &IdealPath, back: &IdealPath, size: Bytes) -> Span {
-    let control = params.packet_size(Bytes::ZERO);
-    let handshake =
-        if params.handshake { forth.packet_time(control) + back.packet_time(control) } else { Span::ZERO };
-    let segments = size.div_ceil(params.mss()).max(1);
-    let last = size - params.mss() * (segments - 1);
-    handshake + forth.train_time(segments, params.packet_size(params.mss()), params.packet_size(last))
+pub fn ideal_fct(transport: &Transport, forth: &IdealPath, back: &IdealPath, size: Bytes) -> Span {
+    let handshake = match transport {
+        Transport::Stream { params, .. } if params.handshake => {
+            let control = params.packet_size(Bytes::ZERO);
+            forth.packet_time(control) + back.packet_time(control)
+        }
+        _ => Span::ZERO,
+    };
+    let full = transport.full_payload();
+    let packets = size.div_ceil(full).max(1);
+    let last = size - full * (packets - 1);
+    handshake + forth.train_time(packets, transport.packet_size(full), transport.packet_size(last))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::num::NonZeroU16;
 
 use narrows_proto::notification::{CpId, Notification, Signal};
+use narrows_proto::rdma;
 use narrows_proto::stream::{AckFrame, SackBlocks, Segment};
 use narrows_proto::units::Time;
 
@@ -69,6 +70,8 @@ pub(crate) enum Kind {
     /// A PAUSE frame (IEEE 802.3 Annex 31B), for the neighbour only: `seq` is how long, in picoseconds, and `flow` the link
     /// that is to pause.
     Pause,
+    /// A congestion notification packet of an RDMA receiver: the flow is all it says.
+    Cnp,
     /// Data, SYN or datagram of a flow that a limiter slows down; [`Packet::untagged`] tells which.
     Limited,
 }
@@ -81,10 +84,14 @@ pub(crate) const CE: u8 = 2;
 pub(crate) const ECE: u8 = 4;
 /// Data: the window was reduced.
 pub(crate) const CWR: u8 = 8;
+/// Data over RDMA: asks for an acknowledgement.
+pub(crate) const ASKS: u8 = 8;
 /// Data: the last of its flow.
 pub(crate) const FIN: u8 = 16;
 /// Data: sent before.
 pub(crate) const AGAIN: u8 = 32;
+/// Acknowledgement over RDMA: a packet was missing. The last word of its trailers names the one that arrived instead.
+pub(crate) const NAK: u8 = 32;
 
 /// All flags there are.
 #[cfg(test)]
@@ -162,6 +169,7 @@ impl Packet {
             4 => Kind::Datagram,
             5 => Kind::Notice,
             6 => Kind::Pause,
+            7 => Kind::Cnp,
             _ => Kind::Limited,
         }
     }
@@ -222,8 +230,14 @@ impl Packet {
             fin: self.is(FIN),
             cwr: self.is(CWR),
             retransmission: self.is(AGAIN),
+            asks: false,
             ce: self.is(CE),
         }
+    }
+
+    /// The packet of an RDMA connection inside.
+    pub(crate) fn rdma_segment(self, overhead: u16) -> Segment {
+        Segment { cwr: false, asks: self.is(ASKS), ..self.segment(overhead) }
     }
 
     /// A message of a congestion point about a flow, to the host that sends it.
@@ -258,6 +272,12 @@ impl Packet {
             if self.trailers() == 0 { SackBlocks::default() } else { unpack(&trailers[..self.trailers()]) };
         AckFrame { ack: self.seq(), syn: self.kind() == Kind::SynAck, ece: self.is(ECE), sacks }
     }
+
+    /// The acknowledgement of an RDMA connection inside.
+    pub(crate) fn rdma_ack_frame(self, trailers: &Trailers) -> rdma::AckFrame {
+        let nak = self.is(NAK).then(|| words(&trailers[0])[0]);
+        rdma::AckFrame { ack: self.seq(), nak, ece: self.is(ECE) }
+    }
 }
 
 impl std::fmt::Debug for Packet {
@@ -272,6 +292,19 @@ impl std::fmt::Debug for Packet {
 pub(crate) fn segment_flags(segment: &Segment) -> u8 {
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
     flag(segment.cwr, CWR) | flag(segment.fin, FIN) | flag(segment.retransmission, AGAIN)
+}
+
+/// The flags of a packet of an RDMA connection that carries `segment`.
+#[inline(always)]
+pub(crate) fn rdma_flags(segment: &Segment) -> u8 {
+    segment_flags(segment) | if segment.asks { ASKS } else { 0 }
+}
+
+/// The flags and trailers of a packet that carries `frame`. Returns how many trailers are used.
+pub(crate) fn pack_rdma(frame: &rdma::AckFrame) -> (u8, u8, Trailers) {
+    let flags = if frame.ece { ECE } else { 0 } | if frame.nak.is_some() { NAK } else { 0 };
+    let named = frame.nak.unwrap_or(0);
+    (flags, frame.nak.is_some().into(), [slot([named, 0, 0]), Packet::default()])
 }
 
 #[inline(always)]
@@ -337,6 +370,27 @@ mod tests {
             let packet = Packet::notice(&sent, FlowId(7), HostId(8), 84, 7);
             assert_eq!(packet.notification(), Some(sent));
             assert_eq!((packet.flow(), packet.to(), packet.kind()), (FlowId(7), HostId(8), Kind::Notice));
+        }
+    }
+
+    #[test]
+    fn acknowledgements_over_rdma_survive_the_trip() {
+        for (nak, ece) in [(None, true), (Some(u64::MAX - 5), false), (Some(0), true)] {
+            let frame = rdma::AckFrame { ack: u64::MAX - 9, nak, ece };
+            let (flags, used, trailers) = pack_rdma(&frame);
+            let packet = Packet::new(Fields { seq: frame.ack, flags, trailers: used, ..fields() });
+            assert_eq!(packet.rdma_ack_frame(&trailers), frame);
+        }
+    }
+
+    #[test]
+    fn packets_over_rdma_survive_the_trip() {
+        for bits in 0..8 {
+            let (asks, fin, retransmission) = (bits & 1 > 0, bits & 2 > 0, bits & 4 > 0);
+            let segment = Segment { seq: 7, len: 1, asks, fin, retransmission, ..Segment::default() };
+            let (kind, flags) = (Kind::Data, rdma_flags(&segment));
+            let packet = Packet::new(Fields { seq: 7, size: 83, kind, flags, ..fields() });
+            assert_eq!(packet.rdma_segment(82), segment);
         }
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
-use narrows_proto::{annulus, cc, datagram, stream};
+use narrows_proto::{annulus, cc, datagram, rdma, stream};
 
 use crate::ids::{FlowId, GroupId, HostId};
 use crate::random::Stream;
@@ -67,6 +67,9 @@ impl Group {
     pub fn smallest_packet(&self) -> Bytes {
         match &self.transport {
             Transport::Stream { params, .. } => params.packet_size(Bytes::ZERO),
+            Transport::Rdma { params, .. } => {
+                params.packet_size(Bytes::new(1)).min(params.ack_size).min(params.cnp_size)
+            }
             Transport::Datagram { params, .. } => params.packet_size(),
         }
     }
@@ -75,6 +78,9 @@ impl Group {
     pub fn largest_packet(&self) -> Bytes {
         match &self.transport {
             Transport::Stream { params, .. } => params.packet_size(params.mss()),
+            Transport::Rdma { params, .. } => {
+                params.packet_size(params.mtu).max(params.ack_size).max(params.cnp_size)
+            }
             Transport::Datagram { params, .. } => params.packet_size(),
         }
     }
@@ -92,6 +98,13 @@ pub enum Transport {
         /// The congestion control and its settings.
         cc: cc::Config,
     },
+    /// Reliably over RDMA, under congestion control.
+    Rdma {
+        /// Settings of the connection.
+        params: rdma::Params,
+        /// The congestion control and its settings.
+        cc: cc::Config,
+    },
     /// As datagrams at a rate.
     Datagram {
         /// Settings of the source.
@@ -99,6 +112,34 @@ pub enum Transport {
         /// Rate of a burst, headers included.
         rate: BitRate,
     },
+}
+
+impl Transport {
+    /// The congestion control; datagrams have none.
+    pub fn control(&self) -> Option<&cc::Config> {
+        match self {
+            Self::Stream { cc, .. } | Self::Rdma { cc, .. } => Some(cc),
+            Self::Datagram { .. } => None,
+        }
+    }
+
+    /// Payload of a full packet.
+    pub fn full_payload(&self) -> Bytes {
+        match self {
+            Self::Stream { params, .. } => params.mss(),
+            Self::Rdma { params, .. } => params.mtu,
+            Self::Datagram { params, .. } => params.payload,
+        }
+    }
+
+    /// Size on the wire of a packet with `payload`.
+    pub fn packet_size(&self, payload: Bytes) -> Bytes {
+        match self {
+            Self::Stream { params, .. } => params.packet_size(payload),
+            Self::Rdma { params, .. } => params.packet_size(payload),
+            Self::Datagram { params, .. } => params.packet_size(),
+        }
+    }
 }
 
 /// One flow, or the place of a generator for the flows it starts from one host to another.

@@ -54,6 +54,7 @@ fn everything(routing: Routing, ports: PortKind) -> (Network, Traffic) {
         max_p: 0.1,
         weight: 0.05,
         gentle: true,
+        spread: true,
         action: RedAction::Mark,
     };
     let spine = SwitchConfig { marking: Marking::Red(red), ..tor.clone() };

@@ -10,7 +10,9 @@ use narrows_sim::workload::{Pairs, Partner, Sizes, poisson};
 use narrows_sim::{
     DropCause, FlowId, GroupId, HostId, IdealPath, Network, Paths, Purpose, Stream, ideal_fct,
 };
-use support::{ENDLESS, Run, at, deep, flow, group, link, network, params, traffic, unlimited, window};
+use support::{
+    ENDLESS, Run, at, dcqcn, deep, flow, group, link, network, params, rdma, traffic, unlimited, window,
+};
 
 const GBPS: fn(u64) -> BitRate = BitRate::from_gbps;
 
@@ -83,15 +85,18 @@ fn assert_ideal(network: &Network, from: u32, to: u32) {
         let links = paths.path(FlowId(0), HostId(from), HostId(to)).expect("a path");
         IdealPath::new(network, &links)
     };
-    for handshake in [false, true] {
+    let stream = |handshake| {
         let params = narrows_proto::stream::Params { handshake, ..params() };
-        for size in [1, 600, 1448, 1449, 10_000, 14_480, 1_000_000] {
+        group(params, unlimited())
+    };
+    for group in [stream(false), stream(true), rdma(Default::default(), dcqcn())] {
+        for size in [1, 600, 1024, 1025, 1448, 1449, 10_000, 14_480, 1_000_000] {
             let start = Time::from_ps(123_457);
             let flows = vec![FlowSpec { start, ..flow(from, to, size) }];
-            let outcome = Run::new(network, &traffic(group(params.clone(), unlimited()), flows)).run();
+            let outcome = Run::new(network, &traffic(group.clone(), flows)).run();
             let fct = outcome.flows[0].end.expect("complete") - start;
-            let ideal = ideal_fct(&params, &path(from, to), &path(to, from), Bytes::new(size));
-            assert_eq!(fct, ideal, "{size} B from {from} to {to}, handshake {handshake}");
+            let ideal = ideal_fct(&group.transport, &path(from, to), &path(to, from), Bytes::new(size));
+            assert_eq!(fct, ideal, "{size} B from {from} to {to}, {:?}", group.transport);
         }
     }
 }

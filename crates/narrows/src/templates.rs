@@ -33,6 +33,7 @@ templates! {
     "datagrams"
     "explicit"
     "victim"
+    "rdma"
     "gemini"
     "rpc"
 }

@@ -99,6 +99,27 @@ fn remote_procedure_calls_for_a_short_time() {
 }
 
 #[test]
+fn rdma_under_pause() {
+    let results = results("rdma", &[]);
+    assert_eq!(results.broken_expectations(), []);
+    insta::assert_snapshot!(table(&results));
+}
+
+#[test]
+fn rdma_without_pause_goes_back_or_repeats() {
+    // 300 kB for each port and no PAUSE.
+    let lossy = |recovery: &str| {
+        let rdma = format!("rdma={{recovery='{recovery}', rto='500 us'}}");
+        let switches = "switches.default={buffer={size='300 kB', sharing='per_port'}, marking={red={min='5 kB', max='200 kB', max_p=0.01, weight=1.0, spread=false}}, latency='500 ns'}";
+        let groups = ["search", "answers"].map(|group| format!("traffic.{group}.{rdma}"));
+        results("rdma", &[switches, &groups[0], &groups[1], "expect=[]"])
+    };
+    insta::assert_snapshot!(
+        ["go_back_n", "selective_repeat"].map(|recovery| table(&lossy(recovery))).join("\n")
+    );
+}
+
+#[test]
 fn recording_changes_nothing_else() {
     let with = results(
         "incast",

@@ -38,6 +38,8 @@ pub(super) fn ack(acked: Bytes) -> Ack {
 enum Signal {
     Ack(Ack),
     Congestion(Congestion),
+    /// A notification packet, and a packet sent.
+    Cnp,
 }
 
 /// The largest product the project promises to survive: 400 Gb/s × 300 ms = 15 GB in flight.
@@ -78,7 +80,7 @@ fn any_congestion() -> impl Strategy<Value = Signal> {
 }
 
 fn any_signals() -> impl Strategy<Value = Vec<Signal>> {
-    prop::collection::vec(prop_oneof![20 => any_ack(), 1 => any_congestion()], 0..400)
+    prop::collection::vec(prop_oneof![40 => any_ack(), 2 => any_congestion(), 1 => Just(Signal::Cnp)], 0..400)
 }
 
 /// Tells `cc` the signals, a microsecond apart, and calls `check` with it before and after each.
@@ -99,6 +101,13 @@ fn tell(cc: &mut Cc, signals: &[Signal], mut check: impl FnMut(&Signal, &Cc, &Cc
                 }
                 cc.on_congestion(now, *event);
             }
+            Signal::Cnp => {
+                cc.on_cnp(now);
+                cc.on_sent(now, MSS);
+            }
+        }
+        while cc.next_timer() <= now {
+            cc.on_timer(now);
         }
         check(signal, &before, cc);
     }

@@ -11,6 +11,7 @@ use crate::units::{BitRate, Bytes, Span, Time};
 pub mod bbr;
 pub mod copa;
 pub mod cubic;
+pub mod dcqcn;
 pub mod dctcp;
 pub mod fixed;
 pub mod gemini;
@@ -43,6 +44,26 @@ pub trait Controller {
 
     /// What the connection may do until the next call of another method.
     fn limit(&self) -> Limit;
+
+    /// Hears a congestion notification packet. Only with [`Ecn::Cnp`].
+    fn on_cnp(&mut self, now: Time) {
+        let _ = now;
+    }
+
+    /// Hears that a packet of `size` bytes on the wire was sent. Only over [RDMA](crate::rdma).
+    fn on_sent(&mut self, now: Time, size: Bytes) {
+        let _ = (now, size);
+    }
+
+    /// The time of [`next_timer`](Self::next_timer) has come. Only over [RDMA](crate::rdma).
+    fn on_timer(&mut self, now: Time) {
+        let _ = now;
+    }
+
+    /// When to call [`on_timer`](Self::on_timer).
+    fn next_timer(&self) -> Time {
+        Time::NEVER
+    }
 }
 
 /// What the registry needs to know of an algorithm besides its behaviour.
@@ -56,6 +77,8 @@ pub trait Algorithm: Controller + Sized {
     const SOURCE: &'static str;
     /// It reads delays or rates: its window may fall without a loss or a mark.
     const READS_DELAY: bool = false;
+    /// It hears things that only the [RDMA](crate::rdma) transport tells.
+    const NEEDS_RDMA: bool = false;
 
     /// A controller for a new connection.
     fn new(params: &Self::Params, path: &Path) -> Self;
@@ -131,6 +154,8 @@ pub enum Ecn {
     Classic,
     /// The receiver reports which bytes were marked (RFC 8257 §3.2).
     Accurate,
+    /// The receiver answers marks with congestion notification packets (RoCEv2, DCQCN).
+    Cnp,
 }
 
 /// One acknowledgement, digested.

@@ -2,7 +2,7 @@
 
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
 use crate::annulus;
-use crate::units::{Span, Time};
+use crate::units::{Bytes, Span, Time};
 
 /// What lists and documentation show of an algorithm.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +40,24 @@ macro_rules! registry {
             #[inline]
             fn limit(&self) -> Limit {
                 match self { $(Self::$algorithm(controller) => controller.limit(),)+ }
+            }
+
+            fn on_cnp(&mut self, now: Time) {
+                match self { $(Self::$algorithm(controller) => controller.on_cnp(now),)+ }
+            }
+
+            #[inline]
+            fn on_sent(&mut self, now: Time, size: Bytes) {
+                match self { $(Self::$algorithm(controller) => controller.on_sent(now, size),)+ }
+            }
+
+            fn on_timer(&mut self, now: Time) {
+                match self { $(Self::$algorithm(controller) => controller.on_timer(now),)+ }
+            }
+
+            #[inline]
+            fn next_timer(&self) -> Time {
+                match self { $(Self::$algorithm(controller) => controller.next_timer(),)+ }
             }
         }
 
@@ -94,6 +112,14 @@ macro_rules! registry {
                 }
             }
 
+            /// It hears things that only the RDMA transport tells.
+            pub fn needs_rdma(&self) -> bool {
+                match self {
+                    $(Self::$algorithm(_) => super::$module::$algorithm::NEEDS_RDMA,)+
+                    Self::Annulus(params) => params.end_to_end.needs_rdma(),
+                }
+            }
+
             /// Its name in scenarios.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$algorithm(_) => stringify!($name),)+ Self::Annulus(_) => "annulus" }
@@ -124,4 +150,5 @@ registry! {
     pcc_allegro: pcc_allegro::PccAllegro,
     pcc_vivace: pcc_vivace::PccVivace,
     swift: swift::Swift,
+    dcqcn: dcqcn::Dcqcn,
 }

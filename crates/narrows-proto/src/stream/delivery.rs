@@ -4,7 +4,7 @@ use crate::units::{Bytes, Span, Time};
 
 /// Counts what arrived and how fast (draft-cheng-iccrg-delivery-rate-estimation-02 §3).
 #[derive(Clone, Debug, Default)]
-pub(super) struct Delivery {
+pub(crate) struct Delivery {
     /// Payload delivered so far, and when the last of it was acknowledged.
     delivered: Bytes,
     delivered_at: Time,
@@ -18,19 +18,19 @@ pub(super) struct Delivery {
 
 /// The state of [`Delivery`] when a segment was sent; travels with the segment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Snapshot {
+pub(crate) struct Snapshot {
     delivered: Bytes,
     delivered_at: Time,
     first_sent_at: Time,
 }
 
 impl Delivery {
-    pub(super) fn delivered(&self) -> Bytes {
+    pub(crate) fn delivered(&self) -> Bytes {
         self.delivered
     }
 
     /// A segment is about to be sent while `inflight` is on its way.
-    pub(super) fn on_send(&mut self, now: Time, inflight: Bytes) -> Snapshot {
+    pub(crate) fn on_send(&mut self, now: Time, inflight: Bytes) -> Snapshot {
         if inflight == Bytes::ZERO {
             self.first_sent_at = now;
             self.delivered_at = now;
@@ -40,17 +40,17 @@ impl Delivery {
     }
 
     /// Samples of what is sent from now on are application-limited: nothing is left to send.
-    pub(super) fn on_idle(&mut self, inflight: Bytes) {
+    pub(crate) fn on_idle(&mut self, inflight: Bytes) {
         self.app_limited_until = (self.delivered + inflight).max(Bytes::new(1));
     }
 
-    pub(super) fn is_app_limited(&self) -> bool {
+    pub(crate) fn is_app_limited(&self) -> bool {
         self.app_limited_until > Bytes::ZERO && self.delivered <= self.app_limited_until
     }
 
     /// `acked` was delivered; `newest` was sent last of it. Returns the sample and whether a round began. A sample over
     /// less than `min_rtt` counts as none: acknowledgements were reordered (§3.3).
-    pub(super) fn on_ack(
+    pub(crate) fn on_ack(
         &mut self,
         now: Time,
         acked: Bytes,

@@ -11,14 +11,14 @@
 
 #[cfg(test)]
 pub(crate) mod bottleneck;
-mod delivery;
-mod pacer;
+pub(crate) mod delivery;
+pub(crate) mod pacer;
 mod params;
 mod prr;
 mod rack;
 mod receiver;
-mod rtt;
-mod scoreboard;
+pub(crate) mod rtt;
+pub(crate) mod scoreboard;
 mod sender;
 mod wire;
 

@@ -2,19 +2,19 @@ use crate::units::{Span, Time};
 
 /// Keeps packets of a connection apart.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pacer {
+pub(crate) struct Pacer {
     release: Time,
 }
 
 impl Pacer {
     /// When the next packet may leave.
-    pub(super) fn release(&self) -> Time {
+    pub(crate) fn release(&self) -> Time {
         self.release
     }
 
     /// A packet left at `now`; the next may follow after `gap`. A packet that was held up by less than a gap does not
     /// delay those behind it, so that waiting for the link does not lower the rate.
-    pub(super) fn on_send(&mut self, now: Time, gap: Span) {
+    pub(crate) fn on_send(&mut self, now: Time, gap: Span) {
         let late = now.saturating_since(self.release);
         let from = if late <= gap { self.release } else { now };
         self.release = from + gap;

@@ -5,7 +5,7 @@ use crate::units::{Span, Time};
 /// Recent ACKnowledgment (RFC 8985 §6): a segment is lost if one sent later by more than the reordering window has
 /// been delivered.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rack {
+pub(crate) struct Rack {
     /// When the most recently sent of all delivered segments was sent, and its end (`RACK.segment`).
     sent_at: Time,
     end: u64,
@@ -28,7 +28,7 @@ const DUP_THRESH: u64 = 3;
 
 impl Rack {
     /// Takes in what an acknowledgement delivered (steps 1 to 3).
-    pub(super) fn on_ack(&mut self, now: Time, tally: &Tally, rtt: &RttEstimator) {
+    pub(crate) fn on_ack(&mut self, now: Time, tally: &Tally, rtt: &RttEstimator) {
         self.reordering_seen |= tally.reordered;
         let Some(newest) = tally.newest else { return };
         let round_trip = now.saturating_since(newest.sent_at);
@@ -44,7 +44,7 @@ impl Rack {
     }
 
     /// A duplicate was reported: what was taken for lost had only been late (step 4).
-    pub(super) fn on_duplicate(&mut self, una: u64, next: u64) {
+    pub(crate) fn on_duplicate(&mut self, una: u64, next: u64) {
         if self.widened_until.is_none_or(|until| una >= until) {
             self.widened_until = Some(next);
             self.quarters = self.quarters.max(1) + 1;
@@ -53,7 +53,7 @@ impl Rack {
     }
 
     /// A recovery ended.
-    pub(super) fn on_recovered(&mut self) {
+    pub(crate) fn on_recovered(&mut self) {
         self.persist = self.persist.saturating_sub(1);
         if self.persist == 0 {
             self.quarters = 1;
@@ -61,7 +61,7 @@ impl Rack {
     }
 
     /// How much later than others a segment may arrive without being lost.
-    pub(super) fn reordering_window(
+    pub(crate) fn reordering_window(
         &self,
         rtt: &RttEstimator,
         recovering: bool,
@@ -74,17 +74,17 @@ impl Rack {
     }
 
     /// Identifies the most recently sent of all delivered segments.
-    pub(super) fn newest(&self) -> (Time, u64) {
+    pub(crate) fn newest(&self) -> (Time, u64) {
         (self.sent_at, self.end)
     }
 
     /// `sent` is lost if it has not been acknowledged by then (step 5).
-    pub(super) fn deadline(&self, sent: &Sent, reordering_window: Span) -> Time {
+    pub(crate) fn deadline(&self, sent: &Sent, reordering_window: Span) -> Time {
         sent.sent_at + self.rtt + reordering_window
     }
 
     /// Everything sent up to this moment is lost when the retransmission timer expires (§6.3).
-    pub(super) fn stale_before(&self, now: Time, reordering_window: Span) -> Time {
+    pub(crate) fn stale_before(&self, now: Time, reordering_window: Span) -> Time {
         Time::ZERO + now.saturating_since(Time::ZERO + self.rtt + reordering_window)
     }
 }

@@ -98,7 +98,7 @@ impl Receiver {
     /// Follows the marks. Returns the acknowledgement of what came before a change.
     fn take_mark(&mut self, segment: &Segment) -> Option<AckFrame> {
         match self.ecn {
-            Ecn::Off => None,
+            Ecn::Off | Ecn::Cnp => None,
             Ecn::Classic => {
                 self.ce = segment.ce || (self.ce && !segment.cwr);
                 None

@@ -9,7 +9,7 @@ use crate::units::Span;
 /// a path of constant delay; with a minimum below the round-trip time, the timer would then expire just before the
 /// answer to each retransmission.
 #[derive(Clone, Debug)]
-pub(super) struct RttEstimator {
+pub(crate) struct RttEstimator {
     srtt: Span,
     rttvar: Span,
     min: Span,
@@ -20,32 +20,32 @@ pub(super) struct RttEstimator {
 }
 
 impl RttEstimator {
-    pub(super) fn new(initial_rto: Span, min_rto: Span, max_rto: Span) -> Self {
+    pub(crate) fn new(initial_rto: Span, min_rto: Span, max_rto: Span) -> Self {
         let (srtt, rttvar) = (Span::ZERO, Span::ZERO);
         Self { srtt, rttvar, min: Span::MAX, rto: initial_rto, min_rto, max_rto, backoff: 0 }
     }
 
-    pub(super) fn has_sample(&self) -> bool {
+    pub(crate) fn has_sample(&self) -> bool {
         self.min < Span::MAX
     }
 
-    pub(super) fn srtt(&self) -> Span {
+    pub(crate) fn srtt(&self) -> Span {
         self.srtt
     }
 
     /// The smallest sample so far; [`Span::MAX`] before the first.
     ///
     /// Differs from RFC 8985 §6.2 step 1: of the whole connection, not of its last minutes.
-    pub(super) fn min(&self) -> Span {
+    pub(crate) fn min(&self) -> Span {
         self.min
     }
 
     /// The timeout, with back-off.
-    pub(super) fn rto(&self) -> Span {
+    pub(crate) fn rto(&self) -> Span {
         self.rto.saturating_mul(1 << self.backoff).min(self.max_rto)
     }
 
-    pub(super) fn add(&mut self, sample: Span) {
+    pub(crate) fn add(&mut self, sample: Span) {
         // Zero would read as "no sample yet".
         let sample = sample.max(Span::from_ps(1));
         if self.has_sample() {
@@ -61,7 +61,7 @@ impl RttEstimator {
         self.backoff = 0;
     }
 
-    pub(super) fn back_off(&mut self) {
+    pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(20);
     }
 }

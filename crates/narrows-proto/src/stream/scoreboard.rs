@@ -10,31 +10,31 @@ use crate::units::{Bytes, Span, Time};
 
 /// A segment that has been sent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sent {
+pub(crate) struct Sent {
     /// One past its last byte.
-    pub(super) end: u64,
-    pub(super) len: u32,
-    pub(super) state: State,
-    pub(super) retransmitted: bool,
-    pub(super) app_limited: bool,
+    pub(crate) end: u64,
+    pub(crate) len: u32,
+    pub(crate) state: State,
+    pub(crate) retransmitted: bool,
+    pub(crate) app_limited: bool,
     /// When it was sent last.
-    pub(super) sent_at: Time,
-    pub(super) snapshot: Snapshot,
+    pub(crate) sent_at: Time,
+    pub(crate) snapshot: Snapshot,
 }
 
 impl Sent {
-    pub(super) fn bytes(&self) -> Bytes {
+    pub(crate) fn bytes(&self) -> Bytes {
         Bytes::new(self.len.into())
     }
 
     /// Sent later than `other`, by RACK's order (RFC 8985 §6.2: time, then sequence).
-    pub(super) fn is_later_than(&self, other: (Time, u64)) -> bool {
+    pub(crate) fn is_later_than(&self, other: (Time, u64)) -> bool {
         (self.sent_at, self.end) > other
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(crate) enum State {
     InFlight,
     Sacked,
     /// Deemed lost and not sent again yet.
@@ -43,22 +43,22 @@ pub(super) enum State {
 
 /// What an acknowledgement delivered.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tally {
+pub(crate) struct Tally {
     now: Time,
     min_rtt: Span,
-    pub(super) acked: Bytes,
+    pub(crate) acked: Bytes,
     /// The delivered segment that was sent last. One whose answer came faster than the path can be is not it, unless
     /// there is no other: the answer was to an earlier transmission (RFC 8985 §6.2 step 2).
-    pub(super) newest: Option<Sent>,
+    pub(crate) newest: Option<Sent>,
     /// When the earliest delivered segment that was sent only once had been sent.
-    pub(super) oldest_once: Option<Time>,
+    pub(crate) oldest_once: Option<Time>,
     /// A segment arrived later than one sent after it.
-    pub(super) reordered: bool,
+    pub(crate) reordered: bool,
 }
 
 impl Tally {
     /// For an acknowledgement that arrives at `now`; no round trip so far was shorter than `min_rtt`.
-    pub(super) fn new(now: Time, min_rtt: Span) -> Self {
+    pub(crate) fn new(now: Time, min_rtt: Span) -> Self {
         Self { now, min_rtt, acked: Bytes::ZERO, newest: None, oldest_once: None, reordered: false }
     }
 
@@ -86,7 +86,7 @@ impl Tally {
 
 /// The segments between the first unacknowledged and the next byte, in order of sequence.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scoreboard {
+pub(crate) struct Scoreboard {
     segments: VecDeque<Sent>,
     /// Number of the front segment, counted from the beginning of the flow.
     front: u64,
@@ -116,42 +116,42 @@ struct Holes {
 
 impl Scoreboard {
     /// First byte not acknowledged (SND.UNA).
-    pub(super) fn una(&self) -> u64 {
+    pub(crate) fn una(&self) -> u64 {
         self.una
     }
 
     /// Payload ever given up as lost.
-    pub(super) fn lost(&self) -> Bytes {
+    pub(crate) fn lost(&self) -> Bytes {
         self.lost
     }
 
     /// First byte never sent (SND.NXT).
-    pub(super) fn next(&self) -> u64 {
+    pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
     /// Sent, and neither delivered nor lost.
-    pub(super) fn inflight(&self) -> Bytes {
+    pub(crate) fn inflight(&self) -> Bytes {
         self.inflight
     }
 
     /// Nothing waits for an acknowledgement.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }
 
     /// Segments waiting for an acknowledgement.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.segments.len()
     }
 
     /// Segments delivered beyond the first missing one.
-    pub(super) fn sacked_segments(&self) -> u64 {
+    pub(crate) fn sacked_segments(&self) -> u64 {
         self.holes.as_ref().map_or(0, |holes| holes.sacked_segments)
     }
 
     /// Notes a new segment.
-    pub(super) fn push(&mut self, sent: Sent) {
+    pub(crate) fn push(&mut self, sent: Sent) {
         debug_assert_eq!(sent.end, self.next + u64::from(sent.len));
         self.next = sent.end;
         self.inflight += sent.bytes();
@@ -159,7 +159,7 @@ impl Scoreboard {
     }
 
     /// Everything below `ack` has arrived.
-    pub(super) fn acknowledge(&mut self, ack: u64, tally: &mut Tally) {
+    pub(crate) fn acknowledge(&mut self, ack: u64, tally: &mut Tally) {
         let mut sacked = 0;
         while let Some(sent) = self.segments.front().filter(|sent| sent.end <= ack) {
             match sent.state {
@@ -188,7 +188,7 @@ impl Scoreboard {
     }
 
     /// `block` has arrived.
-    pub(super) fn sack(&mut self, block: Range<u64>, tally: &mut Tally) {
+    pub(crate) fn sack(&mut self, block: Range<u64>, tally: &mut Tally) {
         let block = block.start.max(self.una)..block.end.min(self.next);
         if block.is_empty() {
             return;
@@ -212,7 +212,7 @@ impl Scoreboard {
     ///
     /// Segments are judged in the order they were sent (first transmissions in sequence, then retransmissions), so
     /// each is looked at a constant number of times.
-    pub(super) fn detect_losses(&mut self, now: Time, rack: &Rack, reordering_window: Span) -> (Bytes, Time) {
+    pub(crate) fn detect_losses(&mut self, now: Time, rack: &Rack, reordering_window: Span) -> (Bytes, Time) {
         let mut lost = Bytes::ZERO;
         let mut look_again = Time::NEVER;
         let mut judged = self.holes().judged.max(self.front);
@@ -251,13 +251,43 @@ impl Scoreboard {
     }
 
     /// Marks the first segment and everything sent at or before `before` as lost (RFC 8985 §6.3).
-    pub(super) fn lose_after_timeout(&mut self, before: Time) {
+    pub(crate) fn lose_after_timeout(&mut self, before: Time) {
         for number in self.front..self.front + self.segments.len() as u64 {
             let sent = &self.segments[(number - self.front) as usize];
             if sent.state == State::InFlight && (number == self.front || sent.sent_at <= before) {
                 self.lose(number);
             }
         }
+    }
+
+    /// Marks everything that ends at or below `end` and was sent only once as lost: something sent after it has arrived.
+    /// Returns how much that is. Each segment is looked at once.
+    pub(crate) fn lose_below(&mut self, end: u64) -> Bytes {
+        let mut lost = Bytes::ZERO;
+        let mut judged = self.holes().judged.max(self.front);
+        while let Some(sent) = self.get(judged).filter(|sent| sent.end <= end) {
+            if sent.state == State::InFlight && !sent.retransmitted {
+                lost += self.lose(judged);
+            }
+            judged += 1;
+        }
+        self.holes().judged = judged;
+        lost
+    }
+
+    /// Marks everything that has not been delivered as lost, to be sent again in order. Returns what was not lost before.
+    pub(crate) fn lose_all(&mut self) -> Bytes {
+        let mut lost = Bytes::ZERO;
+        self.holes().lost.clear();
+        for number in self.front..self.front + self.segments.len() as u64 {
+            match self.segments[(number - self.front) as usize].state {
+                State::InFlight => lost += self.lose(number),
+                State::Lost => self.holes().lost.push_back(number),
+                State::Sacked => {}
+            }
+        }
+        self.holes().judged = self.front + self.segments.len() as u64;
+        lost
     }
 
     fn lose(&mut self, number: u64) -> Bytes {
@@ -271,7 +301,7 @@ impl Scoreboard {
     }
 
     /// The lost segment to send next: its number and size.
-    pub(super) fn next_lost(&mut self) -> Option<(u64, Bytes)> {
+    pub(crate) fn next_lost(&mut self) -> Option<(u64, Bytes)> {
         self.holes.as_ref()?;
         while let Some(&number) = self.holes().lost.front() {
             if let Some(sent) = self.get(number).filter(|sent| sent.state == State::Lost) {
@@ -283,26 +313,30 @@ impl Scoreboard {
     }
 
     /// Segment `number` is the first that has not been acknowledged.
-    pub(super) fn is_first(&self, number: u64) -> bool {
+    pub(crate) fn is_first(&self, number: u64) -> bool {
         number == self.front
     }
 
     /// Number of the last segment.
-    pub(super) fn last(&self) -> Option<u64> {
+    pub(crate) fn last(&self) -> Option<u64> {
         (self.front + self.segments.len() as u64).checked_sub(1).filter(|number| *number >= self.front)
     }
 
+    /// Segment `number` is sent again, and RACK will judge it.
+    pub(crate) fn resend(&mut self, number: u64, now: Time, snapshot: Snapshot, app_limited: bool) -> Sent {
+        self.holes().again.push_back((number, now));
+        self.repeat(number, now, snapshot, app_limited)
+    }
+
     /// Segment `number` is sent again.
-    pub(super) fn resend(&mut self, number: u64, now: Time, snapshot: Snapshot, app_limited: bool) -> Sent {
+    pub(crate) fn repeat(&mut self, number: u64, now: Time, snapshot: Snapshot, app_limited: bool) -> Sent {
         let sent = &mut self.segments[(number - self.front) as usize];
         if sent.state != State::InFlight {
             sent.state = State::InFlight;
             self.inflight += sent.bytes();
         }
         *sent = Sent { retransmitted: true, sent_at: now, snapshot, app_limited, ..*sent };
-        let sent = *sent;
-        self.holes().again.push_back((number, now));
-        sent
+        *sent
     }
 
     fn get(&self, number: u64) -> Option<&Sent> {

@@ -17,6 +17,8 @@ pub struct Segment {
     pub cwr: bool,
     /// Has been sent before.
     pub retransmission: bool,
+    /// The receiver is to acknowledge it at once (RDMA only).
+    pub asks: bool,
     /// A switch has marked it. Set on arrival.
     pub ce: bool,
 }

@@ -2,6 +2,7 @@ use std::ops::Range;
 
 use narrows_proto::cc::{self, Ecn};
 use narrows_proto::datagram;
+use narrows_proto::rdma;
 use narrows_proto::stream;
 use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
 
@@ -78,6 +79,7 @@ pub(crate) struct GroupState {
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum TransportState {
     Stream(StreamState),
+    Rdma(RdmaState),
     Datagram { params: datagram::Params, rate: BitRate },
 }
 
@@ -93,6 +95,17 @@ pub(crate) struct StreamState {
     pub(crate) ect: [u8; 2],
 }
 
+#[derive(Debug)]
+pub(crate) struct RdmaState {
+    pub(crate) params: rdma::Params,
+    pub(crate) cc: cc::Config,
+    pub(crate) ecn: Ecn,
+    /// Flags of packets that may be marked. Answers may be, too, though nobody reads it: RED drops what cannot be marked.
+    pub(crate) ect: u8,
+    /// Of congestion notification packets.
+    pub(crate) cnp_priority: u8,
+}
+
 impl GroupState {
     pub(crate) fn new(group: &Group) -> Self {
         let (transport, overhead) = match &group.transport {
@@ -101,10 +114,17 @@ impl GroupState {
                 let ect = match ecn {
                     Ecn::Off => [0, 0],
                     Ecn::Classic => [ECT, 0],
-                    Ecn::Accurate => [ECT, ECT],
+                    Ecn::Accurate | Ecn::Cnp => [ECT, ECT],
                 };
                 let state = StreamState { params: params.clone(), cc: cc.clone(), ecn, ect };
                 (TransportState::Stream(state), params.headers + params.framing)
+            }
+            Transport::Rdma { params, cc } => {
+                let ecn = cc.ecn();
+                let ect = if ecn == Ecn::Off { 0 } else { ECT };
+                let cnp_priority = params.cnp_priority.unwrap_or(group.priority);
+                let state = RdmaState { params: params.clone(), cc: cc.clone(), ecn, ect, cnp_priority };
+                (TransportState::Rdma(state), params.headers + params.framing)
             }
             Transport::Datagram { params, rate } => {
                 let state = TransportState::Datagram { params: params.clone(), rate: *rate };
@@ -116,11 +136,20 @@ impl GroupState {
     }
 
     /// # Panics
-    /// If the group sends datagrams.
+    /// If the group has no streams.
     pub(crate) fn stream(&self) -> &StreamState {
         match &self.transport {
             TransportState::Stream(stream) => stream,
-            TransportState::Datagram { .. } => panic!("datagrams have no stream"),
+            _ => panic!("the group has no streams"),
+        }
+    }
+
+    /// # Panics
+    /// If the group does not use RDMA.
+    pub(crate) fn rdma(&self) -> &RdmaState {
+        match &self.transport {
+            TransportState::Rdma(rdma) => rdma,
+            _ => panic!("the group does not use RDMA"),
         }
     }
 }

@@ -11,8 +11,8 @@ use narrows_proto::units::{BitRate, Time};
 
 use super::Host;
 use super::limited::Turn;
-use super::outgoing::{Line, Outgoing};
-use crate::engine::{NO_SLOT, World};
+use super::outgoing::{Line, Outgoing, Source};
+use crate::engine::{GroupState, NO_SLOT, World};
 use crate::ids::{FlowId, GroupId, NodeId};
 use crate::observe::Observer;
 use crate::packet::Packet;
@@ -248,10 +248,11 @@ impl Host {
 
 impl Outgoing {
     /// Something else than the flow keeps it from sending.
-    fn hold(&mut self, now: Time, group: &crate::engine::GroupState, holding: Holding) -> Held {
+    fn hold(&mut self, now: Time, group: &GroupState, holding: Holding) -> Held {
         match &mut self.source {
-            super::outgoing::Source::Stream(sender) => sender.hold(&group.stream().params, now, holding),
-            _ => Held::Blocked,
+            Source::Stream(sender) => sender.hold(&group.stream().params, now, holding),
+            Source::Rdma(sender) => sender.hold(&group.rdma().params, now, holding),
+            Source::Datagram(_) | Source::Limiter(_) | Source::Over => Held::Blocked,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Flows that end at a host.
 
+use narrows_proto::rdma::{self, Reply};
 use narrows_proto::stream::{AckFrame, Receiver};
 use narrows_proto::units::{Bytes, Time};
 
@@ -9,7 +10,7 @@ use super::{Host, NewFlow};
 use crate::engine::{GroupState, Reception, TransportState, World, wire_size};
 use crate::ids::{FlowId, HostId};
 use crate::observe::Observer;
-use crate::packet::{self, Fields, Kind, Packet};
+use crate::packet::{self, Fields, Kind, Packet, Trailers};
 
 /// The receiving half of a flow.
 #[derive(Debug)]
@@ -27,6 +28,7 @@ pub(super) struct Incoming {
 #[derive(Debug)]
 pub(super) enum Sink {
     Stream(Receiver),
+    Rdma(rdma::Receiver),
     Datagram { received: u64, bytes: Bytes },
 }
 
@@ -47,22 +49,39 @@ impl Host {
         };
         let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
         let group = &world.shared.groups[incoming.group as usize];
-        let stream = group.stream();
         let (nic, back) = (&mut self.nic, incoming.back());
-        let Sink::Stream(receiver) = &mut incoming.sink else { unreachable!("segments belong to streams") };
-        receiver.on_segment(&stream.params, now, &packet.segment(group.overhead), |frame| {
-            push_ack(nic, &frame, back, group);
-        });
-        if receiver.is_complete() {
-            world.log.completions.push((packet.flow(), now));
-            world.flows.receivers[packet.flow().index()] =
-                Reception::Done { turn: packet.turn(), ack: receiver.delivered() };
-            self.incoming.remove(slot);
-            self.answer(now, packet.flow(), world);
-        } else if receiver.next_timer() < incoming.armed {
-            incoming.armed = receiver.next_timer();
-            self.agenda.plan(incoming.armed, Wake::Receiver(slot));
-        }
+        let ack = match &mut incoming.sink {
+            Sink::Stream(receiver) => {
+                let params = &group.stream().params;
+                receiver.on_segment(params, now, &packet.segment(group.overhead), |frame| {
+                    push_ack(nic, &frame, back, group);
+                });
+                if !receiver.is_complete() {
+                    if receiver.next_timer() < incoming.armed {
+                        incoming.armed = receiver.next_timer();
+                        self.agenda.plan(incoming.armed, Wake::Receiver(slot));
+                    }
+                    return;
+                }
+                receiver.delivered()
+            }
+            Sink::Rdma(receiver) => {
+                let params = &group.rdma().params;
+                receiver.on_segment(params, now, &packet.rdma_segment(group.overhead), |reply| match reply {
+                    Reply::Ack(frame) => push_rdma_ack(nic, &frame, back, group),
+                    Reply::Cnp => push_cnp(nic, back, group),
+                });
+                if !receiver.is_complete() {
+                    return;
+                }
+                receiver.delivered()
+            }
+            Sink::Datagram { .. } => unreachable!("segments belong to connections"),
+        };
+        world.log.completions.push((packet.flow(), now));
+        world.flows.receivers[packet.flow().index()] = Reception::Done { turn: packet.turn(), ack };
+        self.incoming.remove(slot);
+        self.answer(now, packet.flow(), world);
     }
 
     /// All of `flow` has arrived: if it is a request, the response starts.
@@ -78,6 +97,7 @@ impl Host {
         let group = &world.shared.groups[spec.group.index()];
         let sink = match &group.transport {
             TransportState::Stream(stream) => Sink::Stream(Receiver::new(stream.ecn)),
+            TransportState::Rdma(rdma) => Sink::Rdma(rdma::Receiver::new(rdma.ecn)),
             TransportState::Datagram { .. } => Sink::Datagram { received: 0, bytes: Bytes::ZERO },
         };
         let slot = self.incoming.add(Incoming {
@@ -97,8 +117,12 @@ impl Host {
     fn repeat_final_ack<O>(&mut self, packet: Packet, ack: u64, world: &World<O>) {
         let spec = &world.shared.flows[packet.flow().index()];
         let group = &world.shared.groups[spec.group.index()];
-        let frame = AckFrame { ack, syn: packet.kind() == Kind::Syn, ..AckFrame::default() };
         let back = Back { flow: packet.flow(), to: spec.from, turn: packet.turn() };
+        if let TransportState::Rdma(_) = group.transport {
+            let frame = rdma::AckFrame { ack, ..rdma::AckFrame::default() };
+            return push_rdma_ack(&mut self.nic, &frame, back, group);
+        }
+        let frame = AckFrame { ack, syn: packet.kind() == Kind::Syn, ..AckFrame::default() };
         push_ack(&mut self.nic, &frame, back, group);
     }
 
@@ -162,6 +186,41 @@ fn push_ack(nic: &mut Nic, frame: &AckFrame, back: Back, group: &GroupState) {
         trailers,
     });
     nic.push_ready(packet, &slots);
+}
+
+/// Queues the acknowledgement `frame` of an RDMA connection.
+#[inline]
+fn push_rdma_ack(nic: &mut Nic, frame: &rdma::AckFrame, back: Back, group: &GroupState) {
+    let (flags, trailers, slots) = packet::pack_rdma(frame);
+    let packet = Packet::new(Fields {
+        seq: frame.ack,
+        flow: back.flow,
+        to: back.to,
+        size: wire_size(group.rdma().params.ack_size),
+        turn: back.turn,
+        kind: Kind::Ack,
+        priority: group.priority,
+        flags: flags | group.rdma().ect,
+        trailers,
+    });
+    nic.push_ready(packet, &slots);
+}
+
+/// Queues a congestion notification packet.
+fn push_cnp(nic: &mut Nic, back: Back, group: &GroupState) {
+    let rdma = group.rdma();
+    let packet = Packet::new(Fields {
+        seq: 0,
+        flow: back.flow,
+        to: back.to,
+        size: wire_size(rdma.params.cnp_size),
+        turn: back.turn,
+        kind: Kind::Cnp,
+        priority: rdma.cnp_priority,
+        flags: rdma.ect,
+        trailers: 0,
+    });
+    nic.push_ready(packet, &Trailers::default());
 }
 
 /// `turn` came before `than`, on a circle of 2^16.

@@ -10,6 +10,7 @@ mod outgoing;
 mod slots;
 
 use narrows_proto::datagram;
+use narrows_proto::rdma;
 use narrows_proto::stream::{Endpoint, Poll, Sender};
 use narrows_proto::units::{BitRate, Bytes, Time};
 
@@ -25,7 +26,7 @@ use crate::engine::{NO_SLOT, Reception, TransportState, World};
 use crate::ids::{FlowId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Egress;
-use crate::observe::Observer;
+use crate::observe::{Observer, SenderRef};
 use crate::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
 use crate::record::DatagramRecord;
@@ -188,6 +189,7 @@ impl Host {
             Kind::Ack | Kind::SynAck => self.on_ack(now, packet, world),
             Kind::Datagram => self.on_datagram(packet, world),
             Kind::Notice => self.on_notice(now, packet, world),
+            Kind::Cnp => self.on_cnp(now, packet, world),
             Kind::Pause => {
                 let (link, pause) = read_pause(packet);
                 self.nic.pause(now, pause);
@@ -253,14 +255,38 @@ impl Host {
             return; // it was complete already
         };
         let group = &world.shared.groups[outgoing.group as usize];
-        let Source::Stream(sender) = &mut outgoing.source else { return };
-        sender.on_ack(&group.stream().params, now, &packet.ack_frame(&world.trailers));
-        world.observer.window(now, outgoing.flow, sender);
-        if sender.is_complete() {
+        let complete = match &mut outgoing.source {
+            Source::Stream(sender) => {
+                sender.on_ack(&group.stream().params, now, &packet.ack_frame(&world.trailers));
+                world.observer.window(now, outgoing.flow, SenderRef::Stream(sender));
+                sender.is_complete()
+            }
+            Source::Rdma(sender) => {
+                sender.on_ack(&group.rdma().params, now, &packet.rdma_ack_frame(&world.trailers));
+                world.observer.window(now, outgoing.flow, SenderRef::Rdma(sender));
+                sender.is_complete()
+            }
+            _ => return,
+        };
+        if complete {
             self.close(now, slot, world);
         } else {
             self.attend(slot, world);
         }
+    }
+
+    /// A congestion notification packet arrived.
+    fn on_cnp<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+        let slot = world.flows.senders[packet.flow().index()];
+        let Some(outgoing) =
+            self.outgoing.get_mut(slot).filter(|outgoing| outgoing.turn as u16 == packet.turn())
+        else {
+            return; // it was complete already
+        };
+        let Source::Rdma(sender) = &mut outgoing.source else { return };
+        sender.on_cnp(now);
+        world.observer.window(now, outgoing.flow, SenderRef::Rdma(sender));
+        self.attend(slot, world);
     }
 
     /// The sender in `slot` may have something to send, and its timer may have changed.
@@ -320,6 +346,10 @@ impl Host {
                 sender.start(&stream.params, now);
                 Source::Stream(sender)
             }
+            TransportState::Rdma(rdma) => {
+                let at = Endpoint { link: self.rate, seed: world.shared.seed_of(new.flow, new.turn) };
+                Source::Rdma(rdma::Sender::new(&rdma.params, &rdma.cc, at, new.size))
+            }
             TransportState::Datagram { params, rate } => {
                 Source::Datagram(datagram::Source::new(params, *rate))
             }
@@ -364,12 +394,23 @@ impl Host {
                 if let Source::Limiter(place) = outgoing.source {
                     return self.wake_limiter(now, place, world);
                 }
-                if let Source::Stream(sender) = &mut outgoing.source {
-                    let due = sender.next_timer() <= now;
-                    sender.on_timer(&world.shared.groups[outgoing.group as usize].stream().params, now);
-                    if due {
-                        world.observer.window(now, outgoing.flow, sender);
+                let group = &world.shared.groups[outgoing.group as usize];
+                match &mut outgoing.source {
+                    Source::Stream(sender) => {
+                        let due = sender.next_timer() <= now;
+                        sender.on_timer(&group.stream().params, now);
+                        if due {
+                            world.observer.window(now, outgoing.flow, SenderRef::Stream(sender));
+                        }
                     }
+                    Source::Rdma(sender) => {
+                        let due = sender.next_timer() <= now;
+                        sender.on_timer(&group.rdma().params, now);
+                        if due {
+                            world.observer.window(now, outgoing.flow, SenderRef::Rdma(sender));
+                        }
+                    }
+                    _ => {}
                 }
                 self.attend(slot, world);
             }

@@ -1,6 +1,7 @@
 //! Flows that begin at a host.
 
 use narrows_proto::datagram;
+use narrows_proto::rdma;
 use narrows_proto::stream::{Poll, Segment, Sender};
 use narrows_proto::units::{Bytes, Span, Time};
 
@@ -53,6 +54,7 @@ pub(super) enum Line {
 #[allow(clippy::large_enum_variant)]
 pub(super) enum Source {
     Stream(Sender),
+    Rdma(rdma::Sender),
     Datagram(datagram::Source),
     /// The limiter at this place.
     Limiter(u32),
@@ -60,11 +62,15 @@ pub(super) enum Source {
     Over,
 }
 
+// What RDMA needs makes no slot larger.
+const _: () = assert!(size_of::<rdma::Sender>() <= size_of::<Sender>());
+
 impl Outgoing {
     #[inline]
     pub(super) fn poll(&mut self, now: Time, group: &GroupState) -> Poll {
         match &mut self.source {
             Source::Stream(sender) => sender.poll_transmit(&group.stream().params, now),
+            Source::Rdma(sender) => sender.poll_transmit(&group.rdma().params, now),
             Source::Datagram(source) => source.poll_transmit(now),
             Source::Limiter(_) | Source::Over => Poll::Blocked,
         }
@@ -83,6 +89,10 @@ impl Outgoing {
                 let ect = stream.ect[usize::from(segment.retransmission)];
                 (Kind::Data, size, ect | packet::segment_flags(segment))
             }
+            TransportState::Rdma(rdma) => {
+                let size = rdma.params.packet_size(Bytes::new(segment.len.into()));
+                (Kind::Data, size, rdma.ect | packet::rdma_flags(segment))
+            }
         };
         Packet::new(Fields {
             seq: segment.seq,
@@ -99,7 +109,11 @@ impl Outgoing {
 
     #[inline]
     pub(super) fn next_timer(&self) -> Time {
-        if let Source::Stream(sender) = &self.source { sender.next_timer() } else { Time::NEVER }
+        match &self.source {
+            Source::Stream(sender) => sender.next_timer(),
+            Source::Rdma(sender) => sender.next_timer(),
+            _ => Time::NEVER,
+        }
     }
 
     #[inline]
@@ -117,32 +131,41 @@ impl Outgoing {
 
     /// It is one, and not over yet.
     pub(super) fn is_flow(&self) -> bool {
-        matches!(self.source, Source::Stream(_) | Source::Datagram(_))
+        matches!(self.source, Source::Stream(_) | Source::Rdma(_) | Source::Datagram(_))
     }
 
     /// Smoothed round-trip time; zero before the first sample.
     pub(super) fn srtt(&self) -> Span {
-        if let Source::Stream(sender) = &self.source { sender.srtt() } else { Span::ZERO }
+        match &self.source {
+            Source::Stream(sender) => sender.srtt(),
+            Source::Rdma(sender) => sender.srtt(),
+            Source::Datagram(_) | Source::Limiter(_) | Source::Over => Span::ZERO,
+        }
     }
 
     pub(super) fn delivered(&self) -> Bytes {
-        if let Source::Stream(sender) = &self.source { sender.delivered() } else { Bytes::ZERO }
+        match &self.source {
+            Source::Stream(sender) => sender.delivered(),
+            Source::Rdma(sender) => sender.delivered(),
+            _ => Bytes::ZERO,
+        }
     }
 
     pub(super) fn record(&self) -> Option<FlowRecord> {
-        let Source::Stream(sender) = &self.source else { return None };
+        let (delivered, stats) = match &self.source {
+            Source::Stream(sender) => (sender.delivered(), sender.stats()),
+            Source::Rdma(sender) => (sender.delivered(), sender.stats()),
+            _ => return None,
+        };
         Some(FlowRecord {
             flow: self.flow,
             turn: self.turn,
             size: self.size,
             start: self.start,
             end: None,
-            delivered: sender.delivered(),
-            delivered_measured: self
-                .until_measured
-                .unwrap_or(sender.delivered())
-                .saturating_sub(self.before_measured),
-            stats: sender.stats(),
+            delivered,
+            delivered_measured: self.until_measured.unwrap_or(delivered).saturating_sub(self.before_measured),
+            stats,
         })
     }
 }

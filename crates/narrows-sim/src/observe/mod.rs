@@ -8,9 +8,11 @@ mod limiters;
 mod ports;
 mod windows;
 
+use narrows_proto::cc::Limit;
 use narrows_proto::notification::Signal;
-use narrows_proto::stream::Sender;
-use narrows_proto::units::{BitRate, Time};
+use narrows_proto::stream::Stats;
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_proto::{rdma, stream};
 
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::record::DropCause;
@@ -18,6 +20,57 @@ use crate::record::DropCause;
 pub use limiters::{LimiterObserver, LimiterRow};
 pub use ports::{PortObserver, PortRow};
 pub use windows::{WindowObserver, WindowRow};
+
+/// A sender of any transport.
+#[derive(Clone, Copy, Debug)]
+pub enum SenderRef<'a> {
+    /// Of a stream.
+    Stream(&'a stream::Sender),
+    /// Over RDMA.
+    Rdma(&'a rdma::Sender),
+}
+
+impl SenderRef<'_> {
+    /// The window and pacing rate in force.
+    pub fn limit(self) -> Limit {
+        match self {
+            Self::Stream(sender) => sender.limit(),
+            Self::Rdma(sender) => sender.limit(),
+        }
+    }
+
+    /// Payload on its way.
+    pub fn inflight(self) -> Bytes {
+        match self {
+            Self::Stream(sender) => sender.inflight(),
+            Self::Rdma(sender) => sender.inflight(),
+        }
+    }
+
+    /// Smoothed round-trip time; zero before the first sample.
+    pub fn srtt(self) -> Span {
+        match self {
+            Self::Stream(sender) => sender.srtt(),
+            Self::Rdma(sender) => sender.srtt(),
+        }
+    }
+
+    /// Payload delivered, in or out of order.
+    pub fn delivered(self) -> Bytes {
+        match self {
+            Self::Stream(sender) => sender.delivered(),
+            Self::Rdma(sender) => sender.delivered(),
+        }
+    }
+
+    /// What happened so far.
+    pub fn stats(self) -> Stats {
+        match self {
+            Self::Stream(sender) => sender.stats(),
+            Self::Rdma(sender) => sender.stats(),
+        }
+    }
+}
 
 /// Hears of what happens. Compose observers in tuples.
 pub trait Observer: Send {
@@ -73,9 +126,9 @@ pub trait Observer: Send {
         let _ = (at, node, limiter, rate, waiting);
     }
 
-    /// At `at`, the sender of `flow` has taken in an acknowledgement or a timeout.
+    /// At `at`, the sender of `flow` has taken in an acknowledgement, a notification packet or a timer.
     #[inline]
-    fn window(&mut self, at: Time, flow: FlowId, sender: &Sender) {
+    fn window(&mut self, at: Time, flow: FlowId, sender: SenderRef<'_>) {
         let _ = (at, flow, sender);
     }
 }
@@ -143,7 +196,7 @@ impl<A: Observer> Observer for Option<A> {
     }
 
     #[inline]
-    fn window(&mut self, at: Time, flow: FlowId, sender: &Sender) {
+    fn window(&mut self, at: Time, flow: FlowId, sender: SenderRef<'_>) {
         if let Some(observer) = self {
             observer.window(at, flow, sender);
         }
@@ -202,7 +255,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 
     #[inline]
-    fn window(&mut self, at: Time, flow: FlowId, sender: &Sender) {
+    fn window(&mut self, at: Time, flow: FlowId, sender: SenderRef<'_>) {
         self.0.window(at, flow, sender);
         self.1.window(at, flow, sender);
     }

@@ -1,7 +1,6 @@
-use narrows_proto::stream::Sender;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
-use super::Observer;
+use super::{Observer, SenderRef};
 use crate::ids::FlowId;
 
 /// The state of a sender at its first acknowledgement in an interval.
@@ -57,7 +56,7 @@ impl WindowObserver {
 }
 
 impl Observer for WindowObserver {
-    fn window(&mut self, at: Time, flow: FlowId, sender: &Sender) {
+    fn window(&mut self, at: Time, flow: FlowId, sender: SenderRef<'_>) {
         let next = &mut self.next[flow.index()];
         if at < *next {
             return;

@@ -44,6 +44,10 @@ pub struct Red {
     /// Let the probability rise from `max_p` to 1 between `max` and 2·`max` instead of jumping there (Floyd 2000).
     #[serde(default)]
     pub gentle: bool,
+    /// Count packets since the last one chosen, so that choices are spread out; off, each is chosen by itself, as switches do
+    /// for DCQCN.
+    #[serde(default = "yes")]
+    pub spread: bool,
     /// What happens to a chosen packet.
     #[serde(default)]
     pub action: RedAction,
@@ -66,6 +70,10 @@ pub enum RedAction {
 
 fn classic_weight() -> f64 {
     0.002
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// What becomes of a packet.
@@ -152,7 +160,7 @@ impl RedState {
         // The first packet above `min` starts the count (the paper's count = −1).
         let since = self.since.map_or(0, |since| since + 1);
         self.since = Some(since);
-        let spread = 1.0 - since as f64 * probability;
+        let spread = if self.config.spread { 1.0 - since as f64 * probability } else { 1.0 };
         let chosen = probability >= 1.0 || spread <= 0.0 || random.uniform() < probability / spread;
         if !chosen {
             return Verdict::Pass;
@@ -199,7 +207,8 @@ mod tests {
     const PACKET: Span = Span::from_us(1);
 
     fn red(gentle: bool, action: RedAction) -> Red {
-        Red { min: Bytes::new(10_000), max: Bytes::new(30_000), max_p: 0.1, weight: 1.0, gentle, action }
+        let (min, max) = (Bytes::new(10_000), Bytes::new(30_000));
+        Red { min, max, max_p: 0.1, weight: 1.0, gentle, spread: true, action }
     }
 
     struct Fixture {
@@ -239,6 +248,14 @@ mod tests {
         let fraction = Fixture::new(&Marking::Red(red(false, RedAction::Mark))).fraction(20_000);
         // ±3 %: the standard deviation of the fraction is 0.5 %.
         assert!((fraction * 10.0 - 1.0).abs() < 0.03, "{fraction}");
+    }
+
+    #[test]
+    fn without_spreading_red_chooses_with_its_base_probability() {
+        // Halfway between min and max 0.05: one in 20. ±4 %: the standard deviation of the fraction is 1.4 %.
+        let config = Red { spread: false, ..red(false, RedAction::Mark) };
+        let fraction = Fixture::new(&Marking::Red(config)).fraction(20_000);
+        assert!((fraction * 20.0 - 1.0).abs() < 0.04, "{fraction}");
     }
 
     #[test]

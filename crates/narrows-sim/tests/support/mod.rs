@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use narrows_proto::cc::{self, Config};
 use narrows_proto::datagram;
+use narrows_proto::rdma;
 use narrows_proto::reaction;
 use narrows_proto::stream::Params;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
@@ -82,6 +83,10 @@ pub fn dctcp() -> Config {
     Config::Dctcp(cc::dctcp::Params::default())
 }
 
+pub fn swift() -> Config {
+    Config::Swift(cc::swift::Params::default())
+}
+
 pub fn unlimited() -> Config {
     Config::Fixed(cc::fixed::Params::default())
 }
@@ -97,6 +102,19 @@ pub fn group(params: Params, cc: Config) -> Group {
         priority: 0,
         near_source: None,
     }
+}
+
+pub fn rdma(params: rdma::Params, cc: Config) -> Group {
+    Group {
+        name: cc.name().into(),
+        transport: Transport::Rdma { params, cc },
+        priority: 0,
+        near_source: None,
+    }
+}
+
+pub fn dcqcn() -> Config {
+    Config::Dcqcn(cc::dcqcn::Params::default())
 }
 
 pub fn datagrams(rate: BitRate) -> Group {

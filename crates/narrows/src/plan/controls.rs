@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use narrows_proto::cc::{Config, Ecn, gemini};
-use narrows_proto::stream;
 use narrows_proto::units::{BitRate, Bytes, Span};
+use narrows_proto::{rdma, stream};
 use narrows_sim::switch::{Marking, RedAction, Step, SwitchConfig};
 use narrows_sim::topology::Topology;
 use narrows_sim::traffic::{Traffic, Transport};
@@ -32,7 +32,7 @@ pub(super) fn check(
     let host_rates = host_rates(&network.topology);
     let marked = network.switches.iter().flatten().any(marks);
     for (number, (group, planned)) in groups.iter().zip(&planned.groups).enumerate() {
-        let Transport::Stream { params, cc } = &group.transport else { continue };
+        let Some(cc) = group.transport.control() else { continue };
         let wrapped = if group.near_source.is_some() { ".annulus.end_to_end" } else { "" };
         let path = format!("traffic.{number}.cc{wrapped}");
         if cc.ecn() != Ecn::Off && !marked {
@@ -41,8 +41,22 @@ pub(super) fn check(
             let help = "for example marking = { step = { k = \"100 kB\" } } in a table of [switches]";
             checker.error(&path, Diagnostic::warning(Code::NeverMarked, message).help(help));
         }
-        if let Config::Swift(_) = cc {
-            warn_of_delayed_acks(&path, &group.name, params, checker);
+        match &group.transport {
+            Transport::Stream { params, .. } => {
+                if let Config::Swift(_) = cc {
+                    warn_of_delayed_acks(&path, &group.name, params, checker);
+                }
+            }
+            Transport::Rdma { params, .. } => {
+                warn_of_rare_acks(
+                    &format!("traffic.{number}.rdma.ack_every"),
+                    &group.name,
+                    params,
+                    cc,
+                    checker,
+                );
+            }
+            Transport::Datagram { .. } => {}
         }
         if let Config::Gemini(settings) = cc {
             let rates = flows[planned.flows.clone()].iter().map(|flow| host_rates[flow.from.index()]);
@@ -50,7 +64,7 @@ pub(super) fn check(
                 settings,
                 name: &group.name,
                 path: format!("{path}.gemini"),
-                packet: params.packet_size(params.mss()),
+                packet: group.transport.packet_size(group.transport.full_payload()),
                 rates: settings.capacity.map_or_else(|| rates.collect(), |capacity| [capacity].into()),
                 network,
             };
@@ -71,6 +85,20 @@ fn warn_of_delayed_acks(path: &str, name: &str, params: &stream::Params, checker
             "set transport.ack_every = 1; otherwise windows below {ack_every} segments wait every time"
         );
         let warning = Diagnostic::warning(Code::DelayedAcks, message).help(help);
+        checker.error(path, warning);
+    }
+}
+
+/// Warns if a window may close before an acknowledgement is asked for.
+fn warn_of_rare_acks(path: &str, name: &str, params: &rdma::Params, cc: &Config, checker: &mut Checker<'_>) {
+    let every = params.ack_every;
+    if every > 1 && !cc.needs_rdma() && !matches!(cc, Config::Fixed(_)) {
+        let message = format!(
+            "traffic \"{name}\" asks for an acknowledgement with every {every} packets: a window of {} that shrinks below \
+             that waits for the timeout",
+            cc.name()
+        );
+        let warning = Diagnostic::warning(Code::DelayedAcks, message).help("set rdma.ack_every = 1");
         checker.error(path, warning);
     }
 }
@@ -98,11 +126,10 @@ fn warn_of_vain_marking(
     traffic: &Traffic,
     checker: &mut Checker<'_>,
 ) {
-    let ecn =
-        |transport: &Transport| matches!(transport, Transport::Stream { cc, .. } if cc.ecn() != Ecn::Off);
+    let ecn = |transport: &Transport| transport.control().is_some_and(|cc| cc.ecn() != Ecn::Off);
     let marks = network.switches.iter().flatten().any(|switch| step(switch).is_some());
-    let streams = traffic.groups.iter().any(|group| matches!(group.transport, Transport::Stream { .. }));
-    if marks && streams && !traffic.groups.iter().any(|group| ecn(&group.transport)) {
+    let connections = traffic.groups.iter().any(|group| group.transport.control().is_some());
+    if marks && connections && !traffic.groups.iter().any(|group| ecn(&group.transport)) {
         let message = "switches mark, but no traffic uses ECN";
         let class = scenario.switches.iter().find(|(_, switch)| matches!(switch.marking, Marking::Step(_)));
         let path = class.map_or("switches".into(), |(class, _)| format!("switches.{class}.marking"));

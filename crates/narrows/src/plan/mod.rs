@@ -167,7 +167,9 @@ impl Plan {
         let mut checker = Checker { document: &document, limits, errors, warnings, unlisted: 0 };
         check_times(&scenario, &mut checker);
         check_names(&scenario, &mut checker);
-        let priorities: BTreeSet<u8> = scenario.traffic.iter().map(|group| group.priority).collect();
+        let cnps = scenario.traffic.iter().filter_map(|group| group.rdma.as_ref()?.cnp_priority);
+        let priorities: BTreeSet<u8> =
+            scenario.traffic.iter().map(|group| group.priority).chain(cnps).collect();
         let Some(network) = network::build(&scenario, priorities.len(), &mut checker) else {
             return Err(checker.rejection());
         };

@@ -5,7 +5,6 @@ mod rpc;
 use std::path::Path;
 use std::sync::Arc;
 
-use narrows_proto::stream;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::topology::{NodeKind, Topology, datacenter};
 use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Group, NearSource, Traffic, Transport};
@@ -116,6 +115,10 @@ fn transport(
                 format!("traffic \"{}\" sends datagrams, which have no congestion control", group.name);
             checker.error(&format!("{path}.cc"), Diagnostic::error(Code::Conflict, message));
         }
+        if group.rdma.is_some() {
+            let message = format!("traffic \"{}\" sends datagrams, `rdma` is for connections", group.name);
+            checker.error(&format!("{path}.rdma"), Diagnostic::error(Code::Conflict, message));
+        }
         let params = group.datagram.clone().unwrap_or_default();
         if let Err(error) = params.check() {
             checker.error(&format!("{path}.datagram.{}", error.setting), out_of_range(error));
@@ -144,10 +147,25 @@ fn transport(
     if let Err(error) = cc.check() {
         checker.error(&format!("{path_of_cc}.{}.{}", cc.name(), error.setting), out_of_range(error));
     }
-    if let Err(error) = group.transport.check() {
-        checker.error(&format!("{path}.transport.{}", error.setting), out_of_range(error));
-    }
-    let transport = Transport::Stream { params: group.transport.clone(), cc: cc.clone() };
+    let transport = match &group.rdma {
+        Some(params) => {
+            if let Err(error) = params.check() {
+                checker.error(&format!("{path}.rdma.{}", error.setting), out_of_range(error));
+            }
+            Transport::Rdma { params: params.clone(), cc: cc.clone() }
+        }
+        None => {
+            if cc.needs_rdma() {
+                let message = format!("{} needs RDMA, but traffic \"{}\" has streams", cc.name(), group.name);
+                let error = Diagnostic::error(Code::Conflict, message).help("add rdma = {} to this traffic");
+                checker.error(&path_of_cc, error);
+            }
+            if let Err(error) = group.transport.check() {
+                checker.error(&format!("{path}.transport.{}", error.setting), out_of_range(error));
+            }
+            Transport::Stream { params: group.transport.clone(), cc: cc.clone() }
+        }
+    };
     (checker.mistakes() == before).then_some((transport, near_source))
 }
 
@@ -322,7 +340,7 @@ impl Builder<'_> {
         let (pairs, sizes) = (pairs?, sizes?);
         let links = self.links_of("poisson.of", &pattern.of, pairs.from(), checker)?;
         let crossed = self.crossings(&pairs, |pair| pair);
-        let wire_bytes = mean_wire_bytes(&sizes.sizes, &self.group.transport);
+        let wire_bytes = mean_wire_bytes(&sizes.sizes, &planned.traffic.groups[self.id.index()].transport);
         let per_second = self.flows_for("poisson", pattern.load, &links, &crossed, wire_bytes, checker)?;
         self.room_for(self.expected(per_second) as u64, "poisson.load", checker)?;
         for (offered, crossed) in planned.offered.iter_mut().zip(&crossed) {
@@ -616,13 +634,13 @@ fn wan_from(topology: &Topology, link: LinkId) -> Option<&str> {
 }
 
 /// Bytes a flow puts on a link on average: payload, headers and framing.
-fn mean_wire_bytes(sizes: &Sizes, params: &stream::Params) -> f64 {
+fn mean_wire_bytes(sizes: &Sizes, transport: &Transport) -> f64 {
     const STEPS: u32 = 1 << 16;
-    let mss = params.mss();
+    let full = transport.full_payload();
     let wire = |size: Bytes| {
-        let segments = size.div_ceil(mss);
-        let last = size - mss * (segments - 1);
-        params.packet_size(mss).as_f64() * (segments - 1) as f64 + params.packet_size(last).as_f64()
+        let packets = size.div_ceil(full);
+        let last = size - full * (packets - 1);
+        transport.packet_size(full).as_f64() * (packets - 1) as f64 + transport.packet_size(last).as_f64()
     };
     let quantiles = (0..STEPS).map(|step| sizes.quantile((f64::from(step) + 0.5) / f64::from(STEPS)));
     let (sampled, payload) = quantiles

@@ -27,6 +27,7 @@ pub fn activity(results: &Results) -> Vec<Activity> {
         ("messages: faster", ports(|port| port.faster)),
         ("messages: stop", ports(|port| port.stops)),
         ("limiters", results.reaction.limiters),
+        ("CNPs", flows(|stats| stats.cnps)),
         ("pauses", ports(|port| port.pauses)),
         ("drops: buffer full", drops(DropCause::BufferFull)),
         ("drops: queue limit", drops(DropCause::QueueLimit)),

@@ -252,13 +252,11 @@ impl<'a> Ideals<'a> {
     /// Of `size` bytes sent as `flow`, which must belong to a connection.
     fn of(&self, flow: FlowId, size: Bytes) -> Span {
         let spec = &self.plan.traffic.flows[flow.index()];
-        let Transport::Stream { params, .. } = &self.plan.traffic.groups[spec.group.index()].transport else {
-            unreachable!("only connections have an ideal time");
-        };
+        let transport = &self.plan.traffic.groups[spec.group.index()].transport;
         let path = |from, to| self.paths.path(flow, from, to).expect("the plan found a path");
         let [forth, back] = [(spec.from, spec.to), (spec.to, spec.from)]
             .map(|(from, to)| IdealPath::new(&self.plan.network, &path(from, to)));
-        ideal_fct(params, &forth, &back, size)
+        ideal_fct(transport, &forth, &back, size)
     }
 }
 

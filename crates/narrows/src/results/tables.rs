@@ -3,6 +3,7 @@
 use narrows_proto::units::{BitRate, Time};
 use narrows_sim::LinkId;
 use narrows_sim::observe::{LimiterRow, PortRow, WindowRow};
+use narrows_sim::traffic::Transport;
 
 use super::Results;
 use crate::plan::Segment;
@@ -89,6 +90,11 @@ impl<'a, R> Columns<'a, R> {
         self.add(name, Values::Integers(values))
     }
 
+    /// A column that only some results have.
+    fn integers_if(self, has: bool, name: &'static str, value: impl Fn(&R) -> u64) -> Self {
+        if has { self.integers(name, value) } else { self }
+    }
+
     fn maybe_integers(self, name: &'static str, value: impl Fn(&R) -> Option<u64>) -> Self {
         let values = self.rows.iter().map(value).collect();
         self.add(name, Values::MaybeIntegers(values))
@@ -161,6 +167,8 @@ impl Results {
     fn flows_table(&self) -> Table {
         let controls = self.plan.groups.iter().map(|group| group.control.clone()).collect();
         let hosts = self.host_names();
+        let groups = &self.plan.traffic.groups;
+        let rdma = groups.iter().any(|group| matches!(group.transport, Transport::Rdma { .. }));
         Columns::of(&self.flows)
             .integers("flow", |row| row.flow.0.into())
             .integers("turn", |row| row.turn)
@@ -183,6 +191,7 @@ impl Results {
             .integers("spurious", |row| row.stats.spurious)
             .integers("probes", |row| row.stats.probes)
             .integers("marked_bytes", |row| row.stats.marked.get())
+            .integers_if(rdma, "cnps", |row| row.stats.cnps)
             .flags("measured", |row| row.measured)
             .table("flows")
     }

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use narrows_proto::units::{BitRate, Bytes, Span};
-use narrows_proto::{cc, datagram, stream};
+use narrows_proto::{cc, datagram, rdma, stream};
 use narrows_sim::traffic::Pause;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,9 @@ pub struct Traffic {
     /// Settings of its connections.
     #[serde(default)]
     pub transport: stream::Params,
+    /// Carries its connections over RDMA with these settings; `transport` does not apply then.
+    #[serde(default)]
+    pub rdma: Option<rdma::Params>,
     /// Settings of its datagrams.
     #[serde(default)]
     pub datagram: Option<datagram::Params>,

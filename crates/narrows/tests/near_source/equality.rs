@@ -5,15 +5,16 @@ use narrows_proto::cc::Config;
 use super::Case;
 
 /// Every control with its default settings, as it stands in a scenario.
-fn controls() -> Vec<String> {
+fn controls() -> Vec<(String, &'static str)> {
+    let transport = |config: &Config| if config.needs_rdma() { "rdma = {}" } else { "" };
     let all = Config::all().into_iter().filter(|config| config.name() != "fixed");
-    all.map(|config| format!("{} = {{}}", config.name())).collect()
+    all.map(|config| (format!("{} = {{}}", config.name()), transport(&config))).collect()
 }
 
 #[test]
 fn without_congestion_points_every_control_does_what_it_does_alone() {
-    for control in controls() {
-        let case = Case { points: "", end_ms: 250, ..Case::default() };
+    for (control, transport) in controls() {
+        let case = Case { points: "", transport, end_ms: 250, ..Case::default() };
         let alone = Case { cc: control.clone(), ..case.clone() }.play();
         for per in ["flow", "host", "destination_dc"] {
             let cc = format!("annulus = {{ end_to_end = {{ {control} }}, per = \"{per}\" }}");

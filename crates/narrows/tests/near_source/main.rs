@@ -19,6 +19,8 @@ use narrows_proto::units::{BitRate, Time};
 #[derive(Clone)]
 struct Case {
     cc: String,
+    /// More settings of the flow.
+    transport: &'static str,
     /// Rate and length of the burst of datagrams.
     burst: &'static str,
     until_ms: u64,
@@ -41,6 +43,7 @@ impl Default for Case {
     fn default() -> Self {
         Self {
             cc: annulus("bbr = {}", ""),
+            transport: "",
             burst: "800 Mb/s",
             until_ms: 320,
             wan_rate: "10 Gb/s",
@@ -60,7 +63,8 @@ fn annulus(end_to_end: &str, near_source: &str) -> String {
 
 impl Case {
     fn scenario(&self) -> String {
-        let Self { cc, burst, until_ms, wan_rate, points, more, spines, flows, topology, end_ms } = self;
+        let Self { cc, transport, burst, until_ms, wan_rate, points, more, spines, flows, topology, end_ms } =
+            self;
         let length = until_ms - 200;
         let usual = format!(
             r#"
@@ -95,6 +99,7 @@ ack_every = 1
 name = "wan"
 pattern.long_lived = {{ flows = {flows}, from = "dc0/rack0/host0", to = "dc1/rack0/host0" }}
 cc = {{ {cc} }}
+{transport}
 
 [[traffic]]
 name = "burst"

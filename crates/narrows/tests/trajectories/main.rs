@@ -11,6 +11,7 @@ mod delays;
 mod losses;
 mod marks;
 mod phases;
+mod rates;
 mod trials;
 
 use std::ops::ControlFlow;

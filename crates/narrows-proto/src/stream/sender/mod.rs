@@ -87,6 +87,8 @@ pub struct Stats {
     /// Payload acknowledged as marked ([`Ecn::Accurate`]), or reductions for marks times the segment size
     /// ([`Ecn::Classic`]).
     pub marked: Bytes,
+    /// Congestion notification packets heard ([`Ecn::Cnp`]).
+    pub cnps: u64,
 }
 
 /// An answer to "what next?".

@@ -16,10 +16,6 @@ enum Next {
     New,
     /// Nothing before this time.
     Wait(Time),
-    /// Nothing: it has sent everything.
-    Idle,
-    /// Nothing: the window is used up.
-    Full,
     Nothing,
 }
 
@@ -52,14 +48,6 @@ impl Sender {
             Next::Probe => self.send_probe(params, now),
             Next::Syn(attempts) => self.open(params, now, attempts),
             Next::Wait(at) => Poll::At(at),
-            Next::Idle => {
-                self.delivery.on_idle(self.board.inflight());
-                Poll::Blocked
-            }
-            Next::Full => {
-                self.limited[0] = true;
-                Poll::Blocked
-            }
             Next::Nothing => Poll::Blocked,
         }
     }
@@ -76,18 +64,11 @@ impl Sender {
                 Held::Ready
             }
             Next::Wait(at) => Held::Until(at),
-            Next::Idle => {
-                self.delivery.on_idle(self.board.inflight());
-                Held::Blocked
-            }
-            Next::Full => {
-                self.limited[0] = true;
-                Held::Blocked
-            }
             Next::Nothing => Held::Blocked,
         }
     }
 
+    /// What comes next, as far as the connection goes. Notes why nothing does: everything was sent, or the window is full.
     #[inline(always)]
     fn next(&mut self, params: &Params, now: Time) -> Next {
         if let Phase::Opening { attempts, due, .. } = self.phase {
@@ -116,9 +97,11 @@ impl Sender {
                 return Next::New;
             }
         } else {
-            return Next::Idle;
+            self.delivery.on_idle(inflight);
+            return Next::Nothing;
         }
-        Next::Full
+        self.limited[0] = true;
+        Next::Nothing
     }
 
     fn has_work(&mut self) -> bool {

@@ -33,10 +33,11 @@ impl Builder<'_> {
         let links = self.links_of("rpc.of", &pattern.of, &pairs.receivers(), checker)?;
         let asked = self.crossings(&pairs, |pair| pair);
         let answered = self.crossings(&pairs, |(client, server)| (server, client));
-        let response_bytes = mean_wire_bytes(&sizes.sizes, &self.group.transport);
+        let transport = &planned.traffic.groups[self.id.index()].transport;
+        let response_bytes = mean_wire_bytes(&sizes.sizes, transport);
         let responses = self.flows_for("rpc", load, &links, &answered, response_bytes, checker)?;
         self.room_for((2.0 * self.expected(responses)) as u64, "rpc.load", checker)?;
-        let request_bytes = mean_wire_bytes(&Sizes::constant(request), &self.group.transport);
+        let request_bytes = mean_wire_bytes(&Sizes::constant(request), transport);
         for ((offered, asked), answered) in planned.offered.iter_mut().zip(&asked).zip(&answered) {
             *offered += responses * (request_bytes * asked + response_bytes * answered);
         }

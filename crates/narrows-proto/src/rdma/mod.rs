@@ -1,0 +1,26 @@
+//! Messages over RDMA as RoCEv2 carries them: packets leave at a rate, and what is lost is sent again, around any
+//! [congestion control](crate::cc).
+//!
+//! No handshake · a flow begins at line rate unless its control says otherwise · the sender asks for acknowledgements
+//! (AckReq of the base transport header) · go-back-N, as network cards do it, or selective repeat (IRN: Mittal et al.,
+//! SIGCOMM 2018) · one retransmission timeout · congestion notification packets (RoCEv2, Zhu et al., SIGCOMM 2015).
+//!
+//! Scoreboard, round-trip times, delivery rates and pacing are those of [`stream`](crate::stream); so are [`Segment`],
+//! [`Poll`], [`Endpoint`] and [`Stats`].
+//!
+//! What this module does not do: READ and atomics (a message is a WRITE from sender to receiver), several messages in one
+//! queue pair (one connection carries one flow), packet numbers (bytes are counted), an end after too many timeouts.
+
+mod params;
+mod receiver;
+mod sender;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+pub use crate::stream::{Endpoint, Poll, Segment, Stats};
+pub use params::{Params, Recovery};
+pub use receiver::Receiver;
+pub use sender::Sender;
+pub use wire::{AckFrame, Reply};

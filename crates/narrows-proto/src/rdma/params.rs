@@ -1,0 +1,107 @@
+use crate::cc::OutOfRange;
+use crate::units::{Bytes, Span};
+
+/// Settings of an RDMA connection.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Rdma")]
+pub struct Params {
+    /// Payload of a full packet, what InfiniBand calls MTU: 256 B to 4096 B there. With 1024 B packets fit Ethernet's 1500 B.
+    pub mtu: Bytes,
+    /// The part of every packet that is not payload: 20 B IPv4, 8 B UDP, 12 B base transport header, 4 B invariant
+    /// checksum. With the Ethernet header, which is part of the framing here, they are 58 B.
+    pub headers: Bytes,
+    /// What the link adds to every packet: Ethernet header and checksum 18 B, preamble and gap 20 B.
+    pub framing: Bytes,
+    /// An acknowledgement on the wire, framing included: the headers and 4 B of ACK extended transport header.
+    pub ack_size: Bytes,
+    /// A congestion notification packet on the wire, framing included: the headers and 16 B that are reserved.
+    pub cnp_size: Bytes,
+    /// How what is lost is sent again.
+    pub recovery: Recovery,
+    /// The sender asks for an acknowledgement with every so many packets, and with the last that it may send.
+    pub ack_every: u64,
+    /// What was sent is lost if nothing is acknowledged for so long. 4.096 us·2^14 is a common setting of network cards;
+    /// IRN has 100 us for few packets in flight and 320 us otherwise.
+    pub rto: Span,
+    /// No more payload may be on its way, whatever the control says. IRN: what the longest path holds. Unlimited if left out.
+    pub window: Option<Bytes>,
+    /// Packets that controls with a window may send before the first acknowledgement.
+    pub initial_window: u64,
+    /// While marked packets arrive, one congestion notification packet is sent for so long. 50 us (Zhu et al. §3.1); 0 s
+    /// answers every mark.
+    pub cnp_interval: Span,
+    /// Priority of congestion notification packets, 0 to 7; that of the traffic if left out. In RoCEv2 networks it is high.
+    pub cnp_priority: Option<u8>,
+}
+
+/// How what is lost is sent again.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "RdmaRecovery")]
+pub enum Recovery {
+    /// The receiver drops what is out of order and says so once for each gap; the sender begins again at the gap.
+    #[default]
+    GoBackN,
+    /// The receiver keeps what is out of order and names it each time; the sender repeats what is missing before it, once.
+    SelectiveRepeat,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            mtu: Bytes::new(1024),
+            headers: Bytes::new(44),
+            framing: Bytes::new(38),
+            ack_size: Bytes::new(86),
+            cnp_size: Bytes::new(98),
+            recovery: Recovery::GoBackN,
+            ack_every: 1,
+            rto: Span::from_ns(4_096 << 14),
+            window: None,
+            initial_window: 10,
+            cnp_interval: Span::from_us(50),
+            cnp_priority: None,
+        }
+    }
+}
+
+impl Params {
+    /// Size on the wire of a packet with `payload`.
+    ///
+    /// Differs from InfiniBand: payload is not padded to four bytes.
+    pub fn packet_size(&self, payload: Bytes) -> Bytes {
+        payload + self.headers + self.framing
+    }
+
+    /// Checks ranges that types cannot express.
+    ///
+    /// # Errors
+    /// Names the first setting that is out of its range.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        let Self { mtu, headers, framing, ack_size, cnp_size, rto, .. } = *self;
+        let largest = Bytes::new(u16::MAX.into());
+        OutOfRange::unless(mtu > Bytes::ZERO, "mtu", mtu, "more than 0 B")?;
+        let whole = mtu.saturating_add(headers).saturating_add(framing);
+        let expected = "at most 65 535 B together with headers and framing";
+        OutOfRange::unless(whole <= largest, "mtu", mtu, expected)?;
+        for (name, size) in [("ack_size", ack_size), ("cnp_size", cnp_size)] {
+            let fits = size > Bytes::ZERO && size <= largest;
+            OutOfRange::unless(fits, name, size, "more than 0 B, at most 65 535 B")?;
+        }
+        let every = self.ack_every;
+        OutOfRange::unless((1..=1_000).contains(&every), "ack_every", every, "1 to 1 000 packets")?;
+        let in_range = rto > Span::ZERO && rto <= Span::from_secs(86_400);
+        OutOfRange::unless(in_range, "rto", rto, "more than 0 s, at most one day")?;
+        if let Some(window) = self.window {
+            OutOfRange::unless(window >= mtu, "window", window, "room for a full packet")?;
+        }
+        let window = self.initial_window;
+        let in_range = (1..=1_000_000).contains(&window);
+        OutOfRange::unless(in_range, "initial_window", window, "1 to 1 000 000 packets")?;
+        let priority = self.cnp_priority.unwrap_or(0);
+        OutOfRange::unless(priority <= 7, "cnp_priority", priority, "0 to 7")
+    }
+}

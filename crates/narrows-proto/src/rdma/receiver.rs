@@ -1,0 +1,238 @@
+use super::params::{Params, Recovery};
+use super::wire::{AckFrame, Reply};
+use crate::cc::Ecn;
+use crate::range_set::RangeSet;
+use crate::stream::Segment;
+use crate::units::Time;
+
+/// The receiving half of a connection that carries one flow. It answers packets and has no timer.
+///
+/// Differs from Zhu et al. §3.1: a mark that comes while no congestion notification packet may be sent is not remembered
+/// until one may; the next mark sends it, as in network cards.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    ecn: Ecn,
+    /// Everything below has arrived.
+    next: u64,
+    /// Selective repeat: what arrived beyond `next`.
+    held: RangeSet,
+    /// Length of the flow, once its last packet was taken.
+    size: Option<u64>,
+    /// Go-back-N: the sender was told of the gap at `next`.
+    told: bool,
+    /// Packets taken in order since the last acknowledgement.
+    unacknowledged: bool,
+    /// The last packet was marked.
+    ce: bool,
+    /// When the next congestion notification packet may be sent.
+    cnp_at: Time,
+}
+
+impl Receiver {
+    /// A receiver that has heard nothing.
+    pub fn new(ecn: Ecn) -> Self {
+        Self {
+            ecn,
+            next: 0,
+            held: RangeSet::default(),
+            size: None,
+            told: false,
+            unacknowledged: false,
+            ce: false,
+            cnp_at: Time::ZERO,
+        }
+    }
+
+    /// Everything has arrived.
+    pub fn is_complete(&self) -> bool {
+        self.size == Some(self.next)
+    }
+
+    /// Bytes that arrived in order.
+    pub fn delivered(&self) -> u64 {
+        self.next
+    }
+
+    /// A packet arrived. `send` is called for each answer.
+    #[inline]
+    pub fn on_segment(&mut self, params: &Params, now: Time, segment: &Segment, mut send: impl FnMut(Reply)) {
+        match self.ecn {
+            Ecn::Off => {}
+            Ecn::Cnp => {
+                if segment.ce && now >= self.cnp_at {
+                    self.cnp_at = now + params.cnp_interval;
+                    send(Reply::Cnp);
+                }
+            }
+            Ecn::Classic | Ecn::Accurate => {
+                // What came before a change is acknowledged with the marks it had (RFC 8257 §3.2).
+                if segment.ce != self.ce && self.unacknowledged {
+                    send(self.ack(None));
+                }
+                self.ce = segment.ce;
+            }
+        }
+        let range = segment.range();
+        let answer = if range.start == self.next && self.held.is_empty() {
+            self.take_in_order(segment)
+        } else if range.end <= self.next {
+            // The acknowledgement was lost, or the timeout too short.
+            Some(None)
+        } else if params.recovery == Recovery::GoBackN {
+            let first = !self.told;
+            self.told = true;
+            first.then_some(Some(range.start))
+        } else {
+            Some(self.keep(segment))
+        };
+        if let Some(nak) = answer {
+            send(self.ack(nak));
+        }
+    }
+
+    /// The packet that was expected. Returns the answer, if there is one.
+    fn take_in_order(&mut self, segment: &Segment) -> Option<Option<u64>> {
+        self.next = segment.range().end;
+        self.told = false;
+        self.unacknowledged = true;
+        if segment.fin {
+            self.size = Some(self.next);
+        }
+        (segment.asks || segment.fin).then_some(None)
+    }
+
+    /// Keeps a packet beyond a gap, or one that fills it. Returns what is to be named.
+    fn keep(&mut self, segment: &Segment) -> Option<u64> {
+        let range = segment.range();
+        if segment.fin {
+            self.size = Some(range.end);
+        }
+        if range.start > self.next {
+            self.held.insert(range.clone(), |_| {});
+            return Some(range.start);
+        }
+        self.next = range.end;
+        if let Some(first) = self.held.first().filter(|first| first.start <= self.next) {
+            self.next = self.next.max(first.end);
+        }
+        self.held.remove_below(self.next);
+        None
+    }
+
+    fn ack(&mut self, nak: Option<u64>) -> Reply {
+        self.unacknowledged = false;
+        Reply::Ack(AckFrame { ack: self.next, nak, ece: self.ce })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Span;
+
+    const LEN: u32 = 1024;
+
+    struct Fixture {
+        params: Params,
+        receiver: Receiver,
+    }
+
+    impl Fixture {
+        fn new(recovery: Recovery, ecn: Ecn) -> Self {
+            Self { params: Params { recovery, ..Params::default() }, receiver: Receiver::new(ecn) }
+        }
+
+        /// Packet `number` arrives; an acknowledgement is wanted.
+        fn arrive(&mut self, number: u64) -> Vec<(u64, Option<u64>)> {
+            self.arrive_at(0, Segment { asks: true, ..packet(number) })
+                .into_iter()
+                .filter_map(|reply| match reply {
+                    Reply::Ack(frame) => {
+                        Some((frame.ack / u64::from(LEN), frame.nak.map(|nak| nak / u64::from(LEN))))
+                    }
+                    Reply::Cnp => None,
+                })
+                .collect()
+        }
+
+        fn arrive_at(&mut self, us: u64, segment: Segment) -> Vec<Reply> {
+            let mut sent = Vec::new();
+            let now = Time::ZERO + Span::from_us(us);
+            self.receiver.on_segment(&self.params, now, &segment, |reply| sent.push(reply));
+            sent
+        }
+    }
+
+    fn packet(number: u64) -> Segment {
+        Segment { seq: number * u64::from(LEN), len: LEN, ..Segment::default() }
+    }
+
+    #[test]
+    fn packets_are_acknowledged_when_the_sender_asks_and_at_the_end() {
+        let mut fixture = Fixture::new(Recovery::GoBackN, Ecn::Off);
+        assert_eq!(fixture.arrive_at(0, packet(0)), []);
+        assert_eq!(fixture.arrive(1), [(2, None)]);
+        assert_eq!(fixture.arrive_at(0, Segment { fin: true, ..packet(2) }).len(), 1);
+        assert!(fixture.receiver.is_complete());
+    }
+
+    #[test]
+    fn going_back_drops_what_is_out_of_order_and_says_so_once_for_each_gap() {
+        let mut fixture = Fixture::new(Recovery::GoBackN, Ecn::Off);
+        fixture.arrive(0);
+        assert_eq!(fixture.arrive(2), [(1, Some(2))]);
+        assert_eq!(fixture.arrive(3), []);
+        assert_eq!(fixture.arrive(1), [(2, None)], "2 and 3 were dropped");
+        assert_eq!(fixture.arrive(3), [(2, Some(3))]);
+    }
+
+    #[test]
+    fn selective_repeat_keeps_what_is_out_of_order_and_names_each() {
+        let mut fixture = Fixture::new(Recovery::SelectiveRepeat, Ecn::Off);
+        fixture.arrive(0);
+        assert_eq!(fixture.arrive(2), [(1, Some(2))]);
+        assert_eq!(fixture.arrive(4), [(1, Some(4))]);
+        assert_eq!(fixture.arrive(1), [(3, None)]);
+        assert_eq!(fixture.arrive(3), [(5, None)]);
+    }
+
+    #[test]
+    fn a_last_packet_that_comes_early_does_not_end_the_flow() {
+        let mut fixture = Fixture::new(Recovery::SelectiveRepeat, Ecn::Off);
+        fixture.arrive_at(0, Segment { fin: true, ..packet(1) });
+        assert!(!fixture.receiver.is_complete());
+        fixture.arrive(0);
+        assert!(fixture.receiver.is_complete());
+    }
+
+    #[test]
+    fn a_duplicate_is_acknowledged_at_once() {
+        for recovery in [Recovery::GoBackN, Recovery::SelectiveRepeat] {
+            let mut fixture = Fixture::new(recovery, Ecn::Off);
+            (0..3).for_each(|number| drop(fixture.arrive(number)));
+            assert_eq!(fixture.arrive(0), [(3, None)]);
+        }
+    }
+
+    #[test]
+    fn one_notification_packet_is_sent_for_each_interval_with_marks() {
+        let mut fixture = Fixture::new(Recovery::GoBackN, Ecn::Cnp);
+        let marked = |us: u64, number| (us, Segment { ce: true, ..packet(number) });
+        // At 0, 50 and 101 us; the mark at 100 us is not there.
+        let arrivals = [marked(0, 0), marked(49, 1), marked(50, 2), (100, packet(3)), marked(101, 4)];
+        let sent = arrivals.map(|(us, segment)| fixture.arrive_at(us, segment).contains(&Reply::Cnp));
+        assert_eq!(sent, [true, false, true, false, true]);
+    }
+
+    #[test]
+    fn marks_are_echoed_to_controls_that_read_them() {
+        let mut fixture = Fixture::new(Recovery::GoBackN, Ecn::Accurate);
+        let ece = |replies: Vec<Reply>| {
+            let of = |reply| matches!(reply, Reply::Ack(AckFrame { ece: true, .. }));
+            replies.into_iter().map(of).collect::<Vec<_>>()
+        };
+        assert!(fixture.arrive_at(0, packet(0)).is_empty());
+        let marked = Segment { ce: true, asks: true, ..packet(1) };
+        assert_eq!(ece(fixture.arrive_at(0, marked)), [false, true], "the first packet was not marked");
+    }
+}

@@ -1,0 +1,358 @@
+//! The sending half of a connection.
+
+use super::params::{Params, Recovery};
+use super::wire::AckFrame;
+use crate::cc::{Ack, Cc, Config, Congestion, Controller, Ecn, Limit, Path};
+use crate::stream::delivery::Delivery;
+use crate::stream::pacer::Pacer;
+use crate::stream::rtt::RttEstimator;
+use crate::stream::scoreboard::{Scoreboard, Sent, State, Tally};
+use crate::stream::{Endpoint, Held, Holding, Poll, Segment, Stats};
+use crate::units::{Bytes, Span, Time};
+
+/// The sending half of a connection that carries one flow.
+///
+/// Call [`on_ack`](Sender::on_ack) for every acknowledgement, [`on_cnp`](Sender::on_cnp) for every congestion notification
+/// packet, [`on_timer`](Sender::on_timer) at [`next_timer`](Sender::next_timer), and
+/// [`poll_transmit`](Sender::poll_transmit) whenever the link is free.
+///
+/// ```text
+/// NAK, go-back-N           what is outstanding is lost; sent again from the gap on
+/// NAK, selective repeat    what was sent once and lies before the packet named is lost
+/// no progress for the RTO  what is outstanding is lost
+/// ```
+/// Differs from Mittal et al. (IRN): after a timeout everything that is missing is sent again and not the first packet
+/// alone, so that a lost tail costs one timeout.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    size: u64,
+    mtu: Bytes,
+    cc: Cc,
+    ecn: Ecn,
+    limit: Limit,
+    board: Scoreboard,
+    rtt: RttEstimator,
+    delivery: Delivery,
+    pacer: Pacer,
+    /// When the retransmission timer expires; never while nothing is outstanding.
+    rto_at: Time,
+    /// Losses of data below belong to one that was noticed.
+    repair_until: Option<u64>,
+    /// First missing byte at the last expiry of the retransmission timer.
+    timed_out_at: Option<u64>,
+    /// Packets sent since the last that asked for an acknowledgement.
+    unasked: u64,
+    /// The window stopped the sender in this round, and in the one before.
+    limited: [bool; 2],
+    stats: Stats,
+}
+
+/// What a sender would do, before it does it.
+enum Next {
+    New,
+    /// The packet with this number again.
+    Resend(u64),
+    /// Nothing before this time.
+    Wait(Time),
+    Nothing,
+}
+
+impl Sender {
+    /// A sender of `size` bytes, at least one.
+    pub fn new(params: &Params, cc: &Config, at: Endpoint, size: Bytes) -> Self {
+        let path = Path {
+            mss: params.mtu,
+            initial_window: params.mtu * params.initial_window,
+            packet: params.packet_size(params.mtu),
+            link: at.link,
+            seed: at.seed,
+        };
+        let controller = cc.build(&path);
+        Self {
+            size: size.get(),
+            mtu: params.mtu,
+            limit: controller.limit(),
+            cc: controller,
+            ecn: cc.ecn(),
+            board: Scoreboard::default(),
+            // Of the round-trip time only the mean and the minimum are used.
+            rtt: RttEstimator::new(params.rto, Span::ZERO, params.rto),
+            delivery: Delivery::default(),
+            pacer: Pacer::default(),
+            rto_at: Time::NEVER,
+            repair_until: None,
+            timed_out_at: None,
+            unasked: 0,
+            limited: [false; 2],
+            stats: Stats::default(),
+        }
+    }
+
+    /// Everything has been acknowledged.
+    pub fn is_complete(&self) -> bool {
+        self.board.una() == self.size
+    }
+
+    /// The window and pacing rate in force.
+    pub fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    /// Payload on its way.
+    pub fn inflight(&self) -> Bytes {
+        self.board.inflight()
+    }
+
+    /// Payload delivered, in or out of order.
+    pub fn delivered(&self) -> Bytes {
+        self.delivery.delivered()
+    }
+
+    /// Smoothed round-trip time; zero before the first sample.
+    pub fn srtt(&self) -> Span {
+        self.rtt.srtt()
+    }
+
+    /// What happened so far.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// When to call [`on_timer`](Sender::on_timer).
+    pub fn next_timer(&self) -> Time {
+        self.rto_at.min(self.cc.next_timer())
+    }
+
+    /// What to send at `now`.
+    pub fn poll_transmit(&mut self, params: &Params, now: Time) -> Poll {
+        match self.next(params, now) {
+            Next::New => self.send_new(params, now),
+            Next::Resend(number) => self.resend(params, now, number),
+            Next::Wait(at) => Poll::At(at),
+            Next::Nothing => Poll::Blocked,
+        }
+    }
+
+    /// Something outside of the sender keeps it from sending at `now`, such as a rate it shares with others. Nothing is sent.
+    pub fn hold(&mut self, params: &Params, now: Time, holding: Holding) -> Held {
+        match self.next(params, now) {
+            Next::New | Next::Resend(_) => {
+                if holding.app_limited {
+                    self.delivery.on_idle(self.board.inflight());
+                }
+                self.limited[0] |= !holding.validate_window;
+                Held::Ready
+            }
+            Next::Wait(at) => Held::Until(at),
+            Next::Nothing => Held::Blocked,
+        }
+    }
+
+    #[inline(always)]
+    fn next(&mut self, params: &Params, now: Time) -> Next {
+        if self.limit.pacing.is_some() && self.pacer.release() > now {
+            let has_work = self.board.next() < self.size || self.board.next_lost().is_some();
+            return if has_work { Next::Wait(self.pacer.release()) } else { Next::Nothing };
+        }
+        let inflight = self.board.inflight();
+        if let Some((number, len)) = self.board.next_lost() {
+            if self.fits(params, len) {
+                return Next::Resend(number);
+            }
+        } else if self.board.next() < self.size {
+            if self.fits(params, self.next_len()) {
+                return Next::New;
+            }
+        } else {
+            self.delivery.on_idle(inflight);
+            return Next::Nothing;
+        }
+        self.limited[0] = true;
+        Next::Nothing
+    }
+
+    fn fits(&self, params: &Params, len: Bytes) -> bool {
+        let inflight = self.board.inflight();
+        let window = params.window.map_or(self.limit.cwnd, |window| window.min(self.limit.cwnd));
+        inflight.saturating_add(len) <= window || inflight == Bytes::ZERO
+    }
+
+    fn next_len(&self) -> Bytes {
+        self.mtu.min(Bytes::new(self.size - self.board.next()))
+    }
+
+    fn send_new(&mut self, params: &Params, now: Time) -> Poll {
+        let len = self.next_len();
+        let snapshot = self.delivery.on_send(now, self.board.inflight());
+        if self.board.is_empty() {
+            self.restart_timeout(params, now);
+        }
+        let seq = self.board.next();
+        let end = seq + len.get();
+        self.board.push(Sent {
+            end,
+            len: len.get() as u32,
+            state: State::InFlight,
+            retransmitted: false,
+            app_limited: self.delivery.is_app_limited(),
+            sent_at: now,
+            snapshot,
+        });
+        self.on_sent(params, now, len);
+        let (len, fin) = (len.get() as u32, end == self.size);
+        Poll::Send(Segment { seq, len, fin, asks: self.asks(params, fin), ..Segment::default() })
+    }
+
+    fn resend(&mut self, params: &Params, now: Time, number: u64) -> Poll {
+        let snapshot = self.delivery.on_send(now, self.board.inflight());
+        if self.board.is_first(number) {
+            // What the timer waits for is on its way again.
+            self.restart_timeout(params, now);
+        }
+        let sent = self.board.repeat(number, now, snapshot, self.delivery.is_app_limited());
+        self.stats.retransmissions += 1;
+        self.stats.retransmitted += sent.bytes();
+        self.on_sent(params, now, sent.bytes());
+        let (seq, fin) = (sent.end - u64::from(sent.len), sent.end == self.size);
+        let asks = self.asks(params, fin);
+        Poll::Send(Segment { seq, len: sent.len, fin, asks, retransmission: true, ..Segment::default() })
+    }
+
+    /// Whether the packet just sent asks for an acknowledgement: each so many, the last of the flow, and the last the window
+    /// lets out.
+    fn asks(&mut self, params: &Params, fin: bool) -> bool {
+        self.unasked += 1;
+        let asks = self.unasked >= params.ack_every || fin || !self.fits(params, self.mtu);
+        if asks {
+            self.unasked = 0;
+        }
+        asks
+    }
+
+    fn on_sent(&mut self, params: &Params, now: Time, len: Bytes) {
+        let size = params.packet_size(len);
+        if let Some(rate) = self.limit.pacing {
+            self.pacer.on_send(now, rate.time_to_send(size));
+        }
+        self.cc.on_sent(now, size);
+        self.limit = self.cc.limit();
+    }
+
+    fn restart_timeout(&mut self, params: &Params, now: Time) {
+        self.rto_at = now + params.rto;
+    }
+
+    /// An acknowledgement arrived.
+    pub fn on_ack(&mut self, params: &Params, now: Time, frame: &AckFrame) {
+        let una_before = self.board.una();
+        if frame.ack < una_before {
+            return;
+        }
+        let (size_before, inflight_before) = (self.flight_size(), self.board.inflight());
+        let mut tally = Tally::new(now, self.rtt.min());
+        if frame.ack > una_before {
+            self.board.acknowledge(frame.ack, &mut tally);
+            self.restart_timeout(params, now);
+        }
+        let lost = match (frame.nak, params.recovery) {
+            (None, _) => Bytes::ZERO,
+            (Some(_), Recovery::GoBackN) => self.board.lose_all(),
+            (Some(named), Recovery::SelectiveRepeat) => {
+                let end = named.saturating_add(self.mtu.get()).min(self.size);
+                self.board.sack(named..end, &mut tally);
+                self.board.lose_below(named)
+            }
+        };
+        if let Some(sent_at) = tally.oldest_once {
+            self.rtt.add(now.saturating_since(sent_at));
+        }
+        if self.repair_until.is_some_and(|until| self.board.una() >= until) {
+            self.repair_until = None;
+        }
+        if lost > Bytes::ZERO && self.repair_until.is_none() {
+            self.stats.recoveries += 1;
+            self.repair_until = Some(self.board.next());
+            self.cc.on_congestion(now, Congestion::Loss { flight_size: size_before });
+        } else if frame.ece && self.ecn == Ecn::Classic && self.repair_until.is_none() {
+            // Further marks on what was sent before are signs of the same congestion.
+            self.stats.marked += self.mtu;
+            self.repair_until = Some(self.board.next());
+            self.cc.on_congestion(now, Congestion::Mark { flight_size: size_before });
+        }
+        if let Some(newest) = tally.newest {
+            self.digest(now, frame, &tally, &newest, inflight_before);
+        }
+        self.limit = self.cc.limit();
+        if self.board.is_empty() {
+            self.rto_at = Time::NEVER;
+        }
+    }
+
+    /// Tells the controller what was delivered.
+    fn digest(&mut self, now: Time, frame: &AckFrame, tally: &Tally, newest: &Sent, inflight_before: Bytes) {
+        let (delivery, round_start) = self.delivery.on_ack(now, tally.acked, newest, self.rtt.min());
+        if round_start {
+            self.limited = [false, self.limited[0]];
+        }
+        let marked = if frame.ece && self.ecn == Ecn::Accurate { tally.acked } else { Bytes::ZERO };
+        self.stats.marked += marked;
+        self.cc.on_ack(&Ack {
+            now,
+            rtt: (!newest.retransmitted).then(|| now.saturating_since(newest.sent_at)),
+            srtt: self.rtt.srtt(),
+            acked: tally.acked,
+            marked,
+            inflight: self.board.inflight(),
+            inflight_before,
+            sent: Bytes::new(self.board.next()) + self.stats.retransmitted,
+            delivered: self.delivery.delivered(),
+            lost: self.board.lost(),
+            delivery,
+            round_start,
+            cwnd_limited: self.limited[0] || self.limited[1],
+            in_recovery: self.repair_until.is_some(),
+        });
+    }
+
+    /// A congestion notification packet arrived.
+    pub fn on_cnp(&mut self, now: Time) {
+        self.stats.cnps += 1;
+        self.cc.on_cnp(now);
+        self.limit = self.cc.limit();
+    }
+
+    /// A timer expired. Does nothing before [`next_timer`](Sender::next_timer).
+    pub fn on_timer(&mut self, params: &Params, now: Time) {
+        if self.cc.next_timer() <= now {
+            self.cc.on_timer(now);
+            self.limit = self.cc.limit();
+        }
+        if self.rto_at <= now {
+            if self.board.inflight() > Bytes::ZERO {
+                self.on_timeout(params, now);
+            } else {
+                // What was lost is not sent again yet.
+                self.restart_timeout(params, now);
+            }
+        }
+    }
+
+    fn on_timeout(&mut self, params: &Params, now: Time) {
+        self.stats.timeouts += 1;
+        let flight_size = self.flight_size();
+        let repeated = self.timed_out_at == Some(self.board.una());
+        self.timed_out_at = Some(self.board.una());
+        self.board.lose_all();
+        self.repair_until = Some(self.board.next());
+        // The answer to the first packet tells soonest what is missing.
+        self.unasked = params.ack_every;
+        self.cc.on_congestion(now, Congestion::Timeout { flight_size, repeated });
+        self.limit = self.cc.limit();
+        self.restart_timeout(params, now);
+    }
+
+    /// Payload sent and not acknowledged cumulatively.
+    fn flight_size(&self) -> Bytes {
+        Bytes::new(self.board.next() - self.board.una())
+    }
+}

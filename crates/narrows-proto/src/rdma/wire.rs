@@ -1,0 +1,22 @@
+//! What a receiver tells a sender.
+
+/// An acknowledgement on its way from receiver to sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckFrame {
+    /// Everything below has arrived.
+    pub ack: u64,
+    /// A packet was missing: this is the first byte of the one that arrived instead. With selective repeat the receiver
+    /// has kept it.
+    pub nak: Option<u64>,
+    /// The packets it acknowledges were marked.
+    pub ece: bool,
+}
+
+/// What a receiver sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// An acknowledgement.
+    Ack(AckFrame),
+    /// A congestion notification packet.
+    Cnp,
+}
