@@ -55,7 +55,7 @@ pub(crate) struct Demo {
 /// Demonstrations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DemoSubject {
-    /// Two data centers and a WAN: DCTCP inside and CUBIC across, against CUBIC everywhere
+    /// Two data centers and a WAN: DCTCP inside and BBR across, without and with Annulus
     TwoDcMix,
     /// A victim of PAUSE, rescued by congestion points: BCN and QCN
     Bcn,

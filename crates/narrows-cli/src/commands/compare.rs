@@ -63,15 +63,28 @@ struct Demonstration {
     variants: &'static [(&'static str, &'static [&'static str])],
 }
 
-/// DCTCP inside the data centers and CUBIC across, against CUBIC everywhere.
+/// DCTCP inside the data centers and BBR across, alone and in Annulus. The WAN flows start in one rack.
 const TWO_DC_MIX: Demonstration = Demonstration {
     scenario: "two-dc-mix",
     out: "out/demo",
     variants: &[
-        ("dctcp+cubic", &[]),
-        ("cubic", &["traffic.dc.cc={ cubic = {} }", "switches.default.marking=off"]),
+        ("dctcp+bbr", &[ONE_RACK, LONGER, "traffic.wan.cc={ bbr = {} }"]),
+        (
+            "annulus(dctcp+bbr)",
+            &[
+                ONE_RACK,
+                LONGER,
+                "traffic.dc.cc={ annulus = { end_to_end = { dctcp = {} }, near_source = { dc_rtt = \"10 us\" } } }",
+                "traffic.wan.cc={ annulus = { end_to_end = { bbr = {} }, near_source = { dc_rtt = \"10 us\" } } }",
+                "switches.default.congestion_point={ qcn = { set_point = \"33 kB\", message = { reach = \"tor_agg\" } } }",
+            ],
+        ),
     ],
 };
+
+const ONE_RACK: &str =
+    "traffic.wan.pattern={ long_lived = { flows = 6, from = \"dc0/rack0/*\", to = \"dc1/*\" } }";
+const LONGER: &str = "stop.after=200 ms";
 
 /// PAUSE alone, and with switches that talk to the senders.
 const VICTIM: Demonstration = Demonstration {

@@ -64,6 +64,8 @@ pub enum RedAction {
     Mark,
     /// The same while the probability is below 1; then drop them all (RFC 3168 §7).
     MarkThenDrop,
+    /// Mark those that can be marked, let the others pass, as a marking threshold does.
+    MarkOnly,
     /// Drop.
     Drop,
 }
@@ -166,12 +168,12 @@ impl RedState {
             return Verdict::Pass;
         }
         self.since = Some(0);
-        let mark = match self.config.action {
-            RedAction::Mark => ect,
-            RedAction::MarkThenDrop => ect && probability < 1.0,
-            RedAction::Drop => false,
-        };
-        if mark { Verdict::Mark } else { Verdict::Drop }
+        match self.config.action {
+            RedAction::Mark | RedAction::MarkOnly if ect => Verdict::Mark,
+            RedAction::MarkThenDrop if ect && probability < 1.0 => Verdict::Mark,
+            RedAction::MarkOnly => Verdict::Pass,
+            RedAction::Mark | RedAction::MarkThenDrop | RedAction::Drop => Verdict::Drop,
+        }
     }
 
     fn average(&mut self, now: Time, backlog: u64, idle_since: Option<Time>) {
@@ -276,6 +278,7 @@ mod tests {
         assert_eq!(verdicts(RedAction::Mark), [Verdict::Mark, Verdict::Drop]);
         assert_eq!(verdicts(RedAction::MarkThenDrop), [Verdict::Drop, Verdict::Drop]);
         assert_eq!(verdicts(RedAction::Drop), [Verdict::Drop, Verdict::Drop]);
+        assert_eq!(verdicts(RedAction::MarkOnly), [Verdict::Mark, Verdict::Pass]);
     }
 
     #[test]

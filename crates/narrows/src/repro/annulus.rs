@@ -63,7 +63,54 @@ fn both(row: &'static str, dc: &str, wan: &str, dc_rtt: &str) -> Scheme {
 fn experiments() -> Vec<Experiment> {
     let mut all = reaction();
     all.extend(mix());
+    all.extend(fast());
     all.extend(testbed());
+    all
+}
+
+/// Rates in Gb/s of today's hosts.
+const FAST: [u64; 2] = [100, 400];
+
+/// The same beside two long flows at 100 and 400 Gb/s, 2 ms away: sizes, thresholds and buffers grow with the rate, round
+/// trips of the data center do not.
+fn fast() -> Vec<Experiment> {
+    let schemes = || {
+        [
+            scheme("alone", vec!["traffic.wan.start=99 ms".into()]),
+            scheme("bbr", Vec::new()),
+            near_source("annulus", "{ bbr = {} }"),
+            both("annulus_both", "{ dctcp = {} }", "{ bbr = {} }", DC_RTT[0]),
+        ]
+    };
+    let mut all = Vec::new();
+    for rate in FAST {
+        let network = [
+            format!("topology.cross_dc.wan={{ rate = \"{} Gb/s\", delay = \"990 us\" }}", 4 * rate),
+            format!("topology.cross_dc.fabric.leaf_spine.host_rate={rate} Gb/s"),
+            format!("topology.cross_dc.fabric.leaf_spine.uplink_rate={rate} Gb/s"),
+            format!("switches.default.buffer={{ size = \"{} kB\", sharing = \"per_port\" }}", 20 * rate),
+            format!("switches.default.marking.step.k={} kB", 4 * rate),
+            format!("traffic.dc.pattern.poisson.sizes={{ constant = \"{} kB\" }}", 10 * rate),
+            "traffic.dc.start=20 ms".into(),
+            "stop={ after = \"100 ms\" }".into(),
+            "measure={ from = \"40 ms\", until = \"90 ms\" }".into(),
+        ];
+        let set_point = format!("switches.default.congestion_point.qcn.set_point={} B", 1300 * rate);
+        for Scheme { row, mut overrides } in schemes() {
+            if overrides.contains(&POINTS.to_owned()) {
+                overrides.push(set_point.clone());
+            }
+            all.push(Experiment {
+                name: format!("fast.{row}_{rate}"),
+                scenario: MOTIVATION,
+                overrides: network.iter().cloned().chain(overrides).collect(),
+                quick: None,
+                quantities: MIX,
+                series: &[],
+                measure: measure::mix,
+            });
+        }
+    }
     all
 }
 
@@ -96,6 +143,16 @@ fn reaction() -> Vec<Experiment> {
     schemes.map(experiment).into()
 }
 
+/// RDMA with DCQCN inside the data center. Its marking leaves alone what cannot be marked, as a threshold does.
+fn dcqcn() -> Vec<String> {
+    owned(&[
+        "traffic.dc.rdma={}",
+        "traffic.dc.cc={ dcqcn = {} }",
+        "switches.default.marking={ red = { min = \"5 kB\", max = \"200 kB\", max_p = 0.01, weight = 1.0, spread = false, \
+         action = \"mark_only\" } }",
+    ])
+}
+
 /// Flows of 100 kB inside the data center beside two long ones that leave it.
 fn mix() -> Vec<Experiment> {
     let schemes = [
@@ -110,6 +167,12 @@ fn mix() -> Vec<Experiment> {
         both("annulus_both", "{ dctcp = {} }", "{ bbr = {} }", DC_RTT[0]),
         near_source("annulus_cubic", "{ cubic = {} }"),
         near_source("annulus_gemini", "{ gemini = { marking_threshold = \"100 kB\" } }"),
+        scheme("dcqcn", dcqcn()),
+        scheme("dcqcn_alone", dcqcn().into_iter().chain(["traffic.wan.start=699 ms".into()]).collect()),
+        scheme("annulus_dcqcn", {
+            let both = both("", "{ dcqcn = {} }", "{ bbr = {} }", DC_RTT[0]);
+            dcqcn().into_iter().chain(both.overrides).collect()
+        }),
     ];
     let short = ["stop={ after = \"450 ms\" }", "measure={ from = \"300 ms\", until = \"420 ms\" }"];
     let experiment = |Scheme { row, overrides }: Scheme| Experiment {

@@ -27,6 +27,21 @@ const INSIDE: &[(&str, &str)] = &[
     ("gemini", "GEMINI"),
     ("annulus_gemini", "GEMINI in Annulus"),
 ];
+const RDMA: &[(&str, &str)] = &[
+    ("dcqcn_alone", "DCQCN, no WAN traffic"),
+    ("dcqcn", "DCQCN + BBR"),
+    ("annulus_dcqcn", "both in Annulus"),
+];
+const MODERN: &[(&str, &str)] = &[
+    ("alone_100", "100 Gb/s, no WAN traffic"),
+    ("bbr_100", "100 Gb/s, BBR"),
+    ("annulus_100", "100 Gb/s, Annulus, WAN flows"),
+    ("annulus_both_100", "100 Gb/s, Annulus, all flows"),
+    ("alone_400", "400 Gb/s, no WAN traffic"),
+    ("bbr_400", "400 Gb/s, BBR"),
+    ("annulus_400", "400 Gb/s, Annulus, WAN flows"),
+    ("annulus_both_400", "400 Gb/s, Annulus, all flows"),
+];
 const COLUMNS: &[(&str, &str)] = &[
     ("dc_p99_us", "DC p99, µs"),
     ("wan_gbps", "WAN, Gb/s"),
@@ -137,5 +152,19 @@ pub(super) fn figures() -> Vec<Figure> {
             "CUBIC, BBR and GEMINI as they are, and with a near-source loop beside them.",
             INSIDE,
         ),
+        table(
+            "DCQCN",
+            "RDMA inside the data center",
+            "The second baseline of the paper: DCQCN inside the data center, BBR across.",
+            RDMA,
+        ),
+        Figure {
+            name: "100 and 400 Gb/s",
+            title: "beyond the paper: hosts of today",
+            shows: "The same at 100 and 400 Gb/s and with a WAN of 2 ms, which are 25 and 100 MB in flight: 12 and 13 times the \
+                    buffer of the port.",
+            tables: vec![Table { group: "fast", rows: MODERN, columns: COLUMNS }],
+            charts: Vec::new(),
+        },
     ]
 }
