@@ -339,6 +339,21 @@ fn parameters() -> Vec<Parameter> {
             watched: watched.clone(),
         },
         Parameter {
+            name: "losses of RDMA",
+            value: "go-back-N",
+            why: "The abstract names DCQCN, not what becomes of lost packets. With go-back-N they cost far more than themselves.",
+            alternatives: vec![alternative(
+                "selective repeat",
+                &["traffic.dc.rdma={ recovery = \"selective_repeat\" }"],
+            )],
+            watched: owned(&[
+                "mix.dcqcn.dc_p99_us",
+                "mix.dcqcn.wan_gbps",
+                "mix.annulus_dcqcn.dc_p99_us",
+                "mix.annulus_dcqcn.wan_gbps",
+            ]),
+        },
+        Parameter {
             name: "sizes of RPCs",
             value: "distributed storage at Alibaba, mean 41 kB, at most 2 MB",
             why: "The talk says nothing of them.",
