@@ -220,6 +220,12 @@ fn targets(measured: &[Measurement]) -> Vec<Target> {
             "",
         ),
         target(
+            "cost of a packet-hop: every flow in Annulus / no QCN",
+            ratio("permutation-k8-slow-fabric", "permutation-k8-slow-fabric-annulus"),
+            AtMost(1.1),
+            "",
+        ),
+        target(
             "cost of a packet-hop: two data centers / leaf-spine",
             ratio("leaf-spine-websearch", "two-dc-websearch"),
             AtMost(1.3),

@@ -1,5 +1,6 @@
 //! What is run. Names are stable: `hashes.json` and past measurements refer to them.
 
+use narrows_proto::annulus::Aggregate;
 use narrows_proto::cc::{Config, dctcp};
 use narrows_proto::reaction;
 use narrows_proto::stream::Params;
@@ -7,7 +8,7 @@ use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::floor::FixedWindows;
 use narrows_sim::switch::{Buffer, CongestionPoint, Marking, PortKind, Qcn, Sharing, Step, SwitchConfig};
 use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topology, Wan, Wire};
-use narrows_sim::traffic::{FlowSpec, Group, Traffic, Transport};
+use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic, Transport};
 use narrows_sim::workload::{self, Pairs, Partner, Sizes};
 use narrows_sim::{
     GroupId, HostId, LimiterScope, Network, Purpose, Reaction, ReactionPlace, Routing, Stop, Stream,
@@ -39,8 +40,9 @@ const fn scenario(name: &'static str, threads: usize, job: fn() -> Job) -> Scena
 pub(crate) const ALL: &[Scenario] = &[
     scenario("permutation-k8", 1, || permutation(8, TEN_MB, PortKind::Plain)),
     scenario("permutation-k8-scheduled", 1, || permutation(8, TEN_MB, PortKind::Scheduled)),
-    scenario("permutation-k8-slow-fabric", 1, || slow_fabric(TEN_MB, false)),
-    scenario("permutation-k8-slow-fabric-qcn", 1, || slow_fabric(TEN_MB, true)),
+    scenario("permutation-k8-slow-fabric", 1, || slow_fabric(TEN_MB, Loop::None)),
+    scenario("permutation-k8-slow-fabric-qcn", 1, || slow_fabric(TEN_MB, Loop::Limiters)),
+    scenario("permutation-k8-slow-fabric-annulus", 1, || slow_fabric(TEN_MB, Loop::NearSource)),
     scenario("floor-k8", 1, || floor(8, TEN_MB)),
     scenario("incast-64", 1, incast),
     scenario("leaf-spine-websearch", 1, leaf_spine),
@@ -55,8 +57,9 @@ pub(crate) const ALL: &[Scenario] = &[
 /// Further ones whose instructions are counted.
 pub(crate) const COUNTED: &[Scenario] = &[
     scenario("permutation-k8-1mb-scheduled", 1, || permutation(8, ONE_MB, PortKind::Scheduled)),
-    scenario("permutation-k8-1mb-slow-fabric", 1, || slow_fabric(ONE_MB, false)),
-    scenario("permutation-k8-1mb-slow-fabric-qcn", 1, || slow_fabric(ONE_MB, true)),
+    scenario("permutation-k8-1mb-slow-fabric", 1, || slow_fabric(ONE_MB, Loop::None)),
+    scenario("permutation-k8-1mb-slow-fabric-qcn", 1, || slow_fabric(ONE_MB, Loop::Limiters)),
+    scenario("permutation-k8-1mb-slow-fabric-annulus", 1, || slow_fabric(ONE_MB, Loop::NearSource)),
     scenario("floor-k8-1mb", 1, || floor(8, ONE_MB)),
 ];
 
@@ -83,17 +86,36 @@ fn permutation(k: u32, size: Bytes, ports: PortKind) -> Job {
     Job::Engine { network: network(topology, ports), traffic, stop: drained() }
 }
 
+/// Who hears the messages of QCN.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Loop {
+    /// There are none.
+    None,
+    /// A limiter for each flow.
+    Limiters,
+    /// A near-source loop for each flow (Annulus).
+    NearSource,
+}
+
 /// The permutation on scheduled ports of a tree whose switches are joined at half the rate of hosts, so that every flow
-/// meets congestion; with QCN at every port of every switch and limiters for all flows, or without.
-fn slow_fabric(size: Bytes, qcn: bool) -> Job {
-    let Job::Engine { network, traffic, stop } = permutation(8, size, PortKind::Scheduled) else {
+/// meets congestion; with QCN at every port of every switch, or without.
+fn slow_fabric(size: Bytes, heard_by: Loop) -> Job {
+    let Job::Engine { network, mut traffic, stop } = permutation(8, size, PortKind::Scheduled) else {
         unreachable!("a permutation runs on the engine")
     };
     let mut network = Network { topology: with_slow_fabric(&network.topology), ..network };
-    if qcn {
+    if heard_by != Loop::None {
         for switch in network.switches.iter_mut().flatten() {
             switch.congestion_point = CongestionPoint::Qcn(Qcn::default());
         }
+    }
+    if heard_by == Loop::NearSource {
+        for group in &mut traffic.groups {
+            let (per, places) = (Aggregate::Flow, [].into());
+            group.near_source = Some(NearSource { per, places, params: Default::default() });
+        }
+    }
+    if heard_by == Loop::Limiters {
         // Ten times as fast as for links of 10 Gb/s, and timers that suit a run of some milliseconds.
         let recovery = reaction::qcn::Params {
             ai_rate: BitRate::from_mbps(50),
