@@ -62,11 +62,15 @@ impl IdealPath {
 }
 
 /// The shortest time in which `size` bytes can be handed over and arrive on the empty network: no window, no
-/// acknowledgement to wait for but the handshake's, headers included. `back` is the path of acknowledgements.
+/// acknowledgement to wait for but the handshake's, headers included. `back` is the path of acknowledgements. If connections
+/// are kept there is one already.
 pub fn ideal_fct(params: &Params, forth: &IdealPath, back: &IdealPath, size: Bytes) -> Span {
     let control = params.packet_size(Bytes::ZERO);
-    let handshake =
-        if params.handshake { forth.packet_time(control) + back.packet_time(control) } else { Span::ZERO };
+    let handshake = if params.handshake && !params.keep_connections {
+        forth.packet_time(control) + back.packet_time(control)
+    } else {
+        Span::ZERO
+    };
     let segments = size.div_ceil(params.mss()).max(1);
     let last = size - params.mss() * (segments - 1);
     handshake + forth.train_time(segments, params.packet_size(params.mss()), params.packet_size(last))

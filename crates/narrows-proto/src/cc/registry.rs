@@ -2,7 +2,7 @@
 
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
 use crate::annulus;
-use crate::units::{Span, Time};
+use crate::units::{Bytes, Span, Time};
 
 /// What lists and documentation show of an algorithm.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +26,10 @@ macro_rules! registry {
         impl Controller for Cc {
             fn on_handshake(&mut self, now: Time, rtt: Span) {
                 match self { $(Self::$algorithm(controller) => controller.on_handshake(now, rtt),)+ }
+            }
+
+            fn on_idle(&mut self, now: Time, idle: Span, restart: Option<Bytes>) {
+                match self { $(Self::$algorithm(controller) => controller.on_idle(now, idle, restart),)+ }
             }
 
             #[inline]

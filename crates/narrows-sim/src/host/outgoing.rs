@@ -136,6 +136,7 @@ impl Outgoing {
             turn: self.turn,
             size: self.size,
             start: self.start,
+            again: sender.is_again(),
             end: None,
             delivered: sender.delivered(),
             delivered_measured: self
