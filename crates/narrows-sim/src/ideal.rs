@@ -62,10 +62,11 @@ impl IdealPath {
 }
 
 /// The shortest time in which `size` bytes can be handed over and arrive on the empty network: no window, no
-/// acknowledgement to wait for but the handshake's, headers included. `back` is the path of acknowledgements.
+/// acknowledgement to wait for but the handshake's, headers included. `back` is the path of acknowledgements. If connections
+/// are kept there is one already.
 pub fn ideal_fct(transport: &Transport, forth: &IdealPath, back: &IdealPath, size: Bytes) -> Span {
     let handshake = match transport {
-        Transport::Stream { params, .. } if params.handshake => {
+        Transport::Stream { params, .. } if params.handshake && !params.keep_connections => {
             let control = params.packet_size(Bytes::ZERO);
             forth.packet_time(control) + back.packet_time(control)
         }

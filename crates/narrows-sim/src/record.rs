@@ -16,6 +16,8 @@ pub struct FlowRecord {
     pub size: Bytes,
     /// When the application handed it over.
     pub start: Time,
+    /// It began on a connection that had carried other flows.
+    pub again: bool,
     /// When the receiver had all of it; none if it did not by the end of the run.
     pub end: Option<Time>,
     /// Payload known to the sender to have arrived.

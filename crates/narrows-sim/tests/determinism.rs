@@ -11,7 +11,7 @@ use narrows_sim::switch::{
     Step, SwitchConfig,
 };
 use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topology, Wan, Wire};
-use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Pause, Traffic};
+use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Pause, Traffic, Transport};
 use narrows_sim::workload::{Calls, Pairs, Partner, Sizes, permutation, poisson, rpcs};
 use narrows_sim::{
     Execution, Failure, FlowRecord, GroupId, HostId, LimiterScope, LinkId, Network, NodeId, Outage, Outcome,
@@ -257,6 +257,29 @@ fn any_number_of_threads_gives_the_same_bytes() {
         for threads in [2, 3, 8] {
             assert!(run(threads) == one, "{routing:?} {ports:?} on {threads} threads");
         }
+    }
+}
+
+#[test]
+fn kept_connections_give_the_same_bytes_at_any_number_of_threads_and_length_of_windows() {
+    let signalling = signals(ReactionPlace::Host, LimiterScope::Port);
+    for (network, mut traffic) in [everything(Routing::Ecmp, PortKind::Plain), signalling] {
+        for group in &mut traffic.groups {
+            if let Transport::Stream { params, .. } = &mut group.transport {
+                (params.handshake, params.keep_connections) = (true, true);
+            }
+        }
+        let run = |threads, window_divisor| {
+            let execution = Execution { window_divisor, threads };
+            Run { execution, ..Run::new(&network, &traffic) }.until(Span::from_ms(4)).run()
+        };
+        let one = run(1, 1);
+        assert!(one.flows.iter().filter(|flow| flow.again).count() > 20);
+        for (threads, divisor) in [(2, 1), (3, 1), (1, 5)] {
+            assert!(trace(&run(threads, divisor)) == trace(&one), "{threads} threads, windows / {divisor}");
+        }
+        let drained = Run::new(&network, &traffic).run();
+        assert!(drained.flows.iter().all(|flow| flow.end.is_some() && flow.delivered == flow.size));
     }
 }
 

@@ -40,6 +40,8 @@ enum Signal {
     Congestion(Congestion),
     /// A notification packet, and a packet sent.
     Cnp,
+    /// A flow begins after an idle time, and the window restarts or not.
+    Idle(Span, bool),
 }
 
 /// The largest product the project promises to survive: 400 Gb/s × 300 ms = 15 GB in flight.
@@ -80,14 +82,18 @@ fn any_congestion() -> impl Strategy<Value = Signal> {
 }
 
 fn any_signals() -> impl Strategy<Value = Vec<Signal>> {
-    prop::collection::vec(prop_oneof![40 => any_ack(), 2 => any_congestion(), 1 => Just(Signal::Cnp)], 0..400)
+    let idle = (0..10_000_000_000_u64, any::<bool>())
+        .prop_map(|(ps, restart)| Signal::Idle(Span::from_ps(ps), restart));
+    let signal = prop_oneof![40 => any_ack(), 2 => any_congestion(), 1 => Just(Signal::Cnp), 1 => idle];
+    prop::collection::vec(signal, 0..400)
 }
 
-/// Tells `cc` the signals, a microsecond apart, and calls `check` with it before and after each.
+/// Tells `cc` the signals, a microsecond and what is idle apart, and calls `check` with it before and after each.
 fn tell(cc: &mut Cc, signals: &[Signal], mut check: impl FnMut(&Signal, &Cc, &Cc)) {
     let (mut delivered, mut lost) = (Bytes::ZERO, Bytes::ZERO);
-    for (step, signal) in (1..).zip(signals) {
-        let now = Time::ZERO + Span::from_us(step);
+    let mut now = Time::ZERO;
+    for signal in signals {
+        now += Span::from_us(1);
         let before = cc.clone();
         match signal {
             Signal::Ack(ack) => {
@@ -104,6 +110,10 @@ fn tell(cc: &mut Cc, signals: &[Signal], mut check: impl FnMut(&Signal, &Cc, &Cc
             Signal::Cnp => {
                 cc.on_cnp(now);
                 cc.on_sent(now, MSS);
+            }
+            Signal::Idle(idle, restart) => {
+                now += *idle;
+                cc.on_idle(now, *idle, restart.then_some(path().initial_window));
             }
         }
         while cc.next_timer() <= now {
@@ -139,6 +149,18 @@ proptest! {
                     _ => return,
                 };
                 assert!(after.cwnd <= ceiling, "{name}: {before:?} to {after:?} after {signal:?}");
+            });
+        }
+    }
+
+    #[test]
+    fn an_idle_time_never_raises_the_window(signals in any_signals()) {
+        for config in Config::all() {
+            let name = config.name();
+            tell(&mut config.build(&path()), &signals, |signal, before, after| {
+                if let Signal::Idle(..) = signal {
+                    assert!(after.limit().cwnd <= before.limit().cwnd, "{name}: after {signal:?}");
+                }
             });
         }
     }

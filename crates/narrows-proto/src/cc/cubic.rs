@@ -10,6 +10,8 @@
 //! Loss or mark: cwnd = ssthresh = β·flight_size                            RFC 9438 §4.6
 //!     W_max = cwnd·(1 + β)/2 if the window had not reached the old W_max, else cwnd   §4.7 (fast convergence)
 //! Timeout: the next epoch starts with K = 0, W_max = cwnd                  RFC 9438 §4.8
+//! Idle: not part of t                                                     RFC 9438 §5.8
+//!     after more than a timeout ssthresh = max(ssthresh, 3/4·cwnd), cwnd = min(RW, cwnd)   RFC 2861, RFC 5681 §4.1
 //! ```
 //! Slow start is `HyStart++` (RFC 9406), as RFC 9438 §4.10 recommends.
 //!
@@ -194,6 +196,14 @@ impl Epoch {
         c * x * x * x + self.origin
     }
 
+    /// Leaves `idle`, which ends now, out of the epoch (RFC 9438 §5.8).
+    fn leave_out(&mut self, now: Time, idle: Span) {
+        // Otherwise it is left out by `resume`.
+        if self.idle_since.is_none() {
+            self.start = (self.start + idle).min(now);
+        }
+    }
+
     /// Leaves the time since `idle_since` out of the epoch.
     fn resume(&mut self, now: Time) {
         if let Some(since) = self.idle_since.take() {
@@ -203,6 +213,20 @@ impl Epoch {
 }
 
 impl Controller for Cubic {
+    fn on_idle(&mut self, now: Time, idle: Span, restart: Option<Bytes>) {
+        if let Some(epoch) = &mut self.state.epoch {
+            epoch.leave_out(now, idle);
+        }
+        if let Some(window) = restart {
+            // As `RenoWindow::restart`. The next stage of avoidance begins at what slow start reaches.
+            let State { cwnd, ssthresh, .. } = self.state;
+            self.state.ssthresh = ssthresh.max(0.75 * cwnd);
+            self.state.cwnd = cwnd.min(self.segments(window));
+            self.state.epoch = None;
+            self.before_reduction = None;
+        }
+    }
+
     fn on_ack(&mut self, ack: &Ack) {
         if ack.in_recovery {
             return;
@@ -314,6 +338,32 @@ mod tests {
         cubic.on_ack(&Ack { now: at(200), cwnd_limited: false, ..ack(MSS) });
         cubic.on_ack(&Ack { now: at(5000), ..ack(MSS) });
         assert_eq!(cubic.state.epoch.expect("in avoidance").start, at(4900));
+    }
+
+    #[test]
+    fn the_time_between_flows_does_not_count() {
+        let mut cubic = after_loss_at(100);
+        let at = |ms| Time::ZERO + Span::from_ms(ms);
+        cubic.on_ack(&Ack { now: at(100), ..ack(MSS) });
+        cubic.on_idle(at(5000), Span::from_ms(4000), None);
+        assert_eq!(cubic.state.epoch.expect("in avoidance").start, at(4100));
+        // What was left out since the window stopped limiting the sender is not left out twice.
+        cubic.on_ack(&Ack { now: at(5000), cwnd_limited: false, ..ack(MSS) });
+        cubic.on_idle(at(7000), Span::from_ms(1500), None);
+        cubic.on_ack(&Ack { now: at(7100), ..ack(MSS) });
+        assert_eq!(cubic.state.epoch.expect("in avoidance").start, at(4100 + 2100));
+    }
+
+    #[test]
+    fn after_a_long_idle_time_slow_start_leads_to_a_new_epoch() {
+        let mut cubic = after_loss_at(100);
+        cubic.on_ack(&ack(MSS));
+        cubic.state.cwnd = 80.0;
+        cubic.on_idle(Time::ZERO + Span::from_secs(9), Span::from_secs(9), Some(MSS * 10));
+        // The threshold of 70 segments exceeds 3/4 of 80.
+        assert_eq!((cubic.limit().cwnd, cubic.state.ssthresh), (MSS * 10, 70.0));
+        assert!(cubic.state.epoch.is_none());
+        assert_eq!(cubic.state.w_max, Some(100.0));
     }
 
     #[test]

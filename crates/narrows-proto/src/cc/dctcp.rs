@@ -7,7 +7,8 @@
 //! First mark, and first after a window of data that rests               RFC 8257 §3.3
 //!     cwnd  = cwnd·(1 − alpha/2)
 //! ```
-//! Otherwise the window grows like Reno's (§3.4); a loss halves the window and leaves alpha alone (§3.5).
+//! Otherwise the window grows like Reno's (§3.4), and restarts like it after an idle time; a loss halves the window and leaves
+//! alpha alone (§3.5).
 //!
 //! Differs from RFC 8257 §3.3: the window is cut at the first mark instead of at the end of a round, as in Linux, and
 //! selectively acknowledged bytes count in M as well.
@@ -16,7 +17,7 @@
 
 use super::parts::{MarkedFraction, RenoWindow, Rest};
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Span, Time};
 
 /// Settings of DCTCP.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -83,6 +84,12 @@ impl Dctcp {
 }
 
 impl Controller for Dctcp {
+    fn on_idle(&mut self, _now: Time, _idle: Span, restart: Option<Bytes>) {
+        if let Some(window) = restart {
+            self.window.restart(window);
+        }
+    }
+
     fn on_ack(&mut self, ack: &Ack) {
         self.alpha.add(ack);
         if self.rest.holds(ack) || ack.in_recovery {
@@ -114,7 +121,6 @@ impl Controller for Dctcp {
 mod tests {
     use super::*;
     use crate::cc::conformance::{MSS, ack, path};
-    use crate::units::Span;
 
     fn dctcp(initial_alpha: f64) -> Dctcp {
         Dctcp::new(&Params { initial_alpha, ..Params::default() }, &path())

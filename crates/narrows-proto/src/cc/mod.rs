@@ -36,6 +36,12 @@ pub trait Controller {
         let _ = (now, rtt);
     }
 
+    /// Hears that a flow begins on a connection that has sent nothing for `idle`, before its first packet. If `restart` is
+    /// given, so much time has passed that the window says little of the path: it should not exceed this (RFC 5681 §4.1).
+    fn on_idle(&mut self, now: Time, idle: Span, restart: Option<Bytes>) {
+        let _ = (now, idle, restart);
+    }
+
     /// Hears of one acknowledgement.
     fn on_ack(&mut self, ack: &Ack);
 

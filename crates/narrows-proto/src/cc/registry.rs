@@ -28,6 +28,10 @@ macro_rules! registry {
                 match self { $(Self::$algorithm(controller) => controller.on_handshake(now, rtt),)+ }
             }
 
+            fn on_idle(&mut self, now: Time, idle: Span, restart: Option<Bytes>) {
+                match self { $(Self::$algorithm(controller) => controller.on_idle(now, idle, restart),)+ }
+            }
+
             #[inline]
             fn on_ack(&mut self, ack: &Ack) {
                 match self { $(Self::$algorithm(controller) => controller.on_ack(ack),)+ }

@@ -6,6 +6,7 @@
 //! Loss                   ssthresh = cwnd = max(FlightSize/2, 2·SMSS)      RFC 5681 §3.1 Eq. 4, §3.2; RFC 6582 §3.2
 //! Mark                   the same, once per round                      RFC 3168 §6.1.2
 //! Timeout                ssthresh as above, cwnd = SMSS                RFC 5681 §3.1
+//! After an idle time     ssthresh = max(ssthresh, 3/4·cwnd), cwnd = min(RW, cwnd)   RFC 2861, RFC 5681 §4.1
 //! ```
 //!
 //! Differs from RFC 5681 §3.2 and RFC 6582: the window is not inflated by duplicate acknowledgements nor deflated by
@@ -14,7 +15,7 @@
 
 use super::parts::RenoWindow;
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
-use crate::units::Time;
+use crate::units::{Bytes, Span, Time};
 
 /// Settings of Reno.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -60,6 +61,12 @@ impl Algorithm for Reno {
 }
 
 impl Controller for Reno {
+    fn on_idle(&mut self, _now: Time, _idle: Span, restart: Option<Bytes>) {
+        if let Some(window) = restart {
+            self.window.restart(window);
+        }
+    }
+
     fn on_ack(&mut self, ack: &Ack) {
         if ack.cwnd_limited && !ack.in_recovery {
             self.window.grow(ack.acked);

@@ -27,7 +27,7 @@
 
 use super::parts::SegmentWindow;
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
-use crate::units::{Span, Time};
+use crate::units::{Bytes, Span, Time};
 
 /// Settings of Vegas (Brakmo & Peterson, JSAC 1995; Linux).
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -164,6 +164,14 @@ impl Vegas {
 }
 
 impl Controller for Vegas {
+    fn on_idle(&mut self, _now: Time, _idle: Span, restart: Option<Bytes>) {
+        self.round = Round::NEW;
+        if let Some(window) = restart {
+            self.window.restart(window);
+            self.doubling = false;
+        }
+    }
+
     fn on_ack(&mut self, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
             self.base_rtt = self.base_rtt.min(rtt);
@@ -207,7 +215,7 @@ mod tests {
     use crate::cc::conformance::{MSS, ack, path};
     use crate::stream::Params as Stream;
     use crate::stream::bottleneck::{Bottleneck, run};
-    use crate::units::{BitRate, Bytes};
+    use crate::units::BitRate;
 
     /// A window of 100 segments beyond slow start, and a base of 10 ms.
     fn avoiding(variant: Variant) -> Vegas {

@@ -6,8 +6,10 @@
 //! (RFC 6298) · proportional rate reduction (RFC 9937) · detection of needless retransmissions (RFC 3708) · ECN echo
 //! (RFC 3168, RFC 8257) · delivery-rate samples with application limits (draft-cheng-iccrg-delivery-rate-estimation-02).
 //!
+//! A [`Connection`] may carry one flow after another ([`Sender::again`]): each begins with what the last one knew of the path.
+//!
 //! What this module does not do: receive windows that change (the receiver takes everything at once), urgent data, closing (a flow
-//! ends with its last byte), sequence numbers that wrap (they have 64 bits). One connection carries one flow.
+//! ends with its last byte), sequence numbers that wrap (they have 64 bits). A connection carries one flow at a time.
 
 #[cfg(test)]
 pub(crate) mod bottleneck;
@@ -27,5 +29,5 @@ mod tests;
 
 pub use params::Params;
 pub use receiver::Receiver;
-pub use sender::{Endpoint, Held, Holding, Poll, Sender, Stats};
+pub use sender::{Connection, Endpoint, Held, Holding, Poll, Sender, Stats};
 pub use wire::{AckFrame, SackBlocks, Segment};

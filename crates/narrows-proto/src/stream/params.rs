@@ -21,6 +21,12 @@ pub struct Params {
     pub receive_window: Option<Bytes>,
     /// Exchange SYN and SYN-ACK before the first data.
     pub handshake: bool,
+    /// Keep the connection of a complete flow for the next flow of the same traffic from and to the same hosts, which then
+    /// begins without a handshake, and with the window, round-trip time and pacing that the last flow left.
+    pub keep_connections: bool,
+    /// A kept connection that has sent nothing for more than a retransmission timeout begins again with the initial window
+    /// (RFC 5681 §4.1; `tcp_slow_start_after_idle` of Linux). `false` lets the window stand.
+    pub restart_after_idle: bool,
     /// An acknowledgement for every so many segments; 1 acknowledges each at once (RFC 5681 §4.2: at least every 2).
     pub ack_every: u64,
     /// The longest an acknowledgement waits for more segments. Linux waits at least 40 ms, RFC 1122 §4.2.3.2 allows 500 ms.
@@ -50,6 +56,8 @@ impl Default for Params {
             initial_window: 10,
             receive_window: None,
             handshake: true,
+            keep_connections: false,
+            restart_after_idle: true,
             ack_every: 2,
             ack_delay: Span::from_ms(40),
             min_rto: Span::from_ms(200),
@@ -66,6 +74,11 @@ impl Params {
     /// Payload of a full segment.
     pub fn mss(&self) -> Bytes {
         self.mtu - self.headers
+    }
+
+    /// The window before the first acknowledgement.
+    pub(super) fn first_window(&self) -> Bytes {
+        self.mss() * self.initial_window
     }
 
     /// Whether the receiver has room for everything up to `end` when it has everything up to `una`.

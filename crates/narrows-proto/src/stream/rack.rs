@@ -52,6 +52,12 @@ impl Rack {
         self.persist = PERSIST;
     }
 
+    /// Sequence numbers begin anew; nothing sent so far is on its way. What is known of the path stays.
+    pub(super) fn forget_segments(&mut self) {
+        self.end = 0;
+        self.widened_until = None;
+    }
+
     /// A recovery ended.
     pub(crate) fn on_recovered(&mut self) {
         self.persist = self.persist.saturating_sub(1);

@@ -97,7 +97,7 @@ pub(crate) struct Scoreboard {
     highest: u64,
     /// What is known of holes; none while everything arrives in order and once.
     holes: Option<Box<Holes>>,
-    /// Payload ever given up as lost.
+    /// Payload ever given up as lost, by all flows of the connection.
     lost: Bytes,
 }
 
@@ -115,12 +115,17 @@ struct Holes {
 }
 
 impl Scoreboard {
+    /// Nothing sent. The connection had lost this much before.
+    pub(super) fn new(lost: Bytes) -> Self {
+        Self { lost, ..Self::default() }
+    }
+
     /// First byte not acknowledged (SND.UNA).
     pub(crate) fn una(&self) -> u64 {
         self.una
     }
 
-    /// Payload ever given up as lost.
+    /// Payload ever given up as lost, by all flows of the connection.
     pub(crate) fn lost(&self) -> Bytes {
         self.lost
     }

@@ -1,5 +1,7 @@
 //! Sender and receiver together, over a path that loses, delays and duplicates what it is told to.
 
+mod again;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -32,6 +34,7 @@ struct Pipe {
     params: Params,
     sender: Sender,
     receiver: Receiver,
+    ecn: cc::Ecn,
     now: Time,
     link_free: Time,
     agenda: BinaryHeap<Reverse<(Time, usize)>>,
@@ -40,6 +43,8 @@ struct Pipe {
     carried: [u64; 2],
     delivered_at: Time,
     sent: Vec<(Time, Segment)>,
+    /// What the control of this flow has heard.
+    heard: Vec<cc::Ack>,
     /// What is on the agenda for the timers of the sender and of the receiver. Planning a timer again after every event
     /// would multiply them without end while a sender is paced slowly.
     armed: [Time; 2],
@@ -65,6 +70,7 @@ impl Pipe {
         sender.start(&params, Time::ZERO);
         Self {
             receiver: Receiver::new(config.ecn()),
+            ecn: config.ecn(),
             sender,
             params,
             now: Time::ZERO,
@@ -75,6 +81,7 @@ impl Pipe {
             carried: [0; 2],
             delivered_at: Time::NEVER,
             sent: Vec::new(),
+            heard: Vec::new(),
             armed: [Time::NEVER; 2],
         }
     }
@@ -144,7 +151,10 @@ impl Pipe {
                     }
                 }
                 Event::ReceiverTimer => frames.extend(self.receiver.on_timer(self.now)),
-                Event::Ack(frame) => self.sender.on_ack(&self.params, self.now, &frame),
+                Event::Ack(frame) => {
+                    self.sender.on_ack(&self.params, self.now, &frame);
+                    self.heard.extend(self.sender.heard.take());
+                }
                 Event::SenderTimer => self.sender.on_timer(&self.params, self.now),
                 Event::LinkFree => {}
             }
@@ -158,6 +168,20 @@ impl Pipe {
         assert_eq!(Bytes::new(self.receiver.delivered()), self.sender.delivered());
         assert_eq!(self.sender.inflight(), Bytes::ZERO);
         self
+    }
+
+    /// The next flow of the connection, `pause` later, until it ends too. Packets of the last flow belong to nobody.
+    fn then(mut self, pause: Span, segments: u64) -> Self {
+        self.now += pause;
+        self.agenda.clear();
+        self.armed = [Time::NEVER; 2];
+        self.delivered_at = Time::NEVER;
+        self.sent.clear();
+        self.heard.clear();
+        let size = self.params.mss() * segments;
+        self.sender = Sender::again(self.sender.into_connection(), &self.params, self.now, size);
+        self.receiver = Receiver::new(self.ecn);
+        self.run()
     }
 
     fn stats(&self) -> Stats {
@@ -435,9 +459,12 @@ proptest! {
     fn every_flow_ends_whatever_the_path_does(
         fates in prop::collection::vec((any_fate(), any_fate()), 0..120),
         segments in 1..200_u64,
+        // The next flows of the connection: how long after the end of the last, and how many segments.
+        next in prop::collection::vec((0..30_000_u64, 1..50_u64), 0..3),
         probe: bool,
         prr: bool,
         ack_every in 1..4_u64,
+        restart_after_idle: bool,
     ) {
         let params = Params {
             min_rto: Span::from_ms(1),
@@ -445,6 +472,7 @@ proptest! {
             tail_loss_probe: probe,
             proportional_rate_reduction: prr,
             ack_every,
+            restart_after_idle,
             ..Params::default()
         };
         for config in Config::all() {
@@ -454,7 +482,10 @@ proptest! {
                 if forward { pair.0 } else { pair.1 }
             };
             // `run` checks that the flow ends, complete and with nothing in flight.
-            Pipe::with(params.clone(), &config, segments, fate).run();
+            let mut pipe = Pipe::with(params.clone(), &config, segments, fate).run();
+            for (pause, segments) in &next {
+                pipe = pipe.then(Span::from_us(*pause), *segments);
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Hosts: flows begin and end here.
 
 mod agenda;
+mod connections;
 mod gated;
 mod generator;
 mod incoming;
@@ -15,6 +16,7 @@ use narrows_proto::stream::{Endpoint, Poll, Sender};
 use narrows_proto::units::{BitRate, Bytes, Time};
 
 use self::agenda::{Agenda, Wake};
+use self::connections::Connections;
 use self::gated::{GATED, Gates};
 pub(crate) use self::generator::HostGenerator;
 use self::incoming::{Incoming, Sink};
@@ -49,6 +51,7 @@ pub(crate) struct Host {
     started: usize,
     next_start: Time,
     generators: Vec<HostGenerator>,
+    connections: Connections,
     reaction: Option<Box<ReactionPoints>>,
     gates: Option<Box<Gates>>,
 }
@@ -98,6 +101,7 @@ impl Host {
             started: 0,
             next_start: Time::NEVER,
             generators,
+            connections: Connections::default(),
             gates: world.shared.has_near_source.then(|| {
                 let limiters = reaction.as_ref().map_or(0, |config| config.limiters);
                 Box::new(Gates::new(rate, node, seed, limiters))
@@ -309,6 +313,12 @@ impl Host {
             outgoing.before_measured = outgoing.delivered();
         }
         world.log.senders.extend(outgoing.record());
+        if let TransportState::Stream(stream) = &world.shared.groups[outgoing.group as usize].transport
+            && stream.params.keep_connections
+            && let Source::Stream(sender) = std::mem::replace(&mut outgoing.source, Source::Over)
+        {
+            self.connections.keep(outgoing.group, outgoing.to, sender.into_connection());
+        }
         outgoing.source = Source::Over;
         let generator = outgoing.generator;
         if gated {
@@ -340,11 +350,16 @@ impl Host {
         let group = &world.shared.groups[spec.group.index()];
         let source = match &group.transport {
             TransportState::Stream(stream) => {
-                let seed = world.shared.seed_of(new.flow, new.turn);
-                let at = Endpoint { link: self.rate, seed };
-                let mut sender = Sender::new(&stream.params, &stream.cc, at, new.size);
-                sender.start(&stream.params, now);
-                Source::Stream(sender)
+                // Without `keep_connections` there is none.
+                if let Some(connection) = self.connections.take(spec.group.0, spec.to) {
+                    Source::Stream(Sender::again(connection, &stream.params, now, new.size))
+                } else {
+                    let seed = world.shared.seed_of(new.flow, new.turn);
+                    let at = Endpoint { link: self.rate, seed };
+                    let mut sender = Sender::new(&stream.params, &stream.cc, at, new.size);
+                    sender.start(&stream.params, now);
+                    Source::Stream(sender)
+                }
             }
             TransportState::Rdma(rdma) => {
                 let at = Endpoint { link: self.rate, seed: world.shared.seed_of(new.flow, new.turn) };

@@ -152,9 +152,9 @@ impl Outgoing {
     }
 
     pub(super) fn record(&self) -> Option<FlowRecord> {
-        let (delivered, stats) = match &self.source {
-            Source::Stream(sender) => (sender.delivered(), sender.stats()),
-            Source::Rdma(sender) => (sender.delivered(), sender.stats()),
+        let (delivered, stats, again) = match &self.source {
+            Source::Stream(sender) => (sender.delivered(), sender.stats(), sender.is_again()),
+            Source::Rdma(sender) => (sender.delivered(), sender.stats(), false),
             _ => return None,
         };
         Some(FlowRecord {
@@ -162,6 +162,7 @@ impl Outgoing {
             turn: self.turn,
             size: self.size,
             start: self.start,
+            again,
             end: None,
             delivered,
             delivered_measured: self.until_measured.unwrap_or(delivered).saturating_sub(self.before_measured),

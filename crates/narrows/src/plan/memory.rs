@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use narrows_proto::units::Bytes;
 use narrows_sim::topology::NodeKind;
-use narrows_sim::traffic::Traffic;
+use narrows_sim::traffic::{Group, Traffic, Transport};
 use narrows_sim::{Network, NodeId};
 
 /// Bytes of a packet in a ring; rings grow by doubling.
@@ -14,6 +14,8 @@ const NODE: u64 = 2_000;
 const LINK: u64 = 600;
 const FLOW: u64 = 600;
 const LIVE_FLOW: u64 = 2_000;
+/// A connection that waits for its next flow.
+const CONNECTION: u64 = 700;
 /// A segment a sender remembers.
 const SEGMENT: u64 = 48 * 2;
 /// What a switch knows of each switch that has hosts, before the run and in it.
@@ -50,8 +52,18 @@ pub(super) fn estimate(network: &Network, traffic: &Traffic, threads: u64) -> By
         ROUTE * switches as u64 * racks.len() as u64,
         flows * (FLOW + 24 * threads),
         live * LIVE_FLOW,
+        kept_connections(traffic, live) * CONNECTION,
     ];
     Bytes::new(sum(&mut total.into_iter()).min(MOST))
+}
+
+/// One for each pair of hosts and group that keeps connections, and more where several flows are under way at once.
+fn kept_connections(traffic: &Traffic, live: u64) -> u64 {
+    let keeps = |group: &Group| matches!(&group.transport, Transport::Stream { params, .. } if params.keep_connections);
+    let keeps: Vec<_> = traffic.groups.iter().map(keeps).collect();
+    let kept = traffic.flows.iter().filter(|flow| keeps[flow.group.index()]);
+    let pairs: BTreeSet<_> = kept.map(|flow| (flow.group, flow.from, flow.to)).collect();
+    if pairs.is_empty() { 0 } else { pairs.len() as u64 + live }
 }
 
 /// Memory the system can still give; none if it does not tell.

@@ -1,3 +1,4 @@
+use narrows_sim::traffic::{Group, Transport};
 use narrows_sim::{DropCause, PortCounters};
 use serde::Serialize;
 
@@ -12,7 +13,7 @@ pub struct Activity {
     pub times: u64,
 }
 
-/// Everything that can happen, in a fixed order, whether it did or not.
+/// Everything that can happen, in a fixed order, whether it did or not; flows on kept connections if any are kept.
 pub fn activity(results: &Results) -> Vec<Activity> {
     let flows = |value: fn(&narrows_proto::stream::Stats) -> u64| {
         results.flows.iter().map(|flow| value(&flow.stats)).sum()
@@ -21,7 +22,7 @@ pub fn activity(results: &Results) -> Vec<Activity> {
     let marks = results.ports.iter().map(|port| port.marks).sum();
     let dropped_at_source = results.datagrams.iter().map(|source| source.dropped_at_source).sum();
     let ports = |value: fn(&PortCounters) -> u64| results.ports.iter().map(value).sum();
-    let counts = [
+    let mut counts = vec![
         ("ECN marks", marks),
         ("messages: slower", ports(|port| port.slower)),
         ("messages: faster", ports(|port| port.faster)),
@@ -43,5 +44,10 @@ pub fn activity(results: &Results) -> Vec<Activity> {
         ("timeouts", flows(|stats| stats.timeouts)),
         ("spurious recoveries", flows(|stats| stats.spurious)),
     ];
+    let keeps_connections = |group: &Group| matches!(&group.transport, Transport::Stream { params, .. } if params.keep_connections);
+    if results.plan.traffic.groups.iter().any(keeps_connections) {
+        let again = results.flows.iter().filter(|flow| flow.again).count();
+        counts.push(("flows on kept connections", again as u64));
+    }
     counts.into_iter().map(|(what, times)| Activity { what, times }).collect()
 }

@@ -90,9 +90,11 @@ pub struct FlowRow {
     pub size: Bytes,
     /// When the application handed it over.
     pub start: Time,
+    /// It began on a connection that had carried other flows.
+    pub again: bool,
     /// When the receiver had all of it.
     pub end: Option<Time>,
-    /// How long it would have taken on the empty network.
+    /// How long it would have taken on the empty network, without a handshake if connections are kept.
     pub ideal: Span,
     /// Payload known to the sender to have arrived.
     pub delivered: Bytes,
@@ -273,6 +275,7 @@ fn flow_rows(plan: &Plan, records: &[FlowRecord]) -> Vec<FlowRow> {
             to: spec.to,
             size: record.size,
             start: record.start,
+            again: record.again,
             end: record.end,
             ideal: ideals.of(record.flow, record.size),
             delivered: record.delivered,

@@ -22,7 +22,8 @@
 //! fairness among round-trip times depends on K: with the 300 packets of §IV-C shares are nearer to equal with it, with 50
 //! packets and prompt acknowledgements without it (`max_scale = 4`). A cut by marks takes half of the window at most even
 //! then: alpha·F of a window would leave nothing.
-//! Differs from GEMINI §III-B: slow start, which it does not describe, is TCP's and ends with the first reduction.
+//! Differs from GEMINI §III-B: slow start, which it does not describe, is TCP's and ends with the first reduction. So is
+//! the restart after an idle time.
 //! Differs from GEMINI Algorithm 1: a round trip has passed when a segment sent after the reduction is acknowledged, and
 //! `RTT_min` counts no segments sent before it: they tell of the old window, and would have it reduced twice.
 //!
@@ -296,6 +297,13 @@ impl Controller for Gemini {
     fn on_handshake(&mut self, now: Time, rtt: Span) {
         self.srtt = rtt;
         self.remember(now, rtt);
+    }
+
+    fn on_idle(&mut self, _now: Time, _idle: Span, restart: Option<Bytes>) {
+        self.round_min = Span::MAX; // of before the idle time
+        if let Some(window) = restart {
+            self.window.restart(window);
+        }
     }
 
     fn on_ack(&mut self, ack: &Ack) {

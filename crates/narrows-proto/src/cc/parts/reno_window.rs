@@ -86,6 +86,21 @@ impl RenoWindow {
         self.slow_start_step = self.slow_start_step.min(self.mss);
     }
 
+    /// After an idle time: begins again with `window` or less, and slow start up to three quarters of what the window was.
+    ///
+    /// ```text
+    /// ssthresh = max(ssthresh, 3/4·cwnd)    RFC 2861, Linux
+    /// cwnd     = min(RW, cwnd)              RFC 5681 §4.1
+    /// ```
+    ///
+    /// Differs from RFC 2861 and Linux: they halve the window for each timeout of idle time until it is RW.
+    pub fn restart(&mut self, window: Bytes) {
+        self.before_loss = None;
+        self.ssthresh = self.ssthresh.max(self.cwnd - self.cwnd / 4);
+        self.cwnd = self.cwnd.min(window);
+        self.credit = Bytes::ZERO;
+    }
+
     /// The part of the window that was in use: a window the sender never filled says nothing of the path.
     fn used(&self, flight_size: Bytes) -> Bytes {
         flight_size.min(self.cwnd)
@@ -153,6 +168,21 @@ mod tests {
         window.collapse(MSS * 20, false);
         window.grow(MSS * 8);
         assert_eq!(window.cwnd(), MSS * 2);
+    }
+
+    #[test]
+    fn after_an_idle_time_the_window_starts_slowly_towards_three_quarters_of_what_it_was() {
+        let mut window = in_avoidance(40);
+        window.restart(MSS * 10);
+        assert_eq!((window.cwnd(), window.ssthresh), (MSS * 10, MSS * 40)); // the threshold was larger
+        window.grow(MSS * 2);
+        assert_eq!(window.cwnd(), MSS * 12);
+        window.ssthresh = MSS * 2;
+        window.cwnd = MSS * 40;
+        window.restart(MSS * 10);
+        assert_eq!((window.cwnd(), window.ssthresh), (MSS * 10, MSS * 30));
+        window.restart(MSS * 20);
+        assert_eq!(window.cwnd(), MSS * 10, "it never opens the window");
     }
 
     #[test]

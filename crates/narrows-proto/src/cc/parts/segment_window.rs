@@ -89,6 +89,13 @@ impl SegmentWindow {
         self.slow_start_limit = self.slow_start_limit.min(1.0);
     }
 
+    /// After an idle time: begins again with `window` or less, as [`RenoWindow::restart`](super::RenoWindow::restart).
+    pub fn restart(&mut self, window: Bytes) {
+        self.before_loss = None;
+        self.ssthresh = self.ssthresh.max(0.75 * self.cwnd);
+        self.cwnd = self.cwnd.min(self.segments(window));
+    }
+
     /// The part of the window that was in use: a window the sender never filled says nothing of the path.
     fn used(&self, flight_size: Bytes) -> f64 {
         self.segments(flight_size).min(self.cwnd)
@@ -139,6 +146,17 @@ mod tests {
         window.reduce_to(4.0, 2.0);
         window.undo();
         assert_eq!(window.get(), 4.0);
+    }
+
+    #[test]
+    fn after_an_idle_time_the_window_starts_slowly_towards_three_quarters_of_what_it_was() {
+        let mut window = SegmentWindow::new(MSS, MSS * 10, 2);
+        window.reduce_to(16.0, 2.0);
+        window.widen(24.0);
+        window.restart(MSS * 10);
+        assert_eq!((window.get(), window.ssthresh), (10.0, 30.0));
+        window.restart(MSS * 20);
+        assert_eq!((window.get(), window.ssthresh), (10.0, 30.0), "it never opens the window");
     }
 
     #[test]

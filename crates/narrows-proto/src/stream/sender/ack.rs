@@ -163,7 +163,7 @@ impl Sender {
         let accurate_mark = frame.ece && self.ecn == Ecn::Accurate;
         let marked = if accurate_mark { tally.acked } else { Bytes::ZERO };
         self.stats.marked += marked;
-        self.cc.on_ack(&Ack {
+        let ack = Ack {
             now,
             rtt: (!newest.retransmitted).then(|| now.saturating_since(newest.sent_at)),
             srtt: self.rtt.srtt(),
@@ -171,14 +171,17 @@ impl Sender {
             marked,
             inflight: self.board.inflight(),
             inflight_before: before.inflight,
-            sent: Bytes::new(self.board.next()) + self.stats.retransmitted,
+            sent: self.sent(),
             delivered: self.delivery.delivered(),
             lost: self.board.lost(),
             delivery,
             round_start,
             cwnd_limited: self.limited[0] || self.limited[1],
             in_recovery: matches!(self.repair, Repair::Fast { .. }) || frame.ece && self.ecn == Ecn::Classic,
-        });
+        };
+        #[cfg(test)]
+        (self.heard = Some(ack));
+        self.cc.on_ack(&ack);
     }
 
     pub(super) fn congested(&mut self, now: Time, event: Congestion) {

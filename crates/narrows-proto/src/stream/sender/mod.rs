@@ -4,9 +4,11 @@
 //! [`transmit`] what is sent next.
 
 mod ack;
+mod connection;
 mod timer;
 mod transmit;
 
+pub use connection::Connection;
 pub use transmit::{Held, Holding};
 
 use super::delivery::Delivery;
@@ -17,13 +19,13 @@ use super::rack::Rack;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::wire::Segment;
-use crate::cc::{Cc, Config, Controller, Ecn, Limit, Path};
+use crate::cc::{Cc, Config, Ecn, Limit};
 use crate::units::{BitRate, Bytes, Span, Time};
 
-/// The sending half of a connection that carries one flow.
+/// The sending half of a connection while it carries one flow.
 ///
-/// Call [`start`](Sender::start) once, [`on_ack`](Sender::on_ack) for every acknowledgement,
-/// [`on_timer`](Sender::on_timer) at [`next_timer`](Sender::next_timer), and
+/// Call [`start`](Sender::start) once, unless the connection has carried flows before ([`again`](Sender::again)),
+/// [`on_ack`](Sender::on_ack) for every acknowledgement, [`on_timer`](Sender::on_timer) at [`next_timer`](Sender::next_timer), and
 /// [`poll_transmit`](Sender::poll_transmit) whenever the link is free.
 #[derive(Clone, Debug)]
 pub struct Sender {
@@ -58,6 +60,13 @@ pub struct Sender {
     /// The window stopped the sender in this round, and in the one before.
     limited: [bool; 2],
     stats: Stats,
+    /// Payload sent besides new data of this flow: repetitions, and all of earlier flows.
+    sent_besides: Bytes,
+    /// Payload that earlier flows of the connection delivered.
+    delivered_before: Bytes,
+    /// What the controller heard last.
+    #[cfg(test)]
+    pub(in crate::stream) heard: Option<crate::cc::Ack>,
 }
 
 /// What a sender knows of the host it runs on.
@@ -174,40 +183,7 @@ enum TimerKind {
 impl Sender {
     /// A sender of `size` bytes, at least one.
     pub fn new(params: &Params, cc: &Config, at: Endpoint, size: Bytes) -> Self {
-        let mss = params.mss();
-        let path = Path {
-            mss,
-            initial_window: mss * params.initial_window,
-            packet: params.packet_size(mss),
-            link: at.link,
-            seed: at.seed,
-        };
-        let controller = cc.build(&path);
-        Self {
-            size: size.get(),
-            mss,
-            phase: Phase::Open,
-            limit: controller.limit(),
-            cc: controller,
-            ecn: cc.ecn(),
-            board: Scoreboard::default(),
-            rtt: RttEstimator::new(params.initial_rto, params.min_rto, params.max_rto),
-            delivery: Delivery::default(),
-            rack: Rack::default(),
-            repair: Repair::None,
-            prr: None,
-            probe: Probe::None,
-            undo: None,
-            pacer: Pacer::default(),
-            timer: Timer { at: Time::NEVER, kind: TimerKind::Retransmission },
-            rto_at: Time::NEVER,
-            sampled: false,
-            timed_out_at: None,
-            reduced_until: None,
-            cwr: false,
-            limited: [false; 2],
-            stats: Stats::default(),
-        }
+        Self::on(Connection::new(params, cc, at), params, size)
     }
 
     /// The flow begins.
@@ -232,9 +208,24 @@ impl Sender {
         self.board.inflight()
     }
 
-    /// Payload delivered, in or out of order.
+    /// Payload of this flow delivered, in or out of order.
     pub fn delivered(&self) -> Bytes {
-        self.delivery.delivered()
+        self.delivery.delivered() - self.delivered_before
+    }
+
+    /// Payload that earlier flows of the connection delivered.
+    pub fn delivered_before(&self) -> Bytes {
+        self.delivered_before
+    }
+
+    /// The flow began on a connection that had carried others.
+    pub fn is_again(&self) -> bool {
+        self.delivered_before > Bytes::ZERO
+    }
+
+    /// Payload the connection has sent, repetitions included.
+    fn sent(&self) -> Bytes {
+        Bytes::new(self.board.next()) + self.sent_besides
     }
 
     /// Smoothed round-trip time; zero before the first sample.

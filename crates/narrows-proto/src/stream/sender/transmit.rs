@@ -158,6 +158,7 @@ impl Sender {
         let sent = self.board.resend(number, now, snapshot, self.delivery.is_app_limited());
         self.stats.retransmissions += 1;
         self.stats.retransmitted += sent.bytes();
+        self.sent_besides += sent.bytes();
         if let Some(undo) = &mut self.undo {
             undo.resent += 1;
         }

@@ -1,0 +1,127 @@
+//! What a connection keeps from one flow to the next.
+//!
+//! Sequence numbers, what is on its way, repairs and what is counted of a flow begin anew with each flow, which has a receiver
+//! of its own. What is known of the path stays: congestion control, round-trip time, reordering, delivery rate and rounds,
+//! and when the next packet may leave. Counts that the controller hears go on.
+
+use super::{Endpoint, Phase, Probe, Repair, Sender, Stats, Timer, TimerKind};
+use crate::cc::{Cc, Config, Controller, Ecn, Path};
+use crate::stream::delivery::Delivery;
+use crate::stream::pacer::Pacer;
+use crate::stream::params::Params;
+use crate::stream::rack::Rack;
+use crate::stream::rtt::RttEstimator;
+use crate::stream::scoreboard::Scoreboard;
+use crate::units::{Bytes, Time};
+
+/// A connection between two flows.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    cc: Cc,
+    ecn: Ecn,
+    rtt: RttEstimator,
+    delivery: Delivery,
+    rack: Rack,
+    pacer: Pacer,
+    /// See [`Sender::sampled`].
+    sampled: bool,
+    /// Payload sent, repetitions included.
+    sent: Bytes,
+    /// Payload given up as lost.
+    lost: Bytes,
+}
+
+impl Connection {
+    /// One that has not carried anything.
+    pub(super) fn new(params: &Params, cc: &Config, at: Endpoint) -> Self {
+        let mss = params.mss();
+        let path = Path {
+            mss,
+            initial_window: params.first_window(),
+            packet: params.packet_size(mss),
+            link: at.link,
+            seed: at.seed,
+        };
+        Self {
+            cc: cc.build(&path),
+            ecn: cc.ecn(),
+            rtt: RttEstimator::new(params.initial_rto, params.min_rto, params.max_rto),
+            delivery: Delivery::default(),
+            rack: Rack::default(),
+            pacer: Pacer::default(),
+            sampled: false,
+            sent: Bytes::ZERO,
+            lost: Bytes::ZERO,
+        }
+    }
+}
+
+impl Sender {
+    /// A sender of `size` bytes, at least one, that begins at `now` on a connection that has carried flows before. There is no
+    /// handshake; [`start`](Sender::start) is not called.
+    ///
+    /// If nothing was sent for more than a retransmission timeout the window restarts (RFC 5681 §4.1), unless
+    /// [`Params::restart_after_idle`] says otherwise. The time counts from when the last segment was sent that was not a needless
+    /// copy.
+    pub fn again(mut connection: Connection, params: &Params, now: Time, size: Bytes) -> Self {
+        let idle = now.saturating_since(connection.rack.newest().0);
+        let restarts = params.restart_after_idle && idle > connection.rtt.rto();
+        connection.cc.on_idle(now, idle, restarts.then(|| params.first_window()));
+        // What is sent next follows a time with nothing to send, so its samples say little of the path.
+        connection.delivery.on_idle(Bytes::ZERO);
+        connection.rack.forget_segments();
+        let mut sender = Self::on(connection, params, size);
+        sender.refresh_limit(params);
+        sender
+    }
+
+    /// The connection, for the next flow. This one must be complete.
+    pub fn into_connection(self) -> Connection {
+        debug_assert!(self.is_complete(), "a flow ends before its connection carries another");
+        Connection {
+            sent: self.sent(),
+            lost: self.board.lost(),
+            cc: self.cc,
+            ecn: self.ecn,
+            rtt: self.rtt,
+            delivery: self.delivery,
+            rack: self.rack,
+            pacer: self.pacer,
+            sampled: self.sampled,
+        }
+    }
+
+    /// A flow that has sent nothing.
+    pub(super) fn on(connection: Connection, params: &Params, size: Bytes) -> Self {
+        let Connection { cc, ecn, rtt, delivery, rack, pacer, sampled, sent, lost } = connection;
+        Self {
+            size: size.get(),
+            mss: params.mss(),
+            phase: Phase::Open,
+            limit: cc.limit(),
+            cc,
+            ecn,
+            board: Scoreboard::new(lost),
+            rtt,
+            delivered_before: delivery.delivered(),
+            delivery,
+            rack,
+            repair: Repair::None,
+            prr: None,
+            probe: Probe::None,
+            undo: None,
+            pacer,
+            timer: Timer { at: Time::NEVER, kind: TimerKind::Retransmission },
+            rto_at: Time::NEVER,
+            sampled,
+            timed_out_at: None,
+            reduced_until: None,
+            cwr: false,
+            limited: [false; 2],
+            stats: Stats::default(),
+            sent_besides: sent,
+            #[cfg(test)]
+            heard: None,
+        }
+    }
+}
