@@ -95,10 +95,14 @@ fn fast() -> Vec<Experiment> {
             "stop={ after = \"100 ms\" }".into(),
             "measure={ from = \"40 ms\", until = \"90 ms\" }".into(),
         ];
-        let set_point = format!("switches.default.congestion_point.qcn.set_point={} B", 1300 * rate);
+        // A sample every 100 packets of 1500 B is ten times as many in the same time at 100 Gb/s: the base grows as well.
+        let qcn = [
+            format!("switches.default.congestion_point.qcn.set_point={} B", 1300 * rate),
+            format!("switches.default.congestion_point.qcn.sample_base={} kB", 15 * rate),
+        ];
         for Scheme { row, mut overrides } in schemes() {
             if overrides.contains(&POINTS.to_owned()) {
-                overrides.push(set_point.clone());
+                overrides.extend(qcn.clone());
             }
             all.push(Experiment {
                 name: format!("fast.{row}_{rate}"),
@@ -343,6 +347,21 @@ fn parameters() -> Vec<Parameter> {
                 alternative("66 kB", &["switches.default.congestion_point.qcn.set_point=66 kB"]),
             ],
             watched: watched.clone(),
+        },
+        Parameter {
+            name: "sampling of QCN at 100 and 400 Gb/s",
+            value: "150 kB·C/10 Gb/s",
+            why: "With 150 kB at any rate sources hear ten times as often as they recover.",
+            alternatives: vec![alternative(
+                "150 kB",
+                &["switches.default.congestion_point.qcn.sample_base=150 kB"],
+            )],
+            watched: owned(&[
+                "fast.annulus_both_100.dc_p99_us",
+                "fast.annulus_both_100.wan_gbps",
+                "fast.annulus_both_400.dc_p99_us",
+                "fast.annulus_both_400.wan_gbps",
+            ]),
         },
         Parameter {
             name: "losses of RDMA",
