@@ -40,4 +40,5 @@ pub mod rdma;
 pub mod reaction;
 pub mod split_mix;
 pub mod stream;
+pub mod telemetry;
 pub mod units;

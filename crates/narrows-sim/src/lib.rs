@@ -62,6 +62,7 @@ mod record;
 mod ring;
 mod routing;
 pub mod switch;
+mod telemetry;
 pub mod topology;
 pub mod traffic;
 pub mod workload;

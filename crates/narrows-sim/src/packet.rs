@@ -82,6 +82,8 @@ pub(crate) const ECT: u8 = 1;
 pub(crate) const CE: u8 = 2;
 /// Acknowledgement: echoes a mark.
 pub(crate) const ECE: u8 = 4;
+/// Data over RDMA: switches write telemetry into it.
+pub(crate) const TELEMETRY: u8 = 4;
 /// Data: the window was reduced.
 pub(crate) const CWR: u8 = 8;
 /// Data over RDMA: asks for an acknowledgement.
@@ -90,7 +92,7 @@ pub(crate) const ASKS: u8 = 8;
 pub(crate) const FIN: u8 = 16;
 /// Data: sent before.
 pub(crate) const AGAIN: u8 = 32;
-/// Acknowledgement over RDMA: a packet was missing. The last word of its trailers names the one that arrived instead.
+/// Acknowledgement over RDMA: a packet was missing. The first word of its trailers names the one that arrived instead.
 pub(crate) const NAK: u8 = 32;
 
 /// All flags there are.
@@ -200,6 +202,31 @@ impl Packet {
         (self.high() >> TRAILERS) as usize
     }
 
+    /// The same packet with another number of slots behind it.
+    #[inline(always)]
+    pub(crate) fn with_trailers(self, trailers: u8) -> Self {
+        let high = self.high() & !(7 << TRAILERS) | u64::from(trailers) << TRAILERS;
+        Self { header: pair(self.header as u64, high), ..self }
+    }
+
+    /// It is data, tagged or not, that switches write telemetry into.
+    #[inline(always)]
+    pub(crate) fn wants_telemetry(self) -> bool {
+        const FLAG: u64 = (TELEMETRY as u64) << FLAGS;
+        const { assert!(Kind::Data as u8 == 0) };
+        self.high() & (7 << KIND | FLAG) == FLAG
+    }
+
+    /// A slot that holds these four numbers.
+    pub(crate) fn of_words(words: [u64; 4]) -> Self {
+        Self { place: pair(words[0], words[1]), header: pair(words[2], words[3]) }
+    }
+
+    /// The four numbers in a slot.
+    pub(crate) fn words(self) -> [u64; 4] {
+        [self.place as u64, (self.place >> 64) as u64, self.header as u64, self.high()]
+    }
+
     /// The congestion point that limits its flow, if one does (the rate-limited tag of BCN).
     #[inline(always)]
     pub(crate) fn tag(self) -> Option<CpId> {
@@ -275,7 +302,7 @@ impl Packet {
 
     /// The acknowledgement of an RDMA connection inside.
     pub(crate) fn rdma_ack_frame(self, trailers: &Trailers) -> rdma::AckFrame {
-        let nak = self.is(NAK).then(|| words(&trailers[0])[0]);
+        let nak = self.is(NAK).then(|| trailers[0].words()[0]);
         rdma::AckFrame { ack: self.seq(), nak, ece: self.is(ECE) }
     }
 }
@@ -300,11 +327,20 @@ pub(crate) fn rdma_flags(segment: &Segment) -> u8 {
     segment_flags(segment) | if segment.asks { ASKS } else { 0 }
 }
 
-/// The flags and trailers of a packet that carries `frame`. Returns how many trailers are used.
-pub(crate) fn pack_rdma(frame: &rdma::AckFrame) -> (u8, u8, Trailers) {
+/// The flags and trailers of a packet that carries `frame`, and the telemetry of a data packet if it brought some. Returns how
+/// many trailers are used.
+#[inline]
+pub(crate) fn pack_rdma(frame: &rdma::AckFrame, told: Option<(Packet, &Trailers)>) -> (u8, u8, Trailers) {
     let flags = if frame.ece { ECE } else { 0 } | if frame.nak.is_some() { NAK } else { 0 };
     let named = frame.nak.unwrap_or(0);
-    (flags, frame.nak.is_some().into(), [slot([named, 0, 0]), Packet::default()])
+    match told {
+        None => (flags, frame.nak.is_some().into(), [slot([named, 0, 0]), Packet::default()]),
+        Some((data, trailers)) => {
+            let [_, first, second, path] = trailers[0].words();
+            let slots = [Packet::of_words([named, first, second, path]), trailers[1]];
+            (flags, data.trailers() as u8, slots)
+        }
+    }
 }
 
 #[inline(always)]
@@ -377,7 +413,7 @@ mod tests {
     fn acknowledgements_over_rdma_survive_the_trip() {
         for (nak, ece) in [(None, true), (Some(u64::MAX - 5), false), (Some(0), true)] {
             let frame = rdma::AckFrame { ack: u64::MAX - 9, nak, ece };
-            let (flags, used, trailers) = pack_rdma(&frame);
+            let (flags, used, trailers) = pack_rdma(&frame, None);
             let packet = Packet::new(Fields { seq: frame.ack, flags, trailers: used, ..fields() });
             assert_eq!(packet.rdma_ack_frame(&trailers), frame);
         }

@@ -67,7 +67,8 @@ impl Group {
     pub fn smallest_packet(&self) -> Bytes {
         match &self.transport {
             Transport::Stream { params, .. } => params.packet_size(Bytes::ZERO),
-            Transport::Rdma { params, .. } => {
+            Transport::Rdma { params, cc } => {
+                let params = params.under(cc);
                 params.packet_size(Bytes::new(1)).min(params.ack_size).min(params.cnp_size)
             }
             Transport::Datagram { params, .. } => params.packet_size(),
@@ -78,7 +79,8 @@ impl Group {
     pub fn largest_packet(&self) -> Bytes {
         match &self.transport {
             Transport::Stream { params, .. } => params.packet_size(params.mss()),
-            Transport::Rdma { params, .. } => {
+            Transport::Rdma { params, cc } => {
+                let params = params.under(cc);
                 params.packet_size(params.mtu).max(params.ack_size).max(params.cnp_size)
             }
             Transport::Datagram { params, .. } => params.packet_size(),
@@ -136,7 +138,7 @@ impl Transport {
     pub fn packet_size(&self, payload: Bytes) -> Bytes {
         match self {
             Self::Stream { params, .. } => params.packet_size(payload),
-            Self::Rdma { params, .. } => params.packet_size(payload),
+            Self::Rdma { params, cc } => params.under(cc).packet_size(payload),
             Self::Datagram { params, .. } => params.packet_size(),
         }
     }

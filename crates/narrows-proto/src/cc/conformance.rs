@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::registry::ALGORITHMS;
 use super::{Ack, Cc, Config, Congestion, Controller, DeliverySample, Path};
+use crate::telemetry::{Hop, Telemetry};
 use crate::units::{BitRate, Bytes, Span, Time};
 
 pub(super) const MSS: Bytes = Bytes::new(1000);
@@ -42,6 +43,8 @@ enum Signal {
     Cnp,
     /// A flow begins after an idle time, and the window restarts or not.
     Idle(Span, bool),
+    /// What a switch said of a port of 10 Gb/s: bytes it has sent, and bytes that wait.
+    Telemetry(u64, u64),
 }
 
 /// The largest product the project promises to survive: 400 Gb/s × 300 ms = 15 GB in flight.
@@ -84,7 +87,15 @@ fn any_congestion() -> impl Strategy<Value = Signal> {
 fn any_signals() -> impl Strategy<Value = Vec<Signal>> {
     let idle = (0..10_000_000_000_u64, any::<bool>())
         .prop_map(|(ps, restart)| Signal::Idle(Span::from_ps(ps), restart));
-    let signal = prop_oneof![40 => any_ack(), 2 => any_congestion(), 1 => Just(Signal::Cnp), 1 => idle];
+    let telemetry = (any::<u32>(), 0..10_000_000_u64);
+    let telemetry = telemetry.prop_map(|(sent, waiting)| Signal::Telemetry(sent.into(), waiting));
+    let signal = prop_oneof![
+        40 => any_ack(),
+        2 => any_congestion(),
+        1 => Just(Signal::Cnp),
+        1 => idle,
+        10 => telemetry,
+    ];
     prop::collection::vec(signal, 0..400)
 }
 
@@ -106,6 +117,10 @@ fn tell(cc: &mut Cc, signals: &[Signal], mut check: impl FnMut(&Signal, &Cc, &Cc
                     lost += MSS;
                 }
                 cc.on_congestion(now, *event);
+            }
+            Signal::Telemetry(sent, waiting) => {
+                let hop = Hop::new(BitRate::from_gbps(10), now, *sent, *waiting);
+                cc.on_telemetry(now, &Telemetry::new(0, [hop]));
             }
             Signal::Cnp => {
                 cc.on_cnp(now);

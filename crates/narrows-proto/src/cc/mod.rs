@@ -6,6 +6,7 @@
 //! Each algorithm is one file here plus one line in [`registry`]; the registry makes the enum that is dispatched by
 //! `match`, the configuration type and the list of names.
 
+use crate::telemetry::Telemetry;
 use crate::units::{BitRate, Bytes, Span, Time};
 
 pub mod bbr;
@@ -15,6 +16,7 @@ pub mod dcqcn;
 pub mod dctcp;
 pub mod fixed;
 pub mod gemini;
+pub mod hpcc;
 pub mod parts;
 mod pcc;
 pub mod pcc_allegro;
@@ -22,6 +24,7 @@ pub mod pcc_vivace;
 pub mod registry;
 pub mod reno;
 pub mod swift;
+pub mod timely;
 pub mod vegas;
 
 #[cfg(test)]
@@ -61,6 +64,12 @@ pub trait Controller {
         let _ = (now, size);
     }
 
+    /// Hears what switches wrote into the packet that the next acknowledgement answers. Only with
+    /// [`TELEMETRY`](Algorithm::TELEMETRY).
+    fn on_telemetry(&mut self, now: Time, telemetry: &Telemetry) {
+        let _ = (now, telemetry);
+    }
+
     /// The time of [`next_timer`](Self::next_timer) has come. Only over [RDMA](crate::rdma).
     fn on_timer(&mut self, now: Time) {
         let _ = now;
@@ -85,6 +94,8 @@ pub trait Algorithm: Controller + Sized {
     const READS_DELAY: bool = false;
     /// It hears things that only the [RDMA](crate::rdma) transport tells.
     const NEEDS_RDMA: bool = false;
+    /// Its packets collect [telemetry](crate::telemetry) of switches. Only over [RDMA](crate::rdma).
+    const TELEMETRY: bool = false;
 
     /// A controller for a new connection.
     fn new(params: &Self::Params, path: &Path) -> Self;

@@ -2,6 +2,7 @@
 
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
 use crate::annulus;
+use crate::telemetry::Telemetry;
 use crate::units::{Bytes, Span, Time};
 
 /// What lists and documentation show of an algorithm.
@@ -53,6 +54,10 @@ macro_rules! registry {
             #[inline]
             fn on_sent(&mut self, now: Time, size: Bytes) {
                 match self { $(Self::$algorithm(controller) => controller.on_sent(now, size),)+ }
+            }
+
+            fn on_telemetry(&mut self, now: Time, telemetry: &Telemetry) {
+                match self { $(Self::$algorithm(controller) => controller.on_telemetry(now, telemetry),)+ }
             }
 
             fn on_timer(&mut self, now: Time) {
@@ -124,6 +129,14 @@ macro_rules! registry {
                 }
             }
 
+            /// Its packets collect telemetry of switches.
+            pub fn reads_telemetry(&self) -> bool {
+                match self {
+                    $(Self::$algorithm(_) => super::$module::$algorithm::TELEMETRY,)+
+                    Self::Annulus(params) => params.end_to_end.reads_telemetry(),
+                }
+            }
+
             /// Its name in scenarios.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$algorithm(_) => stringify!($name),)+ Self::Annulus(_) => "annulus" }
@@ -155,4 +168,6 @@ registry! {
     pcc_vivace: pcc_vivace::PccVivace,
     swift: swift::Swift,
     dcqcn: dcqcn::Dcqcn,
+    timely: timely::Timely,
+    hpcc: hpcc::Hpcc,
 }

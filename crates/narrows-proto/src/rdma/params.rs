@@ -1,4 +1,4 @@
-use crate::cc::OutOfRange;
+use crate::cc::{Config, OutOfRange};
 use crate::units::{Bytes, Span};
 
 /// Settings of an RDMA connection.
@@ -17,6 +17,9 @@ pub struct Params {
     pub ack_size: Bytes,
     /// A congestion notification packet on the wire, framing included: the headers and 16 B that are reserved.
     pub cnp_size: Bytes,
+    /// What packets with telemetry, and acknowledgements that bring it back, have in addition, however many switches write:
+    /// 2 B and five records of 8 B (Li et al., SIGCOMM 2019, §4.1). Only under controls that read it.
+    pub telemetry_size: Bytes,
     /// How what is lost is sent again.
     pub recovery: Recovery,
     /// The sender asks for an acknowledgement with every so many packets, and with the last that it may send.
@@ -57,6 +60,7 @@ impl Default for Params {
             framing: Bytes::new(38),
             ack_size: Bytes::new(86),
             cnp_size: Bytes::new(98),
+            telemetry_size: Bytes::new(42),
             recovery: Recovery::GoBackN,
             ack_every: 1,
             rto: Span::from_ns(4_096 << 14),
@@ -76,21 +80,30 @@ impl Params {
         payload + self.headers + self.framing
     }
 
+    /// With the sizes that packets have under this control.
+    pub fn under(&self, cc: &Config) -> Self {
+        let more = if cc.reads_telemetry() { self.telemetry_size } else { Bytes::ZERO };
+        Self { headers: self.headers + more, ack_size: self.ack_size + more, ..self.clone() }
+    }
+
     /// Checks ranges that types cannot express.
     ///
     /// # Errors
     /// Names the first setting that is out of its range.
     pub fn check(&self) -> Result<(), OutOfRange> {
-        let Self { mtu, headers, framing, ack_size, cnp_size, rto, .. } = *self;
+        let Self { mtu, headers, framing, ack_size, cnp_size, telemetry_size, rto, .. } = *self;
         let largest = Bytes::new(u16::MAX.into());
         OutOfRange::unless(mtu > Bytes::ZERO, "mtu", mtu, "more than 0 B")?;
-        let whole = mtu.saturating_add(headers).saturating_add(framing);
-        let expected = "at most 65 535 B together with headers and framing";
+        let whole = mtu.saturating_add(headers).saturating_add(framing).saturating_add(telemetry_size);
+        let expected = "at most 65 535 B together with headers, framing and telemetry";
         OutOfRange::unless(whole <= largest, "mtu", mtu, expected)?;
         for (name, size) in [("ack_size", ack_size), ("cnp_size", cnp_size)] {
             let fits = size > Bytes::ZERO && size <= largest;
             OutOfRange::unless(fits, name, size, "more than 0 B, at most 65 535 B")?;
         }
+        let with_telemetry = ack_size.saturating_add(telemetry_size);
+        let expected = "at most 65 535 B together with ack_size";
+        OutOfRange::unless(with_telemetry <= largest, "telemetry_size", telemetry_size, expected)?;
         let every = self.ack_every;
         OutOfRange::unless((1..=1_000).contains(&every), "ack_every", every, "1 to 1 000 packets")?;
         let in_range = rto > Span::ZERO && rto <= Span::from_secs(86_400);

@@ -8,11 +8,13 @@ use crate::stream::pacer::Pacer;
 use crate::stream::rtt::RttEstimator;
 use crate::stream::scoreboard::{Scoreboard, Sent, State, Tally};
 use crate::stream::{Endpoint, Held, Holding, Poll, Segment, Stats};
+use crate::telemetry::Telemetry;
 use crate::units::{Bytes, Span, Time};
 
 /// The sending half of a connection that carries one flow.
 ///
-/// Call [`on_ack`](Sender::on_ack) for every acknowledgement, [`on_cnp`](Sender::on_cnp) for every congestion notification
+/// Call [`on_ack`](Sender::on_ack) for every acknowledgement, [`on_telemetry`](Sender::on_telemetry) before it if it brings
+/// some, [`on_cnp`](Sender::on_cnp) for every congestion notification
 /// packet, [`on_timer`](Sender::on_timer) at [`next_timer`](Sender::next_timer), and
 /// [`poll_transmit`](Sender::poll_transmit) whenever the link is free.
 ///
@@ -312,6 +314,11 @@ impl Sender {
             cwnd_limited: self.limited[0] || self.limited[1],
             in_recovery: self.repair_until.is_some(),
         });
+    }
+
+    /// What switches wrote into the packet that the next acknowledgement answers.
+    pub fn on_telemetry(&mut self, now: Time, telemetry: &Telemetry) {
+        self.cc.on_telemetry(now, telemetry);
     }
 
     /// A congestion notification packet arrived.

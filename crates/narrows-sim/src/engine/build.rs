@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use narrows_proto::units::{Bytes, Span, Time};
+use narrows_proto::telemetry::MOST_RATES;
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use super::calendar::{Calendar, Windows};
 use super::measured::Measured;
@@ -20,6 +21,7 @@ use crate::routing::{self, Routes, RoutingTables};
 use crate::switch::{
     EdgeHost, IngressParts, MOST_CONGESTION_POINTS, SignalParts, Switch, SwitchConfig, SwitchParts,
 };
+use crate::telemetry::Meter;
 use crate::topology::{Link, NodeKind, Topology};
 use crate::traffic::{GeneratorKind, Rpc, Traffic};
 
@@ -42,6 +44,7 @@ pub(super) fn shards<O: Observer>(
         measured: traffic.measured.clone(),
         flights: network.topology.links().iter().map(|link| flight(network, link)).collect(),
         has_near_source: traffic.groups.iter().any(|group| group.near_source.is_some()),
+        told_rates: layout.told_rates.clone(),
         quantum: i32::from(wire_size(quantum)),
         tag_size: network.reaction.as_ref().map_or(0, |reaction| wire_size(reaction.rule.tag_size())),
     });
@@ -109,6 +112,8 @@ struct Layout<'a> {
     typical_packet: u16,
     /// By node: the number of its first congestion point.
     first_points: Vec<u16>,
+    /// Rates that telemetry tells, by code.
+    told_rates: Vec<BitRate>,
 }
 
 impl<'a> Layout<'a> {
@@ -126,6 +131,8 @@ impl<'a> Layout<'a> {
                 *next += 1;
             }
         }
+        let told_rates = network.told_rates();
+        assert!(told_rates.len() <= MOST_RATES, "telemetry tells {MOST_RATES} rates apart");
         let typical =
             traffic.groups.iter().map(|group| group.largest_packet()).max().unwrap_or(Bytes::new(1500));
         Self {
@@ -139,6 +146,7 @@ impl<'a> Layout<'a> {
             inputs,
             typical_packet: wire_size(typical),
             first_points: first_points(network),
+            told_rates,
         }
     }
 
@@ -283,6 +291,7 @@ impl Layout<'_> {
         let pauses = |node: NodeId| settings(node).is_some_and(|switch| switch.pause.is_some());
         let inputs = &self.inputs[node.index()];
         let signals = settings(node).is_some_and(SwitchConfig::has_congestion_points)
+            || settings(node).is_some_and(|switch| switch.telemetry)
             || self.edge(node).is_some()
             || pauses(node)
             || inputs.iter().any(|link| pauses(topology.link(*link).from));
@@ -301,7 +310,18 @@ impl Layout<'_> {
                 .and_then(|message| message.reach.hosts(topology, node)),
             random: Stream::new(self.seed, Purpose::Sampling, node.0.into()),
             ingresses: inputs.iter().map(ingress).collect(),
+            meters: self.meters(node),
         })
+    }
+}
+
+impl Layout<'_> {
+    /// What writes telemetry at the ports of a switch, if it does.
+    fn meters(&self, node: NodeId) -> Vec<Meter> {
+        let writes = self.network.switches[node.index()].as_ref().is_some_and(|switch| switch.telemetry);
+        let meter =
+            |link: &LinkId| Meter::new(*link, self.network.topology.link(*link).wire.rate, &self.told_rates);
+        if writes { self.ports[node.index()].iter().map(meter).collect() } else { Vec::new() }
     }
 }
 

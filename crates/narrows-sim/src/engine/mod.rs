@@ -13,15 +13,16 @@ mod shard;
 pub(crate) mod shared;
 mod world;
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use narrows_proto::units::{Bytes, Span, Time, WireTime};
+use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
 
 use self::calendar::Windows;
 use self::shard::Shard;
 pub(crate) use self::shared::{GroupState, TransportState, wire_size};
 pub(crate) use self::world::{NO_SLOT, Reception, World};
-use crate::ids::LinkId;
+use crate::ids::{LinkId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Outage;
 use crate::observe::Observer;
@@ -44,6 +45,18 @@ pub struct Network {
     pub failures: Vec<Failure>,
     /// Reaction points, if there are any.
     pub reaction: Option<Reaction>,
+}
+
+impl Network {
+    /// Rates of the ports that write telemetry, each once, in order. At most
+    /// [`MOST_RATES`](narrows_proto::telemetry::MOST_RATES) can be told apart.
+    pub fn told_rates(&self) -> Vec<BitRate> {
+        let writes =
+            |node: NodeId| self.switches[node.index()].as_ref().is_some_and(|switch| switch.telemetry);
+        let links = self.topology.links().iter().filter(|link| writes(link.from));
+        let rates: BTreeSet<_> = links.map(|link| link.wire.rate).collect();
+        rates.into_iter().collect()
+    }
 }
 
 /// A link that fails in both directions.

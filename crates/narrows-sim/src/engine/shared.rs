@@ -7,7 +7,7 @@ use narrows_proto::stream;
 use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
 
 use crate::ids::FlowId;
-use crate::packet::ECT;
+use crate::packet::{ECT, TELEMETRY};
 use crate::random::mix;
 use crate::routing::Access;
 use crate::traffic::{FlowSpec, Group, NearSource, Transport};
@@ -27,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) measured: Range<Time>,
     /// By link.
     pub(crate) flights: Vec<Flight>,
+    /// Rates that telemetry tells, by code.
+    pub(crate) told_rates: Vec<BitRate>,
     /// The largest packet of any group: what a flow may send before the next has its turn.
     pub(crate) quantum: i32,
     /// Some group has near-source loops.
@@ -97,11 +99,14 @@ pub(crate) struct StreamState {
 
 #[derive(Debug)]
 pub(crate) struct RdmaState {
+    /// With the sizes of packets under this control.
     pub(crate) params: rdma::Params,
     pub(crate) cc: cc::Config,
     pub(crate) ecn: Ecn,
     /// Flags of packets that may be marked. Answers may be, too, though nobody reads it: RED drops what cannot be marked.
     pub(crate) ect: u8,
+    /// Flags of all data packets.
+    pub(crate) data_flags: u8,
     /// Of congestion notification packets.
     pub(crate) cnp_priority: u8,
 }
@@ -123,8 +128,11 @@ impl GroupState {
                 let ecn = cc.ecn();
                 let ect = if ecn == Ecn::Off { 0 } else { ECT };
                 let cnp_priority = params.cnp_priority.unwrap_or(group.priority);
-                let state = RdmaState { params: params.clone(), cc: cc.clone(), ecn, ect, cnp_priority };
-                (TransportState::Rdma(state), params.headers + params.framing)
+                let data_flags = ect | if cc.reads_telemetry() { TELEMETRY } else { 0 };
+                let params = params.under(cc);
+                let overhead = params.headers + params.framing;
+                let state = RdmaState { params, cc: cc.clone(), ecn, ect, data_flags, cnp_priority };
+                (TransportState::Rdma(state), overhead)
             }
             Transport::Datagram { params, rate } => {
                 let state = TransportState::Datagram { params: params.clone(), rate: *rate };

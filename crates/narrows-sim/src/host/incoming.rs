@@ -67,8 +67,9 @@ impl Host {
             }
             Sink::Rdma(receiver) => {
                 let params = &group.rdma().params;
+                let told = (packet.trailers() > 0).then_some((packet, &world.trailers));
                 receiver.on_segment(params, now, &packet.rdma_segment(group.overhead), |reply| match reply {
-                    Reply::Ack(frame) => push_rdma_ack(nic, &frame, back, group),
+                    Reply::Ack(frame) => push_rdma_ack(nic, &frame, told, back, group),
                     Reply::Cnp => push_cnp(nic, back, group),
                 });
                 if !receiver.is_complete() {
@@ -120,7 +121,7 @@ impl Host {
         let back = Back { flow: packet.flow(), to: spec.from, turn: packet.turn() };
         if let TransportState::Rdma(_) = group.transport {
             let frame = rdma::AckFrame { ack, ..rdma::AckFrame::default() };
-            return push_rdma_ack(&mut self.nic, &frame, back, group);
+            return push_rdma_ack(&mut self.nic, &frame, None, back, group);
         }
         let frame = AckFrame { ack, syn: packet.kind() == Kind::Syn, ..AckFrame::default() };
         push_ack(&mut self.nic, &frame, back, group);
@@ -188,10 +189,16 @@ fn push_ack(nic: &mut Nic, frame: &AckFrame, back: Back, group: &GroupState) {
     nic.push_ready(packet, &slots);
 }
 
-/// Queues the acknowledgement `frame` of an RDMA connection.
+/// Queues the acknowledgement `frame` of an RDMA connection, with the telemetry of the data packet it answers, if there is some.
 #[inline]
-fn push_rdma_ack(nic: &mut Nic, frame: &rdma::AckFrame, back: Back, group: &GroupState) {
-    let (flags, trailers, slots) = packet::pack_rdma(frame);
+fn push_rdma_ack(
+    nic: &mut Nic,
+    frame: &rdma::AckFrame,
+    told: Option<(Packet, &Trailers)>,
+    back: Back,
+    group: &GroupState,
+) {
+    let (flags, trailers, slots) = packet::pack_rdma(frame, told);
     let packet = Packet::new(Fields {
         seq: frame.ack,
         flow: back.flow,

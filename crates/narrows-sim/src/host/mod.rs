@@ -33,6 +33,7 @@ use crate::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
 use crate::record::DatagramRecord;
 use crate::switch::read_pause;
+use crate::telemetry;
 
 /// A host: senders, receivers, and the one link they share.
 #[derive(Debug)]
@@ -266,6 +267,11 @@ impl Host {
                 sender.is_complete()
             }
             Source::Rdma(sender) => {
+                if packet.trailers() > 0
+                    && let Some(told) = telemetry::read(packet, &world.trailers, &world.shared.told_rates)
+                {
+                    sender.on_telemetry(now, &told);
+                }
                 sender.on_ack(&group.rdma().params, now, &packet.rdma_ack_frame(&world.trailers));
                 world.observer.window(now, outgoing.flow, SenderRef::Rdma(sender));
                 sender.is_complete()

@@ -91,7 +91,7 @@ impl Outgoing {
             }
             TransportState::Rdma(rdma) => {
                 let size = rdma.params.packet_size(Bytes::new(segment.len.into()));
-                (Kind::Data, size, rdma.ect | packet::rdma_flags(segment))
+                (Kind::Data, size, rdma.data_flags | packet::rdma_flags(segment))
             }
         };
         Packet::new(Fields {

@@ -40,6 +40,7 @@ use crate::prefetch::prefetch;
 use crate::random::Stream;
 use crate::record::{DropCause, PortCounters};
 use crate::routing::{Access, Choice, Routes};
+use crate::telemetry::Meter;
 
 /// Settings of a switch.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +57,9 @@ pub struct SwitchConfig {
     pub congestion_point: CongestionPoint,
     /// When it pauses its neighbours. Needs scheduled ports at all of them.
     pub pause: Option<Pause>,
+    /// It writes telemetry into packets that want it, when it begins to send them (HPCC: Li et al., SIGCOMM 2019, §4.1). Needs
+    /// scheduled ports.
+    pub telemetry: bool,
 }
 
 impl SwitchConfig {
@@ -68,6 +72,7 @@ impl SwitchConfig {
             ports: PortKind::Plain,
             congestion_point: CongestionPoint::Off,
             pause: None,
+            telemetry: false,
         }
     }
 
@@ -144,6 +149,8 @@ pub(crate) struct SignalParts {
     pub(crate) random: Stream,
     /// The links that lead to it, in the order of its wires.
     pub(crate) ingresses: Vec<IngressParts>,
+    /// By port, if it has telemetry: what writes it.
+    pub(crate) meters: Vec<Meter>,
 }
 
 /// The output ports.
@@ -241,10 +248,11 @@ impl Switch {
                 }
                 (PortKind::Scheduled, None) => Ports::Scheduled(ScheduledPorts::new(&parts.egresses)),
                 (PortKind::Scheduled, Some(signals)) => {
-                    let SignalParts { first_point, reach, random, ingresses } = signals;
+                    let SignalParts { first_point, reach, random, ingresses, meters } = signals;
                     let points = CongestionPoints::new(&config.congestion_point, first_point, reach, random);
                     let ingresses = config.pause.as_ref().map(|pause| Ingresses::new(pause, &ingresses));
-                    Ports::Signalling(Box::new(SignallingPorts::new(&parts.egresses, points, ingresses)))
+                    let ports = SignallingPorts::new(&parts.egresses, meters, points, ingresses);
+                    Ports::Signalling(Box::new(ports))
                 }
             },
             common,

@@ -1,4 +1,4 @@
-//! Ports that signal: scheduled ports with congestion points, and ports that PAUSE stops.
+//! Ports that signal: scheduled ports with congestion points or telemetry, and ports that PAUSE stops.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,6 +15,7 @@ use crate::ids::{HostId, LinkId};
 use crate::link::Egress;
 use crate::observe::Observer;
 use crate::packet::Packet;
+use crate::telemetry::Meter;
 
 /// All ports of a switch that signals, or that a neighbour may pause.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ pub(super) struct SignallingPorts {
 struct SignallingPort {
     port: ScheduledPort,
     sampler: Sampler,
+    /// What writes telemetry, if the switch does.
+    meter: Option<Meter>,
     /// When it may send something; the entry of the agenda that counts.
     due: Time,
     /// The neighbour allows nothing but PAUSE frames before this.
@@ -47,12 +50,15 @@ struct SignallingPort {
 impl SignallingPorts {
     pub(super) fn new(
         egresses: &[Egress],
+        meters: Vec<Meter>,
         mut points: Option<CongestionPoints>,
         ingresses: Option<Ingresses>,
     ) -> Self {
+        let mut meters = meters.into_iter();
         let mut port = |egress| SignallingPort {
             port: ScheduledPort::new(egress),
             sampler: points.as_mut().map(CongestionPoints::sampler).unwrap_or_default(),
+            meter: meters.next(),
             due: Time::NEVER,
             paused_until: Time::ZERO,
             frame: None,
@@ -87,7 +93,7 @@ impl SignallingPorts {
         if self.next <= now {
             self.serve(now, common, world);
         }
-        let SignallingPort { port, sampler, due, paused_until, .. } = &mut self.ports[number];
+        let SignallingPort { port, sampler, meter, due, paused_until, .. } = &mut self.ports[number];
         let backlog = port.backlog(packet.priority());
         let free_at = port.busy_until.max(*paused_until);
         let waits = free_at > now;
@@ -112,7 +118,7 @@ impl SignallingPorts {
                 self.agenda.push(Reverse((free_at, number as u32)));
             }
         } else {
-            port.transmit(now, packet, world);
+            transmit(now, port, meter, packet, world);
         }
         let is_sample =
             !is_message && self.points.as_ref().is_some_and(|points| points.counts(sampler, packet));
@@ -212,12 +218,12 @@ impl SignallingPorts {
         }
         let mut released = None;
         if let Some(frame) = port.frame.take() {
-            port.port.transmit(at, frame, world);
+            transmit(at, &mut port.port, &mut port.meter, frame, world);
         } else {
             let packet = port.port.pop(&mut world.trailers);
             common.memory.used -= u64::from(packet.size());
             world.observer.backlog(at, port.port.link(), port.port.waiting);
-            port.port.transmit(at, packet, world);
+            transmit(at, &mut port.port, &mut port.meter, packet, world);
             released = Some((packet.at().as_ps() as usize, u64::from(packet.size())));
         }
         port.due = port.next();
@@ -277,7 +283,7 @@ impl SignallingPorts {
         if it.port.busy_until <= now {
             // A free port sends it at once.
             it.frame = None;
-            it.port.transmit(now, order.frame, world);
+            transmit(now, &mut it.port, &mut it.meter, order.frame, world);
         } else {
             it.frame = Some(order.frame);
         }
@@ -296,6 +302,21 @@ impl SignallingPorts {
             }
         }
     }
+}
+
+/// Sends a packet, into which the switch writes telemetry if both want it.
+#[inline]
+fn transmit<O: Observer>(
+    now: Time,
+    port: &mut ScheduledPort,
+    meter: &mut Option<Meter>,
+    mut packet: Packet,
+    world: &mut World<O>,
+) {
+    if let Some(meter) = meter {
+        packet = meter.send(now, packet, port.waiting, &mut world.trailers);
+    }
+    port.transmit(now, packet, world);
 }
 
 impl SignallingPort {

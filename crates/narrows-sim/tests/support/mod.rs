@@ -117,6 +117,16 @@ pub fn dcqcn() -> Config {
     Config::Dcqcn(cc::dcqcn::Params::default())
 }
 
+/// With this for the longest round-trip time, and for so many flows on a link.
+pub fn hpcc(base_rtt: Span, flows: u32) -> Config {
+    Config::Hpcc(cc::hpcc::Params { base_rtt, flows, ..Default::default() })
+}
+
+/// Scheduled ports that write telemetry, and a deep memory.
+pub fn telling() -> SwitchConfig {
+    SwitchConfig { telemetry: true, ..signalling(100_000_000, CongestionPoint::Off) }
+}
+
 pub fn datagrams(rate: BitRate) -> Group {
     let transport = Transport::Datagram { params: datagram::Params::default(), rate };
     Group { name: "datagrams".into(), transport, priority: 0, near_source: None }

@@ -92,7 +92,7 @@ fn warn_of_delayed_acks(path: &str, name: &str, params: &stream::Params, checker
 /// Warns if a window may close before an acknowledgement is asked for.
 fn warn_of_rare_acks(path: &str, name: &str, params: &rdma::Params, cc: &Config, checker: &mut Checker<'_>) {
     let every = params.ack_every;
-    if every > 1 && !cc.needs_rdma() && !matches!(cc, Config::Fixed(_)) {
+    if every > 1 && (!cc.needs_rdma() || matches!(cc, Config::Hpcc(_))) && !matches!(cc, Config::Fixed(_)) {
         let message = format!(
             "traffic \"{name}\" asks for an acknowledgement with every {every} packets: a window of {} that shrinks below \
              that waits for the timeout",

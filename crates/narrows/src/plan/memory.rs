@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use narrows_proto::cc::Config;
 use narrows_proto::units::Bytes;
 use narrows_sim::topology::NodeKind;
 use narrows_sim::traffic::{Group, Traffic, Transport};
@@ -9,6 +10,8 @@ use narrows_sim::{Network, NodeId};
 
 /// Bytes of a packet in a ring; rings grow by doubling.
 const PACKET: u64 = 32 * 2;
+/// Slots of a packet that has collected telemetry.
+const TOLD: u64 = 3;
 /// Structures of a node, a link, a flow that waits to be started and reported, and a flow under way.
 const NODE: u64 = 2_000;
 const LINK: u64 = 600;
@@ -45,8 +48,10 @@ pub(super) fn estimate(network: &Network, traffic: &Traffic, threads: u64) -> By
     let rack = |host: &NodeId| ports[host.index()].first().map(|link| network.topology.link(*link).to);
     let racks: BTreeSet<_> = hosts.iter().filter_map(rack).collect();
     let switches = network.topology.nodes().len() - hosts.len();
+    let reads = |group: &Group| group.transport.control().is_some_and(Config::reads_telemetry);
+    let slots = if traffic.groups.iter().any(reads) { TOLD } else { 1 };
     let total = [
-        (in_flight.saturating_add(buffered)).saturating_mul(PACKET + SEGMENT),
+        (in_flight.saturating_add(buffered)).saturating_mul(slots * PACKET + SEGMENT),
         NODE * network.topology.nodes().len() as u64,
         LINK * links.len() as u64,
         ROUTE * switches as u64 * racks.len() as u64,

@@ -8,6 +8,7 @@ mod network;
 mod segments;
 mod select;
 mod signals;
+mod telemetry;
 mod trace;
 mod traffic;
 
@@ -206,6 +207,7 @@ impl Plan {
         }
         controls::check(&scenario, &network, &planned, &mut checker);
         near_source::check(&network, &paths, &planned.traffic, &mut checker);
+        telemetry::check(&network, &paths, &planned.traffic, &mut checker);
         let warnings = checker.warnings;
         drop(paths);
         let traffic::PlannedTraffic { mut traffic, groups, .. } = planned;

@@ -9,7 +9,7 @@ use narrows_sim::topology::{
 };
 use narrows_sim::{Failure, LinkId, MOST_LEAVES, Network, NodeId, Outage, topology as sim};
 
-use super::{Checker, signals};
+use super::{Checker, signals, telemetry};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::scenario::{self, Explicit, PortChoice, Scenario, Topology};
 
@@ -44,6 +44,7 @@ pub(super) fn build(scenario: &Scenario, priorities: usize, checker: &mut Checke
     let failures = failures(scenario, &topology, checker);
     let mut network = Network { topology, switches, routing: scenario.routing, failures, reaction: None };
     network.reaction = signals::reaction(scenario, &network, checker);
+    telemetry::check_rates(&network, checker);
     Some(network)
 }
 

@@ -18,8 +18,11 @@ pub(super) fn signals(scenario: &Scenario) -> Option<(&'static str, &str)> {
     let mut switches = scenario.switches.iter();
     switches.find_map(|(class, switch)| match switch {
         Switch { pause: Some(_), .. } => Some(("pause", class.as_str())),
-        Switch { congestion_point: CongestionPoint::Off, .. } => None,
-        _ => Some(("congestion_point", class.as_str())),
+        Switch { congestion_point: CongestionPoint::Bcn(_) | CongestionPoint::Qcn(_), .. } => {
+            Some(("congestion_point", class.as_str()))
+        }
+        Switch { telemetry: true, .. } => Some(("telemetry", class.as_str())),
+        _ => None,
     })
 }
 

@@ -18,6 +18,10 @@ pub struct Switch {
     /// When neighbours are paused (IEEE 802.3 PAUSE).
     #[serde(default)]
     pub pause: Option<Pause>,
+    /// Packets of controls that read telemetry (`hpcc`) learn, as they begin to be sent, the rate of the port, the time, what it
+    /// has sent and what waits there.
+    #[serde(default)]
+    pub telemetry: bool,
     /// Time from the last bit of a packet until it joins a queue.
     #[serde(default)]
     pub latency: Span,
@@ -27,7 +31,7 @@ pub struct Switch {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PortChoice {
-    /// Scheduled ports if traffic has more than one priority or switches signal, plain ones otherwise.
+    /// Scheduled ports if traffic has more than one priority or switches signal or write telemetry, plain ones otherwise.
     #[default]
     Auto,
     /// First in, first out; the fastest.
@@ -46,6 +50,7 @@ impl Switch {
             ports,
             congestion_point: self.congestion_point.clone(),
             pause: self.pause.clone(),
+            telemetry: self.telemetry,
         }
     }
 }

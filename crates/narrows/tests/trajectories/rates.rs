@@ -1,4 +1,4 @@
-//! Controls of RDMA that give a rate: DCQCN.
+//! Controls of RDMA that give a rate: DCQCN, TIMELY, HPCC.
 
 use super::{PACKET, Page, assert_near, play};
 
@@ -101,5 +101,116 @@ Rates are in Gb/s, alpha is that of the last CNP, the queue is what waits then. 
     }
     let cnps = expected.iter().filter(|step| step.what == "CNP").count();
     assert!(cnps >= 3 && expected.iter().any(|step| step.what == "T = 6"), "{cnps} CNPs");
+    insta::assert_snapshot!(page.text());
+}
+
+/// One endless flow from a host at 40 Gb/s over 20 Gb/s for `us`. Each change of the rate, in us and Gb/s on the wire in packets of
+/// `packet` bytes, and what waits in kB at any time.
+fn alone(cc: &str, switches: &str, us: u64, packet: f64) -> (Vec<(f64, f64)>, impl Fn(f64) -> f64) {
+    let (flow, port) = play(&format!(
+        r#"
+version = 1
+name = "trajectory"
+stop = {{ after = "{us} us" }}
+
+[topology.dumbbell]
+hosts = 1
+host_rate = "40 Gb/s"
+bottleneck_rate = "20 Gb/s"
+host_delay = "1 us"
+bottleneck_delay = "1 us"
+
+[switches.default]
+buffer = {{ size = "10 MB", sharing = "per_port" }}
+{switches}
+
+[[traffic]]
+name = "flow"
+pattern = {{ long_lived = {{ flows = 1, from = "left/host0", to = "right/host0" }} }}
+rdma = {{}}
+cc = {{ {cc} }}
+
+[record]
+windows = {{ interval = "1 ns" }}
+queues = {{ interval = "1 us", of = "left/switch" }}
+"#
+    ));
+    let mut steps: Vec<(f64, f64)> = Vec::new();
+    for sample in &flow {
+        let rate = sample.pacing * PACKET * 8.0 / 1e9;
+        if steps.last().map_or(40.0, |(_, last)| *last) != rate {
+            steps.push((sample.at * 1e6, rate));
+        }
+    }
+    let waiting = move |us: f64| {
+        let last = port.partition_point(|interval| interval.at * 1e6 <= us);
+        // Intervals in which nothing happened are left out.
+        let last = last.checked_sub(1).map(|last| port[last]).filter(|last| us < last.at * 1e6 + 1.5);
+        last.map_or(0.0, |last| (last.mean * PACKET / packet).round() * packet / 1e3)
+    };
+    (steps, waiting)
+}
+
+#[test]
+fn timely_adds_delta_and_falls_by_the_gradient() {
+    let (steps, waiting) = alone("timely = {}", "", 6_000, 1106.0);
+    let mut page = Page::new(
+        "TIMELY over 20 Gb/s behind a host with 40 Gb/s, an empty round trip of 8 us.
+Mittal et al. (SIGCOMM 2015) Alg. 1, one update each 16 kB: + 10 Mb/s below 50 us, and where the gradient is 0 or less; + 50 Mb/s from
+the fifth such time in a row on; times 1 - 0.8·gradient where it is more; times 1 - 0.8·(1 - 500 us/rtt) above 500 us.
+A flow begins at line rate. Rates are in Gb/s, the queue is what waits then: 125 kB are 50 us. factor: of the rate before.",
+        &["at us", "rate", "plus Mb/s", "factor", "queue kB"],
+    );
+    let mut before = 40.0;
+    for (number, &(at, rate)) in steps.iter().enumerate() {
+        let (plus, factor) = ((rate - before) * 1e3, rate / before);
+        before = rate;
+        // 1 b/s: rates are whole.
+        let is_step = [10.0, 50.0].iter().any(|step| (plus - step).abs() < 3e-6);
+        assert!(is_step || factor < 1.0, "{plus} Mb/s at {at} us");
+        if number < 30 || number % 50 == 0 {
+            let [plus, factor] = if is_step {
+                [format!("{plus:.0}"), String::new()]
+            } else {
+                [String::new(), format!("{factor:.4}")]
+            };
+            page.row([format!("{at:.1}"), format!("{rate:.4}"), plus, factor, format!("{:.1}", waiting(at))]);
+        }
+    }
+    assert!(steps.len() > 100, "{} steps", steps.len());
+    insta::assert_snapshot!(page.text());
+}
+
+#[test]
+fn hpcc_comes_to_rest_at_95_percent_of_the_link() {
+    let t = 8.1;
+    let (steps, waiting) = alone("hpcc = { base_rtt = \"8.1 us\" }", "telemetry = true", 400, 1148.0);
+    let mut page = Page::new(
+        "HPCC over 20 Gb/s behind a host with 40 Gb/s, T = 8.1 us.
+Li et al. (SIGCOMM 2019) Alg. 1: W = Wc·0.95/U + W_AI while U is 0.95 or more, or after five round trips of W = Wc + W_AI; R = W/T. Where
+that stands still, with the link of 20 Gb/s the busiest: W/U = 20 Gb/s·T, so R = 0.95·20 Gb/s + W_AI/T, and
+W_AI/T = 40 Gb/s·0.05/100 = 20 Mb/s. A flow begins with 40 Gb/s·T at line rate; the first records come back after a round trip.
+Rates are in Gb/s, one row for each T; the queue is what waits then.",
+        &["at us", "rate", "at rest", "queue kB"],
+    );
+    let rest = 19.02;
+    let at = |us: f64| {
+        let place = steps.partition_point(|(at, _)| *at <= us);
+        place.checked_sub(1).map_or(40.0, |place| steps[place].1)
+    };
+    for round in 0..48 {
+        let us = t * f64::from(round);
+        page.row([
+            format!("{us:.1}"),
+            format!("{:.4}", at(us)),
+            format!("{rest:.4}"),
+            format!("{:.1}", waiting(us)),
+        ]);
+        if round >= 24 {
+            // 1 %: records count 128 B and whole ns.
+            assert_near("rate", at(us), rest, 0.01 * rest);
+            assert!(waiting(us) < 1.2, "{} kB at {us} us", waiting(us));
+        }
+    }
     insta::assert_snapshot!(page.text());
 }
