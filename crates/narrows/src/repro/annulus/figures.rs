@@ -93,13 +93,14 @@ fn after_burst(row: &str, label: &str) -> Chart {
 
 pub(super) fn figures() -> Vec<Figure> {
     let drawn = |name, title, shows, charts| Figure { name, title, shows, tables: Vec::new(), charts };
-    let table = |name, title, shows, rows| Figure {
+    let beside = |name, title, shows, rows, columns| Figure {
         name,
         title,
         shows,
-        tables: vec![Table { group: "mix", rows, columns: COLUMNS }],
+        tables: vec![Table { group: "mix", rows, columns }],
         charts: Vec::new(),
     };
+    let table = |name, title, shows, rows| beside(name, title, shows, rows, COLUMNS);
     vec![
         drawn(
             "Reaction",
@@ -120,12 +121,13 @@ pub(super) fn figures() -> Vec<Figure> {
             "What WAN flows do to flows of 100 kB under DCTCP that load the uplink to 40 %, and what is left for them.",
             SHARING,
         ),
-        table(
+        beside(
             "Isolation",
             "queues of their own",
             "Data-center traffic has a queue that is served first. It is protected then; the WAN flows still share the \
              bandwidth, have less than a tenth of the buffer they would need, and lose as much.",
             ISOLATED,
+            &COLUMNS[..3],
         ),
         drawn(
             "RPC tail",
