@@ -59,6 +59,35 @@ impl Gate {
         }
     }
 
+    /// Something keeps a flow from sending: this loop or one before it in the line. If the flow could send, it stands in the
+    /// line. Returns when to ask it again; never if somebody else will.
+    fn hold(
+        &mut self,
+        now: Time,
+        slot: u32,
+        outgoing: &mut Outgoing,
+        group: &GroupState,
+        settings: &near_source::Settings,
+    ) -> Time {
+        let holding =
+            Holding { app_limited: settings.app_limited, validate_window: settings.validate_window };
+        match outgoing.hold(now, group, holding) {
+            Held::Ready => {
+                self.near.on_held(now);
+                self.join(slot, outgoing);
+                if self.line.front() == Some(&slot) { self.near.next_look() } else { Time::NEVER }
+            }
+            Held::Until(at) => {
+                self.leave(slot, outgoing);
+                at
+            }
+            Held::Blocked => {
+                self.leave(slot, outgoing);
+                Time::NEVER
+            }
+        }
+    }
+
     /// A flow does not stand in the line.
     fn leave(&mut self, slot: u32, outgoing: &mut Outgoing) {
         if outgoing.line == Line::Waiting {
@@ -174,37 +203,30 @@ impl Host {
         gate.near.advance(settings, now, outgoing.srtt(), random);
         let is_first = gate.line.front().is_none_or(|first| *first == slot);
         if !is_first || gate.near.release() > now {
-            let holding =
-                Holding { app_limited: settings.app_limited, validate_window: settings.validate_window };
-            let held = outgoing.hold(now, group, holding);
-            if held == Held::Ready {
-                gate.near.on_held(now);
-                gate.join(slot, outgoing);
-            } else {
-                gate.leave(slot, outgoing);
-            }
-            if let Held::Until(at) = held {
-                outgoing.arm(at, slot, &mut self.agenda);
-            }
+            let again = gate.hold(now, slot, outgoing, group, settings);
+            outgoing.arm(again.min(outgoing.next_timer()), slot, &mut self.agenda);
             self.call_first(now, place, world);
             return None;
         }
         let polled = outgoing.poll(now, group);
         gate.leave(slot, outgoing);
-        let sent = match polled {
+        let (sent, again) = match polled {
             Poll::Send(segment) => {
                 let packet = outgoing.packet(&segment, group);
-                outgoing.arm(outgoing.next_timer(), slot, &mut self.agenda);
                 gates.record.limited += u64::from(gate.near.rate().is_some());
                 gate.near.on_sent(settings, now, packet.size(), random);
-                Some((packet, Turn::GoesOn))
+                // It would be held up in its next turn, so this one is over.
+                if gate.near.release() > self.nic.sent_at(now, packet) {
+                    let again = gate.hold(now, slot, outgoing, group, settings);
+                    (Some((packet, Turn::Over)), again)
+                } else {
+                    (Some((packet, Turn::GoesOn)), Time::NEVER)
+                }
             }
-            Poll::At(at) => {
-                outgoing.arm(at, slot, &mut self.agenda);
-                None
-            }
-            Poll::Blocked => None,
+            Poll::At(at) => (None, at),
+            Poll::Blocked => (None, Time::NEVER),
         };
+        outgoing.arm(again.min(outgoing.next_timer()), slot, &mut self.agenda);
         if !gates.gates[place as usize].line.is_empty() {
             self.call_first(now, place, world);
         }

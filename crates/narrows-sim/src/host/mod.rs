@@ -433,7 +433,12 @@ impl Host {
                     }
                     _ => {}
                 }
-                self.attend(slot, world);
+                if outgoing.limiter == GATED {
+                    // Its turn notes when to wake it next.
+                    self.activate(slot, world);
+                } else {
+                    self.attend(slot, world);
+                }
             }
             (at, Wake::Receiver(slot)) => self.wake_receiver(at, slot, world),
             (_, Wake::Generator(number)) => self.run_generator(now, number, world),
