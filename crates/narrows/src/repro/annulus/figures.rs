@@ -58,7 +58,7 @@ const MODERN_COLUMNS: &[(&str, &str)] = &[
 const SCHEMES: [(&str, &str); 3] =
     [("base", "DCTCP + BBR"), ("annulus", "in Annulus"), ("wan_only", "WAN flows in Annulus")];
 
-fn over_load(title: &str, column: &str, y: &'static str) -> Chart {
+fn over_load(title: &str, column: &str, y: &'static str, log: bool) -> Chart {
     let curve = |(row, label): (&str, &str)| {
         let points = LOADS.map(|load| (load as f64, format!("rpc.{row}_{load}.{column}")));
         Curve { label: label.into(), points: Points::Sweep(points.into()) }
@@ -66,7 +66,7 @@ fn over_load(title: &str, column: &str, y: &'static str) -> Chart {
     Chart {
         title: title.into(),
         x: Axis { label: "load in percent", log: false },
-        y: Axis { label: y, log: false },
+        y: Axis { label: y, log },
         style: Style::Points,
         curves: SCHEMES.map(curve).into(),
         references: Vec::new(),
@@ -125,7 +125,7 @@ pub(super) fn figures() -> Vec<Figure> {
             "Isolation",
             "queues of their own",
             "Data-center traffic has a queue that is served first. It is protected then; the WAN flows still share the \
-             bandwidth, have less than a tenth of the buffer they would need, and lose as much.",
+             bandwidth, have less than a tenth of the buffer they would need, and lose packets as before, or more.",
             ISOLATED,
             &COLUMNS[..3],
         ),
@@ -134,25 +134,25 @@ pub(super) fn figures() -> Vec<Figure> {
             "completion time of RPCs inside the data center",
             "Three racks, five parts of RPCs inside the data center to one across the WAN: the tail against load.",
             vec![
-                over_load("99th percentile", "p99_us", "µs"),
-                over_load("99.9th percentile", "p999_us", "µs"),
-                over_load("mean", "mean_us", "µs"),
-                over_load("RPCs across the WAN, 99th percentile", "wan_p99_ms", "ms"),
+                over_load("99th percentile", "p99_us", "µs", true),
+                over_load("99.9th percentile", "p999_us", "µs", true),
+                over_load("mean", "mean_us", "µs", true),
+                over_load("RPCs across the WAN, 99th percentile", "wan_p99_ms", "ms", true),
             ],
         ),
         drawn(
             "Burstiness",
             "WAN traffic when it contends",
             "The rate on the WAN link, millisecond by millisecond: standard deviation over mean.",
-            vec![over_load("variation of WAN traffic", "wan_variation", "standard deviation / mean")],
+            vec![over_load("variation of WAN traffic", "wan_variation", "standard deviation / mean", false)],
         ),
         drawn(
             "Utilisation",
             "the bottleneck",
             "What the uplink of a rack carries, with everything that is sent again, and what is lost.",
             vec![
-                over_load("uplink", "uplink_percent", "percent"),
-                over_load("lost inside data centers", "lost_percent", "percent of packets"),
+                over_load("uplink", "uplink_percent", "percent", false),
+                over_load("lost inside data centers", "lost_percent", "percent of packets", false),
             ],
         ),
         table(
