@@ -314,7 +314,6 @@ impl Host {
         let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
         world.flows.senders[outgoing.flow.index()] = NO_SLOT;
         world.log.outstanding -= 1;
-        let gated = outgoing.limiter == GATED;
         if now < world.shared.measured.start {
             outgoing.before_measured = outgoing.delivered();
         }
@@ -327,7 +326,7 @@ impl Host {
         }
         outgoing.source = Source::Over;
         let generator = outgoing.generator;
-        if gated {
+        if outgoing.limiter == GATED {
             self.leave_gate(now, slot, world);
         }
         let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
@@ -376,17 +375,18 @@ impl Host {
             }
         };
         let gate = self.gates.as_mut().and_then(|gates| gates.enter(new.flow, world));
-        let limiter = self
-            .reaction
-            .as_ref()
-            .map_or(NO_SLOT, |points| points.limiter_of(new.flow, spec.from, spec.to, group.priority));
+        let limiter = match (gate, &self.reaction) {
+            (Some(_), _) => GATED,
+            (None, Some(points)) => points.limiter_of(new.flow, spec.from, spec.to, group.priority),
+            (None, None) => NO_SLOT,
+        };
         let slot = self.outgoing.add(Outgoing {
             flow: new.flow,
             to: spec.to,
             group: spec.group.0,
             turn: new.turn,
             source,
-            limiter: if gate.is_some() { GATED } else { limiter },
+            limiter,
             gate: gate.unwrap_or(NO_SLOT),
             line: Line::Outside,
             start: now,

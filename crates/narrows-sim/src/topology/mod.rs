@@ -164,3 +164,13 @@ impl Topology {
         self.nodes.iter().enumerate().map(|(index, node)| (node.name.as_str(), NodeId::from(index))).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_centers_are_read_from_names() {
+        assert_eq!(["dc3/rack0/host1", "rack0/host1", "dc", "host0"].map(datacenter), ["dc3", "", "", ""]);
+    }
+}

@@ -105,6 +105,7 @@ fn deaf<'a>(
         }
     }
     let topology = &network.topology;
+    let ports = topology.ports();
     let all = by_source.iter().flat_map(|(from, targets)| targets.iter().map(|to| (*from, *to, 1.0)));
     let load = paths.spread(all);
     let crossed: BTreeSet<_> = topology
@@ -117,7 +118,7 @@ fn deaf<'a>(
     let reaches: Vec<_> = crossed
         .into_iter()
         .filter_map(|node| match &network.switches[node.index()].as_ref()?.congestion_point {
-            CongestionPoint::Qcn(qcn) => Some(qcn.message.reach.hosts(topology, node)),
+            CongestionPoint::Qcn(qcn) => Some(qcn.message.reach.hosts(topology, &ports, node)),
             CongestionPoint::Bcn(_) | CongestionPoint::Off => None,
         })
         .collect();

@@ -122,9 +122,4 @@ mod tests {
         let no = [("dc0/*", "dc1/host"), ("a", "ab"), ("*tor", "tor0"), ("a*b*c", "acb"), ("", "x")];
         assert!(no.iter().all(|(pattern, name)| !matches(pattern, name)));
     }
-
-    #[test]
-    fn data_centers_are_read_from_names() {
-        assert_eq!(["dc3/rack0/host1", "rack0/host1", "dc", "host0"].map(datacenter), ["dc3", "", "", ""]);
-    }
 }

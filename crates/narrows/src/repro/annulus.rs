@@ -6,7 +6,7 @@ mod figures;
 mod measure;
 
 use self::measure::{MIX, REACTION, RPCS};
-use super::{Alternative, Experiment, Paper, Parameter, owned};
+use super::{Alternative, Experiment, Paper, Parameter, cc, owned};
 
 pub(super) const PAPER: Paper = Paper {
     name: "annulus",
@@ -15,8 +15,8 @@ pub(super) const PAPER: Paper = Paper {
              ACM SIGCOMM 2020 (from its talk and abstract)",
     about: "WAN and data-center traffic share the uplink of a rack: what each does to the other, why queues of their own do \
             not help, and what a near-source loop changes. Then three racks, two in one data center and one 8 ms away, that \
-            exchange RPCs at 10 to 90 % load, five parts inside the data center to one across, under DCTCP or DCQCN and BBR, \
-            with and without Annulus. Beyond the paper: other controls inside Annulus, and hosts of 100 and 400 Gb/s.",
+            exchange RPCs at 10 to 90 % load, five parts inside the data center to one across, under DCTCP and BBR, with and \
+            without Annulus. Beyond the paper: other controls inside Annulus, and hosts of 100 and 400 Gb/s.",
     claims: include_str!("../../repro/annulus/claims.toml"),
     figures: figures::figures,
     experiments,
@@ -25,10 +25,6 @@ pub(super) const PAPER: Paper = Paper {
 
 /// Near-source switches that say what QCN says.
 const POINTS: &str = "switches.default.congestion_point={ qcn = { set_point = \"33 kB\", message = { reach = \"tor_agg\" } } }";
-
-fn cc(group: &str, control: &str) -> String {
-    format!("traffic.{group}.cc={control}")
-}
 
 /// A control with a near-source loop, scaled to a round trip inside the data center of `dc_rtt`.
 fn annulus(control: &str, dc_rtt: &str) -> String {
@@ -236,8 +232,6 @@ const QUICK: [&str; 2] =
     ["stop={ after = \"300 ms\", drain = \"300 ms\" }", "measure={ from = \"150 ms\", until = \"300 ms\" }"];
 
 fn parameters() -> Vec<Parameter> {
-    let alternative =
-        |value: &'static str, overrides: &[&str]| Alternative { value, overrides: owned(overrides) };
     let watched = owned(&[
         "mix.annulus_both.dc_p99_us",
         "mix.annulus_both.wan_gbps",
@@ -263,8 +257,6 @@ fn parameters() -> Vec<Parameter> {
             .collect(),
         watched: watched.clone(),
     };
-    let fixed =
-        |name, value, why| Parameter { name, value, why, alternatives: Vec::new(), watched: Vec::new() };
     vec![
         near_source(
             "near-source time stage",
@@ -333,8 +325,11 @@ fn parameters() -> Vec<Parameter> {
             why: "A router changes the address by which layer 2 would find the source. How far \"L2 learning\" carries a message \
                   is open.",
             alternatives: vec![
-                alternative("top of rack", &["switches.default.congestion_point.qcn.message.reach=tor"]),
-                alternative("whole data center", &["switches.default.congestion_point.qcn.message.reach=dc"]),
+                Alternative::new("top of rack", &["switches.default.congestion_point.qcn.message.reach=tor"]),
+                Alternative::new(
+                    "whole data center",
+                    &["switches.default.congestion_point.qcn.message.reach=dc"],
+                ),
             ],
             watched: watched.clone(),
         },
@@ -343,8 +338,8 @@ fn parameters() -> Vec<Parameter> {
             value: "33 kB",
             why: "Stanford's pseudo-code and the Linux prototype have 33 kB, IEEE8021-CN-MIB 26 kB.",
             alternatives: vec![
-                alternative("26 kB", &["switches.default.congestion_point.qcn.set_point=26 kB"]),
-                alternative("66 kB", &["switches.default.congestion_point.qcn.set_point=66 kB"]),
+                Alternative::new("26 kB", &["switches.default.congestion_point.qcn.set_point=26 kB"]),
+                Alternative::new("66 kB", &["switches.default.congestion_point.qcn.set_point=66 kB"]),
             ],
             watched: watched.clone(),
         },
@@ -352,7 +347,7 @@ fn parameters() -> Vec<Parameter> {
             name: "sampling of QCN at 100 and 400 Gb/s",
             value: "150 kB·C/10 Gb/s",
             why: "With 150 kB at any rate sources hear ten times as often as they recover.",
-            alternatives: vec![alternative(
+            alternatives: vec![Alternative::new(
                 "150 kB",
                 &["switches.default.congestion_point.qcn.sample_base=150 kB"],
             )],
@@ -367,7 +362,7 @@ fn parameters() -> Vec<Parameter> {
             name: "losses of RDMA",
             value: "go-back-N",
             why: "The abstract names DCQCN, not what becomes of lost packets. With go-back-N they cost far more than themselves.",
-            alternatives: vec![alternative(
+            alternatives: vec![Alternative::new(
                 "selective repeat",
                 &["traffic.dc.rdma={ recovery = \"selective_repeat\" }"],
             )],
@@ -383,7 +378,7 @@ fn parameters() -> Vec<Parameter> {
             value: "between all hosts of different data centers, both ways",
             why: "\"Cross-rack all to all\". Half of the WAN traffic then meets data-center traffic at its destination, where no \
                   message reaches its source, so this decides how much of the tail Annulus can take away.",
-            alternatives: vec![alternative(
+            alternatives: vec![Alternative::new(
                 "responses from the two racks of the data center only",
                 &["traffic.wan.pattern.rpc.from=dc1/rack0/*", "traffic.wan.pattern.rpc.to=dc0/*"],
             )],
@@ -394,9 +389,9 @@ fn parameters() -> Vec<Parameter> {
             value: "64 kB inside the data center, 5 MB across",
             why: "The talk says nothing of them. Small RPCs across a WAN end before their windows have grown and hurt nobody.",
             alternatives: vec![
-                alternative("1 MB across", &["traffic.wan.pattern.rpc.sizes={ constant = \"1 MB\" }"]),
-                alternative("20 MB across", &["traffic.wan.pattern.rpc.sizes={ constant = \"20 MB\" }"]),
-                alternative(
+                Alternative::new("1 MB across", &["traffic.wan.pattern.rpc.sizes={ constant = \"1 MB\" }"]),
+                Alternative::new("20 MB across", &["traffic.wan.pattern.rpc.sizes={ constant = \"20 MB\" }"]),
+                Alternative::new(
                     "distributed storage at Alibaba for both, mean 41 kB",
                     &["traffic.dc.pattern.rpc.sizes=alistorage", "traffic.wan.pattern.rpc.sizes=alistorage"],
                 ),
@@ -409,7 +404,7 @@ fn parameters() -> Vec<Parameter> {
             why: "The talk says three racks. Where several hosts are needed to fill an uplink, WAN traffic of a twelfth of the \
                   load does not fill it.",
             alternatives: vec![
-                alternative(
+                Alternative::new(
                     "16 hosts, an uplink of 40 Gb/s",
                     &[
                         "topology.cross_dc.fabric.leaf_spine.hosts_per_rack=16",
@@ -418,7 +413,7 @@ fn parameters() -> Vec<Parameter> {
                         "measure={ from = \"200 ms\", until = \"400 ms\" }",
                     ],
                 ),
-                alternative(
+                Alternative::new(
                     "4 MB of packet memory",
                     &["switches.default.buffer={ size = \"4 MB\", sharing = { dynamic = { alpha = 1.0 } } }"],
                 ),
@@ -429,13 +424,13 @@ fn parameters() -> Vec<Parameter> {
             name: "connections",
             value: "kept from call to call",
             why: "RPC systems keep them. A new connection for each call begins with ten packets, and WAN traffic hurts nobody.",
-            alternatives: vec![alternative(
+            alternatives: vec![Alternative::new(
                 "a new one for each request and response",
                 &["transport.keep_connections=false"],
             )],
             watched: tails,
         },
-        fixed(
+        Parameter::fixed(
             "network of the motivation",
             "an uplink of 10 Gb/s with 1 MB of buffer, ten senders to the data center and two across the WAN",
             "The talk gives round trips of 10 µs and 10 ms.",

@@ -386,8 +386,6 @@ fn figures() -> Vec<Figure> {
 
 fn parameters() -> Vec<Parameter> {
     let set = |value: &'static str, overrides: &[&str]| Alternative { value, overrides: owned(overrides) };
-    let fixed =
-        |name, value, why| Parameter { name, value, why, alternatives: Vec::new(), watched: Vec::new() };
     let of_bcn = || {
         owned(&[
             "w1.bcn.source_gbps",
@@ -422,24 +420,24 @@ fn parameters() -> Vec<Parameter> {
     let socket =
         |value: &'static str| Alternative { value, overrides: datagrams("datagram.socket_buffer", value) };
     vec![
-        fixed(
+        Parameter::fixed(
             "topology",
             "one core switch, six edge switches, 10 Gb/s everywhere",
             "The sums of throughputs say that flow 1 shares the bottleneck and flow 2 does not; that flow 2 suffers from PAUSE \
              says that it shares the way of a bulk sender to the core.",
         ),
-        fixed(
+        Parameter::fixed(
             "bytes counted",
             "IP packets without framing; 10 KB are 10 240 B",
             "30.00 Tps at 2.486 Gb/s are 1.0358 MB for 1 MB, 52 B for each 1448 B; a bottleneck of 10 Gb/s carries 10.000; \
              a reference transfer has 10 766 B: 10 240 B, 8 segments, SYN and FIN.",
         ),
-        fixed(
+        Parameter::fixed(
             "no congestion management",
             "PAUSE",
             "Nothing is lost (no deviation at all), and flow 2 suffers though it avoids the bottleneck.",
         ),
-        fixed(
+        Parameter::fixed(
             "TCP",
             "Reno with SACK, handshake, minimum timeout 200 ms, 3 s for SYN (RFC 2988), initial window 10",
             "An unloaded transfer of flow 2 takes 30 µs, two round trips of the reconstructed path; a window of 2 to 4 segments \

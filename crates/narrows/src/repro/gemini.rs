@@ -7,7 +7,7 @@ mod measure;
 mod theorem;
 
 use self::measure::{COMPLETION, CONVERGENCE, FAIRNESS, THROUGHPUT};
-use super::{Alternative, Experiment, Paper, Parameter, owned};
+use super::{Alternative, Experiment, Paper, Parameter, cc, owned};
 
 pub(super) const PAPER: Paper = Paper {
     name: "gemini",
@@ -87,10 +87,6 @@ fn experiments() -> Vec<Experiment> {
     all.extend(workloads());
     all.extend(theorem::experiments());
     all
-}
-
-fn cc(group: &str, control: &str) -> String {
-    format!("traffic.{group}.cc={control}")
 }
 
 /// Switches that mark above so many packets.
@@ -279,10 +275,6 @@ fn workloads() -> Vec<Experiment> {
 }
 
 fn parameters() -> Vec<Parameter> {
-    let alternative =
-        |value: &'static str, overrides: &[&str]| Alternative { value, overrides: owned(overrides) };
-    let fixed =
-        |name, value, why| Parameter { name, value, why, alternatives: Vec::new(), watched: Vec::new() };
     vec![
         Parameter {
             name: "bursts of hosts",
@@ -293,8 +285,8 @@ fn parameters() -> Vec<Parameter> {
                   add to round-trip times, though, of slow flows more than of fast ones, so they are of no use where delay \
                   decides.",
             alternatives: vec![
-                alternative("for every second segment", &["transport.ack_every=2"]),
-                alternative(
+                Alternative::new("for every second segment", &["transport.ack_every=2"]),
+                Alternative::new(
                     "for up to 44 segments (64 kB) within 5 ms",
                     &["transport.ack_every=44", "transport.ack_delay=5 ms"],
                 ),
@@ -311,8 +303,8 @@ fn parameters() -> Vec<Parameter> {
             value: "10 from five hosts",
             why: "The paper says many-to-one.",
             alternatives: vec![
-                alternative("4", &["traffic.many.pattern.long_lived.flows=4"]),
-                alternative("30", &["traffic.many.pattern.long_lived.flows=30"]),
+                Alternative::new("4", &["traffic.many.pattern.long_lived.flows=4"]),
+                Alternative::new("30", &["traffic.many.pattern.long_lived.flows=30"]),
             ],
             watched: owned(&[
                 "dcn.dctcp_inter_20.throughput_mbps",
@@ -326,7 +318,7 @@ fn parameters() -> Vec<Parameter> {
             value: "0.5",
             why: "Theorem 1 bounds F by 4K/(C·RTT + K), which exceeds 1/2 on short paths; the text says that it is 1/2 for a \
                   path with K = C·RTT/7, \"exactly matching\" DCTCP.",
-            alternatives: vec![alternative(
+            alternatives: vec![Alternative::new(
                 "4, no cap",
                 &["traffic.intra.cc.gemini.max_scale=4.0", "traffic.inter.cc.gemini.max_scale=4.0"],
             )],
@@ -336,7 +328,10 @@ fn parameters() -> Vec<Parameter> {
             name: "acknowledgements",
             value: "for every second segment",
             why: "Delay is measured with them.",
-            alternatives: vec![alternative("up to 16 segments within 1 ms", &["transport.ack_every=16"])],
+            alternatives: vec![Alternative::new(
+                "up to 16 segments within 1 ms",
+                &["transport.ack_every=16"],
+            )],
             watched: owned(&[
                 "convergence.gemini.jain_wan",
                 "fairness.gemini_4.intra_over_inter",
@@ -349,36 +344,39 @@ fn parameters() -> Vec<Parameter> {
             value: "GEMINI knows that the base round-trip time is at most 10 ms",
             why: "The traffic generator of the paper keeps its connections. They have seen the network idle. A new connection \
                   per flow measures queues into its base, tolerates more, and crowds out flows that know better.",
-            alternatives: vec![alternative("each flow measures it", &["traffic.search.cc={ gemini = {} }"])],
+            alternatives: vec![Alternative::new(
+                "each flow measures it",
+                &["traffic.search.cc={ gemini = {} }"],
+            )],
             watched: owned(&["p1.gemini.small_ms", "p1.gemini.large_ms", "p1.gemini.all_ms"]),
         },
         Parameter {
             name: "receive window",
             value: "3 MB",
             why: "Linux: half of the 6 MB of tcp_rmem.",
-            alternatives: vec![alternative(
+            alternatives: vec![Alternative::new(
                 "without bound",
                 &["traffic.search.transport.receive_window=1 GB"],
             )],
             watched: owned(&["p1.cubic.dcn_loss", "p1.cubic.wan_loss", "p1.cubic.small_ms"]),
         },
-        fixed(
+        Parameter::fixed(
             "hosts of the workloads",
             "eight in each data center",
             "90 % of the WAN link are 11.25 % of a host's link and 45 % of a switch's link to the border, as the paper \
              says of traffic pattern 1. Pattern 2 then loads the latter with 67.5 %, as it says too.",
         ),
-        fixed(
+        Parameter::fixed(
             "thresholds at 10 Gb/s",
             "ten times those at 1 Gb/s",
             "GEMINI's is given per Gb/s; for the others the paper names 300 packets only.",
         ),
-        fixed(
+        Parameter::fixed(
             "buffers of the switches",
             "4 MB with dynamic thresholds, alpha 0.21; at 10 Gb/s 16 MB, alpha 1",
             "One congested port gets 450 packets, as the paper measured. Of the switch at 10 Gb/s it gives the size only.",
         ),
-        fixed(
+        Parameter::fixed(
             "round trips",
             "43 µs for each link inside a data center, 4.796 ms across",
             "200 µs inside a rack and 10 ms between data centers, with the times to send a full packet.",

@@ -33,6 +33,7 @@ pub use study::{Request, Run, Study};
 use narrows_sim::topology::Link;
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::metrics;
 use crate::results::Results;
 
 /// All papers.
@@ -269,6 +270,29 @@ pub struct Alternative {
     pub value: &'static str,
     /// What it changes in a scenario, `path=value`.
     pub overrides: Vec<String>,
+}
+
+impl Alternative {
+    fn new(value: &'static str, overrides: &[&str]) -> Self {
+        Self { value, overrides: owned(overrides) }
+    }
+}
+
+impl Parameter {
+    /// One of which nothing else was tried.
+    fn fixed(name: &'static str, value: &'static str, why: &'static str) -> Self {
+        Self { name, value, why, alternatives: Vec::new(), watched: Vec::new() }
+    }
+}
+
+/// The override that puts a traffic group under a control.
+fn cc(group: &str, control: &str) -> String {
+    format!("traffic.{group}.cc={control}")
+}
+
+/// A metric of the summary, such as `total.drops`.
+fn metric(results: &Results, name: &str) -> Option<f64> {
+    metrics::value(&results.metrics, name)
 }
 
 /// Texts of overrides or quantities.

@@ -1,6 +1,6 @@
 //! Controls of RDMA that give a rate: DCQCN, TIMELY, HPCC.
 
-use super::{PACKET, Page, assert_near, play};
+use super::{Interval, PACKET, Page, assert_near, play};
 
 /// A change of the rate, in Gb/s and us.
 struct Step {
@@ -40,41 +40,8 @@ fn expected(steps: &[(f64, f64)]) -> Vec<Step> {
 
 #[test]
 fn dcqcn_cuts_by_alpha_recovers_by_halves_and_then_adds() {
-    let (flow, port) = play(
-        r#"
-version = 1
-name = "trajectory"
-stop = { after = "2 ms" }
-
-[topology.dumbbell]
-hosts = 1
-host_rate = "40 Gb/s"
-bottleneck_rate = "20 Gb/s"
-host_delay = "1 us"
-bottleneck_delay = "1 us"
-
-[switches.default]
-buffer = { size = "10 MB", sharing = "per_port" }
-marking = { step = { k = "50 kB" } }
-
-[[traffic]]
-name = "flow"
-pattern = { long_lived = { flows = 1, from = "left/host0", to = "right/host0" } }
-rdma = {}
-cc = { dcqcn = {} }
-
-[record]
-windows = { interval = "1 ns" }
-queues = { interval = "1 us", of = "left/switch" }
-"#,
-    );
-    let mut steps: Vec<(f64, f64)> = Vec::new();
-    for sample in &flow {
-        let rate = sample.pacing * PACKET * 8.0 / 1e9;
-        if steps.last().map_or(40.0, |(_, last)| *last) != rate {
-            steps.push((sample.at * 1e6, rate));
-        }
-    }
+    let marking = "marking = { step = { k = \"50 kB\" } }";
+    let (steps, port) = alone("dcqcn = {}", marking, 2_000);
     let mut page = Page::new(
         "DCQCN over 20 Gb/s behind a host with 40 Gb/s; every packet that finds more than 50 kB waiting is marked.
 Zhu et al. (SIGCOMM 2015) §3.1: a CNP sets RT = RC, RC = RC·(1 − alpha/2), alpha = 255/256·alpha + 1/256, with alpha = 1 at first
@@ -104,9 +71,9 @@ Rates are in Gb/s, alpha is that of the last CNP, the queue is what waits then. 
     insta::assert_snapshot!(page.text());
 }
 
-/// One endless flow from a host at 40 Gb/s over 20 Gb/s for `us`. Each change of the rate, in us and Gb/s on the wire in packets of
-/// `packet` bytes, and what waits in kB at any time.
-fn alone(cc: &str, switches: &str, us: u64, packet: f64) -> (Vec<(f64, f64)>, impl Fn(f64) -> f64) {
+/// One endless flow from a host at 40 Gb/s over 20 Gb/s for `us`. Each change of the rate, in us and Gb/s of
+/// packets as large as those of streams, and the bottleneck.
+fn alone(cc: &str, switches: &str, us: u64) -> (Vec<(f64, f64)>, Vec<Interval>) {
     let (flow, port) = play(&format!(
         r#"
 version = 1
@@ -142,18 +109,21 @@ queues = {{ interval = "1 us", of = "left/switch" }}
             steps.push((sample.at * 1e6, rate));
         }
     }
-    let waiting = move |us: f64| {
-        let last = port.partition_point(|interval| interval.at * 1e6 <= us);
-        // Intervals in which nothing happened are left out.
-        let last = last.checked_sub(1).map(|last| port[last]).filter(|last| us < last.at * 1e6 + 1.5);
-        last.map_or(0.0, |last| (last.mean * PACKET / packet).round() * packet / 1e3)
-    };
-    (steps, waiting)
+    (steps, port)
+}
+
+/// What waits at a time, in kB of whole packets of `packet` bytes.
+fn waiting(port: &[Interval], us: f64, packet: f64) -> f64 {
+    let last = port.partition_point(|interval| interval.at * 1e6 <= us);
+    // Intervals in which nothing happened are left out.
+    let last = last.checked_sub(1).map(|last| port[last]).filter(|last| us < last.at * 1e6 + 1.5);
+    last.map_or(0.0, |last| (last.mean * PACKET / packet).round() * packet / 1e3)
 }
 
 #[test]
 fn timely_adds_delta_and_falls_by_the_gradient() {
-    let (steps, waiting) = alone("timely = {}", "", 6_000, 1106.0);
+    let (steps, port) = alone("timely = {}", "", 6_000);
+    let waiting = |us| waiting(&port, us, 1106.0);
     let mut page = Page::new(
         "TIMELY over 20 Gb/s behind a host with 40 Gb/s, an empty round trip of 8 us.
 Mittal et al. (SIGCOMM 2015) Alg. 1, one update each 16 kB: + 10 Mb/s below 50 us, and where the gradient is 0 or less; + 50 Mb/s from
@@ -184,7 +154,8 @@ A flow begins at line rate. Rates are in Gb/s, the queue is what waits then: 125
 #[test]
 fn hpcc_comes_to_rest_at_95_percent_of_the_link() {
     let t = 8.1;
-    let (steps, waiting) = alone("hpcc = { base_rtt = \"8.1 us\" }", "telemetry = true", 400, 1148.0);
+    let (steps, port) = alone("hpcc = { base_rtt = \"8.1 us\" }", "telemetry = true", 400);
+    let waiting = |us| waiting(&port, us, 1148.0);
     let mut page = Page::new(
         "HPCC over 20 Gb/s behind a host with 40 Gb/s, T = 8.1 us.
 Li et al. (SIGCOMM 2019) Alg. 1: W = Wc·0.95/U + W_AI while U is 0.95 or more, or after five round trips of W = Wc + W_AI; R = W/T. Where

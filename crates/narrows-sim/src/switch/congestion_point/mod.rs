@@ -14,7 +14,7 @@ use narrows_proto::units::Bytes;
 
 pub use self::bcn::{Bcn, BcnVersion, Sampling};
 pub use self::qcn::Qcn;
-use crate::ids::{HostId, NodeId};
+use crate::ids::{HostId, LinkId, NodeId};
 use crate::packet::{Kind, Packet};
 use crate::random::Stream;
 use crate::topology::{Topology, datacenter};
@@ -71,15 +71,14 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// By host: whether the messages of `switch` reach it; none if they reach all.
-    pub fn hosts(self, topology: &Topology, switch: NodeId) -> Option<Vec<bool>> {
+    /// By host: whether the messages of `switch` reach it; none if they reach all. `ports` are those of the topology.
+    pub fn hosts(self, topology: &Topology, ports: &[Vec<LinkId>], switch: NodeId) -> Option<Vec<bool>> {
         let hosts = topology.hosts().iter();
         let place = |node: NodeId| datacenter(&topology.node(node).name);
         match self {
             Self::Everywhere => None,
             Self::Dc => Some(hosts.map(|host| place(*host) == place(switch)).collect()),
             Self::TorAgg | Self::Tor => {
-                let ports = topology.ports();
                 let neighbours =
                     |node: NodeId| ports[node.index()].iter().map(|link| topology.link(*link).to);
                 let mut near = vec![false; topology.hosts().len()];

@@ -3,8 +3,7 @@
 use narrows_proto::units::{Span, Time};
 use narrows_sim::topology::Link;
 
-use crate::metrics;
-use crate::repro::{Measured, link};
+use crate::repro::{Measured, link, metric};
 use crate::results::Results;
 use crate::statistics::mean;
 
@@ -39,16 +38,12 @@ const BURST: Span = Span::from_ms(300);
 const DC_RTT: Span = Span::from_us(10);
 const WAN_RTT: Span = Span::from_ms(10);
 
-fn metric(results: &Results, name: &str) -> Option<f64> {
-    metrics::value(&results.metrics, name)
-}
-
 /// A part as percent, zero if nothing was counted.
 fn percent(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { 100.0 * part / whole } else { 0.0 }
 }
 
-/// Rate on the links from `from` together, interval by interval: seconds and Gb/s. `from` are names of their first ends.
+/// Rate on some of the recorded links together, interval by interval: seconds and Gb/s.
 fn rates(results: &Results, is_it: impl Fn(&Link) -> bool) -> Vec<(f64, f64)> {
     let interval = results.plan.record.links.as_ref().map_or(Span::ZERO, |(interval, _)| *interval);
     let topology = &results.plan.network.topology;

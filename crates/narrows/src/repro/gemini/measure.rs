@@ -4,7 +4,7 @@ use narrows_proto::units::{Span, Time};
 use narrows_sim::topology::NodeKind;
 
 use crate::metrics;
-use crate::repro::Measured;
+use crate::repro::{Measured, metric};
 use crate::results::{FlowRow, Results};
 use crate::statistics::{mean, percentile};
 
@@ -108,10 +108,10 @@ pub(super) fn completion(results: &Results) -> Measured {
     measured.quantity("all_ms", mean(&all));
     measured.quantity("dcn_loss", lost(results, "dc"));
     measured.quantity("wan_loss", lost(results, "wan"));
-    let drops = ["dc_drops", "wan_drops"].map(|name| metric(results, name).unwrap_or_default());
+    let drops = ["dc_drops", "wan_drops"].map(|name| total(results, name).unwrap_or_default());
     let [inside, all_drops] = [drops[0], drops[0] + drops[1]];
     measured.quantity("dcn_share_percent", (all_drops > 0.0).then(|| 100.0 * inside / all_drops));
-    measured.quantity("wan_percent", metric(results, "wan_mean_utilisation").map(|part| 100.0 * part));
+    measured.quantity("wan_percent", total(results, "wan_mean_utilisation").map(|part| 100.0 * part));
     measured.quantity("uplink_percent", uplink_percent(results));
     measured
 }
@@ -122,11 +122,11 @@ fn milliseconds(span: Span) -> f64 {
 
 /// Packets of 100 000 that were dropped on the way into a segment, `dc` or `wan`.
 fn lost(results: &Results, segment: &str) -> Option<f64> {
-    Some(1e5 * metric(results, &format!("{segment}_lost_fraction"))?)
+    Some(1e5 * total(results, &format!("{segment}_lost_fraction"))?)
 }
 
-fn metric(results: &Results, name: &str) -> Option<f64> {
-    metrics::value(&results.metrics, &format!("{}.{name}", metrics::TOTAL))
+fn total(results: &Results, name: &str) -> Option<f64> {
+    metric(results, &format!("{}.{name}", metrics::TOTAL))
 }
 
 /// What links from switches to their border router sent in the measured time, in percent of what they can.
