@@ -52,9 +52,13 @@ const KIND: u32 = 32;
 const PRIORITY: u32 = 36;
 const FLAGS: u32 = 39;
 const TAG: u32 = 45;
-const TRAILERS: u32 = 61;
+const TRAILERS: u32 = 62;
 
-/// Of the bits of the kind: a limiter has tagged the packet.
+/// It comes from a queue for isolated flows.
+const ISOLATED: u64 = 1 << 61;
+
+/// Of the bits of the kind: a limiter has tagged the packet. Acknowledgements, messages and frames are never tagged, so these
+/// combinations are free for other kinds.
 const LIMITED: u64 = 8 << KIND;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +78,10 @@ pub(crate) enum Kind {
     Cnp,
     /// Data, SYN or datagram of a flow that a limiter slows down; [`Packet::untagged`] tells which.
     Limited,
+    /// A frame of priority-based flow control (IEEE 802.1Qbb), for the neighbour only.
+    Pfc,
+    /// A flow that the neighbour is to isolate, or no longer if `turn` is 1: `seq` is its key. For the neighbour only.
+    Isolate = 11,
 }
 
 /// The packet may be marked (ECT, RFC 3168 §5).
@@ -172,6 +180,8 @@ impl Packet {
             5 => Kind::Notice,
             6 => Kind::Pause,
             7 => Kind::Cnp,
+            9 => Kind::Pfc,
+            11 => Kind::Isolate,
             _ => Kind::Limited,
         }
     }
@@ -185,6 +195,24 @@ impl Packet {
     #[inline(always)]
     pub(crate) fn priority(self) -> u8 {
         (self.high() >> PRIORITY) as u8 & 7
+    }
+
+    /// It comes from a queue for isolated flows.
+    #[inline(always)]
+    pub(crate) fn is_isolated(self) -> bool {
+        self.high() & ISOLATED != 0
+    }
+
+    /// The same packet from a queue for isolated flows.
+    #[inline(always)]
+    pub(crate) fn isolated(self) -> Self {
+        Self { header: self.header | pair(0, ISOLATED), ..self }
+    }
+
+    /// The same packet from a queue for all.
+    #[inline(always)]
+    pub(crate) fn in_common(self) -> Self {
+        Self { header: self.header & !pair(0, ISOLATED), ..self }
     }
 
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! What a run leaves behind: flows, port counters.
 
 use narrows_proto::stream::Stats;
-use narrows_proto::units::{Bytes, Time};
+use narrows_proto::units::{Bytes, Span, Time};
 
 use crate::ids::FlowId;
 
@@ -135,6 +135,22 @@ pub struct PortCounters {
     pub faster: u64,
     /// See [`slower`](Self::slower).
     pub stops: u64,
+    /// The longest time a class of packets that waited stayed stopped (priority-based flow control).
+    pub longest_stop: Span,
+    /// How long a class that packets wait in has been stopped when the run ends.
+    pub stuck: Span,
+    /// How often it got a queue for isolated flows, and how often that went again.
+    pub isolations: u64,
+    /// See [`isolations`](Self::isolations).
+    pub isolations_ended: u64,
+    /// Flows that were isolated, and how often one could not be for want of room in the table.
+    pub isolated_flows: u64,
+    /// See [`isolated_flows`](Self::isolated_flows).
+    pub isolation_refused: u64,
+    /// Messages to the neighbour about flows that are to be isolated, or no longer.
+    pub isolation_messages: u64,
+    /// The most bytes of isolated flows that ever waited.
+    pub max_isolated: u64,
 }
 
 impl PortCounters {

@@ -53,6 +53,12 @@ impl<T: Copy + Default> Ring<T> {
         if self.len == 0 { None } else { Some(&self.slots[self.place(0)]) }
     }
 
+    /// The last element.
+    pub(crate) fn last(&self) -> Option<&T> {
+        let last = self.len.checked_sub(1)?;
+        Some(&self.slots[self.place(last)])
+    }
+
     /// Takes the first element, which must exist.
     #[inline(always)]
     pub(crate) fn take(&mut self) -> T {

@@ -19,7 +19,8 @@ use crate::observe::Observer;
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Routes, RoutingTables};
 use crate::switch::{
-    EdgeHost, IngressParts, MOST_CONGESTION_POINTS, SignalParts, Switch, SwitchConfig, SwitchParts,
+    EdgeHost, IngressParts, LosslessLink, MOST_CONGESTION_POINTS, SignalParts, Switch, SwitchConfig,
+    SwitchParts,
 };
 use crate::telemetry::Meter;
 use crate::topology::{Link, NodeKind, Topology};
@@ -214,6 +215,7 @@ impl<'a> Layout<'a> {
             generators,
             node,
             reaction: at_hosts,
+            classes: self.classes(ports[0]),
         };
         Host::new(parts, world)
     }
@@ -289,11 +291,15 @@ impl Layout<'_> {
         let topology = &self.network.topology;
         let settings = |node: NodeId| self.network.switches[node.index()].as_ref();
         let pauses = |node: NodeId| settings(node).is_some_and(|switch| switch.pause.is_some());
+        let stops = |node: NodeId| settings(node).is_some_and(|switch| switch.pfc.is_some());
+        let lossless =
+            stops(node) || self.inputs[node.index()].iter().any(|link| stops(topology.link(*link).from));
         let inputs = &self.inputs[node.index()];
         let signals = settings(node).is_some_and(SwitchConfig::has_congestion_points)
             || settings(node).is_some_and(|switch| switch.telemetry)
             || self.edge(node).is_some()
             || pauses(node)
+            || lossless
             || inputs.iter().any(|link| pauses(topology.link(*link).from));
         if !signals {
             return None;
@@ -310,12 +316,31 @@ impl Layout<'_> {
                 .and_then(|message| message.reach.hosts(topology, &self.ports, node)),
             random: Stream::new(self.seed, Purpose::Sampling, node.0.into()),
             ingresses: inputs.iter().map(ingress).collect(),
+            lossless: lossless.then(|| inputs.iter().map(|link| self.lossless_link(*link)).collect()),
             meters: self.meters(node),
         })
     }
 }
 
 impl Layout<'_> {
+    /// If the switch that `link` of a host leads to stops classes: how long destinations stay isolated.
+    fn classes(&self, link: LinkId) -> Option<Span> {
+        let switch = self.network.switches[self.network.topology.link(link).to.index()].as_ref()?;
+        switch.pfc.as_ref()?;
+        Some(switch.isolation.as_ref().map_or(Span::ZERO, |isolation| isolation.idle_life))
+    }
+
+    /// A link that leads to a switch that stops classes, or whose neighbours do.
+    fn lossless_link(&self, link: LinkId) -> LosslessLink {
+        LosslessLink {
+            link,
+            back: self.port_back(link),
+            rate: self.network.topology.link(link).wire.rate,
+            headroom: self.network.headroom(link, Bytes::new(self.typical_packet.into())),
+            from_host: self.network.topology.as_host(self.network.topology.link(link).from).is_some(),
+        }
+    }
+
     /// What writes telemetry at the ports of a switch, if it does.
     fn meters(&self, node: NodeId) -> Vec<Meter> {
         let writes = self.network.switches[node.index()].as_ref().is_some_and(|switch| switch.telemetry);

@@ -57,6 +57,24 @@ impl Network {
         let rates: BTreeSet<_> = links.map(|link| link.wire.rate).collect();
         rates.into_iter().collect()
     }
+
+    /// Headroom for each lossless class of a link that leads to a switch with priority-based flow control; none otherwise.
+    /// `largest` is the largest packet.
+    pub fn headroom(&self, link: LinkId, largest: Bytes) -> Bytes {
+        let settings = self.switches[self.topology.link(link).to.index()].as_ref();
+        let said = settings.and_then(|switch| switch.pfc.as_ref()).and_then(|pfc| pfc.headroom);
+        said.unwrap_or_else(|| self.needed_headroom(link, largest))
+    }
+
+    /// What rates, lengths and packets ask for as [`headroom`](Self::headroom).
+    pub fn needed_headroom(&self, link: LinkId, largest: Bytes) -> Bytes {
+        let link = self.topology.link(link);
+        let settings = |node: NodeId| self.switches[node.index()].as_ref();
+        let latency = |node: NodeId| settings(node).map_or(Span::ZERO, |switch| switch.latency);
+        let [forth, back] = [link.to, link.from].map(|end| link.wire.delay + latency(end));
+        let pfc = settings(link.to).and_then(|switch| switch.pfc.as_ref());
+        pfc.map_or(Bytes::ZERO, |pfc| pfc.needed_headroom(link.wire.rate, forth, back, largest))
+    }
 }
 
 /// A link that fails in both directions.
@@ -234,9 +252,12 @@ impl<O> Outcome<O> {
 fn look_ahead(network: &Network, traffic: &Traffic) -> Span {
     let switches = network.switches.iter().flatten();
     let messages = switches.clone().filter_map(|switch| Some(switch.congestion_point.message()?.size));
-    let pauses = switches.filter_map(|switch| Some(switch.pause.as_ref()?.frame));
+    let pauses = switches.clone().filter_map(|switch| Some(switch.pause.as_ref()?.frame));
+    let stops = switches.clone().filter_map(|switch| Some(switch.pfc.as_ref()?.frame));
+    let tells = switches.filter_map(|switch| Some(switch.isolation.as_ref()?.message_size));
     let packets = traffic.groups.iter().map(|group| group.smallest_packet());
-    let smallest = packets.chain(messages).chain(pauses).min().unwrap_or(Bytes::new(64));
+    let smallest =
+        packets.chain(messages).chain(pauses).chain(stops).chain(tells).min().unwrap_or(Bytes::new(64));
     let links = network.topology.links().iter().map(|link| {
         let latency = network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
         link.wire.delay + latency + link.wire.rate.time_to_send(smallest)

@@ -82,7 +82,11 @@ impl<O: Observer> Shard<O> {
         let world = &mut self.world;
         for node in &mut self.nodes {
             match node {
-                Node::Host(host) => host.finish(world),
+                Node::Host(host) => {
+                    if let Some((link, counters)) = host.finish(ended, world) {
+                        outcome.ports[link.index()].add(&counters);
+                    }
+                }
                 Node::Switch(switch) => switch.finish(ended, world, |link, counters| match link {
                     Some(link) => outcome.ports[link.index()].add(counters),
                     None => outcome.no_route.add(counters),
@@ -127,5 +131,13 @@ impl PortCounters {
         self.slower += other.slower;
         self.faster += other.faster;
         self.stops += other.stops;
+        self.longest_stop = self.longest_stop.max(other.longest_stop);
+        self.stuck = self.stuck.max(other.stuck);
+        self.isolations += other.isolations;
+        self.isolations_ended += other.isolations_ended;
+        self.isolated_flows += other.isolated_flows;
+        self.isolation_refused += other.isolation_refused;
+        self.isolation_messages += other.isolation_messages;
+        self.max_isolated = self.max_isolated.max(other.max_isolated);
     }
 }

@@ -12,6 +12,8 @@ pub(super) enum Wake {
     Receiver(u32),
     /// Let this generator go on.
     Generator(u32),
+    /// What the switch has stopped may be sent again, unless it has said so since.
+    Open,
     /// The measured time begins.
     MeasureFrom,
     /// The measured time ends.

@@ -1,6 +1,7 @@
 //! Hosts: flows begin and end here.
 
 mod agenda;
+mod classes;
 mod connections;
 mod gated;
 mod generator;
@@ -13,9 +14,10 @@ mod slots;
 use narrows_proto::datagram;
 use narrows_proto::rdma;
 use narrows_proto::stream::{Endpoint, Poll, Sender};
-use narrows_proto::units::{BitRate, Bytes, Time};
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use self::agenda::{Agenda, Wake};
+use self::classes::Classes;
 use self::connections::Connections;
 use self::gated::{GATED, Gates};
 pub(crate) use self::generator::HostGenerator;
@@ -25,13 +27,13 @@ use self::nic::{Nic, Place};
 use self::outgoing::{Line, Outgoing, Source};
 use self::slots::Slots;
 use crate::engine::{NO_SLOT, Reception, TransportState, World};
-use crate::ids::{FlowId, NodeId};
+use crate::ids::{FlowId, LinkId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Egress;
 use crate::observe::{Observer, SenderRef};
 use crate::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
-use crate::record::DatagramRecord;
+use crate::record::{DatagramRecord, PortCounters};
 use crate::switch::read_pause;
 use crate::telemetry;
 
@@ -55,6 +57,8 @@ pub(crate) struct Host {
     connections: Connections,
     reaction: Option<Box<ReactionPoints>>,
     gates: Option<Box<Gates>>,
+    /// What its switch stops and isolates, if it does.
+    classes: Option<Box<Classes>>,
 }
 
 /// What a host is made from.
@@ -72,11 +76,14 @@ pub(crate) struct HostParts {
     pub(crate) node: NodeId,
     /// Its reaction points.
     pub(crate) reaction: Option<Reaction>,
+    /// Its switch stops classes of packets; how long a destination that was named stays isolated.
+    pub(crate) classes: Option<Span>,
 }
 
 impl Host {
     pub(crate) fn new<O>(parts: HostParts, world: &World<O>) -> Self {
-        let HostParts { wire, impaired, egress, rate, starts, generators, node, reaction } = parts;
+        let HostParts { wire, impaired, egress, rate, starts, generators, node, reaction, classes } = parts;
+        let classes = classes.map(|life| Box::new(Classes::new(egress.link, life)));
         let seed = world.shared.seed;
         let mut agenda = Agenda::default();
         for (number, generator) in generators.iter().enumerate() {
@@ -108,6 +115,7 @@ impl Host {
                 Box::new(Gates::new(rate, node, seed, limiters))
             }),
             reaction: reaction.map(|config| Box::new(ReactionPoints::new(&config, rate, node, seed))),
+            classes,
         };
         host.find_next_start(world);
         host
@@ -139,7 +147,7 @@ impl Host {
     #[inline]
     pub(crate) fn prefetch_packets<O>(&self, world: &World<O>) {
         world.wires.wires[self.wire].ring.prefetch_front();
-        if let Some(slot) = self.nic.turn() {
+        if let Some((slot, _)) = self.nic.turn() {
             self.outgoing.prefetch(slot);
         }
     }
@@ -200,6 +208,8 @@ impl Host {
                 self.nic.pause(now, pause);
                 world.observer.paused(now, link, now + pause);
             }
+            Kind::Pfc => self.on_pfc(now, packet, world),
+            Kind::Isolate => self.on_isolate(now, packet),
             Kind::Limited => self.take_limited(now, packet.untagged(world.shared.tag_size), world),
         }
     }
@@ -214,11 +224,20 @@ impl Host {
 
     /// Sends one packet, if any flow has one to send.
     fn fill_link<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
-        if let Some(packet) = self.nic.pop_ready(&mut world.trailers) {
+        let ready = match &mut self.classes {
+            None => self.nic.pop_ready(&mut world.trailers),
+            Some(classes) => classes.pop_ready(&mut self.nic, &mut world.trailers),
+        };
+        if let Some(packet) = ready {
             self.nic.send(now, packet, world);
             return;
         }
-        while let Some(slot) = self.nic.turn() {
+        while let Some((slot, priority)) = self.nic.turn() {
+            if let Some(classes) = &mut self.classes
+                && Self::is_parked(classes, &mut self.nic, now, slot, priority, &mut self.outgoing)
+            {
+                continue;
+            }
             let outgoing = self.outgoing.get_mut(slot).expect("a sender leaves its queue before its slot");
             if outgoing.limiter != NO_SLOT && !outgoing.is_over() {
                 let turn = self.limited_turn(now, slot, world);
@@ -228,7 +247,7 @@ impl Host {
                     self.nic.retire(&mut self.outgoing);
                 }
                 let Some((packet, _)) = turn else { continue };
-                self.nic.send(now, packet, world);
+                self.send(now, packet, world);
                 return;
             }
             let group = &world.shared.groups[outgoing.group as usize];
@@ -237,7 +256,7 @@ impl Host {
                     let packet = outgoing.packet(&segment, group);
                     outgoing.arm(outgoing.next_timer(), slot, &mut self.agenda);
                     self.nic.charge(packet.size(), world.shared.quantum, &mut self.outgoing);
-                    self.nic.send(now, packet, world);
+                    self.send(now, packet, world);
                     return;
                 }
                 Poll::At(at) => outgoing.arm(at, slot, &mut self.agenda),
@@ -250,6 +269,16 @@ impl Host {
             }
             self.nic.retire(&mut self.outgoing);
         }
+    }
+
+    /// Sends a packet of a flow.
+    #[inline]
+    fn send<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+        let packet = match &mut self.classes {
+            None => packet,
+            Some(classes) => classes.on_wire(now, packet),
+        };
+        self.nic.send(now, packet, world);
     }
 
     fn on_ack<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
@@ -441,6 +470,7 @@ impl Host {
                 }
             }
             (at, Wake::Receiver(slot)) => self.wake_receiver(at, slot, world),
+            (_, Wake::Open) => self.open_classes(now, world),
             (_, Wake::Generator(number)) => self.run_generator(now, number, world),
             (_, Wake::MeasureFrom) => {
                 self.outgoing.iter_mut().for_each(|outgoing| outgoing.before_measured = outgoing.delivered());
@@ -480,7 +510,8 @@ impl Host {
     }
 
     /// Adds what is still going on to the log.
-    pub(crate) fn finish<O>(&self, world: &mut World<O>) {
+    /// Returns what happened to the classes of its link.
+    pub(crate) fn finish<O>(&mut self, now: Time, world: &mut World<O>) -> Option<(LinkId, PortCounters)> {
         world.log.reaction.add(&self.reaction_record().unwrap_or_default());
         world.log.reaction.add(&self.gates.as_ref().map(|gates| gates.record()).unwrap_or_default());
         for outgoing in self.outgoing.iter() {
@@ -500,6 +531,7 @@ impl Host {
                 world.log.datagrams.push(record);
             }
         }
+        self.stopped_classes(now)
     }
 }
 

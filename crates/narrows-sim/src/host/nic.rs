@@ -27,6 +27,8 @@ pub(super) struct Nic {
     active: [Queue; PRIORITIES],
     /// A bit for each queue of `active` that is not empty.
     occupied: u8,
+    /// A bit for each priority that the switch has stopped.
+    pub(super) stopped: u8,
 }
 
 /// A queue of slots. Each slot keeps the number of the next.
@@ -41,6 +43,8 @@ struct Queue {
 pub(super) struct Place {
     /// It stands in a queue.
     pub(super) queued: bool,
+    /// It waits for the class of isolated flows.
+    pub(super) parked: bool,
     /// Who comes after it, unless it is the last.
     next: u32,
     /// Bytes it may still send in this turn.
@@ -62,12 +66,13 @@ impl Nic {
             ready: Ring::default(),
             active: Default::default(),
             occupied: 0,
+            stopped: 0,
         }
     }
 
     #[inline]
     pub(super) fn has_work(&self) -> bool {
-        self.occupied != 0 || !self.ready.is_empty()
+        self.occupied & !self.stopped != 0 || !self.ready.is_empty()
     }
 
     #[inline]
@@ -94,17 +99,28 @@ impl Nic {
         places.place(slot).queued = true;
     }
 
-    /// The sender whose turn it is.
+    /// A bit for each priority that a sender stands in the queue of.
+    pub(super) fn occupied(&self) -> u8 {
+        self.occupied
+    }
+
+    /// The highest priority that a sender stands in the queue of and that is not stopped.
+    #[inline(always)]
+    fn highest(&self) -> u32 {
+        7_u32.wrapping_sub((self.occupied & !self.stopped).leading_zeros())
+    }
+
+    /// The sender whose turn it is, and its priority.
     #[inline]
-    pub(super) fn turn(&self) -> Option<u32> {
-        let highest = 7_u32.checked_sub(self.occupied.leading_zeros())?;
-        Some(self.active[highest as usize].first)
+    pub(super) fn turn(&self) -> Option<(u32, u8)> {
+        let highest = self.highest();
+        Some((self.active.get(highest as usize)?.first, highest as u8))
     }
 
     /// The sender whose turn it is has sent a packet of `size`. When it has sent its share, the next has its turn.
     #[inline]
     pub(super) fn charge(&mut self, size: u16, quantum: i32, places: &mut impl Places) {
-        let highest = 7 - self.occupied.leading_zeros();
+        let highest = self.highest();
         let queue = &mut self.active[highest as usize];
         let place = places.place(queue.first);
         place.deficit -= i32::from(size);
@@ -122,7 +138,7 @@ impl Nic {
     /// The sender whose turn it is leaves its queue.
     #[inline]
     pub(super) fn retire(&mut self, places: &mut impl Places) {
-        let highest = 7 - self.occupied.leading_zeros();
+        let highest = self.highest();
         let queue = &mut self.active[highest as usize];
         let place = std::mem::take(places.place(queue.first));
         if queue.first == queue.last {

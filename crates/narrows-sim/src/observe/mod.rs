@@ -4,6 +4,7 @@
 //! watched costs nothing. Each thread has an observer of its own that sees the nodes of that thread; calls for one link
 //! or flow come in the order of time.
 
+mod isolation;
 mod limiters;
 mod ports;
 mod windows;
@@ -16,7 +17,9 @@ use narrows_proto::{rdma, stream};
 
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::record::DropCause;
+use crate::switch::IsolationEvent;
 
+pub use isolation::{IsolationObserver, IsolationRow};
 pub use limiters::{LimiterObserver, LimiterRow};
 pub use ports::{PortObserver, PortRow};
 pub use windows::{WindowObserver, WindowRow};
@@ -120,6 +123,19 @@ pub trait Observer: Send {
         let _ = (at, link, until);
     }
 
+    /// At `at`, `backlog` of the bytes that wait at the port of `link` are those of isolated flows.
+    #[inline]
+    fn isolated_backlog(&mut self, at: Time, link: LinkId, backlog: u64) {
+        let _ = (at, link, backlog);
+    }
+
+    /// At `at`, something happened to the queue for isolated flows of the port of `link`, or to that of `link` at the switch it
+    /// leads to.
+    #[inline]
+    fn isolation(&mut self, at: Time, link: LinkId, event: IsolationEvent) {
+        let _ = (at, link, event);
+    }
+
     /// At `at`, limiter number `limiter` of `node` sends at `rate`, and `waiting` bytes wait in it.
     #[inline]
     fn limiter(&mut self, at: Time, node: NodeId, limiter: u32, rate: BitRate, waiting: u64) {
@@ -189,6 +205,20 @@ impl<A: Observer> Observer for Option<A> {
     }
 
     #[inline]
+    fn isolated_backlog(&mut self, at: Time, link: LinkId, backlog: u64) {
+        if let Some(observer) = self {
+            observer.isolated_backlog(at, link, backlog);
+        }
+    }
+
+    #[inline]
+    fn isolation(&mut self, at: Time, link: LinkId, event: IsolationEvent) {
+        if let Some(observer) = self {
+            observer.isolation(at, link, event);
+        }
+    }
+
+    #[inline]
     fn limiter(&mut self, at: Time, node: NodeId, limiter: u32, rate: BitRate, waiting: u64) {
         if let Some(observer) = self {
             observer.limiter(at, node, limiter, rate, waiting);
@@ -246,6 +276,18 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn paused(&mut self, at: Time, link: LinkId, until: Time) {
         self.0.paused(at, link, until);
         self.1.paused(at, link, until);
+    }
+
+    #[inline]
+    fn isolated_backlog(&mut self, at: Time, link: LinkId, backlog: u64) {
+        self.0.isolated_backlog(at, link, backlog);
+        self.1.isolated_backlog(at, link, backlog);
+    }
+
+    #[inline]
+    fn isolation(&mut self, at: Time, link: LinkId, event: IsolationEvent) {
+        self.0.isolation(at, link, event);
+        self.1.isolation(at, link, event);
     }
 
     #[inline]

@@ -14,6 +14,8 @@ pub struct PortRow {
     pub link: LinkId,
     /// The most bytes that waited.
     pub max_backlog: u64,
+    /// The most bytes of isolated flows that waited.
+    pub max_isolated: u64,
     /// Bytes that waited on average over time.
     pub mean_backlog: f64,
     /// Packets that began to be sent.
@@ -49,6 +51,7 @@ struct Watched {
     interval: u64,
     /// What waits now, and since when that is accounted for.
     backlog: u64,
+    isolated: u64,
     since: Time,
     paused_until: Time,
     /// Byte-picoseconds.
@@ -113,6 +116,7 @@ impl PortObserver {
 fn merge(parts: &[PortRow]) -> PortRow {
     parts[1..].iter().fold(parts[0], |sum, part| PortRow {
         max_backlog: sum.max_backlog + part.max_backlog,
+        max_isolated: sum.max_isolated + part.max_isolated,
         mean_backlog: sum.mean_backlog + part.mean_backlog,
         packets: sum.packets + part.packets,
         bytes: sum.bytes + part.bytes,
@@ -130,6 +134,7 @@ impl PortRow {
             start,
             link,
             max_backlog,
+            max_isolated: 0,
             mean_backlog: 0.0,
             packets: 0,
             bytes: 0,
@@ -147,6 +152,7 @@ impl Watched {
             link,
             interval: 0,
             backlog: 0,
+            isolated: 0,
             since: Time::ZERO,
             paused_until: Time::ZERO,
             area: 0,
@@ -165,7 +171,8 @@ impl Watched {
             let idle = self.backlog == 0 && self.paused_until <= end;
             self.interval = if idle { target } else { self.interval + 1 };
             self.since = Time::from_ps(self.interval * length);
-            self.row = PortRow::new(self.since, self.link, self.backlog);
+            self.row =
+                PortRow { max_isolated: self.isolated, ..PortRow::new(self.since, self.link, self.backlog) };
         }
         self.accumulate(at);
     }
@@ -192,6 +199,12 @@ impl Observer for PortObserver {
         let Some(watched) = self.reach(at, link) else { return };
         watched.backlog = backlog;
         watched.row.max_backlog = watched.row.max_backlog.max(backlog);
+    }
+
+    fn isolated_backlog(&mut self, at: Time, link: LinkId, backlog: u64) {
+        let Some(watched) = self.reach(at, link) else { return };
+        watched.isolated = backlog;
+        watched.row.max_isolated = watched.row.max_isolated.max(backlog);
     }
 
     fn sent(&mut self, at: Time, link: LinkId, size: u16) {

@@ -5,6 +5,7 @@
 mod buffer;
 mod congestion_point;
 mod edge;
+mod lossless;
 mod marking;
 mod pause;
 mod plain;
@@ -12,7 +13,7 @@ mod scheduled;
 mod signalling;
 
 use narrows_proto::notification::Signal;
-use narrows_proto::units::{Span, Time};
+use narrows_proto::units::{Bytes, Span, Time};
 
 use self::buffer::Memory;
 pub use self::buffer::{Buffer, Dynamic, Sharing};
@@ -22,6 +23,9 @@ pub use self::congestion_point::{
 };
 pub(crate) use self::edge::EdgeHost;
 use self::edge::{EdgeLimiters, Entry};
+pub(crate) use self::lossless::{ISOLATED_CLASS, LosslessLink, Watch, read as read_pfc};
+pub use self::lossless::{Isolation, IsolationEvent, JointStop, Pfc, Scheme, Xoff};
+use self::lossless::{LosslessParts, LosslessPorts};
 use self::marking::{Marker, Verdict};
 pub use self::marking::{Marking, Red, RedAction, Step};
 use self::pause::Ingresses;
@@ -57,6 +61,10 @@ pub struct SwitchConfig {
     pub congestion_point: CongestionPoint,
     /// When it pauses its neighbours. Needs scheduled ports at all of them.
     pub pause: Option<Pause>,
+    /// How it stops classes of packets at its neighbours. Needs scheduled ports at all of them.
+    pub pfc: Option<Pfc>,
+    /// How it isolates congested flows. Needs `pfc`.
+    pub isolation: Option<Isolation>,
     /// It writes telemetry into packets that want it, when it begins to send them (HPCC: Li et al., SIGCOMM 2019, §4.1). Needs
     /// scheduled ports.
     pub telemetry: bool,
@@ -72,6 +80,8 @@ impl SwitchConfig {
             ports: PortKind::Plain,
             congestion_point: CongestionPoint::Off,
             pause: None,
+            pfc: None,
+            isolation: None,
             telemetry: false,
         }
     }
@@ -149,6 +159,8 @@ pub(crate) struct SignalParts {
     pub(crate) random: Stream,
     /// The links that lead to it, in the order of its wires.
     pub(crate) ingresses: Vec<IngressParts>,
+    /// The same links if it stops classes of its neighbours, or they of it.
+    pub(crate) lossless: Option<Vec<LosslessLink>>,
     /// By port, if it has telemetry: what writes it.
     pub(crate) meters: Vec<Meter>,
 }
@@ -159,6 +171,7 @@ enum Ports {
     Plain(PlainPorts),
     Scheduled(ScheduledPorts),
     Signalling(Box<SignallingPorts>),
+    Lossless(Box<LosslessPorts>),
 }
 
 /// What all ports of a switch share.
@@ -226,8 +239,11 @@ impl Switch {
         let leads_to = parts.egresses.iter().map(wire).collect();
         let mut edits = parts.edits;
         edits.reverse();
-        let routes_late =
-            config.pause.is_some() || parts.edge.is_some() || matches!(parts.choice, Choice::Spray(_));
+        let lossless = parts.signals.as_ref().is_some_and(|signals| signals.lossless.is_some());
+        let routes_late = config.pause.is_some()
+            || lossless
+            || parts.edge.is_some()
+            || matches!(parts.choice, Choice::Spray(_));
         let edge = parts
             .edge
             .map(|(reaction, node, seed, hosts)| Box::new(EdgeLimiters::new(&reaction, node, seed, hosts)));
@@ -248,11 +264,25 @@ impl Switch {
                 }
                 (PortKind::Scheduled, None) => Ports::Scheduled(ScheduledPorts::new(&parts.egresses)),
                 (PortKind::Scheduled, Some(signals)) => {
-                    let SignalParts { first_point, reach, random, ingresses, meters } = signals;
+                    let SignalParts { first_point, reach, random, ingresses, lossless, meters } = signals;
                     let points = CongestionPoints::new(&config.congestion_point, first_point, reach, random);
-                    let ingresses = config.pause.as_ref().map(|pause| Ingresses::new(pause, &ingresses));
-                    let ports = SignallingPorts::new(&parts.egresses, meters, points, ingresses);
-                    Ports::Signalling(Box::new(ports))
+                    if let Some(links) = lossless {
+                        let ports = LosslessPorts::new(LosslessParts {
+                            egresses: &parts.egresses,
+                            meters,
+                            points,
+                            buffer: &config.buffer,
+                            pfc: config.pfc.as_ref(),
+                            isolation: config.isolation.as_ref(),
+                            links: &links,
+                            largest: Bytes::new(parts.typical_packet.into()),
+                        });
+                        Ports::Lossless(Box::new(ports))
+                    } else {
+                        let ingresses = config.pause.as_ref().map(|pause| Ingresses::new(pause, &ingresses));
+                        let ports = SignallingPorts::new(&parts.egresses, meters, points, ingresses);
+                        Ports::Signalling(Box::new(ports))
+                    }
                 }
             },
             common,
@@ -321,7 +351,9 @@ impl Switch {
         match &mut self.ports {
             Ports::Plain(_) => next_arrival,
             Ports::Scheduled(ports) => next_arrival.min(ports.serve_before(until, &mut self.common, world)),
-            Ports::Signalling(_) => next_arrival.min(self.serve_signalling(until, world)),
+            Ports::Signalling(_) | Ports::Lossless(_) => {
+                next_arrival.min(self.serve_signalling(until, world))
+            }
         }
     }
 
@@ -331,8 +363,11 @@ impl Switch {
         if self.edge.as_ref().is_some_and(|edge| edge.next() <= last) {
             self.release_limited(last, world);
         }
-        let Ports::Signalling(ports) = &mut self.ports else { return Time::NEVER };
-        let next = ports.serve_before(until, &mut self.common, world);
+        let next = match &mut self.ports {
+            Ports::Signalling(ports) => ports.serve_before(until, &mut self.common, world),
+            Ports::Lossless(ports) => ports.serve_before(until, &mut self.common, world),
+            Ports::Plain(_) | Ports::Scheduled(_) => Time::NEVER,
+        };
         next.min(self.edge.as_ref().map_or(Time::NEVER, |edge| edge.next()))
     }
 
@@ -356,15 +391,23 @@ impl Switch {
                     self.send_message(now, world);
                 }
             }
+            Ports::Lossless(ports) => {
+                if ports.join(now, port, packet, from, &mut self.common, world) {
+                    self.send_message(now, world);
+                }
+            }
         }
     }
 
     /// Sends the message that a congestion point has made.
     #[inline(never)]
     fn send_message<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
-        if let Ports::Signalling(ports) = &mut self.ports
-            && let Some(message) = ports.take_message()
-        {
+        let message = match &mut self.ports {
+            Ports::Signalling(ports) => ports.take_message(),
+            Ports::Lossless(ports) => ports.take_message(),
+            Ports::Plain(_) | Ports::Scheduled(_) => None,
+        };
+        if let Some(message) = message {
             self.join_late(now, message, OWN, world);
         }
     }
@@ -432,10 +475,17 @@ impl Switch {
         if self.edge.is_some() {
             self.release_limited(now, world);
         }
-        if packet.kind() == Kind::Pause {
-            let Ports::Signalling(ports) = &mut self.ports else { return };
-            let (link, pause) = pause::read(packet);
-            return ports.pause(now, link, pause, &mut self.common, world);
+        match (packet.kind(), &mut self.ports) {
+            (Kind::Pause, Ports::Signalling(ports)) => {
+                let (link, pause) = pause::read(packet);
+                return ports.pause(now, link, pause, &mut self.common, world);
+            }
+            (Kind::Pfc, Ports::Lossless(ports)) => return ports.stop(now, packet, &mut self.common, world),
+            (Kind::Isolate, Ports::Lossless(ports)) => {
+                return ports.on_told(now, from, packet, &mut self.common, world);
+            }
+            (Kind::Pause | Kind::Pfc | Kind::Isolate, _) => return,
+            _ => {}
         }
         if let Some(edge) = &mut self.edge {
             if packet.kind() == Kind::Notice && world.shared.access[packet.to().index()].leaf == self.leaf {
@@ -489,6 +539,10 @@ impl Switch {
             Ports::Plain(ports) => ports.finish(now, &mut self.common, world),
             Ports::Scheduled(ports) => ports.waiting(),
             Ports::Signalling(ports) => ports.waiting(),
+            Ports::Lossless(ports) => {
+                ports.finish(now, &mut self.common);
+                ports.waiting()
+            }
         };
         let used = self.common.memory.used;
         assert!(waiting == used, "{waiting} B wait, {used} B of memory are in use");

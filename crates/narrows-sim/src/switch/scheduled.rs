@@ -153,9 +153,21 @@ impl ScheduledPort {
         self.occupied |= 1 << priority;
     }
 
+    /// A bit for each queue that is not empty.
+    pub(super) fn occupied(&self) -> u8 {
+        self.occupied
+    }
+
     /// The packet to send next, which must exist.
+    #[inline]
     pub(super) fn pop(&mut self, trailers: &mut Trailers) -> Packet {
-        let priority = 7 - self.occupied.leading_zeros() as usize;
+        self.pop_from(7 - self.occupied.leading_zeros() as u8, trailers)
+    }
+
+    /// The first packet of a queue, which must exist.
+    #[inline]
+    pub(super) fn pop_from(&mut self, priority: u8, trailers: &mut Trailers) -> Packet {
+        let priority = usize::from(priority);
         let packet = self.queues[priority].pop(trailers);
         self.backlogs[priority] -= u64::from(packet.size());
         self.waiting -= u64::from(packet.size());

@@ -140,15 +140,9 @@ impl SignallingPorts {
         world: &mut World<O>,
     ) -> bool {
         let Some(points) = &mut self.points else { return false };
-        let told = points.sample(&mut self.ports[number].sampler, number, packet, waiting);
-        let Some(notification) = told else { return false };
-        let source = world.shared.flows[packet.flow().index()].from;
-        if !points.reaches(source) {
-            return false;
-        }
-        common.note_message(now, number, notification.signal, world);
-        self.message = Some(points.message(&notification, packet, source));
-        true
+        let sampler = &mut self.ports[number].sampler;
+        self.message = points.answer(now, sampler, number, packet, waiting, common, world);
+        self.message.is_some()
     }
 
     /// What the last packet that joined is answered with.
@@ -306,7 +300,7 @@ impl SignallingPorts {
 
 /// Sends a packet, into which the switch writes telemetry if both want it.
 #[inline]
-fn transmit<O: Observer>(
+pub(super) fn transmit<O: Observer>(
     now: Time,
     port: &mut ScheduledPort,
     meter: &mut Option<Meter>,
@@ -334,6 +328,6 @@ impl SignallingPort {
 }
 
 /// The address of PAUSE frames: no host has it, so that they are recognised where routes are looked up.
-fn neighbour<O>(world: &World<O>) -> HostId {
+pub(super) fn neighbour<O>(world: &World<O>) -> HostId {
     HostId(world.shared.access.len() as u32 - 1)
 }

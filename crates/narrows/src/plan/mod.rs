@@ -2,6 +2,7 @@
 
 mod controls;
 mod limits;
+mod lossless;
 mod memory;
 mod near_source;
 mod network;
@@ -101,6 +102,8 @@ pub struct Recording {
     pub windows: Option<(Span, Vec<FlowId>)>,
     /// Interval and nodes.
     pub limiters: Option<(Span, Vec<NodeId>)>,
+    /// Switches whose queues for isolated flows are recorded.
+    pub isolation: Option<Vec<NodeId>>,
 }
 
 /// Collects what is wrong.
@@ -192,6 +195,7 @@ impl Plan {
                 .error("traffic", Diagnostic::error(Code::NoTraffic, "nothing is sent: there is no traffic"));
         }
         signals::check_with_traffic(&network, &planned.traffic, &mut checker);
+        lossless::check_network(&scenario, &mut checker);
         warn_of_overload(&network, &planned, &mut checker);
         let record = recording(&scenario, &network, &planned, &mut checker);
         let segments = segments::segments(&network.topology);
@@ -433,6 +437,12 @@ fn recording(
         match select::nodes(&network.topology, limiters.of.as_ref().or(Some(&everywhere))) {
             Ok(nodes) => recording.limiters = Some((limiters.interval, nodes)),
             Err(error) => checker.error("record.limiters.of", error),
+        }
+    }
+    if let Some(isolation) = &record.isolation {
+        match select::nodes(&network.topology, isolation.of.as_ref()) {
+            Ok(nodes) => recording.isolation = Some(nodes),
+            Err(error) => checker.error("record.isolation.of", error),
         }
     }
     if let Some(windows) = &record.windows {

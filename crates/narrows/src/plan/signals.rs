@@ -2,7 +2,7 @@
 
 use narrows_proto::units::{Bytes, Span};
 use narrows_sim::switch::{
-    Bcn, CongestionPoint, MOST_CONGESTION_POINTS, Message, Pause, Qcn, Sampling, Sharing,
+    Bcn, CongestionPoint, MOST_CONGESTION_POINTS, Message, Pause, Qcn, Sampling, Sharing, SwitchConfig,
 };
 use narrows_sim::traffic::{Group, Traffic};
 use narrows_sim::{LinkId, Network, Paths, Reaction, topology::Topology};
@@ -18,6 +18,7 @@ pub(super) fn signals(scenario: &Scenario) -> Option<(&'static str, &str)> {
     let mut switches = scenario.switches.iter();
     switches.find_map(|(class, switch)| match switch {
         Switch { pause: Some(_), .. } => Some(("pause", class.as_str())),
+        Switch { pfc: Some(_), .. } => Some(("pfc", class.as_str())),
         Switch { congestion_point: CongestionPoint::Bcn(_) | CongestionPoint::Qcn(_), .. } => {
             Some(("congestion_point", class.as_str()))
         }
@@ -58,20 +59,20 @@ pub(super) fn check_pause(path: &str, switch: &Switch, checker: &mut Checker<'_>
 }
 
 /// A checker within a table.
-struct At<'a, 'b>(&'a mut Checker<'b>, String);
+pub(super) struct At<'a, 'b>(pub(super) &'a mut Checker<'b>, pub(super) String);
 
 impl At<'_, '_> {
-    fn error(&mut self, key: &str, diagnostic: Diagnostic) {
+    pub(super) fn error(&mut self, key: &str, diagnostic: Diagnostic) {
         self.0.error(&format!("{}.{key}", self.1), diagnostic);
     }
 
-    fn unless(&mut self, holds: bool, key: &str, message: &str) {
+    pub(super) fn unless(&mut self, holds: bool, key: &str, message: &str) {
         if !holds {
             self.error(key, Diagnostic::error(Code::OutOfRange, message));
         }
     }
 
-    fn frame(&mut self, key: &str, size: Bytes) {
+    pub(super) fn frame(&mut self, key: &str, size: Bytes) {
         let message = format!("a frame of {size}, expected 64 B to {LARGEST_FRAME}");
         self.unless((Bytes::new(64)..=LARGEST_FRAME).contains(&size), key, &message);
     }
@@ -217,6 +218,7 @@ pub(super) fn check_with_traffic(network: &Network, traffic: &Traffic, checker: 
             );
         }
     }
+    super::lossless::check_with_traffic(network, largest, checker);
     warn_of_loss(network, largest, checker);
     warn_of_deadlock(network, checker);
 }
@@ -253,12 +255,13 @@ fn warn_of_loss(network: &Network, largest: Bytes, checker: &mut Checker<'_>) {
 
 /// Warns of links that may wait for each other in a circle.
 fn warn_of_deadlock(network: &Network, checker: &mut Checker<'_>) {
-    if network.switches.iter().flatten().all(|switch| switch.pause.is_none()) {
+    let stops = |switch: &SwitchConfig| switch.pause.is_some() || switch.pfc.is_some();
+    if !network.switches.iter().flatten().any(stops) {
         return;
     }
     let pauses = |link: LinkId| {
         let to = network.topology.link(link).to;
-        network.switches[to.index()].as_ref().is_some_and(|switch| switch.pause.is_some())
+        network.switches[to.index()].as_ref().is_some_and(stops)
     };
     let Some(circle) = Paths::new(&network.topology, network.routing, 0).circle(pauses) else { return };
     let names: Vec<_> = circle.iter().take(8).map(|link| name(&network.topology, *link)).collect();

@@ -30,6 +30,8 @@ pub fn activity(results: &Results) -> Vec<Activity> {
         ("limiters", results.reaction.limiters),
         ("CNPs", flows(|stats| stats.cnps)),
         ("pauses", ports(|port| port.pauses)),
+        ("flows isolated", ports(|port| port.isolated_flows)),
+        ("isolation refused: table full", ports(|port| port.isolation_refused)),
         ("drops: buffer full", drops(DropCause::BufferFull)),
         ("drops: queue limit", drops(DropCause::QueueLimit)),
         ("drops: RED", drops(DropCause::Red)),

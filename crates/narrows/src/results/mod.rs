@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use narrows_proto::stream::Stats;
 use narrows_proto::units::{Bytes, Span, Time};
-use narrows_sim::observe::{LimiterRow, PortRow, WindowRow};
+use narrows_sim::observe::{IsolationRow, LimiterRow, PortRow, WindowRow};
 use narrows_sim::traffic::Transport;
 use narrows_sim::{
     DatagramRecord, DropCause, FlowId, FlowRecord, HostId, IdealPath, Paths, PortCounters, ReactionRecord,
@@ -50,6 +50,8 @@ pub struct Results {
     pub windows: Option<Vec<WindowRow>>,
     /// Recorded limiters.
     pub limiters: Option<Vec<LimiterRow>>,
+    /// What happened to queues for isolated flows, if it was recorded.
+    pub isolation: Option<Vec<IsolationRow>>,
     /// What reaction points did.
     pub reaction: ReactionRecord,
     /// Packets that arrived at some node.
@@ -71,6 +73,7 @@ pub(crate) struct Recorded {
     pub(crate) links: Option<Vec<PortRow>>,
     pub(crate) windows: Option<Vec<WindowRow>>,
     pub(crate) limiters: Option<Vec<LimiterRow>>,
+    pub(crate) isolation: Option<Vec<IsolationRow>>,
 }
 
 /// A flow.
@@ -139,7 +142,7 @@ impl Results {
         outcome: narrows_sim::Outcome<O>,
         recorded: Recorded,
     ) -> Self {
-        let Recorded { queues, links, windows, limiters } = recorded;
+        let Recorded { queues, links, windows, limiters, isolation } = recorded;
         let flows = flow_rows(&plan, &outcome.flows);
         let mut results = Self {
             rpcs: rpcs::rpc_rows(&plan, &flows),
@@ -151,6 +154,7 @@ impl Results {
             links,
             windows,
             limiters,
+            isolation,
             reaction: outcome.reaction,
             packet_hops: outcome.packet_hops,
             ended: outcome.ended,

@@ -2,7 +2,8 @@
 
 use narrows_proto::units::{BitRate, Time};
 use narrows_sim::LinkId;
-use narrows_sim::observe::{LimiterRow, PortRow, WindowRow};
+use narrows_sim::observe::{IsolationRow, LimiterRow, PortRow, WindowRow};
+use narrows_sim::switch::IsolationEvent;
 use narrows_sim::traffic::Transport;
 
 use super::Results;
@@ -133,7 +134,7 @@ impl<'a, R> Columns<'a, R> {
 }
 
 impl Results {
-    /// All tables that were recorded: `flows` always, `queues`, `links`, `windows`, `limiters`, `rpcs` and `datagrams` if there
+    /// All tables that were recorded: `flows` always, `queues`, `links`, `windows`, `limiters`, `isolation`, `rpcs` and `datagrams` if there
     /// are any.
     pub fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.flows_table()];
@@ -141,6 +142,7 @@ impl Results {
         tables.extend(self.links.as_ref().map(|rows| self.links_table(rows)));
         tables.extend(self.windows.as_ref().map(|rows| self.windows_table(rows)));
         tables.extend(self.limiters.as_ref().map(|rows| self.limiters_table(rows)));
+        tables.extend(self.isolation.as_ref().map(|rows| self.isolation_table(rows)));
         if self.plan.groups.iter().any(|group| group.rpcs.is_some()) {
             tables.push(self.rpcs_table());
         }
@@ -198,6 +200,7 @@ impl Results {
 
     fn queues_table(&self, rows: &[PortRow]) -> Table {
         let topology = &self.plan.network.topology;
+        let isolates = self.plan.network.switches.iter().flatten().any(|switch| switch.isolation.is_some());
         Columns::of(rows)
             .integers("start_ps", |row| row.start.as_ps())
             .names("node", self.ends(), |row| topology.link(row.link).from.0)
@@ -205,6 +208,7 @@ impl Results {
             .integers("link", |row| row.link.0.into())
             .segments(self.plan.segments.as_ref(), |row| row.link)
             .integers("max_backlog_bytes", |row| row.max_backlog)
+            .integers_if(isolates, "max_isolated_bytes", |row| row.max_isolated)
             .reals("mean_backlog_bytes", |row| row.mean_backlog)
             .integers("marks", |row| row.marks)
             .integers("drops", |row| row.drops)
@@ -254,6 +258,19 @@ impl Results {
             .integers("rate_bps", |row| row.rate.as_bps())
             .integers("waiting_bytes", |row| row.waiting.get())
             .table("limiters")
+    }
+
+    fn isolation_table(&self, rows: &[IsolationRow]) -> Table {
+        let links =
+            (0..self.ports.len()).map(|link| self.plan.network.topology.link_name(LinkId::from(link)));
+        let events = IsolationEvent::NAMES.map(str::to_owned).to_vec();
+        Columns::of(rows)
+            .integers("at_ps", |row| row.at.as_ps())
+            .names("node", self.ends(), |row| row.node.0)
+            .names("link", links.collect(), |row| row.link.0)
+            .names("event", events, |row| row.event.number() as u32)
+            .maybe_integers("flow", |row| row.event.flow().map(|flow| flow.0.into()))
+            .table("isolation")
     }
 
     fn rpcs_table(&self) -> Table {

@@ -35,6 +35,17 @@ pub struct Record {
     pub windows: Option<RecordWindows>,
     /// Rates and queues of limiters; of all nodes if `of` is left out.
     pub limiters: Option<RecordPorts>,
+    /// When queues for isolated flows came and went.
+    pub isolation: Option<RecordNodes>,
+}
+
+/// Which switches are recorded.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RecordNodes {
+    /// Their names; `*` stands for any characters. All if left out.
+    #[serde(default)]
+    pub of: Option<Names>,
 }
 
 /// Which ports are recorded, and how often.

@@ -137,7 +137,16 @@ pub fn default_switch() -> Switch {
     let buffer = narrows_sim::switch::Buffer { size, sharing: narrows_sim::switch::Sharing::default() };
     let congestion_point = narrows_sim::switch::CongestionPoint::Off;
     let marking = narrows_sim::switch::Marking::Off;
-    Switch { buffer, marking, congestion_point, pause: None, telemetry: false, latency: Span::ZERO }
+    Switch {
+        buffer,
+        marking,
+        congestion_point,
+        pause: None,
+        pfc: None,
+        isolation: None,
+        telemetry: false,
+        latency: Span::ZERO,
+    }
 }
 
 #[cfg(test)]

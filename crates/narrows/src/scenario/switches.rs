@@ -1,5 +1,5 @@
 use narrows_proto::units::Span;
-use narrows_sim::switch::{Buffer, CongestionPoint, Marking, Pause, PortKind, SwitchConfig};
+use narrows_sim::switch::{Buffer, CongestionPoint, Isolation, Marking, Pause, Pfc, PortKind, SwitchConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,12 @@ pub struct Switch {
     /// When neighbours are paused (IEEE 802.3 PAUSE).
     #[serde(default)]
     pub pause: Option<Pause>,
+    /// How classes of packets are stopped at neighbours (priority-based flow control, IEEE 802.1Qbb).
+    #[serde(default)]
+    pub pfc: Option<Pfc>,
+    /// How congested flows are isolated; needs `pfc`.
+    #[serde(default)]
+    pub isolation: Option<Isolation>,
     /// Packets of controls that read telemetry (`hpcc`) learn, as they begin to be sent, the rate of the port, the time, what it
     /// has sent and what waits there.
     #[serde(default)]
@@ -50,6 +56,8 @@ impl Switch {
             ports,
             congestion_point: self.congestion_point.clone(),
             pause: self.pause.clone(),
+            pfc: self.pfc.clone(),
+            isolation: self.isolation.clone(),
             telemetry: self.telemetry,
         }
     }

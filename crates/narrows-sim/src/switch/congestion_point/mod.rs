@@ -10,11 +10,14 @@ mod qcn;
 use std::num::NonZeroU16;
 
 use narrows_proto::notification::{CpId, Notification, Signal};
-use narrows_proto::units::Bytes;
+use narrows_proto::units::{Bytes, Time};
 
 pub use self::bcn::{Bcn, BcnVersion, Sampling};
 pub use self::qcn::Qcn;
+use super::Common;
+use crate::engine::World;
 use crate::ids::{HostId, LinkId, NodeId};
+use crate::observe::Observer;
 use crate::packet::{Kind, Packet};
 use crate::random::Stream;
 use crate::topology::{Topology, datacenter};
@@ -190,8 +193,30 @@ impl CongestionPoints {
         *countdown < 0
     }
 
+    /// A sample has joined a queue of the port `number` that holds `waiting` bytes now. Returns the message to its source, if it
+    /// is told something.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn answer<O: Observer>(
+        &mut self,
+        now: Time,
+        sampler: &mut Sampler,
+        number: usize,
+        packet: Packet,
+        waiting: u64,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) -> Option<Packet> {
+        let notification = self.sample(sampler, number, packet, waiting)?;
+        let source = world.shared.flows[packet.flow().index()].from;
+        if !self.reaches(source) {
+            return None;
+        }
+        common.note_message(now, number, notification.signal, world);
+        Some(self.message(&notification, packet, source))
+    }
+
     /// A sample has joined a queue of the port `number` that holds `waiting` bytes now. Returns what its source is to be told.
-    pub(super) fn sample(
+    fn sample(
         &mut self,
         sampler: &mut Sampler,
         number: usize,
@@ -225,12 +250,12 @@ impl CongestionPoints {
     }
 
     /// Whether a message gets to this host.
-    pub(super) fn reaches(&self, host: HostId) -> bool {
+    fn reaches(&self, host: HostId) -> bool {
         self.reach.as_ref().is_none_or(|reach| reach[host.index()])
     }
 
     /// The message that carries `notification` about `flow` to `to`.
-    pub(super) fn message(&self, notification: &Notification, sampled: Packet, to: HostId) -> Packet {
+    fn message(&self, notification: &Notification, sampled: Packet, to: HostId) -> Packet {
         Packet::notice(notification, sampled.flow(), to, self.message_size, self.message_priority)
     }
 }

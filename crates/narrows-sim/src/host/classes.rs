@@ -1,0 +1,213 @@
+//! What a host does when its switch stops classes of packets: priority-based flow control, and flows that are to be isolated.
+//!
+//! The card takes flows in turn, so flows to different destinations never wait for each other here; they have, in effect, a
+//! queue for each destination. A destination that the switch has named is one the switch can stop by itself.
+
+use narrows_proto::units::{Span, Time};
+
+use super::Host;
+use super::agenda::Wake;
+use super::nic::Nic;
+use super::outgoing::Outgoing;
+use super::slots::Slots;
+use crate::engine::World;
+use crate::ids::{HostId, LinkId};
+use crate::observe::Observer;
+use crate::packet::{Packet, Trailers};
+use crate::record::PortCounters;
+use crate::ring::Ring;
+use crate::switch::{ISOLATED_CLASS, Watch, read_pfc};
+
+/// What a host keeps if its switch stops classes.
+#[derive(Debug)]
+pub(super) struct Classes {
+    /// A bit for each class that is stopped before `until`.
+    stopped: u16,
+    until: Time,
+    /// Packets that were ready when their class was stopped.
+    held: Ring<Packet>,
+    /// Destinations that are isolated.
+    named: Vec<Named>,
+    /// When the class of isolated flows was last stopped, and then taken again.
+    calm_since: Time,
+    /// How long a destination stays isolated after that.
+    life: Span,
+    /// Slots of flows that wait for the class of isolated flows.
+    parked: Vec<u32>,
+    watch: Watch,
+    counters: PortCounters,
+    /// The link that leads to the switch.
+    link: LinkId,
+}
+
+/// A destination that is isolated.
+#[derive(Clone, Copy, Debug)]
+struct Named {
+    to: HostId,
+    priority: u8,
+    at: Time,
+}
+
+impl Classes {
+    pub(super) fn new(link: LinkId, life: Span) -> Self {
+        Self {
+            stopped: 0,
+            until: Time::ZERO,
+            held: Ring::default(),
+            named: Vec::new(),
+            calm_since: Time::ZERO,
+            life,
+            parked: Vec::new(),
+            watch: Watch::default(),
+            counters: PortCounters::default(),
+            link,
+        }
+    }
+
+    fn isolated_is_stopped(&self) -> bool {
+        self.stopped & 1 << ISOLATED_CLASS != 0
+    }
+
+    /// Whether flows of this priority to this destination are isolated.
+    #[inline]
+    fn isolates(&mut self, now: Time, to: HostId, priority: u8) -> bool {
+        if self.named.is_empty() {
+            return false;
+        }
+        if !self.isolated_is_stopped() {
+            let (calm, life) = (self.calm_since, self.life);
+            self.named.retain(|named| now <= named.at.max(calm) + life);
+        }
+        self.named.iter().any(|named| named.to == to && named.priority == priority)
+    }
+
+    /// A packet on its way to the link.
+    #[inline]
+    pub(super) fn on_wire(&mut self, now: Time, packet: Packet) -> Packet {
+        if self.isolates(now, packet.to(), packet.priority()) { packet.isolated() } else { packet }
+    }
+
+    /// The next packet that is ready and whose class is not stopped.
+    pub(super) fn pop_ready(&mut self, nic: &mut Nic, trailers: &mut Trailers) -> Option<Packet> {
+        while let Some(packet) = nic.pop_ready(trailers) {
+            if self.stopped & 1 << packet.priority() == 0 {
+                return Some(packet);
+            }
+            self.held.push_with(packet, trailers);
+        }
+        None
+    }
+
+    /// What was held goes before what became ready since.
+    fn let_go(&mut self, nic: &mut Nic, trailers: &mut Trailers) {
+        let in_hand = *trailers;
+        while let Some(packet) = nic.pop_ready(trailers) {
+            self.held.push_with(packet, trailers);
+        }
+        while !self.held.is_empty() {
+            let packet = self.held.pop(trailers);
+            nic.push_ready(packet, trailers);
+        }
+        *trailers = in_hand;
+    }
+}
+
+impl Host {
+    /// A frame of priority-based flow control arrived.
+    #[cold]
+    pub(super) fn on_pfc<O: Observer>(&mut self, now: Time, frame: Packet, world: &mut World<O>) {
+        let (link, mask, span) = read_pfc(frame);
+        let until = if mask == 0 { now } else { now + span };
+        if mask != 0 {
+            self.agenda.plan(until, Wake::Open);
+        }
+        world.observer.paused(now, link, until);
+        self.stop_classes(now, mask, until, world);
+    }
+
+    /// Classes are stopped no longer, if nobody has renewed it.
+    pub(super) fn open_classes<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
+        if self.classes.as_ref().is_some_and(|classes| classes.stopped != 0 && classes.until <= now) {
+            self.stop_classes(now, 0, now, world);
+        }
+    }
+
+    fn stop_classes<O: Observer>(&mut self, now: Time, mask: u16, until: Time, world: &mut World<O>) {
+        let Some(classes) = &mut self.classes else { return };
+        let before = std::mem::replace(&mut classes.stopped, mask);
+        let (waiting, parked) = (self.nic.occupied(), !classes.parked.is_empty());
+        let waits = |class: usize| if class == ISOLATED_CLASS { parked } else { waiting & 1 << class != 0 };
+        classes.watch.change(now, before, mask, waits, &mut classes.counters);
+        classes.until = until;
+        self.nic.stopped = mask as u8;
+        if before & !mask & 0xff != 0 {
+            classes.let_go(&mut self.nic, &mut world.trailers);
+        }
+        if before & !mask & 1 << ISOLATED_CLASS != 0 {
+            classes.calm_since = now;
+            for slot in std::mem::take(&mut classes.parked) {
+                self.unpark(slot, world);
+            }
+        }
+    }
+
+    fn unpark<O>(&mut self, slot: u32, world: &World<O>) {
+        // The flow may have ended since, and another may have its slot.
+        let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| outgoing.place.parked) else {
+            return;
+        };
+        outgoing.place.parked = false;
+        if !outgoing.place.queued && !outgoing.is_over() {
+            let priority = world.shared.groups[outgoing.group as usize].priority;
+            self.nic.activate(priority, slot, &mut self.outgoing);
+        }
+    }
+
+    /// The switch names a flow whose destination is to be isolated, or no longer.
+    #[cold]
+    pub(super) fn on_isolate(&mut self, now: Time, message: Packet) {
+        let Some(classes) = &mut self.classes else { return };
+        let (to, priority) = (HostId((message.seq() >> 32) as u32), message.priority());
+        classes.named.retain(|named| (named.to, named.priority) != (to, priority));
+        if message.turn() == 0 {
+            classes.named.push(Named { to, priority, at: now });
+        }
+    }
+
+    /// Whether the flow whose turn it is has to wait for the class of isolated flows. Then it leaves its queue.
+    #[inline]
+    pub(super) fn is_parked(
+        classes: &mut Classes,
+        nic: &mut Nic,
+        now: Time,
+        slot: u32,
+        priority: u8,
+        outgoing: &mut Slots<Outgoing>,
+    ) -> bool {
+        if !classes.isolated_is_stopped() {
+            return false;
+        }
+        let Some(flow) = outgoing.get_mut(slot).filter(|flow| !flow.is_over()) else { return false };
+        if !classes.isolates(now, flow.to, priority) {
+            return false;
+        }
+        let known = flow.place.parked;
+        nic.retire(outgoing);
+        if let Some(flow) = outgoing.get_mut(slot) {
+            flow.place.parked = true;
+        }
+        if !known {
+            classes.parked.push(slot);
+        }
+        true
+    }
+
+    /// The link to the switch, and how long its classes were stopped.
+    pub(super) fn stopped_classes(&mut self, now: Time) -> Option<(LinkId, PortCounters)> {
+        let classes = self.classes.as_mut()?;
+        let (waiting, parked) = (self.nic.occupied(), !classes.parked.is_empty());
+        let waits = |class: usize| if class == ISOLATED_CLASS { parked } else { waiting & 1 << class != 0 };
+        classes.watch.finish(now, classes.stopped, waits, &mut classes.counters);
+        Some((classes.link, classes.counters))
+    }
+}

@@ -1,0 +1,112 @@
+use narrows_proto::units::Time;
+
+use super::Observer;
+use crate::ids::{FlowId, LinkId, NodeId};
+use crate::switch::IsolationEvent;
+use crate::topology::Topology;
+
+/// Something that happened to a queue for isolated flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IsolationRow {
+    /// When.
+    pub at: Time,
+    /// At which switch.
+    pub node: NodeId,
+    /// The link of the port, or for events at an input the link that leads to the switch.
+    pub link: LinkId,
+    /// What.
+    pub event: IsolationEvent,
+}
+
+impl IsolationRow {
+    /// The event as it stands in tables.
+    pub fn name(&self) -> &'static str {
+        IsolationEvent::NAMES[self.event.number()]
+    }
+}
+
+impl IsolationEvent {
+    /// All events, as they stand in tables.
+    pub const NAMES: [&'static str; 6] =
+        ["allocated", "freed", "flow", "allocated_at_input", "freed_at_input", "told"];
+
+    /// The place of its name.
+    pub fn number(self) -> usize {
+        match self {
+            Self::Allocated => 0,
+            Self::Freed => 1,
+            Self::Flow(_) => 2,
+            Self::AllocatedAtInput => 3,
+            Self::FreedAtInput => 4,
+            Self::Told(_) => 5,
+        }
+    }
+
+    /// The flow it is about.
+    pub fn flow(self) -> Option<FlowId> {
+        match self {
+            Self::Flow(flow) | Self::Told(flow) => Some(flow),
+            _ => None,
+        }
+    }
+}
+
+/// Watches what happens to queues for isolated flows.
+#[derive(Clone, Debug)]
+pub struct IsolationObserver {
+    /// By link: the nodes it leads from and to, if they are watched.
+    ends: Vec<[Option<NodeId>; 2]>,
+    rows: Vec<IsolationRow>,
+}
+
+impl IsolationObserver {
+    /// Watches these nodes.
+    pub fn new(topology: &Topology, watched: &[NodeId]) -> Self {
+        let known = |node: NodeId| watched.contains(&node).then_some(node);
+        let ends = topology.links().iter().map(|link| [known(link.from), known(link.to)]).collect();
+        Self { ends, rows: Vec::new() }
+    }
+
+    /// All rows of these observers, by time, node and link.
+    pub fn finish(observers: impl IntoIterator<Item = Self>) -> Vec<IsolationRow> {
+        let mut rows: Vec<_> = observers.into_iter().flat_map(|observer| observer.rows).collect();
+        rows.sort_by_key(|row| (row.at, row.node, row.link));
+        rows
+    }
+}
+
+impl Observer for IsolationObserver {
+    fn isolation(&mut self, at: Time, link: LinkId, event: IsolationEvent) {
+        let [from, to] = self.ends[link.index()];
+        let node = match event {
+            IsolationEvent::Allocated | IsolationEvent::Freed | IsolationEvent::Flow(_) => from,
+            IsolationEvent::AllocatedAtInput | IsolationEvent::FreedAtInput | IsolationEvent::Told(_) => to,
+        };
+        self.rows.extend(node.map(|node| IsolationRow { at, node, link, event }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use narrows_proto::units::{BitRate, Span};
+
+    use super::*;
+    use crate::topology::Star;
+
+    #[test]
+    fn events_belong_to_the_switch_that_has_the_queue() {
+        let mut topology = Topology::default();
+        let (rate, delay) = (BitRate::from_gbps(10), Span::from_us(1));
+        Star { hosts: 2, rate, delay }.build(&mut topology, "");
+        let switch = NodeId::from(topology.nodes().iter().position(|node| node.name == "tor").unwrap());
+        let out = topology.ports()[switch.index()][0];
+        let into = Topology::reverse(out);
+        let mut observer = IsolationObserver::new(&topology, &[switch]);
+        observer.isolation(Time::ZERO, out, IsolationEvent::Allocated);
+        observer.isolation(Time::ZERO, into, IsolationEvent::Told(FlowId(3)));
+        observer.isolation(Time::ZERO, into, IsolationEvent::Allocated);
+        let rows = IsolationObserver::finish([observer]);
+        assert_eq!(rows.len(), 2, "the last is at the host");
+        assert!(rows.iter().all(|row| row.node == switch));
+    }
+}
