@@ -55,6 +55,7 @@ fn reads_a_file(scenario: &Scenario) -> bool {
     let outside = |sizes: &SizeSource| matches!(sizes, SizeSource::File(path) if path.is_absolute());
     scenario.traffic.iter().any(|group| match &group.pattern {
         Pattern::Poisson(pattern) => outside(&pattern.sizes),
+        Pattern::Random(pattern) => outside(&pattern.sizes),
         Pattern::ClosedLoop(pattern) => outside(&pattern.sizes),
         Pattern::Trace(trace) => trace.file.is_absolute(),
         _ => false,

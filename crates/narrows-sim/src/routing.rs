@@ -15,7 +15,8 @@ pub enum Routing {
     /// By a hash of the flow, salted per switch: a flow keeps its path (ECMP, RFC 2992).
     #[default]
     Ecmp,
-    /// By the destination: in a tree with k uplinks per switch, level l takes uplink ⌊d/k^l⌋ mod k.
+    /// By the destination: in a tree with k uplinks per switch, level l takes uplink ⌊d/k^l⌋ mod k. Among parallel links on
+    /// the way down it takes the one that corresponds to the uplink.
     DModK,
     /// At random for each packet (packet spraying).
     Spray,
@@ -44,9 +45,25 @@ pub const MOST_LEAVES: usize = (1 << 15) - 2;
 pub(crate) struct Routes {
     /// By leaf: a port, a group, or [`UNREACHABLE`].
     rows: Vec<u16>,
-    /// Start and length in `members`.
-    groups: Vec<(u32, u32)>,
+    groups: Vec<Group>,
     members: Vec<u16>,
+}
+
+/// Ports among which there is a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Group {
+    /// Where they begin in `members`.
+    first: u32,
+    /// How many they are.
+    len: u16,
+    /// They are parallel links to one switch of a lower tier.
+    down: bool,
+}
+
+impl Group {
+    fn of<'a>(&self, members: &'a [u16]) -> &'a [u16] {
+        &members[self.first as usize..][..usize::from(self.len)]
+    }
 }
 
 /// How one switch chooses.
@@ -68,16 +85,20 @@ impl Routes {
         if row == UNREACHABLE {
             return None;
         }
-        let (first, len) = self.groups[usize::from(row & !GROUP)];
+        let group = self.groups[usize::from(row & !GROUP)];
+        let len = u32::from(group.len);
         let member = match choice {
             Choice::Ecmp { salt } => {
                 let hash = mix(u64::from(flow.0) ^ *salt);
                 (((hash >> 32) * u64::from(len)) >> 32) as u32
             }
+            // A switch below has n uplinks and chose number d/s mod n. Those to this switch are n/p apart, p in number, so
+            // what of that choice is left is d/(s·n/p) mod p; the stride is s·n.
+            Choice::DModK { stride } if group.down => to.0 / (*stride / len).max(1) % len,
             Choice::DModK { stride } => to.0 / *stride % len,
             Choice::Spray(_) => 0,
         };
-        Some(self.members[(first + member) as usize])
+        Some(self.members[(group.first + member) as usize])
     }
 
     /// A port to `leaf`, at random.
@@ -93,10 +114,7 @@ impl Routes {
         match self.rows[leaf as usize] {
             UNREACHABLE => &[],
             row if row < GROUP => std::slice::from_ref(&self.rows[leaf as usize]),
-            row => {
-                let (first, len) = self.groups[usize::from(row & !GROUP)];
-                &self.members[first as usize..(first + len) as usize]
-            }
+            row => self.groups[usize::from(row & !GROUP)].of(&self.members),
         }
     }
 
@@ -109,13 +127,13 @@ impl Routes {
     }
 
     fn group(&mut self, ports: &[u16]) -> u16 {
-        let same =
-            |&(first, len): &(u32, u32)| &self.members[first as usize..(first + len) as usize] == ports;
+        let same = |group: &Group| group.of(&self.members) == ports;
         // The latest group is the most likely one.
         if let Some(back) = self.groups.iter().rev().position(same) {
             return (self.groups.len() - 1 - back) as u16;
         }
-        self.groups.push((self.members.len() as u32, ports.len() as u32));
+        let first = self.members.len() as u32;
+        self.groups.push(Group { first, len: ports.len() as u16, down: false });
         self.members.extend_from_slice(ports);
         (self.groups.len() - 1) as u16
     }
@@ -132,7 +150,7 @@ pub(crate) struct RoutingTables {
     leaves: Vec<NodeId>,
     /// By node: its leaf, or [`NO_LEAF`].
     leaf_of: Vec<u32>,
-    /// By tier: the most ports any of its switches chooses among.
+    /// By tier: the most ports any of its switches chooses among, parallel links downwards left out.
     widest: BTreeMap<u32, u32>,
 }
 
@@ -161,16 +179,27 @@ impl RoutingTables {
                 tables.routes[node.index()].set(leaf, &towards);
             }
         }
-        tables.measure(topology);
+        tables.measure(topology, ports);
         tables
     }
 
-    fn measure(&mut self, topology: &Topology) {
-        for (node, routes) in topology.nodes().iter().zip(&self.routes) {
-            if let NodeKind::Switch { tier, .. } = node.kind {
-                let widest = routes.groups.iter().map(|group| group.1).max().unwrap_or(1);
-                let of_tier = self.widest.entry(tier).or_insert(1);
-                *of_tier = widest.max(*of_tier);
+    /// Finds the groups of parallel links downwards, and the widest of the others.
+    fn measure(&mut self, topology: &Topology, ports: &[Vec<LinkId>]) {
+        let tier_of = |node: NodeId| match topology.node(node).kind {
+            NodeKind::Host(_) => None,
+            NodeKind::Switch { tier, .. } => Some(tier),
+        };
+        for (node, routes) in self.routes.iter_mut().enumerate() {
+            let Some(tier) = tier_of(NodeId::from(node)) else { continue };
+            let of_tier = self.widest.entry(tier).or_insert(1);
+            for group in &mut routes.groups {
+                let end = |port: &u16| topology.link(ports[node][usize::from(*port)]).to;
+                let mut ends = group.of(&routes.members).iter().map(end);
+                let below = ends.next().filter(|end| tier_of(*end).is_some_and(|end| end < tier));
+                group.down = below.is_some_and(|first| ends.all(|end| end == first));
+                if !group.down {
+                    *of_tier = u32::from(group.len).max(*of_tier);
+                }
             }
         }
     }
@@ -452,7 +481,7 @@ mod tests {
     use narrows_proto::units::{BitRate, Span};
 
     use super::*;
-    use crate::topology::{FatTree, KaryTree};
+    use crate::topology::{FatTree, KaryTree, LeafSpine};
 
     fn fat_tree() -> Topology {
         let mut topology = Topology::default();
@@ -508,6 +537,124 @@ mod tests {
         }
         assert_eq!(load.len(), 16);
         assert!(load.values().all(|count| *count == 3), "{load:?}");
+    }
+
+    /// By directed link: how many destinations D-mod-K leads over it, if every host sends to every other.
+    fn destinations(topology: &Topology) -> Vec<usize> {
+        let paths = Paths::new(topology, Routing::DModK, 1);
+        let hosts = || (0..topology.hosts().len()).map(HostId::from);
+        let mut over = vec![std::collections::BTreeSet::new(); topology.links().len()];
+        for (from, to) in hosts().flat_map(|from| hosts().map(move |to| (from, to))).filter(|(a, b)| a != b) {
+            for link in paths.path(FlowId(from.0), from, to).expect("a path") {
+                over[link.index()].insert(to);
+            }
+        }
+        over.into_iter().map(|destinations| destinations.len()).collect()
+    }
+
+    /// What [`destinations`] counts on the links from switches of one tier to switches of another, without repetitions.
+    fn destinations_between(topology: &Topology, from: u32, to: u32) -> Vec<usize> {
+        let tier = |node| match topology.node(node).kind {
+            NodeKind::Host(_) => None,
+            NodeKind::Switch { tier, .. } => Some(tier),
+        };
+        let between =
+            |link: &crate::topology::Link| tier(link.from) == Some(from) && tier(link.to) == Some(to);
+        let counted = topology.links().iter().zip(destinations(topology));
+        let mut counts: Vec<_> = counted.filter(|(link, _)| between(link)).map(|(_, count)| count).collect();
+        counts.sort_unstable();
+        counts.dedup();
+        counts
+    }
+
+    fn leaf_spine(racks: u32, hosts_per_rack: u32, spines: u32, links_per_spine: u32) -> Topology {
+        let mut topology = Topology::default();
+        let (host_rate, uplink_rate) = (BitRate::from_gbps(1), BitRate::from_gbps(1));
+        let delay = Span::from_us(1);
+        LeafSpine { racks, hosts_per_rack, spines, links_per_spine, host_rate, uplink_rate, delay }
+            .build(&mut topology, "");
+        topology
+    }
+
+    #[test]
+    fn d_mod_k_shares_destinations_evenly_over_the_links_of_a_k_ary_n_tree() {
+        let mut topology = Topology::default();
+        KaryTree { k: 4, levels: 3, rate: BitRate::from_gbps(1), delay: Span::from_us(1) }
+            .build(&mut topology, "");
+        // Of 60 destinations elsewhere each of four uplinks leads to 15; of these the next switch meets 12 that are not
+        // below it, 3 for each uplink. On the way down a link leads to what is below it: 4 hosts, 16 hosts, each by one
+        // of four and one of 16 switches.
+        assert_eq!(destinations_between(&topology, 0, 1), [15]);
+        assert_eq!(destinations_between(&topology, 1, 2), [3]);
+        assert_eq!(destinations_between(&topology, 2, 1), [1]);
+        assert_eq!(destinations_between(&topology, 1, 0), [1]);
+    }
+
+    #[test]
+    fn d_mod_k_shares_destinations_evenly_over_the_links_of_a_leaf_spine() {
+        let topology = leaf_spine(64, 32, 32, 1);
+        // 63 racks elsewhere, of each one host for each of 32 spines.
+        let paths = Paths::new(&topology, Routing::DModK, 1);
+        let mut over = vec![0; topology.links().len()];
+        for to in 0..64 * 32 {
+            // From each rack a host; all that is sent to one destination comes down over one spine.
+            let from = (0..64).filter(|rack| *rack != to / 32).map(|rack| HostId(rack * 32 + to % 7));
+            let ways = from.map(|from| paths.path(FlowId(from.0), from, HostId(to)).expect("a path"));
+            let mut down = Vec::new();
+            for way in ways {
+                over[way[1].index()] += 1;
+                down.push(way[2]);
+            }
+            down.dedup();
+            assert_eq!(down.len(), 1, "one way down to {to}");
+            over[down[0].index()] += 1;
+        }
+        for (link, count) in over.iter().enumerate() {
+            let name = topology.link_name(LinkId::from(link));
+            let expected = match name.split_once(" -> ") {
+                Some((_, to)) if to.starts_with("spine") => 63,
+                Some((from, _)) if from.starts_with("spine") => 1,
+                _ => 0,
+            };
+            assert_eq!(*count, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn d_mod_k_shares_destinations_evenly_over_parallel_links() {
+        // As many links up as hosts in a rack, as many down as spines and links to each.
+        for (racks, hosts, spines, links) in [(32, 32, 16, 2), (8, 8, 2, 4), (6, 6, 1, 6), (9, 6, 3, 2)] {
+            let topology = leaf_spine(racks, hosts, spines, links);
+            let case = format!("{racks} racks, {hosts} hosts each, {links} links to each of {spines} spines");
+            assert_eq!(destinations_between(&topology, 0, 1), [racks as usize - 1], "{case}: up");
+            assert_eq!(destinations_between(&topology, 1, 0), [1], "{case}: down");
+        }
+    }
+
+    #[test]
+    fn every_routing_uses_all_parallel_links() {
+        let topology = leaf_spine(2, 4, 2, 3);
+        let uplinks = |rack: &str, to: &str| {
+            let names = (0..topology.links().len()).map(|link| topology.link_name(LinkId::from(link)));
+            names.filter(|name| name.starts_with(rack) && name.contains(to)).count()
+        };
+        assert_eq!(uplinks("rack0/tor", "spine"), 6);
+        let paths = Paths::new(&topology, Routing::Ecmp, 1);
+        let taken = |hop: usize| {
+            let way = |flow| paths.path(FlowId(flow), HostId(0), HostId(7)).expect("a path")[hop];
+            (0..400).map(way).collect::<std::collections::BTreeSet<_>>().len()
+        };
+        // Up to both spines and down from both, over three links each.
+        assert_eq!([taken(1), taken(2)], [6, 6]);
+        let tables = RoutingTables::new(&topology, |_| true);
+        let node = |name: &str| topology.by_name()[name].index();
+        let leaf = tables.access[7].leaf;
+        let mut random = Stream::new(1, Purpose::Spray, 0);
+        let mut sprayed = |name: &str| {
+            let port = |_| tables.routes[node(name)].any_port(leaf, &mut random).expect("a port");
+            (0..400).map(port).collect::<std::collections::BTreeSet<_>>().len()
+        };
+        assert_eq!([sprayed("rack0/tor"), sprayed("spine0"), sprayed("spine1")], [6, 3, 3]);
     }
 
     #[test]

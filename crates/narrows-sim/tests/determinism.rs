@@ -27,6 +27,7 @@ fn everything(routing: Routing, ports: PortKind) -> (Network, Traffic) {
         racks: 3,
         hosts_per_rack: 4,
         spines: 2,
+        links_per_spine: 1,
         host_rate: gbps(10),
         uplink_rate: gbps(25),
         delay: Span::from_us(1),

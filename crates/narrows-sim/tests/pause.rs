@@ -41,7 +41,7 @@ fn fat_tree() -> Topology {
 fn oversubscribed(racks: u32, hosts: u32) -> Topology {
     let mut topology = Topology::default();
     let (host_rate, uplink_rate, delay) = (RATE, RATE, Span::from_us(1));
-    LeafSpine { racks, hosts_per_rack: hosts, spines: 1, host_rate, uplink_rate, delay }
+    LeafSpine { racks, hosts_per_rack: hosts, spines: 1, links_per_spine: 1, host_rate, uplink_rate, delay }
         .build(&mut topology, "");
     topology
 }

@@ -68,7 +68,7 @@ fn last_end<O>(outcome: &Outcome<O>) -> Time {
 fn under_pause_nothing_is_lost_and_nothing_is_sent_again() {
     let mut topology = Topology::default();
     let (host_rate, uplink_rate, delay) = (GBPS(40), GBPS(40), Span::from_us(1));
-    LeafSpine { racks: 4, hosts_per_rack: 4, spines: 1, host_rate, uplink_rate, delay }
+    LeafSpine { racks: 4, hosts_per_rack: 4, spines: 1, links_per_spine: 1, host_rate, uplink_rate, delay }
         .build(&mut topology, "");
     let network = network(topology, &lossless());
     let markable = Config::Fixed(fixed::Params { ecn: true, ..Default::default() });
@@ -218,8 +218,16 @@ fn any_number_of_threads_and_both_kinds_of_ports_give_the_same_bytes() {
         let switch = SwitchConfig { marking: red(), ports, ..SwitchConfig::new(buffer) };
         let mut topology = Topology::default();
         let (host_rate, uplink_rate, delay) = (GBPS(40), GBPS(40), Span::from_us(1));
-        LeafSpine { racks: 4, hosts_per_rack: 4, spines: 2, host_rate, uplink_rate, delay }
-            .build(&mut topology, "");
+        LeafSpine {
+            racks: 4,
+            hosts_per_rack: 4,
+            spines: 2,
+            links_per_spine: 1,
+            host_rate,
+            uplink_rate,
+            delay,
+        }
+        .build(&mut topology, "");
         let network = network(topology, &switch);
         let flows = (0..16).map(|host| flow(host, (host * 7 + 5) % 16, 1_000_000 + 997 * u64::from(host)));
         let mut traffic = traffic(rdma(params(Recovery::SelectiveRepeat), dcqcn()), flows.collect());

@@ -120,7 +120,7 @@ fn two_timely_flows_stay_below_t_high_and_need_not_share_fairly() {
 fn many(switch: &SwitchConfig, control: &Config, params: &Params) -> (Network, Traffic) {
     let mut topology = Topology::default();
     let (host_rate, uplink_rate, delay) = (GBPS(40), GBPS(100), Span::from_us(1));
-    LeafSpine { racks: 4, hosts_per_rack: 4, spines: 2, host_rate, uplink_rate, delay }
+    LeafSpine { racks: 4, hosts_per_rack: 4, spines: 2, links_per_spine: 1, host_rate, uplink_rate, delay }
         .build(&mut topology, "");
     let all = (0..16).map(|host| flow(host, (host * 7 + 5) % 16, 1_000_000 + 997 * u64::from(host)));
     let mut traffic = traffic(rdma(params.clone(), control.clone()), all.collect());

@@ -12,13 +12,17 @@ use crate::statistics::{mean, percentile};
 /// Stands for all traffic together.
 pub const TOTAL: &str = "total";
 
-/// Metrics of a group of connections.
-const FLOW_METRICS: [&str; 16] = [
+/// Metrics of a group of connections. `fct` is the time from the start of a flow to the arrival of its last byte, `injection`
+/// that from its start until its last byte is sent for the first time.
+const FLOW_METRICS: [&str; 19] = [
     "flows",
     "unfinished",
     "p50_fct_us",
     "p99_fct_us",
     "mean_fct_us",
+    "p50_injection_us",
+    "p99_injection_us",
+    "mean_injection_us",
     "p50_slowdown",
     "p95_slowdown",
     "p99_slowdown",
@@ -170,13 +174,17 @@ fn metric(group: &str, name: &str, value: Option<f64>) -> Metric {
     Metric { name: format!("{group}.{name}"), value }
 }
 
-/// In the order of [`FLOW_METRICS`]. Only measured flows count, and only finished ones have a completion time.
+/// In the order of [`FLOW_METRICS`]. Only measured flows count, and only finished ones have a completion time. The time of
+/// injection is that from the start of a flow until its last byte began to leave; it may be known of flows that are
+/// unfinished.
 fn flow_metrics(flows: &[&FlowRow], measured_for: Span) -> [Option<f64>; FLOW_METRICS.len()] {
     let measured: Vec<_> = flows.iter().filter(|flow| flow.measured).collect();
     let ends = measured.iter().filter(|flow| !flow.is_endless());
     let unfinished = ends.clone().filter(|flow| flow.end.is_none()).count();
     let us = |flow: &FlowRow| flow.fct().map(|fct| fct.as_ps() as f64 / 1e6);
     let fct = sorted(ends.clone().filter_map(|flow| us(flow)));
+    let injection = ends.clone().filter_map(|flow| Some(flow.injection()?.as_ps() as f64 / 1e6));
+    let injection = sorted(injection);
     let slowdown = sorted(ends.clone().filter_map(|flow| flow.slowdown()));
     let small = sorted(ends.clone().filter(|flow| flow.size.get() <= SMALL).filter_map(|flow| us(flow)));
     let large: Vec<_> = ends.filter(|flow| flow.size.get() >= LARGE).filter_map(|flow| us(flow)).collect();
@@ -191,6 +199,9 @@ fn flow_metrics(flows: &[&FlowRow], measured_for: Span) -> [Option<f64>; FLOW_ME
         percentile(&fct, 0.50),
         percentile(&fct, 0.99),
         mean(&fct),
+        percentile(&injection, 0.50),
+        percentile(&injection, 0.99),
+        mean(&injection),
         percentile(&slowdown, 0.50),
         percentile(&slowdown, 0.95),
         percentile(&slowdown, 0.99),

@@ -54,6 +54,9 @@ built_in! {
     FbWebserver "fb_webserver"
     FbCachefollower "fb_cachefollower"
     GoogleRpc "google_rpc"
+    Dvl "dvl"
+    DvlBytes "dvl_bytes"
+    DvlLog "dvl_log"
 }
 
 impl BuiltIn {
@@ -158,13 +161,68 @@ mod tests {
             ("fb_webserver", 62_229.0),
             ("fb_cachefollower", 686_866.0),
             ("google_rpc", 2_892.0),
+            ("dvl", 775_258.0),
+            ("dvl_bytes", 70_260.0),
+            ("dvl_log", 628_612.0),
         ];
+        assert_eq!(BUILT_IN.len(), expected.len());
         for (built_in, (name, mean)) in BUILT_IN.iter().zip(expected) {
             assert_eq!(built_in.name, name);
             let loaded = built_in.load();
             assert!((loaded.sizes.mean() - mean).abs() < 1.0, "{name}: {}", loaded.sizes.mean());
             assert!(!loaded.percent && !built_in.summary().is_empty());
         }
+    }
+
+    /// Classes of DVL: sizes from one bound to the next, and the share of each in percent.
+    const BOUNDS: [f64; 5] = [1e3, 1e5, 1e6, 1e7, 3e7];
+    const SHARES: [f64; 4] = [69.52, 25.3, 3.0, 2.18];
+
+    fn loaded(source: &SizeSource) -> Sizes {
+        load(source, Path::new("")).expect("built in").sizes
+    }
+
+    /// Which part of the flows of each class, and which part of all bytes, by sampling at a million quantiles.
+    fn by_class(sizes: &Sizes) -> [[f64; 2]; 4] {
+        let mut parts = [[0.0; 2]; 4];
+        for step in 0..1_000_000 {
+            let size = sizes.quantile((f64::from(step) + 0.5) / 1e6).as_f64();
+            let class = BOUNDS[1..4].partition_point(|bound| size > *bound);
+            parts[class][0] += 1e-6;
+            parts[class][1] += size * 1e-6 / sizes.mean();
+        }
+        parts
+    }
+
+    #[test]
+    fn shares_of_the_classes_of_dvl_count_flows_or_bytes() {
+        for (source, what) in [(SizeSource::Dvl, 0), (SizeSource::DvlLog, 0), (SizeSource::DvlBytes, 1)] {
+            let parts = by_class(&loaded(&source));
+            for (part, share) in parts.iter().zip(SHARES) {
+                let percent = 100.0 * part[what];
+                assert!((percent - share).abs() < 0.01, "{source:?}: {percent} %, expected {share} %");
+            }
+        }
+    }
+
+    #[test]
+    fn within_the_classes_of_dvl_sizes_or_their_logarithms_are_uniform() {
+        let mut from = 0.0;
+        for (bounds, share) in BOUNDS.windows(2).zip(SHARES) {
+            let [low, high] = [bounds[0], bounds[1]];
+            for step in [0.25, 0.5, 0.75] {
+                let found = |source| loaded(&source).quantile(from + share / 100.0 * step).as_f64();
+                let (even, log) = (found(SizeSource::Dvl), found(SizeSource::DvlLog));
+                assert!((even / (low + (high - low) * step) - 1.0).abs() < 1e-4, "{even}");
+                assert!((log / (low * (high / low).powf(step)) - 1.0).abs() < 0.01, "{log}");
+            }
+            from += share / 100.0;
+        }
+        let logarithmic = |(bounds, share): (&[f64], f64)| {
+            share / 100.0 * (bounds[1] - bounds[0]) / (bounds[1] / bounds[0]).ln()
+        };
+        let exact: f64 = BOUNDS.windows(2).zip(SHARES).map(logarithmic).sum();
+        assert!((loaded(&SizeSource::DvlLog).mean() / exact - 1.0).abs() < 0.01, "{exact}");
     }
 
     #[test]

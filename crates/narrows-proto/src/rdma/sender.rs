@@ -202,6 +202,9 @@ impl Sender {
         });
         self.on_sent(params, now, len);
         let (len, fin) = (len.get() as u32, end == self.size);
+        if fin {
+            self.stats.injected = Some(now);
+        }
         Poll::Send(Segment { seq, len, fin, asks: self.asks(params, fin), ..Segment::default() })
     }
 

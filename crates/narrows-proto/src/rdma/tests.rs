@@ -196,6 +196,24 @@ fn going_back_repeats_everything_from_the_gap_on() {
 }
 
 #[test]
+fn the_last_byte_of_a_message_is_injected_when_it_leaves_for_the_first_time() {
+    for recovery in [Recovery::GoBackN, Recovery::SelectiveRepeat] {
+        for (lost, times) in [(250, 1), (199, 2)] {
+            let pipe = Pipe::new(params(recovery), &unlimited(), 200, losing([lost])).run();
+            assert_eq!(pipe.sent.iter().filter(|(_, segment)| segment.fin).count(), times);
+            assert_eq!(pipe.stats().injected, Some(Time::ZERO + SEND_TIME * 199), "{recovery:?}");
+        }
+    }
+    let params = Params { window: Some(Params::default().mtu * 2), ..Params::default() };
+    let mut sender = Sender::new(&params, &unlimited(), HOST, params.mtu * 3);
+    for _ in 0..2 {
+        assert!(matches!(sender.poll_transmit(&params, Time::ZERO), Poll::Send(_)));
+    }
+    assert_eq!(sender.poll_transmit(&params, Time::ZERO), Poll::Blocked);
+    assert_eq!(sender.stats().injected, None);
+}
+
+#[test]
 fn selective_repeat_repeats_what_is_missing_and_nothing_else() {
     let pipe = Pipe::new(params(Recovery::SelectiveRepeat), &unlimited(), 200, losing([5, 6, 9])).run();
     assert_eq!(pipe.again(), [5, 6, 9]);

@@ -240,6 +240,27 @@ fn a_lost_segment_is_sent_again_once_after_a_round_trip_without_timeout() {
 }
 
 #[test]
+fn the_last_byte_is_injected_when_it_leaves_for_the_first_time() {
+    // The handshake is packet 0, so 100 is the last, and there is no 101.
+    for (lost, times) in [(101, 1), (50, 1), (100, 2)] {
+        let pipe = Pipe::new(&window(20), 100, losing([lost])).run();
+        let last: Vec<_> = pipe.sent.iter().filter(|(_, segment)| segment.fin).map(|(at, _)| *at).collect();
+        assert_eq!((last.len(), pipe.stats().injected), (times, Some(last[0])), "without packet {lost}");
+    }
+}
+
+#[test]
+fn nothing_is_injected_as_long_as_something_waits() {
+    let params = Params { handshake: false, ..Params::default() };
+    let mut sender = Sender::new(&params, &window(2), HOST, params.mss() * 3);
+    for _ in 0..2 {
+        assert!(matches!(sender.poll_transmit(&params, Time::ZERO), Poll::Send(_)));
+    }
+    assert_eq!(sender.poll_transmit(&params, Time::ZERO), Poll::Blocked);
+    assert_eq!(sender.stats().injected, None);
+}
+
+#[test]
 fn many_holes_of_one_window_are_repaired_in_one_recovery() {
     let pipe = Pipe::new(&window(40), 400, losing([50, 52, 54, 56, 58, 60, 62])).run();
     let Stats { retransmissions, timeouts, recoveries, .. } = pipe.stats();

@@ -221,7 +221,15 @@ fn fat_tree(k: u32) -> Topology {
 /// Racks of 16 hosts; a quarter as many uplinks of four times the rate, so that nothing is oversubscribed.
 fn racks(racks: u32) -> LeafSpine {
     let uplink_rate = BitRate::from_gbps(400);
-    LeafSpine { racks, hosts_per_rack: 16, spines: 4, host_rate: RATE, uplink_rate, delay: DELAY }
+    LeafSpine {
+        racks,
+        hosts_per_rack: 16,
+        spines: 4,
+        links_per_spine: 1,
+        host_rate: RATE,
+        uplink_rate,
+        delay: DELAY,
+    }
 }
 
 fn all_hosts(topology: &Topology) -> Vec<HostId> {

@@ -66,6 +66,9 @@ pub struct LeafSpine {
     /// Spine switches. With none the racks connect to the border routers directly, which is possible only inside a data
     /// center (`cross_dc`): what goes from rack to rack goes over a border router.
     pub spines: u32,
+    /// Parallel links between each leaf and each spine. They fail together.
+    #[serde(default = "one")]
+    pub links_per_spine: u32,
     /// Rate of the host links.
     pub host_rate: BitRate,
     /// Rate of each link between leaf and spine.
@@ -221,8 +224,11 @@ impl LeafSpine {
             .map(|spine| topology.add_switch(format!("{prefix}spine{spine}"), "spine", 1))
             .collect();
         for leaf in &leaves {
-            for spine in &spines {
-                topology.connect(*leaf, *spine, uplink);
+            // One link to every spine before the second to any: D-mod-K takes the ports of a leaf in turn.
+            for _ in 0..self.links_per_spine {
+                for spine in &spines {
+                    topology.connect(*leaf, *spine, uplink);
+                }
             }
         }
         if spines.is_empty() { leaves } else { spines }
@@ -427,15 +433,25 @@ mod tests {
 
     #[test]
     fn a_leaf_spine_joins_every_leaf_to_every_spine() {
-        let fabric = LeafSpine {
-            racks: 4,
-            hosts_per_rack: 16,
-            spines: 2,
-            host_rate: RATE,
-            uplink_rate: RATE,
-            delay: DELAY,
-        };
-        assert_eq!(counts(&built(|t| drop(fabric.build(t, "")))), (64, 6, 64 + 8));
+        for links_per_spine in [1, 3] {
+            let fabric = LeafSpine {
+                racks: 4,
+                hosts_per_rack: 16,
+                spines: 2,
+                links_per_spine,
+                host_rate: RATE,
+                uplink_rate: RATE,
+                delay: DELAY,
+            };
+            let topology = built(|t| drop(fabric.build(t, "")));
+            assert_eq!(counts(&topology), (64, 6, 64 + 8 * links_per_spine as usize));
+            let names: Vec<_> =
+                (0..topology.links().len()).map(|link| topology.link_name(link.into())).collect();
+            for (leaf, spine) in [(0, 0), (3, 1)] {
+                let up = format!("rack{leaf}/tor -> spine{spine}");
+                assert_eq!(names.iter().filter(|name| **name == up).count(), links_per_spine as usize);
+            }
+        }
     }
 
     fn wan(borders: u32) -> Wan {
@@ -467,8 +483,15 @@ mod tests {
     #[test]
     fn racks_without_spines_connect_to_the_border_router() {
         let (host_rate, uplink_rate) = (RATE, RATE);
-        let racks =
-            LeafSpine { racks: 2, hosts_per_rack: 3, spines: 0, host_rate, uplink_rate, delay: DELAY };
+        let racks = LeafSpine {
+            racks: 2,
+            hosts_per_rack: 3,
+            spines: 0,
+            links_per_spine: 1,
+            host_rate,
+            uplink_rate,
+            delay: DELAY,
+        };
         let wan = wan(1);
         let fabric = Fabric::LeafSpine(racks);
         let topology = built(|t| CrossDc { datacenters: 2, fabric, fabrics: vec![], wan }.build(t, ""));

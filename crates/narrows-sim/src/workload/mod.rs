@@ -4,6 +4,8 @@ mod patterns;
 mod rpc;
 mod sizes;
 
-pub use patterns::{Pairs, PairsError, Partner, all_to_all, incast, long_lived, permutation, poisson};
+pub use patterns::{
+    Pairs, PairsError, Partner, all_to_all, incast, long_lived, permutation, poisson, random,
+};
 pub use rpc::{Calls, rpcs};
 pub use sizes::{Sizes, SizesError};

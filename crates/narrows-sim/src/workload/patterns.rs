@@ -171,6 +171,27 @@ pub fn poisson(
     }
 }
 
+/// `flows` flows between pairs drawn at random, each starting at any moment of `within`, in order of their starts.
+pub fn random(
+    group: GroupId,
+    flows: u32,
+    sizes: &Sizes,
+    pairs: &Pairs,
+    start: Time,
+    within: Span,
+    random: &mut Stream,
+) -> Vec<FlowSpec> {
+    let mut flows: Vec<_> = (0..flows)
+        .map(|_| {
+            let start = start + Span::from_ps(random.below(within.as_ps().max(1)));
+            let (from, to) = pairs.draw(random);
+            FlowSpec { from, to, group, start, size: sizes.draw(random) }
+        })
+        .collect();
+    flows.sort_by_key(|flow| flow.start);
+    flows
+}
+
 /// `flows` flows of `size` between pairs drawn at random, starting evenly spread over `spread`.
 pub fn long_lived(
     group: GroupId,
@@ -323,6 +344,47 @@ mod tests {
         assert!((flows.len() as f64 - 1e5).abs() < 1000.0, "{}", flows.len());
         assert!(flows.is_sorted_by_key(|flow| flow.start));
         assert!(flows.iter().all(|flow| time.contains(&flow.start) && flow.from != flow.to));
+    }
+
+    #[test]
+    fn random_flows_start_evenly_over_their_time_and_in_order() {
+        let sizes = Sizes::from_points(&[(0.0, 0.0), (2000.0, 1.0)]).expect("a distribution");
+        let (start, within) = (Time::ZERO + Span::from_ms(5), Span::from_ms(2));
+        let flows = super::random(GROUP, 40_000, &sizes, &pairs(Partner::Any), start, within, &mut random());
+        assert_eq!(flows.len(), 40_000);
+        assert!(flows.is_sorted_by_key(|flow| flow.start));
+        assert!(flows.iter().all(|flow| flow.start >= start && flow.start < start + within));
+        // In each of four parts 10^4 expected, standard deviation 87.
+        for part in 0..4 {
+            let from = start + within / 4 * part;
+            let of_part = flows.iter().filter(|flow| flow.start >= from && flow.start < from + within / 4);
+            let count = of_part.count() as f64;
+            assert!((count - 1e4).abs() < 350.0, "{count} flows in part {part}");
+        }
+        // The mean size is 1000 B, its standard deviation 577/√40 000.
+        let mean = flows.iter().map(|flow| flow.size.as_f64()).sum::<f64>() / 4e4;
+        assert!((mean - 1000.0).abs() < 12.0, "{mean}");
+    }
+
+    #[test]
+    fn random_flows_are_between_all_pairs_that_are_allowed_and_no_others() {
+        let sizes = Sizes::constant(Bytes::new(1));
+        for (partner, expected) in [(Partner::Any, 132), (Partner::Same, 36), (Partner::Other, 96)] {
+            let pairs = pairs(partner);
+            let flows =
+                super::random(GROUP, 5000, &sizes, &pairs, Time::ZERO, Span::from_ms(1), &mut random());
+            let seen: BTreeMap<_, _> = flows.iter().map(|flow| ((flow.from, flow.to), ())).collect();
+            let allowed: BTreeMap<_, _> = pairs.all().map(|(from, to, _)| ((from, to), ())).collect();
+            assert_eq!((seen.len(), &seen), (expected, &allowed), "{partner:?}");
+        }
+    }
+
+    #[test]
+    fn random_flows_without_a_time_start_at_once() {
+        let sizes = Sizes::constant(Bytes::new(1));
+        let start = Time::ZERO + Span::from_us(3);
+        let flows = super::random(GROUP, 9, &sizes, &pairs(Partner::Any), start, Span::ZERO, &mut random());
+        assert!(flows.len() == 9 && flows.iter().all(|flow| flow.start == start));
     }
 
     #[test]

@@ -81,6 +81,13 @@ cc = { reno = {} }
             format!("{{ star = {{ hosts = 40000, {two} }} }}"),
             format!("{{ leaf_spine = {{ racks = 40000, hosts_per_rack = 1, spines = 2, {four} }} }}"),
             format!("{{ leaf_spine = {{ racks = 10000, hosts_per_rack = 1, spines = 60, {four} }} }}"),
+            // The same 600 000 links, and more than there are numbers for.
+            format!(
+                "{{ leaf_spine = {{ racks = 10000, hosts_per_rack = 1, spines = 2, links_per_spine = 30, {four} }} }}"
+            ),
+            format!(
+                "{{ leaf_spine = {{ racks = {most}, hosts_per_rack = {most}, spines = {most}, links_per_spine = {most}, {four} }} }}"
+            ),
         ] {
             let codes = mistakes(&[&format!("topology={topology}")]);
             assert!(
@@ -88,6 +95,16 @@ cc = { reno = {} }
                 "{topology}: {codes:?}"
             );
         }
+    }
+
+    #[test]
+    fn parallel_links_count_one_by_one() {
+        let topology = r#"topology={ leaf_spine = {
+            racks = 4, hosts_per_rack = 3, spines = 2, links_per_spine = 5, host_rate = "1 Gb/s", uplink_rate = "1 Gb/s",
+            delay = "1 us" } }"#;
+        let links = 4 * (3 + 2 * 5);
+        assert!(planned(&[topology], Limits { links, ..Limits::default() }).is_ok());
+        assert!(planned(&[topology], Limits { links: links - 1, ..Limits::default() }).is_err());
     }
 
     #[test]
@@ -106,6 +123,7 @@ cc = { reno = {} }
         let all = "traffic.0.pattern";
         for pattern in [
             r#"{ long_lived = { flows = 4294967295 } }"#,
+            r#"{ random = { flows = 4294967295, within = "1 s", sizes = "websearch" } }"#,
             r#"{ incast = { fan_in = 299, size = "1 B", times = 4294967295 } }"#,
             r#"{ incast = { fan_in = 1, size = "1 B", times = 40000000 } }"#,
             r#"{ closed_loop = { clients = 4294967295, sizes = "websearch" } }"#,

@@ -188,7 +188,9 @@ impl Numbers<'_, '_> {
         self.delay("delay", leaf_spine.delay);
         let racks = self.count("racks", leaf_spine.racks, 1);
         let hosts = self.count("hosts_per_rack", leaf_spine.hosts_per_rack, 1);
-        racks.saturating_mul(hosts + self.count("spines", leaf_spine.spines, least_spines))
+        let spines = self.count("spines", leaf_spine.spines, least_spines);
+        let uplinks = spines.saturating_mul(self.count("links_per_spine", leaf_spine.links_per_spine, 1));
+        racks.saturating_mul(hosts.saturating_add(uplinks))
     }
 
     fn fat_tree(&mut self, fat_tree: &FatTree) -> u64 {

@@ -88,6 +88,7 @@ pub(super) fn build(scenario: &Scenario, ground: &Ground<'_>, checker: &mut Chec
 fn pattern_name(pattern: &Pattern) -> &'static str {
     match pattern {
         Pattern::Poisson(_) => "poisson",
+        Pattern::Random(_) => "random",
         Pattern::LongLived(_) => "long_lived",
         Pattern::Incast(_) => "incast",
         Pattern::Permutation(_) => "permutation",
@@ -197,6 +198,7 @@ impl Builder<'_> {
         self.room = checker.limits.flows.saturating_sub(planned.traffic.flows.len() as u64);
         let flows = match &group.pattern {
             Pattern::Poisson(_) => self.poisson(planned, checker),
+            Pattern::Random(_) => self.random(checker),
             Pattern::LongLived(_) => self.long_lived(checker),
             Pattern::Incast(_) => self.incast(checker),
             Pattern::Permutation(pattern) => {
@@ -465,6 +467,19 @@ impl Builder<'_> {
             return None;
         }
         Some(links)
+    }
+
+    fn random(&mut self, checker: &mut Checker<'_>) -> Option<Vec<FlowSpec>> {
+        let Pattern::Random(pattern) = &self.group.pattern else { return None };
+        let names = (pattern.from.as_ref(), pattern.to.as_ref());
+        let pairs = self.pairs("random", pattern.between, names, checker);
+        let flows = self.at_least_one("random.flows", pattern.flows, checker);
+        let sizes = self.sizes("random.sizes", &pattern.sizes, checker);
+        let (pairs, flows, sizes) = (pairs?, flows?, sizes?);
+        self.room_for(flows.into(), "random.flows", checker)?;
+        let (start, random) = (self.start, &mut self.random);
+        let flows = workload::random(self.id, flows, &sizes.sizes, &pairs, start, pattern.within, random);
+        Some(flows.into_iter().filter(|flow| flow.start < self.until).collect())
     }
 
     fn long_lived(&mut self, checker: &mut Checker<'_>) -> Option<Vec<FlowSpec>> {

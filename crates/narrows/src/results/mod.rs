@@ -115,6 +115,11 @@ impl FlowRow {
         self.end.map(|end| end - self.start)
     }
 
+    /// From the hand-over to the moment the last byte began to leave, for the first time.
+    pub fn injection(&self) -> Option<Span> {
+        self.stats.injected.map(|injected| injected - self.start)
+    }
+
     /// Completion time divided by the ideal one; at least 1.
     pub fn slowdown(&self) -> Option<f64> {
         self.fct().map(|fct| fct.as_ps() as f64 / self.ideal.as_ps() as f64)

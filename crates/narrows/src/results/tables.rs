@@ -181,6 +181,7 @@ impl Results {
             .maybe_integers("size_bytes", |row| (!row.is_endless()).then_some(row.size.get()))
             .integers("start_ps", |row| row.start.as_ps())
             .maybe_integers("end_ps", |row| row.end.map(Time::as_ps))
+            .maybe_integers("injected_ps", |row| row.stats.injected.map(Time::as_ps))
             .maybe_integers("fct_ps", |row| row.fct().map(|fct| fct.as_ps()))
             .maybe_integers("ideal_fct_ps", |row| (!row.is_endless()).then_some(row.ideal.as_ps()))
             .maybe_reals("slowdown", |row| row.slowdown())

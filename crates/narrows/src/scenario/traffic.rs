@@ -45,6 +45,8 @@ pub struct Traffic {
 pub enum Pattern {
     /// Flows start at random (a Poisson process), as many as load some links to a given degree.
     Poisson(Poisson),
+    /// A number of flows that start at random within a time.
+    Random(Random),
     /// Flows that last for the whole run, or have a given size.
     LongLived(LongLived),
     /// Many send to one at once, again and again.
@@ -71,6 +73,28 @@ pub struct Poisson {
     pub load: f64,
     /// The links the load is relative to.
     pub of: LinkSet,
+    /// Sizes of flows.
+    pub sizes: SizeSource,
+    /// Which pairs of hosts.
+    #[serde(default)]
+    pub between: Between,
+    /// Hosts that send; all if left out.
+    #[serde(default)]
+    pub from: Option<Names>,
+    /// Hosts that receive; all if left out.
+    #[serde(default)]
+    pub to: Option<Names>,
+}
+
+/// So many flows, each with a start, a pair of hosts and a size of its own.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Random {
+    /// How many flows.
+    pub flows: u32,
+    /// Each starts at any moment of this time, all equally likely; flows beyond the end of the traffic or the run are left
+    /// out.
+    pub within: Span,
     /// Sizes of flows.
     pub sizes: SizeSource,
     /// Which pairs of hosts.
@@ -291,6 +315,12 @@ pub enum SizeSource {
     FbCachefollower,
     /// RPCs at Google; mean 2.9 kB.
     GoogleRpc,
+    /// Four classes as in the evaluation of DVL, whose shares count flows; mean 775 kB.
+    Dvl,
+    /// The same classes, if their shares count bytes; mean 70 kB.
+    DvlBytes,
+    /// The same classes, whose shares count flows, with more small flows within each (log-uniform); mean 629 kB.
+    DvlLog,
     /// All the same.
     Constant(Bytes),
     /// A CSV file with the columns bytes,cumulative; relative to the scenario.

@@ -98,6 +98,9 @@ pub struct Stats {
     pub marked: Bytes,
     /// Congestion notification packets heard ([`Ecn::Cnp`]).
     pub cnps: u64,
+    /// When the last byte was handed over for the first time, to the link or to a limiter before it; none as long as it was
+    /// not.
+    pub injected: Option<Time>,
 }
 
 /// An answer to "what next?".

@@ -140,13 +140,11 @@ impl Sender {
         let cwr = std::mem::take(&mut self.cwr);
         self.arm_after_sending(params, now);
         self.on_sent(params, now, len);
-        Poll::Send(Segment {
-            seq,
-            len: len.get() as u32,
-            fin: seq + len.get() == self.size,
-            cwr,
-            ..Segment::default()
-        })
+        let fin = seq + len.get() == self.size;
+        if fin {
+            self.stats.injected = Some(now);
+        }
+        Poll::Send(Segment { seq, len: len.get() as u32, fin, cwr, ..Segment::default() })
     }
 
     fn resend(&mut self, params: &Params, now: Time, number: u64) -> Poll {

@@ -78,8 +78,11 @@ fn each_control_says_what_an_idle_time_does_to_its_window() {
 fn a_flow_counts_only_what_it_went_through_itself() {
     let first = Pipe::with(params(), &window(20), 200, losing([50, 60, 201])).run();
     assert!(first.stats().retransmissions >= 3 && first.stats().recoveries > 0);
+    let before = first.now;
     let next = first.then(SHORT, 100);
-    assert_eq!(next.stats(), Stats::default());
+    let injected = next.stats().injected;
+    assert_eq!(next.stats(), Stats { injected, ..Stats::default() });
+    assert!(injected.is_some_and(|injected| injected > before));
     assert_eq!(next.sent.len(), 100);
 }
 
