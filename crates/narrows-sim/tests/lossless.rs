@@ -52,7 +52,7 @@ fn tree() -> Topology {
 fn leaf_spine() -> Topology {
     let mut topology = Topology::default();
     let (host_rate, uplink_rate, delay) = (RATE, BitRate::from_gbps(100), US);
-    LeafSpine { racks: 3, hosts_per_rack: 6, spines: 1, host_rate, uplink_rate, delay }
+    LeafSpine { racks: 3, hosts_per_rack: 6, spines: 1, host_rate, uplink_rate, delay, links_per_spine: 1 }
         .build(&mut topology, "");
     topology
 }
@@ -125,7 +125,7 @@ fn odd_settings_are_lossless_and_in_order_too() {
             go: kb(0),
             ..base.clone()
         },
-        Isolation { scheme: Scheme::Qcz, flow_life: Span::from_us(50), ..base.clone() },
+        Isolation { scheme: Scheme::Qcz, flow_life: Span::from_us(50), ..base },
     ];
     for isolation in odd {
         let settings = Pfc { xoff: Xoff::Fixed(kb(20)), reserve: kb(2), ..Pfc::default() };
@@ -301,7 +301,15 @@ fn lost_frames_and_messages_stop_nobody_for_good() {
     for scheme in [Scheme::Dvl, Scheme::Edvl, Scheme::Qcz] {
         let mut topology = Topology::default();
         let (host_rate, uplink_rate, delay) = (RATE, BitRate::from_gbps(100), US);
-        let plain = LeafSpine { racks: 3, hosts_per_rack: 6, spines: 1, host_rate, uplink_rate, delay };
+        let plain = LeafSpine {
+            racks: 3,
+            hosts_per_rack: 6,
+            spines: 1,
+            host_rate,
+            uplink_rate,
+            delay,
+            links_per_spine: 1,
+        };
         let _ = plain.build(&mut topology, "");
         let mut lossy = Topology::default();
         for node in topology.nodes() {

@@ -357,8 +357,8 @@ impl LosslessPorts {
         if self.ports[number].port.waiting == 0 {
             self.end_isolation(now, number, common, world);
         }
-        let ages = |stage: &&Box<Stage>| stage.config.scheme == Scheme::Qcz && stage.is_allocated(number);
-        if self.stage.as_ref().filter(ages).is_some() {
+        let ages = |stage: &Stage| stage.config.scheme == Scheme::Qcz && stage.is_allocated(number);
+        if self.stage.as_deref().is_some_and(ages) {
             self.plan_look(now, number, true);
         }
     }
