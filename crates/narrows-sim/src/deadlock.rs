@@ -2,6 +2,7 @@
 
 use crate::ids::LinkId;
 use crate::routing::Paths;
+use crate::topology::{Link, Topology};
 
 /// What is known of a link while circles are looked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -13,22 +14,32 @@ enum Seen {
     Done,
 }
 
+/// Links of which each leads to the next, and the last to the first, among those that are `stuck`, if there are any.
+pub fn circle_of(topology: &Topology, stuck: impl Fn(LinkId) -> bool) -> Option<Vec<LinkId>> {
+    let ports = topology.ports();
+    let next = |(number, link): (usize, &Link)| {
+        if !stuck(LinkId::from(number)) {
+            return Vec::new();
+        }
+        ports[link.to.index()].iter().filter(|next| stuck(**next)).map(|next| next.index()).collect()
+    };
+    let waits_for: Vec<_> = topology.links().iter().enumerate().map(next).collect();
+    first_circle(&waits_for)
+}
+
+fn first_circle(waits_for: &[Vec<usize>]) -> Option<Vec<LinkId>> {
+    let mut seen = vec![Seen::No; waits_for.len()];
+    (0..waits_for.len())
+        .find_map(|start| if seen[start] == Seen::No { follow(start, waits_for, &mut seen) } else { None })
+}
+
 impl Paths<'_> {
     /// Links of which each may have to wait for the next, and the last for the first, if there are any. `pauses` says
     /// whether the node a link leads to may pause it.
     ///
     /// A link waits for another if packets cross them one after the other (Dally & Seitz, IEEE Trans. Computers 1987).
     pub fn circle(&self, pauses: impl Fn(LinkId) -> bool) -> Option<Vec<LinkId>> {
-        let waits_for = self.waits_for(pauses);
-        let mut seen = vec![Seen::No; waits_for.len()];
-        for start in 0..waits_for.len() {
-            if seen[start] == Seen::No
-                && let Some(circle) = follow(start, &waits_for, &mut seen)
-            {
-                return Some(circle);
-            }
-        }
-        None
+        first_circle(&self.waits_for(pauses))
     }
 
     /// By link: the links it may wait for.

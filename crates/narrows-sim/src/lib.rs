@@ -67,6 +67,7 @@ pub mod topology;
 pub mod traffic;
 pub mod workload;
 
+pub use deadlock::circle_of;
 pub use engine::{Execution, Failure, Network, Outcome, Progress, Simulation, Stop, is_link_rate};
 pub use ideal::{IdealPath, ideal_fct};
 pub use ids::{FlowId, GroupId, HostId, LinkId, NodeId};

@@ -171,7 +171,8 @@ impl Packet {
 
     #[inline(always)]
     pub(crate) fn kind(self) -> Kind {
-        match (self.high() >> KIND) & 0xf {
+        let bits = (self.high() >> KIND) & 0xf;
+        match bits {
             0 => Kind::Data,
             1 => Kind::Ack,
             2 => Kind::Syn,

@@ -235,6 +235,10 @@ codes! {
         "Swift holds the round-trip time at a target of microseconds. An acknowledgement that waits for the next segment, up to transport.ack_delay, looks like a long queue. While ack_every segments are in flight none waits. With fewer, as when many flows meet, all wait: the window falls at each of them, to a thousandth of a segment, and does not recover while ack_delay is above the target. With transport.ack_every = 1, for the traffic group or for all, receivers acknowledge at once. Over RDMA receivers never wait; there a sender asks for acknowledgements, with every rdma.ack_every packets and with the last one its window lets out. A window that shrinks while packets are on their way may leave it waiting for an answer nobody was asked for, until the timeout."
     NoTelemetry "N0112" "switches do not tell a congestion control what it reads"
         "HPCC computes its window from what switches write into its packets: the rate of each link, what was sent over it and what waits there. A switch does so with telemetry = true in its table of [switches], and is unknown to senders without. Where no switch on the way does, flows keep the rate of their own link whatever happens. A packet has room for the records of five switches."
+    HeldUp "N0113" "a class of packets stayed stopped for long"
+        "Priority-based flow control stopped a class of packets on a link, and packets waited there for longer than pfc.watchdog of the switch that stopped it. Long stops that end are a pause storm: one congested port holds up what shares links with it. Stops that have not ended when the run does may be a deadlock; if the links that are stuck lead from one to the next in a circle, the message names it hop by hop."
+    GivesUp "N0114" "enhanced DVL gives up its queues each time it stops a neighbour"
+        "Enhanced DVL gives up the queue for isolated flows of a port when both queues together hold less than `detect`. Its class is stopped at the neighbour until no more than `go` is left, so with `go` at or below `detect` the queue goes whenever the neighbour may go on, and the whole tree of queues behind it has to grow again."
 }
 
 #[cfg(test)]

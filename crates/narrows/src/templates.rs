@@ -33,6 +33,7 @@ templates! {
     "datagrams"
     "explicit"
     "victim"
+    "isolation"
     "rdma"
     "gemini"
     "rpc"

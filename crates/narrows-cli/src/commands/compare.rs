@@ -110,11 +110,23 @@ const VICTIM: Demonstration = Demonstration {
     ],
 };
 
+/// A victim of priority-based flow control alone, and with congested flows isolated.
+const INCAST_VICTIM: Demonstration = Demonstration {
+    scenario: "isolation",
+    out: "out/demo-dvl",
+    variants: &[
+        ("pfc", &["switches.default={ buffer = { size = \"3 MB\", sharing = \"complete\" }, pfc = {} }"]),
+        ("pfc+dvl", &["switches.default.isolation={ scheme = \"dvl\" }"]),
+        ("pfc+edvl", &["switches.default.isolation={ scheme = \"edvl\" }"]),
+    ],
+};
+
 /// Shows what the simulator is for.
 pub(crate) fn demo(arguments: &args::Demo) -> Checked<Status> {
     let demonstration = match arguments.subject {
         args::DemoSubject::TwoDcMix => TWO_DC_MIX,
         args::DemoSubject::Bcn => VICTIM,
+        args::DemoSubject::Dvl => INCAST_VICTIM,
     };
     let title = demonstration.scenario;
     let base = narrows::templates::find(title).expect("the demonstration is built in").document()?;
@@ -175,6 +187,7 @@ fn side_by_side(contenders: &[Contender], show: &Show<'_>, execution: &args::Exe
         let mut cell = Cell { name: contender.name.clone(), runs: Vec::new() };
         for (job, finished) in finished.by_ref().take(contender.plans.len()) {
             broken.extend(finished.broken.into_iter().map(|broken| (job.name.clone(), broken)));
+            finished.held_up.iter().for_each(fail::show_one);
             cell.runs.push(finished.digest);
         }
         cells.push(cell);

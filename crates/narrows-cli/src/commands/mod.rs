@@ -76,6 +76,8 @@ struct Job {
 /// What remains of a finished job.
 struct Finished {
     digest: Digest,
+    /// What stopped traffic for too long.
+    held_up: Option<Diagnostic>,
     broken: Vec<Broken>,
 }
 
@@ -87,7 +89,7 @@ fn execute(jobs: &[Job], execution: &Execution, output: &Output) -> Checked<Vec<
         let within = &jobs[number].within;
         output.write(&results, within)?;
         output.write_text(within, "report.html", &page_of_run(&results, digest.clone()))?;
-        Ok(Finished { digest, broken: results.broken_expectations() })
+        Ok(Finished { digest, broken: results.broken_expectations(), held_up: results.held_up() })
     };
     side_by_side(named, execution, finish)?.into_iter().collect()
 }

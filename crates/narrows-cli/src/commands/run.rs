@@ -8,6 +8,7 @@ use narrows::results::Output;
 use serde_json::json;
 
 use super::{Job, document, execute, files, plans, show_warnings, status};
+use crate::fail;
 use crate::progress::{KEPT, catch_interrupts};
 use crate::{Status, args, show};
 
@@ -36,6 +37,7 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
     let mut runs = Vec::new();
     for (job, finished) in jobs.iter().zip(finished) {
         broken.extend(finished.broken.into_iter().map(|broken| (job.name.clone(), broken)));
+        finished.held_up.iter().for_each(fail::show_one);
         runs.push(finished.digest);
     }
     let cells = [Cell { name: plan.scenario.name.clone(), runs }];

@@ -8,8 +8,6 @@ use narrows_proto::units::{Span, Time};
 use super::Host;
 use super::agenda::Wake;
 use super::nic::Nic;
-use super::outgoing::Outgoing;
-use super::slots::Slots;
 use crate::engine::World;
 use crate::ids::{HostId, LinkId};
 use crate::observe::Observer;
@@ -139,7 +137,7 @@ impl Host {
         let waits = |class: usize| if class == ISOLATED_CLASS { parked } else { waiting & 1 << class != 0 };
         classes.watch.change(now, before, mask, waits, &mut classes.counters);
         classes.until = until;
-        self.nic.stopped = mask as u8;
+        self.nic.stop(mask as u8);
         if before & !mask & 0xff != 0 {
             classes.let_go(&mut self.nic, &mut world.trailers);
         }
@@ -175,25 +173,18 @@ impl Host {
     }
 
     /// Whether the flow whose turn it is has to wait for the class of isolated flows. Then it leaves its queue.
-    #[inline]
-    pub(super) fn is_parked(
-        classes: &mut Classes,
-        nic: &mut Nic,
-        now: Time,
-        slot: u32,
-        priority: u8,
-        outgoing: &mut Slots<Outgoing>,
-    ) -> bool {
-        if !classes.isolated_is_stopped() {
+    #[inline(never)]
+    pub(super) fn is_parked<O>(&mut self, now: Time, slot: u32, world: &World<O>) -> bool {
+        let Some(classes) = self.classes.as_mut().filter(|classes| classes.isolated_is_stopped()) else {
             return false;
-        }
-        let Some(flow) = outgoing.get_mut(slot).filter(|flow| !flow.is_over()) else { return false };
-        if !classes.isolates(now, flow.to, priority) {
+        };
+        let Some(flow) = self.outgoing.get_mut(slot).filter(|flow| !flow.is_over()) else { return false };
+        if !classes.isolates(now, flow.to, world.shared.groups[flow.group as usize].priority) {
             return false;
         }
         let known = flow.place.parked;
-        nic.retire(outgoing);
-        if let Some(flow) = outgoing.get_mut(slot) {
+        self.nic.retire(&mut self.outgoing);
+        if let Some(flow) = self.outgoing.get_mut(slot) {
             flow.place.parked = true;
         }
         if !known {

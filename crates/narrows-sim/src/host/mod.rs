@@ -147,7 +147,7 @@ impl Host {
     #[inline]
     pub(crate) fn prefetch_packets<O>(&self, world: &World<O>) {
         world.wires.wires[self.wire].ring.prefetch_front();
-        if let Some((slot, _)) = self.nic.turn() {
+        if let Some(slot) = self.nic.turn() {
             self.outgoing.prefetch(slot);
         }
     }
@@ -232,10 +232,8 @@ impl Host {
             self.nic.send(now, packet, world);
             return;
         }
-        while let Some((slot, priority)) = self.nic.turn() {
-            if let Some(classes) = &mut self.classes
-                && Self::is_parked(classes, &mut self.nic, now, slot, priority, &mut self.outgoing)
-            {
+        while let Some(slot) = self.nic.turn() {
+            if self.classes.is_some() && self.is_parked(now, slot, world) {
                 continue;
             }
             let outgoing = self.outgoing.get_mut(slot).expect("a sender leaves its queue before its slot");

@@ -25,10 +25,12 @@ pub(super) struct Nic {
     ready: Ring<Packet>,
     /// Slots of senders that may have something to send, by priority.
     active: [Queue; PRIORITIES],
-    /// A bit for each queue of `active` that is not empty.
+    /// A bit for each queue of `active` that is not empty and whose priority the switch has not stopped.
     occupied: u8,
-    /// A bit for each priority that the switch has stopped.
-    pub(super) stopped: u8,
+    /// The same for priorities that it has stopped.
+    held: u8,
+    /// A bit for each priority that it has stopped.
+    stopped: u8,
 }
 
 /// A queue of slots. Each slot keeps the number of the next.
@@ -66,13 +68,14 @@ impl Nic {
             ready: Ring::default(),
             active: Default::default(),
             occupied: 0,
+            held: 0,
             stopped: 0,
         }
     }
 
     #[inline]
     pub(super) fn has_work(&self) -> bool {
-        self.occupied & !self.stopped != 0 || !self.ready.is_empty()
+        self.occupied != 0 || !self.ready.is_empty()
     }
 
     #[inline]
@@ -89,9 +92,11 @@ impl Nic {
     #[inline]
     pub(super) fn activate(&mut self, priority: u8, slot: u32, places: &mut impl Places) {
         let queue = &mut self.active[usize::from(priority)];
-        if self.occupied & 1 << priority == 0 {
+        let bit = 1 << priority;
+        if (self.occupied | self.held) & bit == 0 {
             queue.first = slot;
-            self.occupied |= 1 << priority;
+            self.occupied |= bit & !self.stopped;
+            self.held |= bit & self.stopped;
         } else {
             places.place(queue.last).next = slot;
         }
@@ -101,26 +106,27 @@ impl Nic {
 
     /// A bit for each priority that a sender stands in the queue of.
     pub(super) fn occupied(&self) -> u8 {
-        self.occupied
+        self.occupied | self.held
     }
 
-    /// The highest priority that a sender stands in the queue of and that is not stopped.
-    #[inline(always)]
-    fn highest(&self) -> u32 {
-        7_u32.wrapping_sub((self.occupied & !self.stopped).leading_zeros())
+    /// The switch has stopped these priorities, and no others.
+    pub(super) fn stop(&mut self, priorities: u8) {
+        let occupied = self.occupied();
+        self.stopped = priorities;
+        (self.occupied, self.held) = (occupied & !priorities, occupied & priorities);
     }
 
-    /// The sender whose turn it is, and its priority.
+    /// The sender whose turn it is.
     #[inline]
-    pub(super) fn turn(&self) -> Option<(u32, u8)> {
-        let highest = self.highest();
-        Some((self.active.get(highest as usize)?.first, highest as u8))
+    pub(super) fn turn(&self) -> Option<u32> {
+        let highest = 7_u32.checked_sub(self.occupied.leading_zeros())?;
+        Some(self.active[highest as usize].first)
     }
 
     /// The sender whose turn it is has sent a packet of `size`. When it has sent its share, the next has its turn.
     #[inline]
     pub(super) fn charge(&mut self, size: u16, quantum: i32, places: &mut impl Places) {
-        let highest = self.highest();
+        let highest = 7 - self.occupied.leading_zeros();
         let queue = &mut self.active[highest as usize];
         let place = places.place(queue.first);
         place.deficit -= i32::from(size);
@@ -138,7 +144,7 @@ impl Nic {
     /// The sender whose turn it is leaves its queue.
     #[inline]
     pub(super) fn retire(&mut self, places: &mut impl Places) {
-        let highest = self.highest();
+        let highest = 7 - self.occupied.leading_zeros();
         let queue = &mut self.active[highest as usize];
         let place = std::mem::take(places.place(queue.first));
         if queue.first == queue.last {

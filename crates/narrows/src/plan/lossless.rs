@@ -1,7 +1,7 @@
 //! Priority-based flow control and isolation of congested flows, checked.
 
 use narrows_proto::units::{Bytes, Span};
-use narrows_sim::switch::{Isolation, Pfc, Sharing, Xoff};
+use narrows_sim::switch::{Isolation, Pfc, Scheme, Sharing, Xoff};
 use narrows_sim::{LinkId, Network, NodeId};
 
 use super::Checker;
@@ -98,6 +98,11 @@ fn check_isolation(path: &str, switch: &Switch, isolation: &Isolation, checker: 
     };
     ordered("go", go, "stop", stop);
     ordered("propagate_ingress", propagate_ingress, "stop", stop);
+    if isolation.scheme == Scheme::Edvl && go <= detect {
+        let message = format!("go = {go}, which is not above detect = {detect}");
+        let warning = Diagnostic::warning(Code::GivesUp, message);
+        at.error("go", warning.help("raise go and stop, or lower detect"));
+    }
     let message = format!("table = {table}, expected 1 to {LARGEST_TABLE}");
     at.unless((1..=LARGEST_TABLE).contains(&table), "table", &message);
     let message = format!("share = {share}, expected at least 0, less than 1");

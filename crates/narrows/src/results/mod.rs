@@ -6,6 +6,7 @@ mod output;
 mod parquet_file;
 mod rpcs;
 mod tables;
+mod watchdog;
 
 use std::ops::Range;
 

@@ -29,7 +29,7 @@ pub struct Isolation {
     #[serde(default)]
     pub priority: u8,
     /// A queue that holds this much is congested, and the packets that come then are those of congested flows.
-    #[serde(default = "forty_kb")]
+    #[serde(default = "twenty_kb")]
     pub detect: Bytes,
     /// A congested queue that holds more than this has one at the links that feed it.
     #[serde(default = "twenty_kb")]
@@ -38,10 +38,11 @@ pub struct Isolation {
     #[serde(default = "twenty_kb")]
     pub propagate_ingress: Bytes,
     /// With more than this of isolated flows from a link, their class is stopped there.
-    #[serde(default = "thirty_kb")]
+    #[serde(default = "sixty_kb")]
     pub stop: Bytes,
-    /// It may go on with no more than this.
-    #[serde(default = "twenty_kb")]
+    /// It may go on with no more than this. With enhanced DVL more than `detect`, or else the queue is given up each time its
+    /// class is stopped.
+    #[serde(default = "forty_kb")]
     pub go: Bytes,
     /// Flows a port can isolate at once. Others stay where they are, and PFC does what it does without isolation.
     #[serde(default = "sixty_four")]
@@ -68,8 +69,8 @@ pub struct Isolation {
     /// alone.
     #[serde(default = "yes")]
     pub hosts: bool,
-    /// How long a flow that a neighbour has named stays isolated where nothing of it waits: at ports of enhanced DVL from the
-    /// message on, in network cards since the class of isolated flows was last stopped.
+    /// How long a flow that a neighbour has named stays isolated where that turns out not to be needed: at ports of enhanced DVL
+    /// that are not congested, and in network cards since the class of isolated flows was last stopped.
     #[serde(default = "hundred_us")]
     pub idle_life: Span,
 }
@@ -108,8 +109,8 @@ fn forty_kb() -> Bytes {
     Bytes::new(40_000)
 }
 
-fn thirty_kb() -> Bytes {
-    Bytes::new(30_000)
+fn sixty_kb() -> Bytes {
+    Bytes::new(60_000)
 }
 
 fn twenty_kb() -> Bytes {
@@ -149,11 +150,11 @@ impl Default for Isolation {
         Self {
             scheme: Scheme::default(),
             priority: 0,
-            detect: forty_kb(),
+            detect: twenty_kb(),
             propagate_egress: twenty_kb(),
             propagate_ingress: twenty_kb(),
-            stop: thirty_kb(),
-            go: twenty_kb(),
+            stop: sixty_kb(),
+            go: forty_kb(),
             table: sixty_four(),
             share: tenth(),
             spare_stopped: false,
@@ -228,6 +229,8 @@ pub(super) struct Lane {
     table: Table,
     /// Bytes that isolated flows may send before the others.
     credit: f64,
+    /// It will be looked whether the queue is still needed.
+    pub(super) look_planned: bool,
     /// The port has been congested since the queue was allocated.
     was_congested: bool,
     /// When the queue was last empty and became so, for the life of its flows.
@@ -437,10 +440,11 @@ impl Stage {
         }
         let detect = self.config.detect.get();
         match self.config.scheme {
+            // One that a neighbour has asked for may be far below from the beginning: it has to have been above.
             Scheme::Edvl => {
                 let congested = lane.backlog + normal >= detect;
                 lane.was_congested |= congested;
-                !congested && !stopped && (lane.was_congested || lane.backlog == 0)
+                !congested && !stopped && lane.was_congested
             }
             Scheme::Dvl => lane.backlog == 0 && normal < detect && !lane.has_downstream(),
             Scheme::Qcz => {
@@ -450,7 +454,15 @@ impl Stage {
         }
     }
 
-    /// When to look whether nothing has waited in a congested queue since a flow was named, `downstream` or here.
+    /// Whether a port that has not been congested since a neighbour named a flow may go without its queue: the flow does not
+    /// need it.
+    pub(super) fn is_idle(&self, port: usize, stopped: bool) -> bool {
+        let lane = &self.lanes[port];
+        let enhanced = self.config.scheme == Scheme::Edvl;
+        enhanced && !lane.was_congested && !stopped && lane.backlog == 0 && !lane.markings.is_active()
+    }
+
+    /// When to look again whether a port still needs its queue, which has one because of a neighbour (`downstream`) or by itself.
     pub(super) fn look_after(&self, downstream: bool) -> Option<Span> {
         match self.config.scheme {
             Scheme::Dvl => None,
@@ -602,7 +614,7 @@ mod tests {
         let mut stage = stage(&Isolation::default());
         stage.isolate(0, key(packet(1)), false);
         let mut events = Vec::new();
-        for number in 1..=60 {
+        for number in 1..=90 {
             let stored = stage.store(at(0), 0, packet(1), 1, false);
             stage.lane_mut(0).push(packet(1), &Trailers::default());
             let told = stored.tell.is_some();
@@ -610,8 +622,8 @@ mod tests {
                 events.push((number, stored.input_allocated, told, stored.stop));
             }
         }
-        // 20 kB at the port, then 20 kB and 30 kB of the link.
-        assert_eq!(events, [(21, true, false, false), (41, false, true, false), (51, false, false, true)]);
+        // 20 kB at the port, then 20 kB and 60 kB of the link.
+        assert_eq!(events, [(21, true, false, false), (41, false, true, false), (81, false, false, true)]);
     }
 
     #[test]
@@ -631,8 +643,9 @@ mod tests {
     #[test]
     fn each_scheme_ends_isolation_in_its_own_way() {
         let over = |scheme, downstream, backlog, normal, us| {
-            let mut stage = stage(&Isolation { scheme, ..Isolation::default() });
+            let mut stage = stage(&Isolation { scheme, detect: Bytes::new(40_000), ..Isolation::default() });
             stage.isolate(0, key(packet(1)), downstream);
+            stage.lane_mut(0).was_congested = true;
             stage.lane_mut(0).backlog = backlog;
             stage.is_over(at(us), 0, normal, false)
         };
@@ -646,10 +659,16 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_queue_does_not_go() {
+    fn a_queue_that_is_stopped_or_that_a_neighbour_has_just_asked_for_does_not_go() {
         let mut stage = stage(&Isolation::default());
         stage.isolate(0, key(packet(1)), false);
         assert!(!stage.is_over(at(0), 0, 0, true));
+        assert!(stage.is_over(at(0), 0, 0, false));
+        stage.isolate(1, key(packet(1)), true);
+        assert!(!stage.is_over(at(0), 1, 0, false), "it was never congested");
+        assert!(stage.is_idle(1, false) && !stage.is_idle(1, true));
+        assert!(!stage.is_over(at(0), 1, 20_000, false));
+        assert!(stage.is_over(at(0), 1, 19_999, false));
     }
 
     #[test]

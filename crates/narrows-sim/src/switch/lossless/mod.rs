@@ -344,7 +344,12 @@ impl LosslessPorts {
 
     /// Plans to look whether a port still needs its queue for isolated flows.
     fn plan_look(&mut self, now: Time, number: usize, downstream: bool) {
-        if let Some(after) = self.stage.as_ref().and_then(|stage| stage.look_after(downstream)) {
+        let after = self.stage.as_mut().and_then(|stage| {
+            let after = stage.look_after(downstream)?;
+            let lane = stage.lane_mut(number);
+            (!std::mem::replace(&mut lane.look_planned, true)).then_some(after)
+        });
+        if let Some(after) = after {
             let at = now + after;
             self.agenda.push(Reverse((at, (self.ports.len() + self.links + number) as u32)));
             self.next = self.next.min(at);
@@ -354,11 +359,20 @@ impl LosslessPorts {
     /// The time has come to look whether a port still needs its queue for isolated flows.
     #[inline(never)]
     fn look<O: Observer>(&mut self, now: Time, number: usize, common: &mut Common, world: &mut World<O>) {
-        if self.ports[number].port.waiting == 0 {
+        let stopped = self.ports[number].stops(now) & 1 << ISOLATED_CLASS != 0;
+        if let Some(stage) = &mut self.stage {
+            stage.lane_mut(number).look_planned = false;
+        }
+        if self
+            .stage
+            .as_ref()
+            .is_some_and(|stage| stage.is_allocated(number) && stage.is_idle(number, stopped))
+        {
+            self.close(now, number, common, world);
+        } else {
             self.end_isolation(now, number, common, world);
         }
-        let ages = |stage: &Stage| stage.config.scheme == Scheme::Qcz && stage.is_allocated(number);
-        if self.stage.as_deref().is_some_and(ages) {
+        if self.stage.as_ref().is_some_and(|stage| stage.is_allocated(number)) {
             self.plan_look(now, number, true);
         }
     }
