@@ -84,7 +84,7 @@ mod tests {
     use crate::run::{Options, run};
 
     fn held_up(scenario: &str) -> Option<String> {
-        let plan = Plan::new(&Document::read("test.toml", scenario, None).unwrap()).unwrap();
+        let plan = Plan::new(Document::parse("test.toml", scenario, "").unwrap()).unwrap();
         let results = run(&Arc::new(plan), Options::default(), |_| ControlFlow::Continue(()));
         results.held_up().map(|diagnostic| diagnostic.message)
     }
