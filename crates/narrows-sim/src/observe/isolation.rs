@@ -91,14 +91,15 @@ mod tests {
     use narrows_proto::units::{BitRate, Span};
 
     use super::*;
-    use crate::topology::Star;
+    use crate::topology::{NodeKind, Star};
 
     #[test]
     fn events_belong_to_the_switch_that_has_the_queue() {
         let mut topology = Topology::default();
         let (rate, delay) = (BitRate::from_gbps(10), Span::from_us(1));
         Star { hosts: 2, rate, delay }.build(&mut topology, "");
-        let switch = NodeId::from(topology.nodes().iter().position(|node| node.name == "tor").unwrap());
+        let is_switch = |node: &crate::topology::Node| matches!(node.kind, NodeKind::Switch { .. });
+        let switch = NodeId::from(topology.nodes().iter().position(is_switch).unwrap());
         let out = topology.ports()[switch.index()][0];
         let into = Topology::reverse(out);
         let mut observer = IsolationObserver::new(&topology, &[switch]);

@@ -13,7 +13,8 @@ pub struct Activity {
     pub times: u64,
 }
 
-/// Everything that can happen, in a fixed order, whether it did or not; flows on kept connections if any are kept.
+/// Everything that can happen, in a fixed order, whether it did or not; flows on kept connections if any are kept, isolated
+/// flows if switches isolate.
 pub fn activity(results: &Results) -> Vec<Activity> {
     let flows = |value: fn(&narrows_proto::stream::Stats) -> u64| {
         results.flows.iter().map(|flow| value(&flow.stats)).sum()
@@ -30,8 +31,6 @@ pub fn activity(results: &Results) -> Vec<Activity> {
         ("limiters", results.reaction.limiters),
         ("CNPs", flows(|stats| stats.cnps)),
         ("pauses", ports(|port| port.pauses)),
-        ("flows isolated", ports(|port| port.isolated_flows)),
-        ("isolation refused: table full", ports(|port| port.isolation_refused)),
         ("drops: buffer full", drops(DropCause::BufferFull)),
         ("drops: queue limit", drops(DropCause::QueueLimit)),
         ("drops: RED", drops(DropCause::Red)),
@@ -50,6 +49,10 @@ pub fn activity(results: &Results) -> Vec<Activity> {
     if results.plan.traffic.groups.iter().any(keeps_connections) {
         let again = results.flows.iter().filter(|flow| flow.again).count();
         counts.push(("flows on kept connections", again as u64));
+    }
+    if results.plan.network.switches.iter().flatten().any(|switch| switch.isolation.is_some()) {
+        counts.push(("flows isolated", ports(|port| port.isolated_flows)));
+        counts.push(("isolation refused: table full", ports(|port| port.isolation_refused)));
     }
     counts.into_iter().map(|(what, times)| Activity { what, times }).collect()
 }
