@@ -226,6 +226,13 @@ fn targets(measured: &[Measurement]) -> Vec<Target> {
             "",
         ),
         target(
+            "network #2 of DVL, 50 000 flows, enhanced DVL",
+            find("clos-2048-edvl").map(|each| each.packet_hops as f64 / each.speed as f64),
+            AtMost(180.0),
+            " s",
+        ),
+        target("its memory", megabytes("clos-2048-edvl"), AtMost(2000.0), " MB"),
+        target(
             "cost of a packet-hop: two data centers / leaf-spine",
             ratio("leaf-spine-websearch", "two-dc-websearch"),
             AtMost(1.3),

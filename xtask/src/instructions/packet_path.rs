@@ -12,12 +12,16 @@ use crate::bench::{Measurement, build};
 
 /// Where the counts are kept.
 const STORED: &str = "crates/narrows-sim/benches/engine/instructions.json";
-const SCENARIOS: [&str; 6] = [
+const SCENARIOS: [&str; 10] = [
     "permutation-k8-1mb",
     "permutation-k8-1mb-scheduled",
     "permutation-k8-1mb-slow-fabric",
     "permutation-k8-1mb-slow-fabric-qcn",
+    "permutation-k8-1mb-slow-fabric-qcn-unheard",
+    "permutation-k8-1mb-slow-fabric-annulus-idle",
     "permutation-k8-1mb-slow-fabric-annulus",
+    "permutation-k8-1mb-slow-fabric-pfc",
+    "permutation-k8-1mb-slow-fabric-edvl",
     "floor-k8-1mb",
 ];
 /// The function of the benchmark inside which instructions are counted.

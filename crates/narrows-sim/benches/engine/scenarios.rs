@@ -2,11 +2,14 @@
 
 use narrows_proto::annulus::Aggregate;
 use narrows_proto::cc::{Config, dctcp};
+use narrows_proto::rdma;
 use narrows_proto::reaction;
 use narrows_proto::stream::Params;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::floor::FixedWindows;
-use narrows_sim::switch::{Buffer, CongestionPoint, Marking, PortKind, Qcn, Sharing, Step, SwitchConfig};
+use narrows_sim::switch::{
+    Buffer, CongestionPoint, Isolation, Marking, Pfc, PortKind, Qcn, Sharing, Step, SwitchConfig,
+};
 use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topology, Wan, Wire};
 use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic, Transport};
 use narrows_sim::workload::{self, Pairs, Partner, Sizes};
@@ -52,6 +55,8 @@ pub(crate) const ALL: &[Scenario] = &[
     // The same flows on a small and a large tree, to compare the cost of a packet-hop.
     scenario("permutation-k8-1mb", 1, || permutation(8, ONE_MB, PortKind::Plain)),
     scenario("permutation-k32-1mb", 1, || permutation(32, ONE_MB, PortKind::Plain)),
+    scenario("clos-2048-pfc", 1, || clos(2048, 50_000, None)),
+    scenario("clos-2048-edvl", 1, || clos(2048, 50_000, Some(Isolation::default()))),
 ];
 
 /// Further ones whose instructions are counted.
@@ -60,6 +65,10 @@ pub(crate) const COUNTED: &[Scenario] = &[
     scenario("permutation-k8-1mb-slow-fabric", 1, || slow_fabric(ONE_MB, Loop::None)),
     scenario("permutation-k8-1mb-slow-fabric-qcn", 1, || slow_fabric(ONE_MB, Loop::Limiters)),
     scenario("permutation-k8-1mb-slow-fabric-annulus", 1, || slow_fabric(ONE_MB, Loop::NearSource)),
+    scenario("permutation-k8-1mb-slow-fabric-qcn-unheard", 1, || slow_fabric(ONE_MB, Loop::Nobody)),
+    scenario("permutation-k8-1mb-slow-fabric-annulus-idle", 1, || slow_fabric(ONE_MB, Loop::Idle)),
+    scenario("permutation-k8-1mb-slow-fabric-pfc", 1, || lossless_fabric(None)),
+    scenario("permutation-k8-1mb-slow-fabric-edvl", 1, || lossless_fabric(Some(&Isolation::default()))),
     scenario("floor-k8-1mb", 1, || floor(8, ONE_MB)),
 ];
 
@@ -95,6 +104,10 @@ enum Loop {
     Limiters,
     /// A near-source loop for each flow (Annulus).
     NearSource,
+    /// Nobody.
+    Nobody,
+    /// There are none, but a near-source loop for each flow.
+    Idle,
 }
 
 /// The permutation on scheduled ports of a tree whose switches are joined at half the rate of hosts, so that every flow
@@ -104,12 +117,12 @@ fn slow_fabric(size: Bytes, heard_by: Loop) -> Job {
         unreachable!("a permutation runs on the engine")
     };
     let mut network = Network { topology: with_slow_fabric(&network.topology), ..network };
-    if heard_by != Loop::None {
+    if !matches!(heard_by, Loop::None | Loop::Idle) {
         for switch in network.switches.iter_mut().flatten() {
             switch.congestion_point = CongestionPoint::Qcn(Qcn::default());
         }
     }
-    if heard_by == Loop::NearSource {
+    if matches!(heard_by, Loop::NearSource | Loop::Idle) {
         for group in &mut traffic.groups {
             let (per, places) = (Aggregate::Flow, [].into());
             group.near_source = Some(NearSource { per, places, params: Default::default() });
@@ -133,6 +146,62 @@ fn slow_fabric(size: Bytes, heard_by: Loop) -> Job {
     }
     Job::Engine { network, traffic, stop }
 }
+
+/// The permutation on such a tree whose switches stop their neighbours by class, and isolate congested flows or not.
+fn lossless_fabric(isolation: Option<&Isolation>) -> Job {
+    let Job::Engine { mut network, traffic, stop } = slow_fabric(ONE_MB, Loop::None) else {
+        unreachable!("a permutation runs on the engine")
+    };
+    for switch in network.switches.iter_mut().flatten() {
+        switch.pfc = Some(Pfc { priorities: vec![0, 1], ..Pfc::default() });
+        switch.isolation = isolation.cloned();
+    }
+    Job::Engine { network, traffic, stop }
+}
+
+/// Network #2 of the DVL evaluation (Gonzalez-Naharro et al., NEAT 2019), or a part of it: two levels of 64-port switches at
+/// 40 Gb/s and 1 µs, flows in four classes of sizes that start within 2 ms, RDMA.
+fn clos(hosts: u32, flows: u32, isolation: Option<Isolation>) -> Job {
+    let rate = BitRate::from_gbps(40);
+    let mut topology = Topology::default();
+    LeafSpine {
+        racks: hosts / 32,
+        hosts_per_rack: 32,
+        spines: 32,
+        links_per_spine: 1,
+        host_rate: rate,
+        uplink_rate: rate,
+        delay: DELAY,
+    }
+    .build(&mut topology, "");
+    let hosts = all_hosts(&topology);
+    let pairs =
+        Pairs::new(hosts.clone(), &hosts, Partner::Any, hosts.len(), |host| host.0).expect("many hosts");
+    let sizes = Sizes::from_points(&DVL_CLASSES).expect("a distribution");
+    let within = Span::from_ms(2);
+    let flows = workload::random(GroupId(0), flows, &sizes, &pairs, Time::ZERO, within, &mut random(0));
+    let params = rdma::Params {
+        mtu: Bytes::new(1000),
+        ack_every: 64,
+        rto: Span::from_secs(1),
+        ..rdma::Params::default()
+    };
+    let transport = Transport::Rdma { params, cc: Config::Fixed(Default::default()) };
+    let groups = vec![Group { name: "classes".into(), transport, priority: 0, near_source: None }];
+    let buffer = Buffer { size: Bytes::new(24_000_000), sharing: Sharing::Complete };
+    let config = SwitchConfig {
+        ports: PortKind::Scheduled,
+        pfc: Some(Pfc::default()),
+        isolation,
+        ..SwitchConfig::new(buffer)
+    };
+    let network = Network { routing: Routing::DModK, ..with_switches(topology, &config) };
+    Job::Engine { network, traffic: Traffic { groups, flows, ..Traffic::default() }, stop: drained() }
+}
+
+/// The classes of sizes of that evaluation, counted in flows. The scenario format knows them by name.
+const DVL_CLASSES: [(f64, f64); 5] =
+    [(1_000.0, 0.0), (100_000.0, 0.6952), (1_000_000.0, 0.9482), (10_000_000.0, 0.9782), (30_000_000.0, 1.0)];
 
 /// The same nodes, with half the rate between switches.
 fn with_slow_fabric(from: &Topology) -> Topology {
@@ -247,7 +316,10 @@ fn partners(topology: &Topology) -> Vec<HostId> {
 fn network(topology: Topology, ports: PortKind) -> Network {
     let buffer = Buffer { size: Bytes::new(12_000_000), sharing: Sharing::default() };
     let marking = Marking::Step(Step { k: Bytes::new(100_000) });
-    let config = SwitchConfig { marking, ports, ..SwitchConfig::new(buffer) };
+    with_switches(topology, &SwitchConfig { marking, ports, ..SwitchConfig::new(buffer) })
+}
+
+fn with_switches(topology: Topology, config: &SwitchConfig) -> Network {
     let is_switch = |node: &narrows_sim::topology::Node| matches!(node.kind, NodeKind::Switch { .. });
     let switches = topology.nodes().iter().map(|node| is_switch(node).then(|| config.clone())).collect();
     Network { topology, switches, routing: Routing::Ecmp, failures: Vec::new(), reaction: None }
