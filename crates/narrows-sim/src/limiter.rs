@@ -108,6 +108,11 @@ impl Limiter {
         self.rate
     }
 
+    /// The packet that leaves next.
+    pub(crate) fn front(&self) -> Option<Packet> {
+        self.queue.front().copied()
+    }
+
     #[inline]
     pub(crate) fn push(&mut self, packet: Packet) {
         debug_assert!(packet.trailers() == 0, "limited packets bring no trailers");

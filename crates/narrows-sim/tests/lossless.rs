@@ -382,3 +382,48 @@ fn at_most_one_queue_is_allocated_at_each_port_and_side() {
     assert!(allocated.iter().flatten().all(|count| *count == 0), "all are freed");
     assert!(rows.iter().filter(|row| row.name() == "allocated_at_input").count() > 10);
 }
+
+#[test]
+fn limiters_obey_stops_of_isolated_flows() {
+    // Four hosts send to one through limiters, with little memory.
+    for scheme in [Scheme::Dvl, Scheme::Edvl, Scheme::Qcz] {
+        let mut topology = Topology::default();
+        narrows_sim::topology::Star { hosts: 5, rate: RATE, delay: US }.build(&mut topology, "");
+        let points = CongestionPoint::Qcn(Qcn { set_point: Bytes::new(33_000), ..Qcn::default() });
+        let isolation = Some(Isolation { scheme, ..Isolation::default() });
+        let switch = SwitchConfig { isolation, congestion_point: points, ..pfc(400_000) };
+        let network = Network { reaction: Some(reaction(qcn())), ..network(topology, &switch) };
+        let flows = (1..5).map(|host| flow(host, 0, 1_000_000)).collect();
+        let outcome = Run::new(&network, &traffic(senders(unlimited()), flows)).run();
+        check(&outcome);
+        assert!(outcome.reaction.limited > 0 && total(&outcome, |port| port.isolations) > 0);
+    }
+}
+
+#[test]
+fn no_flow_sleeps_in_the_line_of_its_limiter() {
+    // Many flows per host share limiters and end while others stand in line; senders ask for few acknowledgements, so that
+    // none wakes them by chance.
+    let mut topology = Topology::default();
+    KaryTree { k: 2, levels: 2, rate: RATE, delay: US }.build(&mut topology, "");
+    let points = CongestionPoint::Qcn(Qcn { set_point: Bytes::new(33_000), ..Qcn::default() });
+    let switch = SwitchConfig { congestion_point: points, ..signalling(300_000_000, CongestionPoint::Off) };
+    for per in
+        [narrows_sim::LimiterScope::Flow, narrows_sim::LimiterScope::Pair, narrows_sim::LimiterScope::Port]
+    {
+        let rule = narrows_sim::Reaction { per, ..reaction(qcn()) };
+        let network = Network { reaction: Some(rule), ..network(topology.clone(), &switch) };
+        let mut random = Stream::new(3, Purpose::Workload, 0);
+        let mut draw = |below| random.below(below) as u32;
+        let flows = (0..100).map(|_| {
+            let from = draw(4);
+            let to = (from + 1 + draw(3)) % 4;
+            FlowSpec { start: at(Span::from_ns(draw(100_000).into())), ..flow(from, to, 300_000) }
+        });
+        let params =
+            Params { mtu: Bytes::new(1000), ack_every: 64, rto: Span::from_secs(1), ..Params::default() };
+        let outcome = Run::new(&network, &traffic(rdma(params, unlimited()), flows.collect())).run();
+        assert!(outcome.reaction.limited > 0, "{per:?}");
+        assert!(outcome.flows.iter().all(|flow| flow.stats.timeouts == 0), "{per:?}");
+    }
+}

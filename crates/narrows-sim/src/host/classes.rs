@@ -175,11 +175,14 @@ impl Host {
     /// Whether the flow whose turn it is has to wait for the class of isolated flows. Then it leaves its queue.
     #[inline(never)]
     pub(super) fn is_parked<O>(&mut self, now: Time, slot: u32, world: &World<O>) -> bool {
-        let Some(classes) = self.classes.as_mut().filter(|classes| classes.isolated_is_stopped()) else {
+        if !self.classes.as_ref().is_some_and(|classes| classes.isolated_is_stopped()) {
+            return false;
+        }
+        let Some(to) = self.next_destination(slot) else { return false };
+        let (Some(classes), Some(flow)) = (&mut self.classes, self.outgoing.get_mut(slot)) else {
             return false;
         };
-        let Some(flow) = self.outgoing.get_mut(slot).filter(|flow| !flow.is_over()) else { return false };
-        if !classes.isolates(now, flow.to, world.shared.groups[flow.group as usize].priority) {
+        if !classes.isolates(now, to, world.shared.groups[flow.group as usize].priority) {
             return false;
         }
         let known = flow.place.parked;

@@ -295,6 +295,25 @@ impl Host {
         self.attend_limiter(now, place, world);
     }
 
+    /// A flow that has just left its queue stands in it again if it may hand over packets to its limiter.
+    pub(super) fn activate_if_admitted<O>(&mut self, slot: u32, world: &World<O>) {
+        if self.outgoing.get_mut(slot).is_some_and(|outgoing| outgoing.line == Line::Admitted) {
+            self.activate(slot, world);
+        }
+    }
+
+    /// Where the packet goes that `outgoing` would send next: for a limiter that is the first of its queue. Nothing if it sends
+    /// none itself.
+    pub(super) fn next_destination(&mut self, slot: u32) -> Option<HostId> {
+        let outgoing = self.outgoing.get_mut(slot)?;
+        match outgoing.source {
+            Source::Over => None,
+            Source::Limiter(place) => self.reaction.as_mut()?.limiters.get_mut(place).front().map(Packet::to),
+            _ if outgoing.limiter != NO_SLOT && outgoing.limiter != GATED => None,
+            _ => Some(outgoing.to),
+        }
+    }
+
     /// Puts what is in `slot` into a queue of the card, if it is in none.
     pub(super) fn activate<O>(&mut self, slot: u32, world: &World<O>) {
         let Some(outgoing) = self.outgoing.get_mut(slot) else { return };

@@ -243,6 +243,8 @@ impl Host {
                     self.nic.charge(packet.size(), world.shared.quantum, &mut self.outgoing);
                 } else {
                     self.nic.retire(&mut self.outgoing);
+                    // Those before it in the line may have ended, so that it was let in during its own turn.
+                    self.activate_if_admitted(slot, world);
                 }
                 let Some((packet, _)) = turn else { continue };
                 self.send(now, packet, world);

@@ -16,6 +16,7 @@ mod bcn;
 #[cfg(test)]
 mod check;
 mod claims;
+mod dvl;
 mod gemini;
 mod markdown;
 mod outcome;
@@ -37,7 +38,7 @@ use crate::metrics;
 use crate::results::Results;
 
 /// All papers.
-pub const PAPERS: &[&Paper] = &[&annulus::PAPER, &bcn::PAPER, &gemini::PAPER];
+pub const PAPERS: &[&Paper] = &[&annulus::PAPER, &bcn::PAPER, &dvl::PAPER, &gemini::PAPER];
 
 /// The paper of this name.
 ///

@@ -37,7 +37,8 @@ pub struct Isolation {
     /// With more than this of isolated flows from a link, the neighbour there is told.
     #[serde(default = "twenty_kb")]
     pub propagate_ingress: Bytes,
-    /// With more than this of isolated flows from a link, their class is stopped there.
+    /// With more than this from a link that came isolated, the class of isolated flows is stopped there. What the neighbour
+    /// does not isolate, for want of room in its table, no such stop would hold back.
     #[serde(default = "sixty_kb")]
     pub stop: Bytes,
     /// It may go on with no more than this. With enhanced DVL more than `detect`, or else the queue is given up each time its
@@ -253,6 +254,8 @@ pub(super) struct LaneCounters {
 pub(super) struct Input {
     allocated: bool,
     stored: u64,
+    /// The part of `stored` that came isolated, so that a stop of that class stops more of it.
+    isolated: u64,
     full: bool,
     /// What is at its other end takes messages.
     listens: bool,
@@ -394,8 +397,9 @@ impl Stage {
         }
         if input.allocated {
             input.stored += size;
+            input.isolated += if isolated { size } else { 0 };
             stored.counted = true;
-            if !input.full && input.stored > self.config.stop.get() {
+            if !input.full && input.isolated > self.config.stop.get() {
                 input.full = true;
                 stored.stop = true;
             }
@@ -421,10 +425,11 @@ impl Stage {
 
     /// A packet that was counted at link number `from` waits no longer. Returns whether isolated flows may go on there, and
     /// whether the link's congested queue is gone.
-    pub(super) fn release_input(&mut self, from: u32, size: u64) -> (bool, bool) {
+    pub(super) fn release_input(&mut self, from: u32, size: u64, isolated: bool) -> (bool, bool) {
         let input = &mut self.inputs[from as usize];
         input.stored -= size;
-        let go = input.full && input.stored <= self.config.go.get();
+        input.isolated -= if isolated { size } else { 0 };
+        let go = input.full && input.isolated <= self.config.go.get();
         input.full &= !go;
         let freed = input.stored == 0;
         input.allocated &= !freed;
@@ -614,16 +619,17 @@ mod tests {
         let mut stage = stage(&Isolation::default());
         stage.isolate(0, key(packet(1)), false);
         let mut events = Vec::new();
-        for number in 1..=90 {
-            let stored = stage.store(at(0), 0, packet(1), 1, false);
+        for number in 1..=130 {
+            // The neighbour has listened by the fiftieth.
+            let stored = stage.store(at(0), 0, packet(1), 1, number > 50);
             stage.lane_mut(0).push(packet(1), &Trailers::default());
             let told = stored.tell.is_some();
             if stored.input_allocated || told || stored.stop {
                 events.push((number, stored.input_allocated, told, stored.stop));
             }
         }
-        // 20 kB at the port, then 20 kB and 60 kB of the link.
-        assert_eq!(events, [(21, true, false, false), (41, false, true, false), (81, false, false, true)]);
+        // 20 kB at the port, then 20 kB of the link, then 60 kB that came isolated.
+        assert_eq!(events, [(21, true, false, false), (41, false, true, false), (111, false, false, true)]);
     }
 
     #[test]

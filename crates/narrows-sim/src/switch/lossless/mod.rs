@@ -533,7 +533,7 @@ impl LosslessPorts {
         let mut tells = ingresses.release(from, class, size);
         if let Some(stage) = &mut self.stage {
             if counted {
-                let (go, freed) = stage.release_input(from, size);
+                let (go, freed) = stage.release_input(from, size, class == ISOLATED_CLASS);
                 tells |= go && ingresses.stop_isolated(from, false);
                 if freed {
                     self.note(now, from, IsolationEvent::FreedAtInput, world);
