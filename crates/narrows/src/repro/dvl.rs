@@ -199,19 +199,19 @@ fn parameters() -> Vec<Parameter> {
     vec![
         setting(
             "detection threshold",
-            "40 kB",
-            "Somewhat more than three times what a link of 40 Gb/s and 1 µs holds there and back.",
+            "20 kB",
+            "Twice what a link of 40 Gb/s and 1 µs holds there and back.",
             vec![
                 isolation("10 kB", &["detect=10 kB"]),
-                isolation("20 kB", &["detect=20 kB"]),
-                isolation("80 kB", &["detect=80 kB"]),
+                isolation("40 kB", &["detect=40 kB"]),
+                isolation("80 kB, stop and go 160 and 120 kB", &["detect=80 kB", "stop=160 kB", "go=120 kB"]),
                 isolation("400 kB", &["detect=400 kB"]),
             ],
         ),
         setting(
             "propagation thresholds",
             "20 kB at the port, 20 kB at the input",
-            "Half of the detection threshold.",
+            "As much as the detection threshold.",
             vec![
                 isolation("5 kB and 5 kB", &["propagate_egress=5 kB", "propagate_ingress=5 kB"]),
                 isolation("20 kB and 5 kB", &["propagate_ingress=5 kB"]),
@@ -219,10 +219,11 @@ fn parameters() -> Vec<Parameter> {
         ),
         setting(
             "stop and go of isolated flows",
-            "30 kB and 20 kB",
-            "Between what travels on a link and the detection threshold.",
+            "60 kB and 40 kB",
+            "Above the detection threshold: below it a port of eDVL gives up its queue whenever its neighbour may go on.",
             vec![
-                isolation("60 kB and 20 kB", &["stop=60 kB", "go=20 kB"]),
+                isolation("30 kB and 20 kB", &["stop=30 kB", "go=20 kB"]),
+                isolation("30 kB and 20 kB, detection at 40 kB", &["stop=30 kB", "go=20 kB", "detect=40 kB"]),
                 isolation("100 kB and 80 kB", &["stop=100 kB", "go=80 kB"]),
             ],
         ),
