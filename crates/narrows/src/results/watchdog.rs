@@ -78,7 +78,6 @@ mod tests {
     use std::ops::ControlFlow;
     use std::sync::Arc;
 
-    use super::*;
     use crate::document::Document;
     use crate::plan::Plan;
     use crate::run::{Options, run};
