@@ -185,17 +185,13 @@ impl RoutingTables {
 
     /// Finds the groups of parallel links downwards, and the widest of the others.
     fn measure(&mut self, topology: &Topology, ports: &[Vec<LinkId>]) {
-        let tier_of = |node: NodeId| match topology.node(node).kind {
-            NodeKind::Host(_) => None,
-            NodeKind::Switch { tier, .. } => Some(tier),
-        };
         for (node, routes) in self.routes.iter_mut().enumerate() {
-            let Some(tier) = tier_of(NodeId::from(node)) else { continue };
+            let Some(tier) = topology.tier(NodeId::from(node)) else { continue };
             let of_tier = self.widest.entry(tier).or_insert(1);
             for group in &mut routes.groups {
                 let end = |port: &u16| topology.link(ports[node][usize::from(*port)]).to;
                 let mut ends = group.of(&routes.members).iter().map(end);
-                let below = ends.next().filter(|end| tier_of(*end).is_some_and(|end| end < tier));
+                let below = ends.next().filter(|end| topology.tier(*end).is_some_and(|end| end < tier));
                 group.down = below.is_some_and(|first| ends.all(|end| end == first));
                 if !group.down {
                     *of_tier = u32::from(group.len).max(*of_tier);
@@ -472,7 +468,7 @@ pub(crate) fn choice(
 /// Product of the numbers of uplinks of one switch in each lower tier: the levels below have divided by it already.
 /// Beyond the number of hosts it makes no difference, so it may saturate.
 fn stride(topology: &Topology, tables: &RoutingTables, node: NodeId) -> u32 {
-    let NodeKind::Switch { tier, .. } = topology.node(node).kind else { return 1 };
+    let Some(tier) = topology.tier(node) else { return 1 };
     tables.widest.range(..tier).fold(1, |stride: u32, (_, widest)| stride.saturating_mul(*widest))
 }
 
@@ -554,10 +550,7 @@ mod tests {
 
     /// What [`destinations`] counts on the links from switches of one tier to switches of another, without repetitions.
     fn destinations_between(topology: &Topology, from: u32, to: u32) -> Vec<usize> {
-        let tier = |node| match topology.node(node).kind {
-            NodeKind::Host(_) => None,
-            NodeKind::Switch { tier, .. } => Some(tier),
-        };
+        let tier = |node| topology.tier(node);
         let between =
             |link: &crate::topology::Link| tier(link.from) == Some(from) && tier(link.to) == Some(to);
         let counted = topology.links().iter().zip(destinations(topology));

@@ -7,8 +7,7 @@ use narrows_proto::cc::Config;
 use narrows_proto::rdma::Params;
 use narrows_proto::units::{BitRate, Bytes, Span};
 use narrows_sim::switch::{
-    CongestionPoint, Isolation, JointStop, Marking, Pfc, Qcn, Red, RedAction, Scheme, Step, SwitchConfig,
-    Xoff,
+    CongestionPoint, Isolation, JointStop, Marking, Pfc, Qcn, Scheme, Step, SwitchConfig, Xoff,
 };
 use narrows_sim::topology::{KaryTree, LeafSpine, Topology, Wire};
 use narrows_sim::traffic::{FlowSpec, Group, Traffic};
@@ -18,8 +17,8 @@ use narrows_sim::{
     Reaction, Routing, Simulation, Stop, Stream,
 };
 use support::{
-    Run, at, cubic, dcqcn, flow, group, link, network, qcn, rdma, reaction, saturating, signalling, traffic,
-    unlimited,
+    Run, at, cubic, dcqcn, dcqcn_marking, flow, group, link, network, qcn, rdma, reaction, saturating,
+    signalling, traffic, unlimited,
 };
 
 const RATE: BitRate = BitRate::from_gbps(40);
@@ -231,22 +230,10 @@ fn priorities_with_and_without_loss_share_a_memory() {
     }
 }
 
-fn red() -> Marking {
-    Marking::Red(Red {
-        min: Bytes::new(5_000),
-        max: Bytes::new(200_000),
-        max_p: 0.01,
-        weight: 1.0,
-        gentle: false,
-        spread: false,
-        action: RedAction::Mark,
-    })
-}
-
 #[test]
 fn isolation_goes_with_dcqcn_and_with_qcn() {
     for (scheme, seed) in [(Scheme::Dvl, 1), (Scheme::Edvl, 2)] {
-        let marking = SwitchConfig { marking: red(), ..isolating(scheme) };
+        let marking = SwitchConfig { marking: dcqcn_marking(), ..isolating(scheme) };
         let network = by_destination(tree(), &marking);
         let outcome = Run::new(&network, &traffic(senders(dcqcn()), storm(seed))).seed(seed).run();
         check(&outcome);
@@ -300,30 +287,17 @@ fn lost_frames_and_messages_stop_nobody_for_good() {
     // Links lose packets, so flows have to send again; all of them end.
     for scheme in [Scheme::Dvl, Scheme::Edvl, Scheme::Qcz] {
         let mut topology = Topology::default();
-        let (host_rate, uplink_rate, delay) = (RATE, BitRate::from_gbps(100), US);
-        let plain = LeafSpine {
-            racks: 3,
-            hosts_per_rack: 6,
-            spines: 1,
-            host_rate,
-            uplink_rate,
-            delay,
-            links_per_spine: 1,
-        };
-        let _ = plain.build(&mut topology, "");
-        let mut lossy = Topology::default();
-        for node in topology.nodes() {
-            match &node.kind {
-                narrows_sim::topology::NodeKind::Host(_) => lossy.add_host(node.name.as_str()),
-                narrows_sim::topology::NodeKind::Switch { class, tier } => {
-                    lossy.add_switch(node.name.as_str(), class, *tier)
-                }
-            };
+        let lossy = |rate| Wire { error_rate: 0.002, ..Wire::new(rate, US) };
+        let spine = topology.add_switch("spine", "spine", 1);
+        for rack in 0..3 {
+            let tor = topology.add_switch(format!("tor{rack}"), "tor", 0);
+            topology.connect(tor, spine, lossy(BitRate::from_gbps(100)));
+            for host in 0..6 {
+                let host = topology.add_host(format!("host{rack}{host}"));
+                topology.connect(host, tor, lossy(RATE));
+            }
         }
-        for both in topology.links().chunks(2) {
-            lossy.connect(both[0].from, both[0].to, Wire { error_rate: 0.002, ..both[0].wire });
-        }
-        let network = by_destination(lossy, &isolating(scheme));
+        let network = by_destination(topology, &isolating(scheme));
         let flows = (0..5).chain(6..11).map(|host| flow(host, 12, 500_000)).collect();
         let params = Params { mtu: Bytes::new(1000), rto: Span::from_us(500), ..Params::default() };
         let outcome = Run::new(&network, &traffic(rdma(params, unlimited()), flows)).run();

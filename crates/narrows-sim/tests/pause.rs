@@ -4,7 +4,7 @@ mod support;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::switch::{CongestionPoint, Pause, SwitchConfig};
-use narrows_sim::topology::{FatTree, LeafSpine, NodeKind, Topology, Wire};
+use narrows_sim::topology::{FatTree, LeafSpine, Topology, Wire};
 use narrows_sim::workload::permutation;
 use narrows_sim::{DropCause, FlowRecord, GroupId, HostId, Network, Outcome, PortCounters, Purpose, Stream};
 use support::{
@@ -56,10 +56,7 @@ fn last_end(flows: &[FlowRecord]) -> Time {
 
 /// PAUSE frames that nodes of tier `from` sent to nodes of tier `to`; hosts have none.
 fn pauses_between<O>(network: &Network, outcome: &Outcome<O>, from: u32, to: Option<u32>) -> u64 {
-    let tier = |node| match &network.topology.node(node).kind {
-        NodeKind::Host(_) => None,
-        NodeKind::Switch { tier, .. } => Some(*tier),
-    };
+    let tier = |node| network.topology.tier(node);
     let links = network.topology.links().iter().zip(&outcome.ports);
     let between = links.filter(|(link, _)| tier(link.from) == Some(from) && tier(link.to) == to);
     between.map(|(_, port)| port.pauses).sum()

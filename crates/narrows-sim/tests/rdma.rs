@@ -7,16 +7,14 @@ use std::sync::Arc;
 use narrows_proto::cc::{Config, dcqcn as settings, fixed};
 use narrows_proto::rdma::{Params, Recovery};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
-use narrows_sim::switch::{
-    Buffer, CongestionPoint, Marking, Pause, PortKind, Qcn, Red, RedAction, Sharing, SwitchConfig,
-};
+use narrows_sim::switch::{Buffer, CongestionPoint, Pause, PortKind, Qcn, Sharing, SwitchConfig};
 use narrows_sim::topology::{Dumbbell, LeafSpine, Star, Topology, Wire};
 use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind};
 use narrows_sim::workload::Sizes;
 use narrows_sim::{FlowId, Network, Outcome, PortCounters};
 use support::{
-    ENDLESS, Run, at, dcqcn, dctcp, deep, flow, link, network, qcn, rdma, reaction, shallow, signalling,
-    swift, traffic, unlimited,
+    ENDLESS, Run, at, dcqcn, dcqcn_marking, dctcp, deep, flow, link, network, qcn, rdma, reaction, shallow,
+    signalling, swift, traffic, unlimited,
 };
 
 const GBPS: fn(u64) -> BitRate = BitRate::from_gbps;
@@ -32,24 +30,11 @@ fn params(recovery: Recovery) -> Params {
     Params { recovery, rto: Span::from_us(500), ..Params::default() }
 }
 
-/// Marking of the paper's settings for 40 Gb/s.
-fn red() -> Marking {
-    Marking::Red(Red {
-        min: Bytes::new(5_000),
-        max: Bytes::new(200_000),
-        max_p: 0.01,
-        weight: 1.0,
-        gentle: false,
-        spread: false,
-        action: RedAction::Mark,
-    })
-}
-
 /// PAUSE at 100 kB of each neighbour, with memory for all of them.
 fn lossless() -> SwitchConfig {
     let pause = Pause { xoff: Bytes::new(100_000), xon: None, quanta: u16::MAX, frame: Bytes::new(84) };
     let switch = signalling(100_000_000, CongestionPoint::Off);
-    SwitchConfig { pause: Some(pause), marking: red(), ..switch }
+    SwitchConfig { pause: Some(pause), marking: dcqcn_marking(), ..switch }
 }
 
 fn dropped<O>(outcome: &Outcome<O>) -> u64 {
@@ -87,7 +72,8 @@ fn under_pause_nothing_is_lost_and_nothing_is_sent_again() {
 fn without_pause_both_recoveries_end_every_flow() {
     for recovery in [Recovery::GoBackN, Recovery::SelectiveRepeat] {
         for control in [unlimited(), dcqcn(), dctcp(), swift()] {
-            let marking = if control.name() == "dctcp" { support::marking(50_000).marking } else { red() };
+            let marking =
+                if control.name() == "dctcp" { support::marking(50_000).marking } else { dcqcn_marking() };
             let network = network(star(17), &SwitchConfig { marking, ..shallow(100_000) });
             let flows = (0..16).map(|host| flow(host, 16, 500_000)).collect();
             let outcome = Run::new(&network, &traffic(rdma(params(recovery), control.clone()), flows)).run();
@@ -149,7 +135,7 @@ fn two_flows(control: &Config, params: &Params) -> (Network, narrows_sim::traffi
     let later = FlowSpec { start: at(Span::from_ms(2)), ..flow(1, 3, ENDLESS) };
     let mut traffic = traffic(rdma(params.clone(), control.clone()), vec![flow(0, 2, ENDLESS), later]);
     traffic.measured = at(Span::from_ms(50))..at(Span::from_ms(250));
-    (network(topology, &SwitchConfig { marking: red(), ..deep() }), traffic)
+    (network(topology, &SwitchConfig { marking: dcqcn_marking(), ..deep() }), traffic)
 }
 
 #[test]
@@ -215,7 +201,7 @@ fn clients_send_one_message_after_the_other_whatever_is_lost() {
 fn any_number_of_threads_and_both_kinds_of_ports_give_the_same_bytes() {
     let run = |threads, ports| {
         let buffer = Buffer { size: Bytes::new(300_000), sharing: Sharing::PerPort };
-        let switch = SwitchConfig { marking: red(), ports, ..SwitchConfig::new(buffer) };
+        let switch = SwitchConfig { marking: dcqcn_marking(), ports, ..SwitchConfig::new(buffer) };
         let mut topology = Topology::default();
         let (host_rate, uplink_rate, delay) = (GBPS(40), GBPS(40), Span::from_us(1));
         LeafSpine {

@@ -89,7 +89,7 @@ fn execute(jobs: &[Job], execution: &Execution, output: &Output) -> Checked<Vec<
         let within = &jobs[number].within;
         output.write(&results, within)?;
         output.write_text(within, "report.html", &page_of_run(&results, digest.clone()))?;
-        Ok(Finished { digest, broken: results.broken_expectations(), held_up: results.held_up() })
+        Ok(Finished { digest, broken: results.broken_expectations(), held_up: results.held_up })
     };
     side_by_side(named, execution, finish)?.into_iter().collect()
 }

@@ -55,8 +55,8 @@ pub(crate) const ALL: &[Scenario] = &[
     // The same flows on a small and a large tree, to compare the cost of a packet-hop.
     scenario("permutation-k8-1mb", 1, || permutation(8, ONE_MB, PortKind::Plain)),
     scenario("permutation-k32-1mb", 1, || permutation(32, ONE_MB, PortKind::Plain)),
-    scenario("clos-2048-pfc", 1, || clos(2048, 50_000, None)),
-    scenario("clos-2048-edvl", 1, || clos(2048, 50_000, Some(Isolation::default()))),
+    scenario("clos-2048-pfc", 1, || clos(None)),
+    scenario("clos-2048-edvl", 1, || clos(Some(Isolation::default()))),
 ];
 
 /// Further ones whose instructions are counted.
@@ -159,13 +159,13 @@ fn lossless_fabric(isolation: Option<&Isolation>) -> Job {
     Job::Engine { network, traffic, stop }
 }
 
-/// Network #2 of the DVL evaluation (Gonzalez-Naharro et al., NEAT 2019), or a part of it: two levels of 64-port switches at
-/// 40 Gb/s and 1 µs, flows in four classes of sizes that start within 2 ms, RDMA.
-fn clos(hosts: u32, flows: u32, isolation: Option<Isolation>) -> Job {
+/// Network #2 of the DVL evaluation (Gonzalez-Naharro et al., NEAT 2019): 2048 hosts, two levels of 64-port switches at 40 Gb/s and
+/// 1 µs, 50 000 flows in four classes of sizes that start within 2 ms, RDMA.
+fn clos(isolation: Option<Isolation>) -> Job {
     let rate = BitRate::from_gbps(40);
     let mut topology = Topology::default();
     LeafSpine {
-        racks: hosts / 32,
+        racks: 64,
         hosts_per_rack: 32,
         spines: 32,
         links_per_spine: 1,
@@ -179,7 +179,7 @@ fn clos(hosts: u32, flows: u32, isolation: Option<Isolation>) -> Job {
         Pairs::new(hosts.clone(), &hosts, Partner::Any, hosts.len(), |host| host.0).expect("many hosts");
     let sizes = Sizes::from_points(&DVL_CLASSES).expect("a distribution");
     let within = Span::from_ms(2);
-    let flows = workload::random(GroupId(0), flows, &sizes, &pairs, Time::ZERO, within, &mut random(0));
+    let flows = workload::random(GroupId(0), 50_000, &sizes, &pairs, Time::ZERO, within, &mut random(0));
     let params = rdma::Params {
         mtu: Bytes::new(1000),
         ack_every: 64,

@@ -19,11 +19,10 @@ use crate::observe::Observer;
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Routes, RoutingTables};
 use crate::switch::{
-    EdgeHost, IngressParts, LosslessLink, MOST_CONGESTION_POINTS, SignalParts, Switch, SwitchConfig,
-    SwitchParts,
+    EdgeHost, InputLink, MOST_CONGESTION_POINTS, SignalParts, Switch, SwitchConfig, SwitchParts,
 };
 use crate::telemetry::Meter;
-use crate::topology::{Link, NodeKind, Topology};
+use crate::topology::{Link, Topology};
 use crate::traffic::{GeneratorKind, Rpc, Traffic};
 
 pub(super) fn shards<O: Observer>(
@@ -304,19 +303,14 @@ impl Layout<'_> {
         if !signals {
             return None;
         }
-        let ingress = |link: &LinkId| IngressParts {
-            link: *link,
-            back: self.port_back(*link),
-            rate: topology.link(*link).wire.rate,
-        };
         Some(SignalParts {
             first_point: self.first_points[node.index()],
             reach: settings(node)
                 .and_then(|switch| switch.congestion_point.message())
                 .and_then(|message| message.reach.hosts(topology, &self.ports, node)),
             random: Stream::new(self.seed, Purpose::Sampling, node.0.into()),
-            ingresses: inputs.iter().map(ingress).collect(),
-            lossless: lossless.then(|| inputs.iter().map(|link| self.lossless_link(*link)).collect()),
+            inputs: inputs.iter().map(|link| self.input(*link)).collect(),
+            lossless,
             meters: self.meters(node),
         })
     }
@@ -330,9 +324,9 @@ impl Layout<'_> {
         Some(switch.isolation.as_ref().map_or(Span::ZERO, |isolation| isolation.idle_life))
     }
 
-    /// A link that leads to a switch that stops classes, or whose neighbours do.
-    fn lossless_link(&self, link: LinkId) -> LosslessLink {
-        LosslessLink {
+    /// A link that leads to a switch that stops its neighbours, or that they stop.
+    fn input(&self, link: LinkId) -> InputLink {
+        InputLink {
             link,
             back: self.port_back(link),
             rate: self.network.topology.link(link).wire.rate,
@@ -368,10 +362,7 @@ fn first_points(network: &Network) -> Vec<u16> {
 
 /// The links that lead to each node, shuffled: simultaneous arrivals are taken in this order.
 fn inputs(topology: &Topology, seed: u64) -> Vec<Vec<LinkId>> {
-    let mut inputs = vec![Vec::new(); topology.nodes().len()];
-    for (number, link) in topology.links().iter().enumerate() {
-        inputs[link.to.index()].push(LinkId::from(number));
-    }
+    let mut inputs = topology.inputs();
     for (node, links) in inputs.iter_mut().enumerate() {
         Stream::new(seed, Purpose::TieOrder, node as u64).shuffle(links);
     }
@@ -381,10 +372,7 @@ fn inputs(topology: &Topology, seed: u64) -> Vec<Vec<LinkId>> {
 /// Shares the nodes out: each tier of switches in equal contiguous parts, hosts with their switch, so that racks and
 /// pods stay together.
 fn places(topology: &Topology, tables: &RoutingTables, threads: usize) -> Vec<u32> {
-    let tier = |node: usize| match topology.nodes()[node].kind {
-        NodeKind::Host(_) => None,
-        NodeKind::Switch { tier, .. } => Some(tier),
-    };
+    let tier = |node: usize| topology.tier(NodeId::from(node));
     let nodes = topology.nodes().len();
     let mut shard = vec![0; nodes];
     let tiers = (0..nodes).filter_map(tier).max().map_or(0, |highest| highest + 1);

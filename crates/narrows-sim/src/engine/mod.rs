@@ -62,18 +62,23 @@ impl Network {
     /// `largest` is the largest packet.
     pub fn headroom(&self, link: LinkId, largest: Bytes) -> Bytes {
         let settings = self.switches[self.topology.link(link).to.index()].as_ref();
-        let said = settings.and_then(|switch| switch.pfc.as_ref()).and_then(|pfc| pfc.headroom);
-        said.unwrap_or_else(|| self.needed_headroom(link, largest))
+        let Some(pfc) = settings.and_then(|switch| switch.pfc.as_ref()) else { return Bytes::ZERO };
+        pfc.headroom.unwrap_or_else(|| self.needed_headroom(link, largest))
     }
 
-    /// What rates, lengths and packets ask for as [`headroom`](Self::headroom).
+    /// The most that may still arrive over a link after the switch it leads to has stopped it, with PAUSE or by class; none if it
+    /// never does. With priority-based flow control [`headroom`](Self::headroom) has to hold it. `largest` is the largest packet.
     pub fn needed_headroom(&self, link: LinkId, largest: Bytes) -> Bytes {
         let link = self.topology.link(link);
         let settings = |node: NodeId| self.switches[node.index()].as_ref();
         let latency = |node: NodeId| settings(node).map_or(Span::ZERO, |switch| switch.latency);
         let [forth, back] = [link.to, link.from].map(|end| link.wire.delay + latency(end));
-        let pfc = settings(link.to).and_then(|switch| switch.pfc.as_ref());
-        pfc.map_or(Bytes::ZERO, |pfc| pfc.needed_headroom(link.wire.rate, forth, back, largest))
+        let rate = link.wire.rate;
+        match settings(link.to) {
+            Some(SwitchConfig { pfc: Some(pfc), .. }) => pfc.needed_headroom(rate, forth, back, largest),
+            Some(SwitchConfig { pause: Some(pause), .. }) => pause.headroom(rate, forth, back, largest),
+            _ => Bytes::ZERO,
+        }
     }
 }
 

@@ -91,15 +91,15 @@ mod tests {
     use narrows_proto::units::{BitRate, Span};
 
     use super::*;
-    use crate::topology::{NodeKind, Star};
+    use crate::topology::Star;
 
     #[test]
     fn events_belong_to_the_switch_that_has_the_queue() {
         let mut topology = Topology::default();
         let (rate, delay) = (BitRate::from_gbps(10), Span::from_us(1));
         Star { hosts: 2, rate, delay }.build(&mut topology, "");
-        let is_switch = |node: &crate::topology::Node| matches!(node.kind, NodeKind::Switch { .. });
-        let switch = NodeId::from(topology.nodes().iter().position(is_switch).unwrap());
+        let mut nodes = (0..topology.nodes().len()).map(NodeId::from);
+        let switch = nodes.find(|node| topology.tier(*node).is_some()).unwrap();
         let out = topology.ports()[switch.index()][0];
         let into = Topology::reverse(out);
         let mut observer = IsolationObserver::new(&topology, &[switch]);

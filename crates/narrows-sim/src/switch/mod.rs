@@ -23,14 +23,14 @@ pub use self::congestion_point::{
 };
 pub(crate) use self::edge::EdgeHost;
 use self::edge::{EdgeLimiters, Entry};
-pub(crate) use self::lossless::{ISOLATED_CLASS, LosslessLink, Watch, read as read_pfc};
+pub(crate) use self::lossless::{ISOLATED_CLASS, Watch, read as read_pfc};
 pub use self::lossless::{Isolation, IsolationEvent, JointStop, Pfc, Scheme, Xoff};
 use self::lossless::{LosslessParts, LosslessPorts};
 use self::marking::{Marker, Verdict};
 pub use self::marking::{Marking, Red, RedAction, Step};
 use self::pause::Ingresses;
 pub use self::pause::Pause;
-pub(crate) use self::pause::{IngressParts, read as read_pause};
+pub(crate) use self::pause::{InputLink, read as read_pause};
 use self::plain::PlainPorts;
 use self::scheduled::ScheduledPorts;
 use self::signalling::SignallingPorts;
@@ -158,9 +158,9 @@ pub(crate) struct SignalParts {
     pub(crate) reach: Option<Vec<bool>>,
     pub(crate) random: Stream,
     /// The links that lead to it, in the order of its wires.
-    pub(crate) ingresses: Vec<IngressParts>,
-    /// The same links if it stops classes of its neighbours, or they of it.
-    pub(crate) lossless: Option<Vec<LosslessLink>>,
+    pub(crate) inputs: Vec<InputLink>,
+    /// It stops classes of packets at its neighbours, or they do at it.
+    pub(crate) lossless: bool,
     /// By port, if it has telemetry: what writes it.
     pub(crate) meters: Vec<Meter>,
 }
@@ -239,7 +239,7 @@ impl Switch {
         let leads_to = parts.egresses.iter().map(wire).collect();
         let mut edits = parts.edits;
         edits.reverse();
-        let lossless = parts.signals.as_ref().is_some_and(|signals| signals.lossless.is_some());
+        let lossless = parts.signals.as_ref().is_some_and(|signals| signals.lossless);
         let routes_late = config.pause.is_some()
             || lossless
             || parts.edge.is_some()
@@ -264,9 +264,9 @@ impl Switch {
                 }
                 (PortKind::Scheduled, None) => Ports::Scheduled(ScheduledPorts::new(&parts.egresses)),
                 (PortKind::Scheduled, Some(signals)) => {
-                    let SignalParts { first_point, reach, random, ingresses, lossless, meters } = signals;
+                    let SignalParts { first_point, reach, random, inputs, lossless, meters } = signals;
                     let points = CongestionPoints::new(&config.congestion_point, first_point, reach, random);
-                    if let Some(links) = lossless {
+                    if lossless {
                         let ports = LosslessPorts::new(LosslessParts {
                             egresses: &parts.egresses,
                             meters,
@@ -274,12 +274,12 @@ impl Switch {
                             buffer: &config.buffer,
                             pfc: config.pfc.as_ref(),
                             isolation: config.isolation.as_ref(),
-                            links: &links,
+                            links: &inputs,
                             largest: Bytes::new(parts.typical_packet.into()),
                         });
                         Ports::Lossless(Box::new(ports))
                     } else {
-                        let ingresses = config.pause.as_ref().map(|pause| Ingresses::new(pause, &ingresses));
+                        let ingresses = config.pause.as_ref().map(|pause| Ingresses::new(pause, &inputs));
                         let ports = SignallingPorts::new(&parts.egresses, meters, points, ingresses);
                         Ports::Signalling(Box::new(ports))
                     }

@@ -26,12 +26,26 @@ pub struct Pause {
     pub frame: Bytes,
 }
 
-fn longest_pause() -> u16 {
+pub(super) fn longest_pause() -> u16 {
     u16::MAX
 }
 
-fn smallest_frame() -> Bytes {
+/// A 64 B frame with preamble and gap.
+pub(super) fn smallest_frame() -> Bytes {
     Bytes::new(84)
+}
+
+/// How long so many times of 512 bits last on a link of this rate.
+pub(super) fn lasts(quanta: u16, rate: BitRate) -> Span {
+    rate.time_to_send(Bytes::new(64 * u64::from(quanta)))
+}
+
+/// The most that may still arrive over a link after the packet that made its switch send a stop, that packet included: what is
+/// sent while the frame waits for a packet of ours, is sent itself and travels, and while the neighbour ends the packet it has
+/// begun when it hears; what was on the way then (IEEE 802.1Qbb Annex O; reaction times are part of the delays).
+pub(super) fn headroom(rate: BitRate, forth: Span, back: Span, frame: Bytes, largest: Bytes) -> Bytes {
+    let travelling = rate * (forth + back);
+    travelling.saturating_add(frame).saturating_add(largest.saturating_mul(3))
 }
 
 impl Pause {
@@ -42,15 +56,12 @@ impl Pause {
 
     /// How long a pause lasts on a link of this rate.
     pub fn lasts(&self, rate: BitRate) -> Span {
-        rate.time_to_send(Bytes::new(64 * u64::from(self.quanta)))
+        lasts(self.quanta, rate)
     }
 
-    /// The most that may still arrive over a link after XOFF is crossed: what is sent while a PAUSE frame waits for a packet
-    /// of ours and travels, the packet the neighbour is sending when it hears, what is on the way then, and the packet that
-    /// crossed the threshold (the headroom of IEEE 802.1Qbb Annex O without reaction times, which are part of `delay`).
+    /// The most that may still arrive over a link after XOFF is crossed.
     pub fn headroom(&self, rate: BitRate, forth: Span, back: Span, largest: Bytes) -> Bytes {
-        let travelling = rate * (forth + back);
-        travelling.saturating_add(self.frame).saturating_add(largest.saturating_mul(3))
+        headroom(rate, forth, back, self.frame, largest)
     }
 }
 
@@ -84,20 +95,26 @@ pub(super) struct Order {
     pub(super) port: u32,
     pub(super) ingress: u32,
     pub(super) frame: Packet,
-    /// When to look again whether it still has to pause.
+    /// When to look again whether it still has to be stopped; never if it may go on.
     pub(super) renew_at: Time,
 }
 
-/// One link that leads to the switch, as [`Ingresses`] is made from.
-pub(crate) struct IngressParts {
+/// One link that leads to a switch which stops its neighbours or is stopped by them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InputLink {
     pub(crate) link: LinkId,
+    /// The port that leads back over it.
     pub(crate) back: usize,
     pub(crate) rate: BitRate,
+    /// Of each of its classes, with priority-based flow control.
+    pub(crate) headroom: Bytes,
+    /// A host is at its other end.
+    pub(crate) from_host: bool,
 }
 
 impl Ingresses {
-    pub(super) fn new(config: &Pause, links: &[IngressParts]) -> Self {
-        let ingress = |(number, parts): (u32, &IngressParts)| Ingress {
+    pub(super) fn new(config: &Pause, links: &[InputLink]) -> Self {
+        let ingress = |(number, parts): (u32, &InputLink)| Ingress {
             number,
             link: parts.link,
             back: parts.back as u32,
@@ -170,7 +187,8 @@ mod tests {
     fn ingresses() -> Ingresses {
         let config = Pause { xoff: Bytes::new(10_000), xon: None, quanta: 1000, frame: Bytes::new(84) };
         let rate = BitRate::from_gbps(10);
-        Ingresses::new(&config, &[IngressParts { link: LinkId(3), back: 5, rate }])
+        let (headroom, from_host) = (Bytes::ZERO, false);
+        Ingresses::new(&config, &[InputLink { link: LinkId(3), back: 5, rate, headroom, from_host }])
     }
 
     fn at(us: u64) -> Time {

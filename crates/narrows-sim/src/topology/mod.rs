@@ -116,6 +116,23 @@ impl Topology {
         &self.hosts
     }
 
+    /// The tier of a switch; none for hosts.
+    pub fn tier(&self, node: NodeId) -> Option<u32> {
+        match self.node(node).kind {
+            NodeKind::Host(_) => None,
+            NodeKind::Switch { tier, .. } => Some(tier),
+        }
+    }
+
+    /// The links that lead to each node, by [`NodeId`], in order.
+    pub fn inputs(&self) -> Vec<Vec<LinkId>> {
+        let mut inputs = vec![Vec::new(); self.nodes.len()];
+        for (number, link) in self.links.iter().enumerate() {
+            inputs[link.to.index()].push(LinkId::from(number));
+        }
+        inputs
+    }
+
     /// The node with this index.
     pub fn node(&self, node: NodeId) -> &Node {
         &self.nodes[node.index()]

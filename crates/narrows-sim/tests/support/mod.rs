@@ -10,7 +10,9 @@ use narrows_proto::reaction;
 use narrows_proto::stream::Params;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::observe::{Observer, PortObserver, PortRow, WindowObserver, WindowRow};
-use narrows_sim::switch::{Buffer, CongestionPoint, Marking, PortKind, Sharing, Step, SwitchConfig};
+use narrows_sim::switch::{
+    Buffer, CongestionPoint, Marking, PortKind, Red, RedAction, Sharing, Step, SwitchConfig,
+};
 use narrows_sim::topology::{NodeKind, Topology};
 use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Group, Pause, Traffic, Transport};
 use narrows_sim::{
@@ -118,6 +120,19 @@ pub fn dcqcn() -> Config {
 }
 
 /// With this for the longest round-trip time, and for so many flows on a link.
+/// Marking of the DCQCN paper for 40 Gb/s.
+pub fn dcqcn_marking() -> Marking {
+    Marking::Red(Red {
+        min: Bytes::new(5_000),
+        max: Bytes::new(200_000),
+        max_p: 0.01,
+        weight: 1.0,
+        gentle: false,
+        spread: false,
+        action: RedAction::Mark,
+    })
+}
+
 pub fn hpcc(base_rtt: Span, flows: u32) -> Config {
     Config::Hpcc(cc::hpcc::Params { base_rtt, flows, ..Default::default() })
 }

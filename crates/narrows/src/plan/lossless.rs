@@ -123,12 +123,7 @@ pub(super) fn check_network(scenario: &Scenario, checker: &mut Checker<'_>) {
 
 /// Checks what depends on the packets that are sent: whether memory suffices for headroom, and headroom for what arrives.
 pub(super) fn check_with_traffic(network: &Network, largest: Bytes, checker: &mut Checker<'_>) {
-    let ports = network.topology.ports();
-    let mut inputs = vec![Vec::new(); ports.len()];
-    for (number, link) in network.topology.links().iter().enumerate() {
-        inputs[link.to.index()].push(LinkId::from(number));
-    }
-    for (node, inputs) in inputs.iter().enumerate() {
+    for (node, inputs) in network.topology.inputs().iter().enumerate() {
         let Some(switch) = &network.switches[node] else { continue };
         let Some(pfc) = &switch.pfc else { continue };
         let name = &network.topology.node(NodeId::from(node)).name;

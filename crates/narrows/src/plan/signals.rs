@@ -1,6 +1,6 @@
 //! Congestion points, PAUSE and reaction points, checked.
 
-use narrows_proto::units::{Bytes, Span};
+use narrows_proto::units::Bytes;
 use narrows_sim::switch::{
     Bcn, CongestionPoint, MOST_CONGESTION_POINTS, Message, Pause, Qcn, Sampling, Sharing, SwitchConfig,
 };
@@ -226,17 +226,13 @@ pub(super) fn check_with_traffic(network: &Network, traffic: &Traffic, checker: 
 /// Warns of packet memories that cannot hold what arrives after PAUSE.
 fn warn_of_loss(network: &Network, largest: Bytes, checker: &mut Checker<'_>) {
     let topology = &network.topology;
-    let latency = |node: narrows_sim::NodeId| {
-        network.switches[node.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency)
-    };
     let mut needed = vec![Bytes::ZERO; topology.nodes().len()];
-    for link in topology.links() {
+    for (number, link) in topology.links().iter().enumerate() {
         let Some(pause) = network.switches[link.to.index()].as_ref().and_then(|switch| switch.pause.as_ref())
         else {
             continue;
         };
-        let [forth, back] = [link.to, link.from].map(|end| link.wire.delay + latency(end));
-        let headroom = pause.headroom(link.wire.rate, forth, back, largest);
+        let headroom = network.needed_headroom(LinkId::from(number), largest);
         let sum = needed[link.to.index()].saturating_add(pause.xoff).saturating_add(headroom);
         needed[link.to.index()] = sum;
     }

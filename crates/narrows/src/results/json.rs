@@ -38,7 +38,7 @@ impl Results {
             "metrics": self.metrics.iter().map(metric).collect::<Map<_, _>>(),
             "activity": self.activity.iter().map(activity).collect::<Map<_, _>>(),
             "expectations": plan.scenario.expect.iter().map(expectation).collect::<Vec<_>>(),
-            "held_up": self.held_up().map(|held_up| held_up.message),
+            "held_up": self.held_up.as_ref().map(|held_up| &held_up.message),
             "warnings": plan.warnings.iter().map(warning).collect::<Vec<_>>(),
         })
     }

@@ -24,6 +24,7 @@ pub use output::Output;
 pub use rpcs::RpcRow;
 pub use tables::{Column, Table, Values};
 
+use crate::diagnostic::Diagnostic;
 use crate::metrics::{self, Kind, Metric, Queues};
 use crate::plan::{ENDLESS, Plan};
 use crate::scenario::Expect;
@@ -65,6 +66,8 @@ pub struct Results {
     pub metrics: Vec<Metric>,
     /// What happened, and what never did.
     pub activity: Vec<Activity>,
+    /// What stopped traffic for longer than switches allow; `watchdog` of priority-based flow control.
+    pub held_up: Option<Diagnostic>,
 }
 
 /// What was recorded of a run on request.
@@ -167,10 +170,12 @@ impl Results {
             complete: outcome.complete,
             metrics: Vec::new(),
             activity: Vec::new(),
+            held_up: None,
             plan,
         };
         results.metrics = metrics::compute(&results.outline());
         results.activity = activity(&results);
+        results.held_up = results.watch();
         results
     }
 

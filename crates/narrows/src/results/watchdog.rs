@@ -9,9 +9,12 @@ use crate::diagnostic::{Code, Diagnostic};
 impl Results {
     /// What stopped traffic for longer than the switches that did it allow: a circle of links that wait for each other, links
     /// that were stuck when the run ended, and links that were held up before. The gravest alone; none if there is nothing.
-    pub fn held_up(&self) -> Option<Diagnostic> {
-        let stuck = self.beyond(|port| port.stuck);
+    pub(super) fn watch(&self) -> Option<Diagnostic> {
         let held = self.beyond(|port| port.longest_stop);
+        if held.is_empty() {
+            return None;
+        }
+        let stuck = self.beyond(|port| port.stuck);
         let is_stuck = |link: LinkId| stuck.iter().any(|(other, _)| *other == link);
         let circle = circle_of(&self.plan.network.topology, is_stuck);
         let longest =
@@ -38,9 +41,6 @@ impl Results {
             );
             (names(&stuck), message, "pfc.watchdog says from when on this is reported")
         };
-        if links.is_empty() {
-            return None;
-        }
         let shown = links.iter().take(8).map(|link| self.plan.network.topology.link_name(*link));
         let more = if links.len() > 8 { ", …" } else { "" };
         let list = format!("{}{more}", shown.collect::<Vec<_>>().join(", "));
@@ -85,7 +85,7 @@ mod tests {
     fn held_up(scenario: &str) -> Option<String> {
         let plan = Plan::new(Document::parse("test.toml", scenario, "").unwrap()).unwrap();
         let results = run(&Arc::new(plan), Options::default(), |_| ControlFlow::Continue(()));
-        results.held_up().map(|diagnostic| diagnostic.message)
+        results.held_up.map(|diagnostic| diagnostic.message)
     }
 
     /// Five switches in a ring with a host each, which sends to the second next.

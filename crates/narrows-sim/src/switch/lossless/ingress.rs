@@ -8,6 +8,7 @@
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use super::super::buffer::Memory;
+use super::super::pause::{InputLink, Order, headroom, lasts, longest_pause, smallest_frame};
 use super::super::{Buffer, Sharing};
 use crate::ids::{FlowId, HostId, LinkId};
 use crate::packet::{Fields, Kind, Packet};
@@ -77,14 +78,6 @@ fn two_packets() -> Bytes {
     Bytes::new(2_000)
 }
 
-fn longest_pause() -> u16 {
-    u16::MAX
-}
-
-fn smallest_frame() -> Bytes {
-    Bytes::new(84)
-}
-
 fn long() -> Span {
     Span::from_ms(10)
 }
@@ -108,7 +101,7 @@ impl Default for Pfc {
 impl Pfc {
     /// How long a class stays stopped on a link of this rate.
     pub fn lasts(&self, rate: BitRate) -> Span {
-        rate.time_to_send(Bytes::new(64 * u64::from(self.quanta)))
+        lasts(self.quanta, rate)
     }
 
     /// Lossless classes of each link: `isolating` switches have one more.
@@ -116,14 +109,9 @@ impl Pfc {
         self.priorities.len() as u64 + u64::from(isolating)
     }
 
-    /// The headroom each class of a link needs: the most that may still arrive after its first byte went to headroom, that
-    /// included (IEEE 802.1Qbb Annex O; reaction times are part of the delays).
-    ///
-    /// What is sent while the frame waits for a packet of ours, is sent itself and travels, and while the packet is sent that
-    /// the neighbour has begun when it hears; what was on the way then; the packet that crossed the threshold.
+    /// The headroom each class of a link needs: the most that may still arrive from the first byte on that went to headroom.
     pub fn needed_headroom(&self, rate: BitRate, forth: Span, back: Span, largest: Bytes) -> Bytes {
-        let travelling = rate * (forth + back);
-        travelling.saturating_add(self.frame).saturating_add(largest.saturating_mul(3))
+        headroom(rate, forth, back, self.frame, largest)
     }
 
     /// The global headroom of a switch with this many ports.
@@ -196,36 +184,13 @@ struct Account {
     global: u64,
 }
 
-/// What a neighbour is to be told.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Order {
-    /// The port that leads to it, and the number of the link from it.
-    pub(super) port: u32,
-    pub(super) ingress: u32,
-    pub(super) frame: Packet,
-    /// When to look again whether classes are still to be stopped.
-    pub(super) renew_at: Time,
-}
-
-/// One link that leads to a lossless switch, as [`Ingresses`] is made from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LosslessLink {
-    pub(crate) link: LinkId,
-    pub(crate) back: usize,
-    pub(crate) rate: BitRate,
-    /// Of each of its classes.
-    pub(crate) headroom: Bytes,
-    /// A host is at its other end.
-    pub(crate) from_host: bool,
-}
-
 impl Ingresses {
     /// `isolating` switches have a class of isolated flows. `largest` is the largest packet.
     pub(super) fn new(
         pfc: &Pfc,
         buffer: &Buffer,
         isolating: bool,
-        links: &[LosslessLink],
+        links: &[InputLink],
         largest: Bytes,
     ) -> Self {
         let priorities = pfc.priorities.iter().fold(0, |mask, priority| mask | 1 << priority);
@@ -237,7 +202,7 @@ impl Ingresses {
             Sharing::Dynamic(dynamic) => Sharing::Dynamic(dynamic),
             _ => Sharing::Complete,
         };
-        let ingress = |parts: &LosslessLink| Ingress {
+        let ingress = |parts: &InputLink| Ingress {
             link: parts.link,
             back: parts.back as u32,
             headroom: parts.headroom.get(),
@@ -423,8 +388,8 @@ mod tests {
 
     use super::*;
 
-    fn link(headroom: u64) -> LosslessLink {
-        LosslessLink {
+    fn link(headroom: u64) -> InputLink {
+        InputLink {
             link: LinkId(3),
             back: 5,
             rate: BitRate::from_gbps(10),

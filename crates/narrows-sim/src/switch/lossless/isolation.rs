@@ -11,7 +11,7 @@
 
 use narrows_proto::units::{Bytes, Span, Time};
 
-use super::ingress::LosslessLink;
+use super::super::pause::{InputLink, smallest_frame};
 use super::markings::{Markings, Side};
 use crate::ids::FlowId;
 use crate::packet::Packet;
@@ -128,10 +128,6 @@ fn tenth() -> f64 {
 
 fn three() -> u8 {
     3
-}
-
-fn smallest_frame() -> Bytes {
-    Bytes::new(84)
 }
 
 fn a_second() -> Span {
@@ -305,9 +301,8 @@ pub(super) enum Left {
 const TELL_AGAIN_AFTER: Span = Span::from_us(10);
 
 impl Stage {
-    pub(super) fn new(config: &Isolation, ports: usize, links: &[LosslessLink], largest: Bytes) -> Self {
-        let input =
-            |link: &LosslessLink| Input { listens: config.hosts || !link.from_host, ..Input::default() };
+    pub(super) fn new(config: &Isolation, ports: usize, links: &[InputLink], largest: Bytes) -> Self {
+        let input = |link: &InputLink| Input { listens: config.hosts || !link.from_host, ..Input::default() };
         Self {
             joint_stop: config.joint_stop(),
             earned: config.share / (1.0 - config.share).max(1e-9),
@@ -586,7 +581,7 @@ mod tests {
     }
 
     fn stage(config: &Isolation) -> Stage {
-        let link = |link| LosslessLink {
+        let link = |link| InputLink {
             link: LinkId(link),
             back: link as usize,
             rate: BitRate::from_gbps(40),

@@ -12,8 +12,8 @@ use std::collections::binary_heap::PeekMut;
 
 use narrows_proto::units::{Bytes, Time};
 
-pub(crate) use self::ingress::{ISOLATED_CLASS, LosslessLink, read};
-use self::ingress::{Ingresses, Order};
+use self::ingress::Ingresses;
+pub(crate) use self::ingress::{ISOLATED_CLASS, read};
 pub use self::ingress::{Pfc, Xoff};
 pub use self::isolation::{Isolation, IsolationEvent, JointStop, Scheme};
 use self::isolation::{Left, Stage, Tell};
@@ -21,6 +21,7 @@ use self::markings::Side;
 pub(crate) use self::watch::Watch;
 use super::congestion_point::{CongestionPoints, Sampler};
 use super::marking::Verdict;
+use super::pause::{InputLink, Order};
 use super::scheduled::ScheduledPort;
 use super::signalling::{neighbour, transmit};
 use super::{Buffer, Common, OWN};
@@ -61,7 +62,7 @@ pub(super) struct LosslessParts<'a> {
     pub(super) pfc: Option<&'a Pfc>,
     pub(super) isolation: Option<&'a Isolation>,
     /// The links that lead to the switch, in the order of its wires.
-    pub(super) links: &'a [LosslessLink],
+    pub(super) links: &'a [InputLink],
     pub(super) largest: Bytes,
 }
 

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use narrows_proto::units::{Span, Time};
+use narrows_sim::LinkId;
 use narrows_sim::observe::PortRow;
 use narrows_sim::switch::IsolationEvent;
-use narrows_sim::topology::NodeKind;
-use narrows_sim::{LinkId, NodeId};
 
 use super::STORM;
 use crate::repro::{Measured, metric};
@@ -76,14 +75,6 @@ fn percent(part: usize, whole: usize) -> Option<f64> {
 /// The traffic class of a flow.
 fn class(flow: &FlowRow) -> usize {
     CLASSES.partition_point(|largest| *largest < flow.size.get()).min(CLASSES.len() - 1)
-}
-
-/// Where a switch stands: at the edge, at the top, or between.
-fn tier(results: &Results, node: NodeId) -> Option<u32> {
-    match &results.plan.network.topology.node(node).kind {
-        NodeKind::Switch { tier, .. } => Some(*tier),
-        NodeKind::Host(_) => None,
-    }
 }
 
 /// Nothing lost, nobody stuck, no queue left, and never two queues for isolated flows at a port or an input.
@@ -164,8 +155,8 @@ fn reach(results: &Results, measured: &mut Measured) {
     let kinds = ["host_ports_percent", "down_ports_percent", "up_ports_percent"];
     let (mut ports, mut reached) = ([0; 3], [0; 3]);
     for (link, counters) in topology.links().iter().zip(&results.ports) {
-        let Some(from) = tier(results, link.from) else { continue };
-        let kind = match tier(results, link.to) {
+        let Some(from) = topology.tier(link.from) else { continue };
+        let kind = match topology.tier(link.to) {
             None => 0,
             Some(to) if to < from => 1,
             Some(_) => 2,
@@ -182,7 +173,7 @@ fn reach(results: &Results, measured: &mut Measured) {
         results.isolation.iter().flatten().filter_map(|row| row.event.flow()).collect();
     measured.quantity("small_isolated_percent", percent(small.intersection(&isolated).count(), small.len()));
 
-    let top = topology.links().iter().filter_map(|link| tier(results, link.from)).max().unwrap_or_default();
+    let top = topology.links().iter().filter_map(|link| topology.tier(link.from)).max().unwrap_or_default();
     let mut queues: [Vec<(f64, f64)>; 3] = Default::default();
     let mut now = [0_i64; 3];
     for row in results.isolation.iter().flatten() {
@@ -191,7 +182,7 @@ fn reach(results: &Results, measured: &mut Measured) {
             IsolationEvent::Freed => -1,
             _ => continue,
         };
-        let place = match tier(results, row.node) {
+        let place = match topology.tier(row.node) {
             Some(0) => 0,
             Some(tier) if tier == top => 2,
             _ => 1,
