@@ -35,6 +35,7 @@ pub mod annulus;
 pub mod cc;
 pub mod datagram;
 pub mod notification;
+pub mod rack;
 mod range_set;
 pub mod rdma;
 pub mod reaction;

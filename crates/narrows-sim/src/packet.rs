@@ -80,6 +80,12 @@ pub(crate) enum Kind {
     Limited,
     /// A frame of priority-based flow control (IEEE 802.1Qbb), for the neighbour only.
     Pfc,
+    /// What the switch of a rack tells a host of a JumboFlow, whose number is in place of the flow ([`crate::rack::told`]).
+    JumboFlow = 13,
+    /// A host says that a subflow begins or ends ([`crate::rack::Membership`]).
+    Membership,
+    /// What concerns the access link of a destination ([`crate::rack::Access`]).
+    Access,
     /// A flow that the neighbour is to isolate, or no longer if `turn` is 1: `seq` is its key. For the neighbour only.
     Isolate = 11,
 }
@@ -183,6 +189,9 @@ impl Packet {
             7 => Kind::Cnp,
             9 => Kind::Pfc,
             11 => Kind::Isolate,
+            13 => Kind::JumboFlow,
+            14 => Kind::Membership,
+            15 => Kind::Access,
             _ => Kind::Limited,
         }
     }
@@ -214,6 +223,32 @@ impl Packet {
     #[inline(always)]
     pub(crate) fn in_common(self) -> Self {
         Self { header: self.header & !pair(0, ISOLATED), ..self }
+    }
+
+    /// It has been marked. What [`leave_unmarked`](Self::leave_unmarked) made is not.
+    #[inline(always)]
+    pub(crate) fn is_marked(self) -> bool {
+        const FLAGS_OF: u64 = ((ECT | CE) as u64) << FLAGS;
+        self.high() & FLAGS_OF == FLAGS_OF
+    }
+
+    /// The same packet as one that ports neither mark nor drop in place of marking; one that is marked stays it. In the words of
+    /// RFC 3168 that is CE without ECT, which no sender makes.
+    pub(crate) fn leave_unmarked(self) -> Self {
+        if self.is(CE) || !self.is(ECT) {
+            return self;
+        }
+        Self { header: self.with(CE).header & !pair(0, u64::from(ECT) << FLAGS), ..self }
+    }
+
+    /// It is one that [`leave_unmarked`](Self::leave_unmarked) made.
+    pub(crate) fn is_left_unmarked(self) -> bool {
+        self.is(CE) && !self.is(ECT)
+    }
+
+    /// The same packet with another sequence number.
+    pub(crate) fn with_seq(self, seq: u64) -> Self {
+        Self { place: pair(self.place as u64, seq), ..self }
     }
 
     #[inline(always)]
@@ -287,7 +322,7 @@ impl Packet {
             cwr: self.is(CWR),
             retransmission: self.is(AGAIN),
             asks: false,
-            ce: self.is(CE),
+            ce: self.is_marked(),
         }
     }
 
@@ -425,6 +460,16 @@ mod tests {
     fn fields() -> Fields {
         let (flow, to) = (FlowId(0), HostId(0));
         Fields { seq: 0, flow, to, size: 84, turn: 0, kind: Kind::Ack, priority: 0, flags: 0, trailers: 0 }
+    }
+
+    #[test]
+    fn a_packet_that_is_left_unmarked_is_not_marked_and_a_marked_one_stays_it() {
+        let plain = Packet::new(Fields { flags: ECT, kind: Kind::Data, ..fields() });
+        assert!(plain.leave_unmarked().is_left_unmarked() && !plain.leave_unmarked().is_marked());
+        let marked = plain.with(CE);
+        assert!(marked.leave_unmarked().is_marked() && !marked.is_left_unmarked());
+        let deaf = Packet::new(fields());
+        assert_eq!(deaf.leave_unmarked(), deaf);
     }
 
     #[test]

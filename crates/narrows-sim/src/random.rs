@@ -33,6 +33,8 @@ pub enum Purpose {
     Rpc = 10,
     /// Near-source loops of flows.
     NearSource = 11,
+    /// When the periods of a switch begin.
+    Rack = 12,
 }
 
 /// A reproducible stream of random numbers, the same on every platform (`ChaCha8`).

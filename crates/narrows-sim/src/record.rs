@@ -65,6 +65,43 @@ impl ReactionRecord {
     }
 }
 
+/// What switches of racks and their hosts did for JumboFlows (RackCC).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RackRecord {
+    /// Subflows registered.
+    pub registered: u64,
+    /// Those that hosts took back.
+    pub unregistered: u64,
+    /// Those that were forgotten, because nothing was seen of them for too long or their client had another.
+    pub expired: u64,
+    /// Subflows counted again when they sent without being registered.
+    pub late: u64,
+    /// Times a subflow found no room in the table.
+    pub refused: u64,
+    /// Messages of switches about JumboFlows, and about queues.
+    pub broadcasts: u64,
+    /// See [`broadcasts`](Self::broadcasts).
+    pub reports: u64,
+    /// Messages of hosts about the rate they have room for.
+    pub advertisements: u64,
+    /// Subflows registered when the run ended.
+    pub left: u64,
+}
+
+impl RackRecord {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.registered += other.registered;
+        self.unregistered += other.unregistered;
+        self.expired += other.expired;
+        self.late += other.late;
+        self.refused += other.refused;
+        self.broadcasts += other.broadcasts;
+        self.reports += other.reports;
+        self.advertisements += other.advertisements;
+        self.left += other.left;
+    }
+}
+
 /// Why a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DropCause {

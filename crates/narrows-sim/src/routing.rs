@@ -201,17 +201,16 @@ impl RoutingTables {
     }
 
     fn attach(topology: &Topology, ports: &[Vec<LinkId>]) -> Self {
+        let leaves = topology.racks();
         let mut leaf_of = vec![NO_LEAF; topology.nodes().len()];
-        let mut leaves = Vec::new();
+        for (leaf, switch) in leaves.iter().enumerate() {
+            leaf_of[switch.index()] = leaf as u32;
+        }
         let access = topology.hosts().iter().map(|host| {
             let Some(link) = ports[host.index()].first() else { return Access { leaf: NO_LEAF, port: 0 } };
             let switch = topology.link(*link).to;
             if topology.as_host(switch).is_some() {
                 return Access { leaf: NO_LEAF, port: 0 };
-            }
-            if leaf_of[switch.index()] == NO_LEAF {
-                leaf_of[switch.index()] = leaves.len() as u32;
-                leaves.push(switch);
             }
             let back = Topology::reverse(*link);
             let port = ports[switch.index()]

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use narrows_proto::rack::subflow;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_proto::{annulus, cc, datagram, rdma, stream};
 
@@ -113,6 +114,8 @@ pub enum Transport {
         params: datagram::Params,
         /// Rate of a burst, headers included.
         rate: BitRate,
+        /// Its sources are subflows of JumboFlows with these settings (RackCC §5).
+        share: Option<subflow::Params>,
     },
 }
 
@@ -122,6 +125,14 @@ impl Transport {
         match self {
             Self::Stream { cc, .. } | Self::Rdma { cc, .. } => Some(cc),
             Self::Datagram { .. } => None,
+        }
+    }
+
+    /// Its flows share their state with all flows between the same racks.
+    pub fn asks_rack(&self) -> bool {
+        match self {
+            Self::Stream { cc, .. } | Self::Rdma { cc, .. } => cc.asks_rack(),
+            Self::Datagram { share, .. } => share.is_some(),
         }
     }
 

@@ -239,6 +239,8 @@ codes! {
         "Priority-based flow control stopped a class of packets on a link, and packets waited there for longer than pfc.watchdog of the switch that stopped it. Long stops that end are a pause storm: one congested port holds up what shares links with it. Stops that have not ended when the run does may be a deadlock; if the links that are stuck lead from one to the next in a circle, the message names it hop by hop."
     GivesUp "N0114" "enhanced DVL gives up its queues each time it stops a neighbour"
         "Enhanced DVL gives up the queue for isolated flows of a port when both queues together hold less than `detect`. Its class is stopped at the neighbour until no more than `go` is left, so with `go` at or below `detect` the queue goes whenever the neighbour may go on, and the whole tree of queues behind it has to grow again."
+    NoRackAgent "N0115" "subflows of a rack whose switch keeps no state of them"
+        "Under rackcc all connections between two racks share a congestion state, which the switch of the source rack keeps and tells its hosts; the switch of the destination's rack tells hosts what waits for them. Both switches need rack_agent = {} in their table of [switches]. Hosts that are not behind a switch have no rack."
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use narrows_proto::units::{Bytes, Time};
-use narrows_sim::observe::{IsolationObserver, LimiterObserver, Observer, PortObserver, WindowObserver};
+use narrows_sim::observe::{
+    IsolationObserver, LimiterObserver, Observer, PortObserver, RackObserver, WindowObserver,
+};
 use narrows_sim::{Execution, LinkId, Outcome, Progress, Simulation};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
@@ -59,7 +61,12 @@ pub fn run(
     let record = &plan.record;
     let (ports_of, senders_of) =
         (record.queues.is_some() || record.links.is_some(), record.windows.is_some());
-    if !ports_of && !senders_of && record.limiters.is_none() && record.isolation.is_none() {
+    if !ports_of
+        && !senders_of
+        && record.limiters.is_none()
+        && record.isolation.is_none()
+        && record.racks.is_none()
+    {
         let outcome = simulate(plan, options, || (), progress);
         return Results::new(Arc::clone(plan), outcome, Recorded::default());
     }
@@ -71,16 +78,19 @@ pub fn run(
     let limiters =
         || record.limiters.as_ref().map(|(interval, of)| LimiterObserver::new(*interval, nodes, of));
     let isolation = || record.isolation.as_ref().map(|of| IsolationObserver::new(&plan.network.topology, of));
-    let observer = || ((ports(&record.queues), ports(&record.links)), (windows(), (limiters(), isolation())));
+    let racks = || record.racks.as_ref().map(|(interval, of)| RackObserver::new(*interval, nodes, of));
+    let observer =
+        || ((ports(&record.queues), ports(&record.links)), (windows(), (limiters(), (isolation(), racks()))));
     let mut outcome = simulate(plan, options, observer, progress);
     let (mut queues, mut wires, mut senders, mut edges) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut lanes = Vec::new();
-    for ((queue, wire), (sender, (edge, lane))) in std::mem::take(&mut outcome.observers) {
+    let (mut lanes, mut shares) = (Vec::new(), Vec::new());
+    for ((queue, wire), (sender, (edge, (lane, share)))) in std::mem::take(&mut outcome.observers) {
         queues.extend(queue);
         wires.extend(wire);
         senders.extend(sender);
         edges.extend(edge);
         lanes.extend(lane);
+        shares.extend(share);
     }
     let ended = outcome.ended;
     let rows = |observers: Vec<PortObserver>, recorded: bool| {
@@ -92,6 +102,7 @@ pub fn run(
         windows: record.windows.is_some().then(|| WindowObserver::finish(senders)),
         limiters: record.limiters.is_some().then(|| LimiterObserver::finish(edges)),
         isolation: record.isolation.is_some().then(|| IsolationObserver::finish(lanes)),
+        racks: record.racks.is_some().then(|| RackObserver::finish(shares)),
     };
     Results::new(Arc::clone(plan), outcome, recorded)
 }

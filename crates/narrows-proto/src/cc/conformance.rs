@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::registry::ALGORITHMS;
 use super::{Ack, Cc, Config, Congestion, Controller, DeliverySample, Path};
+use crate::rack::Told;
 use crate::telemetry::{Hop, Telemetry};
 use crate::units::{BitRate, Bytes, Span, Time};
 
@@ -45,6 +46,8 @@ enum Signal {
     Idle(Span, bool),
     /// What a switch said of a port of 10 Gb/s: bytes it has sent, and bytes that wait.
     Telemetry(u64, u64),
+    /// What the switch of its rack told, and the rate its destination advertised.
+    Rack(Told, BitRate),
 }
 
 /// The largest product the project promises to survive: 400 Gb/s × 300 ms = 15 GB in flight.
@@ -89,7 +92,17 @@ fn any_signals() -> impl Strategy<Value = Vec<Signal>> {
         .prop_map(|(ps, restart)| Signal::Idle(Span::from_ps(ps), restart));
     let telemetry = (any::<u32>(), 0..10_000_000_u64);
     let telemetry = telemetry.prop_map(|(sent, waiting)| Signal::Telemetry(sent.into(), waiting));
+    let told = (0.0..=1.0, 0..1000_u32, any::<[u64; 3]>(), -50.0..50.0, any::<bool>());
+    let told = told.prop_map(|(alpha, subflows, [throughput, marked, rtt], yielded, opening)| {
+        let rtt = Span::from_ps(rtt % 1_000_000_000_000);
+        let throughput = BitRate::from_bps(throughput >> 16);
+        let (joined, base_rtt, recent_rtt) = (0, rtt, rtt * 2);
+        Told { alpha, joined, subflows, throughput, yielded, marked, rtt, base_rtt, recent_rtt, opening }
+    });
+    let rack = (told, 0..1_000_000_000_000_u64);
+    let rack = rack.prop_map(|(told, rate)| Signal::Rack(told, BitRate::from_bps(rate)));
     let signal = prop_oneof![
+        5 => rack,
         40 => any_ack(),
         2 => any_congestion(),
         1 => Just(Signal::Cnp),
@@ -122,6 +135,7 @@ fn tell(cc: &mut Cc, signals: &[Signal], mut check: impl FnMut(&Signal, &Cc, &Cc
                 let hop = Hop::new(BitRate::from_gbps(10), now, *sent, *waiting);
                 cc.on_telemetry(now, &Telemetry::new(0, [hop]));
             }
+            Signal::Rack(told, rate) => cc.on_rack(now, Some(told), *rate),
             Signal::Cnp => {
                 cc.on_cnp(now);
                 cc.on_sent(now, MSS);

@@ -6,6 +6,7 @@
 //! Each algorithm is one file here plus one line in [`registry`]; the registry makes the enum that is dispatched by
 //! `match`, the configuration type and the list of names.
 
+use crate::rack::Told;
 use crate::telemetry::Telemetry;
 use crate::units::{BitRate, Bytes, Span, Time};
 
@@ -21,6 +22,7 @@ pub mod parts;
 mod pcc;
 pub mod pcc_allegro;
 pub mod pcc_vivace;
+pub mod rackcc;
 pub mod registry;
 pub mod reno;
 pub mod swift;
@@ -70,6 +72,12 @@ pub trait Controller {
         let _ = (now, telemetry);
     }
 
+    /// Hears what the switch of its rack has told of the JumboFlow it belongs to, if it has, and the rate that its destination
+    /// advertises. Only with [`ASKS_RACK`](Algorithm::ASKS_RACK).
+    fn on_rack(&mut self, now: Time, told: Option<&Told>, destination: BitRate) {
+        let _ = (now, told, destination);
+    }
+
     /// The time of [`next_timer`](Self::next_timer) has come. Only over [RDMA](crate::rdma).
     fn on_timer(&mut self, now: Time) {
         let _ = now;
@@ -96,6 +104,9 @@ pub trait Algorithm: Controller + Sized {
     const NEEDS_RDMA: bool = false;
     /// Its packets collect [telemetry](crate::telemetry) of switches. Only over [RDMA](crate::rdma).
     const TELEMETRY: bool = false;
+
+    /// It shares its state with all connections between two racks, through the switch of its rack.
+    const ASKS_RACK: bool = false;
 
     /// A controller for a new connection.
     fn new(params: &Self::Params, path: &Path) -> Self;

@@ -2,8 +2,9 @@
 
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
 use crate::annulus;
+use crate::rack::Told;
 use crate::telemetry::Telemetry;
-use crate::units::{Bytes, Span, Time};
+use crate::units::{BitRate, Bytes, Span, Time};
 
 /// What lists and documentation show of an algorithm.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +59,10 @@ macro_rules! registry {
 
             fn on_telemetry(&mut self, now: Time, telemetry: &Telemetry) {
                 match self { $(Self::$algorithm(controller) => controller.on_telemetry(now, telemetry),)+ }
+            }
+
+            fn on_rack(&mut self, now: Time, told: Option<&Told>, destination: BitRate) {
+                match self { $(Self::$algorithm(controller) => controller.on_rack(now, told, destination),)+ }
             }
 
             fn on_timer(&mut self, now: Time) {
@@ -137,6 +142,14 @@ macro_rules! registry {
                 }
             }
 
+            /// It shares its state with all connections between two racks.
+            pub fn asks_rack(&self) -> bool {
+                match self {
+                    $(Self::$algorithm(_) => super::$module::$algorithm::ASKS_RACK,)+
+                    Self::Annulus(params) => params.end_to_end.asks_rack(),
+                }
+            }
+
             /// Its name in scenarios.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$algorithm(_) => stringify!($name),)+ Self::Annulus(_) => "annulus" }
@@ -170,4 +183,5 @@ registry! {
     dcqcn: dcqcn::Dcqcn,
     timely: timely::Timely,
     hpcc: hpcc::Hpcc,
+    rackcc: rackcc::Rackcc,
 }

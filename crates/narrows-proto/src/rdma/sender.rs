@@ -3,13 +3,14 @@
 use super::params::{Params, Recovery};
 use super::wire::AckFrame;
 use crate::cc::{Ack, Cc, Config, Congestion, Controller, Ecn, Limit, Path};
+use crate::rack::Told;
 use crate::stream::delivery::Delivery;
 use crate::stream::pacer::Pacer;
 use crate::stream::rtt::RttEstimator;
 use crate::stream::scoreboard::{Scoreboard, Sent, State, Tally};
 use crate::stream::{Endpoint, Held, Holding, Poll, Segment, Stats};
 use crate::telemetry::Telemetry;
-use crate::units::{Bytes, Span, Time};
+use crate::units::{BitRate, Bytes, Span, Time};
 
 /// The sending half of a connection that carries one flow.
 ///
@@ -328,6 +329,12 @@ impl Sender {
     pub fn on_cnp(&mut self, now: Time) {
         self.stats.cnps += 1;
         self.cc.on_cnp(now);
+        self.limit = self.cc.limit();
+    }
+
+    /// The switch of its rack, or its destination, has told something.
+    pub fn on_rack(&mut self, now: Time, told: Option<&Told>, destination: BitRate) {
+        self.cc.on_rack(now, told, destination);
         self.limit = self.cc.limit();
     }
 

@@ -9,17 +9,18 @@ use super::calendar::{Calendar, Windows};
 use super::measured::Measured;
 use super::shard::{Node, Shard};
 use super::shared::{Flight, GroupState, NO_FLOW, Shared, wire_size};
-use super::world::{FlowTable, Log, NO_SLOT, Reception, World};
+use super::world::{FlowTable, Log, NO_SLOT, Reception, UNREGISTERED, World};
 use super::{Failure, Network};
 use crate::host::{Host, HostGenerator, HostParts};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::limiter::{Reaction, ReactionPlace};
 use crate::link::{Egress, Impairment, Outage, Target, Wires};
 use crate::observe::Observer;
+use crate::rack::RackAgent;
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Routes, RoutingTables};
 use crate::switch::{
-    EdgeHost, InputLink, MOST_CONGESTION_POINTS, SignalParts, Switch, SwitchConfig, SwitchParts,
+    EdgeHost, InputLink, MOST_CONGESTION_POINTS, RackParts, SignalParts, Switch, SwitchConfig, SwitchParts,
 };
 use crate::telemetry::Meter;
 use crate::topology::{Link, Topology};
@@ -48,6 +49,7 @@ pub(super) fn shards<O: Observer>(
         quantum: i32::from(wire_size(quantum)),
         tag_size: network.reaction.as_ref().map_or(0, |reaction| wire_size(reaction.rule.tag_size())),
     });
+    let has_racks = network.switches.iter().flatten().any(|switch| switch.rack.is_some());
     let mut flow_starts = starts_by_host(network, traffic);
     let mut generators = generators_by_host(network, traffic, seed);
     (0..threads as u32)
@@ -64,6 +66,7 @@ pub(super) fn shards<O: Observer>(
                 flows: FlowTable {
                     senders: vec![NO_SLOT; traffic.flows.len()],
                     receivers: vec![Reception::None; traffic.flows.len()],
+                    subflows: vec![UNREGISTERED; if has_racks { traffic.flows.len() } else { 0 }],
                 },
                 log: Log::default(),
                 observer: observer(),
@@ -215,6 +218,7 @@ impl<'a> Layout<'a> {
             node,
             reaction: at_hosts,
             classes: self.classes(ports[0]),
+            rack: self.rack_of(ports[0]),
         };
         Host::new(parts, world)
     }
@@ -258,6 +262,7 @@ impl<'a> Layout<'a> {
                 typical_packet: self.typical_packet,
                 signals: self.signals(node),
                 edge: self.edge(node),
+                rack: self.rack(node),
             },
         )
     }
@@ -276,6 +281,29 @@ impl Layout<'_> {
         let hosts: Vec<_> = self.inputs[node.index()].iter().map(host).collect();
         let at_edge = reaction.place == ReactionPlace::EdgeSwitch && hosts.iter().any(Option::is_some);
         at_edge.then_some((reaction, node, self.seed, hosts))
+    }
+
+    /// What the switch at the end of a host's link keeps of JumboFlows, how many racks there are, and which host it is.
+    fn rack_of(&self, link: LinkId) -> Option<(RackAgent, usize, HostId)> {
+        let link = self.network.topology.link(link);
+        let switch = self.network.switches[link.to.index()].as_ref()?;
+        Some((switch.rack.clone()?, self.tables.leaves().len(), self.network.topology.as_host(link.from)?))
+    }
+
+    /// What a switch with hosts keeps of JumboFlows.
+    fn rack(&self, node: NodeId) -> Option<RackParts> {
+        let agent = self.network.switches[node.index()].as_ref()?.rack.clone()?;
+        let host = |link: &LinkId| self.network.topology.as_host(self.network.topology.link(*link).from);
+        let hosts: Vec<_> = self.inputs[node.index()].iter().map(host).collect();
+        let from_host: Vec<_> = hosts.iter().map(Option::is_some).collect();
+        let mut hosts: Vec<_> = hosts.into_iter().flatten().collect();
+        hosts.sort_unstable();
+        if hosts.is_empty() {
+            return None;
+        }
+        let mut random = Stream::new(self.seed, Purpose::Rack, node.0.into());
+        let phase = Span::from_ps(random.below(agent.jumboflow.period.as_ps()));
+        Some(RackParts { agent, node, racks: self.tables.leaves().len(), from_host, hosts, phase })
     }
 
     /// The port of the node a link leads to that leads back over it.

@@ -21,12 +21,12 @@ use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
 use self::calendar::Windows;
 use self::shard::Shard;
 pub(crate) use self::shared::{GroupState, TransportState, wire_size};
-pub(crate) use self::world::{NO_SLOT, Reception, World};
+pub(crate) use self::world::{NO_SLOT, Reception, UNREGISTERED, World};
 use crate::ids::{LinkId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Outage;
 use crate::observe::Observer;
-use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters, ReactionRecord};
+use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters, RackRecord, ReactionRecord};
 use crate::routing::Routing;
 use crate::switch::SwitchConfig;
 use crate::topology::Topology;
@@ -135,6 +135,8 @@ pub struct Outcome<O> {
     pub datagrams: Vec<DatagramRecord>,
     /// What all reaction points together did.
     pub reaction: ReactionRecord,
+    /// What all switches of racks and their hosts did for JumboFlows.
+    pub rack: RackRecord,
     /// By link.
     pub ports: Vec<PortCounters>,
     /// Packets that had nowhere to go, by cause; they belong to no link.
@@ -214,6 +216,7 @@ impl<O: Observer> Simulation<O> {
             flows: Vec::new(),
             datagrams: Vec::new(),
             reaction: ReactionRecord::default(),
+            rack: RackRecord::default(),
             ports: vec![PortCounters::default(); self.links],
             no_route: PortCounters::default(),
             observers: Vec::new(),
@@ -259,10 +262,17 @@ fn look_ahead(network: &Network, traffic: &Traffic) -> Span {
     let messages = switches.clone().filter_map(|switch| Some(switch.congestion_point.message()?.size));
     let pauses = switches.clone().filter_map(|switch| Some(switch.pause.as_ref()?.frame));
     let stops = switches.clone().filter_map(|switch| Some(switch.pfc.as_ref()?.frame));
+    let racks = switches.clone().filter_map(|switch| Some(switch.rack.as_ref()?.message_size));
     let tells = switches.filter_map(|switch| Some(switch.isolation.as_ref()?.message_size));
     let packets = traffic.groups.iter().map(|group| group.smallest_packet());
-    let smallest =
-        packets.chain(messages).chain(pauses).chain(stops).chain(tells).min().unwrap_or(Bytes::new(64));
+    let smallest = packets
+        .chain(messages)
+        .chain(pauses)
+        .chain(stops)
+        .chain(tells)
+        .chain(racks)
+        .min()
+        .unwrap_or(Bytes::new(64));
     let links = network.topology.links().iter().map(|link| {
         let latency = network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
         link.wire.delay + latency + link.wire.rate.time_to_send(smallest)

@@ -112,6 +112,7 @@ impl<O: Observer> Shard<O> {
         outcome.flows.append(&mut world.log.senders);
         outcome.datagrams.append(&mut world.log.datagrams);
         outcome.reaction.add(&world.log.reaction);
+        outcome.rack.add(&world.log.rack);
         debug_assert!(world.outboxes.iter().all(Vec::is_empty));
     }
 }

@@ -2,6 +2,7 @@ use std::ops::Range;
 
 use narrows_proto::cc::{self, Ecn};
 use narrows_proto::datagram;
+use narrows_proto::rack::subflow;
 use narrows_proto::rdma;
 use narrows_proto::stream;
 use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
@@ -72,6 +73,8 @@ pub(crate) struct GroupState {
     pub(crate) transport: TransportState,
     pub(crate) priority: u8,
     pub(crate) near_source: Option<NearSource>,
+    /// Its flows are subflows of JumboFlows.
+    pub(crate) asks_rack: bool,
     /// Bytes of a data packet that are not payload.
     pub(crate) overhead: u16,
 }
@@ -82,7 +85,7 @@ pub(crate) struct GroupState {
 pub(crate) enum TransportState {
     Stream(StreamState),
     Rdma(RdmaState),
-    Datagram { params: datagram::Params, rate: BitRate },
+    Datagram { params: datagram::Params, rate: BitRate, share: Option<subflow::Params> },
 }
 
 #[derive(Debug)]
@@ -134,13 +137,15 @@ impl GroupState {
                 let state = RdmaState { params, cc: cc.clone(), ecn, ect, data_flags, cnp_priority };
                 (TransportState::Rdma(state), overhead)
             }
-            Transport::Datagram { params, rate } => {
-                let state = TransportState::Datagram { params: params.clone(), rate: *rate };
+            Transport::Datagram { params, rate, share } => {
+                let (params_of, share) = (params.clone(), share.clone());
+                let state = TransportState::Datagram { params: params_of, rate: *rate, share };
                 (state, params.headers + params.framing)
             }
         };
         let near_source = group.near_source.clone();
-        Self { transport, priority: group.priority, near_source, overhead: overhead.get() as u16 }
+        let asks_rack = group.transport.asks_rack();
+        Self { transport, priority: group.priority, near_source, asks_rack, overhead: overhead.get() as u16 }
     }
 
     /// # Panics

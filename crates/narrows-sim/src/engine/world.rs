@@ -8,7 +8,7 @@ use crate::ids::FlowId;
 use crate::link::{Target, Wires};
 use crate::observe::Observer;
 use crate::packet::{Packet, Trailers};
-use crate::record::{DatagramRecord, FlowRecord, ReactionRecord};
+use crate::record::{DatagramRecord, FlowRecord, RackRecord, ReactionRecord};
 use crate::switch::Arrivals;
 
 /// Everything a node may touch besides itself: the links that leave it, the calendar, the tables of its thread.
@@ -39,9 +39,13 @@ pub(crate) struct FlowTable {
     /// Slot of the sender at its host.
     pub(crate) senders: Vec<u32>,
     pub(crate) receivers: Vec<Reception>,
+    /// Place of a subflow in the table of its rack's switch. Empty if there are no such tables.
+    pub(crate) subflows: Vec<u32>,
 }
 
 pub(crate) const NO_SLOT: u32 = u32::MAX;
+/// In place of a place: it is not in the table.
+pub(crate) const UNREGISTERED: u32 = u32::MAX;
 
 /// The receiving half of a flow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,6 +68,7 @@ pub(crate) struct Log {
     pub(crate) completions: Vec<(FlowId, Time)>,
     pub(crate) datagrams: Vec<DatagramRecord>,
     pub(crate) reaction: ReactionRecord,
+    pub(crate) rack: RackRecord,
     /// Flows not yet complete, started or not, and generators that may start more.
     pub(crate) outstanding: u64,
 }

@@ -14,6 +14,8 @@ pub(super) enum Wake {
     Generator(u32),
     /// What the switch has stopped may be sent again, unless it has said so since.
     Open,
+    /// Find and advertise the rate that sources may send at.
+    Advertise,
     /// The measured time begins.
     MeasureFrom,
     /// The measured time ends.

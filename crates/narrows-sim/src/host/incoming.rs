@@ -2,7 +2,7 @@
 
 use narrows_proto::rdma::{self, Reply};
 use narrows_proto::stream::{AckFrame, Receiver};
-use narrows_proto::units::{Bytes, Time};
+use narrows_proto::units::{BitRate, Bytes, Time};
 
 use super::agenda::Wake;
 use super::nic::Nic;
@@ -11,6 +11,7 @@ use crate::engine::{GroupState, Reception, TransportState, World, wire_size};
 use crate::ids::{FlowId, HostId};
 use crate::observe::Observer;
 use crate::packet::{self, Fields, Kind, Packet, Trailers};
+use crate::rack::Membership;
 
 /// The receiving half of a flow.
 #[derive(Debug)]
@@ -29,7 +30,12 @@ pub(super) struct Incoming {
 pub(super) enum Sink {
     Stream(Receiver),
     Rdma(rdma::Receiver),
-    Datagram { received: u64, bytes: Bytes },
+    Datagram {
+        received: u64,
+        bytes: Bytes,
+        /// Its source has registered as a subflow.
+        connected: bool,
+    },
 }
 
 impl Host {
@@ -45,16 +51,17 @@ impl Host {
             Reception::Live { turn, .. } | Reception::Done { turn, .. } if is_older(packet.turn(), turn) => {
                 return;
             }
-            _ => self.open(packet, world),
+            _ => self.open(now, packet, world),
         };
         let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
         let group = &world.shared.groups[incoming.group as usize];
         let (nic, back) = (&mut self.nic, incoming.back());
+        let advertised = self.racks.as_ref().filter(|_| group.asks_rack).map(|racks| racks.rate());
         let ack = match &mut incoming.sink {
             Sink::Stream(receiver) => {
                 let params = &group.stream().params;
                 receiver.on_segment(params, now, &packet.segment(group.overhead), |frame| {
-                    push_ack(nic, &frame, back, group);
+                    push_ack(nic, &frame, advertised, back, group);
                 });
                 if !receiver.is_complete() {
                     if receiver.next_timer() < incoming.armed {
@@ -81,6 +88,9 @@ impl Host {
         };
         world.log.completions.push((packet.flow(), now));
         world.flows.receivers[packet.flow().index()] = Reception::Done { turn: packet.turn(), ack };
+        if world.shared.groups[world.shared.flows[packet.flow().index()].group.index()].asks_rack {
+            self.disconnect(world.shared.flows[packet.flow().index()].from);
+        }
         self.incoming.remove(slot);
         self.answer(now, packet.flow(), world);
     }
@@ -93,14 +103,19 @@ impl Host {
     }
 
     /// The first packet of a flow: keeps a receiver for it.
-    fn open<O>(&mut self, packet: Packet, world: &mut World<O>) -> u32 {
+    fn open<O>(&mut self, now: Time, packet: Packet, world: &mut World<O>) -> u32 {
         let spec = &world.shared.flows[packet.flow().index()];
         let group = &world.shared.groups[spec.group.index()];
         let sink = match &group.transport {
             TransportState::Stream(stream) => Sink::Stream(Receiver::new(stream.ecn)),
             TransportState::Rdma(rdma) => Sink::Rdma(rdma::Receiver::new(rdma.ecn)),
-            TransportState::Datagram { .. } => Sink::Datagram { received: 0, bytes: Bytes::ZERO },
+            TransportState::Datagram { .. } => {
+                Sink::Datagram { received: 0, bytes: Bytes::ZERO, connected: false }
+            }
         };
+        if group.asks_rack && !matches!(sink, Sink::Datagram { .. }) {
+            self.connect(now, spec.from);
+        }
         let slot = self.incoming.add(Incoming {
             flow: packet.flow(),
             from: spec.from,
@@ -124,19 +139,65 @@ impl Host {
             return push_rdma_ack(&mut self.nic, &frame, None, back, group);
         }
         let frame = AckFrame { ack, syn: packet.kind() == Kind::Syn, ..AckFrame::default() };
-        push_ack(&mut self.nic, &frame, back, group);
+        push_ack(&mut self.nic, &frame, None, back, group);
     }
 
-    pub(super) fn on_datagram<O>(&mut self, packet: Packet, world: &mut World<O>) {
+    /// A source of datagrams says that it begins or ends to send as a subflow.
+    pub(super) fn on_membership<O>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+        let joins = Membership::read(packet).joins;
         let slot = match world.flows.receivers[packet.flow().index()] {
             Reception::Live { slot, .. } => slot,
-            _ => self.open(packet, world),
+            _ if joins => self.open(now, packet, world),
+            _ => return,
+        };
+        self.set_connected(now, slot, joins);
+    }
+
+    fn set_connected(&mut self, now: Time, slot: u32, joins: bool) {
+        let Some(Incoming { from, sink: Sink::Datagram { connected, .. }, .. }) = self.incoming.get_mut(slot)
+        else {
+            return;
+        };
+        let from = *from;
+        if std::mem::replace(connected, joins) != joins {
+            if joins { self.connect(now, from) } else { self.disconnect(from) }
+        }
+    }
+
+    /// A datagram of a subflow arrived: the answer echoes its mark (RackCC §3.1, §5).
+    #[cold]
+    fn echo<O>(&mut self, now: Time, packet: Packet, slot: u32, world: &World<O>) {
+        self.set_connected(now, slot, true);
+        let Some(incoming) = self.incoming.get_mut(slot) else { return };
+        let group = &world.shared.groups[incoming.group as usize];
+        let TransportState::Datagram { params, .. } = &group.transport else { return };
+        let answer = Packet::new(Fields {
+            seq: packet.seq() + 1,
+            flow: packet.flow(),
+            to: incoming.from,
+            size: wire_size(params.min_packet),
+            turn: incoming.turn,
+            kind: Kind::Ack,
+            priority: group.priority,
+            flags: if packet.is_marked() { packet::ECE } else { 0 },
+            trailers: 0,
+        });
+        self.nic.push_ready(answer, &Trailers::default());
+    }
+
+    pub(super) fn on_datagram<O>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+        let slot = match world.flows.receivers[packet.flow().index()] {
+            Reception::Live { slot, .. } => slot,
+            _ => self.open(now, packet, world),
         };
         let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
-        let overhead = world.shared.groups[incoming.group as usize].overhead;
-        if let Sink::Datagram { received, bytes } = &mut incoming.sink {
+        let GroupState { overhead, asks_rack, .. } = world.shared.groups[incoming.group as usize];
+        if let Sink::Datagram { received, bytes, .. } = &mut incoming.sink {
             *received += 1;
             *bytes += Bytes::new(packet.segment(overhead).len.into());
+        }
+        if asks_rack && self.racks.is_some() {
+            self.echo(now, packet, slot, world);
         }
     }
 
@@ -148,7 +209,13 @@ impl Host {
         incoming.armed = Time::NEVER;
         let Sink::Stream(receiver) = &mut incoming.sink else { return };
         if let Some(frame) = receiver.on_timer(now) {
-            push_ack(&mut self.nic, &frame, incoming.back(), &world.shared.groups[incoming.group as usize]);
+            push_ack(
+                &mut self.nic,
+                &frame,
+                None,
+                incoming.back(),
+                &world.shared.groups[incoming.group as usize],
+            );
         } else if receiver.next_timer() < Time::NEVER {
             incoming.armed = receiver.next_timer();
             self.agenda.plan(incoming.armed, Wake::Receiver(slot));
@@ -170,10 +237,13 @@ impl Incoming {
     }
 }
 
-/// Queues the acknowledgement `frame`.
+/// Queues the acknowledgement `frame`. The answer to a SYN brings the rate that its destination advertises, if it does.
 #[inline]
-fn push_ack(nic: &mut Nic, frame: &AckFrame, back: Back, group: &GroupState) {
-    let (trailers, slots) = packet::pack(&frame.sacks);
+fn push_ack(nic: &mut Nic, frame: &AckFrame, advertised: Option<BitRate>, back: Back, group: &GroupState) {
+    let (trailers, slots) = match advertised.filter(|_| frame.syn) {
+        None => packet::pack(&frame.sacks),
+        Some(rate) => (1, [Packet::of_words([rate.as_bps(), 0, 0, 0]), Packet::default()]),
+    };
     let size = group.stream().params.packet_size(Bytes::new(frame.sacks.option_size()));
     let packet = Packet::new(Fields {
         seq: frame.ack,

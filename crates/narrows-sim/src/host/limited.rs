@@ -13,6 +13,7 @@ use super::agenda::Wake;
 use super::gated::GATED;
 use super::nic::Place;
 use super::outgoing::{Line, Outgoing, Source};
+use super::racks::{SUBFLOW, Subflow};
 use crate::engine::{NO_SLOT, World};
 use crate::ids::{FlowId, HostId, NodeId};
 use crate::limiter::{Limiters, Reaction};
@@ -117,6 +118,7 @@ impl Host {
                 source: Source::Limiter(place),
                 limiter: place,
                 gate: NO_SLOT,
+                rack: Subflow::NONE,
                 line: Line::Outside,
                 start: Time::ZERO,
                 size: Bytes::ZERO,
@@ -146,8 +148,12 @@ impl Host {
         slot: u32,
         world: &mut World<O>,
     ) -> Option<(Packet, Turn)> {
+        self.refresh(now, slot, world);
         let outgoing = self.outgoing.get_mut(slot)?;
         let place = outgoing.limiter;
+        if place == SUBFLOW {
+            return self.subflow_turn(now, slot, world);
+        }
         if place == GATED {
             return self.gated_turn(now, slot, world);
         }
@@ -258,10 +264,9 @@ impl Host {
             if !outgoing.place.queued {
                 self.outgoing.remove(slot);
             }
-            self.outgoing
-                .iter_mut()
-                .filter(|outgoing| outgoing.limiter == place)
-                .for_each(|outgoing| (outgoing.limiter, outgoing.line) = (NO_SLOT, Line::Outside));
+            self.outgoing.iter_mut().filter(|outgoing| outgoing.limiter == place).for_each(|outgoing| {
+                (outgoing.limiter, outgoing.line) = (outgoing.without_limiter(), Line::Outside);
+            });
             for slot in users.line {
                 self.activate(slot, world);
             }
@@ -309,7 +314,7 @@ impl Host {
         match outgoing.source {
             Source::Over => None,
             Source::Limiter(place) => self.reaction.as_mut()?.limiters.get_mut(place).front().map(Packet::to),
-            _ if outgoing.limiter != NO_SLOT && outgoing.limiter != GATED => None,
+            _ if outgoing.has_limiter() => None,
             _ => Some(outgoing.to),
         }
     }

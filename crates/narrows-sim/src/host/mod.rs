@@ -9,6 +9,7 @@ mod incoming;
 mod limited;
 mod nic;
 mod outgoing;
+mod racks;
 mod slots;
 
 use narrows_proto::datagram;
@@ -25,14 +26,16 @@ use self::incoming::{Incoming, Sink};
 use self::limited::{ReactionPoints, Turn};
 use self::nic::{Nic, Place};
 use self::outgoing::{Line, Outgoing, Source};
+use self::racks::{Racks, SUBFLOW};
 use self::slots::Slots;
 use crate::engine::{NO_SLOT, Reception, TransportState, World};
-use crate::ids::{FlowId, LinkId, NodeId};
+use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Egress;
 use crate::observe::{Observer, SenderRef};
 use crate::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
+use crate::rack::RackAgent;
 use crate::record::{DatagramRecord, PortCounters};
 use crate::switch::read_pause;
 use crate::telemetry;
@@ -43,6 +46,8 @@ pub(crate) struct Host {
     /// The wire packets arrive on.
     wire: usize,
     impaired: bool,
+    /// Arrivals are looked at: the wire is impaired, or what arrives is counted.
+    watched: bool,
     nic: Nic,
     /// Rate of its link.
     rate: BitRate,
@@ -59,6 +64,8 @@ pub(crate) struct Host {
     gates: Option<Box<Gates>>,
     /// What its switch stops and isolates, if it does.
     classes: Option<Box<Classes>>,
+    /// What it knows of JumboFlows, if its switch keeps their state.
+    racks: Option<Box<Racks>>,
 }
 
 /// What a host is made from.
@@ -78,11 +85,18 @@ pub(crate) struct HostParts {
     pub(crate) reaction: Option<Reaction>,
     /// Its switch stops classes of packets; how long a destination that was named stays isolated.
     pub(crate) classes: Option<Span>,
+    /// Its switch keeps the state of JumboFlows; how many racks there are, and which host this is.
+    pub(crate) rack: Option<(RackAgent, usize, HostId)>,
 }
 
 impl Host {
     pub(crate) fn new<O>(parts: HostParts, world: &World<O>) -> Self {
-        let HostParts { wire, impaired, egress, rate, starts, generators, node, reaction, classes } = parts;
+        let HostParts { wire, impaired, egress, rate, starts, generators, node, reaction, classes, rack } =
+            parts;
+        let racks = rack.map(|(agent, racks, host)| {
+            let leaf = world.shared.access[host.index()].leaf;
+            Box::new(Racks::new(agent, node, host, leaf, racks, rate))
+        });
         let classes = classes.map(|life| Box::new(Classes::new(egress.link, life)));
         let seed = world.shared.seed;
         let mut agenda = Agenda::default();
@@ -100,6 +114,8 @@ impl Host {
         let mut host = Self {
             wire,
             impaired,
+            watched: impaired || racks.is_some(),
+            racks,
             nic: Nic::new(egress),
             rate,
             outgoing: Slots::default(),
@@ -194,13 +210,19 @@ impl Host {
         let packet = ring.pop(&mut world.trailers);
         world.wires.heads[self.wire] = ring.front_at();
         world.hops += 1;
-        if self.impaired && !world.survives(self.wire, packet) {
-            return;
+        if self.watched {
+            if self.impaired && !world.survives(self.wire, packet) {
+                return;
+            }
+            if let Some(racks) = &mut self.racks {
+                racks.on_arrival(packet.size());
+            }
         }
         match packet.kind() {
             Kind::Data | Kind::Syn => self.on_segment(now, packet, world),
-            Kind::Ack | Kind::SynAck => self.on_ack(now, packet, world),
-            Kind::Datagram => self.on_datagram(packet, world),
+            Kind::Ack => self.on_ack(now, packet, world),
+            Kind::SynAck => self.on_syn_ack(now, packet, world),
+            Kind::Datagram => self.on_datagram(now, packet, world),
             Kind::Notice => self.on_notice(now, packet, world),
             Kind::Cnp => self.on_cnp(now, packet, world),
             Kind::Pause => {
@@ -210,6 +232,9 @@ impl Host {
             }
             Kind::Pfc => self.on_pfc(now, packet, world),
             Kind::Isolate => self.on_isolate(now, packet),
+            Kind::JumboFlow => self.on_jumboflow(now, packet, world),
+            Kind::Access => self.on_access(packet),
+            Kind::Membership => self.on_membership(now, packet, world),
             Kind::Limited => self.take_limited(now, packet.untagged(world.shared.tag_size), world),
         }
     }
@@ -217,7 +242,7 @@ impl Host {
     /// A packet from a limiter, without its tag.
     fn take_limited<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
         match packet.kind() {
-            Kind::Datagram => self.on_datagram(packet, world),
+            Kind::Datagram => self.on_datagram(now, packet, world),
             _ => self.on_segment(now, packet, world),
         }
     }
@@ -305,6 +330,10 @@ impl Host {
                 world.observer.window(now, outgoing.flow, SenderRef::Rdma(sender));
                 sender.is_complete()
             }
+            Source::Datagram(source) => {
+                source.on_echo(now, packet.seq());
+                return self.attend(slot, world);
+            }
             _ => return,
         };
         if complete {
@@ -355,6 +384,10 @@ impl Host {
         }
         outgoing.source = Source::Over;
         let generator = outgoing.generator;
+        if outgoing.rack.is_subflow() {
+            self.unregister(slot);
+        }
+        let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
         if outgoing.limiter == GATED {
             self.leave_gate(now, slot, world);
         }
@@ -399,14 +432,23 @@ impl Host {
                 let at = Endpoint { link: self.rate, seed: world.shared.seed_of(new.flow, new.turn) };
                 Source::Rdma(rdma::Sender::new(&rdma.params, &rdma.cc, at, new.size))
             }
-            TransportState::Datagram { params, rate } => {
-                Source::Datagram(datagram::Source::new(params, *rate))
+            TransportState::Datagram { params, rate, share } => {
+                let source = datagram::Source::new(params, *rate);
+                Source::Datagram(match share.as_ref().filter(|_| self.racks.is_some()) {
+                    None => source,
+                    Some(share) => source.sharing(params, share, self.rate),
+                })
             }
         };
+        let rack = self.enter_rack(now, new, world);
         let gate = self.gates.as_mut().and_then(|gates| gates.enter(new.flow, world));
         let limiter = match (gate, &self.reaction) {
             (Some(_), _) => GATED,
-            (None, Some(points)) => points.limiter_of(new.flow, spec.from, spec.to, group.priority),
+            (None, None) if rack.is_subflow() => SUBFLOW,
+            (None, Some(points)) => {
+                let limiter = points.limiter_of(new.flow, spec.from, spec.to, group.priority);
+                if limiter == NO_SLOT && rack.is_subflow() { SUBFLOW } else { limiter }
+            }
             (None, None) => NO_SLOT,
         };
         let slot = self.outgoing.add(Outgoing {
@@ -417,6 +459,7 @@ impl Host {
             source,
             limiter,
             gate: gate.unwrap_or(NO_SLOT),
+            rack,
             line: Line::Outside,
             start: now,
             size: new.size,
@@ -428,6 +471,9 @@ impl Host {
         });
         world.flows.senders[new.flow.index()] = slot;
         world.log.outstanding += 1;
+        if rack.is_subflow() {
+            self.register(slot, world);
+        }
         self.attend(slot, world);
     }
 
@@ -471,6 +517,7 @@ impl Host {
             }
             (at, Wake::Receiver(slot)) => self.wake_receiver(at, slot, world),
             (_, Wake::Open) => self.open_classes(now, world),
+            (at, Wake::Advertise) => self.advertise(at, world),
             (_, Wake::Generator(number)) => self.run_generator(now, number, world),
             (_, Wake::MeasureFrom) => {
                 self.outgoing.iter_mut().for_each(|outgoing| outgoing.before_measured = outgoing.delivered());
@@ -502,6 +549,7 @@ impl Host {
                 if let Some(Outgoing { source: Source::Datagram(source), .. }) = self.outgoing.get_mut(slot) {
                     source.burst(now, end);
                 }
+                self.register(slot, world);
                 self.attend(slot, world);
                 self.agenda.plan(next, Wake::Generator(number));
             }
@@ -513,6 +561,7 @@ impl Host {
     /// Returns what happened to the classes of its link.
     pub(crate) fn finish<O>(&mut self, now: Time, world: &mut World<O>) -> Option<(LinkId, PortCounters)> {
         world.log.reaction.add(&self.reaction_record().unwrap_or_default());
+        world.log.rack.add(&self.racks.as_ref().map(|racks| racks.record()).unwrap_or_default());
         world.log.reaction.add(&self.gates.as_ref().map(|gates| gates.record()).unwrap_or_default());
         for outgoing in self.outgoing.iter() {
             world.log.senders.extend(outgoing.record());
@@ -524,7 +573,7 @@ impl Host {
             }
         }
         for incoming in self.incoming.iter() {
-            if let Sink::Datagram { received, bytes } = incoming.sink {
+            if let Sink::Datagram { received, bytes, .. } = incoming.sink {
                 let received_bytes = bytes;
                 let record =
                     DatagramRecord { flow: incoming.flow, received, received_bytes, ..Default::default() };

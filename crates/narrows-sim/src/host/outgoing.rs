@@ -7,6 +7,7 @@ use narrows_proto::units::{Bytes, Span, Time};
 
 use super::agenda::{Agenda, Wake};
 use super::nic::{Place, Places};
+use super::racks::{SUBFLOW, Subflow};
 use super::slots::Slots;
 use crate::engine::{GroupState, TransportState, wire_size};
 use crate::ids::{FlowId, HostId};
@@ -25,6 +26,8 @@ pub(super) struct Outgoing {
     pub(super) limiter: u32,
     /// Its near-source loop, if it has one instead.
     pub(super) gate: u32,
+    /// What it is as a subflow of a JumboFlow.
+    pub(super) rack: Subflow,
     /// Where it stands in the line for room in the queue of its limiter.
     pub(super) line: Line,
     pub(super) start: Time,
@@ -127,6 +130,16 @@ impl Outgoing {
     /// Its flow is complete; only a queue of the network card still holds it.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.source, Source::Over)
+    }
+
+    /// Its packets pass through a limiter.
+    pub(super) fn has_limiter(&self) -> bool {
+        self.limiter < SUBFLOW
+    }
+
+    /// What stands in place of a limiter if it has none.
+    pub(super) fn without_limiter(&self) -> u32 {
+        if self.rack.is_subflow() { SUBFLOW } else { crate::engine::NO_SLOT }
     }
 
     /// It is one, and not over yet.

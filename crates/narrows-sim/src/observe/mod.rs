@@ -7,10 +7,12 @@
 mod isolation;
 mod limiters;
 mod ports;
+mod racks;
 mod windows;
 
 use narrows_proto::cc::Limit;
 use narrows_proto::notification::Signal;
+use narrows_proto::rack::Told;
 use narrows_proto::stream::Stats;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_proto::{rdma, stream};
@@ -22,6 +24,7 @@ use crate::switch::IsolationEvent;
 pub use isolation::{IsolationObserver, IsolationRow};
 pub use limiters::{LimiterObserver, LimiterRow};
 pub use ports::{PortObserver, PortRow};
+pub use racks::{AdvertisedRow, JumboFlowRow, RackObserver};
 pub use windows::{WindowObserver, WindowRow};
 
 /// A sender of any transport.
@@ -142,6 +145,19 @@ pub trait Observer: Send {
         let _ = (at, node, limiter, rate, waiting);
     }
 
+    /// At `at`, the switch `node` has told its hosts of JumboFlow number `number` to the rack of switch number `rack` among those
+    /// with hosts.
+    #[inline]
+    fn jumboflow(&mut self, at: Time, node: NodeId, rack: u32, number: u32, told: &Told) {
+        let _ = (at, node, rack, number, told);
+    }
+
+    /// At `at`, the host `node` has advertised a rate, knowing that `queue` bytes had waited for it.
+    #[inline]
+    fn advertised(&mut self, at: Time, node: NodeId, rate: BitRate, queue: u64) {
+        let _ = (at, node, rate, queue);
+    }
+
     /// At `at`, the sender of `flow` has taken in an acknowledgement, a notification packet or a timer.
     #[inline]
     fn window(&mut self, at: Time, flow: FlowId, sender: SenderRef<'_>) {
@@ -226,6 +242,20 @@ impl<A: Observer> Observer for Option<A> {
     }
 
     #[inline]
+    fn jumboflow(&mut self, at: Time, node: NodeId, rack: u32, number: u32, told: &Told) {
+        if let Some(observer) = self {
+            observer.jumboflow(at, node, rack, number, told);
+        }
+    }
+
+    #[inline]
+    fn advertised(&mut self, at: Time, node: NodeId, rate: BitRate, queue: u64) {
+        if let Some(observer) = self {
+            observer.advertised(at, node, rate, queue);
+        }
+    }
+
+    #[inline]
     fn window(&mut self, at: Time, flow: FlowId, sender: SenderRef<'_>) {
         if let Some(observer) = self {
             observer.window(at, flow, sender);
@@ -294,6 +324,18 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn limiter(&mut self, at: Time, node: NodeId, limiter: u32, rate: BitRate, waiting: u64) {
         self.0.limiter(at, node, limiter, rate, waiting);
         self.1.limiter(at, node, limiter, rate, waiting);
+    }
+
+    #[inline]
+    fn jumboflow(&mut self, at: Time, node: NodeId, rack: u32, number: u32, told: &Told) {
+        self.0.jumboflow(at, node, rack, number, told);
+        self.1.jumboflow(at, node, rack, number, told);
+    }
+
+    #[inline]
+    fn advertised(&mut self, at: Time, node: NodeId, rate: BitRate, queue: u64) {
+        self.0.advertised(at, node, rate, queue);
+        self.1.advertised(at, node, rate, queue);
     }
 
     #[inline]

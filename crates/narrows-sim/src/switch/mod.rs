@@ -9,6 +9,7 @@ mod lossless;
 mod marking;
 mod pause;
 mod plain;
+mod rack;
 mod scheduled;
 mod signalling;
 
@@ -32,6 +33,8 @@ use self::pause::Ingresses;
 pub use self::pause::Pause;
 pub(crate) use self::pause::{InputLink, read as read_pause};
 use self::plain::PlainPorts;
+pub(crate) use self::rack::RackParts;
+use self::rack::{Pass, RackState};
 use self::scheduled::ScheduledPorts;
 use self::signalling::SignallingPorts;
 use crate::engine::World;
@@ -41,6 +44,7 @@ use crate::link::Egress;
 use crate::observe::Observer;
 use crate::packet::{CE, ECT, Kind, Packet, Trailers};
 use crate::prefetch::prefetch;
+use crate::rack::RackAgent;
 use crate::random::Stream;
 use crate::record::{DropCause, PortCounters};
 use crate::routing::{Access, Choice, Routes};
@@ -68,6 +72,8 @@ pub struct SwitchConfig {
     /// It writes telemetry into packets that want it, when it begins to send them (HPCC: Li et al., SIGCOMM 2019, §4.1). Needs
     /// scheduled ports.
     pub telemetry: bool,
+    /// It keeps the state of the JumboFlows of its rack (RackCC).
+    pub rack: Option<RackAgent>,
 }
 
 impl SwitchConfig {
@@ -83,6 +89,7 @@ impl SwitchConfig {
             pfc: None,
             isolation: None,
             telemetry: false,
+            rack: None,
         }
     }
 
@@ -126,6 +133,7 @@ pub(crate) struct Switch {
     edits: Vec<(Time, Routes)>,
     no_route: Box<PortCounters>,
     edge: Option<Box<EdgeLimiters>>,
+    rack: Option<Box<RackState>>,
 }
 
 /// What a switch is made from.
@@ -148,6 +156,8 @@ pub(crate) struct SwitchParts {
     pub(crate) signals: Option<SignalParts>,
     /// Its reaction points: their settings, its number, the seed of the run, and by wire the host at the other end.
     pub(crate) edge: Option<(Reaction, NodeId, u64, Vec<Option<EdgeHost>>)>,
+    /// What it keeps of JumboFlows.
+    pub(crate) rack: Option<RackParts>,
 }
 
 /// What the ports of a switch are made from if it signals, or if a neighbour may pause it.
@@ -243,11 +253,14 @@ impl Switch {
         let routes_late = config.pause.is_some()
             || lossless
             || parts.edge.is_some()
+            || parts.rack.is_some()
             || matches!(parts.choice, Choice::Spray(_));
         let edge = parts
             .edge
             .map(|(reaction, node, seed, hosts)| Box::new(EdgeLimiters::new(&reaction, node, seed, hosts)));
+        let rack = parts.rack.map(|rack| Box::new(RackState::new(rack, parts.leaf, count)));
         Self {
+            rack,
             first_wire: parts.first_wire as u32,
             wires: parts.wires as u32,
             leaf: parts.leaf,
@@ -348,6 +361,10 @@ impl Switch {
         order.clear();
         wires.clear();
         world.arrivals = arrivals;
+        let next_arrival = match &self.rack {
+            None => next_arrival,
+            Some(_) => next_arrival.min(self.tell_rack(Time::from_ps(until.as_ps() - 1), world)),
+        };
         match &mut self.ports {
             Ports::Plain(_) => next_arrival,
             Ports::Scheduled(ports) => next_arrival.min(ports.serve_before(until, &mut self.common, world)),
@@ -472,6 +489,9 @@ impl Switch {
     #[cold]
     fn join_late<O: Observer>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) {
         // First, so that ports see everything in order of time.
+        if self.rack.is_some() {
+            self.tell_rack(now, world);
+        }
         if self.edge.is_some() {
             self.release_limited(now, world);
         }
@@ -500,17 +520,62 @@ impl Switch {
                 }
             }
         }
+        if self.rack.is_some() {
+            return self.join_at_rack(now, packet, from, world);
+        }
         self.route_late(now, packet, from, world);
+    }
+
+    /// A packet joins a port of a switch that keeps the state of JumboFlows.
+    fn join_at_rack<O: Observer>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) {
+        let Some(rack) = &mut self.rack else { return };
+        let (packet, over) = match rack.pass(now, packet, from, world) {
+            Pass::Through(packet) => (packet, None),
+            Pass::Over(packet, number) => (packet, Some(number as usize)),
+            Pass::LastHop(packet) => {
+                let access = world.shared.access[packet.to().index()];
+                let backlog = self.ports.backlog(now, access.port.into(), &mut self.common, world);
+                let Some(rack) = &mut self.rack else { return };
+                let may_be_marked = rack.on_last_hop(now, access.port, packet.to(), backlog);
+                (if may_be_marked { packet } else { packet.leave_unmarked() }, None)
+            }
+            Pass::Taken => return,
+        };
+        let Some(number) = over else { return self.route_late(now, packet, from, world) };
+        self.edit_routes(now);
+        let ports = self.routes.ports_to(world.shared.access[packet.to().index()].leaf);
+        match ports.get(number % ports.len().max(1)) {
+            Some(port) => self.join(now, (*port).into(), packet, from, world),
+            None => self.no_route.count_drop(DropCause::NoRoute, packet.size()),
+        }
+    }
+
+    /// Sends what hosts of the rack are told up to and including `last`. Returns when the next of it is due.
+    #[inline(never)]
+    fn tell_rack<O: Observer>(&mut self, last: Time, world: &mut World<O>) -> Time {
+        loop {
+            let Some(rack) = &mut self.rack else { return Time::NEVER };
+            let at = rack.next();
+            if at > last {
+                return at;
+            }
+            for port in rack.reports(at) {
+                let backlog = self.ports.backlog(at, port.into(), &mut self.common, world);
+                rack.report(port, backlog);
+            }
+            rack.step(at, world);
+            let in_hand = world.trailers;
+            while let Some((packet, trailers)) = self.rack.as_mut().and_then(|rack| rack.take_message()) {
+                world.trailers = trailers;
+                self.route_late(at, packet, OWN, world);
+            }
+            world.trailers = in_hand;
+        }
     }
 
     /// Looks up the route of a packet now.
     fn route_late<O: Observer>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) {
-        if self.next_edit <= now {
-            while let Some((_, routes)) = self.edits.pop_if(|edit| edit.0 <= now) {
-                self.routes = routes;
-            }
-            self.next_edit = self.edits.last().map_or(Time::NEVER, |edit| edit.0);
-        }
+        self.edit_routes(now);
         let leaf = world.shared.access[packet.to().index()].leaf;
         let port = match &mut self.choice {
             Choice::Spray(random) if leaf != self.leaf => {
@@ -524,6 +589,17 @@ impl Switch {
         }
     }
 
+    /// Takes over what has changed of its routes.
+    #[inline]
+    fn edit_routes(&mut self, now: Time) {
+        if self.next_edit <= now {
+            while let Some((_, routes)) = self.edits.pop_if(|edit| edit.0 <= now) {
+                self.routes = routes;
+            }
+            self.next_edit = self.edits.last().map_or(Time::NEVER, |edit| edit.0);
+        }
+    }
+
     /// Brings everything up to date at the end of the run and calls `report` with the counters of each port, and of
     /// packets that had nowhere to go.
     pub(crate) fn finish<O: Observer>(
@@ -532,6 +608,9 @@ impl Switch {
         world: &mut World<O>,
         mut report: impl FnMut(Option<LinkId>, &PortCounters),
     ) {
+        if let Some(rack) = &self.rack {
+            world.log.rack.add(&rack.record());
+        }
         if let Some(edge) = &self.edge {
             world.log.reaction.add(&edge.record());
         }
@@ -550,6 +629,24 @@ impl Switch {
             report(Some(*link), counters);
         }
         report(None, &self.no_route);
+    }
+}
+
+impl Ports {
+    /// Bytes that wait at a port.
+    fn backlog<O: Observer>(
+        &mut self,
+        now: Time,
+        port: usize,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) -> u64 {
+        match self {
+            Self::Plain(ports) => ports.backlog(now, port, common, world),
+            Self::Scheduled(ports) => ports.backlog(now, port, common, world),
+            Self::Signalling(ports) => ports.backlog(now, port, common, world),
+            Self::Lossless(ports) => ports.backlog(now, port, common, world),
+        }
     }
 }
 
@@ -586,6 +683,7 @@ impl Common {
         match verdict {
             Verdict::Pass => Some(packet),
             Verdict::Mark => Some(self.mark(now, port, packet, world)),
+            Verdict::Drop if packet.is_left_unmarked() => Some(packet),
             Verdict::Drop => {
                 self.drop(now, port, packet.size(), DropCause::Red, world);
                 None

@@ -135,6 +135,7 @@ impl PlainPorts {
         let packet = match verdict {
             Verdict::Pass => packet,
             Verdict::Mark => common.mark(now, number, packet, world),
+            Verdict::Drop if packet.is_left_unmarked() => packet,
             Verdict::Drop => return common.drop(now, number, packet.size(), DropCause::Red, world),
         };
         let port = &mut self.ports[number];
@@ -149,6 +150,21 @@ impl PlainPorts {
         }
         port.busy_until = start + kind.wire_time.of(packet.size());
         world.carry(port.to, packet.arriving(port.busy_until + kind.delay));
+    }
+
+    /// Bytes that wait at a port.
+    pub(super) fn backlog<O: Observer>(
+        &mut self,
+        now: Time,
+        number: usize,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) -> u64 {
+        let port = &mut self.ports[number];
+        if port.waiting > 0 {
+            common.memory.used -= port.settle(now, &mut world.observer);
+        }
+        port.waiting
     }
 
     #[cold]

@@ -85,6 +85,20 @@ impl ScheduledPorts {
         common.note_backlog(now, number, port.waiting, world);
     }
 
+    /// Bytes that wait at a port.
+    pub(super) fn backlog<O: Observer>(
+        &mut self,
+        now: Time,
+        number: usize,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) -> u64 {
+        if self.next_free <= now {
+            self.serve(now, common, world);
+        }
+        self.ports[number].waiting
+    }
+
     /// Lets ports send until before `until`. Returns when the next one becomes free.
     pub(super) fn serve_before<O: Observer>(
         &mut self,

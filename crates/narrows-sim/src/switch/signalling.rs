@@ -166,6 +166,20 @@ impl SignallingPorts {
         self.reconsider(number);
     }
 
+    /// Bytes that wait at a port.
+    pub(super) fn backlog<O: Observer>(
+        &mut self,
+        now: Time,
+        number: usize,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) -> u64 {
+        if self.next <= now {
+            self.serve(now, common, world);
+        }
+        self.ports[number].port.waiting
+    }
+
     /// Lets ports send until before `until`. Returns when the next one has something it may send.
     pub(super) fn serve_before<O: Observer>(
         &mut self,

@@ -124,6 +124,21 @@ impl Topology {
         }
     }
 
+    /// Switches with hosts, in the order of their first host: the racks.
+    pub fn racks(&self) -> Vec<NodeId> {
+        let ports = self.ports();
+        let mut racks = Vec::new();
+        let mut seen = vec![false; self.nodes.len()];
+        for host in &self.hosts {
+            let Some(link) = ports[host.index()].first() else { continue };
+            let switch = self.link(*link).to;
+            if self.as_host(switch).is_none() && !std::mem::replace(&mut seen[switch.index()], true) {
+                racks.push(switch);
+            }
+        }
+        racks
+    }
+
     /// The links that lead to each node, by [`NodeId`], in order.
     pub fn inputs(&self) -> Vec<Vec<LinkId>> {
         let mut inputs = vec![Vec::new(); self.nodes.len()];

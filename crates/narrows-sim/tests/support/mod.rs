@@ -143,7 +143,7 @@ pub fn telling() -> SwitchConfig {
 }
 
 pub fn datagrams(rate: BitRate) -> Group {
-    let transport = Transport::Datagram { params: datagram::Params::default(), rate };
+    let transport = Transport::Datagram { params: datagram::Params::default(), rate, share: None };
     Group { name: "datagrams".into(), transport, priority: 0, near_source: None }
 }
 

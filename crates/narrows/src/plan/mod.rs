@@ -6,6 +6,7 @@ mod lossless;
 mod memory;
 mod near_source;
 mod network;
+mod rack;
 mod segments;
 mod select;
 mod signals;
@@ -104,6 +105,8 @@ pub struct Recording {
     pub limiters: Option<(Span, Vec<NodeId>)>,
     /// Switches whose queues for isolated flows are recorded.
     pub isolation: Option<Vec<NodeId>>,
+    /// Nodes whose JumboFlows and advertised rates are recorded, and how often.
+    pub racks: Option<(Span, Vec<NodeId>)>,
 }
 
 /// Collects what is wrong.
@@ -206,11 +209,13 @@ impl Plan {
         let stop = Stop { at: end + drain, when_drained: drain > Span::ZERO };
         warn_of_nothing_measured(&planned.traffic, &measured, stop.at, &mut checker);
         warn_of_short_run(&network, &planned.traffic, &measured, stop.at, &mut checker);
+        rack::check(&network, &paths, &planned.traffic, &mut checker);
         if !checker.errors.is_empty() {
             return Err(checker.rejection());
         }
         controls::check(&scenario, &network, &planned, &mut checker);
         near_source::check(&network, &paths, &planned.traffic, &mut checker);
+
         telemetry::check(&network, &paths, &planned.traffic, &mut checker);
         let warnings = checker.warnings;
         drop(paths);
@@ -437,6 +442,14 @@ fn recording(
         match select::nodes(&network.topology, limiters.of.as_ref().or(Some(&everywhere))) {
             Ok(nodes) => recording.limiters = Some((limiters.interval, nodes)),
             Err(error) => checker.error("record.limiters.of", error),
+        }
+    }
+    if let Some(racks) = &record.racks {
+        check_interval("record.racks", racks.interval, scenario, checker);
+        let everywhere = Names::One("*".into());
+        match select::nodes(&network.topology, racks.of.as_ref().or(Some(&everywhere))) {
+            Ok(nodes) => recording.racks = Some((racks.interval, nodes)),
+            Err(error) => checker.error("record.racks.of", error),
         }
     }
     if let Some(isolation) = &record.isolation {

@@ -9,7 +9,7 @@ use narrows_sim::topology::{
 };
 use narrows_sim::{Failure, LinkId, MOST_LEAVES, Network, NodeId, Outage, topology as sim};
 
-use super::{Checker, lossless, signals, telemetry};
+use super::{Checker, lossless, rack, signals, telemetry};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::scenario::{self, Explicit, PortChoice, Scenario, Topology};
 
@@ -413,6 +413,7 @@ fn check_switch(
     signals::check_congestion_point(path, switch, largest, checker);
     signals::check_pause(path, switch, checker);
     lossless::check_switch(path, switch, checker);
+    rack::check_switch(path, switch, checker);
     let mut reachable = |key: &str, threshold: Bytes| {
         if threshold >= largest {
             let message = format!("{key} = {threshold}, but a queue can hold at most {largest}");

@@ -5,6 +5,7 @@ mod rpc;
 use std::path::Path;
 use std::sync::Arc;
 
+use narrows_proto::cc::Config;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::topology::{NodeKind, Topology, datacenter};
 use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Group, NearSource, Traffic, Transport};
@@ -111,10 +112,21 @@ fn transport(
     let out_of_range =
         |error: narrows_proto::cc::OutOfRange| Diagnostic::error(Code::OutOfRange, error.to_string());
     if let Pattern::OnOff(on_off) = &group.pattern {
-        if group.cc.is_some() {
-            let message =
-                format!("traffic \"{}\" sends datagrams, which have no congestion control", group.name);
-            checker.error(&format!("{path}.cc"), Diagnostic::error(Code::Conflict, message));
+        let share = match &group.cc {
+            Some(Config::Rackcc(share)) => Some(share.clone()),
+            None => None,
+            Some(_) => {
+                let message = format!(
+                    "traffic \"{}\" sends datagrams, which have no congestion control but rackcc",
+                    group.name
+                );
+                checker.error(&format!("{path}.cc"), Diagnostic::error(Code::Conflict, message));
+                None
+            }
+        };
+        if let Some(Err(error)) = share.as_ref().map(|share| share.check()) {
+            checker.error(&format!("{path}.cc.rackcc.{}", error.setting), out_of_range(error));
+            return None;
         }
         if group.rdma.is_some() {
             let message = format!("traffic \"{}\" sends datagrams, `rdma` is for connections", group.name);
@@ -125,7 +137,7 @@ fn transport(
             checker.error(&format!("{path}.datagram.{}", error.setting), out_of_range(error));
             return None;
         }
-        return Some((Transport::Datagram { params, rate: on_off.rate }, None));
+        return Some((Transport::Datagram { params, rate: on_off.rate, share }, None));
     }
     if group.datagram.is_some() {
         let message =

@@ -20,6 +20,8 @@ mod dvl;
 mod gemini;
 mod markdown;
 mod outcome;
+#[cfg(test)]
+mod rackcc;
 mod study;
 #[cfg(test)]
 mod tiny;

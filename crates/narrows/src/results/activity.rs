@@ -14,7 +14,7 @@ pub struct Activity {
 }
 
 /// Everything that can happen, in a fixed order, whether it did or not; flows on kept connections if any are kept, isolated
-/// flows if switches isolate.
+/// flows if switches isolate, subflows if switches keep JumboFlows.
 pub fn activity(results: &Results) -> Vec<Activity> {
     let flows = |value: fn(&narrows_proto::stream::Stats) -> u64| {
         results.flows.iter().map(|flow| value(&flow.stats)).sum()
@@ -53,6 +53,13 @@ pub fn activity(results: &Results) -> Vec<Activity> {
     if results.plan.network.switches.iter().flatten().any(|switch| switch.isolation.is_some()) {
         counts.push(("flows isolated", ports(|port| port.isolated_flows)));
         counts.push(("isolation refused: table full", ports(|port| port.isolation_refused)));
+    }
+    if results.plan.network.switches.iter().flatten().any(|switch| switch.rack.is_some()) {
+        let rack = &results.rack;
+        counts.push(("subflows registered", rack.registered));
+        counts.push(("subflows expired", rack.expired));
+        counts.push(("subflows counted late", rack.late));
+        counts.push(("subflows refused: table full", rack.refused));
     }
     counts.into_iter().map(|(what, times)| Activity { what, times }).collect()
 }

@@ -12,11 +12,11 @@ use std::ops::Range;
 
 use narrows_proto::stream::Stats;
 use narrows_proto::units::{Bytes, Span, Time};
-use narrows_sim::observe::{IsolationRow, LimiterRow, PortRow, WindowRow};
+use narrows_sim::observe::{AdvertisedRow, IsolationRow, JumboFlowRow, LimiterRow, PortRow, WindowRow};
 use narrows_sim::traffic::Transport;
 use narrows_sim::{
-    DatagramRecord, DropCause, FlowId, FlowRecord, HostId, IdealPath, Paths, PortCounters, ReactionRecord,
-    ideal_fct,
+    DatagramRecord, DropCause, FlowId, FlowRecord, HostId, IdealPath, Paths, PortCounters, RackRecord,
+    ReactionRecord, ideal_fct,
 };
 
 pub use activity::{Activity, activity};
@@ -54,6 +54,10 @@ pub struct Results {
     pub limiters: Option<Vec<LimiterRow>>,
     /// What happened to queues for isolated flows, if it was recorded.
     pub isolation: Option<Vec<IsolationRow>>,
+    /// What switches told of JumboFlows, and what hosts advertised, if it was recorded.
+    pub racks: Option<(Vec<JumboFlowRow>, Vec<AdvertisedRow>)>,
+    /// What switches of racks and their hosts did for JumboFlows.
+    pub rack: RackRecord,
     /// What reaction points did.
     pub reaction: ReactionRecord,
     /// Packets that arrived at some node.
@@ -78,6 +82,7 @@ pub(crate) struct Recorded {
     pub(crate) windows: Option<Vec<WindowRow>>,
     pub(crate) limiters: Option<Vec<LimiterRow>>,
     pub(crate) isolation: Option<Vec<IsolationRow>>,
+    pub(crate) racks: Option<(Vec<JumboFlowRow>, Vec<AdvertisedRow>)>,
 }
 
 /// A flow.
@@ -151,7 +156,7 @@ impl Results {
         outcome: narrows_sim::Outcome<O>,
         recorded: Recorded,
     ) -> Self {
-        let Recorded { queues, links, windows, limiters, isolation } = recorded;
+        let Recorded { queues, links, windows, limiters, isolation, racks } = recorded;
         let flows = flow_rows(&plan, &outcome.flows);
         let mut results = Self {
             rpcs: rpcs::rpc_rows(&plan, &flows),
@@ -164,6 +169,8 @@ impl Results {
             windows,
             limiters,
             isolation,
+            racks,
+            rack: outcome.rack,
             reaction: outcome.reaction,
             packet_hops: outcome.packet_hops,
             ended: outcome.ended,

@@ -1,8 +1,8 @@
 //! Tables of results: columns of numbers and names. Units stand in the names of columns.
 
-use narrows_proto::units::{BitRate, Time};
+use narrows_proto::units::{BitRate, Span, Time};
 use narrows_sim::LinkId;
-use narrows_sim::observe::{IsolationRow, LimiterRow, PortRow, WindowRow};
+use narrows_sim::observe::{AdvertisedRow, IsolationRow, JumboFlowRow, LimiterRow, PortRow, WindowRow};
 use narrows_sim::switch::IsolationEvent;
 use narrows_sim::traffic::Transport;
 
@@ -134,7 +134,7 @@ impl<'a, R> Columns<'a, R> {
 }
 
 impl Results {
-    /// All tables that were recorded: `flows` always, `queues`, `links`, `windows`, `limiters`, `isolation`, `rpcs` and `datagrams` if there
+    /// All tables that were recorded: `flows` always, `queues`, `links`, `windows`, `limiters`, `isolation`, `jumboflows` and `advertised`, `rpcs` and `datagrams` if there
     /// are any.
     pub fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.flows_table()];
@@ -143,6 +143,9 @@ impl Results {
         tables.extend(self.windows.as_ref().map(|rows| self.windows_table(rows)));
         tables.extend(self.limiters.as_ref().map(|rows| self.limiters_table(rows)));
         tables.extend(self.isolation.as_ref().map(|rows| self.isolation_table(rows)));
+        if let Some((jumboflows, advertised)) = &self.racks {
+            tables.extend([self.jumboflows_table(jumboflows), self.advertised_table(advertised)]);
+        }
         if self.plan.groups.iter().any(|group| group.rpcs.is_some()) {
             tables.push(self.rpcs_table());
         }
@@ -272,6 +275,39 @@ impl Results {
             .names("event", events, |row| row.event.number() as u32)
             .maybe_integers("flow", |row| row.event.flow().map(|flow| flow.0.into()))
             .table("isolation")
+    }
+
+    fn jumboflows_table(&self, rows: &[JumboFlowRow]) -> Table {
+        let picoseconds = |span: Span| (span < Span::MAX).then_some(span.as_ps());
+        Columns::of(rows)
+            .integers("at_ps", |row| row.at.as_ps())
+            .names("node", self.ends(), |row| row.node.0)
+            .names("to", self.racks_by_number(), |row| row.rack)
+            .integers("number", |row| row.number.into())
+            .reals("alpha", |row| row.told.alpha)
+            .integers("joined", |row| row.told.joined.into())
+            .integers("subflows", |row| row.told.subflows.into())
+            .integers("throughput_bps", |row| row.told.throughput.as_bps())
+            .integers("marked_bytes", |row| row.told.marked)
+            .integers("rtt_ps", |row| row.told.rtt.as_ps())
+            .maybe_integers("base_rtt_ps", |row| picoseconds(row.told.base_rtt))
+            .flags("opening", |row| row.told.opening)
+            .table("jumboflows")
+    }
+
+    /// Names of switches with hosts, in the order that their racks are numbered in.
+    fn racks_by_number(&self) -> Vec<String> {
+        let topology = &self.plan.network.topology;
+        topology.racks().into_iter().map(|node| topology.node(node).name.clone()).collect()
+    }
+
+    fn advertised_table(&self, rows: &[AdvertisedRow]) -> Table {
+        Columns::of(rows)
+            .integers("at_ps", |row| row.at.as_ps())
+            .names("node", self.ends(), |row| row.node.0)
+            .integers("rate_bps", |row| row.rate.as_bps())
+            .integers("queue_bytes", |row| row.queue)
+            .table("advertised")
     }
 
     fn rpcs_table(&self) -> Table {

@@ -37,6 +37,8 @@ pub struct Record {
     pub limiters: Option<RecordPorts>,
     /// When queues for isolated flows came and went.
     pub isolation: Option<RecordNodes>,
+    /// What switches told of JumboFlows and what hosts advertised; of all nodes if `of` is left out.
+    pub racks: Option<RecordPorts>,
 }
 
 /// Which switches are recorded.

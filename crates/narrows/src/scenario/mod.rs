@@ -144,6 +144,7 @@ pub fn default_switch() -> Switch {
         pause: None,
         pfc: None,
         isolation: None,
+        rack_agent: None,
         telemetry: false,
         latency: Span::ZERO,
     }

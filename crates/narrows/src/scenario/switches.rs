@@ -1,4 +1,5 @@
 use narrows_proto::units::Span;
+use narrows_sim::RackAgent;
 use narrows_sim::switch::{Buffer, CongestionPoint, Isolation, Marking, Pause, Pfc, PortKind, SwitchConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,9 @@ pub struct Switch {
     /// has sent and what waits there.
     #[serde(default)]
     pub telemetry: bool,
+    /// The state of JumboFlows that switches with hosts keep, for traffic under `rackcc`.
+    #[serde(default)]
+    pub rack_agent: Option<RackAgent>,
     /// Time from the last bit of a packet until it joins a queue.
     #[serde(default)]
     pub latency: Span,
@@ -59,6 +63,7 @@ impl Switch {
             pfc: self.pfc.clone(),
             isolation: self.isolation.clone(),
             telemetry: self.telemetry,
+            rack: self.rack_agent.clone(),
         }
     }
 }

@@ -123,7 +123,7 @@ const MAX_CUT_BY_MARKS: f64 = 0.5;
 
 /// What does not change during a connection, and what few connections have.
 #[derive(Clone, Debug)]
-struct Rules {
+pub(crate) struct Rules {
     params: Params,
     /// C in bit/s.
     capacity: f64,
@@ -135,7 +135,7 @@ struct Rules {
 }
 
 impl Rules {
-    fn new(params: &Params, path: &Path) -> Self {
+    pub(crate) fn new(params: &Params, path: &Path) -> Self {
         let capacity = params.capacity.unwrap_or(path.link).as_f64();
         let threshold = 8.0 * params.threshold(capacity, path.packet);
         Self { params: params.clone(), capacity, threshold, wire: WindowPacing::new(path), recent: None }
@@ -146,14 +146,19 @@ impl Rules {
         self.capacity * base_rtt.as_secs_f64()
     }
 
+    /// The settings they follow from.
+    pub(crate) fn params(&self) -> &Params {
+        &self.params
+    }
+
     /// F.
-    fn scale(&self, base_rtt: Span) -> f64 {
+    pub(crate) fn scale(&self, base_rtt: Span) -> f64 {
         let k = self.threshold;
         (4.0 * k / (self.product(base_rtt) + k)).min(self.params.max_scale)
     }
 
     /// h, in segments per round.
-    fn increase(&self, base_rtt: Span) -> f64 {
+    pub(crate) fn increase(&self, base_rtt: Span) -> f64 {
         (self.params.increase * self.product(base_rtt))
             .clamp(self.params.min_increase, self.params.max_increase)
     }

@@ -3,6 +3,7 @@
 
 use super::{Flight, Phase, Probe, Repair, Sender, Undo};
 use crate::cc::{Ack, Congestion, Controller, Ecn};
+use crate::rack::Told;
 use crate::stream::params::Params;
 use crate::stream::prr::Prr;
 use crate::stream::scoreboard::{Sent, Tally};
@@ -56,6 +57,12 @@ impl Sender {
             );
         }
         self.arm(params, now, look_again);
+    }
+
+    /// The switch of its rack, or its destination, has told something.
+    pub fn on_rack(&mut self, params: &Params, now: Time, told: Option<&Told>, destination: BitRate) {
+        self.cc.on_rack(now, told, destination);
+        self.refresh_limit(params);
     }
 
     fn on_syn_ack(&mut self, now: Time) {

@@ -196,6 +196,11 @@ impl Sender {
         }
     }
 
+    /// It begins with a handshake that is not over.
+    pub fn is_opening(&self) -> bool {
+        self.phase != Phase::Open
+    }
+
     /// Everything has been acknowledged.
     pub fn is_complete(&self) -> bool {
         self.board.una() == self.size

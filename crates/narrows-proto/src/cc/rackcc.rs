@@ -1,0 +1,90 @@
+//! RackCC: the rate of a subflow follows what its rack knows of the path (Zhuo et al., HotNets 2016).
+//!
+//! What it does with what it is told is in [`crate::rack::subflow`]; here is how a connection feeds it: rounds are those of its
+//! acknowledgements, its rate paces packets, and the window is only a guard. Marks that its own acknowledgements echo are left
+//! to the switch of its rack, which counts them for all subflows.
+
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use crate::rack::Told;
+use crate::rack::subflow::Subflow;
+use crate::units::{BitRate, Bytes, Span, Time};
+
+pub use crate::rack::subflow::Params;
+
+/// A subflow of RackCC.
+#[derive(Clone, Debug)]
+pub struct Rackcc {
+    subflow: Box<Subflow>,
+    mss: Bytes,
+    /// Bits on the wire for each byte of payload.
+    wire_bits: f64,
+}
+
+impl Algorithm for Rackcc {
+    type Params = Params;
+    const SUMMARY: &'static str =
+        "all connections between two racks share one congestion state; new ones start at their share";
+    const SOURCE: &'static str = "Zhuo, Zhang, Liu, Krishnamurthy, Anderson, HotNets 2016";
+    const READS_DELAY: bool = true;
+    const ASKS_RACK: bool = true;
+
+    fn new(params: &Params, path: &Path) -> Self {
+        Self {
+            subflow: Box::new(Subflow::new(params, path)),
+            mss: path.mss,
+            wire_bits: 8.0 * path.packet.as_f64() / path.mss.as_f64(),
+        }
+    }
+
+    fn ecn(_params: &Params) -> Ecn {
+        Ecn::Accurate
+    }
+
+    fn check(params: &Params) -> Result<(), OutOfRange> {
+        params.check()
+    }
+}
+
+impl Controller for Rackcc {
+    fn on_handshake(&mut self, _now: Time, rtt: Span) {
+        self.subflow.on_rtt(rtt);
+    }
+
+    fn on_idle(&mut self, _now: Time, _idle: Span, _restart: Option<Bytes>) {
+        self.subflow.restart();
+    }
+
+    fn on_rack(&mut self, now: Time, told: Option<&Told>, destination: BitRate) {
+        self.subflow.on_destination(destination);
+        if let Some(told) = told {
+            self.subflow.on_told(now, told);
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        self.subflow.on_rtt(ack.srtt);
+        if ack.round_start {
+            self.subflow.begin_alone(ack.now);
+            self.subflow.end_round(ack.now, ack.sent.as_f64() * self.wire_bits);
+        }
+        if !ack.in_recovery {
+            self.subflow.on_acked(ack.now, ack.acked.as_f64() * self.wire_bits);
+        }
+    }
+
+    fn on_congestion(&mut self, now: Time, event: Congestion) {
+        match event {
+            Congestion::Loss { .. } | Congestion::Timeout { .. } => self.subflow.on_loss(now),
+            Congestion::Mark { .. } | Congestion::Spurious => {}
+        }
+    }
+
+    fn limit(&self) -> Limit {
+        if !self.subflow.has_begun() {
+            return Limit::window(self.mss);
+        }
+        let payload = self.subflow.in_flight().as_f64() * 8.0 / self.wire_bits;
+        let cwnd = Bytes::from_f64(payload).max(self.mss * 2);
+        Limit { cwnd, pacing: Some(self.subflow.pacing()) }
+    }
+}

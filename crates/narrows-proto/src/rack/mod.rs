@@ -1,0 +1,63 @@
+//! Congestion control that all connections between two racks share (RackCC: Zhuo et al., HotNets 2016).
+//!
+//! The connections from one rack to another are the *subflows* of a *JumboFlow*. The switch of the source rack keeps its state
+//! ([`jumbo`]) and tells its hosts ([`Told`]). Each host derives what its subflows may send ([`subflow`]). The destination host
+//! tells what its access link has room for ([`receiver`]). A subflow sends at the lower of the two rates.
+
+pub mod jumbo;
+pub mod receiver;
+pub mod subflow;
+
+use crate::units::{BitRate, Span};
+
+/// What the switch of the source rack tells of a JumboFlow (RackCC Table 1).
+///
+/// Differs from RackCC Table 1: counts go on from one message to the next (`marked`, `yielded`), so that a message that is lost
+/// takes nothing with it; and the switch tells round-trip times, which it measures at the packets that pass.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Told {
+    /// The moving average of the fraction of marked bytes.
+    pub alpha: f64,
+    /// M: subflows that have joined since the message before.
+    pub joined: u32,
+    /// N: registered subflows, those that have just joined included.
+    pub subflows: u32,
+    /// T: average throughput of all of them on the wire.
+    pub throughput: BitRate,
+    /// Sum of ln((N + M)/N) over all who have joined since the JumboFlow began. A subflow that has heard of a part of it backs
+    /// off by exp(-rest).
+    pub yielded: f64,
+    /// Bytes reported as marked since the JumboFlow began.
+    pub marked: u64,
+    /// Smoothed round-trip time from the switch; zero before the first sample.
+    pub rtt: Span,
+    /// The smallest round-trip time so far; [`Span::MAX`] before the first sample.
+    pub base_rtt: Span,
+    /// The smallest round-trip time of the last complete round; [`Span::MAX`] without a sample.
+    pub recent_rtt: Span,
+    /// The JumboFlow has not met congestion since it began.
+    pub opening: bool,
+}
+
+impl Told {
+    /// Of a path on which nothing but a link of this rate limits anybody, such as one inside a rack.
+    pub fn unlimited(rate: BitRate) -> Self {
+        Self {
+            alpha: 0.0,
+            joined: 0,
+            subflows: 1,
+            throughput: rate,
+            yielded: 0.0,
+            marked: 0,
+            rtt: Span::ZERO,
+            base_rtt: Span::MAX,
+            recent_rtt: Span::MAX,
+            opening: false,
+        }
+    }
+
+    /// T/N: what each subflow has, and what a new one begins with (RackCC §3.3).
+    pub fn share(&self) -> BitRate {
+        BitRate::from_bps(self.throughput.as_bps() / u64::from(self.subflows.max(1)))
+    }
+}

@@ -1,0 +1,120 @@
+use narrows_proto::rack::Told;
+use narrows_proto::units::{BitRate, Span, Time};
+
+use super::Observer;
+use crate::ids::NodeId;
+
+/// What a switch told of a JumboFlow, the first time in an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JumboFlowRow {
+    /// When.
+    pub at: Time,
+    /// The switch of the source rack.
+    pub node: NodeId,
+    /// The number of the destination rack among switches with hosts.
+    pub rack: u32,
+    /// Which of the JumboFlows between these racks.
+    pub number: u32,
+    /// What it told.
+    pub told: Told,
+}
+
+/// What a host advertised, the first time in an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdvertisedRow {
+    /// When.
+    pub at: Time,
+    /// The destination.
+    pub node: NodeId,
+    /// The rate at which each source may send.
+    pub rate: BitRate,
+    /// Bytes that had waited for it, as its switch said last.
+    pub queue: u64,
+}
+
+/// Watches JumboFlows and what destinations advertise: at most one row of each per interval.
+#[derive(Clone, Debug)]
+pub struct RackObserver {
+    interval: Span,
+    /// By node: what is watched there, with the time the next row is due. None for nodes that are not watched.
+    watched: Vec<Option<Vec<(u64, Time)>>>,
+    jumboflows: Vec<JumboFlowRow>,
+    advertised: Vec<AdvertisedRow>,
+}
+
+impl RackObserver {
+    /// Watches these of `nodes` nodes.
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    pub fn new(interval: Span, nodes: usize, watched: &[NodeId]) -> Self {
+        assert!(interval > Span::ZERO, "an interval takes time");
+        let mut all = vec![None; nodes];
+        for node in watched {
+            all[node.index()] = Some(Vec::new());
+        }
+        Self { interval, watched: all, jumboflows: Vec::new(), advertised: Vec::new() }
+    }
+
+    /// All rows of these observers, by time and node.
+    pub fn finish(observers: impl IntoIterator<Item = Self>) -> (Vec<JumboFlowRow>, Vec<AdvertisedRow>) {
+        let (mut jumboflows, mut advertised) = (Vec::new(), Vec::new());
+        for observer in observers {
+            jumboflows.extend(observer.jumboflows);
+            advertised.extend(observer.advertised);
+        }
+        jumboflows.sort_by_key(|row| (row.at, row.node, row.rack, row.number));
+        advertised.sort_by_key(|row| (row.at, row.node));
+        (jumboflows, advertised)
+    }
+
+    /// A row is due.
+    fn is_due(&mut self, at: Time, node: NodeId, key: u64) -> bool {
+        let Some(rows) = &mut self.watched[node.index()] else { return false };
+        let place = match rows.binary_search_by_key(&key, |row| row.0) {
+            Ok(place) => place,
+            Err(place) => {
+                rows.insert(place, (key, Time::ZERO));
+                place
+            }
+        };
+        let next = &mut rows[place].1;
+        let due = at >= *next;
+        if due {
+            *next = Time::from_ps((at.as_ps() / self.interval.as_ps() + 1) * self.interval.as_ps());
+        }
+        due
+    }
+}
+
+impl Observer for RackObserver {
+    fn jumboflow(&mut self, at: Time, node: NodeId, rack: u32, number: u32, told: &Told) {
+        if self.is_due(at, node, u64::from(rack) << 32 | u64::from(number)) {
+            self.jumboflows.push(JumboFlowRow { at, node, rack, number, told: *told });
+        }
+    }
+
+    fn advertised(&mut self, at: Time, node: NodeId, rate: BitRate, queue: u64) {
+        if self.is_due(at, node, 0) {
+            self.advertised.push(AdvertisedRow { at, node, rate, queue });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jumboflow_has_at_most_one_row_per_interval() {
+        let mut observer = RackObserver::new(Span::from_us(10), 4, &[NodeId(2)]);
+        for (us, node, rack) in [(1, 2, 0), (2, 2, 0), (3, 2, 1), (4, 1, 0), (12, 2, 0)] {
+            let at = Time::ZERO + Span::from_us(us);
+            observer.jumboflow(at, NodeId(node), rack, 0, &Told::unlimited(BitRate::from_gbps(us)));
+        }
+        let (rows, _) = RackObserver::finish([observer]);
+        let seen: Vec<_> =
+            rows.iter().map(|row| (row.told.throughput.as_bps() / 1_000_000_000, row.rack)).collect();
+        assert_eq!(seen, [(1, 0), (3, 1), (12, 0)]);
+    }
+}

@@ -1,0 +1,498 @@
+//! The state of JumboFlows at the switch of a rack (RackCC): who is registered, what is counted, what hosts are told.
+
+use std::collections::VecDeque;
+
+use narrows_proto::rack::jumbo::JumboFlow;
+use narrows_proto::units::{Span, Time};
+
+use crate::engine::{TransportState, UNREGISTERED, World};
+use crate::ids::{FlowId, HostId, NodeId};
+use crate::observe::Observer;
+use crate::packet::{AGAIN, ECE, Kind, Packet, Trailers};
+use crate::rack::{self, Access, Membership, RackAgent};
+use crate::record::RackRecord;
+
+/// What is kept at a switch.
+#[derive(Debug)]
+pub(super) struct RackState {
+    agent: RackAgent,
+    node: NodeId,
+    /// Its index among switches with hosts.
+    leaf: u32,
+    /// By wire: a host is at the other end.
+    from_host: Vec<bool>,
+    /// Hosts of the rack.
+    hosts: Vec<HostId>,
+    /// By rack and number: the place of a JumboFlow.
+    places: Vec<u32>,
+    jumboflows: Vec<Jumbo>,
+    entries: Vec<Option<Entry>>,
+    free: Vec<u32>,
+    /// By port: what waits for the host at its other end.
+    ports: Vec<LastHop>,
+    next_tick: Time,
+    next_report: Time,
+    next_sweep: Time,
+    /// Messages to be sent.
+    outbox: VecDeque<(Packet, Trailers)>,
+    record: RackRecord,
+}
+
+/// What a switch keeps of racks is made from this.
+#[derive(Debug)]
+pub(crate) struct RackParts {
+    pub(crate) agent: RackAgent,
+    pub(crate) node: NodeId,
+    /// How many racks there are.
+    pub(crate) racks: usize,
+    /// By wire: a host is at the other end.
+    pub(crate) from_host: Vec<bool>,
+    /// Those hosts.
+    pub(crate) hosts: Vec<HostId>,
+    /// When periods begin, so that switches do not tell at the same moment.
+    pub(crate) phase: Span,
+}
+
+#[derive(Debug)]
+struct Jumbo {
+    /// The number that hosts know it by.
+    number: u32,
+    state: JumboFlow,
+    /// Hosts with registered subflows, and how many.
+    members: Vec<(HostId, u32)>,
+}
+
+/// A subflow in the table.
+#[derive(Debug)]
+struct Entry {
+    flow: FlowId,
+    turn: u16,
+    jumbo: u32,
+    /// Who sends.
+    host: HostId,
+    /// It is counted; before that only its SYN was seen.
+    registered: bool,
+    /// Acknowledged up to here.
+    acked: u64,
+    /// Bytes on the wire that an acknowledged unit stands for, a byte of payload or a datagram; 2^16 times as many.
+    unit: u64,
+    seen: Time,
+    /// The acknowledgement beyond this number answers what passed then.
+    probe: Option<(u64, Time)>,
+}
+
+/// What waits for a host.
+#[derive(Clone, Debug)]
+struct LastHop {
+    host: HostId,
+    /// Packets of subflows have passed since the last report.
+    used: bool,
+    /// The least that waited since then.
+    lowest: u64,
+}
+
+/// What becomes of a packet.
+pub(super) enum Pass {
+    /// It goes on as it is.
+    Through(Packet),
+    /// It goes on over this uplink, if there is more than one.
+    Over(Packet, u32),
+    /// It is a subflow's, and its next link leads to its destination.
+    LastHop(Packet),
+    /// It was for the switch.
+    Taken,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+impl RackState {
+    pub(super) fn new(parts: RackParts, leaf: u32, ports: usize) -> Self {
+        let RackParts { agent, node, racks, from_host, hosts, phase } = parts;
+        let hop = LastHop { host: HostId::default(), used: false, lowest: u64::MAX };
+        let begin = Time::ZERO + phase;
+        Self {
+            places: vec![NOWHERE; racks * agent.jumboflows as usize],
+            agent,
+            node,
+            leaf,
+            from_host,
+            hosts,
+            jumboflows: Vec::new(),
+            entries: Vec::new(),
+            free: Vec::new(),
+            ports: vec![hop; ports],
+            next_tick: begin,
+            next_report: begin,
+            next_sweep: begin,
+            outbox: VecDeque::new(),
+            record: RackRecord::default(),
+        }
+        .asleep()
+    }
+
+    /// Nothing is due before something happens.
+    fn asleep(mut self) -> Self {
+        (self.next_report, self.next_sweep) = (Time::NEVER, Time::NEVER);
+        self
+    }
+
+    /// When it has something to do.
+    #[inline]
+    pub(super) fn next(&self) -> Time {
+        let tick = if self.is_busy() { self.next_tick } else { Time::NEVER };
+        tick.min(self.next_report).min(self.next_sweep)
+    }
+
+    fn is_busy(&self) -> bool {
+        self.entries.len() > self.free.len()
+    }
+
+    pub(super) fn record(&self) -> RackRecord {
+        let left = self.entries.iter().flatten().filter(|entry| entry.registered).count() as u64;
+        RackRecord { left, ..self.record }
+    }
+
+    /// A packet is about to leave.
+    pub(super) fn pass<O>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) -> Pass {
+        let flow = packet.flow();
+        let kind = match packet.kind() {
+            Kind::Limited => packet.untagged(world.shared.tag_size).kind(),
+            kind => kind,
+        };
+        let subflow = match kind {
+            Kind::Data | Kind::Syn | Kind::Datagram | Kind::Ack | Kind::SynAck | Kind::Membership => {
+                world.shared.groups[world.shared.flows[flow.index()].group.index()].asks_rack
+            }
+            _ => false,
+        };
+        if !subflow {
+            return Pass::Through(packet);
+        }
+        let to = world.shared.access[packet.to().index()].leaf;
+        let from_host = self.from_host.get(from as usize).copied().unwrap_or(false);
+        match kind {
+            Kind::Ack | Kind::SynAck => {
+                if to == self.leaf {
+                    self.on_answer(now, packet, kind, world);
+                }
+                Pass::Through(packet)
+            }
+            Kind::Membership if from_host => self.on_membership(now, packet, to, world),
+            _ if to == self.leaf => Pass::LastHop(packet),
+            _ if from_host => self.on_sent(now, packet, kind, to, world),
+            _ => Pass::Through(packet),
+        }
+    }
+
+    /// A packet of a subflow leaves the rack.
+    fn on_sent<O>(&mut self, now: Time, packet: Packet, kind: Kind, to: u32, world: &mut World<O>) -> Pass {
+        let mut place = world.flows.subflows[packet.flow().index()];
+        // A SYN names the JumboFlow it asks for.
+        let (wanted, packet) = match kind {
+            Kind::Syn => (packet.seq() as u32, packet.with_seq(0)),
+            _ => (0, packet),
+        };
+        if let Some(entry) = self.entry(place)
+            && entry.turn != packet.turn()
+        {
+            // An earlier flow of the same client did not unregister.
+            self.remove(place, world);
+            self.record.expired += 1;
+            place = UNREGISTERED;
+        }
+        if place == UNREGISTERED {
+            let jumbo = self.jumbo(to, wanted, now);
+            let Some(made) = self.add(now, packet.flow(), packet.turn(), jumbo, world) else {
+                return Pass::Through(packet);
+            };
+            place = made;
+            if kind != Kind::Syn {
+                // It has sent before: its registration was lost or has expired.
+                self.record.late += 1;
+                self.register(place, |jumbo, _| jumbo.join_late(now));
+            }
+        }
+        let several = self.agent.jumboflows > 1;
+        let group = world.shared.flows[packet.flow().index()].group;
+        let overhead = world.shared.groups[group.index()].overhead;
+        let Some(entry) = self.entry_mut(place) else { return Pass::Through(packet) };
+        entry.seen = now;
+        let jumbo = entry.jumbo;
+        match kind {
+            // The acknowledgement of a SYN that was sent twice tells no time (Karn's rule).
+            Kind::Syn => {
+                entry.probe = if entry.probe.is_none() { Some((0, now)) } else { Some((0, Time::NEVER)) }
+            }
+            _ if packet.is(AGAIN) => entry.probe = None,
+            _ => {
+                entry.probe.get_or_insert((packet.seq(), now));
+            }
+        }
+        let payload = match kind {
+            Kind::Datagram => 1,
+            _ => packet.size().saturating_sub(overhead).max(1),
+        };
+        // Most packets are full; SYNs and the last one carry more headers for each byte.
+        entry.unit = entry.unit.min((u64::from(packet.size()) << 16) / u64::from(payload));
+        let jumbo = &mut self.jumboflows[jumbo as usize];
+        jumbo.state.on_sent(now);
+        let number = jumbo.number % self.agent.jumboflows;
+        if several { Pass::Over(packet, number) } else { Pass::Through(packet) }
+    }
+
+    /// An acknowledgement for a subflow of the rack.
+    fn on_answer<O>(&mut self, now: Time, packet: Packet, kind: Kind, world: &mut World<O>) {
+        let place = world.flows.subflows[packet.flow().index()];
+        let Some(entry) = self.entry_mut(place).filter(|entry| entry.turn == packet.turn()) else { return };
+        entry.seen = now;
+        let jumbo = entry.jumbo as usize;
+        let answered = entry.probe.filter(|(seq, _)| kind == Kind::SynAck || packet.seq() > *seq);
+        if let Some((_, at)) = answered {
+            entry.probe = None;
+            if at < Time::NEVER {
+                self.jumboflows[jumbo].state.on_rtt(now - at);
+            }
+        }
+        let Some(entry) = self.entry_mut(place) else { return };
+        if kind == Kind::SynAck {
+            if !entry.registered {
+                self.record.registered += 1;
+                self.register(place, |jumbo, agent| jumbo.join(&agent.jumboflow, now));
+                self.wake(now);
+            }
+            return;
+        }
+        if packet.seq() > entry.acked {
+            let bytes = (u128::from(packet.seq() - entry.acked) * u128::from(entry.unit)) >> 16;
+            entry.acked = packet.seq();
+            self.jumboflows[jumbo].state.on_acked(bytes as u64, packet.is(ECE));
+        }
+    }
+
+    /// A host says that a subflow begins or ends.
+    fn on_membership<O>(&mut self, now: Time, packet: Packet, to: u32, world: &mut World<O>) -> Pass {
+        let told = Membership::read(packet);
+        let place = world.flows.subflows[told.flow.index()];
+        let known = self.entry(place).is_some_and(|entry| entry.turn == told.turn);
+        if known && !told.joins {
+            self.remove(place, world);
+            self.record.unregistered += 1;
+        } else if !known && told.joins && to != self.leaf {
+            self.remove(place, world);
+            let jumbo = self.jumbo(to, told.jumboflow, now);
+            if let Some(place) = self.add(now, told.flow, told.turn, jumbo, world) {
+                self.record.registered += 1;
+                self.register(place, |jumbo, agent| jumbo.join(&agent.jumboflow, now));
+            }
+        }
+        // Datagrams have no other way to tell their destination.
+        let group = world.shared.flows[told.flow.index()].group;
+        match world.shared.groups[group.index()].transport {
+            TransportState::Datagram { .. } => Pass::Through(packet),
+            _ => Pass::Taken,
+        }
+    }
+
+    /// The place of a JumboFlow to a rack.
+    fn jumbo(&mut self, rack: u32, number: u32, now: Time) -> u32 {
+        let number = rack * self.agent.jumboflows + number % self.agent.jumboflows;
+        let place = &mut self.places[number as usize];
+        if *place == NOWHERE {
+            *place = self.jumboflows.len() as u32;
+            self.jumboflows.push(Jumbo { number, state: JumboFlow::new(now), members: Vec::new() });
+        }
+        *place
+    }
+
+    fn entry(&self, place: u32) -> Option<&Entry> {
+        self.entries.get(place as usize)?.as_ref()
+    }
+
+    fn entry_mut(&mut self, place: u32) -> Option<&mut Entry> {
+        self.entries.get_mut(place as usize)?.as_mut()
+    }
+
+    /// Notes a subflow in the table, if there is room.
+    fn add<O>(
+        &mut self,
+        now: Time,
+        flow: FlowId,
+        turn: u16,
+        jumbo: u32,
+        world: &mut World<O>,
+    ) -> Option<u32> {
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None if self.entries.len() < self.agent.table as usize => {
+                self.entries.push(None);
+                self.entries.len() as u32 - 1
+            }
+            None => {
+                self.record.refused += 1;
+                return None;
+            }
+        };
+        let host = world.shared.flows[flow.index()].from;
+        let entry = Entry {
+            flow,
+            turn,
+            jumbo,
+            host,
+            registered: false,
+            acked: 0,
+            unit: u64::MAX,
+            seen: now,
+            probe: None,
+        };
+        self.entries[place as usize] = Some(entry);
+        world.flows.subflows[flow.index()] = place;
+        self.wake(now);
+        Some(place)
+    }
+
+    /// Counts a subflow.
+    fn register(&mut self, place: u32, join: impl FnOnce(&mut JumboFlow, &RackAgent)) {
+        let Some(Some(entry)) = self.entries.get_mut(place as usize) else { return };
+        entry.registered = true;
+        let jumbo = &mut self.jumboflows[entry.jumbo as usize];
+        join(&mut jumbo.state, &self.agent);
+        match jumbo.members.iter_mut().find(|(host, _)| *host == entry.host) {
+            Some((_, subflows)) => *subflows += 1,
+            None => jumbo.members.push((entry.host, 1)),
+        }
+    }
+
+    /// Takes a subflow out of the table.
+    fn remove<O>(&mut self, place: u32, world: &mut World<O>) {
+        let Some(entry) = self.entries.get_mut(place as usize).and_then(Option::take) else { return };
+        self.free.push(place);
+        world.flows.subflows[entry.flow.index()] = UNREGISTERED;
+        if !entry.registered {
+            return;
+        }
+        let jumbo = &mut self.jumboflows[entry.jumbo as usize];
+        jumbo.state.leave(&self.agent.jumboflow);
+        if let Some(at) = jumbo.members.iter().position(|(host, _)| *host == entry.host) {
+            jumbo.members[at].1 -= 1;
+            if jumbo.members[at].1 == 0 {
+                jumbo.members.swap_remove(at);
+            }
+        }
+    }
+
+    /// There is something in the table: periods count from now on.
+    fn wake(&mut self, now: Time) {
+        self.next_tick = after(self.next_tick, now, self.agent.jumboflow.period);
+        if self.next_sweep == Time::NEVER {
+            self.next_sweep = now + self.sweep();
+        }
+    }
+
+    /// How often the table is looked through.
+    fn sweep(&self) -> Span {
+        (self.agent.expiry / 4).max(Span::from_ns(100))
+    }
+
+    /// A packet of a subflow finds `backlog` bytes at the port that leads to its destination. Returns whether it may be marked
+    /// there.
+    pub(super) fn on_last_hop(&mut self, now: Time, port: u16, to: HostId, backlog: u64) -> bool {
+        let hop = &mut self.ports[usize::from(port)];
+        hop.lowest = hop.lowest.min(backlog);
+        hop.host = to;
+        hop.used = true;
+        if self.next_report == Time::NEVER {
+            self.next_report = now + self.agent.receivers.interval;
+        }
+        self.agent.mark_last_hop
+    }
+
+    /// Ports whose backlog is wanted for reports at `at`.
+    pub(super) fn reports(&self, at: Time) -> impl Iterator<Item = u16> + use<> {
+        let ports = if self.next_report <= at { self.ports.len() as u16 } else { 0 };
+        0..ports
+    }
+
+    /// A host is to be told of the queue at this port, at which `backlog` bytes wait now.
+    pub(super) fn report(&mut self, port: u16, backlog: u64) {
+        let hop = &mut self.ports[usize::from(port)];
+        if std::mem::take(&mut hop.used) {
+            let lowest = std::mem::replace(&mut hop.lowest, u64::MAX).min(backlog);
+            self.outbox.push_back((Access::Queue(lowest).packet(hop.host, &self.agent), Trailers::default()));
+            self.record.reports += 1;
+        }
+    }
+
+    /// Does what is due at `at`.
+    pub(super) fn step<O: Observer>(&mut self, at: Time, world: &mut World<O>) {
+        if self.next_report <= at {
+            // Unless nothing has passed.
+            let idle = self.outbox.is_empty();
+            self.next_report = if idle { Time::NEVER } else { at + self.agent.receivers.interval };
+        }
+        if self.next_sweep <= at {
+            self.expire(at, world);
+            self.next_sweep = if self.is_busy() { at + self.sweep() } else { Time::NEVER };
+        }
+        if self.next_tick <= at {
+            self.tell(at, world);
+            self.next_tick = at + self.agent.jumboflow.period;
+        }
+    }
+
+    /// A message to be sent.
+    pub(super) fn take_message(&mut self) -> Option<(Packet, Trailers)> {
+        self.outbox.pop_front()
+    }
+
+    fn expire<O>(&mut self, now: Time, world: &mut World<O>) {
+        for place in 0..self.entries.len() {
+            let old = |entry: &&Entry| now.saturating_since(entry.seen) > self.agent.expiry;
+            if self.entries[place].as_ref().filter(old).is_some() {
+                self.remove(place as u32, world);
+                self.record.expired += 1;
+            }
+        }
+    }
+
+    /// Tells hosts of the JumboFlows they take part in. With several to a rack, all hosts hear of all of them.
+    fn tell<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
+        let each = self.agent.jumboflows;
+        for Jumbo { number, state, members } in &mut self.jumboflows {
+            if members.is_empty() && (each == 1 || !state.is_remembered(&self.agent.jumboflow, now)) {
+                continue;
+            }
+            let number = *number;
+            let told = state.tell(&self.agent.jumboflow, now);
+            world.observer.jumboflow(now, self.node, number / each, number % each, &told);
+            let members = members.iter().map(|member| member.0).filter(|_| each == 1);
+            let everyone = self.hosts.iter().copied().filter(|_| each > 1);
+            for host in members.chain(everyone) {
+                self.outbox.push_back(rack::broadcast(number, &told, host, &self.agent));
+                self.record.broadcasts += 1;
+            }
+        }
+    }
+}
+
+/// The first time after `now` that is whole periods after `then`; `then` itself if that is to come.
+fn after(then: Time, now: Time, period: Span) -> Time {
+    if then > now {
+        return then;
+    }
+    let periods = (now - then).as_ps() / period.as_ps() + 1;
+    then + period * periods
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn periods_keep_their_phase_over_idle_times() {
+        let at = |us| Time::ZERO + Span::from_us(us);
+        let period = Span::from_us(10);
+        assert_eq!(after(at(3), at(1), period), at(3));
+        assert_eq!(after(at(3), at(3), period), at(13));
+        assert_eq!(after(at(3), at(47), period), at(53));
+    }
+}

@@ -1,0 +1,4 @@
+//! RackCC: the analytic model of its fast start.
+#![allow(dead_code)]
+
+mod model;
