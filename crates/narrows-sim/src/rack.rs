@@ -51,7 +51,7 @@ pub(crate) fn broadcast(number: u32, told: &Told, to: HostId, agent: &RackAgent)
     let second = [counts, told.rtt.as_ps(), told.base_rtt.as_ps(), told.recent_rtt.as_ps()];
     let packet = Packet::new(Fields {
         flow: FlowId(number),
-        turn: told.opening.into(),
+        turn: told.quiet.into(),
         trailers: 2,
         ..fields(Kind::JumboFlow, to, agent)
     });
@@ -72,7 +72,7 @@ pub(crate) fn told(packet: Packet, trailers: &Trailers) -> (u32, Told) {
         rtt: Span::from_ps(rtt),
         base_rtt: Span::from_ps(base_rtt),
         recent_rtt: Span::from_ps(recent_rtt),
-        opening: packet.turn() != 0,
+        quiet: packet.turn() != 0,
     };
     (packet.flow().0, told)
 }
@@ -163,7 +163,7 @@ mod tests {
             rtt: Span::from_us(60),
             base_rtt: Span::MAX,
             recent_rtt: Span::from_ms(300),
-            opening: true,
+            quiet: true,
         };
         let (packet, trailers) = broadcast(9, &sent, HostId(3), &RackAgent::default());
         assert_eq!(told(packet, &trailers), (9, sent));

@@ -93,11 +93,11 @@ fn any_signals() -> impl Strategy<Value = Vec<Signal>> {
     let telemetry = (any::<u32>(), 0..10_000_000_u64);
     let telemetry = telemetry.prop_map(|(sent, waiting)| Signal::Telemetry(sent.into(), waiting));
     let told = (0.0..=1.0, 0..1000_u32, any::<[u64; 3]>(), -50.0..50.0, any::<bool>());
-    let told = told.prop_map(|(alpha, subflows, [throughput, marked, rtt], yielded, opening)| {
+    let told = told.prop_map(|(alpha, subflows, [throughput, marked, rtt], yielded, quiet)| {
         let rtt = Span::from_ps(rtt % 1_000_000_000_000);
         let throughput = BitRate::from_bps(throughput >> 16);
         let (joined, base_rtt, recent_rtt) = (0, rtt, rtt * 2);
-        Told { alpha, joined, subflows, throughput, yielded, marked, rtt, base_rtt, recent_rtt, opening }
+        Told { alpha, joined, subflows, throughput, yielded, marked, rtt, base_rtt, recent_rtt, quiet }
     });
     let rack = (told, 0..1_000_000_000_000_u64);
     let rack = rack.prop_map(|(told, rate)| Signal::Rack(told, BitRate::from_bps(rate)));

@@ -27,8 +27,9 @@ pub struct Params {
     pub throughput_gain: f64,
     /// The round-trip time that periods are compared with; measured at packets that pass if left out.
     pub rtt: Option<Span>,
-    /// A JumboFlow that never met congestion is taken to have met it when round-trip times exceed the smallest by this, for
-    /// networks that do not mark; never if left out.
+    /// A JumboFlow is quiet when nothing of it was marked for so many round trips, or ever; 20. RackCC does not have this.
+    pub quiet: f64,
+    /// It is not when round-trip times exceed the smallest by this, for networks that do not mark; only marks count if left out.
     pub delay_threshold: Option<Span>,
     /// What is known of a JumboFlow is forgotten when nothing of it was sent for so long; 10 ms.
     pub memory: Span,
@@ -56,6 +57,7 @@ impl Default for Params {
             gain: 1.0 / 16.0,
             throughput_gain: 0.5,
             rtt: None,
+            quiet: 20.0,
             delay_threshold: None,
             memory: Span::from_ms(10),
             fast_end: FastEnd::Additive,
@@ -69,7 +71,7 @@ impl Params {
     /// # Errors
     /// Names the first setting that is out of its range.
     pub fn check(&self) -> Result<(), OutOfRange> {
-        let Self { period, gain, throughput_gain: weight, rtt, memory, .. } = *self;
+        let Self { period, gain, throughput_gain: weight, rtt, memory, quiet, .. } = *self;
         let longest = Span::from_secs(10);
         let shortest = Span::from_ns(100);
         OutOfRange::unless((shortest..=longest).contains(&period), "period", period, "100 ns to 10 s")?;
@@ -77,6 +79,7 @@ impl Params {
         OutOfRange::unless(weight > 0.0 && weight <= 1.0, "throughput_gain", weight, "above 0, at most 1")?;
         let rtt = rtt.unwrap_or(longest);
         OutOfRange::unless(rtt > Span::ZERO && rtt <= longest, "rtt", rtt, "above 0 s, at most 10 s")?;
+        OutOfRange::unless(quiet > 0.0 && quiet <= 1e6, "quiet", quiet, "above 0, at most 1 000 000")?;
         OutOfRange::unless(memory >= period, "memory", memory, "at least one period")
     }
 }
@@ -102,7 +105,8 @@ pub struct JumboFlow {
     /// The smallest round-trip time of this round and of the last.
     round_rtt: Span,
     recent_rtt: Span,
-    opening: bool,
+    /// When it met congestion last.
+    congested: Option<Time>,
     /// When something was sent last.
     active: Time,
 }
@@ -125,7 +129,7 @@ impl JumboFlow {
             base_rtt: Span::MAX,
             round_rtt: Span::MAX,
             recent_rtt: Span::MAX,
-            opening: true,
+            congested: None,
             active: now,
         }
     }
@@ -206,7 +210,9 @@ impl JumboFlow {
             let weight = period_gain(params.gain, params.period, rtt);
             self.alpha += weight * (fraction - self.alpha);
             self.all_marked += self.marked;
-            self.opening &= self.marked == 0;
+            if self.marked > 0 {
+                self.congested = Some(now);
+            }
             (self.acked, self.marked) = (0, 0);
         }
         let elapsed = now.saturating_since(self.round_began);
@@ -224,7 +230,9 @@ impl JumboFlow {
             rtt: self.rtt,
             base_rtt: self.base_rtt,
             recent_rtt: self.recent_rtt,
-            opening: self.opening,
+            quiet: self
+                .congested
+                .is_none_or(|at| now.saturating_since(at).as_secs_f64() > params.quiet * rtt.as_secs_f64()),
         }
     }
 
@@ -238,8 +246,9 @@ impl JumboFlow {
         self.recent_rtt = std::mem::replace(&mut self.round_rtt, Span::MAX);
         if let Some(threshold) = params.delay_threshold
             && self.recent_rtt < Span::MAX
+            && self.recent_rtt > self.base_rtt + threshold
         {
-            self.opening &= self.recent_rtt <= self.base_rtt + threshold;
+            self.congested = Some(now);
         }
         (self.round_bytes, self.round_began) = (0, now);
     }
@@ -365,9 +374,9 @@ mod tests {
             }
         }
         let before = jumbo.tell(&params(), at(210));
-        assert!(before.alpha > 0.0 && !before.opening && before.throughput > BitRate::ZERO);
+        assert!(before.alpha > 0.0 && !before.quiet && before.throughput > BitRate::ZERO);
         let after = jumbo.tell(&params(), at(10_300));
-        assert_eq!((after.alpha, after.throughput, after.opening), (0.0, BitRate::ZERO, true));
+        assert_eq!((after.alpha, after.throughput, after.quiet), (0.0, BitRate::ZERO, true));
         assert_eq!((after.subflows, after.marked), (1, before.marked));
     }
 
@@ -385,17 +394,28 @@ mod tests {
     }
 
     #[test]
-    fn delay_ends_the_opening_only_if_it_is_asked_for() {
-        let opening = |delay_threshold| {
+    fn delay_is_congestion_only_if_it_is_asked_for() {
+        let quiet = |delay_threshold| {
             let params = Params { delay_threshold, ..params() };
             let mut jumbo = JumboFlow::new(at(0));
             for round in 0..3 {
                 jumbo.on_rtt(Span::from_us(50 + 30 * round));
                 jumbo.tell(&params, at(100 * (round + 1)));
             }
-            jumbo.opening
+            jumbo.tell(&params, at(310)).quiet
         };
-        assert!(opening(None) && opening(Some(Span::from_us(60))));
-        assert!(!opening(Some(Span::from_us(59))));
+        assert!(quiet(None) && quiet(Some(Span::from_us(60))));
+        assert!(!quiet(Some(Span::from_us(59))));
+    }
+
+    #[test]
+    fn a_jumboflow_is_quiet_again_some_round_trips_after_the_last_mark() {
+        let mut jumbo = JumboFlow::new(at(0));
+        assert!(jumbo.tell(&params(), at(10)).quiet);
+        jumbo.on_sent(at(15));
+        jumbo.on_acked(1, true);
+        assert!(!jumbo.tell(&params(), at(20)).quiet);
+        // A round trip takes 100 us.
+        assert!(!jumbo.tell(&params(), at(2020)).quiet && jumbo.tell(&params(), at(2030)).quiet);
     }
 }

@@ -35,8 +35,9 @@ pub struct Told {
     pub base_rtt: Span,
     /// The smallest round-trip time of the last complete round; [`Span::MAX`] without a sample.
     pub recent_rtt: Span,
-    /// The JumboFlow has not met congestion since it began.
-    pub opening: bool,
+    /// The JumboFlow has not met congestion for long, or never has: it may be that nothing but its subflows limits it, so that T
+    /// says little of the path.
+    pub quiet: bool,
 }
 
 impl Told {
@@ -52,7 +53,7 @@ impl Told {
             rtt: Span::ZERO,
             base_rtt: Span::MAX,
             recent_rtt: Span::MAX,
-            opening: false,
+            quiet: false,
         }
     }
 

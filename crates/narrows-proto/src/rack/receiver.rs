@@ -12,7 +12,8 @@
 //! 1 + k per interval; above C the second term alone lowers it.
 //!
 //! Differs from RackCC §3.2: D stays between a floor and C; the paper has no bounds. With D = 0 nothing could raise it
-//! again, and above C it would mean nothing.
+//! again, and above C it would mean nothing. In one interval it falls by half at most: a queue of more than C·d/k' would make
+//! the formula negative.
 
 use crate::cc::OutOfRange;
 use crate::units::{BitRate, Bytes, Span};
@@ -88,10 +89,13 @@ impl Receiver {
         let capacity = self.capacity.as_f64();
         let spare = 1.0 - received.as_f64() * 8.0 / interval / capacity;
         let backlog = queue.as_f64() * 8.0 / interval / capacity;
-        let factor = 1.0 + params.gain * spare - params.queue_gain * backlog;
+        let factor = (1.0 + params.gain * spare - params.queue_gain * backlog).max(LEAST_FACTOR);
         self.rate = self.rate.scaled(factor).max(params.floor).min(self.capacity);
     }
 }
+
+/// What an interval leaves of D at least.
+const LEAST_FACTOR: f64 = 0.5;
 
 /// Max-min fair shares of `capacity` for demands `caps`: the smallest first, each gets what it wants or an equal part
 /// of what is left.

@@ -15,9 +15,10 @@
 //! Differs from RackCC §3.1: "alpha = 0" is taken as "nothing was reported as marked since the last look". The moving average
 //! itself never returns to zero, and its tail would cut rates for dozens of round trips after the last mark. The literal rule,
 //! with a bound in place of zero, is [`Zero::Below`].
-//! Differs from RackCC §3.1: a JumboFlow that has not met congestion yet says little of its path, so its subflows begin with
-//! the initial window if that is more than their share, and double their rates in each round trip like TCP in slow start, unless
-//! [`Params::opening`] says otherwise. RackCC describes JumboFlows that last.
+//! Differs from RackCC §3.3: T/(N + M) is a share of the path only if the path is what limits the JumboFlow. In one that has not met
+//! congestion for long a new subflow begins with the initial window if that is more, and doubles its rate in each round trip like
+//! TCP in slow start until it meets marks, which then halve it as DCTCP's first ones do; unless [`Params::opening`] says
+//! otherwise. RackCC describes JumboFlows that fill their path.
 //! Differs from RackCC §3.3: a subflow sends one packet before it has heard of its share; without an answer within a round
 //! trip, or without a switch that answers, it begins with the initial window.
 //!
@@ -55,7 +56,7 @@ pub struct Params {
     /// A subflow is unconstrained if it sent at no less than this part of f, but for one packet; 0.95. RackCC §3.2 says that its
     /// rate is f.
     pub unconstrained: f64,
-    /// While a JumboFlow has not met congestion.
+    /// What new subflows do in a JumboFlow that is quiet.
     pub opening: Opening,
     /// What a loss leaves of f; 1/2. RackCC does not say.
     pub after_loss: f64,
@@ -64,7 +65,9 @@ pub struct Params {
     pub pacing: f64,
     /// With a rate: at most this times rate and round-trip time are on their way; 2. A guard against answers that stay out.
     pub in_flight: f64,
-    /// f does not fall below this many packets per round trip; 0.1. RackCC does not say.
+    /// Marks do not reduce f below so many packets per round trip; 2 as in DCTCP of Linux. RackCC does not say. Shares may be less.
+    pub min_window: f64,
+    /// f never falls below so many; 0.1.
     pub floor: f64,
 }
 
@@ -80,6 +83,7 @@ impl Default for Params {
             after_loss: 0.5,
             pacing: 1.2,
             in_flight: 2.0,
+            min_window: 2.0,
             floor: 0.1,
         }
     }
@@ -115,11 +119,11 @@ pub enum Zero {
     Below(f64),
 }
 
-/// What subflows do while their JumboFlow has not met congestion.
+/// What new subflows do in a JumboFlow that has not met congestion for long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Opening {
-    /// Double their rates in each round trip.
+    /// Double their rates in each round trip until they meet some.
     SlowStart,
     /// Grow as always.
     Additive,
@@ -131,7 +135,7 @@ impl Params {
     /// # Errors
     /// Names the first setting that is out of its range.
     pub fn check(&self) -> Result<(), OutOfRange> {
-        let Self { increase, unconstrained, after_loss, pacing, in_flight, floor, .. } = *self;
+        let Self { increase, unconstrained, after_loss, pacing, in_flight, min_window, floor, .. } = *self;
         let part = |setting, value: f64| {
             OutOfRange::unless(value > 0.0 && value <= 1.0, setting, value, "above 0, at most 1")
         };
@@ -140,6 +144,12 @@ impl Params {
         part("after_loss", after_loss)?;
         OutOfRange::unless((1.0..=1e3).contains(&pacing), "pacing", pacing, "1 to 1000")?;
         OutOfRange::unless((1.0..=1e3).contains(&in_flight), "in_flight", in_flight, "1 to 1000")?;
+        OutOfRange::unless(
+            (0.001..=1e3).contains(&min_window),
+            "min_window",
+            min_window,
+            "0.001 to 1000 packets",
+        )?;
         OutOfRange::unless((0.001..=10.0).contains(&floor), "floor", floor, "0.001 to 10 packets")?;
         if let Zero::Below(below) = self.zero {
             part("zero.below", below)?;
@@ -311,7 +321,6 @@ impl Subflow {
 
     /// The switch of its rack has told of the JumboFlow.
     pub fn on_told(&mut self, now: Time, told: &Told) {
-        self.opening = told.opening && self.params.opening == Opening::SlowStart;
         self.alpha = told.alpha;
         self.base_rtt = told.base_rtt;
         if self.rtt == Span::ZERO {
@@ -332,15 +341,19 @@ impl Subflow {
         let cut = self.cut(told);
         self.marked = told.marked;
         if cut > 0.0 && now >= self.rest_until {
-            self.fall(now, 1.0 - cut);
+            let cut = if self.opening { cut.max(0.5) } else { cut };
+            // What is below already stays where it is.
+            let least = self.packets_per_rtt(self.params.min_window).min(self.rate());
+            self.fall(now, (1.0 - cut).max(least / self.rate()));
         }
     }
 
-    /// RackCC §3.3: a new subflow has T/(N + M). With nothing known of T it has the initial window.
+    /// RackCC §3.3: a new subflow has T/(N + M). With nothing known of T, or of the path, it has the initial window.
     fn begin(&mut self, now: Time, told: &Told) {
         let share = told.share().as_f64();
         let initial = self.packets_per_rtt(self.initial);
-        let rate = if told.opening || share == 0.0 { share.max(initial) } else { share };
+        self.opening = told.quiet && self.params.opening == Opening::SlowStart;
+        let rate = if self.opening || share == 0.0 { share.max(initial) } else { share };
         self.begin_at(now, rate);
     }
 

@@ -1,7 +1,7 @@
 //! What is run. Names are stable: `hashes.json` and past measurements refer to them.
 
 use narrows_proto::annulus::Aggregate;
-use narrows_proto::cc::{Config, dctcp};
+use narrows_proto::cc::{Config, dctcp, rackcc};
 use narrows_proto::rdma;
 use narrows_proto::reaction;
 use narrows_proto::stream::Params;
@@ -14,7 +14,8 @@ use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topol
 use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic, Transport};
 use narrows_sim::workload::{self, Pairs, Partner, Sizes};
 use narrows_sim::{
-    GroupId, HostId, LimiterScope, Network, Purpose, Reaction, ReactionPlace, Routing, Stop, Stream,
+    GroupId, HostId, LimiterScope, Network, Purpose, RackAgent, Reaction, ReactionPlace, Routing, Stop,
+    Stream,
 };
 
 /// Of everything random.
@@ -55,6 +56,8 @@ pub(crate) const ALL: &[Scenario] = &[
     // The same flows on a small and a large tree, to compare the cost of a packet-hop.
     scenario("permutation-k8-1mb", 1, || permutation(8, ONE_MB, PortKind::Plain)),
     scenario("permutation-k32-1mb", 1, || permutation(32, ONE_MB, PortKind::Plain)),
+    scenario("racks-10k-dctcp", 1, || shared_racks(None)),
+    scenario("racks-10k-rackcc", 1, || shared_racks(Some(RackAgent::default()))),
     scenario("clos-2048-pfc", 1, || clos(None)),
     scenario("clos-2048-edvl", 1, || clos(Some(Isolation::default()))),
 ];
@@ -329,6 +332,43 @@ fn dctcp(priority: u8, initial_window: u64) -> Group {
     let cc = Config::Dctcp(dctcp::Params::default());
     let transport = Transport::Stream { params: params(initial_window), cc };
     Group { name: format!("priority {priority}"), transport, priority, near_source: None }
+}
+
+/// Four racks of 40 hosts, each with 250 connections to other racks: 10 000 subflows of each rack under RackCC, or as many
+/// connections under DCTCP. Half as much goes between racks as hosts could send.
+fn shared_racks(agent: Option<RackAgent>) -> Job {
+    const HOSTS: u32 = 40;
+    const EACH: u32 = 250;
+    let mut topology = Topology::default();
+    let rates = (RATE, BitRate::from_gbps(500));
+    let racks =
+        LeafSpine { racks: 4, hosts_per_rack: HOSTS, host_rate: rates.0, uplink_rate: rates.1, ..racks(4) };
+    LeafSpine { delay: Span::from_us(6), ..racks }.build(&mut topology, "");
+    let mut network = network(topology, PortKind::Scheduled);
+    let cc = match agent {
+        None => Config::Dctcp(dctcp::Params::default()),
+        Some(_) => Config::Rackcc(rackcc::Params::default()),
+    };
+    for switch in network.switches.iter_mut().flatten() {
+        switch.marking = Marking::Step(Step { k: Bytes::new(1_000_000) });
+        switch.rack.clone_from(&agent);
+    }
+    let params = Params { handshake: true, ..params(10) };
+    let name = cc.name().into();
+    let group = Group { name, transport: Transport::Stream { params, cc }, priority: 0, near_source: None };
+    let flow = |number: u32| {
+        let from = number % (4 * HOSTS);
+        let to = (from + HOSTS + (number / (4 * HOSTS)) % (3 * HOSTS)) % (4 * HOSTS);
+        let start = Time::ZERO + Span::from_ns(50) * u64::from(number);
+        let size = Bytes::new(1 << 60);
+        FlowSpec { from: HostId(from), to: HostId(to), group: GroupId(0), start, size }
+    };
+    let traffic = Traffic {
+        groups: vec![group],
+        flows: (0..4 * HOSTS * EACH).map(flow).collect(),
+        ..Traffic::default()
+    };
+    Job::Engine { network, traffic, stop: Stop { at: Time::ZERO + Span::from_ms(6), when_drained: false } }
 }
 
 /// Packets of 1500 B with 40 B of headers and no framing, acknowledgements of 64 B: as most simulators count.

@@ -9,7 +9,7 @@ use super::calendar::{Calendar, Windows};
 use super::measured::Measured;
 use super::shard::{Node, Shard};
 use super::shared::{Flight, GroupState, NO_FLOW, Shared, wire_size};
-use super::world::{FlowTable, Log, NO_SLOT, Reception, UNREGISTERED, World};
+use super::world::{FlowTable, Log, NO_SLOT, NO_SUBFLOW, Reception, UNREGISTERED, World};
 use super::{Failure, Network};
 use crate::host::{Host, HostGenerator, HostParts};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
@@ -24,7 +24,7 @@ use crate::switch::{
 };
 use crate::telemetry::Meter;
 use crate::topology::{Link, Topology};
-use crate::traffic::{GeneratorKind, Rpc, Traffic};
+use crate::traffic::{GeneratorKind, Group, Rpc, Traffic};
 
 pub(super) fn shards<O: Observer>(
     network: &Network,
@@ -66,7 +66,7 @@ pub(super) fn shards<O: Observer>(
                 flows: FlowTable {
                     senders: vec![NO_SLOT; traffic.flows.len()],
                     receivers: vec![Reception::None; traffic.flows.len()],
-                    subflows: vec![UNREGISTERED; if has_racks { traffic.flows.len() } else { 0 }],
+                    subflows: if has_racks { subflows(traffic) } else { Vec::new() },
                 },
                 log: Log::default(),
                 observer: observer(),
@@ -91,6 +91,13 @@ pub(super) fn shards<O: Observer>(
             Shard { nodes, world, due: Vec::new(), measured }
         })
         .collect()
+}
+
+/// Flows that may register at the switch of their rack, and those that do not.
+fn subflows(traffic: &Traffic) -> Vec<u32> {
+    let of = |group: &Group| if group.transport.asks_rack() { UNREGISTERED } else { NO_SUBFLOW };
+    let groups: Vec<_> = traffic.groups.iter().map(of).collect();
+    traffic.flows.iter().map(|flow| groups[flow.group.index()]).collect()
 }
 
 fn flight(network: &Network, link: &Link) -> Flight {

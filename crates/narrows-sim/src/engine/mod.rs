@@ -21,7 +21,7 @@ use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
 use self::calendar::Windows;
 use self::shard::Shard;
 pub(crate) use self::shared::{GroupState, TransportState, wire_size};
-pub(crate) use self::world::{NO_SLOT, Reception, UNREGISTERED, World};
+pub(crate) use self::world::{NO_SLOT, NO_SUBFLOW, Reception, UNREGISTERED, World};
 use crate::ids::{LinkId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Outage;

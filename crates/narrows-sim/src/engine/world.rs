@@ -46,6 +46,8 @@ pub(crate) struct FlowTable {
 pub(crate) const NO_SLOT: u32 = u32::MAX;
 /// In place of a place: it is not in the table.
 pub(crate) const UNREGISTERED: u32 = u32::MAX;
+/// In place of a place: it never will be.
+pub(crate) const NO_SUBFLOW: u32 = u32::MAX - 1;
 
 /// The receiving half of a flow.
 #[derive(Clone, Copy, Debug, Default)]

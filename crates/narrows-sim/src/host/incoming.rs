@@ -2,10 +2,11 @@
 
 use narrows_proto::rdma::{self, Reply};
 use narrows_proto::stream::{AckFrame, Receiver};
-use narrows_proto::units::{BitRate, Bytes, Time};
+use narrows_proto::units::{Bytes, Time};
 
 use super::agenda::Wake;
 use super::nic::Nic;
+use super::racks::Racks;
 use super::{Host, NewFlow};
 use crate::engine::{GroupState, Reception, TransportState, World, wire_size};
 use crate::ids::{FlowId, HostId};
@@ -56,12 +57,15 @@ impl Host {
         let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
         let group = &world.shared.groups[incoming.group as usize];
         let (nic, back) = (&mut self.nic, incoming.back());
-        let advertised = self.racks.as_ref().filter(|_| group.asks_rack).map(|racks| racks.rate());
+        let racks = &self.racks;
         let ack = match &mut incoming.sink {
             Sink::Stream(receiver) => {
                 let params = &group.stream().params;
                 receiver.on_segment(params, now, &packet.segment(group.overhead), |frame| {
-                    push_ack(nic, &frame, advertised, back, group);
+                    if frame.syn {
+                        return push_syn_ack(nic, &frame, racks.as_deref(), back, group);
+                    }
+                    push_ack(nic, &frame, back, group);
                 });
                 if !receiver.is_complete() {
                     if receiver.next_timer() < incoming.armed {
@@ -139,7 +143,7 @@ impl Host {
             return push_rdma_ack(&mut self.nic, &frame, None, back, group);
         }
         let frame = AckFrame { ack, syn: packet.kind() == Kind::Syn, ..AckFrame::default() };
-        push_ack(&mut self.nic, &frame, None, back, group);
+        push_ack(&mut self.nic, &frame, back, group);
     }
 
     /// A source of datagrams says that it begins or ends to send as a subflow.
@@ -209,13 +213,7 @@ impl Host {
         incoming.armed = Time::NEVER;
         let Sink::Stream(receiver) = &mut incoming.sink else { return };
         if let Some(frame) = receiver.on_timer(now) {
-            push_ack(
-                &mut self.nic,
-                &frame,
-                None,
-                incoming.back(),
-                &world.shared.groups[incoming.group as usize],
-            );
+            push_ack(&mut self.nic, &frame, incoming.back(), &world.shared.groups[incoming.group as usize]);
         } else if receiver.next_timer() < Time::NEVER {
             incoming.armed = receiver.next_timer();
             self.agenda.plan(incoming.armed, Wake::Receiver(slot));
@@ -237,13 +235,32 @@ impl Incoming {
     }
 }
 
-/// Queues the acknowledgement `frame`. The answer to a SYN brings the rate that its destination advertises, if it does.
+/// Queues the acknowledgement `frame`.
 #[inline]
-fn push_ack(nic: &mut Nic, frame: &AckFrame, advertised: Option<BitRate>, back: Back, group: &GroupState) {
-    let (trailers, slots) = match advertised.filter(|_| frame.syn) {
+fn push_ack(nic: &mut Nic, frame: &AckFrame, back: Back, group: &GroupState) {
+    let (trailers, slots) = packet::pack(&frame.sacks);
+    push_ack_with(nic, frame, (trailers, slots), back, group);
+}
+
+/// Queues the answer to a SYN. It brings the rate that its destination advertises, if it does.
+#[cold]
+fn push_syn_ack(nic: &mut Nic, frame: &AckFrame, racks: Option<&Racks>, back: Back, group: &GroupState) {
+    let rate = |racks: &Racks| Packet::of_words([racks.rate().as_bps(), 0, 0, 0]);
+    let slots = match racks.filter(|_| group.asks_rack) {
         None => packet::pack(&frame.sacks),
-        Some(rate) => (1, [Packet::of_words([rate.as_bps(), 0, 0, 0]), Packet::default()]),
+        Some(racks) => (1, [rate(racks), Packet::default()]),
     };
+    push_ack_with(nic, frame, slots, back, group);
+}
+
+#[inline]
+fn push_ack_with(
+    nic: &mut Nic,
+    frame: &AckFrame,
+    (trailers, slots): (u8, Trailers),
+    back: Back,
+    group: &GroupState,
+) {
     let size = group.stream().params.packet_size(Bytes::new(frame.sacks.option_size()));
     let packet = Packet::new(Fields {
         seq: frame.ack,

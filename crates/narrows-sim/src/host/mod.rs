@@ -221,6 +221,15 @@ impl Host {
         match packet.kind() {
             Kind::Data | Kind::Syn => self.on_segment(now, packet, world),
             Kind::Ack => self.on_ack(now, packet, world),
+            kind => self.take_other(now, kind, packet, world),
+        }
+    }
+
+    /// A packet arrived that is neither data nor an acknowledgement of a connection.
+    #[inline(never)]
+    fn take_other<O: Observer>(&mut self, now: Time, kind: Kind, packet: Packet, world: &mut World<O>) {
+        match kind {
+            Kind::Data | Kind::Syn | Kind::Ack => unreachable!("the caller has taken these"),
             Kind::SynAck => self.on_syn_ack(now, packet, world),
             Kind::Datagram => self.on_datagram(now, packet, world),
             Kind::Notice => self.on_notice(now, packet, world),

@@ -381,6 +381,9 @@ impl Host {
                 Some((packet, Turn::GoesOn))
             }
             Poll::At(at) => {
+                // With many subflows most wakes would find the window full.
+                let full = matches!(&outgoing.source, Source::Stream(sender) if sender.is_full());
+                let at = if full { outgoing.next_timer() } else { at };
                 outgoing.arm(at, slot, &mut self.agenda);
                 None
             }

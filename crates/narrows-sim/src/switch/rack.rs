@@ -5,12 +5,13 @@ use std::collections::VecDeque;
 use narrows_proto::rack::jumbo::JumboFlow;
 use narrows_proto::units::{Span, Time};
 
-use crate::engine::{TransportState, UNREGISTERED, World};
+use crate::engine::{NO_SUBFLOW, TransportState, UNREGISTERED, World};
 use crate::ids::{FlowId, HostId, NodeId};
 use crate::observe::Observer;
 use crate::packet::{AGAIN, ECE, Kind, Packet, Trailers};
 use crate::rack::{self, Access, Membership, RackAgent};
 use crate::record::RackRecord;
+use crate::traffic::FlowSpec;
 
 /// What is kept at a switch.
 #[derive(Debug)]
@@ -74,6 +75,8 @@ struct Entry {
     registered: bool,
     /// Acknowledged up to here.
     acked: u64,
+    /// Bytes of its packets that are not payload.
+    overhead: u16,
     /// Bytes on the wire that an acknowledged unit stands for, a byte of payload or a datagram; 2^16 times as many.
     unit: u64,
     seen: Time,
@@ -161,7 +164,7 @@ impl RackState {
         };
         let subflow = match kind {
             Kind::Data | Kind::Syn | Kind::Datagram | Kind::Ack | Kind::SynAck | Kind::Membership => {
-                world.shared.groups[world.shared.flows[flow.index()].group.index()].asks_rack
+                world.flows.subflows[flow.index()] != NO_SUBFLOW
             }
             _ => false,
         };
@@ -213,8 +216,6 @@ impl RackState {
             }
         }
         let several = self.agent.jumboflows > 1;
-        let group = world.shared.flows[packet.flow().index()].group;
-        let overhead = world.shared.groups[group.index()].overhead;
         let Some(entry) = self.entry_mut(place) else { return Pass::Through(packet) };
         entry.seen = now;
         let jumbo = entry.jumbo;
@@ -230,7 +231,7 @@ impl RackState {
         }
         let payload = match kind {
             Kind::Datagram => 1,
-            _ => packet.size().saturating_sub(overhead).max(1),
+            _ => packet.size().saturating_sub(entry.overhead).max(1),
         };
         // Most packets are full; SYNs and the last one carry more headers for each byte.
         entry.unit = entry.unit.min((u64::from(packet.size()) << 16) / u64::from(payload));
@@ -332,7 +333,8 @@ impl RackState {
                 return None;
             }
         };
-        let host = world.shared.flows[flow.index()].from;
+        let FlowSpec { from: host, group, .. } = world.shared.flows[flow.index()];
+        let overhead = world.shared.groups[group.index()].overhead;
         let entry = Entry {
             flow,
             turn,
@@ -340,6 +342,7 @@ impl RackState {
             host,
             registered: false,
             acked: 0,
+            overhead,
             unit: u64::MAX,
             seen: now,
             probe: None,

@@ -175,8 +175,10 @@ impl Plan {
         check_times(&scenario, &mut checker);
         check_names(&scenario, &mut checker);
         let cnps = scenario.traffic.iter().filter_map(|group| group.rdma.as_ref()?.cnp_priority);
+        let agents = scenario.switches.values().filter_map(|switch| switch.rack_agent.as_ref());
+        let messages = agents.map(|agent| agent.message_priority);
         let priorities: BTreeSet<u8> =
-            scenario.traffic.iter().map(|group| group.priority).chain(cnps).collect();
+            scenario.traffic.iter().map(|group| group.priority).chain(cnps).chain(messages).collect();
         let Some(network) = network::build(&scenario, priorities.len(), &mut checker) else {
             return Err(checker.rejection());
         };

@@ -20,7 +20,6 @@ mod dvl;
 mod gemini;
 mod markdown;
 mod outcome;
-#[cfg(test)]
 mod rackcc;
 mod study;
 #[cfg(test)]
@@ -40,7 +39,7 @@ use crate::metrics;
 use crate::results::Results;
 
 /// All papers.
-pub const PAPERS: &[&Paper] = &[&annulus::PAPER, &bcn::PAPER, &dvl::PAPER, &gemini::PAPER];
+pub const PAPERS: &[&Paper] = &[&annulus::PAPER, &bcn::PAPER, &dvl::PAPER, &gemini::PAPER, &rackcc::PAPER];
 
 /// The paper of this name.
 ///

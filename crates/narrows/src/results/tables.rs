@@ -291,7 +291,7 @@ impl Results {
             .integers("marked_bytes", |row| row.told.marked)
             .integers("rtt_ps", |row| row.told.rtt.as_ps())
             .maybe_integers("base_rtt_ps", |row| picoseconds(row.told.base_rtt))
-            .flags("opening", |row| row.told.opening)
+            .flags("quiet", |row| row.told.quiet)
             .table("jumboflows")
     }
 

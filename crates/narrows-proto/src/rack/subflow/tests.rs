@@ -28,7 +28,7 @@ fn told() -> Told {
         rtt: RTT,
         base_rtt: RTT,
         recent_rtt: RTT,
-        opening: false,
+        quiet: false,
     }
 }
 
@@ -77,7 +77,7 @@ fn before_it_has_heard_it_has_not_begun_and_alone_it_begins_with_the_initial_win
 fn the_first_subflow_of_a_jumboflow_begins_with_the_initial_window_and_doubles() {
     let mut subflow = Subflow::new(&Params::default(), &path());
     subflow.on_rtt(RTT);
-    subflow.on_told(at(0), &Told { throughput: BitRate::ZERO, subflows: 1, opening: true, ..told() });
+    subflow.on_told(at(0), &Told { throughput: BitRate::ZERO, subflows: 1, quiet: true, ..told() });
     assert!((gbps(&subflow) - 10.0 * PACKET).abs() < 1e-6);
     rounds(&mut subflow, 0, 2, 1.0);
     assert!((gbps(&subflow) - 40.0 * PACKET).abs() < 1e-6, "{}", gbps(&subflow));
@@ -136,6 +136,28 @@ fn marks_cut_once_in_a_round_trip_however_often_they_are_told() {
     assert!((gbps(&subflow) - 0.75).abs() < 1e-9, "{}", gbps(&subflow));
     subflow.on_told(at(70), &Told { alpha: 0.5, marked: 9000, ..told() });
     assert!((gbps(&subflow) - 0.5625).abs() < 1e-9, "{}", gbps(&subflow));
+}
+
+#[test]
+fn marks_do_not_reduce_it_below_the_smallest_window_and_leave_less_alone() {
+    let mut subflow = subflow(&Params::default());
+    subflow.set_rate(2.2 * PACKET * 1e9);
+    subflow.on_told(at(1), &Told { alpha: 1.0, marked: 1, ..told() });
+    assert!((gbps(&subflow) - 2.0 * PACKET).abs() < 1e-6, "{}", gbps(&subflow));
+    subflow.set_rate(0.5 * PACKET * 1e9);
+    subflow.on_told(at(200), &Told { alpha: 1.0, marked: 2, ..told() });
+    assert!((gbps(&subflow) - 0.5 * PACKET).abs() < 1e-6, "{}", gbps(&subflow));
+}
+
+#[test]
+fn the_first_marks_of_a_slow_start_halve_it() {
+    let mut subflow = Subflow::new(&Params::default(), &path());
+    subflow.on_rtt(RTT);
+    subflow.on_told(at(0), &Told { quiet: true, ..told() });
+    subflow.on_told(at(1), &Told { alpha: 0.01, marked: 1, ..told() });
+    assert!((gbps(&subflow) - 0.5 * 10.0 * PACKET).abs() < 1e-6, "{}", gbps(&subflow));
+    subflow.on_told(at(100), &Told { alpha: 0.01, marked: 2, ..told() });
+    assert!((gbps(&subflow) - 0.5 * 10.0 * PACKET * 0.995).abs() < 1e-6, "{}", gbps(&subflow));
 }
 
 #[test]

@@ -117,6 +117,12 @@ impl Sender {
         Poll::Send(Segment { syn: true, retransmission: attempts > 0, ..Segment::default() })
     }
 
+    /// The window lets nothing out before another acknowledgement, whatever its pacing says.
+    pub fn is_full(&self) -> bool {
+        let inflight = self.board.inflight();
+        self.prr.is_none() && inflight > Bytes::ZERO && inflight + self.next_len() > self.limit.cwnd
+    }
+
     fn next_len(&self) -> Bytes {
         self.mss.min(Bytes::new(self.size - self.board.next()))
     }
