@@ -42,7 +42,7 @@ pub(crate) struct Demo {
     /// What is shown
     #[arg(default_value = "two-dc-mix")]
     pub(crate) subject: DemoSubject,
-    /// Where results go [default: out/demo, out/demo-bcn or out/demo-dvl, replaced each time]
+    /// Where results go [default: out/demo or out/demo-SUBJECT, replaced each time]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Repeat each cell with this many seeds
@@ -61,6 +61,8 @@ pub(crate) enum DemoSubject {
     Bcn,
     /// A victim of an incast in a lossless network, rescued by switches that isolate congested flows: DVL
     Dvl,
+    /// Short flows beside long ones between two racks: DCTCP, and RackCC, under which they begin with their share
+    Rackcc,
 }
 
 #[derive(Debug, Args)]

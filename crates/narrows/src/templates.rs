@@ -34,6 +34,7 @@ templates! {
     "explicit"
     "victim"
     "isolation"
+    "racks"
     "rdma"
     "gemini"
     "rpc"

@@ -121,12 +121,33 @@ const INCAST_VICTIM: Demonstration = Demonstration {
     ],
 };
 
+/// Short flows that look for their share, and short flows that are told.
+const SHORT_BESIDE_LONG: Demonstration = Demonstration {
+    scenario: "racks",
+    out: "out/demo-rackcc",
+    variants: &[
+        (
+            "dctcp",
+            &[
+                "traffic.long.cc={ dctcp = {} }",
+                "traffic.short.cc={ dctcp = {} }",
+                "switches.default={ buffer = { size = \"75 kB\", sharing = \"per_port\" }, \
+                 marking = { step = { k = \"37500 B\" } } }",
+                // What the scenario expects is what RackCC does.
+                "expect=[]",
+            ],
+        ),
+        ("rackcc", &[]),
+    ],
+};
+
 /// Shows what the simulator is for.
 pub(crate) fn demo(arguments: &args::Demo) -> Checked<Status> {
     let demonstration = match arguments.subject {
         args::DemoSubject::TwoDcMix => TWO_DC_MIX,
         args::DemoSubject::Bcn => VICTIM,
         args::DemoSubject::Dvl => INCAST_VICTIM,
+        args::DemoSubject::Rackcc => SHORT_BESIDE_LONG,
     };
     let title = demonstration.scenario;
     let base = narrows::templates::find(title).expect("the demonstration is built in").document()?;
