@@ -127,7 +127,9 @@ fn new_subflows_start_at_their_share_and_the_others_make_room_within_a_period() 
     let windows = Run::new(&network, &traffic).until(MS * 40).windows(Span::from_ns(1));
     let rate = |flow: u32, from: Time, until: Time| {
         let rows = windows.iter().filter(|row| row.flow == FlowId(flow) && (from..until).contains(&row.at));
-        rows.filter_map(|row| row.pacing).map(|rate| rate.as_f64() / 1e9).collect::<Vec<_>>()
+        // Packets of a window leave faster than its rate.
+        let factor = cc::rackcc::Params::default().pacing * 1e9;
+        rows.filter_map(|row| row.pacing).map(|rate| rate.as_f64() / factor).collect::<Vec<_>>()
     };
     // The handshake takes a round trip, up to 120 us with a full queue; a period is 10 us.
     let settled = at(joins) + US * 200;

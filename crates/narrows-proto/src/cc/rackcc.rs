@@ -1,7 +1,7 @@
 //! RackCC: the rate of a subflow follows what its rack knows of the path (Zhuo et al., HotNets 2016).
 //!
 //! What it does with what it is told is in [`crate::rack::subflow`]; here is how a connection feeds it: rounds are those of its
-//! acknowledgements, its rate paces packets, and the window is only a guard. Marks that its own acknowledgements echo are left
+//! acknowledgements, its share is their window, and its rate paces packets. Marks that its own acknowledgements echo are left
 //! to the switch of its rack, which counts them for all subflows.
 
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};

@@ -44,9 +44,9 @@ pub struct Params {
 #[serde(rename_all = "snake_case")]
 pub enum FastEnd {
     /// The others take it by increasing as usual.
-    #[default]
     Additive,
     /// The others take it at once.
+    #[default]
     Boost,
 }
 
@@ -60,7 +60,7 @@ impl Default for Params {
             quiet: 20.0,
             delay_threshold: None,
             memory: Span::from_ms(10),
-            fast_end: FastEnd::Additive,
+            fast_end: FastEnd::Boost,
         }
     }
 }

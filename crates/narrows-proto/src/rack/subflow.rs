@@ -60,12 +60,13 @@ pub struct Params {
     pub opening: Opening,
     /// What a loss leaves of f; 1/2. RackCC does not say.
     pub after_loss: f64,
-    /// With a window: packets leave at this times f, so that acknowledgements and not the smoothed round-trip time decide when; 1.2
-    /// as in Linux.
+    /// With a window: packets leave at this times f, so that acknowledgements and not the smoothed round-trip time decide when; 2.
+    /// With less subflows see longer queues than connections of DCTCP, and get less beside them.
     pub pacing: f64,
     /// With a rate: at most this times rate and round-trip time are on their way; 2. A guard against answers that stay out.
     pub in_flight: f64,
-    /// Marks do not reduce f below so many packets per round trip; 2 as in DCTCP of Linux. RackCC does not say. Shares may be less.
+    /// Congestion does not reduce f below so many packets per round trip; 2 as in DCTCP of Linux. RackCC does not say. Shares may
+    /// be less.
     pub min_window: f64,
     /// f never falls below so many; 0.1.
     pub floor: f64,
@@ -81,7 +82,7 @@ impl Default for Params {
             unconstrained: 0.95,
             opening: Opening::SlowStart,
             after_loss: 0.5,
-            pacing: 1.2,
+            pacing: 2.0,
             in_flight: 2.0,
             min_window: 2.0,
             floor: 0.1,
@@ -342,9 +343,7 @@ impl Subflow {
         self.marked = told.marked;
         if cut > 0.0 && now >= self.rest_until {
             let cut = if self.opening { cut.max(0.5) } else { cut };
-            // What is below already stays where it is.
-            let least = self.packets_per_rtt(self.params.min_window).min(self.rate());
-            self.fall(now, (1.0 - cut).max(least / self.rate()));
+            self.fall(now, 1.0 - cut);
         }
     }
 
@@ -393,10 +392,15 @@ impl Subflow {
         by_marks.max(if delayed { settings.beta } else { 0.0 })
     }
 
+    /// f falls, but not below the smallest window. Below that congestion changes nothing: if it kept a subflow from growing, those
+    /// that have more and cannot fall either would keep it there.
     fn fall(&mut self, now: Time, factor: f64) {
-        self.scale(factor);
+        let (rate, least) = (self.rate(), self.packets_per_rtt(self.params.min_window));
+        if rate > least {
+            self.set_rate((rate * factor).max(least));
+            self.rest_until = now + self.rtt;
+        }
         self.opening = false;
-        self.rest_until = now + self.rtt;
     }
 
     /// A packet was lost.

@@ -56,8 +56,8 @@ pub(crate) const ALL: &[Scenario] = &[
     // The same flows on a small and a large tree, to compare the cost of a packet-hop.
     scenario("permutation-k8-1mb", 1, || permutation(8, ONE_MB, PortKind::Plain)),
     scenario("permutation-k32-1mb", 1, || permutation(32, ONE_MB, PortKind::Plain)),
-    scenario("racks-10k-dctcp", 1, || shared_racks(None)),
-    scenario("racks-10k-rackcc", 1, || shared_racks(Some(RackAgent::default()))),
+    scenario("racks-10k-dctcp", 1, || shared_racks(false)),
+    scenario("racks-10k-rackcc", 1, || shared_racks(true)),
     scenario("clos-2048-pfc", 1, || clos(None)),
     scenario("clos-2048-edvl", 1, || clos(Some(Isolation::default()))),
 ];
@@ -336,7 +336,7 @@ fn dctcp(priority: u8, initial_window: u64) -> Group {
 
 /// Four racks of 40 hosts, each with 250 connections to other racks: 10 000 subflows of each rack under RackCC, or as many
 /// connections under DCTCP. Half as much goes between racks as hosts could send.
-fn shared_racks(agent: Option<RackAgent>) -> Job {
+fn shared_racks(shared: bool) -> Job {
     const HOSTS: u32 = 40;
     const EACH: u32 = 250;
     let mut topology = Topology::default();
@@ -345,13 +345,13 @@ fn shared_racks(agent: Option<RackAgent>) -> Job {
         LeafSpine { racks: 4, hosts_per_rack: HOSTS, host_rate: rates.0, uplink_rate: rates.1, ..racks(4) };
     LeafSpine { delay: Span::from_us(6), ..racks }.build(&mut topology, "");
     let mut network = network(topology, PortKind::Scheduled);
-    let cc = match agent {
-        None => Config::Dctcp(dctcp::Params::default()),
-        Some(_) => Config::Rackcc(rackcc::Params::default()),
+    let cc = match shared {
+        false => Config::Dctcp(dctcp::Params::default()),
+        true => Config::Rackcc(rackcc::Params::default()),
     };
     for switch in network.switches.iter_mut().flatten() {
         switch.marking = Marking::Step(Step { k: Bytes::new(1_000_000) });
-        switch.rack.clone_from(&agent);
+        switch.rack = shared.then(RackAgent::default);
     }
     let params = Params { handshake: true, ..params(10) };
     let name = cc.name().into();

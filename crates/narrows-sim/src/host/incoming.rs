@@ -34,8 +34,8 @@ pub(super) enum Sink {
     Datagram {
         received: u64,
         bytes: Bytes,
-        /// Its source has registered as a subflow.
-        connected: bool,
+        /// Its source has registered as a subflow; none if nothing was heard of that.
+        connected: Option<bool>,
     },
 }
 
@@ -114,7 +114,7 @@ impl Host {
             TransportState::Stream(stream) => Sink::Stream(Receiver::new(stream.ecn)),
             TransportState::Rdma(rdma) => Sink::Rdma(rdma::Receiver::new(rdma.ecn)),
             TransportState::Datagram { .. } => {
-                Sink::Datagram { received: 0, bytes: Bytes::ZERO, connected: false }
+                Sink::Datagram { received: 0, bytes: Bytes::ZERO, connected: None }
             }
         };
         if group.asks_rack && !matches!(sink, Sink::Datagram { .. }) {
@@ -163,7 +163,7 @@ impl Host {
             return;
         };
         let from = *from;
-        if std::mem::replace(connected, joins) != joins {
+        if connected.replace(joins).unwrap_or(false) != joins {
             if joins { self.connect(now, from) } else { self.disconnect(from) }
         }
     }
@@ -171,7 +171,12 @@ impl Host {
     /// A datagram of a subflow arrived: the answer echoes its mark (RackCC §3.1, §5).
     #[cold]
     fn echo<O>(&mut self, now: Time, packet: Packet, slot: u32, world: &World<O>) {
-        self.set_connected(now, slot, true);
+        // Its registration may have been lost. Late datagrams of one that has ended register nobody.
+        if let Some(Incoming { sink: Sink::Datagram { connected: None, .. }, .. }) =
+            self.incoming.get_mut(slot)
+        {
+            self.set_connected(now, slot, true);
+        }
         let Some(incoming) = self.incoming.get_mut(slot) else { return };
         let group = &world.shared.groups[incoming.group as usize];
         let TransportState::Datagram { params, .. } = &group.transport else { return };

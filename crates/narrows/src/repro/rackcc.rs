@@ -267,9 +267,10 @@ fn parameters() -> Vec<Parameter> {
         ),
         setting(
             "the share of a subflow that ends",
-            "the others take it by growing",
-            "§3.3 only says that N falls.",
-            vec![agent("the others take it at once", "jumboflow.fast_end=boost")],
+            "the others take it at once",
+            "§3.3 only says that N falls. If the others take it by growing, flows that come and go leave the link empty: who joins takes \
+             at once, who leaves gives back slowly.",
+            vec![agent("the others take it by growing", "jumboflow.fast_end=additive")],
         ),
         setting(
             "a JumboFlow that has not met congestion",
@@ -279,9 +280,10 @@ fn parameters() -> Vec<Parameter> {
         ),
         setting(
             "pacing",
-            "1.2 times the window per round trip",
-            "As in Linux. At exactly that rate windows are not used up, and subflows get less beside DCTCP.",
-            vec![subflows("1", "pacing=1.0"), subflows("2", "pacing=2.0")],
+            "twice the window per round trip",
+            "So acknowledgements decide when packets leave, as they do under DCTCP. Packets that are spread evenly find the queue as it is \
+             on average; those of DCTCP come when there is room. At exactly the rate of the window subflows get half as much.",
+            vec![subflows("1", "pacing=1.0"), subflows("1.2, as in Linux", "pacing=1.2")],
         ),
         setting(
             "d of destinations",

@@ -134,8 +134,8 @@ impl<'a, R> Columns<'a, R> {
 }
 
 impl Results {
-    /// All tables that were recorded: `flows` always, `queues`, `links`, `windows`, `limiters`, `isolation`, `jumboflows` and `advertised`, `rpcs` and `datagrams` if there
-    /// are any.
+    /// All tables that were recorded: `flows` always, `queues`, `links`, `windows`, `limiters`, `isolation`, `jumboflows` and
+    /// `advertised`, `rpcs` and `datagrams` if there are any.
     pub fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.flows_table()];
         tables.extend(self.queues.as_ref().map(|rows| self.queues_table(rows)));

@@ -139,7 +139,7 @@ fn marks_cut_once_in_a_round_trip_however_often_they_are_told() {
 }
 
 #[test]
-fn marks_do_not_reduce_it_below_the_smallest_window_and_leave_less_alone() {
+fn congestion_does_not_reduce_it_below_the_smallest_window_nor_keep_less_from_growing() {
     let mut subflow = subflow(&Params::default());
     subflow.set_rate(2.2 * PACKET * 1e9);
     subflow.on_told(at(1), &Told { alpha: 1.0, marked: 1, ..told() });
@@ -147,6 +147,8 @@ fn marks_do_not_reduce_it_below_the_smallest_window_and_leave_less_alone() {
     subflow.set_rate(0.5 * PACKET * 1e9);
     subflow.on_told(at(200), &Told { alpha: 1.0, marked: 2, ..told() });
     assert!((gbps(&subflow) - 0.5 * PACKET).abs() < 1e-6, "{}", gbps(&subflow));
+    subflow.on_acked(at(201), 0.5 * subflow.packet);
+    assert!(gbps(&subflow) > 0.5 * PACKET);
 }
 
 #[test]

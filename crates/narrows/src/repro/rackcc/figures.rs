@@ -128,7 +128,7 @@ const WAN_COLUMNS: &[(&str, &str)] = &[
     ("long_gbps", "long flows, Gb/s"),
     ("near_us", "100 kB inside, µs"),
     ("near_p99_us", "99 %, µs"),
-    ("wan_queue_kb", "deepest queue to the WAN, kB"),
+    ("uplink_queue_kb", "deepest queue of the uplink, kB"),
 ];
 
 pub(super) fn figures() -> Vec<Figure> {

@@ -36,7 +36,7 @@ pub(super) const INCAST: &[&str] = &["speedup", "alone_us", "shared_us", "alone_
 pub(super) const CHURN: &[&str] =
     &["speedup", "p99_speedup", "alone_us", "shared_us", "alone_p99_us", "shared_p99_us"];
 pub(super) const WAN: &[&str] =
-    &["short_ms", "short_p99_ms", "long_gbps", "near_us", "near_p99_us", "wan_queue_kb"];
+    &["short_ms", "short_p99_ms", "long_gbps", "near_us", "near_p99_us", "uplink_queue_kb"];
 
 /// The model of §4.1 alone: nothing of the run is used.
 pub(super) fn model(_results: &Results) -> Measured {
@@ -215,7 +215,7 @@ pub(super) fn wan(results: &Results) -> Measured {
     measured.quantity("long_gbps", metric(results, "long.goodput_gbps"));
     measured.quantity("near_us", metric(results, "near.mean_fct_us"));
     measured.quantity("near_p99_us", metric(results, "near.p99_fct_us"));
-    let link = super::super::link(results, ("dc0/border0", "dc1/border0"));
-    measured.quantity("wan_queue_kb", results.ports[link].max_backlog as f64 / 1e3);
+    let link = super::super::link(results, ("dc0/rack0/tor", "dc0/border0"));
+    measured.quantity("uplink_queue_kb", results.ports[link].max_backlog as f64 / 1e3);
     measured
 }

@@ -20,6 +20,7 @@ pub(super) enum LastRound {
     /// At the rate of this round, window/RTT. The time then grows with the size without a jump.
     OwnRate,
     /// At the fair share r, which TCP does not know yet.
+    #[cfg_attr(not(test), allow(dead_code, reason = "another reading, for tests"))]
     FairShare,
 }
 
@@ -91,6 +92,7 @@ impl Model {
 
     /// Mean times of TCP and RackCC in seconds, given that T is above its quantile `lowest`, in (0, 1). Without such a
     /// bound both are infinite: the mean of 1/T is.
+    #[cfg(test)]
     pub(super) fn mean_times(&self, lowest: f64) -> (f64, f64) {
         assert!(lowest > 0.0 && lowest < 1.0, "mean times above the quantile {lowest} of T");
         let least = -self.mean_throughput * libm::log1p(-lowest);
