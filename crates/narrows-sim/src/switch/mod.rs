@@ -683,11 +683,7 @@ impl Common {
         match verdict {
             Verdict::Pass => Some(packet),
             Verdict::Mark => Some(self.mark(now, port, packet, world)),
-            Verdict::Drop if packet.is_left_unmarked() => Some(packet),
-            Verdict::Drop => {
-                self.drop(now, port, packet.size(), DropCause::Red, world);
-                None
-            }
+            Verdict::Drop => self.drop_by_red(now, port, packet, world),
         }
     }
 
@@ -724,6 +720,22 @@ impl Common {
             _ => counters.faster += 1,
         }
         world.observer.notified(now, self.links[port], signal);
+    }
+
+    /// RED drops a packet, unless it is to be left alone.
+    #[cold]
+    fn drop_by_red<O: Observer>(
+        &mut self,
+        now: Time,
+        port: usize,
+        packet: Packet,
+        world: &mut World<O>,
+    ) -> Option<Packet> {
+        if packet.is_left_unmarked() {
+            return Some(packet);
+        }
+        self.drop(now, port, packet.size(), DropCause::Red, world);
+        None
     }
 
     #[cold]

@@ -10,7 +10,6 @@ use crate::link::{Egress, Target};
 use crate::observe::Observer;
 use crate::packet::{ECT, Packet};
 use crate::prefetch::prefetch;
-use crate::record::DropCause;
 use crate::ring::Ring;
 
 /// All plain ports of a switch.
@@ -135,8 +134,10 @@ impl PlainPorts {
         let packet = match verdict {
             Verdict::Pass => packet,
             Verdict::Mark => common.mark(now, number, packet, world),
-            Verdict::Drop if packet.is_left_unmarked() => packet,
-            Verdict::Drop => return common.drop(now, number, packet.size(), DropCause::Red, world),
+            Verdict::Drop => match common.drop_by_red(now, number, packet, world) {
+                Some(packet) => packet,
+                None => return,
+            },
         };
         let port = &mut self.ports[number];
         let kind = &self.kinds[usize::from(port.kind)];

@@ -363,9 +363,12 @@ fn draw(
                 add(curve.label.clone(), all(&mean), colour, Origin::Measured);
                 add(format!("{}, paper", curve.label), all(&reported), colour, Origin::Paper);
             }
-            // Drawn in the colour of the curve before it, which is what it is about.
+            // Drawn in the colour of the curve before it, which is what it is about; if that was measured.
             Points::Theory(points) => {
-                add(curve.label.clone(), points.clone(), colour.saturating_sub(1), Origin::Theory);
+                let before = colour.checked_sub(1).map(|before| &chart.curves[before].points);
+                let beside = before.is_some_and(|points| !matches!(points, Points::Theory(_)));
+                let colour = if beside { colour - 1 } else { colour };
+                add(curve.label.clone(), points.clone(), colour, Origin::Theory);
             }
         }
     }

@@ -176,7 +176,9 @@ fn fast_start() -> Vec<Figure> {
         Figure {
             name: "Figure 2, packets",
             title: "The same question, packet by packet",
-            shows: "Not in the paper: a client sends one flow after the other beside long flows that fill the uplink.",
+            shows: "Not in the paper: a client sends one flow after the other beside long flows that fill the uplink. More than the start differs \
+                    then: a new connection of DCTCP meets marks while it doubles its window, the first of which halve it (alpha is 1 at \
+                    first), and grows again beside others that are larger.",
             tables: vec![Table { group: "start", rows: START, columns: START_COLUMNS }],
             charts: vec![
                 chart(
