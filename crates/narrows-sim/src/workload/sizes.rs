@@ -95,7 +95,9 @@ impl Sizes {
         let (size_above, p_above) = self.points[above];
         let (size_below, p_below) = self.points[above.saturating_sub(1)];
         let share = if p_above > p_below { (probability - p_below) / (p_above - p_below) } else { 1.0 };
-        Bytes::from_f64(size_below + share * (size_above - size_below) + 0.5).max(Bytes::new(1))
+        // Rounding may lead beyond the point above.
+        let size = (size_below + share * (size_above - size_below)).min(size_above);
+        Bytes::from_f64(size + 0.5).max(Bytes::new(1))
     }
 
     /// Mean in bytes.
@@ -140,6 +142,16 @@ mod tests {
         let sum: u64 = (0..100_000).map(|_| sizes().draw(&mut random).get()).sum();
         // ±1.5 %: three standard deviations of the mean, whose relative deviation is 1.0/√10^5 · 2775/2750.
         assert!((sum as f64 / 100_000.0 / sizes().mean() - 1.0).abs() < 0.015, "{sum}");
+    }
+
+    #[test]
+    fn rounding_leads_to_no_size_above_the_largest() {
+        let largest = 31_622_805_462_280_548.0;
+        for below in 1..1000 {
+            let points = [(571_346_838_675_169.0 + f64::from(below), 0.811), (largest, 1.0)];
+            let sizes = Sizes::from_points(&[&[(0.0, 0.0)], &points[..]].concat()).expect("a distribution");
+            assert!(sizes.quantile(1.0) <= sizes.largest(), "{below}");
+        }
     }
 
     #[test]
