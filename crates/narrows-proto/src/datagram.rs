@@ -207,11 +207,6 @@ impl Source {
         share.subflow.on_acked(now, (echoed * share.size.get() * 8) as f64);
     }
 
-    /// What it may send on the wire, if it keeps to a share.
-    pub fn limit(&self) -> Option<BitRate> {
-        self.share.as_ref().filter(|share| share.subflow.has_begun()).map(|share| share.subflow.limit())
-    }
-
     /// Nothing waits, and no burst goes on.
     pub fn is_silent(&self) -> bool {
         self.backlog == 0 && self.next >= self.end

@@ -106,7 +106,7 @@ pub enum Control {
 pub enum Rule {
     /// As RackCC has it: the sum of N subflows behaves like N flows of DCTCP.
     Dctcp,
-    /// Like N flows of GEMINI. Its switch has to know the delay (`rack_agent.delay_threshold`) if nothing marks.
+    /// Like N flows of GEMINI. Its switch has to know the delay (`rack_agent.jumboflow.delay_threshold`) if nothing marks.
     Gemini(Box<gemini::Params>),
 }
 
@@ -160,11 +160,6 @@ impl Params {
             Rule::Gemini(params) => <gemini::Gemini as crate::cc::Algorithm>::check(params),
         }
     }
-
-    /// Whether delay is a sign of congestion.
-    pub fn reads_delay(&self) -> bool {
-        matches!(&self.rule, Rule::Gemini(params) if params.delay)
-    }
 }
 
 /// The rate of one subflow. Rates are those on the wire, in bit/s.
@@ -186,7 +181,6 @@ pub struct Subflow {
     /// It has heard of the JumboFlow.
     heard: bool,
     opening: bool,
-    alpha: f64,
     base_rtt: Span,
     /// What it knows of the counts of the JumboFlow.
     yielded: f64,
@@ -222,7 +216,6 @@ impl Subflow {
             begun: false,
             heard: false,
             opening: false,
-            alpha: 0.0,
             base_rtt: Span::MAX,
             yielded: 0.0,
             marked: 0,
@@ -322,7 +315,6 @@ impl Subflow {
 
     /// The switch of its rack has told of the JumboFlow.
     pub fn on_told(&mut self, now: Time, told: &Told) {
-        self.alpha = told.alpha;
         self.base_rtt = told.base_rtt;
         if self.rtt == Span::ZERO {
             self.rtt = told.rtt;
@@ -385,7 +377,7 @@ impl Subflow {
         let settings = gemini.params();
         let delayed = settings.delay && known && told.recent_rtt > told.base_rtt + settings.delay_threshold;
         let by_marks = if marked && settings.ecn && known {
-            (told.alpha * gemini.scale(told.base_rtt)).min(0.5)
+            gemini.cut_by_marks(told.alpha, told.base_rtt)
         } else {
             0.0
         };

@@ -1,6 +1,6 @@
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
-use super::Observer;
+use super::{Observer, next_interval};
 use crate::ids::NodeId;
 
 /// The state of a limiter at the first event in an interval.
@@ -59,7 +59,7 @@ impl Observer for LimiterObserver {
         if at < next[place] {
             return;
         }
-        next[place] = Time::from_ps((at.as_ps() / self.interval.as_ps() + 1) * self.interval.as_ps());
+        next[place] = next_interval(at, self.interval);
         self.rows.push(LimiterRow { at, node, limiter, rate, waiting: Bytes::new(waiting) });
     }
 }

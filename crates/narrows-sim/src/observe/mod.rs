@@ -165,6 +165,11 @@ pub trait Observer: Send {
     }
 }
 
+/// When the interval after that of `at` begins.
+fn next_interval(at: Time, interval: Span) -> Time {
+    Time::from_ps((at.as_ps() / interval.as_ps() + 1) * interval.as_ps())
+}
+
 impl Observer for () {
     const ACTIVE: bool = false;
 }

@@ -1,7 +1,7 @@
 use narrows_proto::rack::Told;
 use narrows_proto::units::{BitRate, Span, Time};
 
-use super::Observer;
+use super::{Observer, next_interval};
 use crate::ids::NodeId;
 
 /// What a switch told of a JumboFlow, the first time in an interval.
@@ -81,7 +81,7 @@ impl RackObserver {
         let next = &mut rows[place].1;
         let due = at >= *next;
         if due {
-            *next = Time::from_ps((at.as_ps() / self.interval.as_ps() + 1) * self.interval.as_ps());
+            *next = next_interval(at, self.interval);
         }
         due
     }

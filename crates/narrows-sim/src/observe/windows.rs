@@ -1,6 +1,6 @@
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
-use super::{Observer, SenderRef};
+use super::{Observer, SenderRef, next_interval};
 use crate::ids::FlowId;
 
 /// The state of a sender at its first acknowledgement in an interval.
@@ -61,7 +61,7 @@ impl Observer for WindowObserver {
         if at < *next {
             return;
         }
-        *next = Time::from_ps((at.as_ps() / self.interval.as_ps() + 1) * self.interval.as_ps());
+        *next = next_interval(at, self.interval);
         let limit = sender.limit();
         self.rows.push(WindowRow {
             at,

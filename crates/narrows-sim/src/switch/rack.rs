@@ -112,7 +112,6 @@ impl RackState {
     pub(super) fn new(parts: RackParts, leaf: u32, ports: usize) -> Self {
         let RackParts { agent, node, racks, from_host, hosts, phase } = parts;
         let hop = LastHop { host: HostId::default(), used: false, lowest: u64::MAX };
-        let begin = Time::ZERO + phase;
         Self {
             places: vec![NOWHERE; racks * agent.jumboflows as usize],
             agent,
@@ -124,19 +123,12 @@ impl RackState {
             entries: Vec::new(),
             free: Vec::new(),
             ports: vec![hop; ports],
-            next_tick: begin,
-            next_report: begin,
-            next_sweep: begin,
+            next_tick: Time::ZERO + phase,
+            next_report: Time::NEVER,
+            next_sweep: Time::NEVER,
             outbox: VecDeque::new(),
             record: RackRecord::default(),
         }
-        .asleep()
-    }
-
-    /// Nothing is due before something happens.
-    fn asleep(mut self) -> Self {
-        (self.next_report, self.next_sweep) = (Time::NEVER, Time::NEVER);
-        self
     }
 
     /// When it has something to do.
@@ -259,7 +251,6 @@ impl RackState {
             if !entry.registered {
                 self.record.registered += 1;
                 self.register(place, |jumbo, agent| jumbo.join(&agent.jumboflow, now));
-                self.wake(now);
             }
             return;
         }

@@ -119,7 +119,6 @@ pub fn dcqcn() -> Config {
     Config::Dcqcn(cc::dcqcn::Params::default())
 }
 
-/// With this for the longest round-trip time, and for so many flows on a link.
 /// Marking of the DCQCN paper for 40 Gb/s.
 pub fn dcqcn_marking() -> Marking {
     Marking::Red(Red {
@@ -133,6 +132,7 @@ pub fn dcqcn_marking() -> Marking {
     })
 }
 
+/// With this for the longest round-trip time, and for so many flows on a link.
 pub fn hpcc(base_rtt: Span, flows: u32) -> Config {
     Config::Hpcc(cc::hpcc::Params { base_rtt, flows, ..Default::default() })
 }

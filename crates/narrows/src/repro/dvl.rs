@@ -189,13 +189,8 @@ const WATCHED: [&str; 8] = [
 ];
 
 fn parameters() -> Vec<Parameter> {
-    let setting = |name, value, why, alternatives| Parameter {
-        name,
-        value,
-        why,
-        alternatives,
-        watched: owned(&WATCHED),
-    };
+    let setting =
+        |name, value, why, alternatives| Parameter::varied(name, value, why, alternatives, &WATCHED);
     vec![
         setting(
             "detection threshold",

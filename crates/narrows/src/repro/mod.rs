@@ -281,6 +281,17 @@ impl Alternative {
 }
 
 impl Parameter {
+    /// One that was varied, and what that might change.
+    fn varied(
+        name: &'static str,
+        value: &'static str,
+        why: &'static str,
+        alternatives: Vec<Alternative>,
+        watched: &[&str],
+    ) -> Self {
+        Self { name, value, why, alternatives, watched: owned(watched) }
+    }
+
     /// One of which nothing else was tried.
     fn fixed(name: &'static str, value: &'static str, why: &'static str) -> Self {
         Self { name, value, why, alternatives: Vec::new(), watched: Vec::new() }

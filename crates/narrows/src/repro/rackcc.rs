@@ -207,13 +207,14 @@ fn beside() -> Vec<Experiment> {
     all
 }
 
-/// A setting of the switches, and one of subflows, in all scenarios.
+/// A setting of the switches, in all scenarios.
 fn agent(value: &'static str, setting: &str) -> Alternative {
     Alternative { value, overrides: vec![format!("switches.default.rack_agent.{setting}")] }
 }
 
+/// A setting of subflows.
 fn subflows(value: &'static str, setting: &str) -> Alternative {
-    // Groups under RackCC are called `shared` or begin with it; each scenario has others, so every experiment names its own.
+    // In all that is watched the group under RackCC is called `shared`.
     Alternative { value, overrides: vec![format!("traffic.shared.cc.rackcc.{setting}")] }
 }
 
@@ -227,13 +228,8 @@ const WATCHED: [&str; 6] = [
 ];
 
 fn parameters() -> Vec<Parameter> {
-    let setting = |name, value, why, alternatives| Parameter {
-        name,
-        value,
-        why,
-        alternatives,
-        watched: owned(&WATCHED),
-    };
+    let setting =
+        |name, value, why, alternatives| Parameter::varied(name, value, why, alternatives, &WATCHED);
     vec![
         setting(
             "what alpha = 0 means",

@@ -152,9 +152,14 @@ impl Rules {
     }
 
     /// F.
-    pub(crate) fn scale(&self, base_rtt: Span) -> f64 {
+    fn scale(&self, base_rtt: Span) -> f64 {
         let k = self.threshold;
         (4.0 * k / (self.product(base_rtt) + k)).min(self.params.max_scale)
+    }
+
+    /// The part of the window that marks take.
+    pub(crate) fn cut_by_marks(&self, alpha: f64, base_rtt: Span) -> f64 {
+        (alpha * self.scale(base_rtt)).min(MAX_CUT_BY_MARKS)
     }
 
     /// h, in segments per round.
@@ -272,11 +277,7 @@ impl Gemini {
     }
 
     fn reduce(&mut self, now: Time, marked: bool) {
-        let by_marks = if marked {
-            (self.alpha.get() * self.rules.scale(self.base_rtt)).min(MAX_CUT_BY_MARKS)
-        } else {
-            0.0
-        };
+        let by_marks = if marked { self.rules.cut_by_marks(self.alpha.get(), self.base_rtt) } else { 0.0 };
         let by_delay = if self.delayed { self.rules.params.beta } else { 0.0 };
         let target = self.window.get() * (1.0 - by_marks.max(by_delay));
         self.window.reduce_to(target, (self.rules.params.min_window as f64).min(self.window.get()));

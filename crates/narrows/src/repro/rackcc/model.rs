@@ -20,7 +20,7 @@ pub(super) enum LastRound {
     /// At the rate of this round, window/RTT. The time then grows with the size without a jump.
     OwnRate,
     /// At the fair share r, which TCP does not know yet.
-    #[cfg_attr(not(test), allow(dead_code, reason = "another reading, for tests"))]
+    #[cfg(test)]
     FairShare,
 }
 
