@@ -1,0 +1,1 @@
+//! Networks and flows of other simulators as scenarios.
