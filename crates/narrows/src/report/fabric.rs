@@ -49,7 +49,8 @@ impl Fabric {
         let rates = ports.integers("rate_bps");
         let links = ends[0].iter().zip(&ends[1]).zip(rates);
         fabric.links = links.map(|((from, to), rate)| (*from, *to, *rate)).collect();
-        let carried = |(bytes, rate): (&u64, &u64)| (*bytes as f64 * 8.0 / (*rate as f64 * seconds.max(1e-12))) as f32;
+        let carried =
+            |(bytes, rate): (&u64, &u64)| (*bytes as f64 * 8.0 / (*rate as f64 * seconds.max(1e-12))) as f32;
         fabric.utilisation = ports.integers("bytes").iter().zip(rates).map(carried).collect();
         fabric.deepest = ports.integers("max_backlog_bytes").to_vec();
         fabric.drops = ports.integers("drops").to_vec();
@@ -80,11 +81,15 @@ impl Fabric {
         for (node, name) in self.nodes.iter().enumerate() {
             match datacenter(name) {
                 "" if several => joining.push(node),
-                name => blocks.entry(if several { name.to_owned() } else { String::new() }).or_default().push(node),
+                name => blocks
+                    .entry(if several { name.to_owned() } else { String::new() })
+                    .or_default()
+                    .push(node),
             }
         }
         self.x = vec![0.5; self.nodes.len()];
-        let width = |block: &Vec<usize>| block.iter().filter(|node| self.row[**node] == 0).count().max(1) as f64;
+        let width =
+            |block: &Vec<usize>| block.iter().filter(|node| self.row[**node] == 0).count().max(1) as f64;
         let total: f64 = blocks.values().map(width).sum();
         let shares: Vec<_> = blocks.into_values().map(|block| (width(&block) / total, block)).collect();
         let mut left = 0.0;
@@ -105,7 +110,8 @@ impl Fabric {
     fn place_block(&mut self, block: &[usize], left: f64, width: f64, neighbours: &[Vec<u32>]) {
         let inside: std::collections::BTreeSet<_> = block.iter().copied().collect();
         let rows = block.iter().map(|node| self.row[*node]).max().unwrap_or(0);
-        let first_switch = |node: usize| neighbours[node].iter().copied().filter(|other| !self.hosts[*other as usize]).min();
+        let first_switch =
+            |node: usize| neighbours[node].iter().copied().filter(|other| !self.hosts[*other as usize]).min();
         let mut below: Vec<_> = block.iter().copied().filter(|node| self.row[*node] == 0).collect();
         // Hosts of one switch stand together.
         below.sort_by_key(|host| (first_switch(*host), *host));
@@ -114,13 +120,17 @@ impl Fabric {
             let mut nodes: Vec<_> = block.iter().copied().filter(|node| self.row[*node] == row).collect();
             let centre = |node: &usize| {
                 let lower = neighbours[*node].iter().map(|other| *other as usize);
-                let lower: Vec<_> =
-                    lower.filter(|other| self.row[*other] < row && inside.contains(other)).map(|other| self.x[other]).collect();
+                let lower: Vec<_> = lower
+                    .filter(|other| self.row[*other] < row && inside.contains(other))
+                    .map(|other| self.x[other])
+                    .collect();
                 crate::statistics::mean(&lower).unwrap_or(left + width / 2.0)
             };
             let centres: BTreeMap<_, _> = nodes.iter().map(|node| (*node, centre(node))).collect();
             nodes.sort_by(|a, b| centres[a].total_cmp(&centres[b]).then(a.cmp(b)));
-            let apart = nodes.windows(2).all(|pair| centres[&pair[1]] - centres[&pair[0]] > 0.3 * width / nodes.len() as f64);
+            let apart = nodes
+                .windows(2)
+                .all(|pair| centres[&pair[1]] - centres[&pair[0]] > 0.3 * width / nodes.len() as f64);
             if apart {
                 nodes.iter().for_each(|node| self.x[*node] = centres[node]);
             } else {
@@ -150,4 +160,59 @@ fn rows(hosts: &[bool], neighbours: &[Vec<u32>]) -> Vec<u32> {
         }
     }
     rows.into_iter().map(|row| if row == u32::MAX { 1 } else { row }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A network of links in both directions; names that begin with `h` behind the last slash are hosts.
+    fn fabric(links: &[(&str, &str)]) -> Fabric {
+        let mut fabric = Fabric::default();
+        let mut node = |name: &str| match fabric.nodes.iter().position(|other| other == name) {
+            Some(node) => node as u32,
+            None => {
+                fabric.nodes.push(name.to_owned());
+                fabric.hosts.push(name.rsplit('/').next().is_some_and(|name| name.starts_with('h')));
+                fabric.nodes.len() as u32 - 1
+            }
+        };
+        let ends: Vec<_> = links.iter().map(|(from, to)| (node(from), node(to))).collect();
+        fabric.links = ends.into_iter().flat_map(|(from, to)| [(from, to, 1), (to, from, 1)]).collect();
+        fabric.place();
+        fabric
+    }
+
+    fn at(fabric: &Fabric, name: &str) -> (f64, u32) {
+        let node = fabric.nodes.iter().position(|node| node == name).unwrap();
+        (fabric.x[node], fabric.row[node])
+    }
+
+    #[test]
+    fn hosts_are_below_their_switch_and_spines_above() {
+        let fabric =
+            fabric(&[("h0", "t0"), ("h1", "t1"), ("h2", "t0"), ("h3", "t1"), ("t0", "s"), ("t1", "s")]);
+        assert_eq!(["h0", "t1", "s"].map(|name| at(&fabric, name).1), [0, 1, 2]);
+        let x = |name| at(&fabric, name).0;
+        assert!(
+            x("h0") < x("h2") && x("h2") < x("h1") && x("h1") < x("h3"),
+            "hosts of a switch stand together"
+        );
+        assert!((x("t0") - (x("h0") + x("h2")) / 2.0).abs() < 1e-9);
+        assert!((x("s") - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn data_centers_stand_side_by_side_and_what_joins_them_on_top() {
+        let fabric = fabric(&[("a/h", "a/t"), ("b/h", "b/t"), ("a/t", "core"), ("core", "b/t")]);
+        assert!(at(&fabric, "a/t").0 < 0.5 && at(&fabric, "b/t").0 > 0.5);
+        assert_eq!(at(&fabric, "core"), (0.5, 2));
+    }
+
+    #[test]
+    fn nodes_of_one_row_never_stand_on_each_other() {
+        let fabric =
+            fabric(&[("h0", "t0"), ("h1", "t1"), ("t0", "s0"), ("t0", "s1"), ("t1", "s0"), ("t1", "s1")]);
+        assert!((at(&fabric, "s0").0 - at(&fabric, "s1").0).abs() > 0.2);
+    }
 }
