@@ -1,6 +1,7 @@
 //! What a run leaves behind, and how it is written.
 
 mod activity;
+mod columns;
 mod json;
 mod output;
 mod parquet_file;
@@ -20,6 +21,7 @@ use narrows_sim::{
 };
 
 pub use activity::{Activity, activity};
+pub use columns::{ColumnInfo, ColumnKind, TABLES, TableInfo};
 pub use output::Output;
 pub use rpcs::RpcRow;
 pub use tables::{Column, Table, Values};

@@ -1,4 +1,4 @@
-//! Tables of results: columns of numbers and names. Units stand in the names of columns.
+//! Tables of results: columns of numbers and names. Units stand in the names of columns; what they mean, in `columns.rs`.
 
 use narrows_proto::units::{BitRate, Span, Time};
 use narrows_sim::LinkId;
@@ -7,6 +7,7 @@ use narrows_sim::switch::IsolationEvent;
 use narrows_sim::traffic::Transport;
 
 use super::Results;
+use super::columns::{ColumnInfo, ColumnKind, TableInfo};
 use crate::plan::Segment;
 
 /// A table.
@@ -62,6 +63,19 @@ impl Values {
             Self::Flags(values) => values.len(),
             Self::Names(values, _) => values.len(),
         }
+    }
+
+    /// They are of the kind that is described.
+    fn fit(&self, info: &ColumnInfo) -> bool {
+        let (kind, optional) = match self {
+            Self::Integers(_) => (ColumnKind::Integer, false),
+            Self::MaybeIntegers(_) => (ColumnKind::Integer, true),
+            Self::Reals(_) => (ColumnKind::Real, false),
+            Self::MaybeReals(_) => (ColumnKind::Real, true),
+            Self::Flags(_) => (ColumnKind::Flag, false),
+            Self::Names(..) => (ColumnKind::Name, false),
+        };
+        info.kind == kind && info.optional == optional
     }
 
     /// There are none.
@@ -128,7 +142,17 @@ impl<'a, R> Columns<'a, R> {
         self.names("segment", names, |row| segments[link(row).index()] as u32)
     }
 
+    /// The table of this name, which has to be as it is described: all columns that are not for some results only, of the same
+    /// kinds, in the same order.
     fn table(self, name: &'static str) -> Table {
+        let described = TableInfo::find(name).map_or(&[][..], |table| table.columns);
+        let mut columns = self.columns.iter().peekable();
+        for info in described {
+            let found = columns.next_if(|column| column.name == info.name);
+            let fits = found.map_or(!info.present.is_empty(), |column| column.values.fit(info));
+            assert!(fits, "{name}.{} is not what columns.rs says", info.name);
+        }
+        assert!(columns.peek().is_none(), "{name} has a column that columns.rs does not describe here");
         Table { name, columns: self.columns }
     }
 }
