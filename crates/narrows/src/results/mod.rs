@@ -20,7 +20,7 @@ use narrows_sim::{
     ReactionRecord, ideal_fct,
 };
 
-pub use activity::{Activity, activity};
+pub use activity::{Activity, ActivityInfo, activity, activity_infos};
 pub use columns::{ColumnInfo, ColumnKind, TABLES, TableInfo};
 pub use output::Output;
 pub use rpcs::RpcRow;
