@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use narrows_sim::traffic::{Group, Transport};
 use narrows_sim::{DropCause, PortCounters};
 use serde::Serialize;
@@ -8,7 +10,7 @@ use super::Results;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Activity {
     /// What.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// How often.
     pub times: u64,
 }
@@ -153,5 +155,5 @@ pub fn activity(results: &Results) -> Vec<Activity> {
 }
 
 fn named<const N: usize>(infos: [ActivityInfo; N], times: [u64; N]) -> Vec<Activity> {
-    infos.iter().zip(times).map(|(info, times)| Activity { what: info.name, times }).collect()
+    infos.iter().zip(times).map(|(info, times)| Activity { what: info.name.into(), times }).collect()
 }

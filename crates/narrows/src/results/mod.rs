@@ -6,6 +6,7 @@ mod json;
 mod output;
 mod parquet_file;
 mod rpcs;
+mod stored;
 mod tables;
 mod watchdog;
 
@@ -22,8 +23,9 @@ use narrows_sim::{
 
 pub use activity::{Activity, ActivityInfo, activity, activity_infos};
 pub use columns::{ColumnInfo, ColumnKind, TABLES, TableInfo};
-pub use output::Output;
+pub use output::{Output, write_page};
 pub use rpcs::RpcRow;
+pub use stored::{Source, Stored, StoredCell, find};
 pub use tables::{Column, Table, Values};
 
 use crate::diagnostic::Diagnostic;
