@@ -8,8 +8,6 @@ source_suffix = {".md": "markdown"}
 exclude_patterns = ["README.md"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
-# Pages that others add match patterns that may match nothing.
-suppress_warnings = ["toc.empty_glob"]
 # Programs of formulas and console output are no language.
 highlight_language = "none"
 

@@ -36,8 +36,8 @@ def page(topic: dict, snippet: str, full_schema: dict) -> str:
     name = topic["name"]
     text = f"({topic['kind']}-{name})=\n# {name}\n\n{sentence(topic['summary'])}\n\n"
     facts = [("In a scenario", f"`{topic['place']}`"), ("Source", topic["source"])]
-    facts += [("Note", need) for need in topic["needs"]]
     text += "".join(f"- {what}: {fact}\n" for what, fact in facts if fact not in ("", "``", "none"))
+    text += "".join(f"- It {need}.\n" for need in topic["needs"])
     if topic["about"]:
         text += f"\n## What it does\n\n{readable(topic['about'])}"
     text += f"\n## A scenario\n\nA complete scenario; save it and `narrows run` it.\n\n```toml\n{snippet}```\n"
@@ -56,11 +56,10 @@ def sentence(text: str) -> str:
 
 def index(title: str, about: str, topics: list[dict]) -> str:
     names = "\n".join(topic["name"] for topic in topics)
-    rows = "".join(
-        f"| [{topic['name']}](#{topic['kind']}-{topic['name']}) | {scenario.cell(topic['summary'])} | {scenario.cell(topic['source'])} |\n"
-        for topic in topics
-    )
-    return (
-        f"# {title}\n\n{about}\n\n| name | what it is | source |\n| --- | --- | --- |\n{rows}\n"
-        f"```{{toctree}}\n:hidden:\n\n{names}\n```\n"
-    )
+    rows = [["name", "what it is", "source"]]
+    for topic in topics:
+        link = f"[{topic['name']}](#{topic['kind']}-{topic['name']})"
+        rows.append([link, scenario.cell(topic["summary"]), scenario.cell(topic["source"])])
+    if not any(row[2] for row in rows[1:]):
+        rows = [row[:2] for row in rows]
+    return f"# {title}\n\n{about}\n\n{scenario.table(rows)}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"

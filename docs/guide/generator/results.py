@@ -1,5 +1,6 @@
 """The results reference: tables, metrics and activity as `narrows list --json` describes them."""
 
+import schema
 from schema import cell
 
 
@@ -15,15 +16,14 @@ flows.fct_ps` one column.
 
 
 def table(described: dict) -> str:
-    rows = ["| column | type | unit | meaning |", "| --- | --- | --- | --- |"]
+    rows = [["column", "type", "unit", "meaning"]]
     for column in described["columns"]:
         kind = column["type"] + (", may be missing" if column["optional"] else "")
         only = f" Only in {column['present']}." if column["present"] else ""
-        rows.append(f"| `{column['name']}` | {kind} | {column['unit']} | {cell(column['meaning'])}{only} |")
+        rows.append([f"`{column['name']}`", kind, column["unit"], cell(column["meaning"]) + only])
     name = described["name"]
-    return (
-        f"(table-{name})=\n## {name}\n\n{described['meaning']} Present: {described['present']}.\n\n" + "\n".join(rows) + "\n"
-    )
+    head = f"(table-{name})=\n## {name}\n\n{described['meaning']} Present: {described['present']}."
+    return f"{head}\n\n{schema.table(rows)}"
 
 
 def metrics(sets: list[dict]) -> str:
@@ -35,9 +35,8 @@ confidence interval.
 """
     for described in sets:
         text += f"\n## {described['present'][:1].upper()}{described['present'][1:]}\n\nAfter `{described['before']}`:\n\n"
-        text += "| metric | unit | meaning |\n| --- | --- | --- |\n"
-        for metric in described["metrics"]:
-            text += f"| `{metric['name']}` | {metric['unit']} | {cell(metric['meaning'])} |\n"
+        rows = [[f"`{metric['name']}`", metric["unit"], cell(metric["meaning"])] for metric in described["metrics"]]
+        text += schema.table([["metric", "unit", "meaning"], *rows])
     return text
 
 
@@ -47,10 +46,9 @@ def activity(events: list[dict]) -> str:
 Every run counts what can happen, and says what did and what never did. A mechanism that never acted shows here: if `ECN marks`
 stands under "never happened", a comparison of marking thresholds says nothing.
 
-| what | counts | which runs |
-| --- | --- | --- |
 """
-    return text + "".join(f"| {event['name']} | {cell(event['summary'])} | {event['place']} |\n" for event in events)
+    rows = [[event["name"], cell(event["summary"]), event["place"]] for event in events]
+    return text + schema.table([["what", "counts", "which runs"], *rows])
 
 
 def diagnostics(codes: list[dict]) -> str:

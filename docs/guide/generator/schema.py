@@ -129,32 +129,41 @@ def accepts(part: dict) -> str:
     return f"at least {low}" if low else ""
 
 
-def keys(definition: dict, skip: tuple[str, ...] = ()) -> str:
+def keys(definition: dict) -> str:
     """A table of the keys of a definition."""
     required = definition.get("required", [])
-    rows = ["| key | type | default | accepted | meaning |", "| --- | --- | --- | --- | --- |"]
+    rows = [["key", "type", "default", "accepted", "meaning"]]
     for key, part in definition["properties"].items():
-        if key not in skip:
-            row = (f"`{key}`", type_of(part), default_of(part, key in required), accepts(part), cell(part.get("description", "")))
-            rows.append("| " + " | ".join(row) + " |")
-    return "\n".join(rows) + "\n"
+        meaning = cell(part.get("description", ""))
+        rows.append([f"`{key}`", type_of(part), default_of(part, key in required), accepts(part), meaning])
+    if not any(row[3] for row in rows[1:]):
+        rows = [row[:3] + row[4:] for row in rows]
+    return table(rows)
+
+
+def table(rows: list[list[str]]) -> str:
+    """A table in Markdown; the first row is its head."""
+    head, *others = ["| " + " | ".join(row) + " |\n" for row in rows]
+    return head + "| --- " * len(rows[0]) + "|\n" + "".join(others)
 
 
 def variants(definition: dict) -> str:
     """A table of what may be chosen."""
-    rows = ["| value | settings | meaning |", "| --- | --- | --- |"]
+    rows = [["value", "settings", "meaning"]]
     for one in definition["oneOf"]:
         meaning = cell(one.get("description", ""))
         if "const" in one:
-            rows.append(f"| `{json.dumps(one['const'])}` | | {meaning} |")
+            rows.append([f"`{json.dumps(one['const'])}`", "", meaning])
         elif "enum" in one:
-            rows.extend(f"| `{json.dumps(value)}` | | {meaning} |" for value in one["enum"])
+            rows.extend([f"`{json.dumps(value)}`", "", meaning] for value in one["enum"])
         elif "properties" in one:
             for key, part in one["properties"].items():
-                rows.append(f"| `{{ {key} = … }}` | {type_of(part)} | {meaning} |")
+                rows.append([f"`{{ {key} = … }}`", type_of(part), meaning])
         else:
-            rows.append(f"| | {type_of(one)} | {meaning} |")
-    return "\n".join(rows) + "\n"
+            rows.append(["", type_of(one), meaning])
+    if not any(row[1] for row in rows[1:]):
+        rows = [[value, meaning] for value, _, meaning in rows]
+    return table(rows)
 
 
 def body(definition: dict) -> str:

@@ -37,6 +37,10 @@ class Reference(unittest.TestCase):
         self.assertIn("| `gain` | real | `0.0625` | above 0, at most 1 | g |", table)
         self.assertIn("| `other` | [Step](#setting-step) | none |", table)
 
+    def test_columns_that_say_nothing_are_left_out(self):
+        plain = {"properties": {"k": {"type": "integer", "description": "K."}}, "required": ["k"]}
+        self.assertEqual(schema.keys(plain), "| key | type | default | meaning |\n| --- | --- | --- | --- |\n| `k` | integer | required | K. |\n")
+
     def test_defaults_are_written_as_toml(self):
         self.assertEqual(schema.toml({"every": 3, "on": True, "none": None}), "{ every = 3, on = true }")
         self.assertEqual(schema.toml(["a", 1.5]), '["a", 1.5]')
