@@ -29,10 +29,7 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     }
     let python = environment::prepare(shell, &Path::new(FOLDER).join("venv"))?;
     let generator = "docs/guide/generator";
-    cmd!(shell, "{python} -m unittest discover --start-directory {generator}")
-        .quiet()
-        .ignore_stderr()
-        .run()?;
+    cmd!(shell, "{python} -m unittest discover --quiet --start-directory {generator}").quiet().run()?;
     let (source, html) = (format!("{FOLDER}/source"), format!("{FOLDER}/html"));
     cmd!(shell, "{python} {generator}/generate.py {narrows} {source}").quiet().run()?;
     // Pages that are gone would stay otherwise.

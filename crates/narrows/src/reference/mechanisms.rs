@@ -104,7 +104,7 @@ const MECHANISMS: &[Mechanism] = &[
         summary: "limiters at the edge of the network that listen to congestion points",
         place: "reaction_points",
         source: "IEEE 802.1Qau-2010; Bergamasco, IEEE 802.1 Interim, May 2005",
-        about: &[sim::LIMITER, sim::EDGE, proto::REACTION],
+        about: &[sim::LIMITER, sim::EDGE],
         settings: &["ReactionPoints", "Reaction", "ReactionPlace", "LimiterScope"],
     },
     Mechanism {
