@@ -35,7 +35,7 @@ pub(crate) enum Command {
     New(New),
     /// Print the JSON schema of scenarios
     Schema,
-    /// Explain a diagnostic
+    /// Explain a diagnostic, or anything else that has a name: dctcp, pfc, flows.fct_ps, p99_slowdown
     Explain(Explain),
     /// Print completions for a shell
     Completions(Completions),
@@ -216,6 +216,10 @@ pub(crate) struct List {
 pub(crate) enum Listed {
     /// Congestion controls
     Controls,
+    /// What switches and hosts can do besides
+    Mechanisms,
+    /// How data is carried
+    Transports,
     /// Distributions of flow sizes
     Sizes,
     /// Networks
@@ -224,6 +228,12 @@ pub(crate) enum Listed {
     Patterns,
     /// Scenarios `narrows new` can write
     Templates,
+    /// Tables of results, and with `narrows list tables` their columns
+    Tables,
+    /// Numbers of the summary
+    Metrics,
+    /// What is counted as active, or as never happened
+    Activity,
     /// Diagnostics
     Codes,
 }
@@ -239,8 +249,9 @@ pub(crate) struct New {
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// The code of a diagnostic, such as N0005
-    pub(crate) code: String,
+    /// The code of a diagnostic, such as N0005, or the name of a congestion control, a mechanism, a network, a pattern, a table, a
+    /// column, a metric, ...
+    pub(crate) name: String,
 }
 
 #[derive(Debug, Args)]

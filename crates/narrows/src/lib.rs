@@ -5,6 +5,7 @@ pub mod document;
 pub mod metrics;
 pub mod numbers;
 pub mod plan;
+pub mod reference;
 pub mod report;
 pub mod repro;
 pub mod results;
