@@ -49,6 +49,7 @@ mod deadlock;
 mod engine;
 #[doc(hidden)]
 pub mod floor;
+mod followers;
 mod host;
 mod ideal;
 mod ids;

@@ -208,7 +208,7 @@ fn signalled_traffic() -> Traffic {
     urgent.priority = 3;
     let groups = vec![urgent, group(params(), cubic()), datagrams(BitRate::from_gbps(8))];
     let measured = at(Span::from_us(200))..at(Span::from_us(1100));
-    Traffic { groups, flows, generators, measured, rpcs: vec![] }
+    Traffic { groups, flows, generators, measured, rpcs: vec![], dependents: vec![] }
 }
 
 /// What a run left behind, to the byte.

@@ -54,6 +54,11 @@ impl Table {
         &self.source.name
     }
 
+    /// How many fields the first row has.
+    pub(crate) fn width(&self) -> usize {
+        lines(&self.source.text).next().map_or(0, |line| self.fields(line).count())
+    }
+
     /// The rows in order. A row with the wrong number of fields is an error.
     pub(crate) fn rows<'a, const N: usize>(
         &'a self,
@@ -99,7 +104,13 @@ fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'))
 }
 
-impl Field<'_> {
+impl<'a> Field<'a> {
+    /// Its parts between blanks.
+    pub(crate) fn words(self) -> impl Iterator<Item = Field<'a>> {
+        let start_of = move |word: &str| word.as_ptr() as usize - self.text.as_ptr() as usize;
+        self.text.split_whitespace().map(move |text| Field { text, start: self.start + start_of(text), ..self })
+    }
+
     /// Where it is.
     pub(crate) fn place(&self) -> Place {
         Place { source: Arc::clone(self.source), span: self.start..self.start + self.text.len() }

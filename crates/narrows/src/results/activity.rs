@@ -1,4 +1,4 @@
-use narrows_sim::traffic::{Group, Transport};
+use narrows_sim::traffic::{Dependent, Group, Transport};
 use narrows_sim::{DropCause, PortCounters};
 use serde::Serialize;
 
@@ -60,6 +60,14 @@ pub fn activity(results: &Results) -> Vec<Activity> {
         counts.push(("subflows expired", rack.expired));
         counts.push(("subflows counted late", rack.late));
         counts.push(("subflows refused: table full", rack.refused));
+    }
+    let dependents = &results.plan.traffic.dependents;
+    if !dependents.is_empty() {
+        let started = |dependent: &Dependent| {
+            results.flows.binary_search_by_key(&dependent.flow, |flow| flow.flow).is_ok()
+        };
+        let never = dependents.iter().filter(|dependent| !started(dependent)).count();
+        counts.push(("flows that waited and never started", never as u64));
     }
     counts.into_iter().map(|(what, times)| Activity { what, times }).collect()
 }
