@@ -241,6 +241,10 @@ codes! {
         "Enhanced DVL gives up the queue for isolated flows of a port when both queues together hold less than `detect`. Its class is stopped at the neighbour until no more than `go` is left, so with `go` at or below `detect` the queue goes whenever the neighbour may go on, and the whole tree of queues behind it has to grow again."
     NoRackAgent "N0115" "subflows of a rack whose switch keeps no state of them"
         "Under rackcc all connections between two racks share a congestion state, which the switch of the source rack keeps and tells its hosts; the switch of the destination's rack tells hosts what waits for them. Both switches need rack_agent = {} in their table of [switches]. Hosts that are not behind a switch have no rack."
+    NoResults "N0140" "a folder without results"
+        "Commands that read results take the folder that narrows run or narrows compare has written, or a folder inside it: one that holds run.json, or whose folders do, at most two levels down."
+    BadResults "N0141" "results that cannot be read"
+        "The tables of a results folder are Parquet files, its summary is run.json. One of them is missing, was cut off, or holds something that this version does not write. Run the scenario again: narrows run DIR/scenario.toml gives the same results."
 }
 
 #[cfg(test)]

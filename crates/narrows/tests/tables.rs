@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use narrows::diagnostic::Code;
 use narrows::plan::Plan;
-use narrows::results::{Output, Results, Values};
+use narrows::results::{Output, Results, Stored, Values, find};
 use narrows::run::{Options, run};
 use narrows::templates;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -61,7 +62,7 @@ fn every_value_of_every_table_comes_back() {
     let tables = results.tables();
     assert_eq!(
         tables.iter().map(|table| table.name).collect::<Vec<_>>(),
-        ["flows", "queues", "links", "windows"]
+        ["flows", "ports", "queues", "links", "windows"]
     );
     for table in tables {
         let reader = reader(&place.path().join(format!("out/{}.parquet", table.name)));
@@ -70,7 +71,7 @@ fn every_value_of_every_table_comes_back() {
         assert!(!rows.is_empty(), "{}", table.name);
         for (number, row) in rows.iter().enumerate() {
             for ((name, field), column) in row.get_column_iter().zip(&table.columns) {
-                assert_eq!(name, column.name);
+                assert_eq!(*name, column.name);
                 assert_eq!(read(field), shown(&column.values, number), "{}.{name}, row {number}", table.name);
             }
         }
@@ -79,9 +80,47 @@ fn every_value_of_every_table_comes_back() {
 }
 
 #[test]
+fn tables_read_back_are_the_tables_that_were_written() {
+    let (results, place) = written();
+    let stored = Stored::open(&place.path().join("out")).expect("results");
+    assert_eq!(stored.summary, results.to_json());
+    assert_eq!(stored.scenario, results.plan.text);
+    for table in results.tables() {
+        let read = stored.table(table.name, None).expect("a file").expect("a table");
+        assert_eq!(read.columns.len(), table.columns.len(), "{}", table.name);
+        for (read, column) in read.columns.iter().zip(&table.columns) {
+            assert_eq!(read.name, column.name);
+            for row in 0..table.rows() {
+                let place = format!("{}.{}, row {row}", table.name, column.name);
+                assert_eq!(shown(&read.values, row), shown(&column.values, row), "{place}");
+            }
+        }
+        let one = &table.columns[0].name;
+        let only = stored.table(table.name, Some(&[one])).expect("a file").expect("a table");
+        assert_eq!(only.columns.len(), 1, "only what is asked for is read");
+    }
+    assert_eq!(stored.table("rpcs", None).expect("no error"), None);
+}
+
+#[test]
+fn results_that_were_cut_off_are_refused() {
+    let (_, place) = written();
+    let path = place.path().join("out/flows.parquet");
+    let bytes = std::fs::read(&path).expect("a file");
+    for cut in [0, 3, bytes.len() / 2, bytes.len() - 5] {
+        std::fs::write(&path, &bytes[..cut]).expect("space");
+        let stored = Stored::open(&place.path().join("out")).expect("results");
+        let error = stored.table("flows", None).expect_err("a cut file");
+        assert_eq!(error.0[0].code, Code::BadResults, "{cut} bytes");
+    }
+    std::fs::remove_file(place.path().join("out/run.json")).expect("it is there");
+    assert_eq!(find(&place.path().join("out")).expect_err("nothing").0[0].code, Code::NoResults);
+}
+
+#[test]
 fn every_table_says_what_it_was_made_from() {
     let (results, place) = written();
-    for name in ["flows", "queues", "links", "windows"] {
+    for name in ["flows", "ports", "queues", "links", "windows"] {
         let reader = reader(&place.path().join(format!("out/{name}.parquet")));
         let pairs = reader.metadata().file_metadata().key_value_metadata().expect("metadata");
         let value = |key: &str| pairs.iter().find(|pair| pair.key == key).and_then(|pair| pair.value.clone());
@@ -96,8 +135,21 @@ fn every_table_says_what_it_was_made_from() {
 fn numbers_carry_their_unit_in_the_name_of_the_column() {
     let (results, _place) = written();
     let names = [
-        "flow", "turn", "group", "control", "src", "dst", "node", "link", "from", "to", "measured",
-        "limiter", "segment",
+        "flow",
+        "turn",
+        "group",
+        "control",
+        "src",
+        "dst",
+        "node",
+        "link",
+        "from",
+        "to",
+        "measured",
+        "limiter",
+        "segment",
+        "from_host",
+        "to_host",
     ];
     let counts = [
         "retransmissions",
@@ -109,14 +161,20 @@ fn numbers_carry_their_unit_in_the_name_of_the_column() {
         "marks",
         "drops",
         "messages",
+        "pauses",
+        "cnps",
+        "isolated_flows",
     ];
     let ratios = ["slowdown", "utilisation"];
     let units = ["_ps", "_bytes", "_bps"];
     for table in results.tables() {
         for column in &table.columns {
-            let name = column.name;
+            let name: &str = &column.name;
             let without = [&names[..], &counts, &ratios].concat().contains(&name);
-            let known = without || name == "bytes" || units.iter().any(|unit| name.ends_with(unit));
+            let known = without
+                || name == "bytes"
+                || name.starts_with("drops_")
+                || units.iter().any(|unit| name.ends_with(unit));
             assert!(known, "{}.{name}", table.name);
         }
     }

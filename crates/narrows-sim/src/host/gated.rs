@@ -172,6 +172,7 @@ impl Host {
     pub(super) fn on_gated_notice<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
         let (Some(gates), Some(notification)) = (&mut self.gates, packet.notification()) else { return };
         gates.record.heard += 1;
+        world.observer.told(now, packet.flow(), notification.signal);
         let slot = world.flows.senders[packet.flow().index()];
         let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| outgoing.limiter == GATED) else {
             gates.record.unheeded += 1; // the flow is complete

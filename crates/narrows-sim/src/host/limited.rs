@@ -86,6 +86,7 @@ impl Host {
         let priority = group.priority;
         let (Some(points), Some(notification)) = (&mut self.reaction, packet.notification()) else { return };
         points.record.heard += 1;
+        world.observer.told(now, packet.flow(), notification.signal);
         let key = points.limiters.scope().key(packet.flow(), spec.from, spec.to, priority);
         let place = match points.limiters.find(key) {
             Some(place) => place,

@@ -120,6 +120,12 @@ pub trait Observer: Send {
         let _ = (at, link, signal);
     }
 
+    /// At `at`, the host of `flow` has heard of it from a congestion point; its limiter or near-source loop takes it in.
+    #[inline]
+    fn told(&mut self, at: Time, flow: FlowId, signal: Signal) {
+        let _ = (at, flow, signal);
+    }
+
     /// At `at`, the node at the far end of `link` has paused it until `until`, or no longer.
     #[inline]
     fn paused(&mut self, at: Time, link: LinkId, until: Time) {
@@ -219,6 +225,13 @@ impl<A: Observer> Observer for Option<A> {
     }
 
     #[inline]
+    fn told(&mut self, at: Time, flow: FlowId, signal: Signal) {
+        if let Some(observer) = self {
+            observer.told(at, flow, signal);
+        }
+    }
+
+    #[inline]
     fn paused(&mut self, at: Time, link: LinkId, until: Time) {
         if let Some(observer) = self {
             observer.paused(at, link, until);
@@ -305,6 +318,12 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn notified(&mut self, at: Time, link: LinkId, signal: Signal) {
         self.0.notified(at, link, signal);
         self.1.notified(at, link, signal);
+    }
+
+    #[inline]
+    fn told(&mut self, at: Time, flow: FlowId, signal: Signal) {
+        self.0.told(at, flow, signal);
+        self.1.told(at, flow, signal);
     }
 
     #[inline]

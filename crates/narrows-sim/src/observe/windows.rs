@@ -1,3 +1,4 @@
+use narrows_proto::notification::Signal;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use super::{Observer, SenderRef, next_interval};
@@ -22,6 +23,14 @@ pub struct WindowRow {
     pub delivered: Bytes,
     /// Payload sent again since the flow began.
     pub retransmitted: Bytes,
+    /// Payload acknowledged as marked since the flow began.
+    pub marked: Bytes,
+    /// Congestion notification packets heard since the flow began.
+    pub cnps: u64,
+    /// Expiries of its timer since the flow began.
+    pub timeouts: u64,
+    /// Messages of congestion points that its host has heard since the run began.
+    pub messages: u64,
 }
 
 /// Watches senders: at most one row per flow and interval.
@@ -30,6 +39,8 @@ pub struct WindowObserver {
     interval: Span,
     /// By flow: when the next row is due; never for flows that are not watched.
     next: Vec<Time>,
+    /// By flow: messages of congestion points so far; empty before the first.
+    messages: Vec<u64>,
     rows: Vec<WindowRow>,
 }
 
@@ -44,7 +55,7 @@ impl WindowObserver {
         for flow in watched {
             next[flow.index()] = Time::ZERO;
         }
-        Self { interval, next, rows: Vec::new() }
+        Self { interval, next, messages: Vec::new(), rows: Vec::new() }
     }
 
     /// All rows of these observers, by time and flow.
@@ -62,7 +73,7 @@ impl Observer for WindowObserver {
             return;
         }
         *next = next_interval(at, self.interval);
-        let limit = sender.limit();
+        let (limit, stats) = (sender.limit(), sender.stats());
         self.rows.push(WindowRow {
             at,
             flow,
@@ -71,7 +82,16 @@ impl Observer for WindowObserver {
             inflight: sender.inflight(),
             srtt: sender.srtt(),
             delivered: sender.delivered(),
-            retransmitted: sender.stats().retransmitted,
+            retransmitted: stats.retransmitted,
+            marked: stats.marked,
+            cnps: stats.cnps,
+            timeouts: stats.timeouts,
+            messages: self.messages.get(flow.index()).copied().unwrap_or(0),
         });
+    }
+
+    fn told(&mut self, _: Time, flow: FlowId, _: Signal) {
+        self.messages.resize(self.next.len(), 0);
+        self.messages[flow.index()] += 1;
     }
 }

@@ -1,3 +1,4 @@
+use narrows_proto::units::Span;
 use serde_json::{Map, Value, json};
 
 use super::{Activity, Results};
@@ -7,6 +8,18 @@ use crate::plan::PlannedGroup;
 use crate::scenario::Expect;
 
 impl Results {
+    /// How long the intervals of recorded tables are.
+    fn intervals(&self) -> Value {
+        let record = &self.plan.record;
+        let ports = |recorded: &Option<(Span, _)>| recorded.as_ref().map(|(interval, _)| interval.as_ps());
+        let windows = record.windows.as_ref().map(|(interval, _)| interval.as_ps());
+        json!({
+            "queues_interval_ps": ports(&record.queues),
+            "links_interval_ps": ports(&record.links),
+            "windows_interval_ps": windows,
+        })
+    }
+
     /// The summary as `run.json` holds it.
     pub fn to_json(&self) -> Value {
         let plan = &self.plan;
@@ -34,6 +47,7 @@ impl Results {
             "complete": self.complete,
             "ended_ps": self.ended.as_ps(),
             "network": plan.describe_network(),
+            "recorded": self.intervals(),
             "groups": plan.groups.iter().map(group).collect::<Vec<_>>(),
             "metrics": self.metrics.iter().map(metric).collect::<Map<_, _>>(),
             "activity": self.activity.iter().map(activity).collect::<Map<_, _>>(),

@@ -5,6 +5,7 @@ mod json;
 mod output;
 mod parquet_file;
 mod rpcs;
+mod stored;
 mod tables;
 mod watchdog;
 
@@ -22,6 +23,7 @@ use narrows_sim::{
 pub use activity::{Activity, activity};
 pub use output::Output;
 pub use rpcs::RpcRow;
+pub use stored::{Source, Stored, StoredCell, find};
 pub use tables::{Column, Table, Values};
 
 use crate::diagnostic::Diagnostic;

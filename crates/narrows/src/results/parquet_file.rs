@@ -1,18 +1,21 @@
 //! Tables as Parquet files.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
-use super::{Results, Table, Values};
+use super::{Column, Results, Table, Values};
 
 /// Rows of a row group.
 const ROW_GROUP: usize = 1 << 20;
@@ -57,7 +60,7 @@ fn fields(table: &Table) -> Result<Vec<Arc<Type>>, ParquetError> {
             Values::Flags(_) => (Physical::BOOLEAN, ConvertedType::NONE, Repetition::REQUIRED),
             Values::Names(..) => (Physical::BYTE_ARRAY, ConvertedType::UTF8, Repetition::REQUIRED),
         };
-        let builder = Type::primitive_type_builder(column.name, physical);
+        let builder = Type::primitive_type_builder(&column.name, physical);
         builder.with_converted_type(converted).with_repetition(repetition).build().map(Arc::new)
     };
     table.columns.iter().map(field).collect()
@@ -104,4 +107,103 @@ fn write_values<T: DataType>(
     let mut column = group.next_column()?.ok_or_else(|| ParquetError::General("a column too many".into()))?;
     column.typed::<T>().write_batch(values, levels, None)?;
     column.close()
+}
+
+/// Reads those columns of a table that there are; all if `wanted` is none.
+pub(super) fn read_table(
+    name: &'static str,
+    path: &Path,
+    wanted: Option<&[&str]>,
+) -> Result<Table, ParquetError> {
+    let reader = SerializedFileReader::new(File::open(path)?)?;
+    let fields = reader.metadata().file_metadata().schema_descr_ptr();
+    let mut columns = Vec::new();
+    for (place, field) in fields.columns().iter().enumerate() {
+        let field = field.name();
+        if wanted.is_none_or(|wanted| wanted.contains(&field)) {
+            columns.push(Column { name: field.to_owned().into(), values: read_column(&reader, place)? });
+        }
+    }
+    Ok(Table { name, columns })
+}
+
+fn read_column(reader: &SerializedFileReader<File>, place: usize) -> Result<Values, ParquetError> {
+    let mut values: Option<Values> = None;
+    let mut numbers: HashMap<Vec<u8>, u32> = HashMap::new();
+    for group in 0..reader.num_row_groups() {
+        let group = reader.get_row_group(group)?;
+        let rows = group.metadata().num_rows().max(0) as usize;
+        let more = match group.get_column_reader(place)? {
+            ColumnReader::Int64ColumnReader(column) => read_integers(column, rows)?,
+            ColumnReader::DoubleColumnReader(column) => read_reals(column, rows)?,
+            ColumnReader::BoolColumnReader(column) => Values::Flags(read_values::<BoolType>(column, rows)?.0),
+            ColumnReader::ByteArrayColumnReader(column) => {
+                let names = read_values::<ByteArrayType>(column, rows)?.0;
+                let number = |name: ByteArray| match numbers.get(name.data()) {
+                    Some(number) => *number,
+                    None => {
+                        let next = numbers.len() as u32;
+                        numbers.insert(name.data().to_vec(), next);
+                        next
+                    }
+                };
+                Values::Names(names.into_iter().map(number).collect(), Vec::new())
+            }
+            _ => return Err(ParquetError::General("a column of an unknown type".into())),
+        };
+        match &mut values {
+            Some(values) => {
+                if !values.append(more) {
+                    return Err(ParquetError::General("groups of rows of different kinds".into()));
+                }
+            }
+            None => values = Some(more),
+        }
+    }
+    let mut values = values.unwrap_or(Values::Integers(Vec::new()));
+    if let Values::Names(_, names) = &mut values {
+        names.resize(numbers.len(), String::new());
+        for (name, number) in numbers {
+            names[number as usize] = String::from_utf8_lossy(&name).into_owned();
+        }
+    }
+    Ok(values)
+}
+
+fn read_integers(column: ColumnReaderImpl<Int64Type>, rows: usize) -> Result<Values, ParquetError> {
+    let (values, levels) = read_values(column, rows)?;
+    Ok(match levels {
+        None => Values::Integers(values.into_iter().map(|value: i64| value as u64).collect()),
+        Some(levels) => Values::MaybeIntegers(spread(values.into_iter().map(|value| value as u64), &levels)),
+    })
+}
+
+fn read_reals(column: ColumnReaderImpl<DoubleType>, rows: usize) -> Result<Values, ParquetError> {
+    let (values, levels) = read_values(column, rows)?;
+    Ok(match levels {
+        None => Values::Reals(values),
+        Some(levels) => Values::MaybeReals(spread(values.into_iter(), &levels)),
+    })
+}
+
+/// Puts values where they are present.
+fn spread<T>(mut values: impl Iterator<Item = T>, levels: &[i16]) -> Vec<Option<T>> {
+    levels.iter().map(|level| if *level > 0 { values.next() } else { None }).collect()
+}
+
+/// The values of a column in a group of rows, and where they are present if some may be missing.
+fn read_values<T: DataType>(
+    mut column: ColumnReaderImpl<T>,
+    rows: usize,
+) -> Result<(Vec<T::T>, Option<Vec<i16>>), ParquetError> {
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    let mut read = 0;
+    while read < rows {
+        let (records, _, _) = column.read_records(rows - read, Some(&mut levels), None, &mut values)?;
+        if records == 0 {
+            return Err(ParquetError::General(format!("{read} rows, expected {rows}")));
+        }
+        read += records;
+    }
+    Ok((values, (!levels.is_empty()).then_some(levels)))
 }

@@ -1,10 +1,12 @@
 //! Tables of results: columns of numbers and names. Units stand in the names of columns.
 
+use std::borrow::Cow;
+
 use narrows_proto::units::{BitRate, Span, Time};
-use narrows_sim::LinkId;
 use narrows_sim::observe::{AdvertisedRow, IsolationRow, JumboFlowRow, LimiterRow, PortRow, WindowRow};
 use narrows_sim::switch::IsolationEvent;
 use narrows_sim::traffic::Transport;
+use narrows_sim::{DropCause, LinkId, PortCounters};
 
 use super::Results;
 use crate::plan::Segment;
@@ -22,7 +24,7 @@ pub struct Table {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// Its values.
     pub values: Values,
 }
@@ -49,9 +51,60 @@ impl Table {
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |column| column.values.len())
     }
+
+    /// The values of a column, if there is one of this name.
+    pub fn column(&self, name: &str) -> Option<&Values> {
+        self.columns.iter().find(|column| column.name == name).map(|column| &column.values)
+    }
+
+    /// The whole numbers of a column, none of which is missing; empty if there is no such column.
+    pub fn integers(&self, name: &str) -> &[u64] {
+        match self.column(name) {
+            Some(Values::Integers(values)) => values,
+            _ => &[],
+        }
+    }
+
+    /// The whole numbers of a column, some of which may be missing; empty if there is no such column.
+    pub fn maybe_integers(&self, name: &str) -> &[Option<u64>] {
+        match self.column(name) {
+            Some(Values::MaybeIntegers(values)) => values,
+            _ => &[],
+        }
+    }
+
+    /// The names of a column: for each row the index of one, and the names; empty if there is no such column.
+    pub fn names(&self, name: &str) -> (&[u32], &[String]) {
+        match self.column(name) {
+            Some(Values::Names(values, names)) => (values, names),
+            _ => (&[], &[]),
+        }
+    }
+
+    /// Truths of a column; empty if there is no such column.
+    pub fn flags(&self, name: &str) -> &[bool] {
+        match self.column(name) {
+            Some(Values::Flags(values)) => values,
+            _ => &[],
+        }
+    }
 }
 
 impl Values {
+    /// Adds more of the same kind behind; false if it is of another kind.
+    pub(super) fn append(&mut self, more: Self) -> bool {
+        match (self, more) {
+            (Self::Integers(values), Self::Integers(mut more)) => values.append(&mut more),
+            (Self::MaybeIntegers(values), Self::MaybeIntegers(mut more)) => values.append(&mut more),
+            (Self::Reals(values), Self::Reals(mut more)) => values.append(&mut more),
+            (Self::MaybeReals(values), Self::MaybeReals(mut more)) => values.append(&mut more),
+            (Self::Flags(values), Self::Flags(mut more)) => values.append(&mut more),
+            (Self::Names(values, _), Self::Names(mut more, _)) => values.append(&mut more),
+            _ => return false,
+        }
+        true
+    }
+
     /// Number of values.
     pub fn len(&self) -> usize {
         match self {
@@ -82,7 +135,7 @@ impl<'a, R> Columns<'a, R> {
     }
 
     fn add(mut self, name: &'static str, values: Values) -> Self {
-        self.columns.push(Column { name, values });
+        self.columns.push(Column { name: name.into(), values });
         self
     }
 
@@ -133,26 +186,55 @@ impl<'a, R> Columns<'a, R> {
     }
 }
 
+/// Causes of drops at ports and on links. Packets without a route came to no port.
+const DROPS: [(DropCause, &str); 6] = [
+    (DropCause::BufferFull, "drops_buffer_full"),
+    (DropCause::QueueLimit, "drops_queue_limit"),
+    (DropCause::Red, "drops_red"),
+    (DropCause::LinkError, "drops_link_error"),
+    (DropCause::LinkDown, "drops_link_down"),
+    (DropCause::Limiter, "drops_limiter"),
+];
+
+/// Names of all tables.
+const TABLES: [&str; 11] = [
+    "flows",
+    "ports",
+    "queues",
+    "links",
+    "windows",
+    "limiters",
+    "isolation",
+    "jumboflows",
+    "advertised",
+    "rpcs",
+    "datagrams",
+];
+
 impl Results {
-    /// All tables that were recorded: `flows` always, `queues`, `links`, `windows`, `limiters`, `isolation`, `jumboflows` and
-    /// `advertised`, `rpcs` and `datagrams` if there are any.
+    /// All tables that there are: `flows` and `ports` always, `queues`, `links`, `windows`, `limiters`, `isolation`,
+    /// `jumboflows` and `advertised` if they were recorded, `rpcs` and `datagrams` if there are any.
     pub fn tables(&self) -> Vec<Table> {
-        let mut tables = vec![self.flows_table()];
-        tables.extend(self.queues.as_ref().map(|rows| self.queues_table(rows)));
-        tables.extend(self.links.as_ref().map(|rows| self.links_table(rows)));
-        tables.extend(self.windows.as_ref().map(|rows| self.windows_table(rows)));
-        tables.extend(self.limiters.as_ref().map(|rows| self.limiters_table(rows)));
-        tables.extend(self.isolation.as_ref().map(|rows| self.isolation_table(rows)));
-        if let Some((jumboflows, advertised)) = &self.racks {
-            tables.extend([self.jumboflows_table(jumboflows), self.advertised_table(advertised)]);
+        TABLES.iter().filter_map(|name| self.table(name)).collect()
+    }
+
+    /// One table, if there is one of this name.
+    pub fn table(&self, name: &str) -> Option<Table> {
+        let rpcs = || self.plan.groups.iter().any(|group| group.rpcs.is_some());
+        match name {
+            "flows" => Some(self.flows_table()),
+            "ports" => Some(self.ports_table()),
+            "queues" => self.queues.as_ref().map(|rows| self.queues_table(rows)),
+            "links" => self.links.as_ref().map(|rows| self.links_table(rows)),
+            "windows" => self.windows.as_ref().map(|rows| self.windows_table(rows)),
+            "limiters" => self.limiters.as_ref().map(|rows| self.limiters_table(rows)),
+            "isolation" => self.isolation.as_ref().map(|rows| self.isolation_table(rows)),
+            "jumboflows" => self.racks.as_ref().map(|(rows, _)| self.jumboflows_table(rows)),
+            "advertised" => self.racks.as_ref().map(|(_, rows)| self.advertised_table(rows)),
+            "rpcs" => rpcs().then(|| self.rpcs_table()),
+            "datagrams" => (!self.datagrams.is_empty()).then(|| self.datagrams_table()),
+            _ => None,
         }
-        if self.plan.groups.iter().any(|group| group.rpcs.is_some()) {
-            tables.push(self.rpcs_table());
-        }
-        if !self.datagrams.is_empty() {
-            tables.push(self.datagrams_table());
-        }
-        tables
     }
 
     fn group_names(&self) -> Vec<String> {
@@ -202,6 +284,40 @@ impl Results {
             .table("flows")
     }
 
+    /// Every directed link and the port it leaves from: what it is, and what it did in the whole run.
+    fn ports_table(&self) -> Table {
+        let topology = &self.plan.network.topology;
+        let rows: Vec<_> =
+            (0..self.ports.len()).map(|link| (LinkId::from(link), &self.ports[link])).collect();
+        let link = |row: &(LinkId, &PortCounters)| topology.link(row.0);
+        let is_host = |node| topology.as_host(node).is_some();
+        let mut table = Columns::of(&rows)
+            .integers("link", |row| row.0.0.into())
+            .names("from", self.ends(), |row| link(row).from.0)
+            .names("to", self.ends(), |row| link(row).to.0)
+            .flags("from_host", |row| is_host(link(row).from))
+            .flags("to_host", |row| is_host(link(row).to))
+            .segments(self.plan.segments.as_ref(), |row| row.0)
+            .integers("rate_bps", |row| link(row).wire.rate.as_bps())
+            .integers("delay_ps", |row| link(row).wire.delay.as_ps())
+            .integers("packets", |row| row.1.packets)
+            .integers("bytes", |row| row.1.bytes)
+            .integers("measured_bytes", |row| row.1.measured_bytes)
+            .integers("max_backlog_bytes", |row| row.1.max_backlog)
+            .integers("marks", |row| row.1.marks)
+            .integers("drops", |row| row.1.dropped());
+        for (cause, name) in DROPS {
+            table = table.integers(name, |row| row.1.drops[cause as usize]);
+        }
+        table
+            .integers("messages", |row| row.1.messages())
+            .integers("pauses", |row| row.1.pauses)
+            .integers("longest_stop_ps", |row| row.1.longest_stop.as_ps())
+            .integers("isolated_flows", |row| row.1.isolated_flows)
+            .integers("max_isolated_bytes", |row| row.1.max_isolated)
+            .table("ports")
+    }
+
     fn queues_table(&self, rows: &[PortRow]) -> Table {
         let topology = &self.plan.network.topology;
         let isolates = self.plan.network.switches.iter().flatten().any(|switch| switch.isolation.is_some());
@@ -214,6 +330,7 @@ impl Results {
             .integers("max_backlog_bytes", |row| row.max_backlog)
             .integers_if(isolates, "max_isolated_bytes", |row| row.max_isolated)
             .reals("mean_backlog_bytes", |row| row.mean_backlog)
+            .integers("bytes", |row| row.bytes)
             .integers("marks", |row| row.marks)
             .integers("drops", |row| row.drops)
             .integers("messages", |row| row.messages)
@@ -251,6 +368,10 @@ impl Results {
             .integers("srtt_ps", |row| row.srtt.as_ps())
             .integers("delivered_bytes", |row| row.delivered.get())
             .integers("retransmitted_bytes", |row| row.retransmitted.get())
+            .integers("marked_bytes", |row| row.marked.get())
+            .integers("timeouts", |row| row.timeouts)
+            .integers("cnps", |row| row.cnps)
+            .integers("messages", |row| row.messages)
             .table("windows")
     }
 

@@ -1,0 +1,181 @@
+//! Results folders read back.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{Results, Table, parquet_file};
+use crate::diagnostic::{Checked, Code, Diagnostic};
+
+/// The results of one run in a folder. Tables are read when they are asked for.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// Where they are.
+    pub folder: PathBuf,
+    /// `run.json`.
+    pub summary: Value,
+    /// `scenario.toml`.
+    pub scenario: String,
+}
+
+/// Runs of one scenario, with one seed or several.
+#[derive(Clone, Debug)]
+pub struct StoredCell {
+    /// The name of its folder, or of the scenario.
+    pub name: String,
+    /// Folders of its runs, in the order of their seeds.
+    pub runs: Vec<PathBuf>,
+}
+
+impl Stored {
+    /// Opens a folder that holds `run.json`.
+    ///
+    /// # Errors
+    /// If it holds none, or it cannot be read.
+    pub fn open(folder: &Path) -> Checked<Self> {
+        let read = |name: &str| {
+            let path = folder.join(name);
+            std::fs::read_to_string(&path).map_err(|error| unreadable(&path, &error))
+        };
+        if !folder.join("run.json").is_file() {
+            return Err(no_results(folder).into());
+        }
+        let summary = serde_json::from_str(&read("run.json")?)
+            .map_err(|error| unreadable(&folder.join("run.json"), &error))?;
+        Ok(Self { folder: folder.to_owned(), summary, scenario: read("scenario.toml")? })
+    }
+
+    /// Those columns of a table that there are; all if `columns` is none. None if the table was not recorded.
+    ///
+    /// # Errors
+    /// If its file cannot be read.
+    pub fn table(&self, name: &'static str, columns: Option<&[&str]>) -> Checked<Option<Table>> {
+        let path = self.folder.join(format!("{name}.parquet"));
+        if !path.exists() {
+            return Ok(None);
+        }
+        let table = parquet_file::read_table(name, &path, columns);
+        table.map(Some).map_err(|error| unreadable(&path, &error).into())
+    }
+
+    /// A number of the summary.
+    pub fn number(&self, key: &str) -> Option<u64> {
+        self.summary.get(key).and_then(Value::as_u64)
+    }
+
+    /// A text of the summary.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.summary.get(key).and_then(Value::as_str)
+    }
+
+    /// The seed of the run.
+    pub fn seed(&self) -> u64 {
+        self.number("seed").unwrap_or_default()
+    }
+
+    /// The version that wrote it.
+    pub fn version(&self) -> &str {
+        self.text("narrows").unwrap_or("of another version")
+    }
+
+    /// The run was not interrupted.
+    pub fn is_complete(&self) -> bool {
+        self.summary.get("complete").and_then(Value::as_bool).unwrap_or(false)
+    }
+}
+
+/// Where tables and a summary come from: a run that has just ended, or a folder.
+pub trait Source {
+    /// What `run.json` holds.
+    fn summary(&self) -> Value;
+
+    /// The scenario as it was run.
+    fn scenario(&self) -> &str;
+
+    /// Those columns of a table that there are; at least these if there are any. None if it was not recorded.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn columns(&self, table: &'static str, columns: &[&str]) -> Checked<Option<Table>>;
+}
+
+impl Source for Results {
+    fn summary(&self) -> Value {
+        self.to_json()
+    }
+
+    fn scenario(&self) -> &str {
+        &self.plan.text
+    }
+
+    fn columns(&self, table: &'static str, _: &[&str]) -> Checked<Option<Table>> {
+        Ok(self.table(table))
+    }
+}
+
+impl Source for Stored {
+    fn summary(&self) -> Value {
+        self.summary.clone()
+    }
+
+    fn scenario(&self) -> &str {
+        &self.scenario
+    }
+
+    fn columns(&self, table: &'static str, columns: &[&str]) -> Checked<Option<Table>> {
+        self.table(table, Some(columns))
+    }
+}
+
+/// The results in a folder: one run, one scenario with several seeds, or several of these to compare.
+///
+/// # Errors
+/// If there are none.
+pub fn find(folder: &Path) -> Checked<Vec<StoredCell>> {
+    let name =
+        |path: &Path| path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    if folder.join("run.json").is_file() {
+        let canonical = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        return Ok(vec![StoredCell { name: name(&canonical), runs: vec![folder.to_owned()] }]);
+    }
+    let runs = runs_in(folder);
+    if !runs.is_empty() {
+        let canonical = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        return Ok(vec![StoredCell { name: name(&canonical), runs }]);
+    }
+    let cells =
+        folders_in(folder).into_iter().map(|cell| StoredCell { name: name(&cell), runs: runs_in(&cell) });
+    let cells: Vec<_> = cells.filter(|cell| !cell.runs.is_empty()).collect();
+    if cells.is_empty() { Err(no_results(folder).into()) } else { Ok(cells) }
+}
+
+/// Folders of runs directly inside a folder, by seed.
+fn runs_in(folder: &Path) -> Vec<PathBuf> {
+    let mut runs = folders_in(folder);
+    runs.retain(|run| run.join("run.json").is_file());
+    let seed = |run: &PathBuf| {
+        let name = run.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        (name.strip_prefix("seed-").and_then(|seed| seed.parse::<u64>().ok()), name)
+    };
+    runs.sort_by_cached_key(seed);
+    runs
+}
+
+/// Folders inside a folder, by name; hidden ones are none of ours.
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut folders: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    folders.retain(|path| path.file_name().is_some_and(|name| !name.to_string_lossy().starts_with('.')));
+    folders.sort();
+    folders
+}
+
+fn no_results(folder: &Path) -> Diagnostic {
+    let found = if folder.is_dir() { "holds no run.json" } else { "is not a folder" };
+    Diagnostic::error(Code::NoResults, format!("{} {found}", folder.display()))
+        .help("name a folder that narrows run or narrows compare has written, such as out/demo")
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Diagnostic {
+    Diagnostic::error(Code::BadResults, format!("cannot read {}: {error}", path.display()))
+}
