@@ -57,6 +57,7 @@ fn everything(routing: Routing, ports: PortKind) -> (Network, Traffic) {
         gentle: true,
         spread: true,
         action: RedAction::Mark,
+        at: vec![],
     };
     let spine = SwitchConfig { marking: Marking::Red(red), ..tor.clone() };
     let mut network = network(topology, &tor);

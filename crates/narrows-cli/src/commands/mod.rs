@@ -1,12 +1,14 @@
 //! One function for each command.
 
 mod compare;
+mod import;
 mod information;
 mod new;
 mod repro;
 mod run;
 
 pub(crate) use compare::{compare, demo};
+pub(crate) use import::import;
 pub(crate) use information::{check, completions, explain, list, schema};
 pub(crate) use new::new;
 pub(crate) use repro::repro;
