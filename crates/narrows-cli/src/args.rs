@@ -23,6 +23,10 @@ pub(crate) enum Command {
     Run(Run),
     /// Run several scenarios, or variants of one, and compare them
     Compare(Compare),
+    /// Make a page of results, or one that compares several
+    Report(Report),
+    /// Show the report of results in a browser
+    Open(Open),
     /// Repeat the experiments of a paper and judge its claims
     Repro(Repro),
     /// Check a scenario and show what it comes to, without running it
@@ -31,6 +35,8 @@ pub(crate) enum Command {
     List(List),
     /// Write a scenario to start from
     New(New),
+    /// Write results as files that other tools read
+    Export(Export),
     /// Make a scenario of the files of another simulator
     #[command(subcommand)]
     Import(Import),
@@ -113,6 +119,29 @@ pub(crate) struct Compare {
     pub(crate) markdown: bool,
     #[command(flatten)]
     pub(crate) execution: Execution,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// Folders that `narrows run` or `narrows compare` wrote; the first is what others are compared with
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
+    /// The page [default: report.html, in the folder if there is one only]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace an older page in a place of its own
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Open {
+    /// A folder that `narrows run`, `narrows compare` or `narrows repro` wrote
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Print where the report is instead of starting a browser
+    #[arg(long)]
+    pub(crate) print: bool,
 }
 
 #[derive(Debug, Args)]
@@ -215,6 +244,46 @@ pub(crate) struct New {
     pub(crate) template: String,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    #[command(subcommand)]
+    pub(crate) format: ExportFormat,
+}
+
+/// Formats of other tools.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExportFormat {
+    /// Completion times as fct.txt of ns-3's RDMA simulations
+    Fct(ExportFct),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportFct {
+    /// A folder that narrows run has written
+    #[arg(value_name = "DIR")]
+    pub(crate) results: PathBuf,
+    /// Whose columns
+    #[arg(long, value_name = "NAME", default_value = "hpcc")]
+    pub(crate) dialect: FctDialect,
+    /// Where it goes [default: fct.txt in DIR]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace what is there
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
+
+/// Columns of fct.txt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FctDialect {
+    /// HPCC and SimAI: addresses of hosts in hexadecimal
+    Hpcc,
+    /// ConWeave: decimal ids of hosts
+    Conweave,
+    /// ns3-datacenter: a header line, slowdowns, priority and incast
+    Abm,
+}
+
 /// Simulators whose files are read.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Import {
@@ -277,7 +346,7 @@ pub(crate) struct ImportHtsim {
 pub(crate) struct ImportOutput {
     /// The scenario; traces go beside it
     #[arg(long, short, value_name = "FILE", default_value = "scenario.toml")]
-    pub(crate) output: PathBuf,
+    pub(crate) out: PathBuf,
     /// Replace older files
     #[arg(long)]
     pub(crate) overwrite: bool,

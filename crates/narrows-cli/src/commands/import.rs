@@ -19,7 +19,7 @@ pub(crate) fn import(arguments: &args::Import) -> Checked<Status> {
                 flows: from.flows.clone(),
                 config: from.config.clone(),
             };
-            let (imported, unknown) = hpcc::import(&inputs, &name(&from.output.output))?;
+            let (imported, unknown) = hpcc::import(&inputs, &name(&from.output.out))?;
             unknown.iter().for_each(fail::show_one);
             write(&imported, &from.output)
         }
@@ -36,7 +36,7 @@ pub(crate) fn import(arguments: &args::Import) -> Checked<Status> {
             };
             let inputs =
                 htsim::Inputs { matrix: from.matrix.clone(), topology: from.topology.clone(), settings };
-            write(&htsim::import(&inputs, &name(&from.output.output))?, &from.output)
+            write(&htsim::import(&inputs, &name(&from.output.out))?, &from.output)
         }
     }
 }
@@ -59,11 +59,11 @@ fn write(imported: &Imported, to: &ImportOutput) -> Checked<Status> {
         let message = format!("{} settings have no exact counterpart", imported.notes.len());
         return Err(Diagnostic::error(Code::NotMapped, message).help("leave out --strict").into());
     }
-    let folder = match to.output.parent() {
+    let folder = match to.out.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let scenario = (to.output.clone(), &imported.scenario);
+    let scenario = (to.out.clone(), &imported.scenario);
     let files: Vec<(PathBuf, &String)> =
         imported.files.iter().map(|(name, text)| (folder.join(name), text)).chain([scenario]).collect();
     if let Some((path, _)) = files.iter().find(|(path, _)| path.exists() && !to.overwrite) {
@@ -82,7 +82,7 @@ fn write(imported: &Imported, to: &ImportOutput) -> Checked<Status> {
         let staged = staging.path().join(path.file_name().unwrap_or_default());
         fs::write(staged, text).map_err(|error| failed(path, &error))?;
     }
-    let shown = to.output.display().to_string();
+    let shown = to.out.display().to_string();
     let plan = Plan::new(Document::parse(&shown, imported.scenario.clone(), staging.path())?)?;
     for (path, _) in &files {
         let staged = staging.path().join(path.file_name().unwrap_or_default());

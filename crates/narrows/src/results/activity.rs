@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use narrows_sim::traffic::{Dependent, Group, Transport};
 use narrows_sim::{DropCause, PortCounters};
 use serde::Serialize;
@@ -8,7 +10,7 @@ use super::Results;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Activity {
     /// What.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// How often.
     pub times: u64,
 }
@@ -69,5 +71,5 @@ pub fn activity(results: &Results) -> Vec<Activity> {
         let never = dependents.iter().filter(|dependent| !started(dependent)).count();
         counts.push(("flows that waited and never started", never as u64));
     }
-    counts.into_iter().map(|(what, times)| Activity { what, times }).collect()
+    counts.into_iter().map(|(what, times)| Activity { what: what.into(), times }).collect()
 }
