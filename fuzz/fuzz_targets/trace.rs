@@ -4,6 +4,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
+use narrows::plan::TraceFlows;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::GroupId;
 use narrows_sim::topology::{Star, Topology};
@@ -16,7 +17,7 @@ static STAR: LazyLock<Topology> = LazyLock::new(|| {
 
 fuzz_target!(|text: &str| {
     match narrows::plan::parse_trace("trace.csv", text.to_owned(), &STAR, GroupId(0), Time::ZERO) {
-        Ok(flows) => {
+        Ok(TraceFlows { flows, dependents }) => {
             let rows = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
             let rows = rows.count();
             // The first row may be the names of the columns.
@@ -25,6 +26,11 @@ fuzz_target!(|text: &str| {
                 "{} flows from {rows} rows",
                 flows.len()
             );
+            for dependent in dependents {
+                assert!((1..=dependent.after.len()).contains(&(dependent.needs as usize)), "{dependent:?}");
+                assert_eq!(flows[dependent.flow.index()].start, Time::NEVER);
+                assert!(dependent.after.iter().all(|(flow, _)| flow.index() < flows.len()), "{dependent:?}");
+            }
             for flow in flows {
                 assert!(flow.from != flow.to && flow.from.index() < 4 && flow.to.index() < 4, "{flow:?}");
                 assert!(flow.size > Bytes::ZERO, "{flow:?}");

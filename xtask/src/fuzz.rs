@@ -23,7 +23,9 @@ struct Target {
     changes: u32,
 }
 
-const TARGETS: [Target; 4] = [
+const TARGETS: [Target; 6] = [
+    Target { name: "import_hpcc", seeds: &[], longest: 2048, changes: 4 },
+    Target { name: "import_htsim", seeds: &[], longest: 2048, changes: 4 },
     Target { name: "scenario", seeds: &["scenarios"], longest: 4096, changes: 2 },
     Target { name: "sizes", seeds: &["crates/narrows/data/sizes"], longest: 1024, changes: 5 },
     Target { name: "trace", seeds: &[], longest: 1024, changes: 5 },
@@ -172,7 +174,7 @@ mod tests {
         let text = failure(
             root,
             Path::new("/root/fuzz/units"),
-            &TARGETS[3],
+            &TARGETS[5],
             Path::new("/root/fuzz/units.log"),
             output,
         );

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use narrows_formats::import::htsim::Queue;
+use narrows_proto::units::{BitRate, Bytes, Span};
 
 /// A laboratory for congestion control where the data center meets the WAN.
 #[derive(Debug, Parser)]
@@ -33,6 +35,11 @@ pub(crate) enum Command {
     List(List),
     /// Write a scenario to start from
     New(New),
+    /// Write results as files that other tools read
+    Export(Export),
+    /// Make a scenario of the files of another simulator
+    #[command(subcommand)]
+    Import(Import),
     /// Print the JSON schema of scenarios
     Schema,
     /// Explain a diagnostic, or anything else that has a name: dctcp, pfc, flows.fct_ps, p99_slowdown
@@ -245,6 +252,117 @@ pub(crate) struct New {
     /// What to start from; see `narrows list templates`
     #[arg(long, default_value = "dumbbell", value_name = "NAME")]
     pub(crate) template: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    #[command(subcommand)]
+    pub(crate) format: ExportFormat,
+}
+
+/// Formats of other tools.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExportFormat {
+    /// Completion times as fct.txt of ns-3's RDMA simulations
+    Fct(ExportFct),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportFct {
+    /// A folder that narrows run has written
+    #[arg(value_name = "DIR")]
+    pub(crate) results: PathBuf,
+    /// Whose columns
+    #[arg(long, value_name = "NAME", default_value = "hpcc")]
+    pub(crate) dialect: FctDialect,
+    /// Where it goes [default: fct.txt in DIR]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace what is there
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
+
+/// Columns of fct.txt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FctDialect {
+    /// HPCC and SimAI: addresses of hosts in hexadecimal
+    Hpcc,
+    /// ConWeave: decimal ids of hosts
+    Conweave,
+    /// ns3-datacenter: a header line, slowdowns, priority and incast
+    Abm,
+}
+
+/// Simulators whose files are read.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Import {
+    /// ns-3's RDMA simulations: HPCC, ConWeave, ns3-datacenter, SimAI, ns3-rdma
+    Hpcc(ImportHpcc),
+    /// htsim: a connection matrix, on a topology or a fat tree
+    Htsim(ImportHtsim),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportHpcc {
+    /// topology.txt [default: TOPOLOGY_FILE of the configuration]
+    #[arg(long, value_name = "FILE", required_unless_present = "config")]
+    pub(crate) topology: Option<PathBuf>,
+    /// flow.txt [default: FLOW_FILE of the configuration]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) flows: Option<PathBuf>,
+    /// config.txt
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: ImportOutput,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportHtsim {
+    /// The connection matrix (.cm), htsim's -tm
+    #[arg(long, value_name = "FILE")]
+    pub(crate) matrix: PathBuf,
+    /// The topology (.topo), htsim's -topo; a fat tree if left out
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["tiers", "linkspeed", "hop_latency", "switch_latency"])]
+    pub(crate) topology: Option<PathBuf>,
+    /// Levels of switches of the fat tree [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=3))]
+    pub(crate) tiers: Option<u32>,
+    /// Rate of all links, with its unit; htsim's -linkspeed 100000 is 100000Mbps [default: 100Gbps]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) linkspeed: Option<BitRate>,
+    /// Delay of all links, with its unit; htsim's -hop_latency 1 is 1us [default: 1us]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) hop_latency: Option<Span>,
+    /// Time switches need to forward a packet, with its unit; htsim's -switch_latency 1 is 1us [default: 0us]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) switch_latency: Option<Span>,
+    /// Queue of each port, with its unit, unless the topology has one; htsim's -q 15 is 15packets [default: 15packets]
+    #[arg(long, value_name = "LENGTH")]
+    pub(crate) queue: Option<Queue>,
+    /// The largest packet, with its unit; htsim's -mtu 9000 is 9000B [default: 9000B]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) mtu: Option<Bytes>,
+    /// When the run ends, with its unit; htsim's -end 1000 is 1000us [default: 1s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) end: Option<Span>,
+    #[command(flatten)]
+    pub(crate) output: ImportOutput,
+}
+
+/// Where a scenario goes that was imported.
+#[derive(Debug, Args)]
+pub(crate) struct ImportOutput {
+    /// The scenario; traces go beside it
+    #[arg(long, short, value_name = "FILE", default_value = "scenario.toml")]
+    pub(crate) out: PathBuf,
+    /// Replace older files
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Stop if anything has no counterpart, or an inexact one
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 #[derive(Debug, Args)]

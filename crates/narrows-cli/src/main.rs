@@ -28,6 +28,8 @@ fn main() -> ExitCode {
         Command::Check(check) => commands::check(check),
         Command::List(list) => commands::list(list),
         Command::New(new) => commands::new(new),
+        Command::Export(export) => commands::export(export),
+        Command::Import(import) => commands::import(import),
         Command::Schema => commands::schema(),
         Command::Explain(explain) => commands::explain(explain),
         Command::Completions(completions) => commands::completions(completions),

@@ -50,6 +50,7 @@ pub mod docs;
 mod engine;
 #[doc(hidden)]
 pub mod floor;
+mod followers;
 mod host;
 mod ideal;
 mod ids;

@@ -22,6 +22,8 @@ pub struct Traffic {
     pub generators: Vec<Generator>,
     /// Which flows answer which.
     pub rpcs: Vec<Rpc>,
+    /// Flows that wait for others.
+    pub dependents: Vec<Dependent>,
     /// The time in which [`FlowRecord::delivered_measured`](crate::FlowRecord::delivered_measured) and
     /// [`PortCounters::measured_bytes`](crate::PortCounters::measured_bytes) count.
     pub measured: Range<Time>,
@@ -34,6 +36,7 @@ impl Default for Traffic {
             flows: Vec::new(),
             generators: Vec::new(),
             rpcs: Vec::new(),
+            dependents: Vec::new(),
             measured: Time::ZERO..Time::NEVER,
         }
     }
@@ -164,7 +167,7 @@ pub struct FlowSpec {
     pub to: HostId,
     /// Whose settings apply.
     pub group: GroupId,
-    /// When it starts; [`Time::NEVER`] if a generator starts it, or the end of the request it answers.
+    /// When it starts; [`Time::NEVER`] if a generator starts it, the end of the request it answers, or flows it waits for.
     pub start: Time,
     /// Payload; not used if a generator starts it.
     pub size: Bytes,
@@ -186,6 +189,30 @@ impl Rpc {
         let request = move |call: u32| self.first.0 + 2 * call;
         (0..self.fan_out).map(move |call| (FlowId(request(call)), FlowId(request(call) + 1)))
     }
+}
+
+/// A flow that waits for others. Its source counts what it hears of them, and starts it when that is enough.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dependent {
+    /// Its flow, which starts at [`Time::NEVER`] otherwise.
+    pub flow: FlowId,
+    /// What it waits for; each happens once.
+    pub after: Vec<(FlowId, Milestone)>,
+    /// How many of these are enough. More than there are: it never starts.
+    pub needs: u32,
+    /// How long it waits then.
+    pub delay: Span,
+    /// It does not start at or after this time.
+    pub until: Time,
+}
+
+/// Something that happens once to a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Milestone {
+    /// Its receiver has all of it.
+    Received,
+    /// Its sender knows that.
+    Sent,
 }
 
 /// Starts flows while the run goes on.

@@ -57,6 +57,7 @@ fn everything(routing: Routing, ports: PortKind) -> (Network, Traffic) {
         gentle: true,
         spread: true,
         action: RedAction::Mark,
+        at: vec![],
     };
     let spine = SwitchConfig { marking: Marking::Red(red), ..tor.clone() };
     let mut network = network(topology, &tor);
@@ -124,7 +125,7 @@ fn mixed_traffic() -> Traffic {
     let groups =
         vec![group(params(), dctcp()), group(params(), cubic()), bulk, datagrams(BitRate::from_gbps(2))];
     let measured = at(Span::from_us(200))..at(Span::from_us(1100));
-    Traffic { groups, flows, generators, measured, rpcs }
+    Traffic { groups, flows, generators, measured, rpcs, dependents: Vec::new() }
 }
 
 /// Both schemes of congestion points, with reaction points at hosts and at edge switches, few enough to be shared.
@@ -208,7 +209,7 @@ fn signalled_traffic() -> Traffic {
     urgent.priority = 3;
     let groups = vec![urgent, group(params(), cubic()), datagrams(BitRate::from_gbps(8))];
     let measured = at(Span::from_us(200))..at(Span::from_us(1100));
-    Traffic { groups, flows, generators, measured, rpcs: vec![] }
+    Traffic { groups, flows, generators, measured, rpcs: vec![], dependents: vec![] }
 }
 
 /// What a run left behind, to the byte.

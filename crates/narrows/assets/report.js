@@ -76,7 +76,7 @@
     data.cells.forEach((cell) => head.append(element("th", {}, cell.name)));
     const body = element("tbody");
     data.activity.filter((row) => row.times.some((times) => times > 0)).forEach((row) => {
-      const line = element("tr", {}, element("td", {}, row.what));
+      const line = element("tr", { title: row.meaning }, element("td", {}, row.what));
       row.times.forEach((times) => line.append(element("td", times ? {} : { class: "soft" }, number(times))));
       body.append(line);
     });

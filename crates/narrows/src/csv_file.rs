@@ -54,6 +54,17 @@ impl Table {
         &self.source.name
     }
 
+    /// The first row, if it is a number by itself: Homa's distributions begin with their mean.
+    pub(crate) fn lone_number(&self) -> Option<f64> {
+        let line = lines(&self.source.text).next()?.1.trim();
+        line.parse().ok().filter(|number: &f64| number.is_finite())
+    }
+
+    /// How many fields the first row has.
+    pub(crate) fn width(&self) -> usize {
+        lines(&self.source.text).next().map_or(0, |line| self.fields(line).count())
+    }
+
     /// The rows in order. A row with the wrong number of fields is an error.
     pub(crate) fn rows<'a, const N: usize>(
         &'a self,
@@ -61,6 +72,9 @@ impl Table {
     ) -> impl Iterator<Item = Checked<[Field<'a>; N]>> {
         let mut lines = lines(&self.source.text).peekable();
         lines.next_if(|line| self.fields(*line).map(|field| field.text).eq(columns));
+        if N > 1 && self.lone_number().is_some() {
+            lines.next();
+        }
         lines.map(move |line| self.row(line, columns))
     }
 
@@ -78,7 +92,9 @@ impl Table {
     /// The fields of a line. Between blanks there are no empty fields.
     fn fields<'a>(&'a self, (start, line): Line<'a>) -> impl Iterator<Item = Field<'a>> {
         let mut next = start;
-        let parts = line.split(self.separator).map(move |part| {
+        let separates =
+            |other: char| other == self.separator || self.separator == ' ' && other.is_ascii_whitespace();
+        let parts = line.split(separates).map(move |part| {
             let text = part.trim();
             let start = next + part.len() - part.trim_start().len();
             next += part.len() + 1;
@@ -99,7 +115,17 @@ fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'))
 }
 
-impl Field<'_> {
+impl<'a> Field<'a> {
+    /// Its parts between blanks.
+    pub(crate) fn words(self) -> impl Iterator<Item = Field<'a>> {
+        let start_of = move |word: &str| word.as_ptr() as usize - self.text.as_ptr() as usize;
+        self.text.split_whitespace().map(move |text| Field {
+            text,
+            start: self.start + start_of(text),
+            ..self
+        })
+    }
+
     /// Where it is.
     pub(crate) fn place(&self) -> Place {
         Place { source: Arc::clone(self.source), span: self.start..self.start + self.text.len() }

@@ -245,6 +245,12 @@ codes! {
         "Commands that read results take the folder that narrows run or narrows compare has written, or a folder inside it: one that holds run.json, or whose folders do, at most two levels down."
     BadResults "N0141" "results that cannot be read"
         "The tables of a results folder are Parquet files, its summary is run.json. One of them is missing, was cut off, or holds something that this version does not write. Run the scenario again: narrows run DIR/scenario.toml gives the same results."
+    ForeignFile "N0120" "a file of another tool cannot be read"
+        "narrows import reads topology.txt, flow.txt and config.txt of ns-3's RDMA simulations (HPCC and its descendants), and connection matrices (.cm) and topologies (.topo) of htsim. The message says what was found and what stands there by the format; numbers that a file announces must match what follows. docs/guide/coming-from.md says what is read and what becomes of it."
+    NotMapped "N0121" "a setting of another tool has no counterpart"
+        "narrows import leaves out what Narrows has no setting for, says so, and writes it into the scenario as a comment. With --strict it stops instead."
+    NotExported "N0122" "results cannot be written in this format"
+        "Some formats have no place for what was simulated: HPCC's addresses hold 65 536 nodes. The message says what does not fit."
 }
 
 #[cfg(test)]

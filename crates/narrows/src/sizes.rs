@@ -97,7 +97,8 @@ pub fn load(source: &SizeSource, folder: &Path) -> Checked<LoadedSizes> {
 
 const COLUMNS: [&str; 2] = ["bytes", "cumulative"];
 
-/// Reads a distribution from CSV with the columns bytes,cumulative, on a scale to 1 or to 100.
+/// Reads a distribution from CSV with the columns bytes,cumulative, on a scale to 1 or to 100. A first line with nothing but a
+/// number is the mean that files of Homa state; what counts is the mean of the points.
 ///
 /// # Errors
 /// If a row cannot be read or the points are no distribution.
@@ -230,6 +231,18 @@ mod tests {
         let loaded = parse("a.csv", "0 0\n1000 50\n3000 100\n".into()).unwrap();
         assert!(loaded.percent);
         assert_eq!(loaded.sizes.mean(), 0.5 * 500.0 + 0.5 * 2000.0);
+    }
+
+    #[test]
+    fn files_of_other_tools_are_read_whatever_their_blanks_and_first_line() {
+        let mean = |text: &str| parse("a.txt", text.into()).unwrap().sizes.mean();
+        let points = 0.5 * 500.0 + 0.5 * 2000.0;
+        // Homa states a mean, the generators of data center traffic use tabs or blanks, a probability may stand twice.
+        assert_eq!(mean("185.0\n0 0\n1000   0.5\n3000\t1\n"), points);
+        assert_eq!(mean("0\t0\n1000 0.5\n3000 1\n"), points);
+        assert_eq!(mean("0 0.0\n0 0.0\n1000 0.5\n3000 1.0\n"), points);
+        let error = parse("a.txt", "185.0\n0 0\nx 1\n".into()).expect_err("refused").to_string();
+        assert_eq!(error, "a.txt:3:1  found \"x\", expected a number");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! One function for each command.
 
 mod compare;
+mod export;
+mod import;
 mod information;
 mod new;
 mod report;
@@ -8,6 +10,8 @@ mod repro;
 mod run;
 
 pub(crate) use compare::{compare, demo};
+pub(crate) use export::export;
+pub(crate) use import::import;
 pub(crate) use information::{check, completions, explain, list, schema};
 pub(crate) use new::new;
 pub(crate) use report::{open, report};

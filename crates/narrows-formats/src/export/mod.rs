@@ -1,1 +1,3 @@
 //! Results as files that other tools read.
+
+pub mod fct;

@@ -11,6 +11,7 @@ use super::shard::{Node, Shard};
 use super::shared::{Flight, GroupState, NO_FLOW, Shared, wire_size};
 use super::world::{FlowTable, Log, NO_SLOT, NO_SUBFLOW, Reception, UNREGISTERED, World};
 use super::{Failure, Network};
+use crate::followers::Followers;
 use crate::host::{Host, HostGenerator, HostParts};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::limiter::{Reaction, ReactionPlace};
@@ -42,6 +43,7 @@ pub(super) fn shards<O: Observer>(
         groups: traffic.groups.iter().map(GroupState::new).collect(),
         flows: traffic.flows.clone(),
         answers: answers(traffic),
+        followers: Followers::new(network, traffic, seed, layout.place_of_hosts(threads)),
         measured: traffic.measured.clone(),
         flights: network.topology.links().iter().map(|link| flight(network, link)).collect(),
         has_near_source: traffic.groups.iter().any(|group| group.near_source.is_some()),
@@ -51,6 +53,7 @@ pub(super) fn shards<O: Observer>(
     });
     let has_racks = network.switches.iter().flatten().any(|switch| switch.rack.is_some());
     let mut flow_starts = starts_by_host(network, traffic);
+    let mut waiting = waiting_by_host(network, traffic);
     let mut generators = generators_by_host(network, traffic, seed);
     (0..threads as u32)
         .map(|shard| {
@@ -62,6 +65,7 @@ pub(super) fn shards<O: Observer>(
                 calendar: Calendar::new(windows, members.len()),
                 outboxes: (0..threads).map(|_| Vec::new()).collect(),
                 outbox_head: Time::NEVER,
+                news: vec![Vec::new(); if shared.followers.is_empty() { 0 } else { threads }],
                 trailers: Default::default(),
                 flows: FlowTable {
                     senders: vec![NO_SLOT; traffic.flows.len()],
@@ -79,7 +83,8 @@ pub(super) fn shards<O: Observer>(
                     Some(host) => {
                         let starts = std::mem::take(&mut flow_starts[host.index()]);
                         let generators = std::mem::take(&mut generators[host.index()]);
-                        let host = layout.host(node, starts, generators, &world);
+                        let waiting = std::mem::take(&mut waiting[host.index()]);
+                        let host = layout.host(node, (starts, waiting), generators, &world);
                         world.calendar.schedule(number, host.first_due());
                         world.log.outstanding += host.outstanding();
                         Node::Host(Box::new(host))
@@ -165,6 +170,19 @@ impl<'a> Layout<'a> {
         (0..self.places.len()).filter(|node| self.places[*node] == shard).map(NodeId::from).collect()
     }
 
+    /// The thread of a host, and its number there.
+    fn place_of_hosts(&self, threads: usize) -> impl Fn(HostId) -> (u32, u32) {
+        let mut next = vec![0; threads];
+        let mut number = |place: &u32| {
+            let number = next[*place as usize];
+            next[*place as usize] += 1;
+            (*place, number)
+        };
+        let places: Vec<_> = self.places.iter().map(&mut number).collect();
+        let hosts = self.network.topology.hosts();
+        move |host| places[hosts[host.index()].index()]
+    }
+
     fn egress(&self, link: LinkId) -> Egress {
         let to = self.network.topology.link(link).to;
         let wire = self.network.topology.link(link).wire;
@@ -204,7 +222,7 @@ impl<'a> Layout<'a> {
     fn host<O>(
         &self,
         node: NodeId,
-        starts: Vec<FlowId>,
+        (starts, waiting): (Vec<FlowId>, Vec<u32>),
         generators: Vec<HostGenerator>,
         world: &World<O>,
     ) -> Host {
@@ -221,6 +239,7 @@ impl<'a> Layout<'a> {
             egress: self.egress(ports[0]),
             rate,
             starts,
+            waiting,
             generators,
             node,
             reaction: at_hosts,
@@ -457,6 +476,15 @@ fn starts_by_host(network: &Network, traffic: &Traffic) -> Vec<Vec<FlowId>> {
         flows.sort_by_key(|flow| (traffic.flows[flow.index()].start, *flow));
     }
     starts
+}
+
+/// By host: the numbers of flows that wait for others, in order. Empty if there are none.
+fn waiting_by_host(network: &Network, traffic: &Traffic) -> Vec<Vec<u32>> {
+    let mut waiting = vec![Vec::new(); network.topology.hosts().len()];
+    for (number, dependent) in (0..).zip(&traffic.dependents) {
+        waiting[traffic.flows[dependent.flow.index()].from.index()].push(number);
+    }
+    waiting
 }
 
 /// By flow: the one that answers it. Empty if there are no calls.

@@ -12,6 +12,7 @@ use narrows_proto::units::Time;
 
 use super::shard::Shard;
 use super::{Progress, Stop};
+use crate::followers::News;
 use crate::observe::Observer;
 use crate::packet::Packet;
 
@@ -108,6 +109,8 @@ struct Meeting {
     threads: usize,
     /// For each of two turns, from each thread, to each thread.
     mail: [Vec<Mailbox>; 2],
+    /// For each of two turns, to each thread: news for its hosts.
+    news: [Vec<Mutex<Vec<News>>>; 2],
     /// For each of two turns and each thread: its next window, and how much it has outstanding.
     announced: [Vec<(AtomicU64, AtomicU64)>; 2],
     hops: Vec<AtomicU64>,
@@ -130,10 +133,12 @@ struct Agreed {
 impl Meeting {
     fn new(threads: usize) -> Self {
         let mail = || (0..threads * threads).map(|_| Mutex::default()).collect();
+        let news = || (0..threads).map(|_| Mutex::default()).collect();
         let announced = || (0..threads).map(|_| (AtomicU64::new(0), AtomicU64::new(0))).collect();
         Self {
             threads,
             mail: [mail(), mail()],
+            news: [news(), news()],
             announced: [announced(), announced()],
             hops: (0..threads).map(|_| AtomicU64::new(0)).collect(),
             interrupted: AtomicBool::new(false),
@@ -153,6 +158,9 @@ impl Meeting {
                 self.mail[side][me * self.threads + to].lock().unwrap_or_else(PoisonError::into_inner);
             debug_assert!(mailbox.is_empty());
             std::mem::swap(&mut *mailbox, outbox);
+        }
+        for (to, news) in world.news.iter_mut().enumerate().filter(|(_, news)| !news.is_empty()) {
+            self.news[side][to].lock().unwrap_or_else(PoisonError::into_inner).append(news);
         }
         let own = world.calendar.next_window().unwrap_or(u64::MAX);
         let sent = if world.outbox_head < Time::NEVER {
@@ -179,6 +187,10 @@ impl Meeting {
             if !mailbox.is_empty() {
                 shard.world.take_in(&mut mailbox);
             }
+        }
+        if !shard.world.news.is_empty() {
+            // In which order threads left it does not matter: agendas sort.
+            shard.hear(&mut self.news[side][me].lock().unwrap_or_else(PoisonError::into_inner));
         }
     }
 

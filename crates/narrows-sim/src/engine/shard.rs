@@ -2,6 +2,7 @@ use narrows_proto::units::{Span, Time};
 
 use super::measured::Measured;
 use super::{Outcome, World};
+use crate::followers::News;
 use crate::host::Host;
 use crate::observe::Observer;
 use crate::packet::Packet;
@@ -50,6 +51,16 @@ impl<O: Observer> Shard<O> {
             }
         }
         self.due = due;
+    }
+
+    /// Takes over news for hosts of this thread.
+    pub(super) fn hear(&mut self, news: &mut Vec<News>) {
+        for News { node, at, dependent } in news.drain(..) {
+            if let Node::Host(host) = &mut self.nodes[node as usize] {
+                host.hear(at, dependent);
+                self.world.calendar.schedule(node, at);
+            }
+        }
     }
 
     /// Asks for what the nodes after the first of `due` will need: what leads to it first, so that no request waits for

@@ -7,6 +7,7 @@ use narrows_proto::rdma;
 use narrows_proto::stream;
 use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
 
+use crate::followers::Followers;
 use crate::ids::FlowId;
 use crate::packet::{ECT, TELEMETRY};
 use crate::random::mix;
@@ -24,6 +25,8 @@ pub(crate) struct Shared {
     pub(crate) flows: Vec<FlowSpec>,
     /// By flow: the one that answers it, or [`NO_FLOW`]. Empty if no flow is answered.
     pub(crate) answers: Vec<FlowId>,
+    /// Who waits for which flow.
+    pub(crate) followers: Followers,
     /// When delivered payload and bytes on links count.
     pub(crate) measured: Range<Time>,
     /// By link.

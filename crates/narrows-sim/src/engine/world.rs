@@ -4,6 +4,7 @@ use narrows_proto::units::Time;
 
 use super::calendar::Calendar;
 use super::shared::Shared;
+use crate::followers::News;
 use crate::ids::FlowId;
 use crate::link::{Target, Wires};
 use crate::observe::Observer;
@@ -22,6 +23,8 @@ pub(crate) struct World<O> {
     pub(crate) outboxes: Vec<Vec<(u32, Packet)>>,
     /// When the first packet in any outbox arrives.
     pub(crate) outbox_head: Time,
+    /// For each thread, this one included: news for its hosts. Empty if no flow waits for another.
+    pub(crate) news: Vec<Vec<News>>,
     /// Trailers of the packet in hand.
     pub(crate) trailers: Trailers,
     pub(crate) flows: FlowTable,
@@ -104,6 +107,12 @@ impl<O: Observer> World<O> {
         outbox.push((to.wire, packet));
         outbox.extend(self.trailers[..packet.trailers()].iter().map(|trailer| (to.wire, *trailer)));
         self.outbox_head = self.outbox_head.min(packet.at());
+    }
+
+    /// Hands over news for a host of some thread when the window is over.
+    pub(crate) fn tell(&mut self, shard: u32, news: News) {
+        self.news[shard as usize].push(news);
+        self.outbox_head = self.outbox_head.min(news.at);
     }
 
     /// Whether the packet that just arrived over an impaired wire survived the trip.

@@ -20,6 +20,12 @@ pub(super) enum Wake {
     MeasureFrom,
     /// The measured time ends.
     MeasureUntil,
+    /// News for a flow that waits.
+    News(u32),
+    /// A flow that waited starts.
+    Dependent(u32),
+    /// Flows that still wait may start no more.
+    GiveUp,
 }
 
 /// Timers of one host. None is ever cancelled: one that moved to a later time wakes early, finds nothing due and is set

@@ -13,6 +13,7 @@ use crate::ids::{FlowId, HostId};
 use crate::observe::Observer;
 use crate::packet::{self, Fields, Kind, Packet, Trailers};
 use crate::rack::Membership;
+use crate::traffic::Milestone;
 
 /// The receiving half of a flow.
 #[derive(Debug)]
@@ -97,6 +98,7 @@ impl Host {
         }
         self.incoming.remove(slot);
         self.answer(now, packet.flow(), world);
+        self.announce(now, packet.flow(), Milestone::Received, world);
     }
 
     /// All of `flow` has arrived: if it is a request, the response starts.

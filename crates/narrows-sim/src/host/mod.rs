@@ -3,6 +3,7 @@
 mod agenda;
 mod classes;
 mod connections;
+mod dependents;
 mod gated;
 mod generator;
 mod incoming;
@@ -20,6 +21,7 @@ use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use self::agenda::{Agenda, Wake};
 use self::classes::Classes;
 use self::connections::Connections;
+use self::dependents::Waiting;
 use self::gated::{GATED, Gates};
 pub(crate) use self::generator::HostGenerator;
 use self::incoming::{Incoming, Sink};
@@ -39,6 +41,7 @@ use crate::rack::RackAgent;
 use crate::record::{DatagramRecord, PortCounters};
 use crate::switch::read_pause;
 use crate::telemetry;
+use crate::traffic::Milestone;
 
 /// A host: senders, receivers, and the one link they share.
 #[derive(Debug)]
@@ -59,6 +62,8 @@ pub(crate) struct Host {
     started: usize,
     next_start: Time,
     generators: Vec<HostGenerator>,
+    /// Flows that wait for others, by number.
+    waiting: Vec<Waiting>,
     connections: Connections,
     reaction: Option<Box<ReactionPoints>>,
     gates: Option<Box<Gates>>,
@@ -78,6 +83,8 @@ pub(crate) struct HostParts {
     pub(crate) rate: BitRate,
     /// Flows that start here, in order of time.
     pub(crate) starts: Vec<FlowId>,
+    /// Numbers of flows that start here and wait for others, in order.
+    pub(crate) waiting: Vec<u32>,
     pub(crate) generators: Vec<HostGenerator>,
     /// Its number.
     pub(crate) node: NodeId,
@@ -91,8 +98,9 @@ pub(crate) struct HostParts {
 
 impl Host {
     pub(crate) fn new<O>(parts: HostParts, world: &World<O>) -> Self {
-        let HostParts { wire, impaired, egress, rate, starts, generators, node, reaction, classes, rack } =
+        let HostParts { wire, impaired, egress, rate, starts, waiting, generators, node, reaction, .. } =
             parts;
+        let (classes, rack) = (parts.classes, parts.rack);
         let racks = rack.map(|(agent, racks, host)| {
             let leaf = world.shared.access[host.index()].leaf;
             Box::new(Racks::new(agent, node, host, leaf, racks, rate))
@@ -125,6 +133,7 @@ impl Host {
             started: 0,
             next_start: Time::NEVER,
             generators,
+            waiting: Vec::new(),
             connections: Connections::default(),
             gates: world.shared.has_near_source.then(|| {
                 let limiters = reaction.as_ref().map_or(0, |config| config.limiters);
@@ -134,6 +143,7 @@ impl Host {
             classes,
         };
         host.find_next_start(world);
+        host.wait(&waiting, world);
         host
     }
 
@@ -144,7 +154,7 @@ impl Host {
 
     /// Flows and generators that are not over yet.
     pub(crate) fn outstanding(&self) -> u64 {
-        (self.starts.len() + self.generators.len()) as u64
+        (self.starts.len() + self.generators.len() + self.waiting.len()) as u64
     }
 
     fn find_next_start<O>(&mut self, world: &World<O>) {
@@ -379,7 +389,8 @@ impl Host {
 
     fn close<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
         let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
-        world.flows.senders[outgoing.flow.index()] = NO_SLOT;
+        let flow = outgoing.flow;
+        world.flows.senders[flow.index()] = NO_SLOT;
         world.log.outstanding -= 1;
         if now < world.shared.measured.start {
             outgoing.before_measured = outgoing.delivered();
@@ -410,6 +421,7 @@ impl Host {
         {
             self.agenda.plan(next, Wake::Generator(number));
         }
+        self.announce(now, flow, Milestone::Sent, world);
     }
 
     fn start_scheduled<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
@@ -528,6 +540,9 @@ impl Host {
             (_, Wake::Open) => self.open_classes(now, world),
             (at, Wake::Advertise) => self.advertise(at, world),
             (_, Wake::Generator(number)) => self.run_generator(now, number, world),
+            (_, Wake::News(dependent)) => self.count(now, dependent, world),
+            (_, Wake::Dependent(dependent)) => self.start_dependent(now, dependent, world),
+            (_, Wake::GiveUp) => self.give_up(now, world),
             (_, Wake::MeasureFrom) => {
                 self.outgoing.iter_mut().for_each(|outgoing| outgoing.before_measured = outgoing.delivered());
             }

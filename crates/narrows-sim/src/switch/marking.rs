@@ -8,7 +8,7 @@
 //! ```
 //! Only packets of connections that use ECN can be marked. What RED does to a packet it has chosen and cannot mark is a setting.
 
-use narrows_proto::units::{Bytes, Span, Time};
+use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
 
 use crate::random::Stream;
 
@@ -59,6 +59,33 @@ pub struct Red {
     /// What happens to a chosen packet.
     #[serde(default)]
     pub action: RedAction,
+    /// Other thresholds for ports of certain rates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at: Vec<RedAt>,
+}
+
+/// Thresholds of ports with a certain rate.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RedAt {
+    /// The rate of the port's link.
+    pub rate: BitRate,
+    /// In place of `min`.
+    pub min: Bytes,
+    /// In place of `max`.
+    pub max: Bytes,
+    /// In place of `max_p`.
+    pub max_p: f64,
+}
+
+impl Red {
+    /// As it is at a port of this rate.
+    fn of(&self, rate: WireTime) -> Self {
+        let own = self.at.iter().find(|at| at.rate.wire_time() == rate);
+        let (min, max, max_p) =
+            own.map_or((self.min, self.max, self.max_p), |own| (own.min, own.max, own.max_p));
+        Self { min, max, max_p, at: Vec::new(), ..self.clone() }
+    }
 }
 
 /// What RED does to the packets it chooses.
@@ -120,15 +147,23 @@ struct RedState {
 }
 
 impl Marker {
-    /// `packet_times` is how long a packet of typical size takes at each port.
-    pub(crate) fn new(marking: &Marking, packet_times: impl Iterator<Item = Span>, random: Stream) -> Self {
+    /// `ports` have a rate, and a time that a packet of typical size takes.
+    pub(crate) fn new(
+        marking: &Marking,
+        ports: impl Iterator<Item = (WireTime, Span)>,
+        random: Stream,
+    ) -> Self {
         match marking {
             Marking::Off => Self { above: u64::MAX, red: None },
             Marking::Step(step) => Self { above: step.k.get(), red: None },
             Marking::Red(red) => {
-                let state =
-                    |packet_time| RedState { config: red.clone(), average: 0.0, since: None, packet_time };
-                let red = RedSwitch { ports: packet_times.map(state).collect(), random };
+                let state = |(rate, packet_time)| RedState {
+                    config: red.of(rate),
+                    average: 0.0,
+                    since: None,
+                    packet_time,
+                };
+                let red = RedSwitch { ports: ports.map(state).collect(), random };
                 Self { above: u64::MAX, red: Some(Box::new(red)) }
             }
         }
@@ -215,10 +250,11 @@ mod tests {
     use crate::random::Purpose;
 
     const PACKET: Span = Span::from_us(1);
+    const RATE: BitRate = BitRate::from_gbps(10);
 
     fn red(gentle: bool, action: RedAction) -> Red {
         let (min, max) = (Bytes::new(10_000), Bytes::new(30_000));
-        Red { min, max, max_p: 0.1, weight: 1.0, gentle, spread: true, action }
+        Red { min, max, max_p: 0.1, weight: 1.0, gentle, spread: true, action, at: vec![] }
     }
 
     struct Fixture {
@@ -228,7 +264,7 @@ mod tests {
     impl Fixture {
         fn new(marking: &Marking) -> Self {
             let random = Stream::new(1, Purpose::Marking, 0);
-            Self { marker: Marker::new(marking, std::iter::once(PACKET), random) }
+            Self { marker: Marker::new(marking, std::iter::once((RATE.wire_time(), PACKET)), random) }
         }
 
         fn judge(&mut self, backlog: u64, ect: bool) -> Verdict {
@@ -296,5 +332,16 @@ mod tests {
         // 500 packet times: 0.998^500 = 0.367.
         state.average(Time::ZERO + PACKET * 500, 0, Some(Time::ZERO));
         assert!((state.average / 20_000.0 - 0.367).abs() < 0.002, "{}", state.average);
+    }
+
+    #[test]
+    fn ports_of_a_rate_may_have_thresholds_of_their_own() {
+        let at = |rate| RedAt { rate, min: Bytes::new(1), max: Bytes::new(2), max_p: 1.0 };
+        let judged = |rate| {
+            let red = Red { at: vec![at(rate)], ..red(false, RedAction::Mark) };
+            Fixture::new(&Marking::Red(red)).judge(5, true)
+        };
+        assert_eq!(judged(RATE), Verdict::Mark);
+        assert_eq!(judged(BitRate::from_gbps(40)), Verdict::Pass);
     }
 }

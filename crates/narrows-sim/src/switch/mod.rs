@@ -28,7 +28,7 @@ pub(crate) use self::lossless::{ISOLATED_CLASS, Watch, read as read_pfc};
 pub use self::lossless::{Isolation, IsolationEvent, JointStop, Pfc, Scheme, Xoff};
 use self::lossless::{LosslessParts, LosslessPorts};
 use self::marking::{Marker, Verdict};
-pub use self::marking::{Marking, Red, RedAction, Step};
+pub use self::marking::{Marking, Red, RedAction, RedAt, Step};
 use self::pause::Ingresses;
 pub use self::pause::Pause;
 pub(crate) use self::pause::{InputLink, read as read_pause};
@@ -237,7 +237,7 @@ impl Switch {
     pub(crate) fn new(config: &SwitchConfig, parts: SwitchParts) -> Self {
         let count = parts.egresses.len();
         assert!(count.max(parts.wires) <= MOST_PORTS, "a switch has at most {MOST_PORTS} ports");
-        let packet_time = |egress: &Egress| egress.wire_time.of(parts.typical_packet);
+        let packet_time = |egress: &Egress| (egress.wire_time, egress.wire_time.of(parts.typical_packet));
         let common = Common {
             memory: Memory::new(&config.buffer, count),
             marker: Marker::new(&config.marking, parts.egresses.iter().map(packet_time), parts.random),

@@ -129,6 +129,7 @@ pub fn dcqcn_marking() -> Marking {
         gentle: false,
         spread: false,
         action: RedAction::Mark,
+        at: vec![],
     })
 }
 

@@ -26,7 +26,7 @@ pub use limits::Limits;
 pub use memory::available as available_memory;
 pub use segments::Segment;
 pub(crate) use select::Places;
-pub use trace::parse_trace;
+pub use trace::{TraceFlows, parse_trace};
 pub(crate) use traffic::ENDLESS;
 
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection, Severity};

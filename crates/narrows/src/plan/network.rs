@@ -433,20 +433,29 @@ fn check_switch(
         Marking::Step(Step { k }) => reachable("step.k", *k),
         Marking::Red(red) => {
             reachable("red.max", red.max);
+            for (number, at) in red.at.iter().enumerate() {
+                reachable(&format!("red.at.{number}.max"), at.max);
+            }
             check_red(&format!("{path}.marking.red"), red, checker);
         }
     }
 }
 
 fn check_red(path: &str, red: &Red, checker: &mut Checker<'_>) {
-    let Red { min, max, max_p, weight, .. } = *red;
+    let weight = red.weight;
     let mut unless = |holds: bool, key: &str, message: String| {
         if !holds {
             checker.error(&format!("{path}.{key}"), Diagnostic::error(Code::OutOfRange, message));
         }
     };
-    unless(min < max, "min", format!("min = {min}, expected less than max = {max}"));
-    unless(max_p > 0.0 && max_p <= 1.0, "max_p", format!("max_p = {max_p}, expected above 0, at most 1"));
+    let own = (String::new(), red.min, red.max, red.max_p);
+    let at = red.at.iter().enumerate();
+    let at = at.map(|(number, at)| (format!("at.{number}."), at.min, at.max, at.max_p));
+    for (key, min, max, max_p) in std::iter::once(own).chain(at) {
+        unless(min < max, &format!("{key}min"), format!("min = {min}, expected less than max = {max}"));
+        let message = format!("max_p = {max_p}, expected above 0, at most 1");
+        unless(max_p > 0.0 && max_p <= 1.0, &format!("{key}max_p"), message);
+    }
     unless(
         weight > 0.0 && weight <= 1.0,
         "weight",

@@ -2,17 +2,21 @@
 
 mod rpc;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use narrows_proto::cc::Config;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::topology::{NodeKind, Topology, datacenter};
-use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Group, NearSource, Traffic, Transport};
+use narrows_sim::traffic::{
+    Dependent, FlowSpec, Generator, GeneratorKind, Group, Milestone, NearSource, Traffic, Transport,
+};
 use narrows_sim::workload::{self, Pairs, PairsError, Partner, Sizes};
 use narrows_sim::{FlowId, GroupId, HostId, LinkId, Network, Paths, Purpose, Stream};
 
 use super::select::{self, Places};
+use super::trace::TraceFlows;
 use super::{Checker, Load, PlannedGroup, near_source, trace};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::scenario::{Between, LinkSet, Names, Pattern, Scenario, SizeSource};
@@ -230,7 +234,7 @@ impl Builder<'_> {
             Pattern::OnOff(_) => self.on_off(planned, checker),
             Pattern::ClosedLoop(_) => self.closed_loop(planned, checker),
             Pattern::Rpc(_) => self.rpc(planned, checker),
-            Pattern::Trace(pattern) => self.trace(&pattern.file, checker),
+            Pattern::Trace(pattern) => self.trace(&pattern.file, planned, checker),
         };
         let flows = flows.unwrap_or_default();
         self.check_reachable(&flows, checker);
@@ -622,11 +626,16 @@ impl Builder<'_> {
         Some(flows)
     }
 
-    fn trace(&mut self, file: &Path, checker: &mut Checker<'_>) -> Option<Vec<FlowSpec>> {
+    fn trace(
+        &mut self,
+        file: &Path,
+        planned: &mut PlannedTraffic,
+        checker: &mut Checker<'_>,
+    ) -> Option<Vec<FlowSpec>> {
         let file = self.ground.folder.join(file);
         let flows = trace::read(&file, &self.ground.network.topology, self.id, self.start, self.room);
         match flows {
-            Ok(flows) => Some(flows.into_iter().filter(|flow| flow.start < self.until).collect()),
+            Ok(TraceFlows { flows, dependents }) => Some(self.enter(flows, dependents, planned, checker)),
             Err(rejection) => {
                 for diagnostic in rejection.0 {
                     self.error("trace.file", diagnostic, checker);
@@ -634,6 +643,47 @@ impl Builder<'_> {
                 None
             }
         }
+    }
+
+    /// Enters flows that wait for others. Returns those that may start in time.
+    fn enter(
+        &self,
+        flows: Vec<FlowSpec>,
+        dependents: Vec<Dependent>,
+        planned: &mut PlannedTraffic,
+        checker: &mut Checker<'_>,
+    ) -> Vec<FlowSpec> {
+        let waits: BTreeSet<_> = dependents.iter().map(|dependent| dependent.flow).collect();
+        let mut next = planned.traffic.flows.len();
+        let mut number = |(place, flow): (usize, &FlowSpec)| {
+            let takes_part = flow.start < self.until || waits.contains(&FlowId::from(place));
+            takes_part.then(|| {
+                next += 1;
+                FlowId::from(next - 1)
+            })
+        };
+        let numbers: Vec<_> = flows.iter().enumerate().map(&mut number).collect();
+        for dependent in dependents {
+            let to = flows[dependent.flow.index()].from;
+            let far = dependent.after.iter().find(|(flow, milestone)| {
+                let flow = &flows[flow.index()];
+                let from = if *milestone == Milestone::Received { flow.to } else { flow.from };
+                from != to && !self.ground.paths.reaches(from, to)
+            });
+            if far.is_some() {
+                let name = self.ground.network.topology.host_name(to);
+                let message = format!("no path leads to \"{name}\" from a host whose flow it waits for");
+                checker.error(&self.path, Diagnostic::error(Code::Unreachable, message));
+                break;
+            }
+            let Some(flow) = numbers[dependent.flow.index()] else { continue };
+            // What does not take part never happens.
+            let after = dependent.after.iter();
+            let after = after.filter_map(|(flow, milestone)| Some((numbers[flow.index()]?, *milestone)));
+            let after = after.collect();
+            planned.traffic.dependents.push(Dependent { flow, after, until: self.until, ..dependent });
+        }
+        flows.into_iter().zip(numbers).filter_map(|(flow, number)| number.map(|_| flow)).collect()
     }
 
     /// Every flow must have a path, there and back.

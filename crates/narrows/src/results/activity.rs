@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use narrows_sim::traffic::{Group, Transport};
+use narrows_sim::traffic::{Dependent, Group, Transport};
 use narrows_sim::{DropCause, PortCounters};
 use serde::Serialize;
 
@@ -100,9 +100,17 @@ const RACKS: [ActivityInfo; 4] = events(
     ],
 );
 
+const DEPENDENTS: [ActivityInfo; 1] = events(
+    "with flows that wait for others",
+    [event(
+        "flows that waited and never started",
+        "Flows of a trace that wait for others (`after`) which had not ended when the run did.",
+    )],
+);
+
 /// Everything that can be counted, in the order of [`activity`].
 pub fn activity_infos() -> impl Iterator<Item = ActivityInfo> {
-    ALWAYS.into_iter().chain(KEPT).chain(ISOLATION).chain(RACKS)
+    ALWAYS.into_iter().chain(KEPT).chain(ISOLATION).chain(RACKS).chain(DEPENDENTS)
 }
 
 /// Everything that can happen, in a fixed order, whether it did or not; flows on kept connections if any are kept, isolated
@@ -150,6 +158,14 @@ pub fn activity(results: &Results) -> Vec<Activity> {
     if results.plan.network.switches.iter().flatten().any(|switch| switch.rack.is_some()) {
         let rack = &results.rack;
         counts.extend(named(RACKS, [rack.registered, rack.expired, rack.late, rack.refused]));
+    }
+    let dependents = &results.plan.traffic.dependents;
+    if !dependents.is_empty() {
+        let started = |dependent: &Dependent| {
+            results.flows.binary_search_by_key(&dependent.flow, |flow| flow.flow).is_ok()
+        };
+        let never = dependents.iter().filter(|dependent| !started(dependent)).count();
+        counts.extend(named(DEPENDENTS, [never as u64]));
     }
     counts
 }

@@ -258,7 +258,9 @@ pub struct Rpc {
     pub to: Option<Names>,
 }
 
-/// Flows from a CSV file with the columns start,src,dst,bytes.
+/// Flows from a CSV file with the columns start,src,dst,bytes. With two more columns, id and after, flows may wait for others: in
+/// `after` stand the ids of flows that must have been received first, separated by blanks. "1 of a b" waits for the first of two,
+/// "sent:a" until the sender of a knows that all was received. The start of a flow that waits counts from then.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trace {

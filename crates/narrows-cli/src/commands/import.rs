@@ -1,0 +1,98 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use narrows::diagnostic::{Checked, Code, Diagnostic};
+use narrows::document::Document;
+use narrows::plan::Plan;
+use narrows_formats::import::{Imported, hpcc, htsim};
+
+use super::show_warnings;
+use crate::args::{self, ImportOutput};
+use crate::{Status, fail, show};
+
+/// Makes a scenario of the files of another simulator.
+pub(crate) fn import(arguments: &args::Import) -> Checked<Status> {
+    match arguments {
+        args::Import::Hpcc(from) => {
+            let inputs = hpcc::Inputs {
+                topology: from.topology.clone(),
+                flows: from.flows.clone(),
+                config: from.config.clone(),
+            };
+            let (imported, unknown) = hpcc::import(&inputs, &name(&from.output.out))?;
+            unknown.iter().for_each(fail::show_one);
+            write(&imported, &from.output)
+        }
+        args::Import::Htsim(from) => {
+            let usual = htsim::Settings::default();
+            let settings = htsim::Settings {
+                tiers: from.tiers.unwrap_or(usual.tiers),
+                rate: from.linkspeed.unwrap_or(usual.rate),
+                delay: from.hop_latency.unwrap_or(usual.delay),
+                latency: from.switch_latency.unwrap_or(usual.latency),
+                queue: from.queue.unwrap_or(usual.queue),
+                mtu: from.mtu.unwrap_or(usual.mtu),
+                end: from.end.unwrap_or(usual.end),
+            };
+            let inputs =
+                htsim::Inputs { matrix: from.matrix.clone(), topology: from.topology.clone(), settings };
+            write(&htsim::import(&inputs, &name(&from.output.out))?, &from.output)
+        }
+    }
+}
+
+/// The scenario is called like its file.
+fn name(path: &Path) -> String {
+    path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
+}
+
+/// Checks the scenario, then puts it and its traces in their place: all or nothing.
+fn write(imported: &Imported, to: &ImportOutput) -> Checked<Status> {
+    for line in &imported.read {
+        say!("{line}");
+    }
+    if !imported.notes.is_empty() {
+        say!("not mapped, or not exactly:");
+        say_part!("{}", show::list(imported.notes.iter().map(|note| [note.what.clone(), note.why.clone()])));
+    }
+    if to.strict && !imported.notes.is_empty() {
+        let message = format!("{} settings have no exact counterpart", imported.notes.len());
+        return Err(Diagnostic::error(Code::NotMapped, message).help("leave out --strict").into());
+    }
+    let folder = match to.out.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let scenario = (to.out.clone(), &imported.scenario);
+    let files: Vec<(PathBuf, &String)> =
+        imported.files.iter().map(|(name, text)| (folder.join(name), text)).chain([scenario]).collect();
+    if let Some((path, _)) = files.iter().find(|(path, _)| path.exists() && !to.overwrite) {
+        let message = format!("the file {} exists", path.display());
+        let help = "choose another name with -o, or replace it with --overwrite";
+        return Err(Diagnostic::error(Code::OutputExists, message).help(help).into());
+    }
+    let failed = |path: &Path, error: &dyn std::fmt::Display| {
+        Diagnostic::error(Code::OutputFailed, format!("cannot write {}: {error}", path.display()))
+    };
+    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    // Beside the target, so that renaming cannot cross file systems.
+    let staging = tempfile::Builder::new().prefix(".narrows-").tempdir_in(folder);
+    let staging = staging.map_err(|error| failed(folder, &error))?;
+    for (path, text) in &files {
+        let staged = staging.path().join(path.file_name().unwrap_or_default());
+        fs::write(staged, text).map_err(|error| failed(path, &error))?;
+    }
+    let shown = to.out.display().to_string();
+    let plan = Plan::new(Document::parse(&shown, imported.scenario.clone(), staging.path())?)?;
+    for (path, _) in &files {
+        let staged = staging.path().join(path.file_name().unwrap_or_default());
+        fs::rename(staged, path).map_err(|error| failed(path, &error))?;
+    }
+    say!("{}", show::headline(&plan, 1));
+    say_part!("{}", show::groups(&plan));
+    show_warnings(&plan);
+    let beside: Vec<_> = imported.files.iter().map(|(name, _)| name.as_str()).collect();
+    let beside = if beside.is_empty() { String::new() } else { format!(" and {}", beside.join(", ")) };
+    say!("wrote {shown}{beside}; now: narrows run {shown}");
+    Ok(Status::Done)
+}
