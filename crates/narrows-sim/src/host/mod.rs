@@ -499,7 +499,11 @@ impl Host {
     }
 
     fn wake<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
-        match self.agenda.take() {
+        let planned = self.agenda.take();
+        if let Some(slot) = self.agenda.soon() {
+            self.outgoing.prefetch(slot);
+        }
+        match planned {
             (at, Wake::Sender(slot)) => {
                 let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| !outgoing.is_over())
                 else {

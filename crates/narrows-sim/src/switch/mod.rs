@@ -337,6 +337,9 @@ impl Switch {
         let mut arrivals = std::mem::take(&mut world.arrivals);
         let next_arrival = self.collect(until, &mut arrivals, world);
         let Arrivals { list, trailers, order, wires } = &mut arrivals;
+        if self.rack.is_some() {
+            self.prefetch_subflows(list, world);
+        }
         order.sort_unstable();
         for (number, entry) in order.iter().enumerate() {
             let ahead = order.get(number + LOOK_AHEAD).and_then(|ahead| list.get(place(*ahead)));
@@ -548,6 +551,15 @@ impl Switch {
             Some(port) => self.join(now, (*port).into(), packet, from, world),
             None => self.no_route.count_drop(DropCause::NoRoute, packet.size()),
         }
+    }
+
+    /// Asks for what is kept of the subflows that these packets are of.
+    #[inline(never)]
+    fn prefetch_subflows<O>(&self, list: &[Arrival], world: &World<O>) {
+        let Some(rack) = &self.rack else { return };
+        // Where it is, and then what is there.
+        list.iter().for_each(|arrival| rack.prefetch_place(arrival.packet, world));
+        list.iter().for_each(|arrival| rack.prefetch_entry(arrival.packet, world));
     }
 
     /// Sends what hosts of the rack are told up to and including `last`. Returns when the next of it is due.
