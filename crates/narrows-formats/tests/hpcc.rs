@@ -100,9 +100,11 @@ fn flows_keep_ends_sizes_and_starts_to_the_picosecond() {
         expected.push((src, dst, Bytes::new(size), Time::ZERO + Span::from_ns(ns)));
     }
     let plan = plan(&import(&texts(&text, Some(&flows), None)));
-    let found = plan.traffic.flows.iter().map(|flow| {
-        (u64::from(flow.from.0), u64::from(flow.to.0), flow.size, flow.start)
-    });
+    let found = plan
+        .traffic
+        .flows
+        .iter()
+        .map(|flow| (u64::from(flow.from.0), u64::from(flow.to.0), flow.size, flow.start));
     assert_eq!(found.collect::<Vec<_>>(), expected);
 }
 
@@ -130,7 +132,12 @@ fn links_of(plan: &Plan) -> BTreeSet<(BitRate, Span)> {
 
 #[test]
 fn four_fields_are_ns3_datacenter() {
-    let links = [(0, 2, "25Gbps", "1us"), (1, 3, "25Gbps", "1us"), (2, 4, "100Gbps", "1us"), (3, 4, "100Gbps", "1us")];
+    let links = [
+        (0, 2, "25Gbps", "1us"),
+        (1, 3, "25Gbps", "1us"),
+        (2, 4, "100Gbps", "1us"),
+        (3, 4, "100Gbps", "1us"),
+    ];
     let text = topology("5 3 2 4", &[2, 3, 4], &links);
     let network = Network::parse(&source("topology.txt", text.as_str())).unwrap();
     assert_eq!((network.dialect, network.links.len()), (Dialect::Datacenter, 4));
@@ -212,12 +219,18 @@ fn mistakes_in_a_topology_are_shown_where_they_are() {
     assert_eq!(error("3 1 1\n3\n"), "topology.txt:2:1  the id of a node is 3, expected 0 to 2");
     assert_eq!(error("3 1 1\n2\n0 0 25Gbps 1us 0\n"), "topology.txt:3:3  a link from node 0 to itself");
     assert!(error("3 1 1\n2\n0 2 25Gbs 1us 0\n").starts_with("topology.txt:3:5  found \"25Gbs\""));
-    assert!(error("3 1 1\n2\n0 2 25Gbps -1us 0\n").starts_with("topology.txt:3:12  the delay: \"-1 us\" is negative"));
+    assert!(
+        error("3 1 1\n2\n0 2 25Gbps -1us 0\n")
+            .starts_with("topology.txt:3:12  the delay: \"-1 us\" is negative")
+    );
     assert!(error("3 1 1\n2\n0 2 25Gbps 1us NaN\n").contains("topology.txt:3:16  the error rate is NaN"));
     assert!(error("3 1 1\n2\n0 2 1e30Gbps 1us 0\n").starts_with("topology.txt:3:5  the rate: "));
     // What is announced is not believed.
     assert!(error("16777216 0 16777216\n0 1 25Gbps 1us 0\n").contains("the file ends here"));
-    assert!(error("99999999999 0 1\n").starts_with("topology.txt:1:1  found \"99999999999\", expected nodes, a whole number"));
+    assert!(
+        error("99999999999 0 1\n")
+            .starts_with("topology.txt:1:1  found \"99999999999\", expected nodes, a whole number")
+    );
 }
 
 #[test]
@@ -245,7 +258,9 @@ fn unknown_keys_are_told_with_the_nearest_and_missing_thresholds_refused() {
         "config.txt:1:1  the key BUFER_SIZE is not known and left out\n  did you mean BUFFER_SIZE?"
     );
     let config = "KMAX_MAP 1 25000000000 400\nKMIN_MAP 1 25000000000 100\nPMAX_MAP 1 25000000000 0.2\n";
-    assert!(error(&texts(SMALL, None, Some(config))).starts_with("links of 100 Gb/s have no entry in KMIN_MAP"));
+    assert!(
+        error(&texts(SMALL, None, Some(config))).starts_with("links of 100 Gb/s have no entry in KMIN_MAP")
+    );
     let text = error(&texts(SMALL, None, Some("KMAX_MAP 3 25000000000 400\n")));
     assert_eq!(text, "config.txt:1:10  3 pairs of rate and value announced, 2 words follow");
     assert_eq!(error(&texts(SMALL, None, Some("BUFFER_SIZE\n"))), "config.txt:1:1  BUFFER_SIZE has no value");

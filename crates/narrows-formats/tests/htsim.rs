@@ -47,7 +47,9 @@ fn without_a_topology_it_is_the_fat_tree_for_so_many_nodes() {
 /// The topology that htsim ships to match its own fat tree of 1024 hosts.
 fn topo_1024() -> String {
     let tier = |n: u32, radix: &str| {
-        format!("Tier {n}\nOversubscribed 1\nDownlink_speed_Gbps 100\n{radix}Downlink_Latency_ns 1000\nSwitch_Latency_ns 0\nBundle 1\n\n")
+        format!(
+            "Tier {n}\nOversubscribed 1\nDownlink_speed_Gbps 100\n{radix}Downlink_Latency_ns 1000\nSwitch_Latency_ns 0\nBundle 1\n\n"
+        )
     };
     let both = "Radix_Down 8\nRadix_Up 8\n";
     let tiers = tier(0, both) + &tier(1, both) + &tier(2, "Radix_Down 16\n");
@@ -61,7 +63,10 @@ fn a_topology_that_says_the_same_makes_the_same_network() {
         let plan = plan(imported);
         let topology = &plan.network.topology;
         let name = |node| topology.node(node).name.clone();
-        let links = topology.links().iter().map(|link| (name(link.from), name(link.to), link.wire.rate, link.wire.delay));
+        let links = topology
+            .links()
+            .iter()
+            .map(|link| (name(link.from), name(link.to), link.wire.rate, link.wire.delay));
         links.collect::<Vec<_>>()
     };
     let usual = links(&import(&matrix, None));
@@ -78,8 +83,13 @@ fn two_levels_oversubscription_queues_and_latencies_are_read() {
     let imported = import(&format!("Nodes 32\n{ONE}"), Some(LEAF_SPINE));
     let plan = plan(&imported);
     let topology = &plan.network.topology;
-    assert_eq!((topology.hosts().len(), topology.nodes().len(), topology.links().len()), (32, 32 + 4 + 2, 2 * (32 + 8)));
-    assert!(imported.scenario.contains("[switches.tor]\nbuffer = { size = \"50 kB\", sharing = \"per_port\" }"));
+    assert_eq!(
+        (topology.hosts().len(), topology.nodes().len(), topology.links().len()),
+        (32, 32 + 4 + 2, 2 * (32 + 8))
+    );
+    assert!(
+        imported.scenario.contains("[switches.tor]\nbuffer = { size = \"50 kB\", sharing = \"per_port\" }")
+    );
     assert!(imported.scenario.contains("latency = \"300 ns\""));
 }
 
@@ -98,10 +108,10 @@ fn triggers_become_flows_that_wait() {
     let waits: Vec<_> = plan.traffic.dependents.iter().map(|waits| (waits.flow.0, waits.needs)).collect();
     // The first shot starts flow 5, the second flow 6.
     assert_eq!(waits, [(1, 1), (3, 2), (5, 1), (6, 2)]);
-    assert_eq!(plan.traffic.dependents[1].after.iter().map(|after| (after.0.0, after.1)).collect::<Vec<_>>(), [
-        (1, Milestone::Sent),
-        (2, Milestone::Received)
-    ]);
+    assert_eq!(
+        plan.traffic.dependents[1].after.iter().map(|after| (after.0.0, after.1)).collect::<Vec<_>>(),
+        [(1, Milestone::Sent), (2, Milestone::Received)]
+    );
 }
 
 #[test]
@@ -130,14 +140,24 @@ fn mistakes_in_a_matrix_are_shown_where_they_are() {
         error("Nodes 16\nConnections 1\n1->0 id 1 start 0 size 5\ntrigger id 1 oneshot\n"),
         "a.cm:4:21  0 triggers announced, but there are 1"
     );
-    assert!(error("Nodes 16\nConnections 1\n1->16 id 1 start 0 size 5\n").starts_with("a.cm:3:4  a host is 16"));
+    assert!(
+        error("Nodes 16\nConnections 1\n1->16 id 1 start 0 size 5\n").starts_with("a.cm:3:4  a host is 16")
+    );
     assert!(error("Nodes 16\nConnections 1\n1->1 id 1 start 0 size 5\n").contains("to itself"));
     assert!(error("Nodes 16\nConnections 1\n1->0 id 0 start 0 size 5\n").starts_with("a.cm:3:9  an id is 0"));
-    assert!(error("Nodes 16\nConnections 1\n1->0 id 1 start 0.5 size 5\n").starts_with("a.cm:3:17  the start in picoseconds"));
+    assert!(
+        error("Nodes 16\nConnections 1\n1->0 id 1 start 0.5 size 5\n")
+            .starts_with("a.cm:3:17  the start in picoseconds")
+    );
     assert!(error("Nodes 16\nConnections 1\n1->0 id 1 start 0 size -5\n").starts_with("a.cm:3:24"));
     assert!(error("Nodes 16\nConnections 1\n1->0 id 1 size 5\n").contains("neither start nor trigger"));
-    assert!(error("Nodes 16\nConnections 1\n1->0 id 1 start 0 trigger 1 size 5\n").contains("a second start"));
-    assert!(error("Nodes 16\nConnections 1\n1->0 id 1 trigger 7 size 5\n").contains("trigger 7 is not in the file"));
+    assert!(
+        error("Nodes 16\nConnections 1\n1->0 id 1 start 0 trigger 1 size 5\n").contains("a second start")
+    );
+    assert!(
+        error("Nodes 16\nConnections 1\n1->0 id 1 trigger 7 size 5\n")
+            .contains("trigger 7 is not in the file")
+    );
     assert!(error("Nodes 16\nConnections 1\n1->0 id 1 start 0 sise 5\n").contains("did you mean \"size\"?"));
     assert!(error("Nodes 16\nConnectoins 1\n").contains("did you mean \"Connections\"?"));
     let barrier = "Nodes 16\nConnections 2\nTriggers 1\n1->0 id 1 start 0 size 5 recv_done_trigger 1\n\
@@ -147,7 +167,8 @@ fn mistakes_in_a_matrix_are_shown_where_they_are() {
 
 #[test]
 fn mistakes_in_a_topology_are_shown_where_they_are() {
-    let error = |from: &str, to: &str| error(&format!("Nodes 32\n{ONE}"), Some(&LEAF_SPINE.replace(from, to)));
+    let error =
+        |from: &str, to: &str| error(&format!("Nodes 32\n{ONE}"), Some(&LEAF_SPINE.replace(from, to)));
     assert!(error("Podsize", "Podsise").contains("did you mean \"Podsize\"?"));
     assert!(error("Queue_Down", "Queue_Dwon").contains("did you mean \"Queue_Down\"?"));
     assert!(error("Radix_Down 8", "Radix_Down 7").contains("the numbers do not make a tree"));

@@ -8,8 +8,8 @@
 use narrows_proto::units::{Span, Time};
 
 use crate::engine::Network;
-use crate::ids::{FlowId, HostId};
 use crate::ideal::IdealPath;
+use crate::ids::{FlowId, HostId};
 use crate::routing::Paths;
 use crate::traffic::{Dependent, Milestone, Traffic};
 

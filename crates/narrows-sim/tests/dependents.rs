@@ -120,7 +120,8 @@ fn threads_and_windows_do_not_change_a_run_with_dependent_flows() {
 #[test]
 fn news_takes_the_time_of_the_smallest_packet_over_the_empty_network() {
     // Flow 1 starts at host 2, in the other rack, when host 1 has received flow 0.
-    let outcome = run(&traffic(vec![flow(0, 1, Time::ZERO), flow(2, 3, Time::NEVER)], vec![after(1, &[0], 1)]));
+    let outcome =
+        run(&traffic(vec![flow(0, 1, Time::ZERO), flow(2, 3, Time::NEVER)], vec![after(1, &[0], 1)]));
     let (_, received) = times(&outcome, 0).expect("started");
     let (start, _) = times(&outcome, 1).expect("started");
     let size = params().packet_size(Bytes::ZERO);
@@ -173,8 +174,12 @@ fn who_waits_for_a_flow_that_never_ends_never_starts() {
         outage: Outage { from: Time::ZERO, until: Time::NEVER },
         reroute_after: Span::MAX,
     });
-    let flows =
-        vec![flow(0, 1, Time::ZERO), flow(1, 0, Time::NEVER), flow(2, 3, Time::NEVER), flow(2, 3, Time::ZERO)];
+    let flows = vec![
+        flow(0, 1, Time::ZERO),
+        flow(1, 0, Time::NEVER),
+        flow(2, 3, Time::NEVER),
+        flow(2, 3, Time::ZERO),
+    ];
     let traffic = traffic(flows, vec![after(1, &[0], 1), after(2, &[0, 3], 2)]);
     let outcome = run_with(&network, &traffic, Execution::default());
     let started: Vec<_> = outcome.flows.iter().map(|record| record.flow.0).collect();

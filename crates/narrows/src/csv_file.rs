@@ -92,9 +92,8 @@ impl Table {
     /// The fields of a line. Between blanks there are no empty fields.
     fn fields<'a>(&'a self, (start, line): Line<'a>) -> impl Iterator<Item = Field<'a>> {
         let mut next = start;
-        let separates = |other: char| {
-            other == self.separator || self.separator == ' ' && other.is_ascii_whitespace()
-        };
+        let separates =
+            |other: char| other == self.separator || self.separator == ' ' && other.is_ascii_whitespace();
         let parts = line.split(separates).map(move |part| {
             let text = part.trim();
             let start = next + part.len() - part.trim_start().len();
@@ -120,7 +119,11 @@ impl<'a> Field<'a> {
     /// Its parts between blanks.
     pub(crate) fn words(self) -> impl Iterator<Item = Field<'a>> {
         let start_of = move |word: &str| word.as_ptr() as usize - self.text.as_ptr() as usize;
-        self.text.split_whitespace().map(move |text| Field { text, start: self.start + start_of(text), ..self })
+        self.text.split_whitespace().map(move |text| Field {
+            text,
+            start: self.start + start_of(text),
+            ..self
+        })
     }
 
     /// Where it is.

@@ -29,7 +29,10 @@ fn export_fct(to: &args::ExportFct) -> Checked<Status> {
     }
     say!("wrote {}: {} flows", path.display(), fct.finished);
     if fct.unfinished > 0 {
-        say!("{} flows had not finished: the format has no place for them, and they are left out", fct.unfinished);
+        say!(
+            "{} flows had not finished: the format has no place for them, and they are left out",
+            fct.unfinished
+        );
     }
     Ok(Status::Done)
 }

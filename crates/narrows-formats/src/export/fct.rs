@@ -69,7 +69,9 @@ pub fn standalone_ns(pair: Pair, size: Bytes, payload: Bytes) -> u64 {
 pub fn address(id: u64) -> Checked<u32> {
     if id >= 1 << 16 {
         let message = format!("host {id} has no address: HPCC's addresses hold ids below 65536");
-        return Err(Diagnostic::error(Code::NotExported, message).help("--dialect conweave writes ids").into());
+        return Err(Diagnostic::error(Code::NotExported, message)
+            .help("--dialect conweave writes ids")
+            .into());
     }
     Ok(0x0b00_0001 + ((id as u32 / 256) << 16) + ((id as u32 % 256) << 8))
 }
@@ -90,7 +92,8 @@ struct Finished {
 /// # Errors
 /// If the folder cannot be read, or ids do not fit the format.
 pub fn export(stored: &Stored, dialect: Dialect) -> Checked<Fct> {
-    let scenario = Scenario::from_document(&mut Document::parse("scenario.toml", stored.scenario.as_str(), "")?)?;
+    let scenario =
+        Scenario::from_document(&mut Document::parse("scenario.toml", stored.scenario.as_str(), "")?)?;
     let table = |name: &'static str| -> Checked<Columns> {
         let missing = || {
             let message = format!("{} holds no table {name}", stored.folder.display());
@@ -107,7 +110,8 @@ pub fn export(stored: &Stored, dialect: Dialect) -> Checked<Fct> {
     let ports = ports(&mut finished);
     let starts_at = if finished.iter().all(|flow| flow.start_ps >= TEN_SECONDS) { TEN_SECONDS } else { 0 };
     if dialect == Dialect::Abm && starts_at == 0 {
-        notes.push("flowstart counts from 0 s: not all flows start after 10 s, as ns3-datacenter's do".into());
+        notes
+            .push("flowstart counts from 0 s: not all flows start after 10 s, as ns3-datacenter's do".into());
     }
     let mut text = String::new();
     if dialect == Dialect::Abm {
@@ -124,7 +128,8 @@ pub fn export(stored: &Stored, dialect: Dialect) -> Checked<Fct> {
         let standalone = standalone_ns(pair, flow.size, payload);
         let received_ns = (flow.end_ps - flow.start_ps) / 1000;
         let Finished { src, dst, size, start_ps, .. } = flow;
-        let (size, start_ns, fct_ns) = (size.get(), start_ps / 1000, received_ns.saturating_add(pair.delay_ns));
+        let (size, start_ns, fct_ns) =
+            (size.get(), start_ps / 1000, received_ns.saturating_add(pair.delay_ns));
         let dport = dport(&flow.group);
         let tail = format!("{sport} {dport} {size} {start_ns} {fct_ns} {standalone}");
         let _ = match dialect {
@@ -180,7 +185,8 @@ fn ports(flows: &mut [Finished]) -> Vec<u64> {
 /// The flows of a table that finished, and how many did not.
 fn flows(table: &Columns, network: &Network) -> Checked<(Vec<Finished>, usize)> {
     let (src, dst, group) = (table.names("src")?, table.names("dst")?, table.names("group")?);
-    let (size, start, end) = (table.numbers("size_bytes")?, table.numbers("start_ps")?, table.numbers("end_ps")?);
+    let (size, start, end) =
+        (table.numbers("size_bytes")?, table.numbers("start_ps")?, table.numbers("end_ps")?);
     let number = table.numbers("flow")?;
     let (mut finished, mut unfinished) = (Vec::new(), 0);
     for row in 0..src.len() {
@@ -213,7 +219,8 @@ struct Network {
 impl Network {
     fn new(ports: &Columns) -> Checked<Self> {
         let (from, to) = (ports.names("from")?, ports.names("to")?);
-        let (rate, delay, link) = (ports.numbers("rate_bps")?, ports.numbers("delay_ps")?, ports.numbers("link")?);
+        let (rate, delay, link) =
+            (ports.numbers("rate_bps")?, ports.numbers("delay_ps")?, ports.numbers("link")?);
         let (from_host, to_host) = (ports.flags("from_host")?, ports.flags("to_host")?);
         let mut graph = Graph::default();
         let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
@@ -245,7 +252,8 @@ impl Network {
     }
 
     fn id(&self, name: &str) -> Checked<u64> {
-        let unknown = || Diagnostic::error(Code::InputFailed, format!("the tables do not fit: no port of \"{name}\""));
+        let unknown =
+            || Diagnostic::error(Code::InputFailed, format!("the tables do not fit: no port of \"{name}\""));
         Ok(self.ids.get(name).copied().ok_or_else(unknown)?)
     }
 
@@ -267,7 +275,13 @@ impl Columns {
             let message = format!("the table {} has no column {name}", self.0.name);
             Diagnostic::error(Code::InputFailed, message).help("run the scenario again with this narrows")
         };
-        Ok(self.0.columns.iter().find(|column| column.name == name).map(|column| &column.values).ok_or_else(missing)?)
+        Ok(self
+            .0
+            .columns
+            .iter()
+            .find(|column| column.name == name)
+            .map(|column| &column.values)
+            .ok_or_else(missing)?)
     }
 
     fn numbers(&self, name: &str) -> Checked<Vec<Option<u64>>> {

@@ -33,7 +33,12 @@ impl<'a> Word<'a> {
     }
 
     /// A whole number. `what` says of what.
-    pub(super) fn whole<T: FromStr + PartialOrd + Display>(self, what: &str, least: T, most: T) -> Checked<T> {
+    pub(super) fn whole<T: FromStr + PartialOrd + Display>(
+        self,
+        what: &str,
+        least: T,
+        most: T,
+    ) -> Checked<T> {
         let number: T = self.read(&format!("{what}, a whole number from {least} to {most}"))?;
         if number < least || number > most {
             return Err(self.error(format!("{what} is {number}, expected {least} to {most}")).into());

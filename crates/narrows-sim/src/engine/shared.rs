@@ -7,8 +7,8 @@ use narrows_proto::rdma;
 use narrows_proto::stream;
 use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
 
-use crate::ids::FlowId;
 use crate::followers::Followers;
+use crate::ids::FlowId;
 use crate::packet::{ECT, TELEMETRY};
 use crate::random::mix;
 use crate::routing::Access;

@@ -48,7 +48,13 @@ impl Host {
     }
 
     /// A flow has come so far: those who wait for it are told.
-    pub(super) fn announce<O: Observer>(&mut self, now: Time, flow: FlowId, milestone: Milestone, world: &mut World<O>) {
+    pub(super) fn announce<O: Observer>(
+        &mut self,
+        now: Time,
+        flow: FlowId,
+        milestone: Milestone,
+        world: &mut World<O>,
+    ) {
         if world.shared.followers.is_empty() {
             return;
         }

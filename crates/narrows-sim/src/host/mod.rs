@@ -98,7 +98,8 @@ pub(crate) struct HostParts {
 
 impl Host {
     pub(crate) fn new<O>(parts: HostParts, world: &World<O>) -> Self {
-        let HostParts { wire, impaired, egress, rate, starts, waiting, generators, node, reaction, .. } = parts;
+        let HostParts { wire, impaired, egress, rate, starts, waiting, generators, node, reaction, .. } =
+            parts;
         let (classes, rack) = (parts.classes, parts.rack);
         let racks = rack.map(|(agent, racks, host)| {
             let leaf = world.shared.access[host.index()].leaf;

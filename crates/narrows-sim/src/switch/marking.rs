@@ -149,8 +149,11 @@ impl Marker {
             Marking::Off => Self { above: u64::MAX, red: None },
             Marking::Step(step) => Self { above: step.k.get(), red: None },
             Marking::Red(red) => {
-                let state = |(rate, packet_time)| {
-                    RedState { config: red.of(rate), average: 0.0, since: None, packet_time }
+                let state = |(rate, packet_time)| RedState {
+                    config: red.of(rate),
+                    average: 0.0,
+                    since: None,
+                    packet_time,
                 };
                 let red = RedSwitch { ports: ports.map(state).collect(), random };
                 Self { above: u64::MAX, red: Some(Box::new(red)) }

@@ -66,7 +66,8 @@ impl Graph {
                 if found.contains_key(&next) {
                     continue;
                 }
-                let sending = u128::from(payload.get()) * 8_000_000_000 / u128::from(wire.rate.as_bps().max(1));
+                let sending =
+                    u128::from(payload.get()) * 8_000_000_000 / u128::from(wire.rate.as_bps().max(1));
                 let pair = Pair {
                     delay_ns: here.delay_ns.saturating_add(wire.delay.as_ps() / 1000),
                     sending_ns: here.sending_ns.saturating_add(u64::try_from(sending).unwrap_or(u64::MAX)),

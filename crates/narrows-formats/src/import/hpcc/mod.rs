@@ -104,7 +104,8 @@ fn find(config: &Path, file: &str) -> Checked<PathBuf> {
     let candidates = absolute.ancestors().map(|folder| folder.join(file));
     let found = candidates.into_iter().find(|path| path.is_file());
     found.ok_or_else(|| {
-        let message = format!("{} names {file}, which is neither in its folder nor in one above", config.display());
+        let message =
+            format!("{} names {file}, which is neither in its folder nor in one above", config.display());
         let help = "--topology and --flows name files instead";
         Diagnostic::error(Code::InputFailed, message).help(help).into()
     })

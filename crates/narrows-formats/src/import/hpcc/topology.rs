@@ -90,8 +90,13 @@ impl Network {
         if dialect == Dialect::SimAi {
             words.next(|| "the type of GPU".into())?;
         }
-        let mut network =
-            Self { dialect, nodes, nvswitches: BTreeSet::new(), switches: BTreeSet::new(), links: Vec::new() };
+        let mut network = Self {
+            dialect,
+            nodes,
+            nvswitches: BTreeSet::new(),
+            switches: BTreeSet::new(),
+            links: Vec::new(),
+        };
         for number in 0..nvswitch_count {
             let id = network.switch(&mut words, "NVSwitch", (number, nvswitch_count))?;
             network.nvswitches.insert(id);
@@ -141,8 +146,9 @@ impl Network {
     }
 
     fn link(&self, words: &mut Words<'_>, (number, of): (u32, u32)) -> Checked<Link> {
-        let mut next =
-            |what: &str| words.next(|| format!("{what} of link {} of {of} (src dst rate delay error)", number + 1));
+        let mut next = |what: &str| {
+            words.next(|| format!("{what} of link {} of {of} (src dst rate delay error)", number + 1))
+        };
         let (src, dst) = (next("the source")?, next("the destination")?);
         let ends = (self.id(src)?, self.id(dst)?);
         if ends.0 == ends.1 {
@@ -158,7 +164,9 @@ impl Network {
         let error_word = next("the error rate")?;
         let error_rate = error_word.number("the error rate")?;
         if error_rate >= 1.0 {
-            return Err(error_word.error(format!("an error rate of {error_rate}, expected less than 1")).into());
+            return Err(error_word
+                .error(format!("an error rate of {error_rate}, expected less than 1"))
+                .into());
         }
         Ok(Link { ends, rate, delay, error_rate })
     }
@@ -170,7 +178,11 @@ pub(super) fn rate(word: Word<'_>) -> Checked<BitRate> {
     let unit = match unit.strip_suffix("ps").or_else(|| unit.strip_suffix("/s")) {
         Some(unit) => unit,
         None if unit.is_empty() => "b",
-        None => return Err(word.error(format!("found \"{}\", expected a rate such as 100Gbps", word.text)).into()),
+        None => {
+            return Err(word
+                .error(format!("found \"{}\", expected a rate such as 100Gbps", word.text))
+                .into());
+        }
     };
     if unit.ends_with('B') || unit.contains('i') {
         // Bytes per second, or powers of two.

@@ -42,7 +42,10 @@ pub(super) fn scenario(
     let (base_rtt, bdp) = match graph(network).largest(config.payload) {
         Some((rtt, bdp)) => (rtt, bdp),
         None => {
-            notes.push(Note::new("base round-trip time", "the network is too large to find it; 13 us are assumed"));
+            notes.push(Note::new(
+                "base round-trip time",
+                "the network is too large to find it; 13 us are assumed",
+            ));
             (Span::from_us(13), Bytes::new(1_000_000))
         }
     };
@@ -75,13 +78,19 @@ pub(super) fn scenario(
     let connection = connection(config, base_rtt, bdp, &mut notes);
 
     let mut text = String::new();
-    scenario::head(&mut text, "Imported from ns-3's RDMA simulations (HPCC and its descendants).", &read, &notes);
+    scenario::head(
+        &mut text,
+        "Imported from ns-3's RDMA simulations (HPCC and its descendants).",
+        &read,
+        &notes,
+    );
     let _ = write!(text, "version = 1\nname = \"{name}\"\n\n[stop]\nafter = \"{}\"\n\n", config.stop);
     text.push_str(&settings);
     let host_names: Vec<_> = hosts.keys().map(|id| node(*id)).collect();
     let switches = network.nvswitches.iter().chain(&network.switches).filter(|id| used(id));
-    let mut switch_names: Vec<_> =
-        switches.map(|id| (node(*id), tiers.class(network, *id), tiers.0.get(id).copied().unwrap_or(0))).collect();
+    let mut switch_names: Vec<_> = switches
+        .map(|id| (node(*id), tiers.class(network, *id), tiers.0.get(id).copied().unwrap_or(0)))
+        .collect();
     switch_names.extend(links.nics.iter().map(|id| (nic(*id), "nic", 0)));
     scenario::topology(
         &mut text,
@@ -136,12 +145,7 @@ impl Links {
     }
 }
 
-fn links(
-    network: &Network,
-    config: &Config,
-    hosts: &BTreeMap<u32, usize>,
-    notes: &mut Vec<Note>,
-) -> Links {
+fn links(network: &Network, config: &Config, hosts: &BTreeMap<u32, usize>, notes: &mut Vec<Note>) -> Links {
     let nics: BTreeSet<u32> = hosts.iter().filter(|(_, links)| **links > 1).map(|(id, _)| *id).collect();
     let nodes = network.links.iter().flat_map(|link| [link.ends.0, link.ends.1]).collect();
     let mut all = Links { links: Vec::new(), nodes, nics };
@@ -171,7 +175,9 @@ fn links(
         all.links.push(scenario::Link { between, rate: *rate, delay: *delay, error_rate: 0.0 });
     }
     if parallel > 0 {
-        let why = format!("{parallel} join nodes that are joined already: all carry traffic, ns-3 routes over the last one");
+        let why = format!(
+            "{parallel} join nodes that are joined already: all carry traffic, ns-3 routes over the last one"
+        );
         notes.push(Note::new("parallel links", why));
     }
     if !own.is_empty() {
@@ -189,8 +195,7 @@ fn graph(network: &Network) -> Graph {
     let mut graph = Graph::default();
     let mut numbers = BTreeMap::new();
     for link in &network.links {
-        let mut number =
-            |id: u32| *numbers.entry(id).or_insert_with(|| graph.add(network.is_switch(id)));
+        let mut number = |id: u32| *numbers.entry(id).or_insert_with(|| graph.add(network.is_switch(id)));
         let (a, b) = (number(link.ends.0), number(link.ends.1));
         graph.join(a, b, Wire { rate: link.rate, delay: link.delay });
     }
@@ -208,7 +213,8 @@ impl Tiers {
         let mut tiers = BTreeMap::new();
         let mut at: Vec<u32> = network.hosts().into_keys().collect();
         for tier in 0..32 {
-            let next: BTreeSet<u32> = at.iter().flat_map(|id| neighbours.get(id).into_iter().flatten().copied()).collect();
+            let next: BTreeSet<u32> =
+                at.iter().flat_map(|id| neighbours.get(id).into_iter().flatten().copied()).collect();
             at = next.into_iter().filter(|id| network.is_switch(*id) && !tiers.contains_key(id)).collect();
             tiers.extend(at.iter().map(|id| (*id, tier)));
         }
@@ -307,7 +313,10 @@ fn marking(network: &Network, config: &Config, notes: &mut Vec<Note>) -> Checked
             return Err(Diagnostic::error(Code::ForeignFile, message).help(help).into());
         };
         if kmax == Bytes::ZERO {
-            notes.push(Note::new(format!("KMAX_MAP at {rate}"), "0 turns marking off there, here it marks as at other rates"));
+            notes.push(Note::new(
+                format!("KMAX_MAP at {rate}"),
+                "0 turns marking off there, here it marks as at other rates",
+            ));
             continue;
         }
         // Equal thresholds are a step.
@@ -323,7 +332,10 @@ fn marking(network: &Network, config: &Config, notes: &mut Vec<Note>) -> Checked
     if own.len() > 1 {
         text.push_str(", at = [\n");
         for (rate, min, max, p) in &own {
-            let _ = writeln!(text, "    {{ rate = \"{rate}\", min = \"{min}\", max = \"{max}\", max_p = {p:?} }},");
+            let _ = writeln!(
+                text,
+                "    {{ rate = \"{rate}\", min = \"{min}\", max = \"{max}\", max_p = {p:?} }},"
+            );
         }
         text.push(']');
     }
@@ -343,7 +355,8 @@ fn connection(config: &Config, base_rtt: Span, bdp: Bytes, notes: &mut Vec<Note>
     let control = match config.cc_mode {
         3 | 10 => {
             if config.cc_mode == 10 {
-                notes.push(Note::new("CC_MODE 10", "there is no HPCC-PINT: this is HPCC, with all telemetry"));
+                notes
+                    .push(Note::new("CC_MODE 10", "there is no HPCC-PINT: this is HPCC, with all telemetry"));
             }
             let w_ai = config.rate_ai.map(|rate| (rate * base_rtt).max(Bytes::new(1)));
             let w_ai = w_ai.map_or_else(String::new, |w_ai| format!(", w_ai = \"{w_ai}\""));
@@ -354,8 +367,10 @@ fn connection(config: &Config, base_rtt: Span, bdp: Bytes, notes: &mut Vec<Note>
         }
         7 => {
             rate("delta", config.rate_ai);
-            let factor = config.rate_hai.zip(config.rate_ai).map(|(hai, ai)| hai.as_bps() / ai.as_bps().max(1));
-            let factor = factor.map_or_else(String::new, |factor| format!(", hai_factor = {}", factor.clamp(1, 1000)));
+            let factor =
+                config.rate_hai.zip(config.rate_ai).map(|(hai, ai)| hai.as_bps() / ai.as_bps().max(1));
+            let factor =
+                factor.map_or_else(String::new, |factor| format!(", hai_factor = {}", factor.clamp(1, 1000)));
             format!("timely = {{ every_round_trip = true, min_rate = \"{min_rate}\"{cc}{factor} }}")
         }
         8 => {

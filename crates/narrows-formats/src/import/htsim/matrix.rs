@@ -109,10 +109,14 @@ impl Matrix {
             let [first, values @ ..] = &words[..] else { continue };
             let count = |what: &str| match values {
                 [count] => count.whole(what, 0, u64::MAX),
-                _ => Err(first.error(format!("{} has {} values, expected 1", first.text, values.len())).into()),
+                _ => {
+                    Err(first.error(format!("{} has {} values, expected 1", first.text, values.len())).into())
+                }
             };
             match first.text {
-                "Nodes" => matrix.nodes = u32::try_from(count("the number of nodes")?.min(1 << 24)).unwrap_or(0),
+                "Nodes" => {
+                    matrix.nodes = u32::try_from(count("the number of nodes")?.min(1 << 24)).unwrap_or(0)
+                }
                 "Connections" => announced.connections = Some((*first, count("the number of connections")?)),
                 "Triggers" => announced.triggers = Some((*first, count("the number of triggers")?)),
                 "Failures" => announced.failures = Some((*first, count("the number of failures")?)),
@@ -135,7 +139,8 @@ impl Matrix {
                 }
                 unknown => {
                     let known = ["Nodes", "Connections", "Triggers", "Failures", "trigger", "failure"];
-                    let message = format!("found \"{unknown}\", expected a connection such as 1->0, or a keyword");
+                    let message =
+                        format!("found \"{unknown}\", expected a connection such as 1->0, or a keyword");
                     return Err(first.error(message).known(unknown, known).into());
                 }
             }
@@ -216,15 +221,26 @@ impl Matrix {
             match key.text {
                 "id" => connection.id = Some(value.whole("an id", 1, u32::MAX)?),
                 "msg" => connection.msg = Some(value.whole("the id of a message", 0, u32::MAX)?),
-                "start" => begin(Start::At(value.quantity("the start in picoseconds", &format!("{} ps", value.text))?))?,
+                "start" => begin(Start::At(
+                    value.quantity("the start in picoseconds", &format!("{} ps", value.text))?,
+                ))?,
                 "trigger" => begin(Start::Trigger(trigger(*value)?))?,
                 "size" => size = Some(value.whole("the size", 0, 1 << 60)?),
                 "send_done_trigger" => connection.send_done = Some(trigger(*value)?),
                 "recv_done_trigger" => connection.recv_done = Some(trigger(*value)?),
                 "prio" => connection.prio = Some(value.whole("the priority", 0, u64::MAX)?),
                 unknown => {
-                    let known =
-                        ["id", "msg", "start", "trigger", "size", "send_done_trigger", "recv_done_trigger", "prio", "addon"];
+                    let known = [
+                        "id",
+                        "msg",
+                        "start",
+                        "trigger",
+                        "size",
+                        "send_done_trigger",
+                        "recv_done_trigger",
+                        "prio",
+                        "addon",
+                    ];
                     let error = key.error(format!("a connection has no \"{unknown}\""));
                     return Err(error.known(unknown, known).into());
                 }
@@ -256,20 +272,20 @@ impl Matrix {
                 }
                 unknown => {
                     let known = ["id", "count", "oneshot", "multishot", "barrier"];
-                    return Err(word.error(format!("a trigger has no \"{unknown}\"")).known(unknown, known).into());
+                    return Err(word
+                        .error(format!("a trigger has no \"{unknown}\""))
+                        .known(unknown, known)
+                        .into());
                 }
             }
         }
         let id = id.ok_or_else(|| first.error("a trigger without an id"))?;
-        let kind = kind.ok_or_else(|| {
-            first.error("a trigger without a type: oneshot, multishot or barrier")
-        })?;
+        let kind =
+            kind.ok_or_else(|| first.error("a trigger without a type: oneshot, multishot or barrier"))?;
         let trigger = match kind.text {
             "oneshot" => Trigger::Oneshot,
             "multishot" => Trigger::Multishot,
-            _ => Trigger::Barrier(
-                count.ok_or_else(|| kind.error("a barrier without a count"))?,
-            ),
+            _ => Trigger::Barrier(count.ok_or_else(|| kind.error("a barrier without a count"))?),
         };
         match self.triggers.insert(id, trigger) {
             None => Ok(()),

@@ -149,7 +149,10 @@ fn write(
             matrix.failures.len()
         ),
     ];
-    notes.push(Note::new("transport", "a .cm does not name one: DCTCP, acknowledging each packet, marking from a third of a queue on"));
+    notes.push(Note::new(
+        "transport",
+        "a .cm does not name one: DCTCP, acknowledging each packet, marking from a third of a queue on",
+    ));
     note_connections(matrix, &mut notes);
     let switches = switch_settings(tree, settings, &mut notes);
     let failures = failures(matrix, tree, &mut notes)?;
@@ -169,7 +172,9 @@ fn write(
         .collect();
     let hosts: Vec<_> = (0..tree.hosts).map(|host| node(0, host)).collect();
     let named = |(tier, count): (usize, &u32)| {
-        (0..*count).map(move |number| (node(tier + 1, number), CLASSES[tier], tier as u32)).collect::<Vec<_>>()
+        (0..*count)
+            .map(move |number| (node(tier + 1, number), CLASSES[tier], tier as u32))
+            .collect::<Vec<_>>()
     };
     let named: Vec<_> = tree.switches.iter().enumerate().flat_map(named).collect();
     let named = named.iter().map(|(name, class, tier)| (name.as_str(), *class, *tier));
@@ -199,7 +204,10 @@ fn note_connections(matrix: &Matrix, notes: &mut Vec<Note>) {
         notes.push(Note::new("prio", "hosts share their link among their flows, whatever prio says"));
     }
     if matrix.connections.iter().any(|connection| connection.msg.is_some()) {
-        notes.push(Note::new("msg", "each message is a flow of its own, not one after the other on one connection"));
+        notes.push(Note::new(
+            "msg",
+            "each message is a flow of its own, not one after the other on one connection",
+        ));
     }
     if matrix.connections.iter().any(|connection| connection.size == 0) {
         notes.push(Note::new("size 0", "a flow without end"));
@@ -253,7 +261,8 @@ fn failures(matrix: &Matrix, tree: &Tree, notes: &mut Vec<Note>) -> Checked<Stri
             }
         };
         if switch >= tree.switches[level - 1] || link >= tree.uplinks[level - 1] {
-            let message = format!("a failure of link {link} of {tier:?} switch {switch}, which does not exist");
+            let message =
+                format!("a failure of link {link} of {tier:?} switch {switch}, which does not exist");
             return Err(Diagnostic::error(Code::ForeignFile, message).into());
         }
         if tree.levels[level].bundle > 1 {

@@ -94,7 +94,13 @@ impl Tree {
             2 => ([k, half, 0], [k, half]),
             _ => ([k * half, k * half, half * half], [half, half]),
         };
-        Ok(Self { hosts, switches, per_pod, uplinks: [half, half], levels: vec![level; usual.tiers as usize] })
+        Ok(Self {
+            hosts,
+            switches,
+            per_pod,
+            uplinks: [half, half],
+            levels: vec![level; usual.tiers as usize],
+        })
     }
 
     /// Reads a `.topo`.
@@ -108,7 +114,9 @@ impl Tree {
         for words in lines(source) {
             let [key, values @ ..] = &words[..] else { continue };
             let [value] = values else {
-                return Err(key.error(format!("{} has {} values, expected 1", key.text, values.len())).into());
+                return Err(key
+                    .error(format!("{} has {} values, expected 1", key.text, values.len()))
+                    .into());
             };
             let whole = |least: u32, most: u32| value.whole(key.text, least, most);
             match (key.text.to_ascii_lowercase().as_str(), current) {
@@ -168,7 +176,8 @@ impl Tree {
         let (nodes_64, pod_64) = (u64::from(nodes), u64::from(pod));
         let pods = if levels.len() == 2 { 1 } else { even("Nodes / Podsize", nodes_64, pod_64)? };
         let pod_64 = if levels.len() == 2 { nodes_64 } else { pod_64 };
-        let tors_per_pod = even("ToR switches of a pod: Podsize / Radix_Down", pod_64, tor.radix_down.into())?;
+        let tors_per_pod =
+            even("ToR switches of a pod: Podsize / Radix_Down", pod_64, tor.radix_down.into())?;
         let gbps = |rate: BitRate| rate.as_bps() / 1_000_000_000;
         let up = even(
             "links above ToR switches: Nodes × speed 0 / (speed 1 × Oversubscribed)",
@@ -203,7 +212,9 @@ impl Tree {
             }
         }
         match tree.link_count() {
-            links if links > MOST_LINKS => Err(format!("the tree has {links} links, at most {MOST_LINKS} are read")),
+            links if links > MOST_LINKS => {
+                Err(format!("the tree has {links} links, at most {MOST_LINKS} are read"))
+            }
             _ => Ok(tree),
         }
     }
@@ -223,13 +234,11 @@ impl Tree {
     pub fn links(&self) -> impl Iterator<Item = (usize, u32, u32)> + '_ {
         let per_tor = self.hosts / self.switches[0].max(1);
         let hosts = (0..self.hosts).map(move |host| (0, host, host / per_tor.max(1)));
-        let tors = (0..self.switches[0]).flat_map(move |tor| {
-            (0..self.uplinks[0]).map(move |link| (1, tor, self.above(1, tor, link)))
-        });
+        let tors = (0..self.switches[0])
+            .flat_map(move |tor| (0..self.uplinks[0]).map(move |link| (1, tor, self.above(1, tor, link))));
         let cores = if self.levels.len() == 3 { self.switches[1] } else { 0 };
-        let aggs = (0..cores).flat_map(move |agg| {
-            (0..self.uplinks[1]).map(move |link| (2, agg, self.above(2, agg, link)))
-        });
+        let aggs = (0..cores)
+            .flat_map(move |agg| (0..self.uplinks[1]).map(move |link| (2, agg, self.above(2, agg, link))));
         let bundle = |(level, below, above): (usize, u32, u32)| {
             std::iter::repeat_n((level, below, above), self.levels[level].bundle as usize)
         };
@@ -262,8 +271,15 @@ impl Level {
             "downlink_latency_ns" => self.delay = Span::from_ns(whole(0, u32::MAX)?.into()),
             unknown => {
                 let known = [
-                    "Downlink_speed_Gbps", "Radix_Down", "Radix_Up", "Queue_Up", "Queue_Down", "Oversubscribed", "Bundle",
-                    "Switch_Latency_ns", "Downlink_Latency_ns",
+                    "Downlink_speed_Gbps",
+                    "Radix_Down",
+                    "Radix_Up",
+                    "Queue_Up",
+                    "Queue_Down",
+                    "Oversubscribed",
+                    "Bundle",
+                    "Switch_Latency_ns",
+                    "Downlink_Latency_ns",
                 ];
                 return Err(key.error(format!("a tier has no \"{unknown}\"")).known(unknown, known).into());
             }

@@ -66,7 +66,8 @@ impl Waits {
         let mut far = 0;
         for (id, trigger) in &matrix.triggers {
             let activations = by_trigger.get(id).map_or(0, |(count, _)| *count);
-            let targets = matrix.connections.iter().filter(|connection| connection.start == Start::Trigger(*id));
+            let targets =
+                matrix.connections.iter().filter(|connection| connection.start == Start::Trigger(*id));
             let targets = targets.count();
             far += usize::from(targets > 0);
             let fits = match trigger {
@@ -76,7 +77,9 @@ impl Waits {
             };
             if !fits && (targets > 0 || activations > 0) {
                 let message = match trigger {
-                    Trigger::Oneshot => format!("oneshot trigger {id} is activated {activations} times, expected once"),
+                    Trigger::Oneshot => {
+                        format!("oneshot trigger {id} is activated {activations} times, expected once")
+                    }
                     Trigger::Multishot => format!(
                         "multishot trigger {id} starts {targets} connections, one at a time, but is activated {activations} times"
                     ),

@@ -27,7 +27,8 @@ impl<'a> Waits<'a> {
             return Ok(());
         }
         if id.text.contains(char::is_whitespace) || id.text.starts_with(SENT) {
-            let message = format!("the id \"{}\", expected no blanks, and nothing that begins with {SENT}", id.text);
+            let message =
+                format!("the id \"{}\", expected no blanks, and nothing that begins with {SENT}", id.text);
             return Err(id.error(message).into());
         }
         if self.by_id.insert(id.text, FlowId::from(flow)).is_some() {
@@ -44,8 +45,7 @@ impl<'a> Waits<'a> {
 
     /// Looks up all ids, and checks that every flow can start at all.
     pub(super) fn resolve(self, flows: usize) -> Checked<Vec<Dependent>> {
-        let dependents =
-            self.waits.iter().map(|(flow, delay, after)| self.dependent(*flow, *delay, after));
+        let dependents = self.waits.iter().map(|(flow, delay, after)| self.dependent(*flow, *delay, after));
         let dependents = dependents.collect::<Checked<Vec<_>>>()?;
         if let Some(number) = never_starts(flows, &dependents) {
             let message = "the flow waits for something that never happens: in the end it waits for itself";
