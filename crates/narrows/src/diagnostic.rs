@@ -241,6 +241,8 @@ codes! {
         "Enhanced DVL gives up the queue for isolated flows of a port when both queues together hold less than `detect`. Its class is stopped at the neighbour until no more than `go` is left, so with `go` at or below `detect` the queue goes whenever the neighbour may go on, and the whole tree of queues behind it has to grow again."
     NoRackAgent "N0115" "subflows of a rack whose switch keeps no state of them"
         "Under rackcc all connections between two racks share a congestion state, which the switch of the source rack keeps and tells its hosts; the switch of the destination's rack tells hosts what waits for them. Both switches need rack_agent = {} in their table of [switches]. Hosts that are not behind a switch have no rack."
+    NoTerminal "N0060" "there is nothing to draw on"
+        "narrows run --watch draws queues, rates and activity on standard output while the run goes on, so that has to be a terminal, and one that can place text. Without --watch a run shows its progress on standard error if that is a terminal, prints its summary to standard output, and writes the same results. To see queues, links and windows over time afterwards, record them with [record] in the scenario."
 }
 
 #[cfg(test)]
