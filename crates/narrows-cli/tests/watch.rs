@@ -51,7 +51,8 @@ impl Session {
         command.env("LC_ALL", "C.UTF-8");
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
-        let screen = Arc::new(Mutex::new(vt100::Parser::new(24, 80, 0)));
+        let [rows, columns] = [size.rows, size.cols].map(|size| size.try_into().unwrap());
+        let screen = Arc::new(Mutex::new(vt100::Parser::new(rows, columns, 0)));
         let (shown, mut output) = (Arc::clone(&screen), pair.master.try_clone_reader().unwrap());
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];

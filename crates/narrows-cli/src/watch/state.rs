@@ -97,7 +97,7 @@ pub(super) struct State {
 
 impl Default for State {
     fn default() -> Self {
-        let orders = [Order::Now, Order::Now, Order::Listed, Order::Listed];
+        let orders = [Order::Now, Order::Now, Order::Listed, Order::Ever];
         Self {
             panel: Panel::Queues,
             stage: Stage::Running,

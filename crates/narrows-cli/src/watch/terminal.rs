@@ -10,7 +10,7 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 
 pub(super) type Picture = Terminal<CrosstermBackend<Stdout>>;
@@ -31,10 +31,8 @@ pub(super) fn check() -> Checked<()> {
 }
 
 fn refusal(why: &str) -> Diagnostic {
-    Diagnostic::error(Code::NoTerminal, format!("nothing to draw on: {why}")).help(
-        "leave out --watch: progress then goes to standard error and the summary to standard output. \
-         [record] keeps queues, links and windows over time for later",
-    )
+    Diagnostic::error(Code::NoTerminal, format!("nothing to draw on: {why}"))
+        .help("leave out --watch; [record] in a scenario keeps queues, links and windows over time for later")
 }
 
 /// Gets the terminal ready to draw on.
@@ -48,10 +46,9 @@ pub(super) fn open() -> Checked<Picture> {
     });
     let opened = enable_raw_mode().and_then(|()| {
         *lock() = true;
-        execute!(stdout(), EnterAlternateScreen)?;
-        let mut picture = Terminal::new(CrosstermBackend::new(stdout()))?;
-        picture.clear()?;
-        Ok(picture)
+        // Not `Terminal::clear`, which asks the terminal where its cursor is; some never answer.
+        execute!(stdout(), EnterAlternateScreen, Clear(ClearType::All))?;
+        Terminal::new(CrosstermBackend::new(stdout()))
     });
     opened.map_err(|error| {
         restore();

@@ -11,7 +11,7 @@ pub(super) const LINES: u16 = 4;
 
 /// What is run, how far it is, how fast it goes, and what there is to see.
 pub(super) fn lines(view: &View<'_>, width: usize) -> Vec<Line<'static>> {
-    vec![title(view), progress(view, width), speed(view), tabs(view)]
+    vec![title(view), progress(view, width), speed(view, width), tabs(view)]
 }
 
 fn title(view: &View<'_>) -> Line<'static> {
@@ -52,17 +52,25 @@ fn progress(view: &View<'_>, width: usize) -> Line<'static> {
     Line::from(vec![Span::raw(before), Span::styled(meter, view.theme.bar()), Span::raw(after)])
 }
 
-fn speed(view: &View<'_>) -> Line<'static> {
+fn speed(view: &View<'_>, width: usize) -> Line<'static> {
     let speed = view.monitor.speed();
     let limit = view.state.limit.map_or("no limit".into(), |limit| format!("limit {}/s", seconds(limit)));
     let parts = [
-        format!("{}s simulated per s", prefixed(speed.simulated)),
-        format!("{}packet-hops/s", prefixed(speed.packets)),
+        format!("{}s/s simulated", prefixed(speed.simulated)),
+        format!("{} packet-hops/s", prefixed(speed.packets).trim_end()),
         format!("{} MB", view.megabytes),
-        format!("every {}s", prefixed(view.state.refresh().as_secs_f64())),
         limit,
+        format!("every {}s", prefixed(view.state.refresh().as_secs_f64())),
     ];
-    Line::raw(format!(" {}", parts.join(view.theme.dot())))
+    let mut line = format!(" {}", parts[0]);
+    for part in &parts[1..] {
+        let longer = format!("{line}{}{part}", view.theme.dot());
+        if longer.chars().count() > width {
+            break;
+        }
+        line = longer;
+    }
+    Line::raw(line)
 }
 
 fn tabs(view: &View<'_>) -> Line<'static> {

@@ -5,7 +5,7 @@ use ratatui::widgets::{Block, Borders, Paragraph};
 
 use super::View;
 
-const KEYS: [(&str, &str); 12] = [
+const KEYS: [(&str, &str); 11] = [
     ("space", "pause, go on"),
     ("q, Ctrl-C", "end early; results so far are written, marked as incomplete"),
     ("", "a second time: end at once, nothing is written"),
@@ -15,18 +15,17 @@ const KEYS: [(&str, &str); 12] = [
     ("+  -", "draw less often, more often"),
     ("<  >", "limit simulated time per second: slower, faster"),
     ("f", "as fast as possible"),
-    ("n  p", "next run, previous run (with several seeds)"),
+    ("n  p", "next run, previous run, if there are several seeds"),
     ("?", "this page"),
-    ("", ""),
 ];
 
 const WORDS: [&str; 6] = [
-    "kB, now, new: since the picture before. b/s and per ms: in simulated time.",
-    "P: stopped by its neighbour (PAUSE or by class). I: has a queue for isolated flows.",
-    "before: the most that waited, picture by picture, the newest on the right.",
-    "done, p50 and p99 FCT: flows that are complete, those before the measured time too.",
+    "",
+    "kB, now, new: since the last picture. b/s, per ms: in simulated time.",
+    "P: stopped by its neighbour. I: has a queue for isolated flows.",
+    "before: the most that waited, by picture, the newest on the right.",
+    "done, FCT: all complete flows, whether in the measured time or not.",
     "B: bytes so far; with framing on links, payload in traffic.",
-    "Results do not depend on what is watched.",
 ];
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, view: &View<'_>) {

@@ -111,7 +111,6 @@ fn panel(frame: &mut Frame<'_>, area: Rect, view: &View<'_>, which: Panel) -> Ro
     let chosen = view.state.panel == which;
     let range = match rows.len() {
         0 => String::new(),
-        shown if shown == all => format!("{all} "),
         shown => format!("{}-{} of {all} ", first + 1, first + shown),
     };
     let name = format!(" {} {} ", which as usize + 1, which.name());
