@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use narrows_formats::import::htsim::Queue;
-use narrows_proto::units::{BitRate, Bytes, Span};
+use narrows_proto::units::{BitRate, Bytes, QuantityError, Span};
 
 /// A laboratory for congestion control where the data center meets the WAN.
 #[derive(Debug, Parser)]
@@ -91,6 +91,12 @@ pub(crate) struct Run {
     /// Run with this many seeds, counting up from the scenario's
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: u32,
+    /// Show queues, rates and activity in the terminal while the run goes on; ? there lists the keys
+    #[arg(long, conflicts_with_all = ["json", "quiet"])]
+    pub(crate) watch: bool,
+    /// Watch at no more than this much simulated time per second, such as 1ms; < and > change it
+    #[arg(long, value_name = "TIME", requires = "watch", value_parser = pace)]
+    pub(crate) pace: Option<Span>,
     #[command(flatten)]
     pub(crate) execution: Execution,
 }
@@ -376,6 +382,12 @@ pub(crate) struct Explain {
 pub(crate) struct Completions {
     /// The shell
     pub(crate) shell: clap_complete::Shell,
+}
+
+/// Reads a limit of speed.
+fn pace(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|error: QuantityError| error.to_string())?;
+    if span == Span::ZERO { Err("time would stand still; space pauses".into()) } else { Ok(span) }
 }
 
 /// Changes of the input.

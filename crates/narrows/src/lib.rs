@@ -2,6 +2,7 @@
 mod csv_file;
 pub mod diagnostic;
 pub mod document;
+pub mod live;
 pub mod metrics;
 pub mod numbers;
 pub mod plan;

@@ -41,7 +41,7 @@ use crate::engine::World;
 use crate::ids::{LinkId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Egress;
-use crate::observe::Observer;
+use crate::observe::{Observer, Reviewed};
 use crate::packet::{CE, ECT, Kind, Packet, Trailers};
 use crate::prefetch::prefetch;
 use crate::rack::RackAgent;
@@ -610,6 +610,19 @@ impl Switch {
             }
             self.next_edit = self.edits.last().map_or(Time::NEVER, |edit| edit.0);
         }
+    }
+
+    /// Shows the observer the counters of each port, after it was told of everything up to `now`.
+    pub(crate) fn review<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
+        match &mut self.ports {
+            Ports::Plain(ports) => ports.settle(now, &mut self.common, world),
+            Ports::Scheduled(_) | Ports::Signalling(_) => {}
+            Ports::Lossless(ports) => ports.report_lanes(&mut self.common),
+        }
+        for (link, counters) in self.common.links.iter().zip(&self.common.counters) {
+            world.observer.review(Reviewed::Port(*link, counters));
+        }
+        world.observer.review(Reviewed::NoRoute(&self.no_route));
     }
 
     /// Brings everything up to date at the end of the run and calls `report` with the counters of each port, and of
