@@ -50,6 +50,7 @@ impl<O: Observer> Shard<O> {
             }
         }
         self.due = due;
+        self.world.observer.window_over(end);
     }
 
     /// Asks for what the nodes after the first of `due` will need: what leads to it first, so that no request waits for

@@ -6,6 +6,7 @@
 
 mod isolation;
 mod limiters;
+mod packets;
 mod ports;
 mod racks;
 mod windows;
@@ -13,7 +14,7 @@ mod windows;
 use narrows_proto::cc::Limit;
 use narrows_proto::notification::Signal;
 use narrows_proto::rack::Told;
-use narrows_proto::stream::Stats;
+use narrows_proto::stream::{Repairing, Stats};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_proto::{rdma, stream};
 
@@ -23,6 +24,7 @@ use crate::switch::IsolationEvent;
 
 pub use isolation::{IsolationObserver, IsolationRow};
 pub use limiters::{LimiterObserver, LimiterRow};
+pub use packets::{PacketKind, PacketRef, StopFrame};
 pub use ports::{PortObserver, PortRow};
 pub use racks::{AdvertisedRow, JumboFlowRow, RackObserver};
 pub use windows::{WindowObserver, WindowRow};
@@ -58,6 +60,30 @@ impl SenderRef<'_> {
         match self {
             Self::Stream(sender) => sender.srtt(),
             Self::Rdma(sender) => sender.srtt(),
+        }
+    }
+
+    /// Smallest round-trip time, and mean deviation (RFC 6298); none before the first sample.
+    pub fn rtt_range(self) -> Option<(Span, Span)> {
+        match self {
+            Self::Stream(sender) => sender.rtt_range(),
+            Self::Rdma(sender) => sender.rtt_range(),
+        }
+    }
+
+    /// What it repairs.
+    pub fn repairing(self) -> Repairing {
+        match self {
+            Self::Stream(sender) => sender.repairing(),
+            Self::Rdma(sender) => sender.repairing(),
+        }
+    }
+
+    /// What its congestion control keeps besides the limit ([`Controller::inside`](narrows_proto::cc::Controller::inside)).
+    pub fn inside(self, tell: &mut dyn FnMut(&'static str, f64)) {
+        match self {
+            Self::Stream(sender) => sender.inside(tell),
+            Self::Rdma(sender) => sender.inside(tell),
         }
     }
 
@@ -169,6 +195,33 @@ pub trait Observer: Send {
     fn window(&mut self, at: Time, flow: FlowId, sender: SenderRef<'_>) {
         let _ = (at, flow, sender);
     }
+
+    /// At `at`, `packet` has joined the port of `link` at a switch, where `backlog` bytes waited that go before it. If it was
+    /// marked there, [`marked`](Self::marked) was called just before.
+    #[inline]
+    fn queued(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>, backlog: u64) {
+        let _ = (at, link, packet, backlog);
+    }
+
+    /// At `at`, `packet` begins to be sent over `link`. Plain ports tell it when the packet joins them, so `at` may lie ahead, even
+    /// beyond the end of the run.
+    #[inline]
+    fn departs(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>) {
+        let _ = (at, link, packet);
+    }
+
+    /// `packet` was dropped at `at` at the port of `link`, or lost on the way over it when it would have arrived; then the
+    /// node at the far end tells this, and the order of time holds only among such calls.
+    #[inline]
+    fn discarded(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>, cause: DropCause) {
+        let _ = (at, link, packet, cause);
+    }
+
+    /// All that happens before `until` has been told, and nothing after.
+    #[inline]
+    fn window_over(&mut self, until: Time) {
+        let _ = until;
+    }
 }
 
 /// When the interval after that of `at` begins.
@@ -279,6 +332,34 @@ impl<A: Observer> Observer for Option<A> {
             observer.window(at, flow, sender);
         }
     }
+
+    #[inline]
+    fn queued(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>, backlog: u64) {
+        if let Some(observer) = self {
+            observer.queued(at, link, packet, backlog);
+        }
+    }
+
+    #[inline]
+    fn departs(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>) {
+        if let Some(observer) = self {
+            observer.departs(at, link, packet);
+        }
+    }
+
+    #[inline]
+    fn discarded(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>, cause: DropCause) {
+        if let Some(observer) = self {
+            observer.discarded(at, link, packet, cause);
+        }
+    }
+
+    #[inline]
+    fn window_over(&mut self, until: Time) {
+        if let Some(observer) = self {
+            observer.window_over(until);
+        }
+    }
 }
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
@@ -366,5 +447,29 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn window(&mut self, at: Time, flow: FlowId, sender: SenderRef<'_>) {
         self.0.window(at, flow, sender);
         self.1.window(at, flow, sender);
+    }
+
+    #[inline]
+    fn queued(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>, backlog: u64) {
+        self.0.queued(at, link, packet, backlog);
+        self.1.queued(at, link, packet, backlog);
+    }
+
+    #[inline]
+    fn departs(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>) {
+        self.0.departs(at, link, packet);
+        self.1.departs(at, link, packet);
+    }
+
+    #[inline]
+    fn discarded(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>, cause: DropCause) {
+        self.0.discarded(at, link, packet, cause);
+        self.1.discarded(at, link, packet, cause);
+    }
+
+    #[inline]
+    fn window_over(&mut self, until: Time) {
+        self.0.window_over(until);
+        self.1.window_over(until);
     }
 }
