@@ -6,6 +6,7 @@ mod fuzz;
 mod instructions;
 mod readme;
 mod repro;
+mod viewers;
 
 use anyhow::Result;
 use clap::Parser;
@@ -29,6 +30,8 @@ enum Task {
     Repro(repro::Arguments),
     /// Run the commands of README.md and compare what they print
     Readme,
+    /// Open traces in Wireshark and compare what it finds
+    Viewers,
 }
 
 fn main() -> Result<()> {
@@ -43,5 +46,6 @@ fn main() -> Result<()> {
         Task::Fuzz(arguments) => fuzz::run(&shell, &arguments),
         Task::Repro(arguments) => repro::run(&shell, &arguments),
         Task::Readme => readme::run(&shell),
+        Task::Viewers => viewers::run(&shell),
     }
 }

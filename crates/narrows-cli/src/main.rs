@@ -23,6 +23,8 @@ fn main() -> ExitCode {
         Command::Run(run) => commands::run(run),
         Command::Compare(compare) => commands::compare(compare),
         Command::Repro(repro) => commands::repro(repro),
+        Command::Trace(trace) => commands::trace(trace),
+        Command::Export(export) => commands::export(export),
         Command::Check(check) => commands::check(check),
         Command::List(list) => commands::list(list),
         Command::New(new) => commands::new(new),

@@ -249,6 +249,8 @@ codes! {
         "No flow, port or time that was asked for has anything to show. narrows check DIR/scenario.toml --nodes lists nodes and links, the table flows.parquet the numbers of flows. Flows of hosts that are silent in the chosen time have no packets, and datagrams have no window."
     NotTheSame "N0133" "a stored run does not come out again"
         "narrows trace simulates the scenario in the results folder once more and compares all flows with those that are stored. They differ, so what was traced would belong to another run, and nothing is written. The scenario, a file it names, or the program has been changed since."
+    NotRecorded "N0134" "what is to be exported was not recorded"
+        "Some formats of other tools need what a run records on request only. Tables of [record] in a scenario say what is recorded and how often; narrows schema has them all."
     NoResults "N0140" "a folder without results"
         "Commands that read results take the folder that narrows run or narrows compare has written, or a folder inside it: one that holds run.json, or whose folders do, at most two levels down."
     BadResults "N0141" "results that cannot be read"

@@ -1,16 +1,20 @@
 //! One function for each command.
 
 mod compare;
+mod export;
 mod information;
 mod new;
 mod repro;
 mod run;
+mod trace;
 
 pub(crate) use compare::{compare, demo};
+pub(crate) use export::export;
 pub(crate) use information::{check, completions, explain, list, schema};
 pub(crate) use new::new;
 pub(crate) use repro::repro;
 pub(crate) use run::run;
+pub(crate) use trace::trace;
 
 use std::path::Path;
 use std::sync::Arc;

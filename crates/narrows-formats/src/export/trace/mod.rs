@@ -18,12 +18,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::document::Document;
 use narrows::plan::Plan;
-use narrows::results::{Results, Stored};
+use narrows::results::{Column, Results, Stored, Table, Values};
 use narrows_proto::units::Time;
 use narrows_sim::{LinkId, Progress, Stop};
 
 use self::happening::Happening;
 use self::watcher::{End, Watcher};
+use super::Written;
 use super::file::{self, Staged};
 
 /// The version of the engine. Another one may simulate differently.
@@ -84,15 +85,6 @@ pub struct Tracing<'a> {
     limit: u64,
     target: PathBuf,
     staged: Staged,
-}
-
-/// What was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
-    /// Where.
-    pub path: PathBuf,
-    /// What, for people: "1234 packets at 5 ports".
-    pub what: String,
 }
 
 /// Takes what happens, in order of time.
@@ -274,9 +266,8 @@ fn plan(stored: &Stored, request: &Request) -> Checked<Plan> {
 }
 
 fn check_same(stored: &Stored, results: &Results) -> Checked<()> {
-    let same_table = |name: &'static str| -> Checked<bool> {
-        Ok(stored.table(name, None)? == results.table(name))
-    };
+    let same_table =
+        |name: &'static str| -> Checked<bool> { Ok(same(stored.table(name, None)?, results.table(name))) };
     let same_end = stored.number("ended_ps") == Some(results.ended.as_ps());
     if same_end && same_table("flows")? && same_table("datagrams")? {
         return Ok(());
@@ -284,6 +275,26 @@ fn check_same(stored: &Stored, results: &Results) -> Checked<()> {
     let message = format!("simulated again, {} comes out differently", stored.folder.display());
     let help = "the scenario, a file it names or the program has changed since; run it again";
     Err(Diagnostic::error(Code::NotTheSame, message).help(help).into())
+}
+
+/// Whether two tables hold the same, however names are numbered.
+fn same(one: Option<Table>, other: Option<Table>) -> bool {
+    let same_values = |a: &Column, b: &Column| match (&a.values, &b.values) {
+        (Values::Names(a, of_a), Values::Names(b, of_b)) => {
+            let name = |names: &[String], index: &u32| names.get(*index as usize).cloned();
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| name(of_a, a) == name(of_b, b))
+        }
+        (a, b) => a == b,
+    };
+    match (one, other) {
+        (None, None) => true,
+        (Some(a), Some(b)) => {
+            let columns = a.columns.iter().zip(&b.columns);
+            a.columns.len() == b.columns.len() && { columns }
+                .all(|(a, b)| a.name == b.name && same_values(a, b))
+        }
+        _ => false,
+    }
 }
 
 fn too_much(limit: u64) -> Diagnostic {

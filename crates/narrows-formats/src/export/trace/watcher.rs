@@ -275,8 +275,8 @@ impl Observer for Watcher {
         let on_link = matches!(cause, DropCause::LinkError | DropCause::LinkDown);
         if on_link && self.wants.packets {
             if let Some((wire_time, way)) = self.lossy.get(&link) {
-                let departed = Time::ZERO
-                    + at.saturating_since(Time::ZERO + wire_time.of(packet.size()) + *way);
+                let departed =
+                    Time::ZERO + at.saturating_since(Time::ZERO + wire_time.of(packet.size()) + *way);
                 if self.selects(departed, link, packet) {
                     self.lost.insert((link, departed), cause);
                 }

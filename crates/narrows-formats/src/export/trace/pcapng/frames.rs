@@ -10,8 +10,8 @@
 use std::sync::Arc;
 
 use etherparse::{
-    EtherType, Ethernet2Header, IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement,
-    TcpOptions, UdpHeader,
+    EtherType, Ethernet2Header, IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, TcpOptions,
+    UdpHeader,
 };
 use narrows::plan::Plan;
 use narrows_proto::cc::Ecn;
@@ -228,7 +228,13 @@ fn ports(flow: FlowId, turn: u16) -> (u16, u16) {
 }
 
 /// Headers and payload of a segment; `size` is what it has for both.
-fn tcp(packet: &Packet, flow: FlowId, params: &narrows_proto::stream::Params, ecn: bool, size: u64) -> (Vec<u8>, u64) {
+fn tcp(
+    packet: &Packet,
+    flow: FlowId,
+    params: &narrows_proto::stream::Params,
+    ecn: bool,
+    size: u64,
+) -> (Vec<u8>, u64) {
     let (ours, theirs) = ports(flow, packet.turn);
     let payload = size.saturating_sub(params.headers.get());
     let window = params.receive_window.unwrap_or(Bytes::MAX).get() >> WINDOW_SCALE;

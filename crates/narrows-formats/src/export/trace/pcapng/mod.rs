@@ -19,7 +19,9 @@ use narrows::results::Results;
 use narrows_proto::units::Time;
 use narrows_sim::{DropCause, HostId, LinkId};
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
-use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
 use pcap_file::pcapng::blocks::name_resolution::{Ipv4Record, NameResolutionBlock, Record};
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::pcapng::{PcapNgBlock, PcapNgWriter};
@@ -55,8 +57,7 @@ impl Pcapng {
             ],
             ..SectionHeaderBlock::default()
         };
-        let writer =
-            PcapNgWriter::with_section_header(BufWriter::new(file), section).map_err(into_io)?;
+        let writer = PcapNgWriter::with_section_header(BufWriter::new(file), section).map_err(into_io)?;
         let named = vec![false; plan.network.topology.hosts().len()];
         let frames = Frames::new(Arc::clone(&plan));
         Ok(Self { plan, frames, writer, interfaces: HashMap::new(), named, packets: 0 })

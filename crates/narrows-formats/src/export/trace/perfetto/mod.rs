@@ -99,12 +99,8 @@ impl Perfetto {
     fn track(&mut self, parent: u64, name: String, unit: Option<CounterDescriptor>) -> std::io::Result<u64> {
         self.tracks += 1;
         let uuid = self.tracks;
-        let descriptor = TrackDescriptor {
-            uuid: Some(uuid),
-            name: Some(name),
-            parent_uuid: Some(parent),
-            counter: unit,
-        };
+        let descriptor =
+            TrackDescriptor { uuid: Some(uuid), name: Some(name), parent_uuid: Some(parent), counter: unit };
         self.put(TracePacket { track_descriptor: Some(descriptor), ..TracePacket::default() })?;
         Ok(uuid)
     }
