@@ -62,7 +62,7 @@ topology.star = { hosts = 4, rate = "10 Gb/s", delay = "1 us" }
 
 [switches.default]
 buffer = { size = "1 MB", sharing = "complete" }
-pfc = { xoff = "20 kB" }
+pfc = { xoff = { fixed = "20 kB" } }
 marking = { step = { k = "10 kB" } }
 
 [[traffic]]
