@@ -22,6 +22,10 @@ pub(crate) enum Command {
     Run(Run),
     /// Run several scenarios, or variants of one, and compare them
     Compare(Compare),
+    /// Make a page of results, or one that compares several
+    Report(Report),
+    /// Show the report of results in a browser
+    Open(Open),
     /// Repeat the experiments of a paper and judge its claims
     Repro(Repro),
     /// Simulate a stored run again and write what happened for Wireshark, qvis or Perfetto
@@ -113,6 +117,29 @@ pub(crate) struct Compare {
     pub(crate) markdown: bool,
     #[command(flatten)]
     pub(crate) execution: Execution,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// Folders that `narrows run` or `narrows compare` wrote; the first is what others are compared with
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
+    /// The page [default: report.html, in the folder if there is one only]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace an older page in a place of its own
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Open {
+    /// A folder that `narrows run`, `narrows compare` or `narrows repro` wrote
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Print where the report is instead of starting a browser
+    #[arg(long)]
+    pub(crate) print: bool,
 }
 
 #[derive(Debug, Args)]

@@ -22,6 +22,8 @@ fn main() -> ExitCode {
         Command::Demo(demo) => commands::demo(demo),
         Command::Run(run) => commands::run(run),
         Command::Compare(compare) => commands::compare(compare),
+        Command::Report(arguments) => commands::report(arguments),
+        Command::Open(arguments) => commands::open(arguments),
         Command::Repro(repro) => commands::repro(repro),
         Command::Trace(trace) => commands::trace(trace),
         Command::Export(export) => commands::export(export),

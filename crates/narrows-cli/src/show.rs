@@ -117,9 +117,13 @@ pub(crate) fn activity(cells: &[Cell]) -> String {
         let happened = if happened.is_empty() { "nothing on the list".into() } else { happened.join(" · ") };
         text.push_str(&format!("{name}{happened}\n"));
     }
-    let count = sums.first().map_or(0, Vec::len);
-    let never = (0..count).filter(|index| sums.iter().all(|sums| sums[*index].times == 0));
-    let never: Vec<_> = never.map(|index| sums[0][index].what).collect();
+    let happened = |what: &str| sums.iter().flatten().any(|sum| sum.what == what && sum.times > 0);
+    let mut never: Vec<&str> = Vec::new();
+    for sum in sums.iter().flatten().filter(|sum| !happened(&sum.what)) {
+        if !never.contains(&sum.what.as_ref()) {
+            never.push(&sum.what);
+        }
+    }
     if !never.is_empty() {
         text.push_str(&format!("  never happened: {}\n", never.join(", ")));
     }

@@ -1,16 +1,16 @@
 "use strict";
-// What all pages share: their data, elements, numbers, charts.
+// What all pages share: their data, elements, numbers, charts, files to take away.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const report = document.getElementById("report");
 report.replaceChildren();
 
-// Colours that stay apart for colour-blind readers (Okabe & Ito).
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#444444"];
-
 const element = (tag, attributes = {}, ...children) => {
   const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else made.setAttribute(name, value);
+  }
   made.append(...children);
   return made;
 };
@@ -25,7 +25,70 @@ const number = (value, digits = 4) => {
   return String(Number(value.toPrecision(digits)));
 };
 
-const section = (title, ...children) => report.append(element("h2", {}, title), ...children);
+const section = (title, ...children) => {
+  const id = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+  report.append(element("h2", { id }, title), ...children);
+};
+
+// ---- Light and dark ----
+
+const wanted = matchMedia("(prefers-color-scheme: dark)");
+const redraws = new Set();
+const setTheme = (name) => {
+  document.documentElement.dataset.theme = name;
+  redraws.forEach((redraw) => redraw());
+};
+setTheme(wanted.matches ? "dark" : "light");
+wanted.addEventListener("change", () => setTheme(wanted.matches ? "dark" : "light"));
+const isDark = () => document.documentElement.dataset.theme === "dark";
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const themeButton = () => element("button", {
+  type: "button", onclick: () => setTheme(isDark() ? "light" : "dark"),
+}, "Light / dark");
+
+// Colours that stay apart for colour-blind readers (after Okabe & Ito), on white and on black.
+const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b87f00", "#3f9fd0", "#7a5195", "#444444"];
+const DARK = ["#4aa8e8", "#f08a4b", "#2fc79a", "#e39cc4", "#e6b84a", "#8fd0f5", "#b491d6", "#c9c9c9"];
+const colourOf = (index) => (isDark() ? DARK : LIGHT)[index % LIGHT.length];
+
+// ---- Files to take away ----
+
+const save = (name, type, content) => {
+  const blob = content instanceof Blob ? content : new Blob([content], { type });
+  const link = element("a", { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+};
+const fileName = (title, ending) => `${title.replaceAll(/[^\p{L}\p{N}+.-]+/gu, "-").slice(0, 80)}.${ending}`;
+const csvField = (value) => {
+  const text = value === null || value === undefined ? "" : String(value);
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+const csvText = (rows) => rows.map((row) => row.map(csvField).join(",")).join("\r\n") + "\r\n";
+const tableRows = (table) =>
+  [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim().replaceAll("\u202f", "")));
+
+/** Buttons that save what is shown; each format a function that makes it. */
+const saves = (title, formats) => {
+  const button = ([ending, [type, make]]) => element("button", {
+    type: "button", "aria-label": `Save ${title} as ${ending.toUpperCase()}`,
+    onclick: async () => save(fileName(title, ending), type, await make()),
+  }, ending.toUpperCase());
+  return element("div", { class: "tools saves" }, ...Object.entries(formats).map(button));
+};
+
+/** A table with a button that saves it. */
+const tableBlock = (title, table) => element("div", {},
+  element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, table),
+  saves(title, { csv: ["text/csv", () => csvText(tableRows(table))] }));
+
+const png = (canvas) => new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+const escapeXml = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+const svgPage = (width, height, inside) =>
+  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" ` +
+  `font-family="system-ui, sans-serif" font-size="11"><rect width="100%" height="100%" fill="${css("--paper")}"/>${inside}</svg>\n`;
+
+// ---- Charts ----
 
 const SI = [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"]];
 const short = (value) => {
@@ -35,8 +98,8 @@ const short = (value) => {
 };
 
 const axis = (label, log) => ({
-  label, labelSize: 22, font: "11px system-ui", labelFont: "12px system-ui", stroke: "#5b6675",
-  grid: { stroke: "#eceff3", width: 1 }, ticks: { stroke: "#d9dee5", width: 1 }, size: label ? 52 : 40,
+  label, labelSize: 22, font: "11px system-ui", labelFont: "12px system-ui", stroke: () => css("--soft"),
+  grid: { stroke: () => css("--grid"), width: 1 }, ticks: { stroke: () => css("--line"), width: 1 }, size: label ? 52 : 40,
   values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : log ? short(tick) : number(tick))),
   // On a logarithmic axis only decades are labelled.
   filter: log ? (_, ticks) => ticks.map((tick) => (Math.abs(Math.log10(tick) % 1) < 1e-9 ? tick : null)) : undefined,
@@ -47,9 +110,9 @@ const verticals = (lines) => (plot) => {
   const { ctx, bbox } = plot;
   ctx.save();
   const font = `${11 * devicePixelRatio}px system-ui`;
-  Object.assign(ctx, { strokeStyle: "#8a94a3", fillStyle: "#5b6675", textAlign: "left", font });
+  Object.assign(ctx, { strokeStyle: css("--soft"), fillStyle: css("--soft"), textAlign: "left", font });
   ctx.setLineDash([4, 4]);
-  for (const { label, at } of lines) {
+  for (const { label, at } of lines()) {
     const x = plot.valToPos(at, "x", true);
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
     ctx.beginPath();
@@ -61,37 +124,138 @@ const verticals = (lines) => (plot) => {
   ctx.restore();
 };
 
+/** Confidence bands as areas behind the curves: polygons in the units of the axes. */
+const areas = (series) => (plot) => {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  ctx.globalAlpha = 0.2;
+  series.forEach((each, index) => {
+    if (!each.area || !plot.series[index + 1].show) return;
+    ctx.fillStyle = colourOf(each.colour ?? index);
+    ctx.beginPath();
+    each.area.forEach(([x, y]) => ctx.lineTo(plot.valToPos(x, "x", true), plot.valToPos(y, "y", true)));
+    ctx.fill();
+  });
+  ctx.restore();
+};
+
+/** The chart as it is shown, as SVG. */
+const chartSvg = (plot, { title, x, y, series, stepped, lines }) => {
+  const ratio = devicePixelRatio || 1;
+  const [left, top, width, height] = ["left", "top", "width", "height"].map((side) => plot.bbox[side] / ratio);
+  const px = (value) => left + plot.valToPos(value, "x");
+  const py = (value) => top + plot.valToPos(value, "y");
+  const inside = ([x, y]) => x >= plot.scales.x.min && x <= plot.scales.x.max && Number.isFinite(y);
+  const at = (x, y) => `${x.toFixed(1)},${y.toFixed(1)}`;
+  const parts = [];
+  const soft = css("--soft");
+  const label = (text, x, y, anchor, more = "") =>
+    parts.push(`<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}" fill="${soft}" ${more}>${escapeXml(text)}</text>`);
+  const [across, up] = plot.axes;
+  const splits = (axis) => (axis._splits || []).map((split, number) => [split, axis._values?.[number]]).filter(([, text]) => text);
+  for (const [value, text] of splits(across)) {
+    parts.push(`<path d="M${at(px(value), top)}V${(top + height).toFixed(1)}" stroke="${css("--grid")}"/>`);
+    label(text, px(value), top + height + 15, "middle");
+  }
+  for (const [value, text] of splits(up)) {
+    parts.push(`<path d="M${at(left, py(value))}H${(left + width).toFixed(1)}" stroke="${css("--grid")}"/>`);
+    label(text, left - 6, py(value) + 4, "end");
+  }
+  label(x, left + width / 2, top + height + 34, "middle", 'font-size="12"');
+  label(y, 14, top + height / 2, "middle", `font-size="12" transform="rotate(-90 14 ${(top + height / 2).toFixed(1)})"`);
+  parts.push(`<clipPath id="c"><rect x="${left}" y="${top}" width="${width}" height="${height}"/></clipPath><g clip-path="url(#c)" fill="none">`);
+  const shown = [...series, ...lines].map((each, index) => [each, index]).filter(([, index]) => plot.series[index + 1].show);
+  for (const [each, index] of shown) {
+    const colour = each.line ? soft : colourOf(each.colour ?? index);
+    if (each.area) parts.push(`<path d="M${each.area.map(([x, y]) => at(px(x), py(y))).join("L")}Z" fill="${colour}" fill-opacity=".2"/>`);
+    const points = each.points.filter(inside).map(([x, y]) => [px(x), py(y)]);
+    if (each.dots) {
+      points.forEach(([x, y]) => parts.push(`<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="3" stroke="${colour}"/>`));
+      continue;
+    }
+    const path = points.map(([x, y], number) => (number === 0 ? `M${at(x, y)}` : stepped ? `H${x.toFixed(1)}V${y.toFixed(1)}` : `L${at(x, y)}`));
+    const dash = each.dash || each.line ? ' stroke-dasharray="6 4"' : "";
+    parts.push(`<path d="${path.join("")}" stroke="${colour}" stroke-width="1.6"${dash}/>`);
+  }
+  parts.push("</g>");
+  let down = top + height + 56;
+  shown.forEach(([each, index]) => {
+    const colour = each.line ? soft : colourOf(each.colour ?? index);
+    parts.push(`<path d="M${left},${down - 4}h18" stroke="${colour}" stroke-width="2"${each.dash || each.line ? ' stroke-dasharray="6 4"' : ""}/>`);
+    label(each.name, left + 24, down, "start");
+    down += 16;
+  });
+  label(title, left, 14, "start", 'font-size="13" font-weight="600"');
+  return svgPage(Math.ceil(plot.width), Math.ceil(down), parts.join(""));
+};
+
+const chartCsv = ({ x, y, all }) => {
+  const rows = all.flatMap((each) => each.points.map(([x, y]) => [each.name, x, y]));
+  return csvText([["series", x, y], ...rows]);
+};
+
 /**
- * A chart of series with their own points: [{name, points: [[x, y]…], dash, colour}], and labelled lines {label, at} across
- * at some y (horizontal) or x (vertical).
+ * A chart of series with their own points: [{name, points: [[x, y]…], dash, colour, area}], and labelled lines {label, at}
+ * across at some y (horizontal) or x (vertical; or a function that tells them). Returns the plot.
  */
-const chart = (grid, { title, caption, x, y, xLog, yLog, series, stepped, dots, horizontal = [], vertical = [] }) => {
+const chart = (grid, { title, caption, x, y, xLog, yLog, series, stepped, dots, horizontal = [], vertical = [], wide, zoomed }) => {
   const visible = ([x, y]) => (!xLog || x > 0) && (!yLog || y > 0);
-  const drawn = series.map((each) => ({ ...each, points: each.points.filter(visible) })).filter((each) => each.points.length > 0);
-  if (drawn.length === 0) return;
-  const place = element("div", { class: "chart" }, element("h3", {}, title), element("p", { class: "caption" }, caption));
+  const drawn = series.map((each) => ({
+    ...each, points: each.points.filter(visible), area: each.area?.filter(visible), dots,
+  })).filter((each) => each.points.length > 0);
+  if (drawn.length === 0) return undefined;
+  const place = element("figure", { class: wide ? "chart wide" : "chart", style: "margin: 0" });
+  const picture = element("div", { role: "img", "aria-label": `${title}. ${drawn.length} curves of ${y} over ${x}: ${drawn.map((each) => each.name).join(", ")}. Save as CSV for the numbers.` });
+  place.append(element("h3", {}, title), element("p", { class: "caption" }, caption), picture);
   grid.append(place);
   const across = drawn.flatMap((each) => [each.points[0][0], each.points.at(-1)[0]]);
   const ends = [Math.min(...across), Math.max(...across)];
   const lines = horizontal.map(({ label, at }) => ({ name: label, points: ends.map((x) => [x, at]), line: true }));
   const all = [...drawn, ...lines];
   const tables = all.map((each) => [each.points.map((point) => point[0]), each.points.map((point) => point[1])]);
-  const colour = (each, index) => (each.line ? "#8a94a3" : COLOURS[(each.colour ?? index) % COLOURS.length]);
+  const colour = (each, index) => () => (each.line ? css("--soft") : colourOf(each.colour ?? index));
   const path = stepped ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear();
+  const tall = wide ? 240 : 300;
   const options = {
-    width: place.clientWidth || 540, height: 300,
-    cursor: { drag: { x: true, y: false } },
+    width: place.clientWidth || 540, height: tall,
+    cursor: { drag: { x: true, y: false, setScale: !zoomed }, bind: zoomed ? { dblclick: () => () => zoomed(null) } : {} },
     scales: { x: { time: false, distr: xLog ? 3 : 1 }, y: { distr: yLog ? 3 : 1 } },
     axes: [{ ...axis(x, xLog), size: 44 }, axis(y, yLog)],
     legend: { live: false },
-    hooks: { drawAxes: [verticals(vertical)] },
+    hooks: {
+      drawAxes: [areas(drawn), verticals(typeof vertical === "function" ? vertical : () => vertical)],
+      setSelect: zoomed ? [(plot) => {
+        if (plot.select.width < 3) return;
+        const [from, to] = [plot.select.left, plot.select.left + plot.select.width].map((at) => plot.posToVal(at, "x"));
+        plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+        zoomed([from, to]);
+      }] : [],
+    },
     series: [{ label: x }, ...all.map((each, index) => ({
       label: each.name, stroke: colour(each, index), width: 1.6,
       dash: each.dash || each.line ? [6, 4] : undefined, spanGaps: true,
-      points: { show: !each.line && (dots || each.points.length < 40), size: dots ? 7 : 4, fill: dots && !each.dash ? colour(each, index) : "#ffffff" },
+      points: { show: !each.line && (dots || each.points.length < 40), size: dots ? 7 : 4, fill: dots && !each.dash ? colour(each, index) : () => css("--paper") },
       paths: dots && !each.line ? () => null : path,
     }))],
   };
-  const made = new uPlot(options, uPlot.join(tables), place);
-  new ResizeObserver(() => made.setSize({ width: place.clientWidth, height: 300 })).observe(place);
+  const made = new uPlot(options, uPlot.join(tables), picture);
+  const redraw = () => made.redraw(false, true);
+  redraws.add(redraw);
+  const watch = new ResizeObserver(() => {
+    if (!place.isConnected) {
+      watch.disconnect();
+      redraws.delete(redraw);
+      made.destroy();
+    } else if (place.clientWidth) made.setSize({ width: place.clientWidth, height: tall });
+  });
+  watch.observe(place);
+  place.append(saves(title, {
+    svg: ["image/svg+xml", () => chartSvg(made, { title, x, y, series: drawn, stepped, lines })],
+    png: ["image/png", () => png(made.ctx.canvas)],
+    csv: ["text/csv", () => chartCsv({ x, y, all })],
+  }));
+  return made;
 };

@@ -1,9 +1,21 @@
 "use strict";
 (() => {
+  const several = data.cells.length > 1;
+
+  const seedsOf = ({ seeds }) => {
+    const inRow = seeds.every((seed, index) => index === 0 || seed === seeds[index - 1] + 1);
+    if (seeds.length === 1) return `seed ${seeds[0]}`;
+    return inRow ? `seeds ${seeds[0]} to ${seeds.at(-1)}` : `seeds ${seeds.join(", ")}`;
+  };
+
   const header = () => {
+    const seeds = [...new Set(data.cells.map(seedsOf))];
+    const places = ["Summary", "Activity", "Completion times", "Over time", "Scenario"];
+    const link = (name) => element("li", {}, element("a", { href: `#${name.toLowerCase().replaceAll(" ", "-")}` }, name));
     report.append(
       element("h1", {}, data.title),
-      element("p", { class: "soft" }, `${data.network} · ${data.seeds} · narrows ${data.version}`),
+      element("p", { class: "soft" }, `${data.network} · ${seeds.length === 1 ? seeds[0] : "several seeds"} · narrows ${data.version}`),
+      element("ul", { class: "top" }, ...places.map(link), element("li", {}, themeButton())),
     );
     if (!data.complete) report.append(element("p", { class: "notes" }, "Interrupted: these results are not complete."));
     for (const warning of data.warnings) report.append(element("p", { class: "notes" }, warning));
@@ -16,7 +28,6 @@
       : "";
 
   const summary = () => {
-    const several = data.cells.length > 1;
     const head = element("tr", {}, element("th", {}, ""));
     data.cells.forEach((cell, index) => {
       head.append(element("th", {}, cell.name));
@@ -38,7 +49,7 @@
       }
     }
     const table = element("table", {}, element("thead", {}, head), body);
-    section("Summary", element("div", { class: "scroll" }, table));
+    section("Summary", tableBlock("Summary", table));
     const notes = [
       "Completion times count from the hand-over of the data to the arrival of its last byte. Slowdown is the completion " +
         "time divided by that on the empty network, headers and every hop included. Unfinished flows have no completion " +
@@ -66,61 +77,95 @@
     const body = element("tbody");
     data.activity.filter((row) => row.times.some((times) => times > 0)).forEach((row) => {
       const line = element("tr", {}, element("td", {}, row.what));
-      row.times.forEach((times) => line.append(element("td", {}, number(times))));
+      row.times.forEach((times) => line.append(element("td", times ? {} : { class: "soft" }, number(times))));
       body.append(line);
     });
-    const never = data.activity.filter((row) => row.times.every((times) => times === 0)).map((row) => row.what);
-    section("Activity", element("div", { class: "scroll" }, element("table", {}, element("thead", {}, head), body)));
+    const never = data.activity.filter((row) => !row.times.some((times) => times > 0)).map((row) => row.what);
+    section("Activity", tableBlock("Activity", element("table", {}, element("thead", {}, head), body)));
     report.append(element("p", { class: "never" }, `Never happened: ${never.length ? never.join(", ") : "nothing on the list"}.`));
   };
 
-  const charts = () => {
-    const several = data.cells.length > 1;
-    const label = (cell, name) => (several ? `${cell.name}: ${name}` : name);
-    const each = (take) => data.cells.flatMap((cell, index) => take(cell, index));
-    const names = [...new Set(each((cell) => cell.charts.groups.map((group) => group.name)))];
-
-    const times = element("div", { class: "grid" });
-    section("Completion times", times);
+  const times = () => {
+    const names = [...new Set(data.cells.flatMap((cell) => cell.groups.map((group) => group.name)))];
+    const grid = element("div", { class: "grid" });
+    section("Completion times", grid);
+    const bands = data.intervals ? "; bands: 95 % confidence interval over seeds" : "";
     for (const name of names) {
-      const of = (cell) => cell.charts.groups.filter((group) => group.name === name);
+      const found = data.cells.flatMap((cell, index) => cell.groups.filter((group) => group.name === name).map((group) => [cell, group, index]));
       const tag = (cell, group) => (several ? cell.name : group.control);
-      chart(times, {
-        title: `${name}: distribution of completion times`, caption: `measured flows that finished, seed ${data.chart_seed}`,
+      const around = (low, high) => [...low, ...high.reverse()];
+      chart(grid, {
+        title: `${name}: distribution of completion times`, caption: `measured flows that finished${bands}`,
         x: "completion time in µs", y: "fraction of flows", xLog: true, stepped: true,
-        series: each((cell, index) => of(cell).map((group) => ({ name: tag(cell, group), points: group.fct_cdf, colour: index }))),
+        series: found.map(([cell, group, index]) => ({
+          name: tag(cell, group), colour: index, points: group.cdf.map(([time, share]) => [time, share]),
+          area: data.intervals ? around(group.cdf.map(([, share, low]) => [low, share]), group.cdf.map(([, share, , high]) => [high, share])) : undefined,
+        })),
       });
-      chart(times, {
-        title: `${name}: slowdown by flow size`, caption: "solid: 99th percentile, dashed: median; one point per tenth of the flows",
+      const ends = (classes, key, end) => classes.map((each) => [each.size, (each[key].interval || [each[key].mean, each[key].mean])[end]]);
+      const of = ([cell, group, index], key) => ({
+        name: `${tag(cell, group)} ${key}`, colour: index, dash: key === "p50", points: group.slowdown.map((each) => [each.size, each[key].mean]),
+        area: data.intervals ? around(ends(group.slowdown, key, 0).map(([size, low]) => [size, Math.max(low, 1)]), ends(group.slowdown, key, 1)) : undefined,
+      });
+      chart(grid, {
+        title: `${name}: slowdown by flow size`, caption: `solid: 99th percentile, dashed: median; five classes of size in a decade${bands}`,
         x: "flow size in bytes", y: "slowdown", xLog: true, yLog: true,
-        series: each((cell, index) => of(cell).flatMap((group) => [
-          { name: `${tag(cell, group)} p99`, points: group.slowdown.map((bin) => [bin.size, bin.p99]), colour: index },
-          { name: `${tag(cell, group)} p50`, points: group.slowdown.map((bin) => [bin.size, bin.p50]), colour: index, dash: true },
-        ])),
+        series: found.flatMap((each) => [of(each, "p99"), of(each, "p50")]),
       });
     }
+    if (!names.length) grid.replaceWith(element("p", { class: "soft" }, "No measured flow has finished."));
+  };
 
-    const recorded = element("div", { class: "grid" });
-    const over = (title, caption, y, take) => {
-      for (const cell of data.cells) {
-        chart(recorded, {
-          title: several ? `${cell.name}: ${title}` : title, caption, x: "time in ms", y,
-          series: take(cell.charts).map((series) => ({ name: series.name, points: series.points })),
-        });
-      }
-    };
-    section("Over time", recorded);
-    over("queue depth", "deepest recorded ports; the most that waited in each interval", "kB waiting", (charts) => charts.queues);
-    over("rate of flows", "payload acknowledged; the recorded flows of each group that delivered most", "Gb/s", (charts) => charts.rates);
-    over("congestion window", "the recorded flows of each group that delivered most", "kB", (charts) => charts.windows);
-    if (!recorded.childElementCount) {
-      recorded.replaceWith(element("p", { class: "soft" }, "Nothing was recorded over time. Add [record] to the scenario."));
+  /** What the slowest flows went through that others did not. */
+  const tails = (into, cell, jump) => {
+    for (const group of cell.groups.filter(({ tail }) => tail)) {
+      const { flows: [all, slowest], rows } = group.tail;
+      const head = element("tr", {}, ...["", `all ${number(all)} flows`, `slowest ${number(slowest)}`].map((text) => element("th", {}, text)));
+      const body = rows.map(([what, values]) => element("tr", {}, element("td", {}, what), ...values.map((value) => element("td", {}, number(value, 3)))));
+      const table = element("table", {}, element("caption", {}, `${group.name}: why the tail is long`), element("thead", {}, head), element("tbody", {}, ...body));
+      const heads = ["flow", "from", "to", "bytes", "start, ms", "time, µs", "slowdown", "sent again", "timeouts", "marked", ""];
+      const list = group.slowest.map((flow) => {
+        const values = [flow.flow, flow.src, flow.dst, number(flow.size), number(flow.start_ms, 6), number(flow.fct_us), number(flow.slowdown), flow.retransmissions, flow.timeouts, percent(flow.marked)];
+        const show = element("button", { type: "button", "aria-label": `Show flow ${flow.flow} over time`, onclick: () => jump?.(flow.start_ms, flow.start_ms + flow.fct_us / 1e3) }, "show");
+        return element("tr", {}, ...values.map((value) => element("td", {}, String(value))), element("td", {}, ...(jump ? [show] : [])));
+      });
+      const flows = element("table", {}, element("caption", {}, `${group.name}: the slowest flows`), element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", {}, text)))), element("tbody", {}, ...list));
+      into.append(tableBlock(`${group.name}: why the tail is long`, table), tableBlock(`${group.name}: slowest flows`, flows));
     }
+  };
+
+  const time = () => {
+    const shown = data.cells.filter((cell) => cell.over_time);
+    const into = element("div");
+    const tail = element("div");
+    const choice = element("select", { "aria-label": "Run", onchange: () => show() }, ...shown.map((cell, index) => element("option", { value: index }, cell.name)));
+    const show = async () => {
+      into.replaceChildren();
+      tail.replaceChildren();
+      const cell = shown[Number(choice.value) || 0];
+      if (!cell) return;
+      const jump = await overTime(into, cell.over_time);
+      tails(tail, cell, jump);
+      document.body.dataset.drawn = cell.name;
+    };
+    section("Over time", ...(shown.length > 1 ? [element("div", { class: "tools" }, element("label", {}, "Run: ", choice))] : []), into);
+    if (data.cells.some((cell) => cell.seeds.length > 1)) into.before(element("p", { class: "soft" }, `Of seed ${data.cells[0].seeds[0]}.`));
+    section("The tail", tail);
+    return show();
+  };
+
+  const scenarios = () => {
+    const text = (cell) => element("details", {}, element("summary", {}, several ? cell.name : "scenario.toml", `, ${seedsOf(cell)}`),
+      element("pre", { tabindex: "0" }, cell.scenario), saves(`scenario ${cell.name}`, { toml: ["text/plain", () => cell.scenario] }));
+    section("Scenario", ...data.cells.map(text));
   };
 
   header();
   summary();
   activity();
-  charts();
+  times();
+  const drawn = time();
+  scenarios();
   report.append(element("footer", {}, `Drawn from results of narrows ${data.version}. This file needs no network.`));
+  drawn.catch((error) => report.append(element("p", { class: "notes" }, `What was recorded could not be drawn: ${error.message}`)));
 })();

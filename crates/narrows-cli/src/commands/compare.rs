@@ -213,10 +213,7 @@ fn side_by_side(contenders: &[Contender], show: &Show<'_>, execution: &args::Exe
         }
         cells.push(cell);
     }
-    let mut warnings: Vec<_> =
-        contenders.iter().flat_map(|contender| contender.plans[0].warning_texts()).collect();
-    warnings.dedup();
-    output.write_text("", "report.html", &page(show.title, &plan.describe_network(), &warnings, &cells))?;
+    output.write_text("", "report.html", &page(show.title, &cells))?;
     output.finish()?;
     print_cells(&cells, show, execution);
     Ok(status(&broken))
@@ -224,10 +221,11 @@ fn side_by_side(contenders: &[Contender], show: &Show<'_>, execution: &args::Exe
 
 impl Contender {
     fn jobs(&self) -> impl Iterator<Item = Job> {
-        self.plans.iter().map(|plan| {
+        self.plans.iter().enumerate().map(|(number, plan)| {
             let seed = plan.scenario.seed;
             let within = format!("{}/seed-{seed}", folder_name(&self.name));
-            Job { plan: Arc::clone(plan), name: format!("{} seed {seed}", self.name), within }
+            let name = format!("{} seed {seed}", self.name);
+            Job { plan: Arc::clone(plan), name, within, in_front: number == 0 }
         })
     }
 }

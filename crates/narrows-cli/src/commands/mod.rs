@@ -4,6 +4,7 @@ mod compare;
 mod export;
 mod information;
 mod new;
+mod report;
 mod repro;
 mod run;
 mod trace;
@@ -12,6 +13,7 @@ pub(crate) use compare::{compare, demo};
 pub(crate) use export::export;
 pub(crate) use information::{check, completions, explain, list, schema};
 pub(crate) use new::new;
+pub(crate) use report::{open, report};
 pub(crate) use repro::repro;
 pub(crate) use run::run;
 pub(crate) use trace::trace;
@@ -75,6 +77,8 @@ struct Job {
     plan: Arc<Plan>,
     name: String,
     within: String,
+    /// A page of several runs shows this one over time.
+    in_front: bool,
 }
 
 /// What remains of a finished job.
@@ -89,10 +93,13 @@ struct Finished {
 fn execute(jobs: &[Job], execution: &Execution, output: &Output) -> Checked<Vec<Finished>> {
     let named = jobs.iter().map(|job| (Arc::clone(&job.plan), job.name.clone())).collect();
     let finish = |number: usize, results: Results| {
-        let digest = Digest::of(&results);
-        let within = &jobs[number].within;
+        let Job { within, in_front, .. } = &jobs[number];
         output.write(&results, within)?;
-        output.write_text(within, "report.html", &page_of_run(&results, digest.clone()))?;
+        let mut digest = Digest::of(&results)?;
+        output.write_text(within, "report.html", &page_of_run(&digest))?;
+        if !in_front {
+            digest.over_time = None;
+        }
         Ok(Finished { digest, broken: results.broken_expectations(), held_up: results.held_up })
     };
     side_by_side(named, execution, finish)?.into_iter().collect()

@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
     let job = |plan: &Arc<Plan>| {
         let name = format!("seed {}", plan.scenario.seed);
         let within = if several { format!("seed-{}", plan.scenario.seed) } else { String::new() };
-        Job { plan: Arc::clone(plan), name, within }
+        Job { plan: Arc::clone(plan), name, within, in_front: plan.scenario.seed == plans[0].scenario.seed }
     };
     let jobs: Vec<_> = plans.iter().map(job).collect();
     let finished = execute(&jobs, &arguments.execution, &output)?;
@@ -42,8 +42,7 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
     }
     let cells = [Cell { name: plan.scenario.name.clone(), runs }];
     if several {
-        let html = page(&plan.scenario.name, &plan.describe_network(), &plan.warning_texts(), &cells);
-        output.write_text("", "report.html", &html)?;
+        output.write_text("", "report.html", &page(&plan.scenario.name, &cells))?;
     }
     output.finish()?;
     if arguments.execution.json {

@@ -1,25 +1,47 @@
-//! One HTML page with tables and charts, without anything to load.
+//! One HTML page with tables, charts and a moving picture, without anything to load.
 
-mod charts;
+mod fabric;
+mod flows;
+mod over_time;
+mod packed;
+mod summary;
+
+use std::borrow::Cow;
 
 use serde::Serialize;
+use serde_json::Value;
 
-pub use charts::Charts;
+pub use flows::GroupTimes;
+pub use over_time::OverTime;
+pub use summary::{Summary, SummaryGroup, SummaryRow, summarize};
 
-use crate::results::{Activity, Results};
-use crate::statistics::{Estimate, estimate, estimate_ratio};
+use crate::diagnostic::Checked;
+use crate::metrics::Metric;
+use crate::results::{Activity, Source, Stored, StoredCell};
 
-/// What remains of a run for comparisons and reports.
+/// What remains of a run for comparisons and reports; a bounded amount, however long it was.
 #[derive(Clone, Debug)]
 pub struct Digest {
+    /// The name of its scenario.
+    pub scenario: String,
+    /// One line about the network.
+    pub network: String,
     /// Its seed.
     pub seed: u64,
+    /// The version of Narrows that ran it.
+    pub version: String,
+    /// The scenario as it was run.
+    pub text: String,
+    /// What was suspicious, before the run and after it.
+    pub warnings: Vec<String>,
     /// Its metrics.
-    pub metrics: Vec<crate::metrics::Metric>,
+    pub metrics: Vec<Metric>,
     /// What happened.
     pub activity: Vec<Activity>,
-    /// Points for charts.
-    pub charts: Charts,
+    /// Completion times by group.
+    pub groups: Vec<GroupTimes>,
+    /// What was recorded over time; none if it is not wanted.
+    pub over_time: Option<OverTime>,
     /// It was not interrupted.
     pub complete: bool,
 }
@@ -33,44 +55,38 @@ pub struct Cell {
     pub runs: Vec<Digest>,
 }
 
-/// A table of metrics: a row for each, a column for each cell.
-#[derive(Clone, Debug, Serialize)]
-pub struct Summary(pub Vec<SummaryGroup>);
-
-/// The rows of one traffic group.
-#[derive(Clone, Debug, Serialize)]
-pub struct SummaryGroup {
-    /// Its name.
-    pub name: String,
-    /// Its metrics.
-    pub rows: Vec<SummaryRow>,
-}
-
-/// One metric.
-#[derive(Clone, Debug, Serialize)]
-pub struct SummaryRow {
-    /// Its name, without that of the group.
-    pub metric: String,
-    /// In words.
-    pub label: &'static str,
-    /// By cell.
-    pub values: Vec<Option<Estimate>>,
-    /// By cell: the ratio to the first.
-    pub ratios: Vec<Option<Estimate>>,
-    /// Which direction is good, if any.
-    pub lower_is_better: Option<bool>,
-}
-
 impl Digest {
-    /// What remains of `results`.
-    pub fn of(results: &Results) -> Self {
-        Self {
-            seed: results.plan.scenario.seed,
-            metrics: results.metrics.clone(),
-            activity: results.activity.clone(),
-            charts: Charts::of(results),
-            complete: results.complete,
-        }
+    /// What remains of a run.
+    ///
+    /// # Errors
+    /// If its tables cannot be read.
+    pub fn of(source: &impl Source) -> Checked<Self> {
+        let summary = source.summary();
+        let text = |key: &str| summary.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let entries = |key: &str| summary.get(key).and_then(Value::as_object).into_iter().flatten();
+        let warnings = summary.get("warnings").and_then(Value::as_array).into_iter().flatten();
+        let warnings = warnings.filter_map(|warning| warning.get("message")?.as_str());
+        let held_up = summary.get("held_up").and_then(Value::as_str);
+        Ok(Self {
+            scenario: text("scenario"),
+            network: text("network"),
+            seed: summary.get("seed").and_then(Value::as_u64).unwrap_or_default(),
+            version: text("narrows"),
+            text: source.scenario().to_owned(),
+            warnings: warnings.chain(held_up).map(str::to_owned).collect(),
+            metrics: entries("metrics")
+                .map(|(name, value)| Metric { name: name.clone(), value: value.as_f64() })
+                .collect(),
+            activity: entries("activity")
+                .map(|(what, times)| Activity {
+                    what: Cow::Owned(what.clone()),
+                    times: times.as_u64().unwrap_or_default(),
+                })
+                .collect(),
+            groups: GroupTimes::of(source, &summary)?,
+            over_time: Some(OverTime::of(source, &summary)?),
+            complete: summary.get("complete").and_then(Value::as_bool).unwrap_or_default(),
+        })
     }
 
     /// The value of a metric; none if there was nothing to take it of.
@@ -81,98 +97,32 @@ impl Digest {
 
 impl Cell {
     /// What happened in all its runs together.
-    ///
-    /// # Panics
-    /// If it has none.
     pub fn activity(&self) -> Vec<Activity> {
-        let mut sums = self.runs[0].activity.clone();
-        for run in &self.runs[1..] {
-            for (sum, activity) in sums.iter_mut().zip(&run.activity) {
-                sum.times += activity.times;
+        let mut sums: Vec<Activity> = Vec::new();
+        for activity in self.runs.iter().flat_map(|run| &run.activity) {
+            match sums.iter_mut().find(|sum| sum.what == activity.what) {
+                Some(sum) => sum.times += activity.times,
+                None => sums.push(activity.clone()),
             }
         }
         sums
     }
-}
 
-/// How a metric reads, and which direction is good. Metrics without a label are in `run.json` only.
-fn label(metric: &str) -> Option<(&'static str, Option<bool>)> {
-    Some(match metric {
-        "flows" => ("flows measured", None),
-        "unfinished" => ("unfinished", Some(true)),
-        "p50_fct_us" => ("completion time p50, µs", Some(true)),
-        "p99_fct_us" => ("completion time p99, µs", Some(true)),
-        "p50_slowdown" => ("slowdown p50", Some(true)),
-        "p99_slowdown" => ("slowdown p99", Some(true)),
-        "small_p99_fct_us" => ("completion time p99 up to 100 kB, µs", Some(true)),
-        "goodput_gbps" => ("goodput, Gb/s", Some(false)),
-        "marked_fraction" => ("marked, fraction of bytes", None),
-        "retransmitted_fraction" => ("sent again, fraction of bytes", Some(true)),
-        "timeouts" => ("timeouts", Some(true)),
-        "rpcs" => ("RPCs measured", None),
-        "unfinished_rpcs" => ("unfinished RPCs", Some(true)),
-        "p50_rpc_us" => ("RPC time p50, µs", Some(true)),
-        "p99_rpc_us" => ("RPC time p99, µs", Some(true)),
-        "p999_rpc_us" => ("RPC time p99.9, µs", Some(true)),
-        "mean_rpc_us" => ("RPC time mean, µs", Some(true)),
-        "p99_rpc_slowdown" => ("RPC slowdown p99", Some(true)),
-        "datagrams_sent" => ("datagrams sent", None),
-        "lost_fraction" => ("lost, fraction of datagrams", Some(true)),
-        "marks" => ("ECN marks", None),
-        "drops" => ("drops", Some(true)),
-        "max_queue_kb" => ("deepest queue, kB", Some(true)),
-        "p99_queue_kb" => ("deepest recorded queue p99, kB", Some(true)),
-        "dc_lost_fraction" => ("DC loss, fraction of packets", Some(true)),
-        "dc_marked_fraction" => ("DC marked, fraction of packets", None),
-        "dc_mean_utilisation" => ("DC utilisation, mean", None),
-        "dc_max_utilisation" => ("DC utilisation, busiest link", None),
-        "wan_lost_fraction" => ("WAN loss, fraction of packets", Some(true)),
-        "wan_marked_fraction" => ("WAN marked, fraction of packets", None),
-        "wan_mean_utilisation" => ("WAN utilisation, mean", None),
-        "wan_max_utilisation" => ("WAN utilisation, busiest link", None),
-        _ => return None,
-    })
-}
-
-/// Metrics of the whole network that the groups' own rows do not show.
-fn shown_in_total(metric: &str) -> bool {
-    let segment = metric.starts_with("dc_") || metric.starts_with("wan_");
-    let more = ["marks", "drops", "timeouts", "max_queue_kb", "p99_queue_kb"];
-    segment || ["unfinished", "unfinished_rpcs"].contains(&metric) || more.contains(&metric)
-}
-
-/// Puts the metrics of all cells side by side.
-pub fn summarize(cells: &[Cell]) -> Summary {
-    let mut groups: Vec<SummaryGroup> = Vec::new();
-    let first = cells.first().and_then(|cell| cell.runs.first());
-    for metric in first.iter().flat_map(|run| &run.metrics) {
-        let Some((group, name)) = metric.name.split_once('.') else { continue };
-        let Some((label, lower_is_better)) = label(name) else { continue };
-        if group == crate::metrics::TOTAL && !shown_in_total(name) {
-            continue;
+    /// Reads the runs of a folder. Only the first keeps what was recorded over time.
+    ///
+    /// # Errors
+    /// If something cannot be read.
+    pub fn read(cell: &StoredCell) -> Checked<Self> {
+        let mut runs: Vec<Digest> = Vec::new();
+        for folder in &cell.runs {
+            let mut digest = Digest::of(&Stored::open(folder)?)?;
+            if !runs.is_empty() {
+                digest.over_time = None;
+            }
+            runs.push(digest);
         }
-        let samples = |cell: &Cell| -> Vec<f64> {
-            cell.runs.iter().filter_map(|run| run.metric(&metric.name)).collect()
-        };
-        let baseline = cells.first().map(samples).unwrap_or_default();
-        let values: Vec<_> = cells.iter().map(|cell| estimate(&samples(cell))).collect();
-        // What never happened is listed under activity.
-        if values.iter().flatten().all(|value| value.mean == 0.0) {
-            continue;
-        }
-        let row = SummaryRow {
-            metric: name.to_owned(),
-            label,
-            values,
-            ratios: cells.iter().map(|cell| estimate_ratio(&samples(cell), &baseline)).collect(),
-            lower_is_better,
-        };
-        match groups.last_mut() {
-            Some(last) if last.name == group => last.rows.push(row),
-            _ => groups.push(SummaryGroup { name: group.to_owned(), rows: vec![row] }),
-        }
+        Ok(Self { name: cell.name.clone(), runs })
     }
-    Summary(groups)
 }
 
 /// What the page is made from.
@@ -180,62 +130,87 @@ pub fn summarize(cells: &[Cell]) -> Summary {
 struct Page<'a> {
     title: &'a str,
     network: &'a str,
-    seeds: String,
-    version: &'static str,
-    warnings: &'a [String],
+    version: &'a str,
     complete: bool,
     intervals: bool,
-    chart_seed: u64,
+    warnings: Vec<&'a str>,
     summary: Summary,
-    activity: Vec<ActivityRow>,
+    activity: Vec<ActivityRow<'a>>,
     cells: Vec<PageCell<'a>>,
 }
 
 #[derive(Serialize)]
-struct ActivityRow {
-    what: &'static str,
-    /// By cell, all seeds together.
-    times: Vec<u64>,
+struct ActivityRow<'a> {
+    what: &'a str,
+    /// By cell, all seeds together; none where it cannot happen.
+    times: Vec<Option<u64>>,
 }
 
 #[derive(Serialize)]
 struct PageCell<'a> {
     name: &'a str,
-    charts: &'a Charts,
+    seeds: Vec<u64>,
+    scenario: &'a str,
+    groups: Vec<flows::GroupCharts>,
+    over_time: Option<&'a OverTime>,
 }
 
-/// The page for one scenario (one cell) or a comparison (several). Charts show the first seed.
+/// The page for one scenario (one cell) or a comparison (several). The moving picture and curves over time show the first seed.
 ///
 /// # Panics
 /// If there is no cell or a cell without a run.
-pub fn page(title: &str, network: &str, warnings: &[String], cells: &[Cell]) -> String {
-    let runs = &cells[0].runs;
-    let (first, last) = (runs[0].seed, runs[runs.len() - 1].seed);
-    let seeds = if runs.len() == 1 { format!("seed {first}") } else { format!("seeds {first} to {last}") };
-    let activities: Vec<_> = cells.iter().map(Cell::activity).collect();
+pub fn page(title: &str, cells: &[Cell]) -> String {
+    let first = &cells[0].runs[0];
+    let runs = || cells.iter().flat_map(|cell| &cell.runs);
+    let mut warnings: Vec<&str> = Vec::new();
+    for warning in runs().flat_map(|run| &run.warnings) {
+        if !warnings.contains(&warning.as_str()) {
+            warnings.push(warning);
+        }
+    }
     let page = Page {
         title,
-        network,
-        seeds,
-        version: env!("CARGO_PKG_VERSION"),
+        network: &first.network,
+        version: &first.version,
+        complete: runs().all(|run| run.complete),
+        intervals: cells.iter().any(|cell| cell.runs.len() > 1),
         warnings,
-        complete: cells.iter().all(|cell| cell.runs.iter().all(|run| run.complete)),
-        intervals: runs.len() > 1,
-        chart_seed: first,
         summary: summarize(cells),
-        activity: (0..activities[0].len())
-            .map(|index| ActivityRow {
-                what: activities[0][index].what,
-                times: activities.iter().map(|activities| activities[index].times).collect(),
-            })
-            .collect(),
-        cells: cells.iter().map(|cell| PageCell { name: &cell.name, charts: &cell.runs[0].charts }).collect(),
+        activity: activity_rows(cells),
+        cells: cells.iter().map(PageCell::new).collect(),
     };
-    fill_page(title, include_str!("../../assets/report.js"), &page)
+    fill_page(title, &[include_str!("../../assets/fabric.js"), include_str!("../../assets/report.js")], &page)
 }
 
-/// A page with a title, data, and the script that draws it.
-pub(crate) fn fill_page(title: &str, script: &str, data: &impl Serialize) -> String {
+impl<'a> PageCell<'a> {
+    fn new(cell: &'a Cell) -> Self {
+        let groups: Vec<_> = cell.runs.iter().map(|run| &run.groups[..]).collect();
+        Self {
+            name: &cell.name,
+            seeds: cell.runs.iter().map(|run| run.seed).collect(),
+            scenario: &cell.runs[0].text,
+            groups: flows::charts(&groups),
+            over_time: cell.runs[0].over_time.as_ref(),
+        }
+    }
+}
+
+/// A row for everything that can happen in one of the cells.
+fn activity_rows(cells: &[Cell]) -> Vec<ActivityRow<'_>> {
+    let mut names: Vec<&str> = Vec::new();
+    for activity in cells.iter().flat_map(|cell| &cell.runs[0].activity) {
+        if !names.contains(&activity.what.as_ref()) {
+            names.push(&activity.what);
+        }
+    }
+    let sums: Vec<_> = cells.iter().map(Cell::activity).collect();
+    let times = |what: &str, sums: &[Activity]| sums.iter().find(|sum| sum.what == what).map(|sum| sum.times);
+    let row = |what| ActivityRow { what, times: sums.iter().map(|sums| times(what, sums)).collect() };
+    names.into_iter().map(row).collect()
+}
+
+/// A page with a title, data, and the scripts that draw it.
+pub(crate) fn fill_page(title: &str, scripts: &[&str], data: &impl Serialize) -> String {
     // Inside a script element a tag could end it. In JSON, this character stands in strings only.
     let data = serde_json::to_string(data).unwrap_or_default().replace('<', "\\u003c");
     // The data comes last: nothing in it is taken for a marker.
@@ -245,16 +220,14 @@ pub(crate) fn fill_page(title: &str, script: &str, data: &impl Serialize) -> Str
         .replace("{{css}}", include_str!("../../assets/report.css"))
         .replace("{{uplot_js}}", include_str!("../../assets/uPlot.iife.min.js"))
         .replace("{{page_js}}", include_str!("../../assets/page.js"))
-        .replace("{{js}}", script)
+        .replace("{{js}}", &scripts.concat())
         .replacen("{{data}}", &data, 1)
 }
 
 /// The page for a single run.
-pub fn page_of_run(results: &Results, digest: Digest) -> String {
-    let plan = &results.plan;
-    let warnings = plan.warning_texts();
-    let cell = Cell { name: plan.scenario.name.clone(), runs: vec![digest] };
-    page(&plan.scenario.name, &plan.describe_network(), &warnings, &[cell])
+pub fn page_of_run(digest: &Digest) -> String {
+    let cell = Cell { name: digest.scenario.clone(), runs: vec![digest.clone()] };
+    page(&digest.scenario, &[cell])
 }
 
 fn escape(text: &str) -> String {

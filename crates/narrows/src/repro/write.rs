@@ -93,7 +93,7 @@ impl Reproduction {
             "parameters": self.parameters.iter().map(parameter_data).collect::<Vec<_>>(),
             "warnings": self.warnings,
         });
-        fill_page(&format!("{}, repeated", paper.title), include_str!("../../assets/repro.js"), &data)
+        fill_page(&format!("{}, repeated", paper.title), &[include_str!("../../assets/repro.js")], &data)
     }
 
     pub(super) fn left_out_text(&self) -> String {

@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use narrows_sim::traffic::{Group, Transport};
 use narrows_sim::{DropCause, PortCounters};
 use serde::Serialize;
@@ -8,7 +10,7 @@ use super::Results;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Activity {
     /// What.
-    pub what: &'static str,
+    pub what: Cow<'static, str>,
     /// How often.
     pub times: u64,
 }
@@ -61,5 +63,5 @@ pub fn activity(results: &Results) -> Vec<Activity> {
         counts.push(("subflows counted late", rack.late));
         counts.push(("subflows refused: table full", rack.refused));
     }
-    counts.into_iter().map(|(what, times)| Activity { what, times }).collect()
+    counts.into_iter().map(|(what, times)| Activity { what: what.into(), times }).collect()
 }

@@ -33,7 +33,7 @@ impl Results {
             })
         };
         let metric = |metric: &Metric| (metric.name.clone(), json!(metric.value));
-        let activity = |activity: &Activity| (activity.what.to_owned(), json!(activity.times));
+        let activity = |activity: &Activity| (activity.what.clone().into_owned(), json!(activity.times));
         let warning =
             |warning: &Diagnostic| json!({ "code": warning.code.name(), "message": warning.message });
         let expectation = |expect: &Expect| {

@@ -21,7 +21,7 @@ use narrows_sim::{
 };
 
 pub use activity::{Activity, activity};
-pub use output::Output;
+pub use output::{Output, write_page};
 pub use rpcs::RpcRow;
 pub use stored::{Source, Stored, StoredCell, find};
 pub use tables::{Column, Table, Values};

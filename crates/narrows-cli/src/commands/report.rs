@@ -1,0 +1,71 @@
+use std::path::{Path, PathBuf};
+
+use narrows::diagnostic::{Checked, Code, Diagnostic};
+use narrows::report::{Cell, page};
+use narrows::results::{find, write_page};
+
+use crate::{Status, args};
+
+/// Makes a page of stored results.
+pub(crate) fn report(arguments: &args::Report) -> Checked<Status> {
+    let cells = cells(&arguments.folders)?;
+    let own = match &arguments.folders[..] {
+        [folder] => folder.join("report.html"),
+        _ => PathBuf::from("report.html"),
+    };
+    // The page inside a results folder is ours; any other may be somebody's.
+    let replace = arguments.overwrite || (arguments.out.is_none() && arguments.folders.len() == 1);
+    let out = arguments.out.clone().unwrap_or(own);
+    if out.exists() && !replace {
+        let message = format!("the file {} exists", out.display());
+        let help = "choose another with --out, or replace it with --overwrite";
+        return Err(Diagnostic::error(Code::OutputExists, message).help(help).into());
+    }
+    make(&cells, &out)?;
+    say!("wrote {}", out.display());
+    Ok(Status::Done)
+}
+
+/// Shows the report of a folder; makes it first if it is missing.
+pub(crate) fn open(arguments: &args::Open) -> Checked<Status> {
+    let path = arguments.folder.join("report.html");
+    if !path.is_file() {
+        make(&cells(std::slice::from_ref(&arguments.folder))?, &path)?;
+    }
+    say!("{}", path.display());
+    if !arguments.print
+        && let Err(error) = open::that_detached(&path)
+    {
+        let message = format!("cannot start a browser: {error}");
+        let help = "copy the file to a machine with a browser; it needs nothing besides itself";
+        return Err(Diagnostic::error(Code::OutputFailed, message).help(help).into());
+    }
+    Ok(Status::Done)
+}
+
+fn make(cells: &[Cell], path: &Path) -> Checked<()> {
+    let names: Vec<_> = cells.iter().map(|cell| cell.name.as_str()).collect();
+    let scenario = &cells[0].runs[0].scenario;
+    let title = if cells.iter().all(|cell| cell.runs[0].scenario == *scenario) {
+        scenario.clone()
+    } else {
+        names.join(", ")
+    };
+    write_page(path, &page(&title, cells))
+}
+
+/// The results in all folders; cells of several folders of the same name get a number.
+fn cells(folders: &[PathBuf]) -> Checked<Vec<Cell>> {
+    let mut cells: Vec<Cell> = Vec::new();
+    for folder in folders {
+        for stored in find(folder)? {
+            let mut cell = Cell::read(&stored)?;
+            let taken = cells.iter().filter(|other| other.name == cell.name).count();
+            if taken > 0 {
+                cell.name = format!("{}-{}", cell.name, taken + 1);
+            }
+            cells.push(cell);
+        }
+    }
+    Ok(cells)
+}

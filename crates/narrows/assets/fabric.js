@@ -1,0 +1,528 @@
+"use strict";
+// What was recorded over time: the network as a moving picture, ports over time, flows.
+
+/** Arrays of a run: `get(array)` of what Rust calls an Array. */
+const unpack = async (text) => {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const buffer = await new Response(stream).arrayBuffer();
+  const kinds = { Uint8Array, Uint16Array, Float32Array, Float64Array };
+  return ({ kind, at, length }) => new kinds[kind](buffer, at, length);
+};
+
+/** Draws on a canvas or writes SVG: the few shapes that both know. */
+const canvasPen = (ctx) => ({
+  rect: (x, y, w, h, fill) => { ctx.fillStyle = fill; ctx.fillRect(x, y, w, h); },
+  line: (x1, y1, x2, y2, stroke, width = 1) => {
+    Object.assign(ctx, { strokeStyle: stroke, lineWidth: width });
+    ctx.beginPath(); ctx.moveTo(x1, y1); ctx.lineTo(x2, y2); ctx.stroke();
+  },
+  circle: (x, y, r, fill, stroke, width = 1.5) => {
+    ctx.beginPath(); ctx.arc(x, y, r, 0, 7);
+    if (fill) { ctx.fillStyle = fill; ctx.fill(); }
+    if (stroke) { Object.assign(ctx, { strokeStyle: stroke, lineWidth: width }); ctx.stroke(); }
+  },
+  text: (text, x, y, fill, align = "left") => {
+    Object.assign(ctx, { fillStyle: fill, textAlign: align, font: "11px system-ui" });
+    ctx.fillText(text, x, y);
+  },
+  image: (image, x, y, w, h) => { ctx.imageSmoothingEnabled = false; ctx.drawImage(image, x, y, w, h); },
+});
+const svgPen = () => {
+  const parts = [];
+  const f = (value) => value.toFixed(1);
+  const anchors = { left: "start", right: "end", center: "middle" };
+  return {
+    parts,
+    rect: (x, y, w, h, fill) => parts.push(`<rect x="${f(x)}" y="${f(y)}" width="${f(w)}" height="${f(h)}" fill="${fill}"/>`),
+    line: (x1, y1, x2, y2, stroke, width = 1) =>
+      parts.push(`<path d="M${f(x1)},${f(y1)}L${f(x2)},${f(y2)}" stroke="${stroke}" stroke-width="${width}"/>`),
+    circle: (x, y, r, fill, stroke, width = 1.5) =>
+      parts.push(`<circle cx="${f(x)}" cy="${f(y)}" r="${f(r)}" fill="${fill || "none"}" stroke="${stroke || "none"}" stroke-width="${width}"/>`),
+    text: (text, x, y, fill, align = "left") =>
+      parts.push(`<text x="${f(x)}" y="${f(y)}" fill="${fill}" text-anchor="${anchors[align]}">${escapeXml(text)}</text>`),
+    image: (image, x, y, w, h) =>
+      parts.push(`<image x="${f(x)}" y="${f(y)}" width="${f(w)}" height="${f(h)}" preserveAspectRatio="none" style="image-rendering:pixelated" href="${image.toDataURL()}"/>`),
+  };
+};
+
+/** A canvas as wide as its place that is drawn by `draw(pen, width, height)`, again whenever that is needed. */
+const drawing = (title, description, height, draw) => {
+  const canvas = element("canvas", { class: "drawn", role: "img", tabindex: "0", "aria-label": `${title}. ${description}` });
+  const place = element("div", {}, canvas);
+  const sizes = () => [place.clientWidth || 600, typeof height === "function" ? height(place.clientWidth || 600) : height];
+  let due = 0;
+  const paint = () => {
+    due = 0;
+    const [w, h] = sizes();
+    const ratio = devicePixelRatio || 1;
+    const [wide, tall] = [Math.round(w * ratio), Math.round(h * ratio)];
+    if (canvas.width !== wide || canvas.height !== tall) Object.assign(canvas, { width: wide, height: tall });
+    canvas.style.height = `${h}px`;
+    const ctx = canvas.getContext("2d");
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    ctx.clearRect(0, 0, w, h);
+    draw(canvasPen(ctx), w, h);
+  };
+  const redraw = () => { due = due || requestAnimationFrame(paint); };
+  redraws.add(redraw);
+  const watch = new ResizeObserver(() => {
+    if (place.isConnected) redraw();
+    else { watch.disconnect(); redraws.delete(redraw); }
+  });
+  watch.observe(place);
+  const svg = () => {
+    const [w, h] = sizes();
+    const pen = svgPen();
+    draw(pen, w, h);
+    return svgPage(w, h, pen.parts.join(""));
+  };
+  return { place, canvas, redraw, svg, saves: (more = {}) => saves(title, { svg: ["image/svg+xml", svg], png: ["image/png", () => png(canvas)], ...more }) };
+};
+
+const mix = (a, b, share) => `rgb(${a.map((part, index) => Math.round(part + (b[index] - part) * share)).join()})`;
+const ramp = (stops) => (share) => {
+  const place = Math.min(1, Math.max(0, share)) * (stops.length - 1);
+  const below = Math.min(Math.floor(place), stops.length - 2);
+  return stops[below].map((part, index) => part + (stops[below + 1][index] - part) * (place - below));
+};
+// Dark to bright, even in lightness (after viridis), so that it reads in grey as well; from paper at zero.
+const HEAT = ramp([[59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]]);
+const FLAME = ramp([[150, 165, 185], [86, 160, 211], [240, 180, 40], [210, 40, 30]]);
+const rgb = (parts) => `rgb(${parts.map(Math.round).join()})`;
+const STOPPED = "#e0691a", ISOLATED = "#3b8ee0", DROPPED = "#d3202f", MARKED = "#b87f00";
+
+const kB = (bytes) => `${number(bytes / 1e3, 3)} kB`;
+const ms = (time) => `${Number(time.toFixed(time < 10 ? 4 : 3))} ms`;
+const percent = (share) => `${number(100 * share, 3)} %`;
+
+/** Everything over time of one run, put into `into`. Returns how to jump to some moment. */
+const overTime = async (into, run) => {
+  const { fabric, frames, queues, flows, ended_ms } = run;
+  let get;
+  try {
+    get = await unpack(run.packed);
+  } catch (error) {
+    into.append(element("p", { class: "notes" }, `This browser cannot unpack what was recorded (${error.message}); any of 2023 or later can.`));
+    return undefined;
+  }
+  const linkName = (link) => `${fabric.nodes[fabric.links[link][0]]}→${fabric.nodes[fabric.links[link][1]]}`;
+  // What all pictures below share: the moment, and the part of the time that is shown.
+  const state = { now: 0, view: [0, ended_ms] };
+  const follow = [], zooms = [];
+  const setNow = (now) => {
+    state.now = Math.min(Math.max(0, now), ended_ms);
+    follow.forEach((tell) => tell());
+  };
+  const setView = (view) => {
+    state.view = view || [0, ended_ms];
+    zooms.forEach((tell) => tell());
+  };
+  const shared = { run, get, fabric, frames, linkName, state, follow, zooms, setNow, setView };
+  network(into, shared);
+  if (frames) heatMap(into, shared);
+  const grid = element("div", { class: "grid" });
+  into.append(grid);
+  curves(grid, shared, queues, flows);
+  if (!frames && !flows.length) {
+    into.append(element("p", { class: "soft" }, "Nothing was recorded over time, so the picture shows the whole run. Add [record] with queues, links or windows to the scenario."));
+  }
+  setNow(frames ? worst(shared) : 0);
+  return (from, until) => {
+    const around = Math.max((until - from) * 0.2, frames?.length_ms ?? 0);
+    setView([Math.max(0, from - around), Math.min(ended_ms, until + around)]);
+    setNow(from);
+    into.scrollIntoView();
+  };
+};
+
+/** When the deepest queue was at its deepest. */
+const worst = ({ frames, get }) => {
+  const queue = get(frames.queue);
+  let at = 0;
+  for (let cell = 1; cell < queue.length; cell += 1) if (queue[cell] > queue[at]) at = cell;
+  return queue.length ? ((at % frames.count) + 0.5) * frames.length_ms : 0;
+};
+
+/** What each recorded link does in a frame, or did in the whole run where nothing was recorded. */
+const portsAt = ({ fabric, frames, get, state }) => {
+  const whole = Math.max(...fabric.deepest, 1);
+  const links = fabric.links.map((_, link) => ({
+    use: fabric.utilisation[link], queue: fabric.deepest[link] / whole, bytes: fabric.deepest[link], drops: fabric.drops[link],
+    paused: 0, isolated: 0, recorded: false,
+  }));
+  if (!frames) return links;
+  links.forEach((port) => Object.assign(port, { use: 0, queue: 0, bytes: 0, drops: 0 }));
+  const frame = Math.min(frames.count - 1, Math.floor(state.now / frames.length_ms));
+  const [queue, use, paused, isolated, drops, marks] =
+    [frames.queue, frames.utilisation, frames.paused, frames.isolated, frames.drops, frames.marks].map(get);
+  frames.links.forEach((link, number) => {
+    const cell = number * frames.count + frame;
+    links[link] = {
+      use: use[cell] / 250, queue: queue[cell] / 65535, bytes: queue[cell] / 65535 * frames.most_bytes, drops: drops[cell],
+      marks: marks[cell], paused: paused[cell] / 250, isolated: isolated[cell] / 255 * frames.most_bytes, recorded: true,
+    };
+  });
+  return links;
+};
+
+/** The network with links and ports as they are now, and the slider that moves it. */
+const network = (into, shared) => {
+  const { fabric, frames, linkName, state, follow, setNow } = shared;
+  const top = Math.max(...fabric.row, 1);
+  const count = fabric.nodes.length;
+  const place = (node, w, h) => [14 + fabric.x[node] * (w - 28), h - 30 - fabric.row[node] / top * (h - 62)];
+  const inRow = fabric.row.reduce((counts, row) => counts.set(row, (counts.get(row) || 0) + 1), new Map());
+  const shortName = (name) => name.split("/").slice(-1)[0];
+  let ports = [];
+  const draw = (pen, w, h) => {
+    const at = fabric.nodes.map((_, node) => place(node, w, h));
+    const thin = count > 400;
+    // Idle links first, busy ones above them.
+    const order = fabric.links.map((_, link) => link).sort((a, b) => ports[a].use - ports[b].use);
+    for (const link of order) {
+      const [from, to] = fabric.links[link];
+      const [[x1, y1], [x2, y2]] = [at[from], at[to]];
+      const length = Math.hypot(x2 - x1, y2 - y1) || 1;
+      const [sx, sy] = [-(y2 - y1) / length * 1.6, (x2 - x1) / length * 1.6];
+      const { use } = ports[link];
+      const colour = use < 0.004 ? css("--idle") : rgb(FLAME(use));
+      pen.line(x1 + sx, y1 + sy, x2 + sx, y2 + sy, colour, thin ? 0.7 : use > 0.02 ? 2 : 1);
+    }
+    for (let node = 0; node < count; node += 1) {
+      const [x, y] = at[node];
+      if (fabric.hosts[node]) pen.rect(x - (thin ? 1.5 : 3), y - (thin ? 1.5 : 3), thin ? 3 : 6, thin ? 3 : 6, css("--soft"));
+      else pen.circle(x, y, thin ? 3 : 6, css("--paper"), css("--ink"));
+      const room = (w - 28) / inRow.get(fabric.row[node]);
+      const name = room < 90 ? shortName(fabric.nodes[node]) : fabric.nodes[node];
+      if (room > name.length * 6.4) pen.text(name, x, fabric.hosts[node] ? y + 18 : y - 12, css("--soft"), "center");
+    }
+    fabric.links.forEach(([from, to], link) => {
+      const { queue, paused, isolated, drops } = ports[link];
+      if (!(queue > 0.003) && !paused && !drops) return;
+      const [[x1, y1], [x2, y2]] = [at[from], at[to]];
+      const length = Math.hypot(x2 - x1, y2 - y1) || 1;
+      const [x, y] = [x1 + (x2 - x1) / length * Math.min(22, length * 0.3), y1 + (y2 - y1) / length * Math.min(22, length * 0.3)];
+      const radius = 2 + 9 * Math.sqrt(queue);
+      if (queue > 0.003) pen.circle(x, y, radius, rgb(HEAT(queue)), isolated ? ISOLATED : css("--ink"), isolated ? 2.5 : 0.7);
+      if (paused) pen.circle(x, y, radius + 3.5, null, STOPPED, 1 + 2 * paused);
+      if (drops) {
+        pen.line(x - 5, y - 5, x + 5, y + 5, DROPPED, 2.2);
+        pen.line(x - 5, y + 5, x + 5, y - 5, DROPPED, 2.2);
+      }
+    });
+  };
+  const picture = drawing("Network", `${count} nodes, hosts below. The line under the picture says what is seen.`, (w) => Math.max(240, Math.min(430, w * 0.42)), draw);
+  const sentence = (link) => {
+    const { use, bytes, paused, isolated, drops, marks, recorded } = ports[link];
+    const facts = [`${percent(use)} used`, `${kB(bytes)} waited at the most`];
+    if (marks) facts.push(`${marks}${marks === 255 ? " or more" : ""} marked`);
+    if (paused) facts.push(`stopped for ${percent(paused)}`);
+    if (isolated) facts.push(`${kB(isolated)} of isolated flows`);
+    if (drops) facts.push(`${drops}${frames && drops === 255 ? " or more" : ""} dropped`);
+    return `${linkName(link)}: ${frames && !recorded ? "not recorded" : facts.join(", ")}`;
+  };
+  const readout = element("p", { class: "readout", "aria-live": "polite" });
+  const say = () => {
+    const order = ports.map((port, link) => [port.bytes, link]).sort((a, b) => b[0] - a[0]);
+    const sum = (value) => ports.filter((port) => value(port)).length;
+    const [stopped, isolating, dropping] = [sum((port) => port.paused > 0), sum((port) => port.isolated > 0), sum((port) => port.drops > 0)];
+    const facts = [order[0]?.[0] ? `deepest ${sentence(order[0][1])}` : "no queues"];
+    if (stopped) facts.push(`${stopped} ports stopped`);
+    if (isolating) facts.push(`${isolating} isolate flows`);
+    if (dropping) facts.push(`${dropping} drop`);
+    readout.textContent = `${frames ? `at ${ms(state.now)}` : "whole run"}: ${facts.join(" · ")}`;
+  };
+  picture.canvas.addEventListener("pointermove", ({ offsetX, offsetY }) => {
+    const [w, h] = [picture.place.clientWidth, parseFloat(picture.canvas.style.height)];
+    let best = [10, -1];
+    fabric.links.forEach(([from, to], link) => {
+      const [[x1, y1], [x2, y2]] = [place(from, w, h), place(to, w, h)];
+      // The half nearer to its beginning stands for each direction.
+      const along = ((offsetX - x1) * (x2 - x1) + (offsetY - y1) * (y2 - y1)) / ((x2 - x1) ** 2 + (y2 - y1) ** 2 || 1);
+      if (along < -0.05 || along > 0.5) return;
+      const far = Math.hypot(x1 + along * (x2 - x1) - offsetX, y1 + along * (y2 - y1) - offsetY);
+      if (far < best[0]) best = [far, link];
+    });
+    if (best[1] >= 0) readout.textContent = sentence(best[1]);
+    else say();
+  });
+  picture.canvas.addEventListener("pointerleave", say);
+  const step = frames?.length_ms ?? 1;
+  const slider = element("input", {
+    type: "range", min: 0, max: (frames?.count ?? 1) - 1, step: 1, value: 0, "aria-label": "Time",
+    oninput: () => setNow((Number(slider.value) + 0.5) * step),
+  });
+  const clock = element("output", {}, "");
+  let playing = 0;
+  const play = element("button", { type: "button", "aria-pressed": "false", onclick: () => (playing ? stop() : start()) }, "▶ Play");
+  const speed = element("select", { "aria-label": "Frames per second" }, ...[5, 15, 30, 60, 240].map((each) => element("option", each === 30 ? { value: each, selected: "" } : { value: each }, `${each} frames/s`)));
+  const stop = () => {
+    cancelAnimationFrame(playing);
+    playing = 0;
+    play.textContent = "▶ Play";
+    play.setAttribute("aria-pressed", "false");
+    readout.setAttribute("aria-live", "polite");
+  };
+  const start = () => {
+    if (state.now >= state.view[1] - step) setNow(state.view[0]);
+    play.textContent = "❚❚ Pause";
+    play.setAttribute("aria-pressed", "true");
+    readout.setAttribute("aria-live", "off");
+    let last = performance.now();
+    const tick = (at) => {
+      if (!play.isConnected) return;
+      const steps = Math.floor((at - last) / 1000 * Number(speed.value));
+      if (steps > 0) {
+        last = at;
+        setNow(state.now + steps * step);
+      }
+      if (state.now >= state.view[1] - step / 2) stop();
+      else playing = requestAnimationFrame(tick);
+    };
+    playing = requestAnimationFrame(tick);
+  };
+  follow.push(() => {
+    ports = portsAt(shared);
+    slider.value = frames ? Math.min(frames.count - 1, Math.floor(state.now / step)) : 0;
+    slider.setAttribute("aria-valuetext", ms(state.now));
+    clock.textContent = ms(state.now);
+    say();
+    picture.redraw();
+  });
+  ports = portsAt(shared);
+  const deepest = element("button", { type: "button", onclick: () => setNow(worst(shared)) }, "Deepest queue");
+  const swatch = (style, text) => element("li", {}, element("i", { style }), text);
+  const gradient = (name, of) => swatch(`background: linear-gradient(90deg, ${[0, 0.33, 0.66, 1].map((share) => rgb(of(share))).join()})`, name);
+  const most = frames ? frames.most_bytes : Math.max(...fabric.deepest, 1);
+  into.append(
+    element("h3", {}, "The network"),
+    element("p", { class: "soft caption" }, frames
+      ? `Each frame is ${ms(frames.length_ms)}${frames.intervals > 1 ? ` (${frames.intervals} recorded intervals; of queues the deepest counts)` : ""}. ${frames.links.length} of ${fabric.links.length} ports were recorded.`
+      : "The whole run: how much links carried, and the deepest queue of each port."),
+    ...(frames ? [element("div", { class: "tools" }, play, slider, clock, speed, deepest)] : []),
+    picture.place, readout,
+    element("ul", { class: "key" }, gradient("link: 0 to 100 % used", FLAME), gradient(`port: 0 to ${kB(most)} waiting`, HEAT),
+      swatch(`border: 2px solid ${STOPPED}; height: 7px; width: 7px; border-radius: 9px`, "stopped"), swatch(`border: 2px solid ${ISOLATED}; height: 7px; width: 7px; border-radius: 9px`, "holds isolated flows"),
+      element("li", {}, element("b", { style: `color: ${DROPPED}` }, "✕ "), "drops")),
+    picture.saves(),
+  );
+};
+
+const LEFT = 150, RIGHT = 12;
+/** x of a time, and back, in drawings with names on their left. */
+const scale = ({ view: [from, until] }, w) => {
+  const left = Math.min(LEFT, w * 0.32);
+  const wide = w - left - RIGHT;
+  return { left, wide, x: (at) => left + (at - from) / (until - from) * wide, at: (x) => from + (x - left) / wide * (until - from) };
+};
+const timeAxis = (pen, { left, wide, x }, [from, until], y) => {
+  const steps = Math.max(2, Math.floor(wide / 110));
+  const raw = (until - from) / steps;
+  const decade = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((each) => each * decade).find((each) => each >= raw);
+  for (let at = Math.ceil(from / step) * step; at <= until + step * 1e-6; at += step) {
+    pen.line(x(at), y, x(at), y + 4, css("--soft"));
+    pen.text(String(Number(at.toPrecision(6))), x(at), y + 15, css("--soft"), "center");
+  }
+  pen.text("ms", left + wide, y + 27, css("--soft"), "right");
+};
+const clip = (text, room) => (text.length * 6.2 > room ? `…${text.slice(-Math.max(3, Math.floor(room / 6.2) - 1))}` : text);
+
+/** Lets a drawing over time choose the moment (click) and the part that is shown (drag, double click). */
+const gestures = (picture, { state, setNow, setView }) => {
+  let began = null;
+  const at = (event) => scale(state, picture.place.clientWidth).at(event.offsetX);
+  picture.canvas.addEventListener("pointerdown", (event) => { began = [event.offsetX, at(event)]; });
+  picture.canvas.addEventListener("pointerup", (event) => {
+    if (began === null) return;
+    const [x, from] = began;
+    began = null;
+    if (Math.abs(event.offsetX - x) < 6) setNow(at(event));
+    else setView([from, at(event)].sort((a, b) => a - b).map((time) => Math.min(Math.max(0, time), Number.MAX_VALUE)));
+  });
+  picture.canvas.addEventListener("dblclick", () => setView(null));
+  picture.canvas.addEventListener("keydown", ({ key }) => {
+    const [from, until] = state.view;
+    if (key === "ArrowLeft") setNow(state.now - (until - from) / 100);
+    else if (key === "ArrowRight") setNow(state.now + (until - from) / 100);
+    else if (key === "+") setView([state.now - (until - from) / 4, state.now + (until - from) / 4].map((time, end) => (end ? time : Math.max(0, time))));
+    else if (key === "-" || key === "Escape") setView(null);
+  });
+};
+
+const SHOWN = 40, ROW = 15;
+/** Ports over time: the most in each column of pixels counts. */
+const heatMap = (into, shared) => {
+  const { frames, get, linkName, state, follow, zooms } = shared;
+  const queue = get(frames.queue);
+  const kinds = {
+    "queue depth": [queue, 65535, (share) => kB(share * frames.most_bytes)],
+    "link utilisation": [get(frames.utilisation), 250, percent],
+    "time stopped": [get(frames.paused), 250, percent],
+    "marks": [get(frames.marks), 255, (share) => `${Math.round(share * 255)} packets`],
+    "drops": [get(frames.drops), 255, (share) => `${Math.round(share * 255)} packets`],
+    "isolated flows": [get(frames.isolated), 255, (share) => kB(share * frames.most_bytes)],
+  };
+  const { count } = frames;
+  for (const name of Object.keys(kinds)) if (!kinds[name][0].some((value) => value > 0)) delete kinds[name];
+  if (!Object.keys(kinds).length) return;
+  const peaks = frames.links.map((_, number) => {
+    let peak = 0;
+    for (let cell = number * count; cell < (number + 1) * count; cell += 1) peak = Math.max(peak, queue[cell]);
+    return peak;
+  });
+  const rows = frames.links.map((_, number) => number).sort((a, b) => peaks[b] - peaks[a] || a - b).slice(0, SHOWN);
+  const choice = element("select", { "aria-label": "What is shown", onchange: () => picture.redraw() }, ...Object.keys(kinds).map((name) => element("option", {}, name)));
+  const drops = get(frames.drops);
+  const draw = (pen, w, h) => {
+    const place = scale(state, w);
+    const [values, most] = kinds[choice.value];
+    const columns = Math.max(1, Math.round(place.wide));
+    const image = document.createElement("canvas");
+    Object.assign(image, { width: columns, height: rows.length });
+    const ctx = image.getContext("2d");
+    const pixels = ctx.createImageData(columns, rows.length);
+    const [from, until] = state.view;
+    const paper = isDark() ? [29, 35, 43] : [245, 247, 249];
+    const frameAt = (column) => (from + column / columns * (until - from)) / frames.length_ms;
+    rows.forEach((number, row) => {
+      for (let column = 0; column < columns; column += 1) {
+        const first = Math.max(0, Math.floor(frameAt(column)));
+        const last = Math.min(count - 1, Math.max(first, Math.ceil(frameAt(column + 1)) - 1));
+        let value = 0;
+        for (let cell = number * count + first; cell <= number * count + last; cell += 1) value = Math.max(value, values[cell]);
+        const colour = value === 0 ? paper : HEAT(Math.sqrt(value / most));
+        pixels.data.set([...colour, 255], 4 * (row * columns + column));
+      }
+    });
+    ctx.putImageData(pixels, 0, 0);
+    pen.image(image, place.left, 4, place.wide, rows.length * ROW);
+    rows.forEach((number, row) => pen.text(clip(linkName(frames.links[number]), place.left - 8), place.left - 6, 4 + (row + 0.75) * ROW, css("--ink"), "right"));
+    if (choice.value !== "drops") {
+      rows.forEach((number, row) => {
+        let last = -9;
+        for (let frame = 0; frame < count; frame += 1) {
+          const x = place.x((frame + 0.5) * frames.length_ms);
+          if (!drops[number * count + frame] || x < place.left || x > place.left + place.wide || x - last < 3) continue;
+          last = x;
+          pen.line(x, 4 + (row + 0.7) * ROW, x, 4 + (row + 1) * ROW, DROPPED, 1.5);
+        }
+      });
+    }
+    const x = place.x(state.now);
+    if (x >= place.left && x <= place.left + place.wide) pen.line(x, 0, x, 8 + rows.length * ROW, css("--ink"), 1);
+    timeAxis(pen, place, state.view, 6 + rows.length * ROW);
+  };
+  const height = rows.length * ROW + 40;
+  const picture = drawing("Ports over time", `The ${rows.length} deepest of ${frames.links.length} recorded ports, one row each.`, height, draw);
+  const readout = element("p", { class: "readout" });
+  picture.canvas.addEventListener("pointermove", (event) => {
+    const at = scale(state, picture.place.clientWidth).at(event.offsetX);
+    const row = Math.floor((event.offsetY - 4) / ROW);
+    const frame = Math.floor(at / frames.length_ms);
+    if (row < 0 || row >= rows.length || frame < 0 || frame >= count) return;
+    const [values, most, show] = kinds[choice.value];
+    const cell = rows[row] * count + frame;
+    readout.textContent = `${linkName(frames.links[rows[row]])} at ${ms(frame * frames.length_ms)}: ${show(values[cell] / most)}${drops[cell] ? `, ${drops[cell]} dropped` : ""}`;
+  });
+  gestures(picture, shared);
+  follow.push(picture.redraw);
+  zooms.push(picture.redraw);
+  const csv = () => {
+    const [values, most] = kinds[choice.value];
+    const unit = choice.value === "queue depth" || choice.value === "isolated flows" ? frames.most_bytes : choice.value === "marks" || choice.value === "drops" ? 255 : 1;
+    const names = rows.map((number) => linkName(frames.links[number]));
+    const lines = Array.from({ length: count }, (_, frame) => [frame * frames.length_ms, ...rows.map((number) => Number((values[number * count + frame] / most * unit).toPrecision(5)))]);
+    return csvText([["start ms", ...names], ...lines]);
+  };
+  into.append(
+    element("h3", { style: "margin-top: 22px" }, "Ports over time"),
+    element("p", { class: "soft caption" }, `The ${rows.length} deepest of ${frames.links.length} recorded ports. Bright is much (square root), red are drops. Click: this moment. Drag: zoom, everywhere. Double click: all.`),
+    element("div", { class: "tools" }, choice, element("button", { type: "button", onclick: () => shared.setView(null) }, "All of the run")),
+    picture.place, readout, picture.saves({ csv: ["text/csv", csv] }),
+  );
+};
+
+/** Curves of queues and flows; all keep to the part of the time that is shown. */
+const curves = (grid, shared, queues, flows) => {
+  const { get, linkName, state, follow, zooms, setView } = shared;
+  const over = (title, caption, y, series, wide) => {
+    const plot = chart(grid, { title, caption, x: "time in ms", y, series, wide, zoomed: setView, vertical: () => [{ label: "", at: state.now }] });
+    if (!plot) return;
+    follow.push(() => plot.redraw(false, true));
+    zooms.push(() => plot.setScale("x", { min: state.view[0], max: state.view[1] }));
+  };
+  over("Queue depth", "the deepest recorded ports; the most that waited in each slice of time", "kB waiting", queues.map((queue) => {
+    const most = get(queue.most);
+    const points = [];
+    most.forEach((value, slice) => {
+      const flat = slice > 0 && slice < most.length - 1 && most[slice - 1] === value && most[slice + 1] === value;
+      if (!flat) points.push([slice * queue.slice_ms, value]);
+    });
+    return { name: `${linkName(queue.link)} (peak ${kB(queue.peak)})`, points };
+  }), true);
+  if (!flows.length) return;
+  const each = flows.map((flow) => ({ ...flow, at: get(flow.at), window: get(flow.window), pacing: get(flow.pacing), rtt: get(flow.rtt), delivered: get(flow.delivered) }));
+  const named = (flow) => `${flow.name} (${flow.why})`;
+  const line = (take) => each.map((flow) => ({ name: named(flow), points: [...flow.at].map((at, row) => [at, take(flow, row)]) }));
+  over("Rate of flows", "payload acknowledged, from record to record", "Gb/s", each.map((flow) => {
+    // Rates over at least a hundredth of what is there, so that single records do not look like bursts.
+    const least = (flow.at.at(-1) - flow.at[0]) / 300;
+    const points = [];
+    let from = 0;
+    for (let row = 1; row < flow.at.length; row += 1) {
+      const time = flow.at[row] - flow.at[from];
+      if (flow.delivered[row] < flow.delivered[from]) { from = row; continue; }
+      if (time <= 0 || time < least) continue;
+      points.push([flow.at[row], (flow.delivered[row] - flow.delivered[from]) * 8 / time / 1e6]);
+      from = row;
+    }
+    return { name: named(flow), points };
+  }));
+  over("Congestion window", "smallest and largest of each slice of time", "kB", line((flow, row) => flow.window[row]));
+  over("Round-trip time", "smoothed, as the sender knows it", "µs", line((flow, row) => flow.rtt[row]));
+  if (each.some((flow) => flow.pacing.some((rate) => rate > 0))) {
+    over("Pacing rate", "of flows that are paced", "Gb/s", line((flow, row) => flow.pacing[row]).map((series) => ({ ...series, points: series.points.filter(([, rate]) => rate > 0) })));
+  }
+  events(grid, shared, each);
+};
+
+const EVENTS = { "marks": MARKED, "switch messages": "#7a5195", "CNPs": "#0072b2", "losses": DROPPED, "timeouts": "" };
+/** What happened to flows: a row each, a tick for each thing. */
+const events = (grid, shared, flows) => {
+  const { get, state, follow, zooms } = shared;
+  const kinds = Object.keys(EVENTS).filter((kind) => flows.some((flow) => flow.ticks[kind]));
+  const of = flows.map((flow) => Object.fromEntries(Object.entries(flow.ticks).map(([kind, array]) => [kind, get(array)])));
+  const tall = 8 * kinds.length + 6;
+  const colour = (kind) => EVENTS[kind] || css("--ink");
+  const draw = (pen, w) => {
+    const place = scale(state, w);
+    flows.forEach((flow, row) => {
+      const y = 6 + row * tall;
+      pen.rect(place.left, y, place.wide, tall - 4, isDark() ? "#1d232b" : "#f5f7f9");
+      pen.rect(place.left - 5, y, 3, tall - 4, colourOf(row));
+      pen.text(clip(flow.name, place.left - 12), place.left - 10, y + tall / 2 + 2, css("--ink"), "right");
+      kinds.forEach((kind, lane) => (of[row][kind] || []).forEach((at) => {
+        const x = place.x(at);
+        if (x < place.left || x > place.left + place.wide) return;
+        if (kind === "timeouts") pen.circle(x, y + 8 * lane + 5, 3, colour(kind));
+        else pen.line(x, y + 8 * lane + 1, x, y + 8 * lane + 8, colour(kind), kind === "losses" ? 1.8 : 1);
+      }));
+    });
+    const x = place.x(state.now);
+    if (x >= place.left && x <= place.left + place.wide) pen.line(x, 0, x, 4 + flows.length * tall, css("--ink"), 1);
+    timeAxis(pen, place, state.view, 6 + flows.length * tall);
+  };
+  if (!kinds.length) return;
+  const picture = drawing("What happened to flows", `${flows.length} flows; ticks for ${kinds.join(", ")}.`, flows.length * tall + 40, draw);
+  gestures(picture, shared);
+  follow.push(picture.redraw);
+  zooms.push(picture.redraw);
+  const csv = () => csvText([["flow", "what", "at ms"], ...flows.flatMap((flow, row) => kinds.flatMap((kind) => [...(of[row][kind] || [])].map((at) => [flow.name, kind, at])))]);
+  grid.append(element("div", { class: "wide" },
+    element("h3", {}, "What happened to flows"),
+    element("p", { class: "soft caption" }, `${kinds.join(", ")} as the sender learned of them, at most one tick in a two-thousandth of the run`),
+    element("ul", { class: "key" }, ...kinds.map((kind) => element("li", {}, element("i", { style: `background: ${EVENTS[kind] || "currentColor"}; width: 4px` }), kind))),
+    picture.place, picture.saves({ csv: ["text/csv", csv] })));
+};

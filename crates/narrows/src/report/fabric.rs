@@ -1,0 +1,153 @@
+//! Where nodes are drawn: hosts below, switches above them by their distance to the nearest host, data centers side by
+//! side, what joins them on top.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use narrows_sim::topology::datacenter;
+use serde::Serialize;
+
+use crate::results::Table;
+
+/// A network as a picture.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(super) struct Fabric {
+    /// Names of nodes.
+    pub nodes: Vec<String>,
+    /// Which of them are hosts.
+    pub hosts: Vec<bool>,
+    /// From left to right, 0 to 1.
+    pub x: Vec<f64>,
+    /// Rows from the bottom: hosts are in row 0.
+    pub row: Vec<u32>,
+    /// By link: where it begins, where it ends (as indices of nodes), bit/s.
+    pub links: Vec<(u32, u32, u64)>,
+    /// By link: sent bits as a fraction of what it could have carried in the whole run.
+    pub utilisation: Vec<f32>,
+    /// By link: the most bytes that ever waited for it.
+    pub deepest: Vec<u64>,
+    /// By link: packets dropped.
+    pub drops: Vec<u64>,
+}
+
+impl Fabric {
+    /// The network whose links are in `ports`, after a run of `seconds`.
+    pub(super) fn new(ports: &Table, seconds: f64) -> Self {
+        let mut fabric = Self::default();
+        let mut numbers = BTreeMap::new();
+        let ends = [("from", "from_host"), ("to", "to_host")].map(|(end, host)| {
+            let ((rows, names), hosts) = (ports.names(end), ports.flags(host));
+            let mut node = |(name, host): (&u32, &bool)| {
+                let name = &names[*name as usize];
+                *numbers.entry(name.clone()).or_insert_with(|| {
+                    fabric.nodes.push(name.clone());
+                    fabric.hosts.push(*host);
+                    fabric.nodes.len() as u32 - 1
+                })
+            };
+            rows.iter().zip(hosts).map(&mut node).collect::<Vec<_>>()
+        });
+        let rates = ports.integers("rate_bps");
+        let links = ends[0].iter().zip(&ends[1]).zip(rates);
+        fabric.links = links.map(|((from, to), rate)| (*from, *to, *rate)).collect();
+        let carried = |(bytes, rate): (&u64, &u64)| (*bytes as f64 * 8.0 / (*rate as f64 * seconds.max(1e-12))) as f32;
+        fabric.utilisation = ports.integers("bytes").iter().zip(rates).map(carried).collect();
+        fabric.deepest = ports.integers("max_backlog_bytes").to_vec();
+        fabric.drops = ports.integers("drops").to_vec();
+        fabric.place();
+        fabric
+    }
+
+    fn neighbours(&self) -> Vec<Vec<u32>> {
+        let mut neighbours = vec![Vec::new(); self.nodes.len()];
+        for (from, to, _) in &self.links {
+            neighbours[*from as usize].push(*to);
+        }
+        neighbours
+    }
+
+    /// Finds rows and columns.
+    fn place(&mut self) {
+        let neighbours = self.neighbours();
+        self.row = rows(&self.hosts, &neighbours);
+        // Each data center has a share of the width by its leaves; nodes between them span all.
+        let mut blocks: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut joining = Vec::new();
+        let several = {
+            let mut names = self.nodes.iter().map(|name| datacenter(name)).filter(|name| !name.is_empty());
+            let first = names.next();
+            names.any(|name| Some(name) != first)
+        };
+        for (node, name) in self.nodes.iter().enumerate() {
+            match datacenter(name) {
+                "" if several => joining.push(node),
+                name => blocks.entry(if several { name.to_owned() } else { String::new() }).or_default().push(node),
+            }
+        }
+        self.x = vec![0.5; self.nodes.len()];
+        let width = |block: &Vec<usize>| block.iter().filter(|node| self.row[**node] == 0).count().max(1) as f64;
+        let total: f64 = blocks.values().map(width).sum();
+        let shares: Vec<_> = blocks.into_values().map(|block| (width(&block) / total, block)).collect();
+        let mut left = 0.0;
+        for (share, block) in shares {
+            self.place_block(&block, left + 0.02 * share, 0.96 * share, &neighbours);
+            left += share;
+        }
+        let top = self.row.iter().max().copied().unwrap_or(0);
+        let count = joining.len() as f64;
+        for (number, node) in joining.into_iter().enumerate() {
+            self.x[node] = (number as f64 + 0.5) / count;
+            self.row[node] = self.row[node].max(top + u32::from(self.row[node] < top));
+        }
+    }
+
+    /// Spreads the nodes of a block over its width: hosts beside those of the same switch, each row in the order of what is
+    /// below it.
+    fn place_block(&mut self, block: &[usize], left: f64, width: f64, neighbours: &[Vec<u32>]) {
+        let inside: std::collections::BTreeSet<_> = block.iter().copied().collect();
+        let rows = block.iter().map(|node| self.row[*node]).max().unwrap_or(0);
+        let first_switch = |node: usize| neighbours[node].iter().copied().filter(|other| !self.hosts[*other as usize]).min();
+        let mut below: Vec<_> = block.iter().copied().filter(|node| self.row[*node] == 0).collect();
+        // Hosts of one switch stand together.
+        below.sort_by_key(|host| (first_switch(*host), *host));
+        spread(&mut self.x, &below, left, width);
+        for row in 1..=rows {
+            let mut nodes: Vec<_> = block.iter().copied().filter(|node| self.row[*node] == row).collect();
+            let centre = |node: &usize| {
+                let lower = neighbours[*node].iter().map(|other| *other as usize);
+                let lower: Vec<_> =
+                    lower.filter(|other| self.row[*other] < row && inside.contains(other)).map(|other| self.x[other]).collect();
+                crate::statistics::mean(&lower).unwrap_or(left + width / 2.0)
+            };
+            let centres: BTreeMap<_, _> = nodes.iter().map(|node| (*node, centre(node))).collect();
+            nodes.sort_by(|a, b| centres[a].total_cmp(&centres[b]).then(a.cmp(b)));
+            let apart = nodes.windows(2).all(|pair| centres[&pair[1]] - centres[&pair[0]] > 0.3 * width / nodes.len() as f64);
+            if apart {
+                nodes.iter().for_each(|node| self.x[*node] = centres[node]);
+            } else {
+                spread(&mut self.x, &nodes, left, width);
+            }
+        }
+    }
+}
+
+fn spread(x: &mut [f64], nodes: &[usize], left: f64, width: f64) {
+    for (number, node) in nodes.iter().enumerate() {
+        x[*node] = left + width * (number as f64 + 0.5) / nodes.len() as f64;
+    }
+}
+
+/// How many links away from the nearest host each node is; hosts and what no host reaches are in row 0 and 1.
+fn rows(hosts: &[bool], neighbours: &[Vec<u32>]) -> Vec<u32> {
+    let mut rows: Vec<_> = hosts.iter().map(|host| if *host { 0 } else { u32::MAX }).collect();
+    let mut next: VecDeque<_> = (0..hosts.len()).filter(|node| hosts[*node]).collect();
+    while let Some(node) = next.pop_front() {
+        for other in &neighbours[node] {
+            let other = *other as usize;
+            if rows[other] == u32::MAX {
+                rows[other] = rows[node] + 1;
+                next.push_back(other);
+            }
+        }
+    }
+    rows.into_iter().map(|row| if row == u32::MAX { 1 } else { row }).collect()
+}

@@ -1,0 +1,307 @@
+//! How long flows took, in a bounded number of points however many there were.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::diagnostic::Checked;
+use crate::results::{Source, Table};
+use crate::statistics::{Estimate, estimate, mean, percentile};
+
+/// Completion times of a group in one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupTimes {
+    /// Its name.
+    pub name: String,
+    /// Its congestion control.
+    pub control: String,
+    /// Completion times in µs that the fractions of [`fractions`] of the flows do not exceed.
+    quantiles: Vec<f64>,
+    /// By class of size.
+    bins: BTreeMap<u32, Bin>,
+    /// What all flows and the slowest went through.
+    tail: Option<Tail>,
+    /// The slowest flows.
+    slowest: Vec<Slow>,
+}
+
+/// Slowdowns of flows of similar size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Bin {
+    flows: usize,
+    p50: f64,
+    p99: f64,
+}
+
+/// All measured flows of a group beside the slowest of them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Tail {
+    /// Flows of both.
+    flows: [usize; 2],
+    /// In words, and the value of both.
+    rows: Vec<(&'static str, [f64; 2])>,
+}
+
+/// A flow that took long.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Slow {
+    flow: u64,
+    src: String,
+    dst: String,
+    size: u64,
+    start_ms: f64,
+    fct_us: f64,
+    slowdown: f64,
+    retransmissions: u64,
+    timeouts: u64,
+    /// Fraction of its payload that was acknowledged as marked.
+    marked: f64,
+}
+
+/// A group as a page shows it: means over runs and their confidence intervals.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct GroupCharts {
+    name: String,
+    control: String,
+    /// Completion time in µs, fraction of flows that took at most that long, bounds of the time.
+    cdf: Vec<[f64; 4]>,
+    slowdown: Vec<SizeClass>,
+    /// Of the first run.
+    tail: Option<Tail>,
+    slowest: Vec<Slow>,
+}
+
+/// Flows of similar size over all runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct SizeClass {
+    /// The largest size of the class, in bytes.
+    size: f64,
+    flows: usize,
+    p50: Estimate,
+    p99: Estimate,
+}
+
+/// Slowest flows that are listed.
+const SLOWEST: usize = 10;
+/// Classes of size in a decade.
+const CLASSES: f64 = 5.0;
+/// A class with fewer flows has no percentiles.
+const FEWEST: usize = 5;
+
+const COLUMNS: [&str; 15] = [
+    "flow",
+    "group",
+    "control",
+    "src",
+    "dst",
+    "size_bytes",
+    "start_ps",
+    "fct_ps",
+    "ideal_fct_ps",
+    "delivered_bytes",
+    "retransmissions",
+    "retransmitted_bytes",
+    "timeouts",
+    "marked_bytes",
+    "measured",
+];
+
+/// Fractions of flows at which completion times are kept; denser towards the end.
+fn fractions() -> Vec<f64> {
+    let body = (0..=198).map(|step| f64::from(step) / 200.0);
+    body.chain((1..=100).map(|step| 0.99 + f64::from(step) / 10_000.0)).collect()
+}
+
+/// The columns that are needed of the table of flows.
+struct Flows<'a> {
+    table: &'a Table,
+    fct: &'a [Option<u64>],
+    ideal: &'a [Option<u64>],
+    size: &'a [Option<u64>],
+}
+
+impl Flows<'_> {
+    fn micros(&self, row: usize) -> f64 {
+        self.fct[row].unwrap_or(0) as f64 / 1e6
+    }
+
+    fn slowdown(&self, row: usize) -> f64 {
+        self.fct[row].unwrap_or(0) as f64 / self.ideal[row].unwrap_or(1).max(1) as f64
+    }
+
+    fn number(&self, column: &str, row: usize) -> u64 {
+        self.table.integers(column).get(row).copied().unwrap_or(0)
+    }
+
+    fn name(&self, column: &str, row: usize) -> String {
+        let (rows, names) = self.table.names(column);
+        rows.get(row).and_then(|name| names.get(*name as usize)).cloned().unwrap_or_default()
+    }
+
+    fn marked(&self, row: usize) -> f64 {
+        let delivered = self.number("delivered_bytes", row);
+        self.number("marked_bytes", row) as f64 / delivered.max(1) as f64
+    }
+}
+
+impl GroupTimes {
+    /// Of every group of `source` that has measured flows that ended, in the order of `summary`.
+    ///
+    /// # Errors
+    /// If the table of flows cannot be read.
+    pub(super) fn of(source: &impl Source, summary: &Value) -> Checked<Vec<Self>> {
+        let Some(table) = source.columns("flows", &COLUMNS)? else { return Ok(Vec::new()) };
+        let [fct, ideal, size] = ["fct_ps", "ideal_fct_ps", "size_bytes"].map(|name| table.maybe_integers(name));
+        let flows = Flows { table: &table, fct, ideal, size };
+        let ((rows, names), measured) = (table.names("group"), table.flags("measured"));
+        let mut by_group = vec![Vec::new(); names.len()];
+        for (row, group) in rows.iter().enumerate() {
+            if measured[row] && fct[row].is_some() && size[row].is_some() {
+                by_group[*group as usize].push(row);
+            }
+        }
+        let order = summary.get("groups").and_then(Value::as_array).into_iter().flatten();
+        let order: Vec<_> = order.filter_map(|group| group.get("name")?.as_str()).collect();
+        let mut groups: Vec<_> = names.iter().zip(by_group).filter(|(_, rows)| !rows.is_empty()).collect();
+        groups.sort_by_key(|(name, _)| order.iter().position(|other| other == name));
+        Ok(groups.into_iter().map(|(name, rows)| Self::new(name, &flows, rows)).collect())
+    }
+
+    fn new(name: &str, flows: &Flows<'_>, mut rows: Vec<usize>) -> Self {
+        let mut classes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        for row in &rows {
+            classes.entry(class(flows.size[*row].unwrap_or(1))).or_default().push(flows.slowdown(*row));
+        }
+        let bin = |(class, mut slowdowns): (u32, Vec<f64>)| {
+            slowdowns.sort_by(f64::total_cmp);
+            let at = |p| percentile(&slowdowns, p).unwrap_or(1.0);
+            (class, Bin { flows: slowdowns.len(), p50: at(0.5), p99: at(0.99) })
+        };
+        let control = flows.name("control", rows[0]);
+        rows.sort_by(|a, b| flows.micros(*a).total_cmp(&flows.micros(*b)).then(a.cmp(b)));
+        let times: Vec<_> = rows.iter().map(|row| flows.micros(*row)).collect();
+        let quantiles = fractions().into_iter().map(|p| percentile(&times, p).unwrap_or(0.0)).collect();
+        rows.sort_by(|a, b| flows.slowdown(*b).total_cmp(&flows.slowdown(*a)).then(a.cmp(b)));
+        Self {
+            name: name.to_owned(),
+            control,
+            quantiles,
+            bins: classes.into_iter().map(bin).collect(),
+            tail: tail(flows, &rows),
+            slowest: rows.iter().take(SLOWEST).map(|row| slow(flows, *row)).collect(),
+        }
+    }
+}
+
+/// Which fifth of a decade a size falls into.
+fn class(size: u64) -> u32 {
+    (libm::log10(size.max(1) as f64) * CLASSES - 1e-9).ceil().max(0.0) as u32
+}
+
+fn slow(flows: &Flows<'_>, row: usize) -> Slow {
+    Slow {
+        flow: flows.number("flow", row),
+        src: flows.name("src", row),
+        dst: flows.name("dst", row),
+        size: flows.size[row].unwrap_or(0),
+        start_ms: flows.number("start_ps", row) as f64 / 1e9,
+        fct_us: flows.micros(row),
+        slowdown: flows.slowdown(row),
+        retransmissions: flows.number("retransmissions", row),
+        timeouts: flows.number("timeouts", row),
+        marked: flows.marked(row),
+    }
+}
+
+/// All flows beside the hundredth with the largest slowdowns; `rows` begin with these. None if they are too few to tell.
+fn tail(flows: &Flows<'_>, rows: &[usize]) -> Option<Tail> {
+    let slowest = rows.len().div_ceil(100).max(5);
+    if rows.len() < 2 * slowest {
+        return None;
+    }
+    let both = |value: &dyn Fn(usize) -> f64| {
+        [rows, &rows[..slowest]].map(|rows| {
+            let values: Vec<_> = rows.iter().map(|row| value(*row)).collect();
+            mean(&values).unwrap_or(0.0)
+        })
+    };
+    let share = |column: &'static str| both(&|row| if flows.number(column, row) > 0 { 100.0 } else { 0.0 });
+    Some(Tail {
+        flows: [rows.len(), slowest],
+        rows: vec![
+            ("slowdown, mean", both(&|row| flows.slowdown(row))),
+            ("size, mean kB", both(&|row| flows.size[row].unwrap_or(0) as f64 / 1e3)),
+            ("ran into a timeout, %", share("timeouts")),
+            ("sent something again, %", share("retransmissions")),
+            ("payload marked, %", both(&|row| 100.0 * flows.marked(row))),
+        ],
+    })
+}
+
+/// Groups of several runs as a page shows them.
+pub(super) fn charts(runs: &[&[GroupTimes]]) -> Vec<GroupCharts> {
+    let Some(first) = runs.first() else { return Vec::new() };
+    let chart = |group: &GroupTimes| {
+        let same: Vec<_> =
+            runs.iter().filter_map(|run| run.iter().find(|other| other.name == group.name)).collect();
+        let over_runs = |value: &dyn Fn(&GroupTimes) -> f64| {
+            estimate(&same.iter().map(|group| value(group)).collect::<Vec<_>>())
+        };
+        let point = |(number, p): (usize, f64)| {
+            let Estimate { mean, interval, .. } = over_runs(&|group| group.quantiles[number])?;
+            let (low, high) = interval.unwrap_or((mean, mean));
+            Some([mean, p, low, high])
+        };
+        let mut cdf: Vec<_> = fractions().into_iter().enumerate().filter_map(point).collect();
+        // Of equal times the highest fraction counts.
+        cdf.dedup_by(|later, kept| {
+            let equal = later[0] == kept[0];
+            kept[1] = if equal { later[1] } else { kept[1] };
+            equal
+        });
+        GroupCharts {
+            name: group.name.clone(),
+            control: group.control.clone(),
+            cdf,
+            slowdown: classes(&same),
+            tail: group.tail.clone(),
+            slowest: group.slowest.clone(),
+        }
+    };
+    first.iter().map(chart).collect()
+}
+
+/// Classes of size that have enough flows in each of these runs.
+fn classes(runs: &[&GroupTimes]) -> Vec<SizeClass> {
+    let class = |class: &u32| {
+        let bins: Option<Vec<_>> =
+            runs.iter().map(|run| run.bins.get(class).filter(|bin| bin.flows >= FEWEST)).collect();
+        let bins = bins?;
+        let over = |value: fn(&Bin) -> f64| estimate(&bins.iter().map(|bin| value(bin)).collect::<Vec<_>>());
+        Some(SizeClass {
+            size: libm::pow(10.0, f64::from(*class) / CLASSES),
+            flows: bins.iter().map(|bin| bin.flows).sum(),
+            p50: over(|bin| bin.p50)?,
+            p99: over(|bin| bin.p99)?,
+        })
+    };
+    runs.first().into_iter().flat_map(|run| run.bins.keys()).filter_map(class).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_in_the_class_that_ends_with_them() {
+        assert_eq!([1, 100, 101, 158, 159, 1000].map(class), [0, 10, 11, 11, 12, 15]);
+    }
+
+    #[test]
+    fn fractions_rise_to_one() {
+        let fractions = fractions();
+        assert!(fractions.windows(2).all(|pair| pair[0] < pair[1]));
+        assert_eq!(fractions.last(), Some(&1.0));
+    }
+}
