@@ -85,7 +85,10 @@ fn wireshark_finds_drops_and_queues_in_comments() {
     let drops: u64 = column(&folder, "ports", "drops").iter().sum();
     assert!(drops > 0);
     assert_eq!(count(&folder, "frame.comment contains \"dropped=buffer_full\""), drops);
-    assert_eq!(count(&folder, "not frame.comment contains \"dropped=\""), count(&folder, "frame.comment contains \"queue_bytes=\""));
+    assert_eq!(
+        count(&folder, "not frame.comment contains \"dropped=\""),
+        count(&folder, "frame.comment contains \"queue_bytes=\"")
+    );
 }
 
 #[test]

@@ -132,6 +132,25 @@ fn a_capture_has_headers_that_say_what_happened() {
 }
 
 #[test]
+fn plain_and_scheduled_ports_give_the_same_capture() {
+    let (_place, plain) = stored(STREAMS, None);
+    let (_place_too, scheduled) =
+        stored(&STREAMS.replace("[switches.default]", "[switches.default]\nports = \"scheduled\""), None);
+    let [plain, scheduled] = [plain, scheduled].map(|folder| {
+        let path = trace(&folder, &request(Format::Pcapng)).unwrap().path;
+        let capture = capture(&path);
+        let port = |number: u32| capture.interfaces[number as usize].0.clone();
+        let told = |it: &Captured| (it.at_ns, port(it.interface), it.data.clone(), it.comment.clone());
+        // Simultaneous packets at different ports have no order.
+        let mut packets: Vec<_> = capture.packets.iter().map(told).collect();
+        packets.sort();
+        packets
+    });
+    assert_eq!(plain.len(), scheduled.len());
+    assert!(plain == scheduled);
+}
+
+#[test]
 fn hostile_names_stay_on_one_line() {
     let (_place, folder) = stored(STREAMS, None);
     let capture = capture(&trace(&folder, &request(Format::Pcapng)).unwrap().path);
@@ -159,6 +178,7 @@ fn without_ports_a_capture_has_those_of_hosts() {
 fn rdma_goes_over_udp_and_stops_are_mac_control_frames() {
     let (_place, folder) = stored(RDMA, None);
     let capture = capture(&trace(&folder, &request(Format::Pcapng)).unwrap().path);
+    assert_eq!(capture.packets.len() as u64, sum(&folder, "ports", "packets"));
     let (mut opcodes, mut stops) = (BTreeSet::new(), 0);
     for packet in &capture.packets {
         if packet.data[12..14] == [0x88, 0x08] {

@@ -49,7 +49,8 @@ impl Fabric {
         let rates = ports.integers("rate_bps");
         let links = ends[0].iter().zip(&ends[1]).zip(rates);
         fabric.links = links.map(|((from, to), rate)| (*from, *to, *rate)).collect();
-        let carried = |(bytes, rate): (&u64, &u64)| (*bytes as f64 * 8.0 / (*rate as f64 * seconds.max(1e-12))) as f32;
+        let carried =
+            |(bytes, rate): (&u64, &u64)| (*bytes as f64 * 8.0 / (*rate as f64 * seconds.max(1e-12))) as f32;
         fabric.utilisation = ports.integers("bytes").iter().zip(rates).map(carried).collect();
         fabric.deepest = ports.integers("max_backlog_bytes").to_vec();
         fabric.drops = ports.integers("drops").to_vec();
@@ -80,11 +81,15 @@ impl Fabric {
         for (node, name) in self.nodes.iter().enumerate() {
             match datacenter(name) {
                 "" if several => joining.push(node),
-                name => blocks.entry(if several { name.to_owned() } else { String::new() }).or_default().push(node),
+                name => blocks
+                    .entry(if several { name.to_owned() } else { String::new() })
+                    .or_default()
+                    .push(node),
             }
         }
         self.x = vec![0.5; self.nodes.len()];
-        let width = |block: &Vec<usize>| block.iter().filter(|node| self.row[**node] == 0).count().max(1) as f64;
+        let width =
+            |block: &Vec<usize>| block.iter().filter(|node| self.row[**node] == 0).count().max(1) as f64;
         let total: f64 = blocks.values().map(width).sum();
         let shares: Vec<_> = blocks.into_values().map(|block| (width(&block) / total, block)).collect();
         let mut left = 0.0;
@@ -105,7 +110,8 @@ impl Fabric {
     fn place_block(&mut self, block: &[usize], left: f64, width: f64, neighbours: &[Vec<u32>]) {
         let inside: std::collections::BTreeSet<_> = block.iter().copied().collect();
         let rows = block.iter().map(|node| self.row[*node]).max().unwrap_or(0);
-        let first_switch = |node: usize| neighbours[node].iter().copied().filter(|other| !self.hosts[*other as usize]).min();
+        let first_switch =
+            |node: usize| neighbours[node].iter().copied().filter(|other| !self.hosts[*other as usize]).min();
         let mut below: Vec<_> = block.iter().copied().filter(|node| self.row[*node] == 0).collect();
         // Hosts of one switch stand together.
         below.sort_by_key(|host| (first_switch(*host), *host));
@@ -114,13 +120,17 @@ impl Fabric {
             let mut nodes: Vec<_> = block.iter().copied().filter(|node| self.row[*node] == row).collect();
             let centre = |node: &usize| {
                 let lower = neighbours[*node].iter().map(|other| *other as usize);
-                let lower: Vec<_> =
-                    lower.filter(|other| self.row[*other] < row && inside.contains(other)).map(|other| self.x[other]).collect();
+                let lower: Vec<_> = lower
+                    .filter(|other| self.row[*other] < row && inside.contains(other))
+                    .map(|other| self.x[other])
+                    .collect();
                 crate::statistics::mean(&lower).unwrap_or(left + width / 2.0)
             };
             let centres: BTreeMap<_, _> = nodes.iter().map(|node| (*node, centre(node))).collect();
             nodes.sort_by(|a, b| centres[a].total_cmp(&centres[b]).then(a.cmp(b)));
-            let apart = nodes.windows(2).all(|pair| centres[&pair[1]] - centres[&pair[0]] > 0.3 * width / nodes.len() as f64);
+            let apart = nodes
+                .windows(2)
+                .all(|pair| centres[&pair[1]] - centres[&pair[0]] > 0.3 * width / nodes.len() as f64);
             if apart {
                 nodes.iter().for_each(|node| self.x[*node] = centres[node]);
             } else {

@@ -152,7 +152,8 @@ impl GroupTimes {
     /// If the table of flows cannot be read.
     pub(super) fn of(source: &impl Source, summary: &Value) -> Checked<Vec<Self>> {
         let Some(table) = source.columns("flows", &COLUMNS)? else { return Ok(Vec::new()) };
-        let [fct, ideal, size] = ["fct_ps", "ideal_fct_ps", "size_bytes"].map(|name| table.maybe_integers(name));
+        let [fct, ideal, size] =
+            ["fct_ps", "ideal_fct_ps", "size_bytes"].map(|name| table.maybe_integers(name));
         let flows = Flows { table: &table, fct, ideal, size };
         let ((rows, names), measured) = (table.names("group"), table.flags("measured"));
         let mut by_group = vec![Vec::new(); names.len()];

@@ -101,11 +101,24 @@ impl OverTime {
     /// If a table cannot be read.
     pub(super) fn of(source: &impl Source, summary: &Value) -> Checked<Self> {
         let ended = summary.get("ended_ps").and_then(Value::as_u64).unwrap_or(0).max(1);
-        let interval = |name: &str| summary.pointer(&format!("/recorded/{name}_interval_ps")).and_then(Value::as_u64);
+        let interval =
+            |name: &str| summary.pointer(&format!("/recorded/{name}_interval_ps")).and_then(Value::as_u64);
         let ports = source.columns("ports", &PORTS)?;
         let fabric = ports.map(|ports| Fabric::new(&ports, ended as f64 / 1e12)).unwrap_or_default();
         let mut packer = Packer::default();
-        let queues = source.columns("queues", &["start_ps", "link", "max_backlog_bytes", "max_isolated_bytes", "bytes", "marks", "drops", "paused_ps"])?;
+        let queues = source.columns(
+            "queues",
+            &[
+                "start_ps",
+                "link",
+                "max_backlog_bytes",
+                "max_isolated_bytes",
+                "bytes",
+                "marks",
+                "drops",
+                "paused_ps",
+            ],
+        )?;
         let links = source.columns("links", &["start_ps", "link", "bytes", "drops"])?;
         let frames = interval("queues").or(interval("links")).map(|interval| {
             Matrix::new(&fabric, queues.as_ref(), links.as_ref(), interval.max(1), ended).frames(&mut packer)
@@ -117,7 +130,14 @@ impl OverTime {
             Some(windows) => interesting(source, &windows, ended, &mut packer)?,
             None => Vec::new(),
         };
-        Ok(Self { fabric, ended_ms: ended as f64 / 1e9, frames, queues: curves, flows, packed: packer.finish() })
+        Ok(Self {
+            fabric,
+            ended_ms: ended as f64 / 1e9,
+            frames,
+            queues: curves,
+            flows,
+            packed: packer.finish(),
+        })
     }
 }
 
@@ -140,7 +160,13 @@ struct Matrix {
 }
 
 impl Matrix {
-    fn new(fabric: &Fabric, queues: Option<&Table>, links: Option<&Table>, interval: u64, ended: u64) -> Self {
+    fn new(
+        fabric: &Fabric,
+        queues: Option<&Table>,
+        links: Option<&Table>,
+        interval: u64,
+        ended: u64,
+    ) -> Self {
         let mut known = vec![false; fabric.links.len()];
         let tables = || queues.into_iter().chain(links);
         for link in tables().flat_map(|table| table.integers("link")) {
@@ -174,7 +200,8 @@ impl Matrix {
             marks: zeros(),
         };
         let add = |table: &Table, column: &str, sums: &mut Vec<u64>, most: bool| {
-            let rows = table.integers("start_ps").iter().zip(table.integers("link")).zip(table.integers(column));
+            let rows =
+                table.integers("start_ps").iter().zip(table.integers("link")).zip(table.integers(column));
             for ((start, link), value) in rows {
                 let Some(Some(port)) = place.get(*link as usize) else { continue };
                 let cell = port * count + ((start / frame) as usize).min(count - 1);
@@ -204,11 +231,15 @@ impl Matrix {
 
     fn frames(self, packer: &mut Packer) -> Frames {
         let most = self.queue.iter().max().copied().unwrap_or(0).max(1);
-        let scaled = |value: u64, of: u64, steps: u64| (u128::from(value) * u128::from(steps)).div_ceil(u128::from(of.max(1)));
+        let scaled = |value: u64, of: u64, steps: u64| {
+            (u128::from(value) * u128::from(steps)).div_ceil(u128::from(of.max(1)))
+        };
         let capped = |value: &u64| (*value).min(255) as u8;
         let queue: Vec<_> = self.queue.iter().map(|bytes| scaled(*bytes, most, 65_535) as u16).collect();
-        let isolated: Vec<_> = self.isolated.iter().map(|bytes| scaled(*bytes, most, 255).min(255) as u8).collect();
-        let paused: Vec<_> = self.paused.iter().map(|time| scaled(*time, self.frame, 250).min(250) as u8).collect();
+        let isolated: Vec<_> =
+            self.isolated.iter().map(|bytes| scaled(*bytes, most, 255).min(255) as u8).collect();
+        let paused: Vec<_> =
+            self.paused.iter().map(|time| scaled(*time, self.frame, 250).min(250) as u8).collect();
         let carried = |(cell, bytes): (usize, &u64)| {
             let most = self.rates[cell / self.count] as f64 * self.frame as f64 / 8e12;
             (*bytes as f64 / most * 250.0).round().min(255.0) as u8
@@ -247,7 +278,8 @@ fn deepest(queues: &Table, ended: u64, packer: &mut Packer) -> Vec<QueueCurve> {
     let slice = ended / POINTS + 1;
     let count = (ended / slice) as usize + 1;
     let mut curves = vec![vec![0.0_f32; count]; chosen.len()];
-    let place: BTreeMap<_, _> = chosen.iter().enumerate().map(|(number, (link, _))| (*link, number)).collect();
+    let place: BTreeMap<_, _> =
+        chosen.iter().enumerate().map(|(number, (link, _))| (*link, number)).collect();
     for ((start, link), backlog) in starts.iter().zip(links).zip(backlogs) {
         let Some(number) = place.get(link) else { continue };
         let most = &mut curves[*number][((start / slice) as usize).min(count - 1)];
@@ -296,7 +328,12 @@ struct Seen {
 }
 
 /// Curves of the flows worth a look: of each group those that delivered most, those that sent again most, the slowest.
-fn interesting(source: &impl Source, windows: &Table, ended: u64, packer: &mut Packer) -> Checked<Vec<FlowCurve>> {
+fn interesting(
+    source: &impl Source,
+    windows: &Table,
+    ended: u64,
+    packer: &mut Packer,
+) -> Checked<Vec<FlowCurve>> {
     let flows = windows.integers("flow");
     let (groups, group_names) = windows.names("group");
     let [delivered, retransmitted, timeouts] =
@@ -323,7 +360,9 @@ fn interesting(source: &impl Source, windows: &Table, ended: u64, packer: &mut P
 
 /// The largest slowdown of each flow.
 fn slowdowns(source: &impl Source) -> Checked<BTreeMap<u64, u64>> {
-    let Some(table) = source.columns("flows", &["flow", "fct_ps", "ideal_fct_ps"])? else { return Ok(BTreeMap::new()) };
+    let Some(table) = source.columns("flows", &["flow", "fct_ps", "ideal_fct_ps"])? else {
+        return Ok(BTreeMap::new());
+    };
     let mut slow: BTreeMap<u64, u64> = BTreeMap::new();
     let times = table.maybe_integers("fct_ps").iter().zip(table.maybe_integers("ideal_fct_ps"));
     for (flow, (fct, ideal)) in table.integers("flow").iter().zip(times) {
@@ -341,20 +380,33 @@ fn choose(seen: &BTreeMap<u64, Seen>, slow: &BTreeMap<u64, u64>, groups: usize) 
     for group in 0..groups as u32 {
         let of_group: Vec<_> = seen.iter().filter(|(_, seen)| seen.group == group).collect();
         let best = |value: &dyn Fn(u64, &Seen) -> u64, count: usize, why, chosen: &mut Vec<(u64, &str)>| {
-            let mut flows: Vec<_> = of_group.iter().map(|(flow, seen)| (Reverse(value(**flow, seen)), **flow)).collect();
+            let mut flows: Vec<_> =
+                of_group.iter().map(|(flow, seen)| (Reverse(value(**flow, seen)), **flow)).collect();
             flows.sort_unstable();
             flows.retain(|(value, flow)| value.0 > 0 && !chosen.iter().any(|(other, _)| other == flow));
             chosen.extend(flows.into_iter().take(count).map(|(_, flow)| (flow, why)));
         };
         best(&|_, seen| seen.delivered, each - 2 * (each / 3), "delivered most", &mut chosen);
         best(&|flow, _| slow.get(&flow).copied().unwrap_or(0), each / 3, "slowest", &mut chosen);
-        best(&|_, seen| seen.timeouts.saturating_mul(1 << 40) + seen.retransmitted, each / 3, "sent again most", &mut chosen);
+        best(
+            &|_, seen| seen.timeouts.saturating_mul(1 << 40) + seen.retransmitted,
+            each / 3,
+            "sent again most",
+            &mut chosen,
+        );
     }
     chosen.truncate(FLOWS.max(groups));
     chosen
 }
 
-fn curve(windows: &Table, rows: &[usize], name: String, why: &'static str, ended: u64, packer: &mut Packer) -> FlowCurve {
+fn curve(
+    windows: &Table,
+    rows: &[usize],
+    name: String,
+    why: &'static str,
+    ended: u64,
+    packer: &mut Packer,
+) -> FlowCurve {
     let at = windows.integers("at_ps");
     let slice = ended / SLICES + 1;
     let cwnd = windows.integers("cwnd_bytes");
@@ -369,7 +421,9 @@ fn curve(windows: &Table, rows: &[usize], name: String, why: &'static str, ended
     }
     let of = |name: &str, scale: f64| {
         let values = windows.integers(name);
-        kept.iter().map(|row| (values.get(*row).copied().unwrap_or(0) as f64 / scale) as f32).collect::<Vec<_>>()
+        kept.iter()
+            .map(|row| (values.get(*row).copied().unwrap_or(0) as f64 / scale) as f32)
+            .collect::<Vec<_>>()
     };
     let pacing = windows.maybe_integers("pacing_bps");
     let pacing: Vec<_> =
@@ -381,7 +435,8 @@ fn curve(windows: &Table, rows: &[usize], name: String, why: &'static str, ended
         if counter.is_empty() {
             continue;
         }
-        let rises = rows.windows(2).filter(|pair| counter[pair[1]] > counter[pair[0]]).map(|pair| at[pair[1]]);
+        let rises =
+            rows.windows(2).filter(|pair| counter[pair[1]] > counter[pair[0]]).map(|pair| at[pair[1]]);
         // The first row may already have something.
         let first = rows.first().filter(|row| counter[**row] > 0).map(|row| at[*row]);
         let mut times: Vec<_> = first.into_iter().chain(rises).map(|time| time as f64 / 1e9).collect();
@@ -397,7 +452,8 @@ fn curve(windows: &Table, rows: &[usize], name: String, why: &'static str, ended
         window: packer.singles(of("cwnd_bytes", 1e3).into_iter()),
         pacing: packer.singles(pacing.into_iter()),
         rtt: packer.singles(of("srtt_ps", 1e6).into_iter()),
-        delivered: packer.doubles(kept.iter().map(|row| delivered[*row] as f64).collect::<Vec<_>>().into_iter()),
+        delivered: packer
+            .doubles(kept.iter().map(|row| delivered[*row] as f64).collect::<Vec<_>>().into_iter()),
         ticks,
     }
 }

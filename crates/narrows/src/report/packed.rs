@@ -25,7 +25,12 @@ pub(super) struct Packer {
 }
 
 impl Packer {
-    fn add(&mut self, kind: &'static str, size: usize, elements: impl ExactSizeIterator<Item = [u8; 8]>) -> Array {
+    fn add(
+        &mut self,
+        kind: &'static str,
+        size: usize,
+        elements: impl ExactSizeIterator<Item = [u8; 8]>,
+    ) -> Array {
         // Arrays of a browser begin at multiples of the size of their elements.
         self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
         let array = Array { kind, at: self.bytes.len(), length: elements.len() };
