@@ -3,7 +3,7 @@
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
-use crate::{fuzz, guide, instructions, readme, repro};
+use crate::{fuzz, guide, instructions, readme, repro, viewers};
 
 /// All tests: of units, of properties, of scenarios, of documentation.
 pub(crate) fn test(shell: &Shell) -> Result<()> {
@@ -21,6 +21,7 @@ pub(crate) fn all(shell: &Shell) -> Result<()> {
         cmd!(shell, "cargo doc --workspace --no-deps --document-private-items --quiet").run()?;
     }
     guide::run(shell, &guide::Arguments::default())?;
+    viewers::run(shell)?;
     readme::run(shell)?;
     repro::quick(shell)?;
     instructions::run(shell, &instructions::Arguments::default())?;

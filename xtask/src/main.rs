@@ -7,6 +7,7 @@ mod guide;
 mod instructions;
 mod readme;
 mod repro;
+mod viewers;
 
 use anyhow::Result;
 use clap::Parser;
@@ -32,6 +33,8 @@ enum Task {
     Readme,
     /// Build the guide into target/guide/html; needs Python 3.11
     Guide(guide::Arguments),
+    /// Open traces in Wireshark and compare what it finds
+    Viewers,
 }
 
 fn main() -> Result<()> {
@@ -47,5 +50,6 @@ fn main() -> Result<()> {
         Task::Repro(arguments) => repro::run(&shell, &arguments),
         Task::Readme => readme::run(&shell),
         Task::Guide(arguments) => guide::run(&shell, &arguments),
+        Task::Viewers => viewers::run(&shell),
     }
 }

@@ -29,14 +29,16 @@ pub(crate) enum Command {
     Open(Open),
     /// Repeat the experiments of a paper and judge its claims
     Repro(Repro),
+    /// Simulate a stored run again and write what happened for Wireshark, qvis or Perfetto
+    Trace(Trace),
+    /// Write results as files of other tools
+    Export(Export),
     /// Check a scenario and show what it comes to, without running it
     Check(Check),
     /// List what is built in
     List(List),
     /// Write a scenario to start from
     New(New),
-    /// Write results as files that other tools read
-    Export(Export),
     /// Make a scenario of the files of another simulator
     #[command(subcommand)]
     Import(Import),
@@ -203,6 +205,92 @@ impl TypedValueParser for PaperName {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Trace {
+    /// A folder that narrows run has written
+    #[arg(value_name = "DIR")]
+    pub(crate) results: PathBuf,
+    #[command(flatten)]
+    pub(crate) format: TraceFormat,
+    /// Only these flows: a number, or the name of a traffic group (web, mice*) [default: all]
+    #[arg(long = "flow", value_name = "FLOW")]
+    pub(crate) flows: Vec<String>,
+    /// Only at these ports, named after their link: 'tor0->spine*' [default: all; of packets, the ports of hosts]
+    #[arg(long = "port", value_name = "FROM->TO")]
+    pub(crate) ports: Vec<String>,
+    /// Only what happens from this time on: 2ms
+    #[arg(long, value_name = "T", value_parser = span)]
+    pub(crate) from: Option<Span>,
+    /// Only what happens before this time: 5ms
+    #[arg(long, value_name = "T", value_parser = span)]
+    pub(crate) until: Option<Span>,
+    /// Give up if there are more records than this
+    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
+    pub(crate) limit: u64,
+    /// Where it goes [default: trace.pcapng, qlog or trace.perfetto-trace in DIR]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace what is there
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Where files are that the scenario names [default: DIR]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) files: Option<PathBuf>,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// What a trace is written as.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct TraceFormat {
+    /// Packets as pcapng, for Wireshark
+    #[arg(long)]
+    pub(crate) pcapng: bool,
+    /// What senders do as qlog, a folder with one file for each flow, for qvis
+    #[arg(long)]
+    pub(crate) qlog: bool,
+    /// Queues, senders and events along a time line, for ui.perfetto.dev
+    #[arg(long)]
+    pub(crate) perfetto: bool,
+}
+
+/// Reads a length of time.
+fn span(text: &str) -> Result<Span, String> {
+    text.parse::<Span>().map_err(|error| error.to_string())
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    #[command(subcommand)]
+    pub(crate) format: ExportFormat,
+}
+
+/// Formats of other tools.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExportFormat {
+    /// Completion times as fct.txt of ns-3's RDMA simulations
+    Fct(ExportFct),
+    /// Counters and the summary as OpenMetrics, for Prometheus and Grafana
+    Openmetrics(ExportTo),
+    /// Queues, links and windows over time as a data file of flent
+    Flent(ExportTo),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportTo {
+    /// A folder that narrows run has written
+    #[arg(value_name = "DIR")]
+    pub(crate) results: PathBuf,
+    /// Where it goes [default: metrics.txt or NAME.flent.gz in DIR]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace what is there
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Check {
     /// The scenario
     pub(crate) scenario: PathBuf,
@@ -258,19 +346,6 @@ pub(crate) struct New {
     /// What to start from; see `narrows list templates`
     #[arg(long, default_value = "dumbbell", value_name = "NAME")]
     pub(crate) template: String,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Export {
-    #[command(subcommand)]
-    pub(crate) format: ExportFormat,
-}
-
-/// Formats of other tools.
-#[derive(Debug, Subcommand)]
-pub(crate) enum ExportFormat {
-    /// Completion times as fct.txt of ns-3's RDMA simulations
-    Fct(ExportFct),
 }
 
 #[derive(Debug, Args)]

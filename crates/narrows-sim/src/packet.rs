@@ -196,6 +196,19 @@ impl Packet {
         }
     }
 
+    /// What it was before a limiter tagged it, if one has.
+    pub(crate) fn kind_below_tag(self) -> Kind {
+        const {
+            assert!(Kind::Data as u8 == 0 && Kind::Syn as u8 == 2 && Kind::Datagram as u8 == 4);
+        }
+        match (self.high() >> KIND) & 0xf {
+            8 => Kind::Data,
+            10 => Kind::Syn,
+            12 => Kind::Datagram,
+            _ => self.kind(),
+        }
+    }
+
     /// It is a message of a congestion point.
     #[inline(always)]
     pub(crate) fn is_notice(self) -> bool {

@@ -132,6 +132,19 @@ fn run_recorded<O: Observer>(
     Results::new(Arc::clone(plan), outcome, recorded)
 }
 
+/// Runs one plan on one thread under the eyes of `observer`, which comes back with the results. Nothing is recorded besides.
+pub fn watch<O: Observer>(
+    plan: &Arc<Plan>,
+    observer: O,
+    progress: impl FnMut(Progress) -> ControlFlow<()> + Send,
+) -> (Results, O) {
+    let mut observers = Some(observer);
+    let only = || observers.take().expect("one thread has one observer");
+    let mut outcome = simulate(plan, Options::default(), only, progress);
+    let observer = outcome.observers.pop().expect("it comes back");
+    (Results::new(Arc::clone(plan), outcome, Recorded::default()), observer)
+}
+
 fn simulate<O: Observer>(
     plan: &Plan,
     options: Options,

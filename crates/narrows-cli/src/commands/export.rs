@@ -1,18 +1,25 @@
 use std::io::Write;
-use std::path::Path;
 
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::results::Stored;
 use narrows_formats::export::fct::{self, Dialect};
+use narrows_formats::export::{Staged, flent, openmetrics};
 
+use super::trace::one_run;
 use crate::args::{ExportFormat, FctDialect};
 use crate::{Status, args};
 
 /// Writes results as files of other tools.
 pub(crate) fn export(arguments: &args::Export) -> Checked<Status> {
-    match &arguments.format {
-        ExportFormat::Fct(to) => export_fct(to),
-    }
+    let written = match &arguments.format {
+        ExportFormat::Fct(to) => return export_fct(to),
+        ExportFormat::Openmetrics(to) => {
+            openmetrics::write(&one_run(&to.results)?, to.out.as_deref(), to.overwrite)?
+        }
+        ExportFormat::Flent(to) => flent::write(&one_run(&to.results)?, to.out.as_deref(), to.overwrite)?,
+    };
+    say!("wrote {}  ({})", written.path.display(), written.what);
+    Ok(Status::Done)
 }
 
 fn export_fct(to: &args::ExportFct) -> Checked<Status> {
@@ -23,7 +30,12 @@ fn export_fct(to: &args::ExportFct) -> Checked<Status> {
     };
     let fct = fct::export(&Stored::open(&to.results)?, dialect)?;
     let path = to.out.clone().unwrap_or_else(|| to.results.join("fct.txt"));
-    write_whole(&path, &fct.text, to.overwrite)?;
+    let staged = Staged::file(&path, to.overwrite)?;
+    let written = staged.handle().and_then(|mut file| file.write_all(fct.text.as_bytes()));
+    written.map_err(|error| {
+        Diagnostic::error(Code::OutputFailed, format!("cannot write {}: {error}", path.display()))
+    })?;
+    staged.finish()?;
     for note in &fct.notes {
         say!("{note}");
     }
@@ -35,21 +47,4 @@ fn export_fct(to: &args::ExportFct) -> Checked<Status> {
         );
     }
     Ok(Status::Done)
-}
-
-/// Writes all of a text, or nothing.
-fn write_whole(path: &Path, text: &str, overwrite: bool) -> Checked<()> {
-    if path.exists() && !overwrite {
-        let message = format!("the file {} exists", path.display());
-        let help = "choose another with --out, or replace it with --overwrite";
-        return Err(Diagnostic::error(Code::OutputExists, message).help(help).into());
-    }
-    let failed = |error: std::io::Error| {
-        Diagnostic::error(Code::OutputFailed, format!("cannot write {}: {error}", path.display()))
-    };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
 }

@@ -8,6 +8,7 @@ mod new;
 mod report;
 mod repro;
 mod run;
+mod trace;
 
 pub(crate) use compare::{compare, demo};
 pub(crate) use export::export;
@@ -17,6 +18,7 @@ pub(crate) use new::new;
 pub(crate) use report::{open, report};
 pub(crate) use repro::repro;
 pub(crate) use run::run;
+pub(crate) use trace::trace;
 
 use std::path::Path;
 use std::sync::Arc;

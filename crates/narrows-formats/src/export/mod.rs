@@ -1,3 +1,23 @@
 //! Results as files that other tools read.
+//!
+//! [`trace`] simulates a stored run again and writes what happened packet by packet or acknowledgement by acknowledgement;
+//! the others turn the tables of a results folder into another form.
 
 pub mod fct;
+mod file;
+pub mod flent;
+pub mod openmetrics;
+pub mod trace;
+
+use std::path::PathBuf;
+
+pub use file::Staged;
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Where.
+    pub path: PathBuf,
+    /// What, for people: "1234 packets at 5 ports".
+    pub what: String,
+}

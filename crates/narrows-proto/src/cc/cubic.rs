@@ -265,6 +265,10 @@ impl Controller for Cubic {
         }
     }
 
+    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
+        tell("ssthresh_bytes", self.state.ssthresh * self.mss.as_f64());
+    }
+
     fn limit(&self) -> Limit {
         Limit::window(Bytes::from_f64(self.state.cwnd * self.mss.as_f64()))
     }

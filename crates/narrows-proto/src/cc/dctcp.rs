@@ -112,6 +112,11 @@ impl Controller for Dctcp {
         }
     }
 
+    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
+        tell("ssthresh_bytes", self.window.ssthresh().as_f64());
+        tell("alpha", self.alpha.get());
+    }
+
     fn limit(&self) -> Limit {
         Limit::window(self.window.cwnd())
     }

@@ -56,6 +56,11 @@ pub trait Controller {
     /// What the connection may do until the next call of another method.
     fn limit(&self) -> Limit;
 
+    /// Tells by name what it keeps besides the limit, for those who watch: `alpha`, `ssthresh_bytes`, `target_rate_bps`.
+    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
+        let _ = tell;
+    }
+
     /// Hears a congestion notification packet. Only with [`Ecn::Cnp`].
     fn on_cnp(&mut self, now: Time) {
         let _ = now;

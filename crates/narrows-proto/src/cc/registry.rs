@@ -50,6 +50,10 @@ macro_rules! registry {
                 match self { $(Self::$algorithm(controller) => controller.limit(),)+ }
             }
 
+            fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
+                match self { $(Self::$algorithm(controller) => controller.inside(tell),)+ }
+            }
+
             fn on_cnp(&mut self, now: Time) {
                 match self { $(Self::$algorithm(controller) => controller.on_cnp(now),)+ }
             }

@@ -83,6 +83,10 @@ impl Controller for Reno {
         }
     }
 
+    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
+        tell("ssthresh_bytes", self.window.ssthresh().as_f64());
+    }
+
     fn limit(&self) -> Limit {
         Limit::window(self.window.cwnd())
     }

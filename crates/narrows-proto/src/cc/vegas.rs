@@ -203,6 +203,10 @@ impl Controller for Vegas {
         }
     }
 
+    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
+        tell("ssthresh_bytes", self.window.ssthresh());
+    }
+
     fn limit(&self) -> Limit {
         Limit::window(self.window.cwnd())
     }

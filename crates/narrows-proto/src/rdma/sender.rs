@@ -8,7 +8,7 @@ use crate::stream::delivery::Delivery;
 use crate::stream::pacer::Pacer;
 use crate::stream::rtt::RttEstimator;
 use crate::stream::scoreboard::{Scoreboard, Sent, State, Tally};
-use crate::stream::{Endpoint, Held, Holding, Poll, Segment, Stats};
+use crate::stream::{Endpoint, Held, Holding, Poll, Repairing, Segment, Stats};
 use crate::telemetry::Telemetry;
 use crate::units::{BitRate, Bytes, Span, Time};
 
@@ -114,6 +114,25 @@ impl Sender {
     /// Smoothed round-trip time; zero before the first sample.
     pub fn srtt(&self) -> Span {
         self.rtt.srtt()
+    }
+
+    /// Smallest round-trip time, and mean deviation (RFC 6298); none before the first sample.
+    pub fn rtt_range(&self) -> Option<(Span, Span)> {
+        self.rtt.has_sample().then(|| (self.rtt.min(), self.rtt.variation()))
+    }
+
+    /// What it repairs.
+    pub fn repairing(&self) -> Repairing {
+        match (self.repair_until, self.timed_out_at) {
+            (None, _) => Repairing::Nothing,
+            (Some(_), Some(first)) if first == self.board.una() => Repairing::Timeout,
+            (Some(_), _) => Repairing::Loss,
+        }
+    }
+
+    /// What its congestion control keeps besides the limit ([`Controller::inside`]).
+    pub fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
+        self.cc.inside(tell);
     }
 
     /// What happened so far.

@@ -29,5 +29,5 @@ mod tests;
 
 pub use params::Params;
 pub use receiver::Receiver;
-pub use sender::{Connection, Endpoint, Held, Holding, Poll, Sender, Stats};
+pub use sender::{Connection, Endpoint, Held, Holding, Poll, Repairing, Sender, Stats};
 pub use wire::{AckFrame, SackBlocks, Segment};

@@ -33,6 +33,11 @@ impl RttEstimator {
         self.srtt
     }
 
+    /// RTTVAR.
+    pub(crate) fn variation(&self) -> Span {
+        self.rttvar
+    }
+
     /// The smallest sample so far; [`Span::MAX`] before the first.
     ///
     /// Differs from RFC 8985 §6.2 step 1: of the whole connection, not of its last minutes.

@@ -7,7 +7,7 @@ use super::shared::Shared;
 use crate::followers::News;
 use crate::ids::FlowId;
 use crate::link::{Target, Wires};
-use crate::observe::Observer;
+use crate::observe::{Observer, PacketRef};
 use crate::packet::{Packet, Trailers};
 use crate::record::{DatagramRecord, FlowRecord, RackRecord, ReactionRecord};
 use crate::switch::Arrivals;
@@ -122,7 +122,9 @@ impl<O: Observer> World<O> {
         match impairment.pass(packet) {
             Ok(()) => true,
             Err(cause) => {
-                self.observer.lost(packet.at(), impairment.link, packet.size(), cause);
+                let (at, link) = (packet.at(), impairment.link);
+                self.observer.lost(at, link, packet.size(), cause);
+                self.observer.discarded(at, link, PacketRef::new(packet, &self.trailers), cause);
                 false
             }
         }

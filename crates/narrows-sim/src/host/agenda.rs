@@ -189,6 +189,9 @@ impl Entry {
             Wake::Advertise => (4, 0),
             Wake::MeasureFrom => (5, 0),
             Wake::MeasureUntil => (6, 0),
+            Wake::News(dependent) => (7, dependent),
+            Wake::Dependent(dependent) => (8, dependent),
+            Wake::GiveUp => (9, 0),
         };
         Self(u128::from(at.as_ps()) << 64 | kind << 32 | u128::from(number))
     }
@@ -208,7 +211,10 @@ impl Entry {
             3 => Wake::Open,
             4 => Wake::Advertise,
             5 => Wake::MeasureFrom,
-            _ => Wake::MeasureUntil,
+            6 => Wake::MeasureUntil,
+            7 => Wake::News(number),
+            8 => Wake::Dependent(number),
+            _ => Wake::GiveUp,
         }
     }
 }
@@ -220,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    const WAKES: [Wake; 8] = [
+    const WAKES: [Wake; 11] = [
         Wake::Sender(0),
         Wake::Sender(u32::MAX),
         Wake::Receiver(7),
@@ -229,6 +235,9 @@ mod tests {
         Wake::Advertise,
         Wake::MeasureFrom,
         Wake::MeasureUntil,
+        Wake::News(2),
+        Wake::Dependent(2),
+        Wake::GiveUp,
     ];
 
     /// Moments at which things are planned, many of them equal; and nothing where the next entry is taken.

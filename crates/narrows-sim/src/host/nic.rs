@@ -2,7 +2,7 @@ use narrows_proto::units::{Span, Time};
 
 use crate::engine::World;
 use crate::link::Egress;
-use crate::observe::Observer;
+use crate::observe::{Observer, PacketRef};
 use crate::packet::{Packet, Trailers};
 use crate::ring::Ring;
 
@@ -176,6 +176,7 @@ impl Nic {
         debug_assert!(self.busy_until <= now);
         self.busy_until = self.sent_at(now, packet);
         world.observer.sent(now, self.egress.link, packet.size());
+        world.observer.departs(now, self.egress.link, PacketRef::new(packet, &world.trailers));
         world.carry(self.egress.to, packet.arriving(self.busy_until + self.egress.delay));
     }
 }

@@ -7,6 +7,7 @@
 mod isolation;
 mod limiters;
 mod live;
+mod packets;
 mod ports;
 mod racks;
 mod windows;
@@ -14,7 +15,7 @@ mod windows;
 use narrows_proto::cc::Limit;
 use narrows_proto::notification::Signal;
 use narrows_proto::rack::Told;
-use narrows_proto::stream::Stats;
+use narrows_proto::stream::{Repairing, Stats};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_proto::{rdma, stream};
 
@@ -25,6 +26,7 @@ use crate::switch::IsolationEvent;
 pub use isolation::{IsolationObserver, IsolationRow};
 pub use limiters::{LimiterObserver, LimiterRow};
 pub use live::{Counts, Durations, GroupLook, LinkLook, Live, LiveObserver, Look, SenderCounts};
+pub use packets::{PacketKind, PacketRef, StopFrame};
 pub use ports::{PortObserver, PortRow};
 pub use racks::{AdvertisedRow, JumboFlowRow, RackObserver};
 pub use windows::{WindowObserver, WindowRow};
@@ -60,6 +62,30 @@ impl SenderRef<'_> {
         match self {
             Self::Stream(sender) => sender.srtt(),
             Self::Rdma(sender) => sender.srtt(),
+        }
+    }
+
+    /// Smallest round-trip time, and mean deviation (RFC 6298); none before the first sample.
+    pub fn rtt_range(self) -> Option<(Span, Span)> {
+        match self {
+            Self::Stream(sender) => sender.rtt_range(),
+            Self::Rdma(sender) => sender.rtt_range(),
+        }
+    }
+
+    /// What it repairs.
+    pub fn repairing(self) -> Repairing {
+        match self {
+            Self::Stream(sender) => sender.repairing(),
+            Self::Rdma(sender) => sender.repairing(),
+        }
+    }
+
+    /// What its congestion control keeps besides the limit ([`Controller::inside`](narrows_proto::cc::Controller::inside)).
+    pub fn inside(self, tell: &mut dyn FnMut(&'static str, f64)) {
+        match self {
+            Self::Stream(sender) => sender.inside(tell),
+            Self::Rdma(sender) => sender.inside(tell),
         }
     }
 
@@ -186,6 +212,27 @@ pub trait Observer: Send {
     #[inline]
     fn window(&mut self, at: Time, flow: FlowId, sender: SenderRef<'_>) {
         let _ = (at, flow, sender);
+    }
+
+    /// At `at`, `packet` has joined the port of `link` at a switch, where `backlog` bytes waited that go before it. If it was
+    /// marked there, [`marked`](Self::marked) was called just before.
+    #[inline]
+    fn queued(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>, backlog: u64) {
+        let _ = (at, link, packet, backlog);
+    }
+
+    /// At `at`, `packet` begins to be sent over `link`. Plain ports tell it when the packet joins them, so `at` may lie ahead, even
+    /// beyond the end of the run.
+    #[inline]
+    fn departs(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>) {
+        let _ = (at, link, packet);
+    }
+
+    /// `packet` was dropped at `at` at the port of `link`, or lost on the way over it when it would have arrived; then the
+    /// node at the far end tells this, and the order of time holds only among such calls.
+    #[inline]
+    fn discarded(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>, cause: DropCause) {
+        let _ = (at, link, packet, cause);
     }
 
     /// At `at`, `flow` has started, or a client its next one.
@@ -349,9 +396,23 @@ impl<A: Observer> Observer for Option<A> {
     }
 
     #[inline]
+    fn queued(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>, backlog: u64) {
+        if let Some(observer) = self {
+            observer.queued(at, link, packet, backlog);
+        }
+    }
+
+    #[inline]
     fn completed(&mut self, at: Time, flow: FlowId) {
         if let Some(observer) = self {
             observer.completed(at, flow);
+        }
+    }
+
+    #[inline]
+    fn departs(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>) {
+        if let Some(observer) = self {
+            observer.departs(at, link, packet);
         }
     }
 
@@ -378,6 +439,13 @@ impl<A: Observer> Observer for Option<A> {
     fn reviewed(&mut self, until: Time) {
         if let Some(observer) = self {
             observer.reviewed(until);
+        }
+    }
+
+    #[inline]
+    fn discarded(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>, cause: DropCause) {
+        if let Some(observer) = self {
+            observer.discarded(at, link, packet, cause);
         }
     }
 
@@ -510,6 +578,24 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn reviewed(&mut self, until: Time) {
         self.0.reviewed(until);
         self.1.reviewed(until);
+    }
+
+    #[inline]
+    fn queued(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>, backlog: u64) {
+        self.0.queued(at, link, packet, backlog);
+        self.1.queued(at, link, packet, backlog);
+    }
+
+    #[inline]
+    fn departs(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>) {
+        self.0.departs(at, link, packet);
+        self.1.departs(at, link, packet);
+    }
+
+    #[inline]
+    fn discarded(&mut self, at: Time, link: LinkId, packet: PacketRef<'_>, cause: DropCause) {
+        self.0.discarded(at, link, packet, cause);
+        self.1.discarded(at, link, packet, cause);
     }
 
     #[inline]

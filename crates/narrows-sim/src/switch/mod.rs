@@ -41,7 +41,7 @@ use crate::engine::World;
 use crate::ids::{LinkId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Egress;
-use crate::observe::{Observer, Reviewed};
+use crate::observe::{Observer, PacketRef, Reviewed};
 use crate::packet::{CE, ECT, Kind, Packet, Trailers};
 use crate::prefetch::prefetch;
 use crate::rack::RackAgent;
@@ -518,8 +518,7 @@ impl Switch {
                 Entry::Through => {}
                 Entry::Kept => return,
                 Entry::Full(port) => {
-                    let (port, size) = (port.into(), packet.size());
-                    return self.common.drop(now, port, size, DropCause::Limiter, world);
+                    return self.common.drop(now, port.into(), packet, DropCause::Limiter, world);
                 }
             }
         }
@@ -712,6 +711,22 @@ impl Common {
         }
     }
 
+    /// A packet joins a port where `backlog` bytes go before it.
+    #[inline(always)]
+    fn tell_queued<O: Observer>(
+        &self,
+        now: Time,
+        port: usize,
+        packet: Packet,
+        backlog: u64,
+        world: &mut World<O>,
+    ) {
+        if O::ACTIVE {
+            let told = PacketRef::new(packet, &world.trailers);
+            world.observer.queued(now, self.links[port], told, backlog);
+        }
+    }
+
     /// Admission alone.
     #[inline(always)]
     fn admit<O: Observer>(
@@ -724,7 +739,7 @@ impl Common {
         world: &mut World<O>,
     ) -> Option<Packet> {
         if !idle && let Err(cause) = self.memory.admit(backlog, packet.size().into()) {
-            self.drop(now, port, packet.size(), cause, world);
+            self.drop(now, port, packet, cause, world);
             return None;
         }
         Some(packet)
@@ -759,12 +774,28 @@ impl Common {
         if packet.is_left_unmarked() {
             return Some(packet);
         }
-        self.drop(now, port, packet.size(), DropCause::Red, world);
+        self.drop(now, port, packet, DropCause::Red, world);
         None
     }
 
-    #[cold]
+    #[inline(always)]
     fn drop<O: Observer>(
+        &mut self,
+        now: Time,
+        port: usize,
+        packet: Packet,
+        cause: DropCause,
+        world: &mut World<O>,
+    ) {
+        self.note_drop(now, port, packet.size(), cause, world);
+        if O::ACTIVE {
+            let told = PacketRef::new(packet, &world.trailers);
+            world.observer.discarded(now, self.links[port], told, cause);
+        }
+    }
+
+    #[cold]
+    fn note_drop<O: Observer>(
         &mut self,
         now: Time,
         port: usize,

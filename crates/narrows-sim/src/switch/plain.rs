@@ -7,7 +7,7 @@ use super::{Common, Verdict};
 use crate::engine::World;
 use crate::ids::LinkId;
 use crate::link::{Egress, Target};
-use crate::observe::Observer;
+use crate::observe::{Observer, PacketRef};
 use crate::packet::{ECT, Packet};
 use crate::prefetch::prefetch;
 use crate::ring::Ring;
@@ -128,7 +128,7 @@ impl PlainPorts {
             // The memory still counts what has begun to be sent since the other ports were last looked at.
             self.settle(now, common, world);
             if let Err(cause) = common.memory.admit(self.ports[number].waiting, packet.size().into()) {
-                return common.drop(now, number, packet.size(), cause, world);
+                return common.drop(now, number, packet, cause, world);
             }
         }
         let packet = match verdict {
@@ -142,6 +142,11 @@ impl PlainPorts {
         let port = &mut self.ports[number];
         let kind = &self.kinds[usize::from(port.kind)];
         let start = if idle_since.is_some() { now } else { port.busy_until };
+        if O::ACTIVE {
+            let told = PacketRef::new(packet, &world.trailers);
+            world.observer.queued(now, port.link, told, port.waiting);
+            world.observer.departs(start, port.link, told);
+        }
         if start > now {
             common.memory.used += u64::from(packet.size());
             port.wait(start, packet.size());

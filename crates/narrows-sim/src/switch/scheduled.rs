@@ -10,7 +10,7 @@ use super::Common;
 use crate::engine::World;
 use crate::ids::LinkId;
 use crate::link::Egress;
-use crate::observe::Observer;
+use crate::observe::{Observer, PacketRef};
 use crate::packet::{Packet, Trailers};
 use crate::ring::Ring;
 
@@ -72,6 +72,7 @@ impl ScheduledPorts {
         debug_assert!(!idle || port.occupied == 0, "a free port has sent what it had");
         let idle_since = idle.then_some(port.busy_until);
         let Some(packet) = common.judge(now, number, packet, backlog, idle_since, world) else { return };
+        common.tell_queued(now, number, packet, if idle { 0 } else { backlog }, world);
         if idle {
             port.transmit(now, packet, world);
             return;
@@ -194,6 +195,7 @@ impl ScheduledPort {
     pub(super) fn transmit<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
         self.busy_until = now + self.egress.wire_time.of(packet.size());
         world.observer.sent(now, self.egress.link, packet.size());
+        world.observer.departs(now, self.egress.link, PacketRef::new(packet, &world.trailers));
         world.carry(self.egress.to, packet.arriving(self.busy_until + self.egress.delay));
     }
 }

@@ -106,6 +106,7 @@ impl SignallingPorts {
             common.judge(now, number, packet, backlog, idle_since, world)
         };
         let Some(packet) = admitted else { return false };
+        common.tell_queued(now, number, packet, if waits { backlog } else { 0 }, world);
         let size = u64::from(packet.size());
         if waits {
             common.memory.used += size;

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use narrows_sim::topology::{Topology, datacenter};
-use narrows_sim::{HostId, LinkId, NodeId};
+use narrows_sim::{FlowId, HostId, LinkId, NodeId};
 
+use super::Plan;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::scenario::Names;
 
@@ -76,6 +77,53 @@ pub(crate) fn links(topology: &Topology, names: &Names) -> Result<Vec<LinkId>, D
     let all: Vec<_> =
         (0..topology.links().len()).map(|link| topology.link_name(LinkId::from(link))).collect();
     Ok(select(names, all.iter().map(String::as_str), "link")?.into_iter().map(LinkId::from).collect())
+}
+
+impl Plan {
+    /// The directed links that any of these patterns matches, `from->to` with or without blanks, in order; `*` stands for any
+    /// characters.
+    ///
+    /// # Errors
+    /// If a pattern matches none: with the name most like it.
+    pub fn links_called(&self, patterns: &[String]) -> Result<Vec<LinkId>, Diagnostic> {
+        let spaced = |pattern: &String| match pattern.split_once("->") {
+            Some((from, to)) => format!("{} -> {}", from.trim_end(), to.trim_start()),
+            None => pattern.clone(),
+        };
+        links(&self.network.topology, &Names::Several(patterns.iter().map(spaced).collect()))
+    }
+
+    /// The flows with these numbers, and those of the traffic groups that any of these patterns matches, in order.
+    ///
+    /// # Errors
+    /// If there is no flow of this number or no group of this name: with the name most like it.
+    pub fn flows_called(&self, patterns: &[String]) -> Result<Vec<FlowId>, Diagnostic> {
+        let mut selected = Vec::new();
+        let names = self.groups.iter().map(|group| group.name.as_str());
+        for pattern in patterns {
+            let named = self.groups.iter().filter(|group| matches(pattern, &group.name));
+            let before = selected.len();
+            selected.extend(named.flat_map(|group| group.flows.clone()).map(FlowId::from));
+            if selected.len() > before {
+                continue;
+            }
+            let flows = self.traffic.flows.len();
+            match pattern.parse::<u64>() {
+                Ok(number) if number < flows as u64 => selected.push(FlowId::from(number as usize)),
+                Ok(number) => {
+                    let message = format!("there is no flow {number}, flows are 0 to {}", flows.max(1) - 1);
+                    return Err(Diagnostic::error(Code::UnknownName, message));
+                }
+                Err(_) => {
+                    let message = format!("no traffic group is called \"{pattern}\"");
+                    return Err(Diagnostic::error(Code::UnknownName, message).known(pattern, names));
+                }
+            }
+        }
+        selected.sort_unstable();
+        selected.dedup();
+        Ok(selected)
+    }
 }
 
 /// Where hosts are.

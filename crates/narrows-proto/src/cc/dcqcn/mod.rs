@@ -294,6 +294,11 @@ impl Controller for Dcqcn {
 
     fn on_congestion(&mut self, _now: Time, _event: Congestion) {}
 
+    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
+        tell("alpha", self.alpha);
+        tell("target_rate_bps", self.target);
+    }
+
     fn limit(&self) -> Limit {
         Limit { cwnd: Bytes::MAX, pacing: Some(BitRate::from_f64(self.current)) }
     }

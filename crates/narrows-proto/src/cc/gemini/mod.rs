@@ -341,6 +341,11 @@ impl Controller for Gemini {
         }
     }
 
+    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
+        tell("ssthresh_bytes", self.window.ssthresh());
+        tell("alpha", self.alpha.get());
+    }
+
     fn limit(&self) -> Limit {
         let cwnd = self.window.cwnd();
         let Params { pacing, slow_start_pacing, .. } = self.rules.params;

@@ -218,6 +218,11 @@ impl Controller for Hpcc {
 
     fn on_congestion(&mut self, _now: Time, _event: Congestion) {}
 
+    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
+        tell("utilisation", self.utilisation);
+        tell("reference_window_bytes", self.reference);
+    }
+
     fn limit(&self) -> Limit {
         let Rules { payload, mss, base_rtt, .. } = *self.rules;
         Limit {

@@ -40,6 +40,11 @@ impl RenoWindow {
         self.cwnd
     }
 
+    /// The slow start threshold; [`Bytes::MAX`] before the first congestion.
+    pub fn ssthresh(&self) -> Bytes {
+        self.ssthresh
+    }
+
     /// Still below the slow start threshold.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh

@@ -47,6 +47,11 @@ impl SegmentWindow {
         amount.as_f64() / self.mss
     }
 
+    /// The slow start threshold in bytes; infinite before the first congestion.
+    pub fn ssthresh(&self) -> f64 {
+        self.ssthresh * self.mss
+    }
+
     /// Still below the slow start threshold.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh

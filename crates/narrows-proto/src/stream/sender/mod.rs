@@ -19,7 +19,7 @@ use super::rack::Rack;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::wire::Segment;
-use crate::cc::{Cc, Config, Ecn, Limit};
+use crate::cc::{Cc, Config, Controller, Ecn, Limit};
 use crate::units::{BitRate, Bytes, Span, Time};
 
 /// The sending half of a connection while it carries one flow.
@@ -101,6 +101,17 @@ pub struct Stats {
     /// When the last byte was handed over for the first time, to the link or to a limiter before it; none as long as it was
     /// not.
     pub injected: Option<Time>,
+}
+
+/// What a sender repairs at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repairing {
+    /// Nothing.
+    Nothing,
+    /// A loss that acknowledgements have told of.
+    Loss,
+    /// All that was on its way when the retransmission timer expired.
+    Timeout,
 }
 
 /// An answer to "what next?".
@@ -239,6 +250,25 @@ impl Sender {
     /// Smoothed round-trip time; zero before the first sample.
     pub fn srtt(&self) -> Span {
         self.rtt.srtt()
+    }
+
+    /// Smallest round-trip time, and mean deviation (RFC 6298); none before the first sample.
+    pub fn rtt_range(&self) -> Option<(Span, Span)> {
+        self.rtt.has_sample().then(|| (self.rtt.min(), self.rtt.variation()))
+    }
+
+    /// What it repairs.
+    pub fn repairing(&self) -> Repairing {
+        match self.repair {
+            Repair::None => Repairing::Nothing,
+            Repair::Fast { .. } => Repairing::Loss,
+            Repair::Timeout { .. } => Repairing::Timeout,
+        }
+    }
+
+    /// What its congestion control keeps besides the limit ([`Controller::inside`]).
+    pub fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
+        self.cc.inside(tell);
     }
 
     /// What happened so far.

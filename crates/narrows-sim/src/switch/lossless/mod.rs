@@ -202,7 +202,7 @@ impl LosslessPorts {
         let mut tells_neighbour = false;
         let packet = match verdict {
             Verdict::Drop => {
-                common.drop(now, number, packet.size(), DropCause::Red, world);
+                common.drop(now, number, packet, DropCause::Red, world);
                 return false;
             }
             Verdict::Mark => common.mark(now, number, packet, world),
@@ -214,7 +214,7 @@ impl LosslessPorts {
                 Some(ingresses) => match ingresses.store(from, class, size, backlog) {
                     Ok(tells) => tells_neighbour = tells,
                     Err(cause) => {
-                        common.drop(now, number, packet.size(), cause, world);
+                        common.drop(now, number, packet, cause, world);
                         return false;
                     }
                 },
@@ -226,6 +226,7 @@ impl LosslessPorts {
             }
             common.memory.used += size;
         }
+        common.tell_queued(now, number, packet, if waits { backlog } else { 0 }, world);
         let origin = Origin { from, class, counted: false };
         match (queue, &mut self.stage) {
             (Queue::Isolated { .. }, Some(stage)) => {

@@ -1,0 +1,229 @@
+//! Counters and the summary of a run as OpenMetrics text, for Prometheus, Grafana and whatever reads them.
+//!
+//! Samples have no time of their own: a run has none that a database would know.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+use narrows::diagnostic::Checked;
+use narrows::results::{Stored, Table};
+use serde_json::Value;
+
+use super::{Staged, Written, file};
+
+/// Upper bounds of the histogram of completion times, in seconds: 1, 2 and 5 in each decade.
+const BOUNDS: [&str; 22] = [
+    "1e-06", "2e-06", "5e-06", "1e-05", "2e-05", "5e-05", "0.0001", "0.0002", "0.0005", "0.001", "0.002",
+    "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1.0", "2.0", "5.0", "10.0",
+];
+
+/// Columns of the table of ports: family, unit (the last word of the family), what it is, column, and whether it counts.
+const OF_PORTS: [(&str, &str, &str, &str, bool); 9] = [
+    ("narrows_port_packets", "", "Packets that began to be sent", "packets", true),
+    ("narrows_port_bytes", "bytes", "Bytes of those, framing included", "bytes", true),
+    ("narrows_port_marks", "", "Packets marked", "marks", true),
+    ("narrows_port_messages", "", "Messages of congestion points", "messages", true),
+    ("narrows_port_pauses", "", "PAUSE frames that stopped the neighbour", "pauses", true),
+    ("narrows_port_isolated_flows", "", "Flows isolated", "isolated_flows", true),
+    ("narrows_port_max_backlog_bytes", "bytes", "The most that ever waited", "max_backlog_bytes", false),
+    ("narrows_port_max_isolated_bytes", "bytes", "The most of isolated flows", "max_isolated_bytes", false),
+    ("narrows_port_rate_bits_per_second", "", "Rate of the link", "rate_bps", false),
+];
+
+/// Columns of the table of flows that are summed up by traffic group.
+const OF_FLOWS: [(&str, &str, &str, &str); 5] = [
+    ("narrows_delivered_bytes", "bytes", "Payload known to have arrived", "delivered_bytes"),
+    ("narrows_retransmissions", "", "Segments sent again", "retransmissions"),
+    ("narrows_retransmitted_bytes", "bytes", "Payload sent again", "retransmitted_bytes"),
+    ("narrows_timeouts", "", "Expiries of retransmission timers", "timeouts"),
+    ("narrows_marked_bytes", "bytes", "Payload acknowledged as marked", "marked_bytes"),
+];
+
+/// Writes `metrics.txt`.
+///
+/// # Errors
+/// If the results cannot be read, or the file cannot be written.
+pub fn write(stored: &Stored, out: Option<&Path>, overwrite: bool) -> Checked<Written> {
+    let path = out.map_or_else(|| stored.folder.join("metrics.txt"), Path::to_owned);
+    let staged = Staged::file(&path, overwrite)?;
+    let text = text(stored)?;
+    let families = text.lines().filter(|line| line.starts_with("# TYPE ")).count();
+    let mut handle = staged.handle().map_err(|error| file::failed(&path, &error))?;
+    handle.write_all(text.as_bytes()).map_err(|error| file::failed(&path, &error))?;
+    staged.finish()?;
+    Ok(Written { path, what: format!("{families} metrics") })
+}
+
+/// The metrics of a run as OpenMetrics text.
+///
+/// # Errors
+/// If its tables cannot be read.
+pub fn text(stored: &Stored) -> Checked<String> {
+    let mut text = Text(String::new());
+    text.about(stored);
+    if let Some(ports) = stored.table("ports", None)? {
+        text.ports(&ports);
+    }
+    if let Some(flows) = stored.table("flows", None)? {
+        text.flows(&flows);
+    }
+    text.0.push_str("# EOF\n");
+    Ok(text.0)
+}
+
+struct Text(String);
+
+impl Text {
+    fn family(&mut self, name: &str, kind: &str, unit: &str, help: &str) {
+        let _ = writeln!(self.0, "# TYPE {name} {kind}");
+        if !unit.is_empty() {
+            let _ = writeln!(self.0, "# UNIT {name} {unit}");
+        }
+        let _ = writeln!(self.0, "# HELP {name} {}", escaped(help));
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
+        self.0.push_str(name);
+        for (number, (label, value)) in labels.iter().enumerate() {
+            let before = if number == 0 { '{' } else { ',' };
+            let _ = write!(self.0, "{before}{label}=\"{}\"", escaped(value));
+        }
+        self.0.push_str(if labels.is_empty() { "" } else { "}" });
+        let _ = writeln!(self.0, " {value}");
+    }
+
+    fn about(&mut self, stored: &Stored) {
+        self.family("narrows_run", "info", "", "What was run");
+        let seed = stored.seed().to_string();
+        let complete = stored.is_complete().to_string();
+        let about = [
+            ("scenario", stored.text("scenario").unwrap_or_default()),
+            ("seed", &seed),
+            ("version", stored.version()),
+            ("complete", &complete),
+        ];
+        self.sample("narrows_run_info", &about, 1);
+        self.family("narrows_ended_seconds", "gauge", "seconds", "Simulated time when the run ended");
+        let ended = stored.number("ended_ps").unwrap_or_default() as f64 / 1e12;
+        self.sample("narrows_ended_seconds", &[], ended);
+        self.family("narrows_summary", "gauge", "", "The summary of the run, as in run.json");
+        let metrics = stored.summary.get("metrics").and_then(Value::as_object);
+        for (name, value) in metrics.into_iter().flatten() {
+            if let Some(value) = value.as_f64() {
+                self.sample("narrows_summary", &[("metric", name)], value);
+            }
+        }
+        self.family("narrows_activity", "counter", "", "What happened, as in run.json");
+        let activity = stored.summary.get("activity").and_then(Value::as_object);
+        for (name, times) in activity.into_iter().flatten() {
+            if let Some(times) = times.as_u64() {
+                self.sample("narrows_activity_total", &[("what", name)], times);
+            }
+        }
+    }
+
+    fn ports(&mut self, table: &Table) {
+        let ends = Ends::new(table);
+        for (name, unit, help, column, counts) in OF_PORTS {
+            self.family(name, if counts { "counter" } else { "gauge" }, unit, help);
+            let name = if counts { format!("{name}_total") } else { name.to_owned() };
+            for (row, value) in table.integers(column).iter().enumerate() {
+                self.sample(&name, &ends.labels(row), value);
+            }
+        }
+        self.family("narrows_port_drops", "counter", "", "Packets dropped, or lost on the link");
+        for column in &table.columns {
+            let Some(cause) = column.name.strip_prefix("drops_") else { continue };
+            for (row, drops) in table.integers(&column.name).iter().enumerate() {
+                let mut labels = ends.labels(row).to_vec();
+                labels.push(("cause", cause));
+                self.sample("narrows_port_drops_total", &labels, drops);
+            }
+        }
+    }
+
+    fn flows(&mut self, table: &Table) {
+        let (groups, names) = table.names("group");
+        let by_group = |value: &dyn Fn(usize) -> u64| {
+            let mut sums: BTreeMap<u32, u64> = BTreeMap::new();
+            for (row, group) in groups.iter().enumerate() {
+                *sums.entry(*group).or_default() += value(row);
+            }
+            sums
+        };
+        for (name, unit, help, column) in OF_FLOWS {
+            self.family(name, "counter", unit, help);
+            let values = table.integers(column);
+            for (group, sum) in by_group(&|row| values.get(row).copied().unwrap_or(0)) {
+                self.sample(&format!("{name}_total"), &[("group", &names[group as usize])], sum);
+            }
+        }
+        let ends = table.maybe_integers("end_ps");
+        let has_ended = |row: usize| ends.get(row).copied().flatten().is_some();
+        self.family("narrows_flows", "gauge", "", "Flows that started");
+        for (state, ended) in [("finished", true), ("unfinished", false)] {
+            for (group, count) in by_group(&|row| u64::from(has_ended(row) == ended)) {
+                let labels = [("group", names[group as usize].as_str()), ("state", state)];
+                self.sample("narrows_flows", &labels, count);
+            }
+        }
+        self.completion_times(table);
+    }
+
+    fn completion_times(&mut self, table: &Table) {
+        let (groups, names) = table.names("group");
+        let name = "narrows_flow_completion_seconds";
+        self.family(name, "histogram", "seconds", "Completion times of flows that finished");
+        let mut times: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+        for (group, fct) in groups.iter().zip(table.maybe_integers("fct_ps")) {
+            times.entry(*group).or_default().extend(fct);
+        }
+        for (group, times) in times {
+            let group = names[group as usize].as_str();
+            let bounds = BOUNDS.into_iter().map(|bound| (bound, bound.parse().unwrap_or(f64::INFINITY)));
+            for (text, bound) in bounds.chain([("+Inf", f64::INFINITY)]) {
+                let within = times.iter().filter(|time| **time as f64 / 1e12 <= bound).count();
+                self.sample(&format!("{name}_bucket"), &[("group", group), ("le", text)], within);
+            }
+            self.sample(&format!("{name}_count"), &[("group", group)], times.len());
+            let sum: u128 = times.iter().map(|time| u128::from(*time)).sum();
+            self.sample(&format!("{name}_sum"), &[("group", group)], sum as f64 / 1e12);
+        }
+    }
+}
+
+/// Names of the ends of links, and their numbers: parallel links have equal names.
+struct Ends<'a> {
+    rows: Vec<(&'a str, &'a str, String)>,
+}
+
+impl<'a> Ends<'a> {
+    fn new(table: &'a Table) -> Self {
+        let ((from, from_names), (to, to_names)) = (table.names("from"), table.names("to"));
+        let row = |((from, to), link): ((&u32, &u32), &u64)| {
+            (from_names[*from as usize].as_str(), to_names[*to as usize].as_str(), link.to_string())
+        };
+        Self { rows: from.iter().zip(to).zip(table.integers("link")).map(row).collect() }
+    }
+
+    fn labels(&self, row: usize) -> [(&'static str, &str); 3] {
+        let (from, to, link) = &self.rows[row];
+        [("from", from), ("to", to), ("link", link)]
+    }
+}
+
+/// As it stands between quotation marks, or behind HELP.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' => escaped.push_str("\\\\"),
+            '"' => escaped.push_str("\\\""),
+            '\n' => escaped.push_str("\\n"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}

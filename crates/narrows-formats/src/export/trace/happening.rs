@@ -1,0 +1,137 @@
+use std::ops::Range;
+
+use narrows_proto::notification::Notification;
+use narrows_proto::stream::Repairing;
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_sim::observe::{PacketKind, PacketRef, SenderRef, StopFrame};
+use narrows_sim::{DropCause, FlowId, HostId, LinkId};
+
+/// Something that happens in a run.
+#[derive(Debug)]
+pub(super) enum Happening {
+    /// A packet begins to be sent.
+    Departs(Box<Packet>),
+    /// A packet was marked at a port.
+    Marked(Box<Packet>),
+    /// A packet was dropped at a port, or lost on a link.
+    Dropped(Box<Packet>, DropCause),
+    /// A sender has taken in an acknowledgement, a notification packet or a timer.
+    Window(Box<Window>),
+    /// So much waits at a port.
+    Backlog(LinkId, u64),
+    /// A link is paused until then, or no longer.
+    Paused(LinkId, Time),
+}
+
+/// A packet, kept.
+#[derive(Clone, Debug)]
+pub(super) struct Packet {
+    pub(super) link: LinkId,
+    pub(super) kind: PacketKind,
+    pub(super) flow: Option<FlowId>,
+    pub(super) turn: u16,
+    pub(super) to: Option<HostId>,
+    pub(super) seq: u64,
+    pub(super) size: u16,
+    pub(super) priority: u8,
+    pub(super) ect: bool,
+    pub(super) marked: bool,
+    pub(super) echoes_mark: bool,
+    pub(super) reduced: bool,
+    pub(super) asks: bool,
+    pub(super) last: bool,
+    pub(super) again: bool,
+    pub(super) tagged: bool,
+    pub(super) over: bool,
+    pub(super) sacks: Vec<Range<u64>>,
+    pub(super) nak: Option<u64>,
+    pub(super) notification: Option<Notification>,
+    pub(super) stop: Option<StopFrame>,
+    /// What it met at the port, if that is a switch's.
+    pub(super) queued: Option<Queued>,
+    /// It will be lost on the link.
+    pub(super) lost: Option<DropCause>,
+}
+
+/// What a packet met when it joined a port.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Queued {
+    pub(super) at: Time,
+    pub(super) backlog: u64,
+    /// It was marked there.
+    pub(super) marked: bool,
+}
+
+impl Packet {
+    pub(super) fn new(link: LinkId, packet: PacketRef<'_>) -> Self {
+        Self {
+            link,
+            kind: packet.kind(),
+            flow: packet.flow(),
+            turn: packet.turn(),
+            to: packet.to(),
+            seq: packet.seq(),
+            size: packet.size(),
+            priority: packet.priority(),
+            ect: packet.is_ect(),
+            marked: packet.is_marked(),
+            echoes_mark: packet.echoes_mark(),
+            reduced: packet.reduced(),
+            asks: packet.asks(),
+            last: packet.is_last(),
+            again: packet.is_again(),
+            tagged: packet.is_tagged(),
+            over: packet.is_over(),
+            sacks: packet.sacks().collect(),
+            nak: packet.nak(),
+            notification: packet.notification(),
+            stop: packet.stop(),
+            queued: None,
+            lost: None,
+        }
+    }
+}
+
+/// The state of a sender.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Window {
+    pub(super) flow: FlowId,
+    pub(super) turn: u16,
+    pub(super) cwnd: Bytes,
+    pub(super) pacing: Option<BitRate>,
+    pub(super) inflight: Bytes,
+    pub(super) srtt: Span,
+    /// Smallest round-trip time, and mean deviation.
+    pub(super) rtt_range: Option<(Span, Span)>,
+    pub(super) repairing: Repairing,
+    pub(super) timeouts: u64,
+    pub(super) delivered: Bytes,
+    /// What its control keeps besides.
+    pub(super) inside: Vec<(&'static str, f64)>,
+}
+
+impl Window {
+    pub(super) fn new(flow: FlowId, turn: u16, sender: SenderRef<'_>) -> Self {
+        let limit = sender.limit();
+        let mut inside = Vec::new();
+        sender.inside(&mut |name, value| inside.push((name, value)));
+        Self {
+            flow,
+            turn,
+            cwnd: limit.cwnd,
+            pacing: limit.pacing,
+            inflight: sender.inflight(),
+            srtt: sender.srtt(),
+            rtt_range: sender.rtt_range(),
+            repairing: sender.repairing(),
+            timeouts: sender.stats().timeouts,
+            delivered: sender.delivered(),
+            inside,
+        }
+    }
+
+    /// What its control keeps under this name.
+    pub(super) fn inside(&self, name: &str) -> Option<f64> {
+        self.inside.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+    }
+}

@@ -1,0 +1,311 @@
+//! A stored run, simulated again under the eyes of an observer.
+//!
+//! A run stores nothing per packet. It is deterministic, so what was not recorded can be had later: [`Tracing::prepare`] takes
+//! scenario and seed of a results folder, [`Tracing::run`] simulates them, writes what was asked for as it goes, and keeps it only
+//! if the flows come out as they are stored.
+
+mod happening;
+mod pcapng;
+mod perfetto;
+mod qlog;
+mod watcher;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use narrows::diagnostic::{Checked, Code, Diagnostic};
+use narrows::document::Document;
+use narrows::plan::Plan;
+use narrows::results::{Column, Results, Stored, Table, Values};
+use narrows_proto::units::Time;
+use narrows_sim::{LinkId, Progress, Stop};
+
+use self::happening::Happening;
+use self::watcher::{End, Watcher};
+use super::Written;
+use super::file::{self, Staged};
+
+/// The version of the engine. Another one may simulate differently.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What files can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Packets, for Wireshark and other readers of captures.
+    Pcapng,
+    /// What senders do, one file for each flow, for qvis.
+    Qlog,
+    /// Counters and events along a time line, for the Perfetto UI.
+    Perfetto,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// As what.
+    pub format: Format,
+    /// Flows by number, and traffic groups by name; all if there are none.
+    pub flows: Vec<String>,
+    /// Ports by the name of their link, `from->to`; the usual ones of the format if there are none.
+    pub ports: Vec<String>,
+    /// What happens before is left out.
+    pub from: Time,
+    /// What happens at this time or later is left out.
+    pub until: Time,
+    /// No more records than this.
+    pub limit: u64,
+    /// Where it goes; a place in the results folder if left out.
+    pub out: Option<PathBuf>,
+    /// Replace what is there.
+    pub overwrite: bool,
+    /// Where files that the scenario names are; the results folder if left out.
+    pub files: Option<PathBuf>,
+}
+
+/// What is selected.
+#[derive(Clone, Debug)]
+pub(crate) struct Selection {
+    /// By flow; none: all, and what belongs to no flow.
+    flows: Option<Vec<bool>>,
+    /// By link; none: all.
+    links: Option<Vec<bool>>,
+    from: Time,
+    until: Time,
+}
+
+/// A run that is about to be traced.
+#[derive(Debug)]
+pub struct Tracing<'a> {
+    stored: &'a Stored,
+    plan: Arc<Plan>,
+    selection: Selection,
+    format: Format,
+    limit: u64,
+    target: PathBuf,
+    staged: Staged,
+}
+
+/// Takes what happens, in order of time.
+trait Sink: Send {
+    /// What it wants to hear of.
+    fn wants(&self) -> Wants;
+
+    /// Takes one happening.
+    fn take(&mut self, at: Time, what: &Happening) -> std::io::Result<()>;
+
+    /// The run is over. Returns what was written, for people.
+    fn finish(self: Box<Self>, results: &Results) -> std::io::Result<String>;
+}
+
+/// What a sink wants to hear of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wants {
+    /// Packets that begin to be sent; otherwise only those that are sent again.
+    packets: bool,
+    /// Packets that are sent again, when they leave their host.
+    repeats: bool,
+    /// Packets that are marked.
+    marks: bool,
+    /// Packets that are dropped or lost on a link, apart from departures.
+    drops: bool,
+    /// States of senders.
+    windows: bool,
+    /// Backlogs of ports.
+    backlogs: bool,
+    /// Links that are paused.
+    pauses: bool,
+}
+
+impl<'a> Tracing<'a> {
+    /// Reads the scenario of a results folder, finds what is selected, and begins the output.
+    ///
+    /// # Errors
+    /// If the folder is of another version, the scenario cannot be read, nothing is selected, or the output cannot be begun.
+    pub fn prepare(stored: &'a Stored, request: &Request) -> Checked<Self> {
+        if stored.version() != VERSION {
+            let message = format!("the results are of narrows {}, this is {VERSION}", stored.version());
+            let help = format!("run it again: narrows run {}/scenario.toml", stored.folder.display());
+            return Err(Diagnostic::error(Code::OtherVersion, message).help(help).into());
+        }
+        let plan = plan(stored, request)?;
+        let selection = Selection::new(&plan, request)?;
+        let target = request.out.clone().unwrap_or_else(|| stored.folder.join(request.format.file_name()));
+        let begin = if request.format == Format::Qlog { Staged::folder } else { Staged::file };
+        let staged = begin(&target, request.overwrite)?;
+        let (format, limit) = (request.format, request.limit);
+        Ok(Self { stored, plan: Arc::new(plan), selection, format, limit, target, staged })
+    }
+
+    /// What is simulated.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// Simulates and writes. `progress` may end it early; then nothing is left behind.
+    ///
+    /// # Errors
+    /// If more happens than the limit allows, nothing happens, the flows are others than those stored, or something cannot be
+    /// written.
+    pub fn run(
+        self,
+        mut progress: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    ) -> Checked<Option<Written>> {
+        let Self { stored, plan, selection, format, limit, target, staged } = self;
+        let failed = |error: std::io::Error| file::failed(&target, &error);
+        let sink: Box<dyn Sink> = match format {
+            Format::Pcapng => {
+                let handle = staged.handle().map_err(failed)?;
+                Box::new(pcapng::Pcapng::new(Arc::clone(&plan), handle).map_err(failed)?)
+            }
+            Format::Qlog => Box::new(qlog::Qlog::new(Arc::clone(&plan), staged.path())),
+            Format::Perfetto => {
+                let handle = staged.handle().map_err(failed)?;
+                Box::new(perfetto::Perfetto::new(Arc::clone(&plan), &selection, handle).map_err(failed)?)
+            }
+        };
+        let stopped = Arc::new(AtomicBool::new(false));
+        let watcher = Watcher::new(&plan, selection, limit, sink, Arc::clone(&stopped));
+        let mut interrupted = false;
+        let (results, watcher) = narrows::run::watch(&plan, watcher, |now| {
+            interrupted |= progress(now).is_break();
+            if interrupted || stopped.load(Ordering::Relaxed) {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        });
+        let sink = match watcher.finish(results.ended) {
+            _ if interrupted => return Ok(None),
+            End::Failed(error) => return Err(failed(error).into()),
+            End::TooMuch => return Err(too_much(limit).into()),
+            End::Nothing => return Err(nothing(format).into()),
+            End::Done(sink) => sink,
+        };
+        check_same(stored, &results)?;
+        let what = sink.finish(&results).map_err(failed)?;
+        staged.finish()?;
+        Ok(Some(Written { path: target, what }))
+    }
+}
+
+impl Format {
+    /// What it is called in a results folder.
+    fn file_name(self) -> &'static str {
+        match self {
+            Self::Pcapng => "trace.pcapng",
+            Self::Qlog => "qlog",
+            Self::Perfetto => "trace.perfetto-trace",
+        }
+    }
+}
+
+impl Selection {
+    fn new(plan: &Plan, request: &Request) -> Checked<Self> {
+        let flows = (!request.flows.is_empty()).then(|| plan.flows_called(&request.flows)).transpose()?;
+        if flows.as_ref().is_some_and(Vec::is_empty) {
+            let message = format!("no flow belongs to \"{}\"", request.flows.join("\", \""));
+            return Err(Diagnostic::error(Code::NothingTraced, message).into());
+        }
+        let links = match request.ports.as_slice() {
+            [] if request.format == Format::Pcapng => Some(ports_of_hosts(plan)),
+            [] => None,
+            ports => Some(plan.links_called(ports)?),
+        };
+        if request.from >= request.until {
+            let message = format!("--from {} is not before --until {}", request.from, request.until);
+            return Err(Diagnostic::error(Code::NothingTraced, message).into());
+        }
+        let flows = flows.map(|flows| set(plan.traffic.flows.len(), flows.iter().map(|flow| flow.index())));
+        let all = plan.network.topology.links().len();
+        let links = links.map(|links| set(all, links.iter().map(|link| link.index())));
+        Ok(Self { flows, links, from: request.from, until: request.until })
+    }
+
+    fn has_flow(&self, flow: Option<narrows_sim::FlowId>) -> bool {
+        match (&self.flows, flow) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(flows), Some(flow)) => flows.get(flow.index()).copied().unwrap_or(false),
+        }
+    }
+
+    fn has_link(&self, link: LinkId) -> bool {
+        self.links.as_ref().is_none_or(|links| links[link.index()])
+    }
+
+    fn has_time(&self, at: Time) -> bool {
+        (self.from..self.until).contains(&at)
+    }
+}
+
+fn set(len: usize, members: impl Iterator<Item = usize>) -> Vec<bool> {
+    let mut set = vec![false; len];
+    members.for_each(|member| set[member] = true);
+    set
+}
+
+/// Where hosts send. A packet is seen there once, which is what the analysis of Wireshark takes for granted.
+fn ports_of_hosts(plan: &Plan) -> Vec<LinkId> {
+    let topology = &plan.network.topology;
+    let links = (0..topology.links().len()).map(LinkId::from);
+    links.filter(|link| topology.as_host(topology.link(*link).from).is_some()).collect()
+}
+
+/// The plan of a stored run. An interrupted run ends where it was interrupted.
+fn plan(stored: &Stored, request: &Request) -> Checked<Plan> {
+    let name = stored.folder.join("scenario.toml");
+    let files: &Path = request.files.as_deref().unwrap_or(&stored.folder);
+    let mut document = Document::parse(&name.display().to_string(), stored.scenario.as_str(), files)?;
+    document.set(&format!("seed={}", stored.seed()))?;
+    let mut plan = Plan::new(document)?;
+    if let (false, Some(ended)) = (stored.is_complete(), stored.number("ended_ps")) {
+        plan.stop = Stop { at: Time::from_ps(ended), ..plan.stop };
+    }
+    Ok(plan)
+}
+
+fn check_same(stored: &Stored, results: &Results) -> Checked<()> {
+    let same_table =
+        |name: &'static str| -> Checked<bool> { Ok(same(stored.table(name, None)?, results.table(name))) };
+    let same_end = stored.number("ended_ps") == Some(results.ended.as_ps());
+    if same_end && same_table("flows")? && same_table("datagrams")? {
+        return Ok(());
+    }
+    let message = format!("simulated again, {} comes out differently", stored.folder.display());
+    let help = "the scenario, a file it names or the program has changed since; run it again";
+    Err(Diagnostic::error(Code::NotTheSame, message).help(help).into())
+}
+
+/// Whether two tables hold the same, however names are numbered.
+fn same(one: Option<Table>, other: Option<Table>) -> bool {
+    let same_values = |a: &Column, b: &Column| match (&a.values, &b.values) {
+        (Values::Names(a, of_a), Values::Names(b, of_b)) => {
+            let name = |names: &[String], index: &u32| names.get(*index as usize).cloned();
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| name(of_a, a) == name(of_b, b))
+        }
+        (a, b) => a == b,
+    };
+    match (one, other) {
+        (None, None) => true,
+        (Some(a), Some(b)) => {
+            let columns = a.columns.iter().zip(&b.columns);
+            a.columns.len() == b.columns.len() && { columns }
+                .all(|(a, b)| a.name == b.name && same_values(a, b))
+        }
+        _ => false,
+    }
+}
+
+fn too_much(limit: u64) -> Diagnostic {
+    let message = format!("there are more than {limit} records to write");
+    let help = "narrow the selection with --flow, --port, --from or --until, or raise --limit";
+    Diagnostic::error(Code::TraceLimit, message).help(help)
+}
+
+fn nothing(format: Format) -> Diagnostic {
+    let what = if format == Format::Qlog { "sender does anything" } else { "packet is sent" };
+    let message = format!("no {what} that is selected");
+    let help = "widen the selection: --flow, --port, --from, --until; narrows check --nodes lists ports";
+    Diagnostic::error(Code::NothingTraced, message).help(help)
+}

@@ -1,0 +1,353 @@
+//! Headers for simulated packets: Ethernet, IPv4, TCP, UDP, RoCEv2, PAUSE.
+//!
+//! What the simulation knows is in them; the rest is made up:
+//! - Hosts have addresses 10.0.0.1, 10.0.0.2, … and 02:00:…; switches 02:01:….
+//! - A flow is a TCP connection of its own, from port 32768 + flow mod 32768 to port 32768 + (flow div 32768 + turn) mod 32768,
+//!   with initial sequence numbers of 0, so that byte 0 of a flow has the number 1. Its last segment has PSH; nothing is closed.
+//! - Options that stand for the rest of the headers of a scenario are NOPs.
+//! - The priority of a packet is its class selector (DSCP 8·priority).
+
+use std::sync::Arc;
+
+use etherparse::{
+    EtherType, Ethernet2Header, IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, TcpOptions,
+    UdpHeader,
+};
+use narrows::plan::Plan;
+use narrows_proto::cc::Ecn;
+use narrows_proto::units::Bytes;
+use narrows_sim::observe::{PacketKind, StopFrame};
+use narrows_sim::traffic::Transport;
+use narrows_sim::{FlowId, HostId, NodeId};
+
+use super::Packet;
+
+/// A frame without its payload.
+pub(super) struct Frame {
+    pub(super) bytes: Vec<u8>,
+    /// Length with payload, without preamble, checksum and gap.
+    pub(super) original: u32,
+}
+
+/// Makes headers.
+pub(super) struct Frames {
+    plan: Arc<Plan>,
+    /// What a tag of a limiter takes.
+    tag: u64,
+}
+
+/// Smallest Ethernet frame without its checksum.
+const SMALLEST: usize = 60;
+const ETHERNET: u64 = 14;
+/// What a link adds to an Ethernet frame: preamble, checksum and gap.
+const AROUND: u64 = 24;
+/// MAC control frames, and the address they go to (IEEE 802.3 Annex 31B, IEEE 802.1Qbb).
+const MAC_CONTROL: u16 = 0x8808;
+const MAC_CONTROL_ADDRESS: [u8; 6] = [0x01, 0x80, 0xc2, 0, 0, 1];
+/// IEEE 802 local experimental EtherType 1: messages that have no standard form here.
+const EXPERIMENTAL: u16 = 0x88b5;
+/// RoCEv2 (InfiniBand Annex A17).
+const ROCE_PORT: u16 = 4791;
+/// Receivers have room for so much: the largest window with this scale (RFC 7323 §2.3).
+const WINDOW_SCALE: u8 = 14;
+
+/// The address of a host.
+pub(super) fn ip_of(host: HostId) -> [u8; 4] {
+    let [_, a, b, c] = (host.0 + 1).to_be_bytes();
+    [10, a, b, c]
+}
+
+fn mac_of(kind: u8, number: u32) -> [u8; 6] {
+    let [a, b, c, d] = number.to_be_bytes();
+    [2, kind, a, b, c, d]
+}
+
+impl Frames {
+    pub(super) fn new(plan: Arc<Plan>) -> Self {
+        let tag = plan.network.reaction.as_ref().map_or(0, |reaction| reaction.rule.tag_size().get());
+        Self { plan, tag }
+    }
+
+    /// The hosts that an IP packet goes from and to; none of frames without addresses of hosts.
+    pub(super) fn ends(&self, packet: &Packet) -> Option<[HostId; 2]> {
+        let flow = self.plan.traffic.flows.get(packet.flow?.index())?;
+        match packet.kind {
+            PacketKind::Data | PacketKind::Syn | PacketKind::Datagram => Some([flow.from, flow.to]),
+            PacketKind::Ack | PacketKind::SynAck | PacketKind::Cnp => Some([flow.to, flow.from]),
+            _ => None,
+        }
+    }
+
+    /// The headers of a packet.
+    pub(super) fn frame(&self, packet: &Packet) -> Frame {
+        let framed = (packet.flow.zip(self.ends(packet))).map(|(flow, ends)| self.ip(packet, flow, ends));
+        match (framed, packet.stop) {
+            (Some(frame), _) => frame,
+            (None, Some(stop)) => self.stop(packet, stop),
+            (None, None) => self.message(packet),
+        }
+    }
+
+    /// What a frame means that has no standard form.
+    pub(super) fn meaning(&self, packet: &Packet) -> Option<String> {
+        let topology = &self.plan.network.topology;
+        let goes = if packet.over { "ends" } else { "begins" };
+        match packet.kind {
+            PacketKind::Notice => {
+                let told = packet.notification?;
+                let (cp, signal) = (told.from.0, told.signal);
+                let (offset, delta) = (told.q_offset, told.q_delta);
+                Some(format!("message=notice cp={cp} signal={signal:?} q_offset={offset} q_delta={delta}"))
+            }
+            PacketKind::Isolate => Some(format!("message=isolate {goes}")),
+            PacketKind::Membership => Some(format!("message=membership {goes}")),
+            PacketKind::JumboFlow => Some("message=jumboflow".into()),
+            PacketKind::Access => Some("message=access".into()),
+            PacketKind::Pause | PacketKind::Pfc => {
+                let stop = packet.stop?;
+                let isolated = if stop.classes & 256 > 0 && packet.kind == PacketKind::Pfc {
+                    " stops_isolated_flows"
+                } else {
+                    ""
+                };
+                Some(format!("stops=\"{}\"{isolated}", super::printable(&topology.link_name(stop.link))))
+            }
+            _ => packet.nak.map(|byte| format!("nak_byte={byte}")),
+        }
+    }
+
+    /// A packet from host to host.
+    fn ip(&self, packet: &Packet, flow: FlowId, [from, to]: [HostId; 2]) -> Frame {
+        let group = &self.plan.traffic.groups[self.plan.traffic.flows[flow.index()].group.index()];
+        let tag = if packet.tagged { self.tag } else { 0 };
+        // What it has for headers, payload and padding.
+        let above = |framing: Bytes| u64::from(packet.size).saturating_sub(tag + framing.get());
+        let (framing, protocol, headers, payload) = match &group.transport {
+            Transport::Stream { params, cc } => {
+                let ect = cc.ecn() != Ecn::Off;
+                let (headers, payload) = tcp(packet, flow, params, ect, above(params.framing));
+                (params.framing, IpNumber::TCP, headers, payload)
+            }
+            Transport::Rdma { params, cc } => {
+                let params = params.under(cc);
+                let payload = above(params.framing).saturating_sub(params.headers.get());
+                let (headers, payload) = roce(packet, flow, params.mtu.get(), payload);
+                (params.framing, IpNumber::UDP, headers, payload)
+            }
+            Transport::Datagram { params, .. } => {
+                let of_data = above(params.framing).saturating_sub(params.headers.get());
+                let payload = if packet.kind == PacketKind::Datagram { of_data } else { 0 };
+                let (ours, theirs) = ports(flow, packet.turn);
+                let ends = if packet.kind == PacketKind::Datagram { (ours, theirs) } else { (theirs, ours) };
+                (params.framing, IpNumber::UDP, udp(ends, payload), payload)
+            }
+        };
+        let ip = Ipv4Header {
+            dscp: IpDscp::try_new(packet.priority << 3).unwrap_or_default(),
+            ecn: match (packet.marked, packet.ect) {
+                (true, _) => IpEcn::CongestionExperienced,
+                (false, true) => IpEcn::Ect0,
+                (false, false) => IpEcn::default(),
+            },
+            total_len: (20 + headers.len() as u64 + payload).min(u16::MAX.into()) as u16,
+            dont_fragment: true,
+            time_to_live: 64,
+            protocol,
+            source: ip_of(from),
+            destination: ip_of(to),
+            ..Ipv4Header::default()
+        };
+        let mut bytes = ethernet(mac_of(0, from.0), mac_of(0, to.0), EtherType::IPV4.0);
+        let ip = Ipv4Header { header_checksum: ip.calc_header_checksum(), ..ip };
+        bytes.extend_from_slice(&ip.to_bytes());
+        bytes.extend_from_slice(&headers);
+        let on_link = u64::from(packet.size).saturating_sub(framing.get()) + ETHERNET;
+        finish(bytes, payload, on_link)
+    }
+
+    /// A frame that stops the neighbour.
+    fn stop(&self, packet: &Packet, stop: StopFrame) -> Frame {
+        let rate = self.plan.network.topology.link(stop.link).wire.rate;
+        // A quantum is the time of 512 bits.
+        let quanta = (stop.lasts.as_secs_f64() * rate.as_f64() / 512.0).round().min(65535.0) as u16;
+        let from = mac_of(1, self.sender(packet).0);
+        let mut bytes = ethernet(from, MAC_CONTROL_ADDRESS, MAC_CONTROL);
+        if packet.kind == PacketKind::Pause {
+            bytes.extend_from_slice(&[0x00, 0x01]);
+            bytes.extend_from_slice(&quanta.to_be_bytes());
+        } else {
+            bytes.extend_from_slice(&[0x01, 0x01]);
+            // A class that is not stopped may go on at once: all are enabled, those with time 0.
+            bytes.extend_from_slice(&0x00ff_u16.to_be_bytes());
+            for class in 0..8 {
+                let time = if stop.classes & 1 << class == 0 { 0 } else { quanta };
+                bytes.extend_from_slice(&time.to_be_bytes());
+            }
+        }
+        finish(bytes, 0, u64::from(packet.size).saturating_sub(AROUND))
+    }
+
+    /// A message without a standard form.
+    fn message(&self, packet: &Packet) -> Frame {
+        let topology = &self.plan.network.topology;
+        let to = packet.to.map(|to| mac_of(0, to.0));
+        let to = to.unwrap_or_else(|| mac_of(1, topology.link(packet.link).to.0));
+        let from = self.sender(packet);
+        let from = topology.as_host(from).map_or_else(|| mac_of(1, from.0), |host| mac_of(0, host.0));
+        let mut bytes = ethernet(from, to, EXPERIMENTAL);
+        bytes.push(packet.kind as u8);
+        bytes.extend_from_slice(&packet.flow.map_or(u32::MAX, |flow| flow.0).to_be_bytes());
+        bytes.extend_from_slice(&packet.seq.to_be_bytes());
+        finish(bytes, 0, u64::from(packet.size).saturating_sub(AROUND))
+    }
+
+    /// The node whose port it leaves.
+    fn sender(&self, packet: &Packet) -> NodeId {
+        self.plan.network.topology.link(packet.link).from
+    }
+}
+
+/// Pads a frame that carries no data; one that does is left without it.
+fn finish(mut bytes: Vec<u8>, payload: u64, on_link: u64) -> Frame {
+    if payload == 0 && bytes.len() < SMALLEST {
+        bytes.resize(SMALLEST, 0);
+    }
+    let least = bytes.len() as u64 + payload;
+    Frame { original: least.max(on_link.max(SMALLEST as u64)).min(u64::from(u32::MAX)) as u32, bytes }
+}
+
+fn ethernet(source: [u8; 6], destination: [u8; 6], ether_type: u16) -> Vec<u8> {
+    Ethernet2Header { source, destination, ether_type: EtherType(ether_type) }.to_bytes().to_vec()
+}
+
+/// The ports of the two ends of a flow: of who sends, of who receives.
+fn ports(flow: FlowId, turn: u16) -> (u16, u16) {
+    const HALF: u32 = 1 << 15;
+    let theirs = (flow.0 / HALF + u32::from(turn)) % HALF;
+    ((HALF + flow.0 % HALF) as u16, (HALF + theirs) as u16)
+}
+
+/// Headers and payload of a segment; `size` is what it has for both.
+fn tcp(
+    packet: &Packet,
+    flow: FlowId,
+    params: &narrows_proto::stream::Params,
+    ecn: bool,
+    size: u64,
+) -> (Vec<u8>, u64) {
+    let (ours, theirs) = ports(flow, packet.turn);
+    let payload = size.saturating_sub(params.headers.get());
+    let window = params.receive_window.unwrap_or(Bytes::MAX).get() >> WINDOW_SCALE;
+    let mut header = TcpHeader {
+        source_port: ours,
+        destination_port: theirs,
+        window_size: window.min(u16::MAX.into()) as u16,
+        ..TcpHeader::default()
+    };
+    // Byte 0 has the number 1. Numbers go round after 4 GiB.
+    let number = |byte: u64| byte.wrapping_add(1) as u32;
+    let mut options = Vec::new();
+    let payload = match packet.kind {
+        PacketKind::Syn | PacketKind::SynAck => {
+            header.syn = true;
+            header.ack = packet.kind == PacketKind::SynAck;
+            header.acknowledgment_number = u32::from(header.ack);
+            header.ece = ecn;
+            header.cwr = ecn && packet.kind == PacketKind::Syn;
+            header.window_size = u16::MAX;
+            let mss = params.mss().get().min(u16::MAX.into()) as u16;
+            options = vec![
+                TcpOptionElement::MaximumSegmentSize(mss),
+                TcpOptionElement::SelectiveAcknowledgementPermitted,
+                TcpOptionElement::WindowScale(WINDOW_SCALE),
+            ];
+            0
+        }
+        PacketKind::Ack => {
+            header.ack = true;
+            header.sequence_number = 1;
+            header.acknowledgment_number = number(packet.seq);
+            header.ece = packet.echoes_mark;
+            let mut blocks = packet.sacks.iter().map(|block| (number(block.start), number(block.end)));
+            if let Some(first) = blocks.next() {
+                let rest = std::array::from_fn(|_| blocks.next());
+                options.push(TcpOptionElement::SelectiveAcknowledgement(first, rest));
+            }
+            0
+        }
+        _ => {
+            header.ack = true;
+            header.sequence_number = number(packet.seq);
+            header.acknowledgment_number = 1;
+            header.psh = packet.last;
+            header.cwr = packet.reduced;
+            payload
+        }
+    };
+    if matches!(packet.kind, PacketKind::Ack | PacketKind::SynAck) {
+        std::mem::swap(&mut header.source_port, &mut header.destination_port);
+    }
+    header.options = padded(&options, params.headers.get().saturating_sub(40));
+    (header.to_bytes().to_vec(), payload)
+}
+
+/// Options, with NOPs so that all take `room` bytes besides selective acknowledgements.
+fn padded(options: &[TcpOptionElement], room: u64) -> TcpOptions {
+    let length = |option: &TcpOptionElement| match option {
+        TcpOptionElement::MaximumSegmentSize(_) => 4,
+        TcpOptionElement::SelectiveAcknowledgementPermitted => 2,
+        TcpOptionElement::WindowScale(_) => 3,
+        _ => 0,
+    };
+    let used: u64 = options.iter().map(length).sum();
+    let nops = (room.min(40).saturating_sub(used)) as usize;
+    let mut all = vec![TcpOptionElement::Noop; nops];
+    all.extend_from_slice(options);
+    // Without room for the NOPs: the options alone.
+    TcpOptions::try_from_elements(&all)
+        .or_else(|_| TcpOptions::try_from_elements(options))
+        .unwrap_or_default()
+}
+
+fn udp((source_port, destination_port): (u16, u16), payload: u64) -> Vec<u8> {
+    let length = (8 + payload).min(u16::MAX.into()) as u16;
+    UdpHeader { source_port, destination_port, length, checksum: 0 }.to_bytes().to_vec()
+}
+
+/// Headers and payload of a packet of an RDMA connection: UDP and base transport header (InfiniBand §9.2), reliable connection.
+fn roce(packet: &Packet, flow: FlowId, mtu: u64, payload: u64) -> (Vec<u8>, u64) {
+    const SEND: [[u8; 2]; 2] = [[0x01, 0x02], [0x00, 0x04]]; // [first][last]
+    const ACKNOWLEDGE: u8 = 0x11;
+    const CNP: u8 = 0x81;
+    const BECN: u8 = 0x40;
+    const ICRC: u64 = 4;
+    // Queue pairs 0 and 1 are for management.
+    let pair = (flow.0 & 0x003f_ffff) * 2 + 16;
+    let psn = |byte: u64| (byte.div_ceil(mtu.max(1)) & 0x00ff_ffff) as u32;
+    let (opcode, notified, to, asks, number, extended) = match packet.kind {
+        PacketKind::Cnp => (CNP, BECN, pair, false, 0, vec![0; 16]),
+        PacketKind::Ack => {
+            let naks = packet.nak.is_some();
+            // An acknowledgement names the last packet that arrived in order, a NAK the one that is missing.
+            let number = psn(packet.seq).wrapping_sub(u32::from(!naks)) & 0x00ff_ffff;
+            let syndrome = if naks { 0x60 } else { 0x1f };
+            (ACKNOWLEDGE, 0, pair, false, number, vec![syndrome, 0, 0, 0])
+        }
+        _ => {
+            let opcode = SEND[usize::from(packet.seq == 0)][usize::from(packet.last)];
+            (opcode, 0, pair + 1, packet.asks, psn(packet.seq), Vec::new())
+        }
+    };
+    let payload = if extended.is_empty() { payload } else { 0 };
+    let source = (49152 + flow.0 % 16384) as u16;
+    let mut headers = udp((source, ROCE_PORT), 12 + extended.len() as u64 + payload + ICRC);
+    headers.extend_from_slice(&[opcode, 0, 0xff, 0xff]);
+    headers.extend_from_slice(&(u32::from(notified) << 24 | to).to_be_bytes());
+    headers.extend_from_slice(&(u32::from(asks) << 31 | number).to_be_bytes());
+    headers.extend_from_slice(&extended);
+    if payload == 0 {
+        headers.extend_from_slice(&[0; ICRC as usize]);
+        return (headers, 0);
+    }
+    (headers, payload + ICRC)
+}

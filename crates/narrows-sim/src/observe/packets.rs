@@ -1,0 +1,205 @@
+use std::ops::Range;
+
+use narrows_proto::notification::Notification;
+use narrows_proto::units::Span;
+
+use crate::ids::{FlowId, HostId, LinkId};
+use crate::packet::{AGAIN, ASKS, CWR, ECE, ECT, FIN, Kind, NAK, Packet, Trailers};
+use crate::{rack, switch};
+
+/// A packet on its way, as an observer sees it. What it says is worked out when it is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketRef<'a> {
+    packet: Packet,
+    trailers: &'a Trailers,
+}
+
+/// Kinds of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PacketKind {
+    /// Data of a stream or of an RDMA connection.
+    Data,
+    /// An acknowledgement.
+    Ack,
+    /// Opens a stream.
+    Syn,
+    /// Answers a SYN.
+    SynAck,
+    /// A datagram.
+    Datagram,
+    /// A message of a congestion point to the source of a flow.
+    Notice,
+    /// A PAUSE frame (IEEE 802.3 Annex 31B).
+    Pause,
+    /// A frame of priority-based flow control (IEEE 802.1Qbb).
+    Pfc,
+    /// A congestion notification packet of an RDMA receiver.
+    Cnp,
+    /// Names a flow that the neighbour is to isolate, or no longer.
+    Isolate,
+    /// What the switch of a rack tells a host of a JumboFlow.
+    JumboFlow,
+    /// A host says that a subflow begins or ends.
+    Membership,
+    /// What concerns the access link of a destination.
+    Access,
+}
+
+/// What a PAUSE frame or one of priority-based flow control asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StopFrame {
+    /// The link that is to stop.
+    pub link: LinkId,
+    /// A bit for each class that is to stop, and 256 for isolated flows; all of a PAUSE frame.
+    pub classes: u16,
+    /// For how long; zero: it may go on.
+    pub lasts: Span,
+}
+
+impl<'a> PacketRef<'a> {
+    #[inline(always)]
+    pub(crate) fn new(packet: Packet, trailers: &'a Trailers) -> Self {
+        Self { packet, trailers }
+    }
+
+    /// Its kind, whether or not a limiter has tagged it.
+    pub fn kind(self) -> PacketKind {
+        match self.packet.kind_below_tag() {
+            Kind::Data | Kind::Limited => PacketKind::Data,
+            Kind::Ack => PacketKind::Ack,
+            Kind::Syn => PacketKind::Syn,
+            Kind::SynAck => PacketKind::SynAck,
+            Kind::Datagram => PacketKind::Datagram,
+            Kind::Notice => PacketKind::Notice,
+            Kind::Pause => PacketKind::Pause,
+            Kind::Cnp => PacketKind::Cnp,
+            Kind::Pfc => PacketKind::Pfc,
+            Kind::JumboFlow => PacketKind::JumboFlow,
+            Kind::Membership => PacketKind::Membership,
+            Kind::Access => PacketKind::Access,
+            Kind::Isolate => PacketKind::Isolate,
+        }
+    }
+
+    /// The flow it belongs to; none of what belongs to no flow.
+    pub fn flow(self) -> Option<FlowId> {
+        match self.kind() {
+            PacketKind::Pause | PacketKind::Pfc | PacketKind::JumboFlow | PacketKind::Access => None,
+            _ => Some(self.packet.flow()),
+        }
+    }
+
+    /// Which of the flows that use the same [`FlowId`] one after the other, on a circle of 2^16; of a message about flows 0.
+    pub fn turn(self) -> u16 {
+        match self.kind() {
+            PacketKind::Notice | PacketKind::Isolate => 0,
+            _ => self.packet.turn(),
+        }
+    }
+
+    /// The host it goes to; none of frames for a neighbour.
+    pub fn to(self) -> Option<HostId> {
+        match self.kind() {
+            PacketKind::Pause | PacketKind::Pfc | PacketKind::Isolate => None,
+            _ => Some(self.packet.to()),
+        }
+    }
+
+    /// Data and datagrams: the first byte, or the number. Acknowledgements: everything below has arrived.
+    pub fn seq(self) -> u64 {
+        self.packet.seq()
+    }
+
+    /// Bytes on the wire.
+    pub fn size(self) -> u16 {
+        self.packet.size()
+    }
+
+    /// 0 to 7; 7 goes first.
+    pub fn priority(self) -> u8 {
+        self.packet.priority()
+    }
+
+    /// A limiter has tagged it, which has made it larger.
+    pub fn is_tagged(self) -> bool {
+        self.packet.kind() == Kind::Limited
+    }
+
+    /// It may be marked (ECT), or is marked.
+    pub fn is_ect(self) -> bool {
+        self.packet.is(ECT) || self.packet.is_left_unmarked()
+    }
+
+    /// It has been marked (CE).
+    pub fn is_marked(self) -> bool {
+        self.packet.is_marked()
+    }
+
+    /// It echoes a mark.
+    pub fn echoes_mark(self) -> bool {
+        matches!(self.kind(), PacketKind::Ack | PacketKind::SynAck) && self.packet.is(ECE)
+    }
+
+    /// Data of a stream: the sender has reduced its window. Over RDMA the same bit is [`asks`](Self::asks).
+    pub fn reduced(self) -> bool {
+        self.kind() == PacketKind::Data && self.packet.is(CWR)
+    }
+
+    /// Data over RDMA: it asks for an acknowledgement.
+    pub fn asks(self) -> bool {
+        self.kind() == PacketKind::Data && self.packet.is(ASKS)
+    }
+
+    /// Data: the last of its flow.
+    pub fn is_last(self) -> bool {
+        self.kind() == PacketKind::Data && self.packet.is(FIN)
+    }
+
+    /// Data: it was sent before.
+    pub fn is_again(self) -> bool {
+        self.kind() == PacketKind::Data && self.packet.is(AGAIN)
+    }
+
+    /// Selective acknowledgements of a stream, most recent first.
+    pub fn sacks(self) -> impl Iterator<Item = Range<u64>> {
+        let is_ack = self.kind() == PacketKind::Ack;
+        let sacks = is_ack.then(|| self.packet.ack_frame(self.trailers).sacks);
+        let blocks: Vec<_> = sacks.iter().flat_map(|sacks| sacks.iter()).collect();
+        blocks.into_iter()
+    }
+
+    /// Acknowledgement over RDMA: the first byte of the packet that arrived in place of one that is missing.
+    pub fn nak(self) -> Option<u64> {
+        let is_nak = self.kind() == PacketKind::Ack && self.packet.is(NAK);
+        is_nak.then(|| self.packet.rdma_ack_frame(self.trailers).nak).flatten()
+    }
+
+    /// What a congestion point says.
+    pub fn notification(self) -> Option<Notification> {
+        (self.kind() == PacketKind::Notice).then(|| self.packet.notification()).flatten()
+    }
+
+    /// What a PAUSE frame or one of priority-based flow control asks for.
+    pub fn stop(self) -> Option<StopFrame> {
+        match self.kind() {
+            PacketKind::Pause => {
+                let (link, lasts) = switch::read_pause(self.packet);
+                Some(StopFrame { link, classes: u16::MAX, lasts })
+            }
+            PacketKind::Pfc => {
+                let (link, classes, lasts) = switch::read_pfc(self.packet);
+                Some(StopFrame { link, classes, lasts })
+            }
+            _ => None,
+        }
+    }
+
+    /// Names a flow that is to be isolated no longer, or says that a subflow ends.
+    pub fn is_over(self) -> bool {
+        match self.kind() {
+            PacketKind::Isolate => self.packet.turn() == 1,
+            PacketKind::Membership => !rack::Membership::read(self.packet).joins,
+            _ => false,
+        }
+    }
+}
