@@ -36,20 +36,12 @@ fn options(threads: usize) -> Options {
     Options { threads, ..Options::default() }
 }
 
-/// Runs a plan while somebody asks for looks all the time.
+/// Runs a plan; whenever it tells its progress somebody asks for a look.
 fn watched(plan: &Arc<Plan>, threads: usize) -> (Results, Look, u64) {
     let watched = Watched::new(plan, threads, &Arc::default());
-    let over = AtomicBool::new(false);
-    let results = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !over.load(Ordering::Relaxed) {
-                watched.live.ask();
-                std::thread::sleep(Duration::from_micros(200));
-            }
-        });
-        let results = run_watched(plan, options(threads), &watched, |_| ControlFlow::Continue(()));
-        over.store(true, Ordering::Relaxed);
-        results
+    let results = run_watched(plan, options(threads), &watched, |_| {
+        watched.live.ask();
+        ControlFlow::Continue(())
     });
     (results, watched.live.look(), watched.live.answered())
 }
