@@ -56,7 +56,7 @@ def check_scenarios(narrows: Path, out: Path) -> None:
     for page in sorted(out.rglob("*.md")):
         if str(page.relative_to(out)) not in copied:
             for shown in snippets.in_page(page.read_text()):
-                snippets.check(narrows, SNIPPETS, shown, str(page.relative_to(out)))
+                snippets.check(narrows, SNIPPETS, snippets.whole(SNIPPETS, shown), str(page.relative_to(out)))
 
 
 def ask(narrows: Path, *arguments: str) -> dict:

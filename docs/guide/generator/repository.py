@@ -12,6 +12,7 @@ PLACES = {
     "docs/references.md": "references.md",
     "docs/speed.md": "speed.md",
 }
+GUIDE = "docs/guide/"
 FOLDERS = {"docs/decisions": "decisions", "docs/reproductions": "reproductions"}
 
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|`[^`]*`)*)\]\(([^()\s]+)\)")
@@ -28,7 +29,7 @@ def places(root: Path) -> dict[str, str]:
 
 def adapt(text: str, path: str, all_places: dict[str, str]) -> str:
     """Turns links to documents that are pages into links to these, and links to other files into their names."""
-    here = posixpath.dirname(all_places[path])
+    here = posixpath.dirname(all_places.get(path, path.removeprefix(GUIDE)))
 
     def relink(found: re.Match) -> str:
         picture, label, target = found.groups()
@@ -36,16 +37,20 @@ def adapt(text: str, path: str, all_places: dict[str, str]) -> str:
             return found[0]
         file, _, fragment = target.partition("#")
         full = posixpath.normpath(posixpath.join(posixpath.dirname(path), file))
-        if full in all_places and not picture:
-            page = posixpath.relpath(all_places[full], here or ".")
-            return f"[{label}]({page}{'#' + fragment if fragment else ''})"
+        page = full.removeprefix(GUIDE) if full.startswith(GUIDE) else all_places.get(full)
+        if page is not None:
+            return f"{picture}[{label}]({posixpath.relpath(page, here or '.')}{'#' + fragment if fragment else ''})"
         return label if "`" in label else f"{label} (`{full}`)"
 
     return LINK.sub(relink, text)
 
 
 def copy(root: Path, out: Path) -> None:
+    """Copies all documents, and the links of pages that lead out of `docs/guide`."""
     all_places = places(root)
+    for page in (root / GUIDE).glob("*.md"):
+        target = out / page.name
+        target.write_text(adapt(target.read_text(), GUIDE + page.name, all_places))
     for path, page in all_places.items():
         target = out / page
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -18,8 +18,14 @@ def of(folder: Path, kind: str, name: str) -> str:
 
 
 def in_page(text: str) -> list[str]:
-    """All scenarios of a page: its blocks of TOML."""
+    """All scenarios of a page, and parts of scenarios: its blocks of TOML."""
     return FENCE.findall(text)
+
+
+def whole(folder: Path, shown: str) -> str:
+    """A scenario as it is; a part of one behind those of `fragment.toml`, which records and expects nothing."""
+    is_whole = any(line.startswith("version") for line in shown.splitlines())
+    return shown if is_whole else (folder / "fragment.toml").read_text() + "\n" + shown
 
 
 def check(narrows: Path, folder: Path, scenario: str, where: str) -> None:

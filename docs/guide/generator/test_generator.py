@@ -1,6 +1,8 @@
 """Tests of the generator: python -m unittest discover docs/guide/generator"""
 
+import tempfile
 import unittest
+from pathlib import Path
 
 import offline
 import pages
@@ -67,8 +69,22 @@ class Texts(unittest.TestCase):
         expected = "[r](../references.md#a), `x`, y (`y.rs`), [w](https://example.org)"
         self.assertEqual(repository.adapt(text, "docs/decisions/1.md", places), expected)
 
+    def test_links_of_guide_pages_lead_out_of_their_folder_and_stay_within(self):
+        places = {"docs/decisions/1.md": "decisions/1.md"}
+        text = "[d](../decisions/1.md), [c](controls/index.md), ![p](pictures/a.png), [x](../../a.rs)"
+        expected = "[d](decisions/1.md), [c](controls/index.md), ![p](pictures/a.png), x (`a.rs`)"
+        self.assertEqual(repository.adapt(text, "docs/guide/a.md", places), expected)
+
     def test_scenarios_of_a_page_are_its_blocks_of_toml(self):
         self.assertEqual(snippets.in_page("a\n```toml\nx = 1\n```\n```console\ny\n```\n"), ["x = 1\n"])
+
+
+    def test_a_part_of_a_scenario_is_checked_behind_another(self):
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            (folder / "fragment.toml").write_text("version = 1\n")
+            self.assertEqual(snippets.whole(folder, "[record]\n"), "version = 1\n\n[record]\n")
+            self.assertEqual(snippets.whole(folder, "version = 1\nx = 2\n"), "version = 1\nx = 2\n")
 
 
 class Offline(unittest.TestCase):

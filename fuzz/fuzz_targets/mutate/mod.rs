@@ -9,7 +9,7 @@ use serde_json::Value;
 /// The names of keys and choices, from the schema: what is new is tried without being listed here.
 static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let mut names = Vec::new();
-    collect_names(&Scenario::schema(), &mut names);
+    collect_names(Scenario::schema(), &mut names);
     names.sort();
     names.dedup();
     names

@@ -214,7 +214,7 @@ fn needs(config: &Config) -> Vec<String> {
         (config.reads_telemetry(), "needs switches with `telemetry = true`"),
         (config.asks_rack(), "needs a `rack_agent` at the switches of racks"),
     ];
-    let more = more.into_iter().filter_map(|(is, text)| is.then(|| text.to_owned()));
+    let more = more.into_iter().filter(|(is, _)| *is).map(|(_, text)| text.to_owned());
     std::iter::once(ecn.to_owned()).chain(more).collect()
 }
 
@@ -287,7 +287,7 @@ fn describe(part: &mut Value) {
             for (key, value) in map {
                 match value {
                     Value::String(description) if key == "description" => {
-                        *description = text::plain(description)
+                        *description = text::plain(description);
                     }
                     other => describe(other),
                 }
