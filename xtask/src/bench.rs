@@ -226,6 +226,12 @@ fn targets(measured: &[Measurement]) -> Vec<Target> {
             "",
         ),
         target(
+            "cost of a packet-hop: 10 000 subflows of RackCC / flows of DCTCP",
+            ratio("racks-10k-dctcp", "racks-10k-rackcc"),
+            AtMost(1.3),
+            "",
+        ),
+        target(
             "network #2 of DVL, 50 000 flows, enhanced DVL",
             find("clos-2048-edvl").map(|each| each.packet_hops as f64 / each.speed as f64),
             AtMost(180.0),

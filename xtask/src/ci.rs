@@ -3,7 +3,7 @@
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
-use crate::{fuzz, instructions, readme, repro};
+use crate::{fuzz, guide, instructions, readme, repro};
 
 /// All tests: of units, of properties, of scenarios, of documentation.
 pub(crate) fn test(shell: &Shell) -> Result<()> {
@@ -20,6 +20,7 @@ pub(crate) fn all(shell: &Shell) -> Result<()> {
         let _denied = shell.push_env("RUSTDOCFLAGS", "--deny warnings");
         cmd!(shell, "cargo doc --workspace --no-deps --document-private-items --quiet").run()?;
     }
+    guide::run(shell, &guide::Arguments::default())?;
     readme::run(shell)?;
     repro::quick(shell)?;
     instructions::run(shell, &instructions::Arguments::default())?;

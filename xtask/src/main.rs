@@ -3,6 +3,7 @@
 mod bench;
 mod ci;
 mod fuzz;
+mod guide;
 mod instructions;
 mod readme;
 mod repro;
@@ -29,6 +30,8 @@ enum Task {
     Repro(repro::Arguments),
     /// Run the commands of README.md and compare what they print
     Readme,
+    /// Build the guide into target/guide/html; needs Python 3.11
+    Guide(guide::Arguments),
 }
 
 fn main() -> Result<()> {
@@ -43,5 +46,6 @@ fn main() -> Result<()> {
         Task::Fuzz(arguments) => fuzz::run(&shell, &arguments),
         Task::Repro(arguments) => repro::run(&shell, &arguments),
         Task::Readme => readme::run(&shell),
+        Task::Guide(arguments) => guide::run(&shell, &arguments),
     }
 }

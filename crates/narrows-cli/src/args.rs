@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use narrows_formats::import::htsim::Queue;
-use narrows_proto::units::{BitRate, Bytes, Span};
+use narrows_proto::units::{BitRate, Bytes, QuantityError, Span};
 
 /// A laboratory for congestion control where the data center meets the WAN.
 #[derive(Debug, Parser)]
@@ -42,7 +42,7 @@ pub(crate) enum Command {
     Import(Import),
     /// Print the JSON schema of scenarios
     Schema,
-    /// Explain a diagnostic
+    /// Explain a diagnostic, or anything else that has a name: dctcp, pfc, flows.fct_ps, p99_slowdown
     Explain(Explain),
     /// Print completions for a shell
     Completions(Completions),
@@ -91,6 +91,12 @@ pub(crate) struct Run {
     /// Run with this many seeds, counting up from the scenario's
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: u32,
+    /// Show queues, rates and activity in the terminal while the run goes on; ? there lists the keys
+    #[arg(long, conflicts_with_all = ["json", "quiet"])]
+    pub(crate) watch: bool,
+    /// Watch at no more than this much simulated time per second, such as 1ms; < and > change it
+    #[arg(long, value_name = "TIME", requires = "watch", value_parser = pace)]
+    pub(crate) pace: Option<Span>,
     #[command(flatten)]
     pub(crate) execution: Execution,
 }
@@ -223,6 +229,10 @@ pub(crate) struct List {
 pub(crate) enum Listed {
     /// Congestion controls
     Controls,
+    /// What switches and hosts can do besides
+    Mechanisms,
+    /// How data is carried
+    Transports,
     /// Distributions of flow sizes
     Sizes,
     /// Networks
@@ -231,6 +241,12 @@ pub(crate) enum Listed {
     Patterns,
     /// Scenarios `narrows new` can write
     Templates,
+    /// Tables of results, and with `narrows list tables` their columns
+    Tables,
+    /// Numbers of the summary
+    Metrics,
+    /// What is counted as active, or as never happened
+    Activity,
     /// Diagnostics
     Codes,
 }
@@ -357,14 +373,21 @@ pub(crate) struct ImportOutput {
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// The code of a diagnostic, such as N0005
-    pub(crate) code: String,
+    /// The code of a diagnostic, such as N0005, or the name of a congestion control, a mechanism, a network, a pattern, a table, a
+    /// column, a metric, ...
+    pub(crate) name: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
     /// The shell
     pub(crate) shell: clap_complete::Shell,
+}
+
+/// Reads a limit of speed.
+fn pace(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|error: QuantityError| error.to_string())?;
+    if span == Span::ZERO { Err("time would stand still; space pauses".into()) } else { Ok(span) }
 }
 
 /// Changes of the input.

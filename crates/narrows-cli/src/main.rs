@@ -9,6 +9,7 @@ mod commands;
 mod fail;
 mod progress;
 mod show;
+mod watch;
 
 use std::process::ExitCode;
 

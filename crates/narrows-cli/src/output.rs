@@ -16,10 +16,39 @@ macro_rules! say_part {
     }};
 }
 
-/// Prints a line to standard error.
+/// Prints a line to standard error, or later if the terminal shows something else.
 macro_rules! complain {
-    ($($text:tt)*) => {{
-        use std::io::Write;
-        let _ = writeln!(std::io::stderr().lock(), $($text)*);
-    }};
+    ($($text:tt)*) => {
+        $crate::output::to_stderr(format_args!($($text)*))
+    };
+}
+
+use std::fmt::Arguments;
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+
+/// Lines that wait to be printed, if they have to.
+static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
+pub(crate) fn to_stderr(text: Arguments<'_>) {
+    let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    match &mut *held {
+        Some(lines) => lines.push(text.to_string()),
+        None => {
+            let _ = writeln!(std::io::stderr().lock(), "{text}");
+        }
+    }
+}
+
+/// From now on nothing is printed to standard error.
+pub(crate) fn hold() {
+    *HELD.lock().unwrap_or_else(PoisonError::into_inner) = Some(Vec::new());
+}
+
+/// Prints what had to wait, and from now on everything at once.
+pub(crate) fn release() {
+    let lines = HELD.lock().unwrap_or_else(PoisonError::into_inner).take();
+    for line in lines.into_iter().flatten() {
+        to_stderr(format_args!("{line}"));
+    }
 }

@@ -24,6 +24,7 @@ pub(crate) const LOST: &str = "nothing will be written";
 pub(crate) fn catch_interrupts(results: &'static str) {
     let caught = ctrlc::set_handler(move || {
         if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            crate::watch::restore();
             std::process::exit(130);
         }
         complain!("stopping; {results} (Ctrl-C again to give up)");
@@ -36,6 +37,16 @@ pub(crate) fn catch_interrupts(results: &'static str) {
 /// Ctrl-C was pressed.
 pub(crate) fn is_interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// Ends runs early, as Ctrl-C does.
+pub(crate) fn interrupt() {
+    INTERRUPTED.store(true, Ordering::Relaxed);
+}
+
+/// Whether a run may go on.
+pub(crate) fn goes_on() -> ControlFlow<()> {
+    if is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
 /// Progress of several runs.
@@ -82,7 +93,7 @@ impl Meter {
                 lane.bar.set_message(self.describe(lane, progress, done));
             }
         }
-        if is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        goes_on()
     }
 
     fn describe(&self, lane: &Lane, progress: Progress, done: f64) -> String {
@@ -111,13 +122,13 @@ fn bar(name: &str) -> ProgressBar {
 
 /// Memory of this process, looked up now and then.
 #[derive(Default)]
-struct Memory {
+pub(crate) struct Memory {
     megabytes: AtomicU64,
     asked: Mutex<Option<Instant>>,
 }
 
 impl Memory {
-    fn megabytes(&self) -> u64 {
+    pub(crate) fn megabytes(&self) -> u64 {
         if let Ok(mut asked) = self.asked.try_lock()
             && asked.is_none_or(|asked| asked.elapsed() > Duration::from_millis(500))
         {

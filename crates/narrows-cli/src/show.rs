@@ -167,7 +167,7 @@ pub(crate) fn claims(reproduction: &Reproduction) -> String {
 }
 
 /// A table of names and what they are.
-pub(crate) fn list(rows: impl IntoIterator<Item = [String; 2]>) -> String {
+pub(crate) fn list<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
     let mut table = plain();
     for row in rows {
         table.add_row(row);

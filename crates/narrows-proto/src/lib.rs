@@ -34,6 +34,7 @@
 pub mod annulus;
 pub mod cc;
 pub mod datagram;
+pub mod docs;
 pub mod notification;
 pub mod rack;
 mod range_set;

@@ -46,6 +46,7 @@
 //! assert_eq!(outcome.flows[0].end.unwrap().to_string(), "11.7344 us");
 //! ```
 mod deadlock;
+pub mod docs;
 mod engine;
 #[doc(hidden)]
 pub mod floor;

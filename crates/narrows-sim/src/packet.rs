@@ -422,6 +422,7 @@ fn words(slot: &Packet) -> [u64; 3] {
 }
 
 /// Lays out selective acknowledgements in slots. Returns how many are used.
+#[inline]
 pub(crate) fn pack(sacks: &SackBlocks) -> (u8, Trailers) {
     let mut flat = [0; 3 * MAX_TRAILERS];
     for (place, block) in flat.chunks_exact_mut(2).zip(sacks.iter()) {

@@ -125,7 +125,7 @@ fn mixed_traffic() -> Traffic {
     let groups =
         vec![group(params(), dctcp()), group(params(), cubic()), bulk, datagrams(BitRate::from_gbps(2))];
     let measured = at(Span::from_us(200))..at(Span::from_us(1100));
-    Traffic { groups, flows, generators, measured, rpcs }
+    Traffic { groups, flows, generators, measured, rpcs, dependents: Vec::new() }
 }
 
 /// Both schemes of congestion points, with reaction points at hosts and at edge switches, few enough to be shared.

@@ -96,7 +96,7 @@ const kB = (bytes) => `${number(bytes / 1e3, 3)} kB`;
 const ms = (time) => `${Number(time.toFixed(time < 10 ? 4 : 3))} ms`;
 const percent = (share) => `${number(100 * share, 3)} %`;
 
-/** Everything over time of one run, put into `into`. Returns how to jump to some moment. */
+/** Everything over time of one run, put into `into`. Returns how to jump to some moment, and what a flow may have met. */
 const overTime = async (into, run) => {
   const { fabric, frames, queues, flows, ended_ms } = run;
   let get;
@@ -128,12 +128,13 @@ const overTime = async (into, run) => {
     into.append(element("p", { class: "soft" }, "Nothing was recorded over time, so the picture shows the whole run. Add [record] with queues, links or windows to the scenario."));
   }
   setNow(frames ? worst(shared) : 0);
-  return (from, until) => {
+  const jump = (from, until) => {
     const around = Math.max((until - from) * 0.2, frames?.length_ms ?? 0);
     setView([Math.max(0, from - around), Math.min(ended_ms, until + around)]);
     setNow(from);
     into.scrollIntoView();
   };
+  return { jump, met: (flow) => met(shared, flow) };
 };
 
 /** When the deepest queue was at its deepest. */
@@ -142,6 +143,59 @@ const worst = ({ frames, get }) => {
   let at = 0;
   for (let cell = 1; cell < queue.length; cell += 1) if (queue[cell] > queue[at]) at = cell;
   return queue.length ? ((at % frames.count) + 0.5) * frames.length_ms : 0;
+};
+
+/** Links on shortest ways from one node to another. */
+const ways = ({ links, hosts }, from, to) => {
+  const into = hosts.map(() => []), out = hosts.map(() => []);
+  links.forEach(([a, b], link) => { out[a].push(link); into[b].push(link); });
+  const far = hosts.map(() => Infinity);
+  far[to] = 0;
+  for (let reached = [to]; reached.length;) {
+    const next = [];
+    for (const node of reached) {
+      if (hosts[node] && node !== to) continue;
+      for (const link of into[node]) {
+        const [before] = links[link];
+        if (far[before] === Infinity) { far[before] = far[node] + 1; next.push(before); }
+      }
+    }
+    reached = next;
+  }
+  const found = new Set(), nodes = new Set([from]);
+  for (const node of nodes) {
+    for (const link of out[node]) {
+      if (far[links[link][1]] === far[node] - 1) { found.add(link); nodes.add(links[link][1]); }
+    }
+  }
+  return found;
+};
+
+/** The deepest queue and the longest stop that a flow may have met on recorded ports, or nothing. */
+const met = ({ fabric, frames, get, linkName }, { src, dst, start_ms, fct_us }) => {
+  if (!frames) return undefined;
+  const way = ways(fabric, fabric.nodes.indexOf(src), fabric.nodes.indexOf(dst));
+  const [queue, paused] = [get(frames.queue), get(frames.paused)];
+  const first = Math.floor(start_ms / frames.length_ms);
+  const last = Math.min(frames.count - 1, Math.floor((start_ms + fct_us / 1e3) / frames.length_ms));
+  let [deepest, stopped] = [[0, ""], [0, ""]];
+  let recorded = false;
+  frames.links.forEach((link, number) => {
+    if (!way.has(link)) return;
+    recorded = true;
+    let [most, sum] = [0, 0];
+    for (let cell = number * frames.count + first; cell <= number * frames.count + last; cell += 1) {
+      most = Math.max(most, queue[cell]);
+      sum += paused[cell];
+    }
+    if (most > deepest[0]) deepest = [most, linkName(link)];
+    if (sum > stopped[0]) stopped = [sum, linkName(link)];
+  });
+  if (!recorded) return undefined;
+  return {
+    queue: deepest[0] ? `${kB(deepest[0] / 65535 * frames.most_bytes)} at ${deepest[1]}` : "none",
+    stopped: stopped[0] ? `${number(stopped[0] / 250 * frames.length_ms * 1e3, 3)} µs at ${stopped[1]}` : "",
+  };
 };
 
 /** What each recorded link does in a frame, or did in the whole run where nothing was recorded. */
@@ -189,13 +243,14 @@ const network = (into, shared) => {
       const colour = use < 0.004 ? css("--idle") : rgb(FLAME(use));
       pen.line(x1 + sx, y1 + sy, x2 + sx, y2 + sy, colour, thin ? 0.7 : use > 0.02 ? 2 : 1);
     }
+    const names = [];
     for (let node = 0; node < count; node += 1) {
       const [x, y] = at[node];
       if (fabric.hosts[node]) pen.rect(x - (thin ? 1.5 : 3), y - (thin ? 1.5 : 3), thin ? 3 : 6, thin ? 3 : 6, css("--soft"));
       else pen.circle(x, y, thin ? 3 : 6, css("--paper"), css("--ink"));
       const room = (w - 28) / inRow.get(fabric.row[node]);
       const name = room < 90 ? shortName(fabric.nodes[node]) : fabric.nodes[node];
-      if (room > name.length * 6.4) pen.text(name, x, fabric.hosts[node] ? y + 18 : y - 12, css("--soft"), "center");
+      if (room > name.length * 6.4) names.push([name, x, y, fabric.hosts[node]]);
     }
     fabric.links.forEach(([from, to], link) => {
       const { queue, paused, isolated, drops } = ports[link];
@@ -211,6 +266,10 @@ const network = (into, shared) => {
         pen.line(x - 5, y + 5, x + 5, y - 5, DROPPED, 2.2);
       }
     });
+    for (const [name, x, y, host] of names) {
+      if (host) pen.text(name, x, y + 18, css("--soft"), "center");
+      else pen.text(name, Math.max(x - 10, 6.4 * name.length), y - 8, css("--ink"), "right");
+    }
   };
   const picture = drawing("Network", `${count} nodes, hosts below. The line under the picture says what is seen.`, (w) => Math.max(240, Math.min(430, w * 0.42)), draw);
   const sentence = (link) => {
@@ -309,7 +368,7 @@ const network = (into, shared) => {
   );
 };
 
-const LEFT = 150, RIGHT = 12;
+const LEFT = 176, RIGHT = 12;
 /** x of a time, and back, in drawings with names on their left. */
 const scale = ({ view: [from, until] }, w) => {
   const left = Math.min(LEFT, w * 0.32);
@@ -326,6 +385,12 @@ const timeAxis = (pen, { left, wide, x }, [from, until], y) => {
     pen.text(String(Number(at.toPrecision(6))), x(at), y + 15, css("--soft"), "center");
   }
   pen.text("ms", left + wide, y + 27, css("--soft"), "right");
+};
+/** The name of a link without what both ends share. */
+const brief = (name) => {
+  const [from, to] = name.split("→");
+  const prefix = from.slice(0, from.lastIndexOf("/") + 1);
+  return prefix && to.startsWith(prefix) ? `${from}→${to.slice(prefix.length)}` : name;
 };
 const clip = (text, room) => (text.length * 6.2 > room ? `…${text.slice(-Math.max(3, Math.floor(room / 6.2) - 1))}` : text);
 
@@ -398,7 +463,7 @@ const heatMap = (into, shared) => {
     });
     ctx.putImageData(pixels, 0, 0);
     pen.image(image, place.left, 4, place.wide, rows.length * ROW);
-    rows.forEach((number, row) => pen.text(clip(linkName(frames.links[number]), place.left - 8), place.left - 6, 4 + (row + 0.75) * ROW, css("--ink"), "right"));
+    rows.forEach((number, row) => pen.text(clip(brief(linkName(frames.links[number])), place.left - 8), place.left - 6, 4 + (row + 0.75) * ROW, css("--ink"), "right"));
     if (choice.value !== "drops") {
       rows.forEach((number, row) => {
         let last = -9;

@@ -76,7 +76,7 @@
     data.cells.forEach((cell) => head.append(element("th", {}, cell.name)));
     const body = element("tbody");
     data.activity.filter((row) => row.times.some((times) => times > 0)).forEach((row) => {
-      const line = element("tr", {}, element("td", {}, row.what));
+      const line = element("tr", { title: row.meaning }, element("td", {}, row.what));
       row.times.forEach((times) => line.append(element("td", times ? {} : { class: "soft" }, number(times))));
       body.append(line);
     });
@@ -117,20 +117,36 @@
   };
 
   /** What the slowest flows went through that others did not. */
-  const tails = (into, cell, jump) => {
+  const tails = (into, cell, { jump, met } = {}) => {
     for (const group of cell.groups.filter(({ tail }) => tail)) {
       const { flows: [all, slowest], rows } = group.tail;
       const head = element("tr", {}, ...["", `all ${number(all)} flows`, `slowest ${number(slowest)}`].map((text) => element("th", {}, text)));
       const body = rows.map(([what, values]) => element("tr", {}, element("td", {}, what), ...values.map((value) => element("td", {}, number(value, 3)))));
-      const table = element("table", {}, element("caption", {}, `${group.name}: why the tail is long`), element("thead", {}, head), element("tbody", {}, ...body));
-      const heads = ["flow", "from", "to", "bytes", "start, ms", "time, µs", "slowdown", "sent again", "timeouts", "marked", ""];
-      const list = group.slowest.map((flow) => {
-        const values = [flow.flow, flow.src, flow.dst, number(flow.size), number(flow.start_ms, 6), number(flow.fct_us), number(flow.slowdown), flow.retransmissions, flow.timeouts, percent(flow.marked)];
-        const show = element("button", { type: "button", "aria-label": `Show flow ${flow.flow} over time`, onclick: () => jump?.(flow.start_ms, flow.start_ms + flow.fct_us / 1e3) }, "show");
-        return element("tr", {}, ...values.map((value) => element("td", {}, String(value))), element("td", {}, ...(jump ? [show] : [])));
-      });
-      const flows = element("table", {}, element("caption", {}, `${group.name}: the slowest flows`), element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", {}, text)))), element("tbody", {}, ...list));
-      into.append(tableBlock(`${group.name}: why the tail is long`, table), tableBlock(`${group.name}: slowest flows`, flows));
+      const table = element("table", {}, element("caption", {}, `${group.name}: the slowest flows beside all`), element("thead", {}, head), element("tbody", {}, ...body));
+      const found = group.slowest.map((flow) => met?.(flow));
+      const show = (flow) => element("button", {
+        type: "button", "aria-label": `Show flow ${flow.flow} over time`, onclick: () => jump(flow.start_ms, flow.start_ms + flow.fct_us / 1e3),
+      }, "show");
+      // Each column: its head, what it shows, and whether there is anything to show.
+      const any = (value) => group.slowest.some(value);
+      const columns = [
+        ["flow", (flow) => String(flow.flow), true],
+        ["from → to", (flow) => `${flow.src} → ${flow.dst}`, true],
+        ["", show, Boolean(jump)],
+        ["bytes", (flow) => number(flow.size), true],
+        ["start, ms", (flow) => number(flow.start_ms, 6), true],
+        ["time, µs", (flow) => number(flow.fct_us), true],
+        ["slowdown", (flow) => number(flow.slowdown), true],
+        ["sent again", (flow) => String(flow.retransmissions), any((flow) => flow.retransmissions)],
+        ["timeouts", (flow) => String(flow.timeouts), any((flow) => flow.timeouts)],
+        ["marked", (flow) => percent(flow.marked), any((flow) => flow.marked)],
+        ["deepest queue on a way there", (_, index) => found[index]?.queue ?? "–", found.some((each) => each)],
+        ["longest stopped on a way there", (_, index) => found[index]?.stopped || "–", found.some((each) => each?.stopped)],
+      ].filter(([, , wanted]) => wanted);
+      const heads = columns.map(([head]) => head);
+      const list = group.slowest.map((flow, index) => element("tr", {}, ...columns.map(([, value]) => element("td", {}, value(flow, index)))));
+      const flows = element("table", { class: "dense" }, element("caption", {}, `${group.name}: the slowest flows`), element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", {}, text)))), element("tbody", {}, ...list));
+      into.append(tableBlock(`${group.name}: the slowest flows beside all`, table), tableBlock(`${group.name}: the slowest flows`, flows));
     }
   };
 
@@ -144,8 +160,7 @@
       tail.replaceChildren();
       const cell = shown[Number(choice.value) || 0];
       if (!cell) return;
-      const jump = await overTime(into, cell.over_time);
-      tails(tail, cell, jump);
+      tails(tail, cell, await overTime(into, cell.over_time));
       document.body.dataset.drawn = cell.name;
     };
     section("Over time", ...(shown.length > 1 ? [element("div", { class: "tools" }, element("label", {}, "Run: ", choice))] : []), into);

@@ -2,9 +2,11 @@
 mod csv_file;
 pub mod diagnostic;
 pub mod document;
+pub mod live;
 pub mod metrics;
 pub mod numbers;
 pub mod plan;
+pub mod reference;
 pub mod report;
 pub mod repro;
 pub mod results;

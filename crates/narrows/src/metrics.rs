@@ -14,55 +14,171 @@ pub const TOTAL: &str = "total";
 
 /// Metrics of a group of connections. `fct` is the time from the start of a flow to the arrival of its last byte, `injection`
 /// that from its start until its last byte is sent for the first time.
-const FLOW_METRICS: [&str; 19] = [
-    "flows",
-    "unfinished",
-    "p50_fct_us",
-    "p99_fct_us",
-    "mean_fct_us",
-    "p50_injection_us",
-    "p99_injection_us",
-    "mean_injection_us",
-    "p50_slowdown",
-    "p95_slowdown",
-    "p99_slowdown",
-    "mean_slowdown",
-    "small_p99_fct_us",
-    "large_mean_fct_us",
-    "goodput_gbps",
-    "marked_fraction",
-    "retransmitted_fraction",
-    "retransmissions",
-    "timeouts",
+const FLOW_METRICS: [MetricInfo; 19] = [
+    metric_info("flows", "", "Flows that count: those that started in the measured time."),
+    metric_info(
+        "unfinished",
+        "",
+        "How many of them had an end to reach and did not reach it before the run ended.",
+    ),
+    metric_info(
+        "p50_fct_us",
+        "us",
+        "Completion time: from the start of a flow to the arrival of its last byte. Median over the finished flows that count.",
+    ),
+    metric_info("p99_fct_us", "us", "Completion time, 99th percentile."),
+    metric_info("mean_fct_us", "us", "Completion time, mean."),
+    metric_info(
+        "p50_injection_us",
+        "us",
+        "Time from the start of a flow until its last byte is sent for the first time. Median; it may be known of flows that are unfinished.",
+    ),
+    metric_info("p99_injection_us", "us", "Time until the last byte is sent, 99th percentile."),
+    metric_info("mean_injection_us", "us", "Time until the last byte is sent, mean."),
+    metric_info("p50_slowdown", "", "Completion time divided by that on the empty network. Median."),
+    metric_info("p95_slowdown", "", "Slowdown, 95th percentile."),
+    metric_info("p99_slowdown", "", "Slowdown, 99th percentile."),
+    metric_info("mean_slowdown", "", "Slowdown, mean."),
+    metric_info("small_p99_fct_us", "us", "Completion time of flows of up to 100 kB, 99th percentile."),
+    metric_info("large_mean_fct_us", "us", "Completion time of flows of 1 MB and more, mean."),
+    metric_info(
+        "goodput_gbps",
+        "Gbit/s",
+        "Payload that the senders learned to have arrived in the measured time, divided by its length; all flows, those that do not count as well.",
+    ),
+    metric_info(
+        "marked_fraction",
+        "",
+        "Payload acknowledged with a congestion mark, as a fraction of all delivered payload, over the whole run.",
+    ),
+    metric_info(
+        "retransmitted_fraction",
+        "",
+        "Payload sent again, in relation to all delivered payload, over the whole run.",
+    ),
+    metric_info("retransmissions", "", "Segments sent again in the whole run."),
+    metric_info("timeouts", "", "Times a retransmission timer ran out in the whole run."),
 ];
 
 /// Metrics of a group of remote procedure calls, besides those of their flows.
-const RPC_METRICS: [&str; 9] = [
-    "rpcs",
-    "unfinished_rpcs",
-    "p50_rpc_us",
-    "p99_rpc_us",
-    "p999_rpc_us",
-    "mean_rpc_us",
-    "p50_rpc_slowdown",
-    "p99_rpc_slowdown",
-    "mean_rpc_slowdown",
+const RPC_METRICS: [MetricInfo; 9] = [
+    metric_info("rpcs", "", "Remote procedure calls that count: those that began in the measured time."),
+    metric_info("unfinished_rpcs", "", "How many of them did not end before the run did."),
+    metric_info(
+        "p50_rpc_us",
+        "us",
+        "Time of a call: until the last byte of its last response. Median over the finished calls that count.",
+    ),
+    metric_info("p99_rpc_us", "us", "Time of a call, 99th percentile."),
+    metric_info("p999_rpc_us", "us", "Time of a call, 99.9th percentile."),
+    metric_info("mean_rpc_us", "us", "Time of a call, mean."),
+    metric_info(
+        "p50_rpc_slowdown",
+        "",
+        "Time of a call divided by the least time on the empty network. Median.",
+    ),
+    metric_info("p99_rpc_slowdown", "", "Slowdown of calls, 99th percentile."),
+    metric_info("mean_rpc_slowdown", "", "Slowdown of calls, mean."),
 ];
 
 /// Metrics of a group of datagram sources.
-const DATAGRAM_METRICS: [&str; 4] = ["datagrams_sent", "datagrams_received", "lost_fraction", "goodput_gbps"];
+const DATAGRAM_METRICS: [MetricInfo; 4] = [
+    metric_info(
+        "datagrams_sent",
+        "",
+        "Datagrams that the sources made, those they had no room for included.",
+    ),
+    metric_info("datagrams_received", "", "Datagrams that arrived."),
+    metric_info("lost_fraction", "", "Part of them that did not arrive."),
+    metric_info(
+        "goodput_gbps",
+        "Gbit/s",
+        "Payload of datagrams that arrived, divided by the length of the run.",
+    ),
+];
 
 /// Metrics of the network.
-const NETWORK_METRICS: [&str; 6] = ["marks", "messages", "pauses", "drops", "max_queue_kb", "packet_hops"];
+const NETWORK_METRICS: [MetricInfo; 6] = [
+    metric_info("marks", "", "Packets that queues marked."),
+    metric_info("messages", "", "Messages of congestion points to sources."),
+    metric_info("pauses", "", "PAUSE frames that stop a neighbour, and stops of classes."),
+    metric_info("drops", "", "Packets dropped anywhere, for any reason."),
+    metric_info("max_queue_kb", "kB", "The most that ever waited at a port."),
+    metric_info("packet_hops", "", "Packets that arrived at some node: what the simulator had to do."),
+];
 
 /// Metrics of each segment of a network of several data centers, after the name of the [`Segment`] and `_`: `dc_drops`,
 /// `wan_max_utilisation`. A port belongs to the segment of the link it leads onto, and so does what is lost on that link.
 /// Drops and marks are those of the whole run, like `drops` and `marks`; utilisation is that of the measured time.
-const SEGMENT_METRICS: [&str; 5] =
-    ["drops", "lost_fraction", "marked_fraction", "mean_utilisation", "max_utilisation"];
+const SEGMENT_METRICS: [MetricInfo; 5] = [
+    metric_info(
+        "drops",
+        "",
+        "Packets dropped at ports of the segment and lost on its links, in the whole run.",
+    ),
+    metric_info(
+        "lost_fraction",
+        "",
+        "The same, as a fraction of the packets that came to its ports, those of hosts included.",
+    ),
+    metric_info("marked_fraction", "", "Packets marked, as a fraction of the same."),
+    metric_info(
+        "mean_utilisation",
+        "",
+        "Bits sent in the measured time, framing included, as a fraction of what a directed link carries. Mean over the links of the segment.",
+    ),
+    metric_info("max_utilisation", "", "The same of the busiest directed link."),
+];
 
-/// The 99th percentile over intervals of the deepest recorded queue.
-const QUEUE_METRIC: &str = "p99_queue_kb";
+const QUEUE_METRIC: MetricInfo = metric_info(
+    "p99_queue_kb",
+    "kB",
+    "Of each recorded interval the deepest queue, of those the 99th percentile. Intervals without waiting packets count.",
+);
+
+/// What a metric means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct MetricInfo {
+    /// Its name, after that of the group.
+    pub name: &'static str,
+    /// The unit; empty for counts and fractions.
+    pub unit: &'static str,
+    /// What it says.
+    pub meaning: &'static str,
+}
+
+const fn metric_info(name: &'static str, unit: &'static str, meaning: &'static str) -> MetricInfo {
+    MetricInfo { name, unit, meaning }
+}
+
+/// Metrics that belong together.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct MetricSet {
+    /// What stands before their names: `GROUP.`, `total.`, `total.dc_` or `total.wan_`.
+    pub before: &'static str,
+    /// Which groups or networks have them.
+    pub present: &'static str,
+    /// The metrics, in order.
+    pub metrics: &'static [MetricInfo],
+}
+
+/// All metrics that a summary may have.
+pub const METRICS: &[MetricSet] = &[
+    MetricSet { before: "GROUP. or total.", present: "groups of flows", metrics: &FLOW_METRICS },
+    MetricSet {
+        before: "GROUP. or total.",
+        present: "groups of remote procedure calls",
+        metrics: &RPC_METRICS,
+    },
+    MetricSet { before: "GROUP.", present: "groups of datagram sources", metrics: &DATAGRAM_METRICS },
+    MetricSet { before: "total.", present: "always", metrics: &NETWORK_METRICS },
+    MetricSet { before: "total.", present: "with record.queues", metrics: &[QUEUE_METRIC] },
+    MetricSet {
+        before: "total.dc_ or total.wan_",
+        present: "networks of several data centers",
+        metrics: &SEGMENT_METRICS,
+    },
+];
 
 /// Flows up to this size are small (Alizadeh et al., pFabric, SIGCOMM 2013, §5.2), flows from the other on are large
 /// (Alizadeh et al., DCTCP, SIGCOMM 2010, §2.2).
@@ -88,12 +204,12 @@ impl Kind {
     }
 
     fn metrics(self) -> impl Iterator<Item = &'static str> {
-        let (first, more): (&[_], &[_]) = match self {
+        let (first, more): (&[MetricInfo], &[MetricInfo]) = match self {
             Self::Flows => (&FLOW_METRICS, &[]),
             Self::Rpcs => (&FLOW_METRICS, &RPC_METRICS),
             Self::Datagrams => (&DATAGRAM_METRICS, &[]),
         };
-        first.iter().chain(more).copied()
+        first.iter().chain(more).map(|info| info.name)
     }
 }
 
@@ -122,10 +238,11 @@ pub(crate) fn names<'a>(
         names.extend(kind.metrics().map(|metric| format!("{group}.{metric}")));
         all = if kind == Kind::Rpcs { kind } else { all };
     }
-    let total = all.metrics().chain(NETWORK_METRICS).chain(queues.then_some(QUEUE_METRIC));
+    let total =
+        all.metrics().chain(NETWORK_METRICS.map(|info| info.name)).chain(queues.then_some(QUEUE_METRIC.name));
     names.extend(total.map(|metric| format!("{TOTAL}.{metric}")));
     if segments {
-        let of = |segment: Segment| SEGMENT_METRICS.map(|metric| segment_metric(segment, metric));
+        let of = |segment: Segment| SEGMENT_METRICS.map(|info| segment_metric(segment, info.name));
         names.extend(Segment::ALL.into_iter().flat_map(of).map(|metric| format!("{TOTAL}.{metric}")));
     }
     names
@@ -157,14 +274,16 @@ pub(crate) fn compute(outline: &Outline<'_>) -> Vec<Metric> {
     }
     metrics.extend(all.metrics().zip(values).map(|(name, value)| metric(TOTAL, name, value)));
     let network = NETWORK_METRICS.iter().zip(network_metrics(outline));
-    metrics.extend(network.map(|(name, value)| metric(TOTAL, name, Some(value))));
+    metrics.extend(network.map(|(info, value)| metric(TOTAL, info.name, Some(value))));
     if let Some(queues) = &outline.queues {
-        metrics.push(metric(TOTAL, QUEUE_METRIC, deepest_queue(queues)));
+        metrics.push(metric(TOTAL, QUEUE_METRIC.name, deepest_queue(queues)));
     }
     if let Some(segments) = &outline.plan.segments {
         for segment in Segment::ALL {
             let values = SEGMENT_METRICS.iter().zip(segment_metrics(outline, segment, segments));
-            metrics.extend(values.map(|(name, value)| metric(TOTAL, &segment_metric(segment, name), value)));
+            metrics.extend(
+                values.map(|(info, value)| metric(TOTAL, &segment_metric(segment, info.name), value)),
+            );
         }
     }
     metrics

@@ -11,6 +11,7 @@ use narrows_sim::{Execution, LinkId, Outcome, Progress, Simulation};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::live::Watched;
 use crate::plan::{Plan, available_memory};
 use crate::results::{Recorded, Results};
 
@@ -56,8 +57,6 @@ pub fn run(
     options: Options,
     progress: impl FnMut(Progress) -> ControlFlow<()> + Send,
 ) -> Results {
-    let links = plan.network.topology.links().len();
-    let flows = plan.traffic.flows.len();
     let record = &plan.record;
     let (ports_of, senders_of) =
         (record.queues.is_some() || record.links.is_some(), record.windows.is_some());
@@ -70,6 +69,31 @@ pub fn run(
         let outcome = simulate(plan, options, || (), progress);
         return Results::new(Arc::clone(plan), outcome, Recorded::default());
     }
+    run_recorded(plan, options, || (), progress)
+}
+
+/// The same for a run that is watched. The results are the same.
+pub fn run_watched(
+    plan: &Arc<Plan>,
+    options: Options,
+    watched: &Watched,
+    progress: impl FnMut(Progress) -> ControlFlow<()> + Send,
+) -> Results {
+    let mut observers = watched.observers();
+    let each = || observers.next().expect("a watched run has as many threads as it was made for");
+    run_recorded(plan, options, each, progress)
+}
+
+/// Runs one plan with the observers of all that may be recorded, and one more.
+fn run_recorded<O: Observer>(
+    plan: &Arc<Plan>,
+    options: Options,
+    mut another: impl FnMut() -> O,
+    progress: impl FnMut(Progress) -> ControlFlow<()> + Send,
+) -> Results {
+    let links = plan.network.topology.links().len();
+    let flows = plan.traffic.flows.len();
+    let record = &plan.record;
     let ports = |recorded: &Option<(_, Vec<LinkId>)>| {
         recorded.as_ref().map(|(interval, of)| PortObserver::new(*interval, links, of))
     };
@@ -79,12 +103,13 @@ pub fn run(
         || record.limiters.as_ref().map(|(interval, of)| LimiterObserver::new(*interval, nodes, of));
     let isolation = || record.isolation.as_ref().map(|of| IsolationObserver::new(&plan.network.topology, of));
     let racks = || record.racks.as_ref().map(|(interval, of)| RackObserver::new(*interval, nodes, of));
-    let observer =
+    let recorders =
         || ((ports(&record.queues), ports(&record.links)), (windows(), (limiters(), (isolation(), racks()))));
+    let observer = || (recorders(), another());
     let mut outcome = simulate(plan, options, observer, progress);
     let (mut queues, mut wires, mut senders, mut edges) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut lanes, mut shares) = (Vec::new(), Vec::new());
-    for ((queue, wire), (sender, (edge, (lane, share)))) in std::mem::take(&mut outcome.observers) {
+    for (((queue, wire), (sender, (edge, (lane, share)))), _) in std::mem::take(&mut outcome.observers) {
         queues.extend(queue);
         wires.extend(wire);
         senders.extend(sender);
@@ -127,9 +152,20 @@ pub fn run_all<T: Send>(
     progress: impl Fn(usize, Progress) -> ControlFlow<()> + Send + Sync,
     finish: impl Fn(usize, Results) -> T + Send + Sync,
 ) -> Vec<T> {
+    side_by_side(plans, options, |number, plan| {
+        finish(number, run(plan, options, |now| progress(number, now)))
+    })
+}
+
+/// Calls `work` for each plan, `options.jobs` of them side by side. What it makes of them comes back in the order of the plans.
+pub fn side_by_side<T: Send>(
+    plans: &[Arc<Plan>],
+    options: Options,
+    work: impl Fn(usize, &Arc<Plan>) -> T + Send + Sync,
+) -> Vec<T> {
     let work = || {
-        let run_one = |(number, plan)| finish(number, run(plan, options, |now| progress(number, now)));
-        plans.par_iter().enumerate().with_max_len(1).map(run_one).collect()
+        let work_one = |(number, plan)| work(number, plan);
+        plans.par_iter().enumerate().with_max_len(1).map(work_one).collect()
     };
     match rayon::ThreadPoolBuilder::new().num_threads(options.jobs.max(1)).build() {
         Ok(pool) => pool.install(work),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use narrows::diagnostic::Code;
 use narrows::plan::Plan;
-use narrows::results::{Output, Results, Stored, Values, find};
+use narrows::results::{Output, Results, Stored, TableInfo, Values, find};
 use narrows::run::{Options, run};
 use narrows::templates;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -128,6 +128,25 @@ fn every_table_says_what_it_was_made_from() {
         assert_eq!(value("narrows.seed").as_deref(), Some("1"));
         assert_eq!(value("narrows.complete").as_deref(), Some("true"));
         assert_eq!(value("narrows.scenario"), Some(results.plan.text.clone()));
+    }
+}
+
+#[test]
+fn every_file_says_what_its_columns_mean() {
+    let (results, place) = written();
+    for table in results.tables() {
+        let reader = reader(&place.path().join(format!("out/{}.parquet", table.name)));
+        let pairs = reader.metadata().file_metadata().key_value_metadata().expect("metadata");
+        let value = |key: &str| pairs.iter().find(|pair| pair.key == key).and_then(|pair| pair.value.clone());
+        let info = TableInfo::find(table.name).expect("is described");
+        assert_eq!(value("narrows.table").as_deref(), Some(info.meaning));
+        let columns: serde_json::Value =
+            serde_json::from_str(&value("narrows.columns").expect("there")).expect("JSON");
+        assert_eq!(columns.as_object().expect("by name").len(), table.columns.len());
+        for column in &table.columns {
+            let meaning = info.column(&column.name).expect("is described").meaning;
+            assert_eq!(columns[column.name.as_ref()]["meaning"], meaning, "{}.{}", table.name, column.name);
+        }
     }
 }
 

@@ -202,7 +202,7 @@ fn side_by_side(contenders: &[Contender], show: &Show<'_>, execution: &args::Exe
     }
     contenders.iter().for_each(|contender| show_warnings(&contender.plans[0]));
     let jobs: Vec<_> = contenders.iter().flat_map(Contender::jobs).collect();
-    let mut finished = jobs.iter().zip(execute(&jobs, execution, &output)?);
+    let mut finished = jobs.iter().zip(execute(&jobs, execution, &output, None)?);
     let (mut cells, mut broken) = (Vec::new(), Vec::new());
     for contender in contenders {
         let mut cell = Cell { name: contender.name.clone(), runs: Vec::new() };

@@ -1,6 +1,9 @@
 use clap::CommandFactory;
-use narrows::diagnostic::{Checked, Code, Diagnostic};
+use narrows::diagnostic::{self, Checked, Code, Diagnostic};
+use narrows::metrics::METRICS;
 use narrows::plan::Plan;
+use narrows::reference::{self, Topic, TopicKind, topics_of};
+use narrows::results::{ColumnInfo, TABLES};
 use narrows::scenario::Scenario;
 use narrows_sim::topology::NodeKind;
 use serde_json::{Value, json};
@@ -65,75 +68,154 @@ fn print_nodes(plan: &Plan) {
 
 /// Lists what is built in.
 pub(crate) fn list(arguments: &args::List) -> Checked<Status> {
+    use TopicKind as K;
     let all = [
-        (Listed::Controls, "controls", "congestion controls: cc = { NAME = {} }"),
-        (Listed::Sizes, "sizes", "distributions of flow sizes: sizes = \"NAME\""),
-        (Listed::Topologies, "topologies", "networks: [topology.NAME]"),
-        (Listed::Patterns, "patterns", "who sends what to whom: pattern = { NAME = { … } }"),
-        (Listed::Templates, "templates", "scenarios to start from: narrows new --template NAME"),
-        (Listed::Codes, "codes", "diagnostics: narrows explain CODE"),
+        (Listed::Controls, "controls", K::Control, "congestion controls: cc = { NAME = {} }"),
+        (
+            Listed::Mechanisms,
+            "mechanisms",
+            K::Mechanism,
+            "what switches and hosts do besides: narrows explain NAME",
+        ),
+        (Listed::Transports, "transports", K::Transport, "how data is carried: narrows explain NAME"),
+        (Listed::Sizes, "sizes", K::Sizes, "distributions of flow sizes: sizes = \"NAME\""),
+        (Listed::Topologies, "topologies", K::Topology, "networks: [topology.NAME]"),
+        (Listed::Patterns, "patterns", K::Pattern, "who sends what to whom: pattern = { NAME = { … } }"),
+        (Listed::Templates, "templates", K::Template, "scenarios to start from: narrows new --template NAME"),
+        (
+            Listed::Tables,
+            "tables",
+            K::Table,
+            "tables of results: NAME.parquet; narrows list tables shows their columns",
+        ),
+        (Listed::Metrics, "metrics", K::Metric, "metrics of the summary: GROUP.NAME"),
+        (Listed::Activity, "activity", K::Activity, "what is counted as active, or as never happened"),
+        (Listed::Codes, "codes", K::Diagnostic, "diagnostics: narrows explain CODE"),
     ];
     let chosen = all.iter().filter(|(listed, ..)| arguments.what.is_none_or(|what| what == *listed));
     if arguments.json {
-        let lists: serde_json::Map<_, _> = chosen
-            .map(|(listed, key, _)| {
-                let rows = rows(*listed)
-                    .into_iter()
-                    .map(|[name, summary]| json!({ "name": name, "summary": summary }));
-                ((*key).to_owned(), Value::Array(rows.collect()))
-            })
-            .collect();
+        let lists = chosen.map(|(_, key, kind, _)| ((*key).to_owned(), json_list(*kind)));
+        let lists: serde_json::Map<_, _> = lists.collect();
         say!("{}", serde_json::to_string_pretty(&lists).unwrap_or_default());
         return Ok(Status::Done);
     }
-    for (number, (listed, _, title)) in chosen.enumerate() {
+    if arguments.what == Some(Listed::Tables) {
+        print_tables();
+        return Ok(Status::Done);
+    }
+    for (number, (.., kind, title)) in chosen.enumerate() {
         if number > 0 {
             say!();
         }
         say!("{title}");
-        say_part!("{}", show::list(rows(*listed)));
+        say_part!("{}", show::list(topics_of(*kind).into_iter().map(row)));
     }
     Ok(Status::Done)
 }
 
-fn rows(listed: Listed) -> Vec<[String; 2]> {
-    match listed {
-        Listed::Controls => {
-            let rows = narrows_proto::cc::registry::ALGORITHMS.iter();
-            rows.map(|entry| [entry.name.into(), format!("{} ({})", entry.summary, entry.source)]).collect()
+fn row(topic: Topic) -> [String; 2] {
+    let summary = match topic.kind {
+        TopicKind::Control => format!("{} ({})", topic.summary, topic.source),
+        _ => topic.summary,
+    };
+    [topic.name, summary]
+}
+
+fn json_list(kind: TopicKind) -> Value {
+    match kind {
+        TopicKind::Table => json!(TABLES),
+        TopicKind::Metric => json!(METRICS),
+        _ => json!(topics_of(kind)),
+    }
+}
+
+/// Tables with all their columns.
+fn print_tables() {
+    for (number, table) in TABLES.iter().enumerate() {
+        if number > 0 {
+            say!();
         }
-        Listed::Sizes => {
-            let rows = narrows::sizes::BUILT_IN.iter();
-            rows.map(|sizes| [sizes.name.into(), sizes.summary().into()]).collect()
-        }
-        Listed::Topologies => narrows::scenario::variants("Topology"),
-        Listed::Patterns => narrows::scenario::variants("Pattern"),
-        Listed::Templates => {
-            let rows = narrows::templates::TEMPLATES.iter();
-            rows.map(|template| [template.name.into(), template.summary().into()]).collect()
-        }
-        Listed::Codes => Code::ALL.iter().map(|code| [code.name().into(), code.title().into()]).collect(),
+        say!("{}: {} ({})", table.name, table.meaning, table.present);
+        let kind = |column: &ColumnInfo| {
+            let optional = if column.optional { ", may be missing" } else { "" };
+            [column.kind.name(), column.unit].map(str::trim).join(" ").trim().to_owned() + optional
+        };
+        let present = |column: &ColumnInfo| match column.present {
+            "" => column.meaning.to_owned(),
+            present => format!("{} Only in {present}.", column.meaning),
+        };
+        let rows = table.columns.iter();
+        say_part!(
+            "{}",
+            show::list(rows.map(|column| [column.name.to_owned(), kind(column), present(column)]))
+        );
     }
 }
 
 /// Prints the JSON schema of scenarios.
 pub(crate) fn schema() -> Checked<Status> {
-    say!("{}", serde_json::to_string_pretty(&Scenario::schema()).unwrap_or_default());
+    say!("{}", serde_json::to_string_pretty(Scenario::schema()).unwrap_or_default());
     Ok(Status::Done)
 }
 
-/// Explains a diagnostic.
+/// Explains whatever has this name.
 pub(crate) fn explain(arguments: &args::Explain) -> Checked<Status> {
-    let wanted = arguments.code.to_uppercase();
-    let Some(code) = Code::ALL.iter().find(|code| code.name() == wanted) else {
-        let error = Diagnostic::error(
-            Code::UnknownName,
-            format!("no diagnostic has the code \"{}\"", arguments.code),
-        );
-        return Err(error.known(&wanted, Code::ALL.iter().map(|code| code.name())).into());
-    };
-    say!("{}  {}\n\n{}", code.name(), code.title(), code.explanation());
+    let name = arguments.name.trim();
+    let found = reference::find(name);
+    if found.is_empty() {
+        let all = reference::topics();
+        let error = Diagnostic::error(Code::UnknownName, format!("nothing has the name \"{name}\""));
+        let nearest = diagnostic::nearest(name, all.iter().map(|topic| topic.name.as_str()));
+        let nearest = nearest.map(|nearest| format!("did you mean \"{nearest}\"? ")).unwrap_or_default();
+        return Err(error.help(nearest + "`narrows list` shows all names").into());
+    }
+    for (number, topic) in found.iter().enumerate() {
+        if number > 0 {
+            say!();
+        }
+        explain_one(topic);
+    }
     Ok(Status::Done)
+}
+
+fn explain_one(topic: &Topic) {
+    if topic.kind == TopicKind::Diagnostic {
+        say!("{}  {}\n\n{}", topic.name, topic.summary, topic.about);
+        return;
+    }
+    say!("{}, {}: {}", topic.name, topic.kind.name(), topic.summary);
+    if !topic.place.is_empty() {
+        say!("where: {}", topic.place);
+    }
+    if !topic.source.is_empty() {
+        say!("source: {}", topic.source);
+    }
+    for need in &topic.needs {
+        say!("- {need}");
+    }
+    if !topic.about.is_empty() {
+        say!("\n{}", topic.about.trim_end());
+    }
+    for settings in &topic.settings {
+        print_settings(settings);
+    }
+}
+
+/// The settings that a definition of the schema describes; nothing if it has none.
+fn print_settings(definition: &str) {
+    let definition = &Scenario::schema()["$defs"][definition];
+    let row = |(key, value): (&String, &Value)| {
+        let default = value.get("default").filter(|default| !default.is_object() && !default.is_null());
+        let default = default.map(|default| format!(" = {default}")).unwrap_or_default();
+        let accepts =
+            value["accepts"].as_str().map(|range| format!(" Accepted: {range}.")).unwrap_or_default();
+        let description = value["description"].as_str().unwrap_or_default().replace('\n', " ");
+        [format!("{key}{default}"), description + &accepts]
+    };
+    if let Some(properties) = definition["properties"].as_object() {
+        say!("\n{}", definition["description"].as_str().unwrap_or("settings").replace('\n', " "));
+        say_part!("{}", show::list(properties.iter().map(row)));
+    }
 }
 
 /// Prints completions for a shell.

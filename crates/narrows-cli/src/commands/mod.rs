@@ -28,10 +28,11 @@ use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows::report::{Digest, page_of_run};
 use narrows::results::{Broken, Output, Results};
-use narrows::run::{check_memory, run_all};
+use narrows::run::{check_memory, run_all, run_watched};
 
 use crate::args::{Execution, Input};
-use crate::progress::{Meter, is_interrupted};
+use crate::progress::{Meter, goes_on, is_interrupted};
+use crate::watch::Board;
 use crate::{Status, fail};
 
 /// Reads a scenario and applies overrides.
@@ -89,8 +90,13 @@ struct Finished {
     broken: Vec<Broken>,
 }
 
-/// Runs all jobs and writes their results.
-fn execute(jobs: &[Job], execution: &Execution, output: &Output) -> Checked<Vec<Finished>> {
+/// Runs all jobs and writes their results. Whoever watches does so on the board.
+fn execute(
+    jobs: &[Job],
+    execution: &Execution,
+    output: &Output,
+    board: Option<&Board>,
+) -> Checked<Vec<Finished>> {
     let named = jobs.iter().map(|job| (Arc::clone(&job.plan), job.name.clone())).collect();
     let finish = |number: usize, results: Results| {
         let Job { within, in_front, .. } = &jobs[number];
@@ -102,13 +108,14 @@ fn execute(jobs: &[Job], execution: &Execution, output: &Output) -> Checked<Vec<
         }
         Ok(Finished { digest, broken: results.broken_expectations(), held_up: results.held_up })
     };
-    side_by_side(named, execution, finish)?.into_iter().collect()
+    side_by_side(named, execution, board, finish)?.into_iter().collect()
 }
 
 /// Runs plans, each with a name, shows how far they are, and tells how fast they were.
 fn side_by_side<T: Send>(
     named: Vec<(Arc<Plan>, String)>,
     execution: &Execution,
+    board: Option<&Board>,
     finish: impl Fn(usize, Results) -> T + Send + Sync,
 ) -> Checked<Vec<T>> {
     let plans: Vec<_> = named.iter().map(|(plan, _)| Arc::clone(plan)).collect();
@@ -116,13 +123,21 @@ fn side_by_side<T: Send>(
     check_memory(&plans, options)?;
     let began = Instant::now();
     let hops = AtomicU64::new(0);
-    let meter = Meter::new(named, execution.quiet || execution.json);
+    let meter = Meter::new(named, execution.quiet || execution.json || board.is_some());
     let finish = |number: usize, results: Results| {
         meter.finish(number);
         hops.fetch_add(results.packet_hops, Ordering::Relaxed);
         finish(number, results)
     };
-    let finished = run_all(&plans, options, |number, progress| meter.tell(number, progress), finish);
+    let finished = match board {
+        None => run_all(&plans, options, |number, progress| meter.tell(number, progress), finish),
+        Some(board) => narrows::run::side_by_side(&plans, options, |number, plan| {
+            let watched = board.begin(number, options.threads);
+            let results = run_watched(plan, options, &watched, |_| goes_on());
+            board.finish(number);
+            finish(number, results)
+        }),
+    };
     if !execution.quiet {
         let hops = hops.into_inner() as f64 / 1e6;
         let seconds = began.elapsed().as_secs_f64();

@@ -39,7 +39,7 @@ pub(crate) fn repro(arguments: &args::Repro) -> Checked<Status> {
         let broken = if as_chosen { results.broken_expectations() } else { Vec::new() };
         (study.measure(run, &results), broken)
     };
-    let finished = side_by_side(named, execution, finish)?;
+    let finished = side_by_side(named, execution, None, finish)?;
     if is_interrupted() {
         return Ok(Status::Interrupted);
     }

@@ -10,10 +10,14 @@ use serde_json::json;
 use super::{Job, document, execute, files, plans, show_warnings, status};
 use crate::fail;
 use crate::progress::{KEPT, catch_interrupts};
+use crate::watch::{self, Board, Screen};
 use crate::{Status, args, show};
 
 /// Runs one scenario, with one seed or several.
 pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
+    if arguments.watch {
+        watch::check()?;
+    }
     let document = document(&arguments.scenario, &arguments.input)?;
     let plans = plans(&document, arguments.seeds)?;
     let plan = &plans[0];
@@ -32,7 +36,10 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
         Job { plan: Arc::clone(plan), name, within, in_front: plan.scenario.seed == plans[0].scenario.seed }
     };
     let jobs: Vec<_> = plans.iter().map(job).collect();
-    let finished = execute(&jobs, &arguments.execution, &output)?;
+    let board =
+        arguments.watch.then(|| Board::new(jobs.iter().map(|job| (Arc::clone(&job.plan), job.name.clone()))));
+    let screen = board.as_ref().map(|board| Screen::open(board, arguments.pace)).transpose()?;
+    let finished = execute(&jobs, &arguments.execution, &output, board.as_deref())?;
     let mut broken = Vec::new();
     let mut runs = Vec::new();
     for (job, finished) in jobs.iter().zip(finished) {
@@ -45,6 +52,9 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
         output.write_text("", "report.html", &page(&plan.scenario.name, &cells))?;
     }
     output.finish()?;
+    if let Some(screen) = screen {
+        screen.close();
+    }
     if arguments.execution.json {
         let runs = cells[0].runs.iter().map(|run| {
             let metrics: serde_json::Map<_, _> =

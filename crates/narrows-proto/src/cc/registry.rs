@@ -15,10 +15,12 @@ pub struct Entry {
     pub summary: &'static str,
     /// Where it is defined.
     pub source: &'static str,
+    /// What it does and where it differs from its source: the documentation of its module, Markdown.
+    pub about: &'static str,
 }
 
 macro_rules! registry {
-    ($($name:ident: $module:ident::$algorithm:ident,)+) => {
+    ($($name:ident: $module:ident::$algorithm:ident in $file:literal,)+) => {
         /// A controller of any registered algorithm, dispatched by `match`.
         #[derive(Clone, Debug)]
         pub enum Cc {
@@ -162,26 +164,32 @@ macro_rules! registry {
                 name: stringify!($name),
                 summary: super::$module::$algorithm::SUMMARY,
                 source: super::$module::$algorithm::SOURCE,
+                about: crate::module_docs!($file),
             },)+
-            Entry { name: "annulus", summary: annulus::SUMMARY, source: annulus::SOURCE },
+            Entry {
+                name: "annulus",
+                summary: annulus::SUMMARY,
+                source: annulus::SOURCE,
+                about: crate::module_docs!("../annulus/mod.rs"),
+            },
         ];
     };
 }
 
 registry! {
-    reno: reno::Reno,
-    cubic: cubic::Cubic,
-    dctcp: dctcp::Dctcp,
-    fixed: fixed::Fixed,
-    gemini: gemini::Gemini,
-    vegas: vegas::Vegas,
-    bbr: bbr::Bbr,
-    copa: copa::Copa,
-    pcc_allegro: pcc_allegro::PccAllegro,
-    pcc_vivace: pcc_vivace::PccVivace,
-    swift: swift::Swift,
-    dcqcn: dcqcn::Dcqcn,
-    timely: timely::Timely,
-    hpcc: hpcc::Hpcc,
-    rackcc: rackcc::Rackcc,
+    reno: reno::Reno in "reno.rs",
+    cubic: cubic::Cubic in "cubic.rs",
+    dctcp: dctcp::Dctcp in "dctcp.rs",
+    fixed: fixed::Fixed in "fixed.rs",
+    gemini: gemini::Gemini in "gemini/mod.rs",
+    vegas: vegas::Vegas in "vegas.rs",
+    bbr: bbr::Bbr in "bbr/mod.rs",
+    copa: copa::Copa in "copa/mod.rs",
+    pcc_allegro: pcc_allegro::PccAllegro in "pcc_allegro/mod.rs",
+    pcc_vivace: pcc_vivace::PccVivace in "pcc_vivace/mod.rs",
+    swift: swift::Swift in "swift.rs",
+    dcqcn: dcqcn::Dcqcn in "dcqcn/mod.rs",
+    timely: timely::Timely in "timely/mod.rs",
+    hpcc: hpcc::Hpcc in "hpcc/mod.rs",
+    rackcc: rackcc::Rackcc in "rackcc.rs",
 }

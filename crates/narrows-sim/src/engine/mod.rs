@@ -227,6 +227,9 @@ impl<O: Observer> Simulation<O> {
         };
         let mut completions = Vec::new();
         for mut shard in shards.drain(..) {
+            if O::ACTIVE {
+                shard.review(ended + Span::from_ps(1));
+            }
             shard.finish(ended, &mut outcome);
             completions.append(&mut shard.world.log.completions);
             outcome.observers.push(shard.world.observer);

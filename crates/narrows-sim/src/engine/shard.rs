@@ -4,7 +4,7 @@ use super::measured::Measured;
 use super::{Outcome, World};
 use crate::followers::News;
 use crate::host::Host;
-use crate::observe::Observer;
+use crate::observe::{Observer, Reviewed};
 use crate::packet::Packet;
 use crate::prefetch::prefetch_lines;
 use crate::record::PortCounters;
@@ -51,6 +51,28 @@ impl<O: Observer> Shard<O> {
             }
         }
         self.due = due;
+        if O::ACTIVE && self.world.observer.wants_review() {
+            self.review(end);
+        }
+        self.world.observer.window_over(end);
+    }
+
+    /// Shows the observer all ports and flows of this thread. Nothing else changes.
+    #[cold]
+    pub(super) fn review(&mut self, until: Time) {
+        let now = Time::from_ps(until.as_ps() - 1);
+        self.world.observer.review(Reviewed::Begin);
+        for node in &mut self.nodes {
+            match node {
+                Node::Host(host) => host.review(&mut self.world),
+                Node::Switch(switch) => switch.review(now, &mut self.world),
+            }
+        }
+        let World { wires, observer, .. } = &mut self.world;
+        for impairment in wires.impairments.iter().flatten() {
+            observer.review(Reviewed::Port(impairment.link, &impairment.lost));
+        }
+        observer.reviewed(until);
     }
 
     /// Takes over news for hosts of this thread.

@@ -1,5 +1,4 @@
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+//! Timers of a host.
 
 use narrows_proto::units::Time;
 
@@ -28,40 +27,189 @@ pub(super) enum Wake {
     GiveUp,
 }
 
-/// Timers of one host. None is ever cancelled: one that moved to a later time wakes early, finds nothing due and is set
-/// again.
-#[derive(Clone, Debug, Default)]
+/// Timers of one host in order of `(Time, Wake)`. None is ever cancelled: one that moved to a later time wakes early, finds
+/// nothing due and is set again.
+///
+/// Most entries are timeouts far ahead, and of those that come next many were planned a moment ago. So only the next few are
+/// kept in order. The others wait in tiers, each without order and before the next, and a tier is split when it comes near.
+/// A host with 250 paced flows has 2500 entries, and they cost a fifth of what they cost in a binary heap (`racks-10k-rackcc`).
+#[derive(Clone, Debug)]
 pub(super) struct Agenda {
-    /// An entry that comes before all others, unless it was taken: what is taken is often planned again at once.
-    front: Option<(Time, Wake)>,
-    entries: BinaryHeap<Reverse<(Time, Wake)>>,
+    /// When the next entry is due.
+    next: Time,
+    /// The next entries, the first of all at the end. Empty only if there is none.
+    near: Vec<Entry>,
+    /// Entries from here on wait in tiers.
+    horizon: Entry,
+    /// The latest first.
+    tiers: Vec<Tier>,
+    /// Room of tiers that are gone.
+    spare: Vec<Vec<Entry>>,
+}
+
+/// Entries from `from` until the next tier begins.
+#[derive(Clone, Debug)]
+struct Tier {
+    from: Entry,
+    entries: Vec<Entry>,
+}
+
+/// The most entries that are kept in order.
+const NEAR: usize = 64;
+/// Of a tier that comes near, the first of so many parts is split off.
+const PARTS: usize = 4;
+
+impl Default for Agenda {
+    fn default() -> Self {
+        Self {
+            next: Time::NEVER,
+            near: Vec::new(),
+            horizon: Entry::LAST,
+            tiers: Vec::new(),
+            spare: Vec::new(),
+        }
+    }
 }
 
 impl Agenda {
     #[inline]
     pub(super) fn next(&self) -> Time {
-        match self.front {
-            Some((at, _)) => at,
-            None => self.entries.peek().map_or(Time::NEVER, |entry| entry.0.0),
-        }
+        self.next
     }
 
     pub(super) fn plan(&mut self, at: Time, wake: Wake) {
-        let entry = (at, wake);
-        let later = match self.front {
-            Some(front) if entry < front => self.front.replace(entry),
-            None if self.entries.peek().is_none_or(|first| entry <= first.0) => {
-                self.front = Some(entry);
-                None
+        let entry = Entry::new(at, wake);
+        // What is planned often comes next.
+        match self.near.last() {
+            Some(next) if *next < entry => self.plan_behind(entry),
+            _ => {
+                self.next = at;
+                self.near.push(entry);
             }
-            _ => Some(entry),
-        };
-        self.entries.extend(later.map(Reverse));
+        }
+    }
+
+    /// Plans what is not the next.
+    fn plan_behind(&mut self, entry: Entry) {
+        if entry >= self.horizon {
+            return self.plan_later(entry);
+        }
+        let place = self.near.partition_point(|other| *other > entry);
+        self.near.insert(place, entry);
+        if self.near.len() > NEAR {
+            self.put_off();
+        }
     }
 
     /// Takes the next entry, which must exist.
     pub(super) fn take(&mut self) -> (Time, Wake) {
-        self.front.take().unwrap_or_else(|| self.entries.pop().expect("there is a next entry").0)
+        let entry = self.near.pop().expect("there is a next entry");
+        if self.near.is_empty() && !self.tiers.is_empty() {
+            self.draw_near();
+        }
+        self.next = self.near.last().map_or(Time::NEVER, |entry| entry.at());
+        (entry.at(), entry.wake())
+    }
+
+    /// The slot of the sender that is next, if it is one of many that come soon.
+    #[inline]
+    pub(super) fn soon(&self) -> Option<u32> {
+        match self.near.last()?.wake() {
+            Wake::Sender(slot) if !self.tiers.is_empty() => Some(slot),
+            _ => None,
+        }
+    }
+
+    /// Plans what is not near.
+    fn plan_later(&mut self, entry: Entry) {
+        if let Some(tier) = self.tiers.iter_mut().find(|tier| tier.from <= entry) {
+            tier.entries.push(entry);
+        }
+    }
+
+    /// Too much is near: moves all but the next few to the nearest tier.
+    #[inline(never)]
+    fn put_off(&mut self) {
+        let later = self.near.drain(..self.near.len() - NEAR / 2);
+        let Some(&from) = later.as_slice().last() else { return };
+        self.horizon = from;
+        match self.tiers.last_mut() {
+            Some(tier) => {
+                tier.from = from;
+                tier.entries.extend(later);
+            }
+            None => {
+                let mut entries = self.spare.pop().unwrap_or_default();
+                entries.extend(later);
+                self.tiers.push(Tier { from, entries });
+            }
+        }
+    }
+
+    /// Nothing is near any more: the nearest tier is, or its first part.
+    #[inline(never)]
+    fn draw_near(&mut self) {
+        while let Some(tier) = self.tiers.last_mut() {
+            let len = tier.entries.len();
+            if len > NEAR {
+                let left = len - len / PARTS;
+                let from = *tier.entries.select_nth_unstable_by(left, |a, b| b.cmp(a)).1;
+                let mut entries = self.spare.pop().unwrap_or_default();
+                entries.extend(tier.entries.drain(left..));
+                let nearer = Tier { from: std::mem::replace(&mut tier.from, from), entries };
+                self.tiers.push(nearer);
+            } else {
+                std::mem::swap(&mut self.near, &mut tier.entries);
+                self.spare.extend(self.tiers.pop().map(|tier| tier.entries));
+                self.horizon = self.tiers.last().map_or(Entry::LAST, |tier| tier.from);
+                if !self.near.is_empty() {
+                    break;
+                }
+            }
+        }
+        self.near.sort_unstable_by(|a, b| b.cmp(a));
+    }
+}
+
+/// A time and what was planned then, as a number in the same order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
+
+impl Entry {
+    /// After all others.
+    const LAST: Self = Self(u128::MAX);
+
+    #[inline]
+    fn new(at: Time, wake: Wake) -> Self {
+        let (kind, number) = match wake {
+            Wake::Sender(slot) => (0, slot),
+            Wake::Receiver(slot) => (1, slot),
+            Wake::Generator(number) => (2, number),
+            Wake::Open => (3, 0),
+            Wake::Advertise => (4, 0),
+            Wake::MeasureFrom => (5, 0),
+            Wake::MeasureUntil => (6, 0),
+        };
+        Self(u128::from(at.as_ps()) << 64 | kind << 32 | u128::from(number))
+    }
+
+    #[inline]
+    fn at(self) -> Time {
+        Time::from_ps((self.0 >> 64) as u64)
+    }
+
+    #[inline]
+    fn wake(self) -> Wake {
+        let number = self.0 as u32;
+        match (self.0 >> 32) as u32 {
+            0 => Wake::Sender(number),
+            1 => Wake::Receiver(number),
+            2 => Wake::Generator(number),
+            3 => Wake::Open,
+            4 => Wake::Advertise,
+            5 => Wake::MeasureFrom,
+            _ => Wake::MeasureUntil,
+        }
     }
 }
 
@@ -72,21 +220,74 @@ mod tests {
 
     use super::*;
 
+    const WAKES: [Wake; 8] = [
+        Wake::Sender(0),
+        Wake::Sender(u32::MAX),
+        Wake::Receiver(7),
+        Wake::Generator(3),
+        Wake::Open,
+        Wake::Advertise,
+        Wake::MeasureFrom,
+        Wake::MeasureUntil,
+    ];
+
+    /// Moments at which things are planned, many of them equal; and nothing where the next entry is taken.
+    fn steps(most: usize, moments: u64) -> impl Strategy<Value = Vec<Option<(u64, usize)>>> {
+        let plan = prop::option::weighted(0.7, (0..moments, 0..WAKES.len()));
+        prop::collection::vec(plan, 0..most)
+    }
+
+    /// Plans and takes, and then takes what is left; holds it against a sorted list.
+    fn check(steps: Vec<Option<(u64, usize)>>) -> Result<(), TestCaseError> {
+        let (mut agenda, mut sorted) = (Agenda::default(), Vec::new());
+        let left = std::iter::repeat_n(None, steps.len());
+        for step in steps.into_iter().chain(left) {
+            if let Some((at, wake)) = step {
+                let entry = (Time::ZERO + Span::from_us(at), WAKES[wake]);
+                agenda.plan(entry.0, entry.1);
+                let place = sorted.partition_point(|other| *other < entry);
+                sorted.insert(place, entry);
+            } else if !sorted.is_empty() {
+                prop_assert_eq!(agenda.take(), sorted.remove(0));
+            }
+            prop_assert_eq!(agenda.next(), sorted.first().map_or(Time::NEVER, |entry| entry.0));
+        }
+        Ok(())
+    }
+
     proptest! {
         #[test]
-        fn entries_are_taken_in_order(steps in prop::collection::vec(prop::option::of((0..20_u64, 0..3_u32)), 0..200)) {
-            let (mut agenda, mut sorted) = (Agenda::default(), Vec::new());
-            for step in steps {
-                if let Some((at, slot)) = step {
-                    let entry = (Time::ZERO + Span::from_us(at), Wake::Sender(slot));
-                    agenda.plan(entry.0, entry.1);
-                    sorted.push(entry);
-                    sorted.sort();
-                } else if !sorted.is_empty() {
-                    prop_assert_eq!(agenda.take(), sorted.remove(0));
-                }
-                prop_assert_eq!(agenda.next(), sorted.first().map_or(Time::NEVER, |entry| entry.0));
-            }
+        fn entries_are_taken_in_order(steps in steps(200, 20)) {
+            check(steps)?;
         }
+
+        #[test]
+        fn many_entries_are_taken_in_order(steps in steps(4000, 1_000_000)) {
+            check(steps)?;
+        }
+    }
+
+    #[test]
+    fn entries_that_come_ever_later_are_taken_in_order() {
+        check((0..2000).map(|at| Some((at, 0))).collect()).unwrap();
+    }
+
+    #[test]
+    fn entries_that_come_ever_earlier_are_taken_in_order() {
+        check((0..2000).rev().map(|at| Some((at, 0))).collect()).unwrap();
+    }
+
+    #[test]
+    fn equal_entries_are_all_taken() {
+        check(vec![Some((5, 1)); 1000]).unwrap();
+    }
+
+    #[test]
+    fn an_entry_is_ordered_and_read_back_as_what_was_planned() {
+        let wakes = WAKES.map(|wake| Entry::new(Time::ZERO, wake));
+        assert!(wakes.is_sorted());
+        assert_eq!(wakes.map(Entry::wake), WAKES);
+        assert!(Entry::new(Time::NEVER, Wake::MeasureUntil) < Entry::LAST);
+        assert_eq!(Entry::new(Time::NEVER, Wake::Open).at(), Time::NEVER);
     }
 }

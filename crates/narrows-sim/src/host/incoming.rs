@@ -92,6 +92,7 @@ impl Host {
             Sink::Datagram { .. } => unreachable!("segments belong to connections"),
         };
         world.log.completions.push((packet.flow(), now));
+        world.observer.completed(now, packet.flow());
         world.flows.receivers[packet.flow().index()] = Reception::Done { turn: packet.turn(), ack };
         if world.shared.groups[world.shared.flows[packet.flow().index()].group.index()].asks_rack {
             self.disconnect(world.shared.flows[packet.flow().index()].from);

@@ -34,7 +34,7 @@ use crate::engine::{NO_SLOT, Reception, TransportState, World};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Egress;
-use crate::observe::{Observer, SenderRef};
+use crate::observe::{Observer, Reviewed, SenderRef};
 use crate::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
 use crate::rack::RackAgent;
@@ -395,7 +395,13 @@ impl Host {
         if now < world.shared.measured.start {
             outgoing.before_measured = outgoing.delivered();
         }
-        world.log.senders.extend(outgoing.record());
+        let record = outgoing.record();
+        if O::ACTIVE
+            && let Some(record) = &record
+        {
+            world.observer.closed(now, record);
+        }
+        world.log.senders.extend(record);
         if let TransportState::Stream(stream) = &world.shared.groups[outgoing.group as usize].transport
             && stream.params.keep_connections
             && let Source::Stream(sender) = std::mem::replace(&mut outgoing.source, Source::Over)
@@ -492,6 +498,7 @@ impl Host {
         });
         world.flows.senders[new.flow.index()] = slot;
         world.log.outstanding += 1;
+        world.observer.started(now, new.flow);
         if rack.is_subflow() {
             self.register(slot, world);
         }
@@ -499,7 +506,11 @@ impl Host {
     }
 
     fn wake<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
-        match self.agenda.take() {
+        let planned = self.agenda.take();
+        if let Some(slot) = self.agenda.soon() {
+            self.outgoing.prefetch(slot);
+        }
+        match planned {
             (at, Wake::Sender(slot)) => {
                 let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| !outgoing.is_over())
                 else {
@@ -581,29 +592,40 @@ impl Host {
         }
     }
 
+    /// Shows the observer all that is still going on.
+    pub(crate) fn review<O: Observer>(&self, world: &mut World<O>) {
+        for outgoing in self.outgoing.iter() {
+            if let Some(record) = outgoing.record() {
+                world.observer.review(Reviewed::Flow(&record));
+            }
+        }
+        for record in self.datagrams() {
+            world.observer.review(Reviewed::Datagrams(&record));
+        }
+    }
+
+    /// What sources of datagrams here have sent, then what sinks have received.
+    fn datagrams(&self) -> impl Iterator<Item = DatagramRecord> {
+        let sources = self.outgoing.iter().filter_map(|outgoing| {
+            let Source::Datagram(source) = &outgoing.source else { return None };
+            let (sent, dropped_at_source) = source.counts();
+            Some(DatagramRecord { flow: outgoing.flow, sent, dropped_at_source, ..Default::default() })
+        });
+        let sinks = self.incoming.iter().filter_map(|incoming| {
+            let Sink::Datagram { received, bytes: received_bytes, .. } = incoming.sink else { return None };
+            Some(DatagramRecord { flow: incoming.flow, received, received_bytes, ..Default::default() })
+        });
+        sources.chain(sinks)
+    }
+
     /// Adds what is still going on to the log.
     /// Returns what happened to the classes of its link.
     pub(crate) fn finish<O>(&mut self, now: Time, world: &mut World<O>) -> Option<(LinkId, PortCounters)> {
         world.log.reaction.add(&self.reaction_record().unwrap_or_default());
         world.log.rack.add(&self.racks.as_ref().map(|racks| racks.record()).unwrap_or_default());
         world.log.reaction.add(&self.gates.as_ref().map(|gates| gates.record()).unwrap_or_default());
-        for outgoing in self.outgoing.iter() {
-            world.log.senders.extend(outgoing.record());
-            if let Source::Datagram(source) = &outgoing.source {
-                let (sent, dropped_at_source) = source.counts();
-                let record =
-                    DatagramRecord { flow: outgoing.flow, sent, dropped_at_source, ..Default::default() };
-                world.log.datagrams.push(record);
-            }
-        }
-        for incoming in self.incoming.iter() {
-            if let Sink::Datagram { received, bytes, .. } = incoming.sink {
-                let received_bytes = bytes;
-                let record =
-                    DatagramRecord { flow: incoming.flow, received, received_bytes, ..Default::default() };
-                world.log.datagrams.push(record);
-            }
-        }
+        world.log.senders.extend(self.outgoing.iter().filter_map(Outgoing::record));
+        world.log.datagrams.extend(self.datagrams());
         self.stopped_classes(now)
     }
 }

@@ -6,6 +6,7 @@
 
 mod isolation;
 mod limiters;
+mod live;
 mod ports;
 mod racks;
 mod windows;
@@ -18,11 +19,12 @@ use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_proto::{rdma, stream};
 
 use crate::ids::{FlowId, LinkId, NodeId};
-use crate::record::DropCause;
+use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters};
 use crate::switch::IsolationEvent;
 
 pub use isolation::{IsolationObserver, IsolationRow};
 pub use limiters::{LimiterObserver, LimiterRow};
+pub use live::{Counts, Durations, GroupLook, LinkLook, Live, LiveObserver, Look, SenderCounts};
 pub use ports::{PortObserver, PortRow};
 pub use racks::{AdvertisedRow, JumboFlowRow, RackObserver};
 pub use windows::{WindowObserver, WindowRow};
@@ -76,6 +78,22 @@ impl SenderRef<'_> {
             Self::Rdma(sender) => sender.stats(),
         }
     }
+}
+
+/// One thing of many that an observer is shown when it asks for a review.
+#[derive(Clone, Copy, Debug)]
+pub enum Reviewed<'a> {
+    /// A review begins.
+    Begin,
+    /// What was counted so far at the port of a link and on that link. One link may come twice, from both its ends; then
+    /// both together are meant.
+    Port(LinkId, &'a PortCounters),
+    /// Packets that had nowhere to go.
+    NoRoute(&'a PortCounters),
+    /// A flow whose sender does not know yet that it is complete.
+    Flow(&'a FlowRecord),
+    /// A source of datagrams, or a sink: each tells its half.
+    Datagrams(&'a DatagramRecord),
 }
 
 /// Hears of what happens. Compose observers in tuples.
@@ -168,6 +186,49 @@ pub trait Observer: Send {
     #[inline]
     fn window(&mut self, at: Time, flow: FlowId, sender: SenderRef<'_>) {
         let _ = (at, flow, sender);
+    }
+
+    /// At `at`, `flow` has started, or a client its next one.
+    #[inline]
+    fn started(&mut self, at: Time, flow: FlowId) {
+        let _ = (at, flow);
+    }
+
+    /// At `at`, the receiver of `flow` had all of it.
+    #[inline]
+    fn completed(&mut self, at: Time, flow: FlowId) {
+        let _ = (at, flow);
+    }
+
+    /// At `at`, the sender of a flow has heard that it is complete. `record` has no end; the receiver knows that.
+    #[inline]
+    fn closed(&mut self, at: Time, record: &FlowRecord) {
+        let _ = (at, record);
+    }
+
+    /// Asked at the end of each window: whether to go through all ports and flows of this thread with
+    /// [`review`](Self::review), then call [`reviewed`](Self::reviewed). Every run ends with a review.
+    #[inline]
+    fn wants_review(&mut self) -> bool {
+        false
+    }
+
+    /// See [`wants_review`](Self::wants_review).
+    #[inline]
+    fn review(&mut self, what: Reviewed<'_>) {
+        let _ = what;
+    }
+
+    /// The review is over. All that happened before `until` has been told, departures from ports included.
+    #[inline]
+    fn reviewed(&mut self, until: Time) {
+        let _ = until;
+    }
+
+    /// A window is over: nothing more happens before `until`. The run waits as long as this takes.
+    #[inline]
+    fn window_over(&mut self, until: Time) {
+        let _ = until;
     }
 }
 
@@ -279,6 +340,53 @@ impl<A: Observer> Observer for Option<A> {
             observer.window(at, flow, sender);
         }
     }
+
+    #[inline]
+    fn started(&mut self, at: Time, flow: FlowId) {
+        if let Some(observer) = self {
+            observer.started(at, flow);
+        }
+    }
+
+    #[inline]
+    fn completed(&mut self, at: Time, flow: FlowId) {
+        if let Some(observer) = self {
+            observer.completed(at, flow);
+        }
+    }
+
+    #[inline]
+    fn closed(&mut self, at: Time, record: &FlowRecord) {
+        if let Some(observer) = self {
+            observer.closed(at, record);
+        }
+    }
+
+    #[inline]
+    fn wants_review(&mut self) -> bool {
+        self.as_mut().is_some_and(Observer::wants_review)
+    }
+
+    #[inline]
+    fn review(&mut self, what: Reviewed<'_>) {
+        if let Some(observer) = self {
+            observer.review(what);
+        }
+    }
+
+    #[inline]
+    fn reviewed(&mut self, until: Time) {
+        if let Some(observer) = self {
+            observer.reviewed(until);
+        }
+    }
+
+    #[inline]
+    fn window_over(&mut self, until: Time) {
+        if let Some(observer) = self {
+            observer.window_over(until);
+        }
+    }
 }
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
@@ -366,5 +474,47 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn window(&mut self, at: Time, flow: FlowId, sender: SenderRef<'_>) {
         self.0.window(at, flow, sender);
         self.1.window(at, flow, sender);
+    }
+
+    #[inline]
+    fn started(&mut self, at: Time, flow: FlowId) {
+        self.0.started(at, flow);
+        self.1.started(at, flow);
+    }
+
+    #[inline]
+    fn completed(&mut self, at: Time, flow: FlowId) {
+        self.0.completed(at, flow);
+        self.1.completed(at, flow);
+    }
+
+    #[inline]
+    fn closed(&mut self, at: Time, record: &FlowRecord) {
+        self.0.closed(at, record);
+        self.1.closed(at, record);
+    }
+
+    #[inline]
+    fn wants_review(&mut self) -> bool {
+        // Both are asked.
+        self.0.wants_review() | self.1.wants_review()
+    }
+
+    #[inline]
+    fn review(&mut self, what: Reviewed<'_>) {
+        self.0.review(what);
+        self.1.review(what);
+    }
+
+    #[inline]
+    fn reviewed(&mut self, until: Time) {
+        self.0.reviewed(until);
+        self.1.reviewed(until);
+    }
+
+    #[inline]
+    fn window_over(&mut self, until: Time) {
+        self.0.window_over(until);
+        self.1.window_over(until);
     }
 }

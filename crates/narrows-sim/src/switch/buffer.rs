@@ -1,4 +1,15 @@
 //! Who may use how much of a switch's packet memory.
+//!
+//! A packet is in the memory from the moment it joins a queue until it begins to be sent. It is dropped if the memory is full, or if
+//! its queue would hold more than its share.
+//! ```text
+//! per_port    each port has `size` for itself
+//! static      each of n ports has size/n for itself
+//! complete    first come, first served
+//! dynamic     a queue may hold alpha times what is free                Choudhury & Hahne, ToN 1998
+//! ```
+//! Under dynamic sharing N congested queues get alpha·B/(1 + N·alpha) each, and a part of the memory stays free for those that
+//! are not.
 
 use narrows_proto::units::Bytes;
 

@@ -1,4 +1,12 @@
 //! Whether a packet that joins a queue is marked, dropped or left alone.
+//!
+//! ```text
+//! off     nothing; the queue overflows
+//! step    marked if more than K waits                                  RFC 8257 §3.1
+//! red     avg = (1 − w)·avg + w·q at each arrival                      Floyd & Jacobson, ToN 1993
+//!         chosen with a probability that rises from 0 at min to max_p at max, by the average
+//! ```
+//! Only packets of connections that use ECN can be marked. What RED does to a packet it has chosen and cannot mark is a setting.
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
 

@@ -41,7 +41,7 @@ use crate::engine::World;
 use crate::ids::{LinkId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Egress;
-use crate::observe::Observer;
+use crate::observe::{Observer, Reviewed};
 use crate::packet::{CE, ECT, Kind, Packet, Trailers};
 use crate::prefetch::prefetch;
 use crate::rack::RackAgent;
@@ -337,6 +337,9 @@ impl Switch {
         let mut arrivals = std::mem::take(&mut world.arrivals);
         let next_arrival = self.collect(until, &mut arrivals, world);
         let Arrivals { list, trailers, order, wires } = &mut arrivals;
+        if self.rack.is_some() {
+            self.prefetch_subflows(list, world);
+        }
         order.sort_unstable();
         for (number, entry) in order.iter().enumerate() {
             let ahead = order.get(number + LOOK_AHEAD).and_then(|ahead| list.get(place(*ahead)));
@@ -550,6 +553,15 @@ impl Switch {
         }
     }
 
+    /// Asks for what is kept of the subflows that these packets are of.
+    #[inline(never)]
+    fn prefetch_subflows<O>(&self, list: &[Arrival], world: &World<O>) {
+        let Some(rack) = &self.rack else { return };
+        // Where it is, and then what is there.
+        list.iter().for_each(|arrival| rack.prefetch_place(arrival.packet, world));
+        list.iter().for_each(|arrival| rack.prefetch_entry(arrival.packet, world));
+    }
+
     /// Sends what hosts of the rack are told up to and including `last`. Returns when the next of it is due.
     #[inline(never)]
     fn tell_rack<O: Observer>(&mut self, last: Time, world: &mut World<O>) -> Time {
@@ -598,6 +610,19 @@ impl Switch {
             }
             self.next_edit = self.edits.last().map_or(Time::NEVER, |edit| edit.0);
         }
+    }
+
+    /// Shows the observer the counters of each port, after it was told of everything up to `now`.
+    pub(crate) fn review<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
+        match &mut self.ports {
+            Ports::Plain(ports) => ports.settle(now, &mut self.common, world),
+            Ports::Scheduled(_) | Ports::Signalling(_) => {}
+            Ports::Lossless(ports) => ports.report_lanes(&mut self.common),
+        }
+        for (link, counters) in self.common.links.iter().zip(&self.common.counters) {
+            world.observer.review(Reviewed::Port(*link, counters));
+        }
+        world.observer.review(Reviewed::NoRoute(&self.no_route));
     }
 
     /// Brings everything up to date at the end of the run and calls `report` with the counters of each port, and of

@@ -168,8 +168,9 @@ impl PlainPorts {
         port.waiting
     }
 
+    /// Takes off what has begun to be sent by `now`, at all ports. When this is done changes nothing else.
     #[cold]
-    fn settle<O: Observer>(&mut self, now: Time, common: &mut Common, world: &mut World<O>) {
+    pub(super) fn settle<O: Observer>(&mut self, now: Time, common: &mut Common, world: &mut World<O>) {
         for port in &mut self.ports {
             common.memory.used -= port.settle(now, &mut world.observer);
         }

@@ -9,9 +9,9 @@ use crate::engine::{NO_SUBFLOW, TransportState, UNREGISTERED, World};
 use crate::ids::{FlowId, HostId, NodeId};
 use crate::observe::Observer;
 use crate::packet::{AGAIN, ECE, Kind, Packet, Trailers};
+use crate::prefetch::prefetch_at;
 use crate::rack::{self, Access, Membership, RackAgent};
 use crate::record::RackRecord;
-use crate::traffic::FlowSpec;
 
 /// What is kept at a switch.
 #[derive(Debug)]
@@ -63,26 +63,28 @@ struct Jumbo {
     members: Vec<(HostId, u32)>,
 }
 
-/// A subflow in the table.
+/// A subflow in the table. What sends it stands in the list of flows: tables are larger than caches.
 #[derive(Debug)]
+#[repr(align(64))]
 struct Entry {
     flow: FlowId,
-    turn: u16,
     jumbo: u32,
-    /// Who sends.
-    host: HostId,
+    turn: u16,
+    /// Bytes of its packets that are not payload.
+    overhead: u16,
     /// It is counted; before that only its SYN was seen.
     registered: bool,
     /// Acknowledged up to here.
     acked: u64,
-    /// Bytes of its packets that are not payload.
-    overhead: u16,
     /// Bytes on the wire that an acknowledged unit stands for, a byte of payload or a datagram; 2^16 times as many.
     unit: u64,
     seen: Time,
     /// The acknowledgement beyond this number answers what passed then.
     probe: Option<(u64, Time)>,
 }
+
+// One cache line each.
+const _: () = assert!(size_of::<Option<Entry>>() == 64);
 
 /// What waits for a host.
 #[derive(Clone, Debug)]
@@ -147,6 +149,25 @@ impl RackState {
         RackRecord { left, ..self.record }
     }
 
+    /// Asks for the place of the entry of a packet that passes soon.
+    #[inline]
+    pub(super) fn prefetch_place<O>(&self, packet: Packet, world: &World<O>) {
+        prefetch_at(&world.flows.subflows, packet.flow().index());
+    }
+
+    /// Asks for its entry, if it has one here.
+    #[inline]
+    pub(super) fn prefetch_entry<O>(&self, packet: Packet, world: &World<O>) {
+        let answers = matches!(packet.kind(), Kind::Ack | Kind::SynAck);
+        let to_rack = world.shared.access[packet.to().index()].leaf == self.leaf;
+        // Others are in the table of another rack.
+        if answers == to_rack
+            && let Some(place) = world.flows.subflows.get(packet.flow().index())
+        {
+            prefetch_at(&self.entries, *place as usize);
+        }
+    }
+
     /// A packet is about to leave.
     pub(super) fn pass<O>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) -> Pass {
         let flow = packet.flow();
@@ -204,7 +225,7 @@ impl RackState {
             if kind != Kind::Syn {
                 // It has sent before: its registration was lost or has expired.
                 self.record.late += 1;
-                self.register(place, |jumbo, _| jumbo.join_late(now));
+                self.register(place, world, |jumbo, _| jumbo.join_late(now));
             }
         }
         let several = self.agent.jumboflows > 1;
@@ -226,7 +247,7 @@ impl RackState {
             _ => packet.size().saturating_sub(entry.overhead).max(1),
         };
         // Most packets are full; SYNs and the last one carry more headers for each byte.
-        entry.unit = entry.unit.min((u64::from(packet.size()) << 16) / u64::from(payload));
+        entry.unit = entry.unit.min(u64::from((u32::from(packet.size()) << 16) / u32::from(payload)));
         let jumbo = &mut self.jumboflows[jumbo as usize];
         jumbo.state.on_sent(now);
         let number = jumbo.number % self.agent.jumboflows;
@@ -250,7 +271,7 @@ impl RackState {
         if kind == Kind::SynAck {
             if !entry.registered {
                 self.record.registered += 1;
-                self.register(place, |jumbo, agent| jumbo.join(&agent.jumboflow, now));
+                self.register(place, world, |jumbo, agent| jumbo.join(&agent.jumboflow, now));
             }
             return;
         }
@@ -274,7 +295,7 @@ impl RackState {
             let jumbo = self.jumbo(to, told.jumboflow, now);
             if let Some(place) = self.add(now, told.flow, told.turn, jumbo, world) {
                 self.record.registered += 1;
-                self.register(place, |jumbo, agent| jumbo.join(&agent.jumboflow, now));
+                self.register(place, world, |jumbo, agent| jumbo.join(&agent.jumboflow, now));
             }
         }
         // Datagrams have no other way to tell their destination.
@@ -324,16 +345,15 @@ impl RackState {
                 return None;
             }
         };
-        let FlowSpec { from: host, group, .. } = world.shared.flows[flow.index()];
+        let group = world.shared.flows[flow.index()].group;
         let overhead = world.shared.groups[group.index()].overhead;
         let entry = Entry {
             flow,
-            turn,
             jumbo,
-            host,
+            turn,
+            overhead,
             registered: false,
             acked: 0,
-            overhead,
             unit: u64::MAX,
             seen: now,
             probe: None,
@@ -345,14 +365,15 @@ impl RackState {
     }
 
     /// Counts a subflow.
-    fn register(&mut self, place: u32, join: impl FnOnce(&mut JumboFlow, &RackAgent)) {
+    fn register<O>(&mut self, place: u32, world: &World<O>, join: impl FnOnce(&mut JumboFlow, &RackAgent)) {
         let Some(Some(entry)) = self.entries.get_mut(place as usize) else { return };
         entry.registered = true;
+        let source = world.shared.flows[entry.flow.index()].from;
         let jumbo = &mut self.jumboflows[entry.jumbo as usize];
         join(&mut jumbo.state, &self.agent);
-        match jumbo.members.iter_mut().find(|(host, _)| *host == entry.host) {
+        match jumbo.members.iter_mut().find(|(host, _)| *host == source) {
             Some((_, subflows)) => *subflows += 1,
-            None => jumbo.members.push((entry.host, 1)),
+            None => jumbo.members.push((source, 1)),
         }
     }
 
@@ -364,9 +385,10 @@ impl RackState {
         if !entry.registered {
             return;
         }
+        let source = world.shared.flows[entry.flow.index()].from;
         let jumbo = &mut self.jumboflows[entry.jumbo as usize];
         jumbo.state.leave(&self.agent.jumboflow);
-        if let Some(at) = jumbo.members.iter().position(|(host, _)| *host == entry.host) {
+        if let Some(at) = jumbo.members.iter().position(|(host, _)| *host == source) {
             jumbo.members[at].1 -= 1;
             if jumbo.members[at].1 == 0 {
                 jumbo.members.swap_remove(at);

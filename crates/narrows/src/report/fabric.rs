@@ -161,3 +161,58 @@ fn rows(hosts: &[bool], neighbours: &[Vec<u32>]) -> Vec<u32> {
     }
     rows.into_iter().map(|row| if row == u32::MAX { 1 } else { row }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A network of links in both directions; names that begin with `h` behind the last slash are hosts.
+    fn fabric(links: &[(&str, &str)]) -> Fabric {
+        let mut fabric = Fabric::default();
+        let mut node = |name: &str| match fabric.nodes.iter().position(|other| other == name) {
+            Some(node) => node as u32,
+            None => {
+                fabric.nodes.push(name.to_owned());
+                fabric.hosts.push(name.rsplit('/').next().is_some_and(|name| name.starts_with('h')));
+                fabric.nodes.len() as u32 - 1
+            }
+        };
+        let ends: Vec<_> = links.iter().map(|(from, to)| (node(from), node(to))).collect();
+        fabric.links = ends.into_iter().flat_map(|(from, to)| [(from, to, 1), (to, from, 1)]).collect();
+        fabric.place();
+        fabric
+    }
+
+    fn at(fabric: &Fabric, name: &str) -> (f64, u32) {
+        let node = fabric.nodes.iter().position(|node| node == name).unwrap();
+        (fabric.x[node], fabric.row[node])
+    }
+
+    #[test]
+    fn hosts_are_below_their_switch_and_spines_above() {
+        let fabric =
+            fabric(&[("h0", "t0"), ("h1", "t1"), ("h2", "t0"), ("h3", "t1"), ("t0", "s"), ("t1", "s")]);
+        assert_eq!(["h0", "t1", "s"].map(|name| at(&fabric, name).1), [0, 1, 2]);
+        let x = |name| at(&fabric, name).0;
+        assert!(
+            x("h0") < x("h2") && x("h2") < x("h1") && x("h1") < x("h3"),
+            "hosts of a switch stand together"
+        );
+        assert!((x("t0") - (x("h0") + x("h2")) / 2.0).abs() < 1e-9);
+        assert!((x("s") - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn data_centers_stand_side_by_side_and_what_joins_them_on_top() {
+        let fabric = fabric(&[("a/h", "a/t"), ("b/h", "b/t"), ("a/t", "core"), ("core", "b/t")]);
+        assert!(at(&fabric, "a/t").0 < 0.5 && at(&fabric, "b/t").0 > 0.5);
+        assert_eq!(at(&fabric, "core"), (0.5, 2));
+    }
+
+    #[test]
+    fn nodes_of_one_row_never_stand_on_each_other() {
+        let fabric =
+            fabric(&[("h0", "t0"), ("h1", "t1"), ("t0", "s0"), ("t0", "s1"), ("t1", "s0"), ("t1", "s1")]);
+        assert!((at(&fabric, "s0").0 - at(&fabric, "s1").0).abs() > 0.2);
+    }
+}

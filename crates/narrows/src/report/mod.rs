@@ -17,7 +17,7 @@ pub use summary::{Summary, SummaryGroup, SummaryRow, summarize};
 
 use crate::diagnostic::Checked;
 use crate::metrics::Metric;
-use crate::results::{Activity, Source, Stored, StoredCell};
+use crate::results::{Activity, Source, Stored, StoredCell, activity_infos};
 
 /// What remains of a run for comparisons and reports; a bounded amount, however long it was.
 #[derive(Clone, Debug)]
@@ -142,6 +142,8 @@ struct Page<'a> {
 #[derive(Serialize)]
 struct ActivityRow<'a> {
     what: &'a str,
+    /// What is counted.
+    meaning: &'static str,
     /// By cell, all seeds together; none where it cannot happen.
     times: Vec<Option<u64>>,
 }
@@ -205,7 +207,13 @@ fn activity_rows(cells: &[Cell]) -> Vec<ActivityRow<'_>> {
     }
     let sums: Vec<_> = cells.iter().map(Cell::activity).collect();
     let times = |what: &str, sums: &[Activity]| sums.iter().find(|sum| sum.what == what).map(|sum| sum.times);
-    let row = |what| ActivityRow { what, times: sums.iter().map(|sums| times(what, sums)).collect() };
+    let meaning =
+        |what: &str| activity_infos().find(|info| info.name == what).map_or("", |info| info.meaning);
+    let row = |what| ActivityRow {
+        what,
+        meaning: meaning(what),
+        times: sums.iter().map(|sums| times(what, sums)).collect(),
+    };
     names.into_iter().map(row).collect()
 }
 

@@ -64,23 +64,42 @@ impl Packer {
     }
 }
 
+/// The elements of an array, as a browser reads them.
+#[cfg(test)]
+pub(super) fn unpack(text: &str, array: Array) -> Vec<f64> {
+    use std::io::Read;
+    let text = base64::engine::general_purpose::STANDARD.decode(text).expect("64 characters");
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(&text[..]).read_to_end(&mut bytes).expect("compressed");
+    let size = match array.kind {
+        "Uint8Array" => 1,
+        "Uint16Array" => 2,
+        "Float32Array" => 4,
+        _ => 8,
+    };
+    let element = |bytes: &[u8]| match *bytes {
+        [a] => f64::from(a),
+        [a, b] => f64::from(u16::from_le_bytes([a, b])),
+        [a, b, c, d] => f64::from(f32::from_le_bytes([a, b, c, d])),
+        _ => f64::from_le_bytes(bytes.try_into().expect("eight bytes")),
+    };
+    bytes[array.at..][..size * array.length].chunks(size).map(element).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
-
     use super::*;
 
     #[test]
     fn arrays_come_back_where_they_are_said_to_lie() {
         let mut packer = Packer::default();
         let (bytes, doubles) = (packer.bytes(&[1, 2, 255]), packer.doubles([0.5, -3.0].into_iter()));
-        let shorts = packer.shorts(&[513]);
-        assert_eq!((bytes.at, doubles.at, shorts.at), (0, 8, 24));
-        let text = base64::engine::general_purpose::STANDARD.decode(packer.finish()).unwrap();
-        let mut found = Vec::new();
-        flate2::read::GzDecoder::new(&text[..]).read_to_end(&mut found).unwrap();
-        assert_eq!(found[..3], [1, 2, 255]);
-        assert_eq!(found[8..16], 0.5_f64.to_le_bytes());
-        assert_eq!(found[24..], [1, 2]);
+        let (shorts, singles) = (packer.shorts(&[513]), packer.singles([0.25].into_iter()));
+        assert_eq!((bytes.at, doubles.at, shorts.at, singles.at), (0, 8, 24, 32));
+        let text = packer.finish();
+        assert_eq!(unpack(&text, bytes), [1.0, 2.0, 255.0]);
+        assert_eq!(unpack(&text, doubles), [0.5, -3.0]);
+        assert_eq!(unpack(&text, shorts), [513.0]);
+        assert_eq!(unpack(&text, singles), [0.25]);
     }
 }

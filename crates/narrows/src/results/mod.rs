@@ -1,6 +1,7 @@
 //! What a run leaves behind, and how it is written.
 
 mod activity;
+mod columns;
 mod json;
 mod output;
 mod parquet_file;
@@ -20,7 +21,8 @@ use narrows_sim::{
     ReactionRecord, ideal_fct,
 };
 
-pub use activity::{Activity, activity};
+pub use activity::{Activity, ActivityInfo, activity, activity_infos};
+pub use columns::{ColumnInfo, ColumnKind, TABLES, TableInfo};
 pub use output::{Output, write_page};
 pub use rpcs::RpcRow;
 pub use stored::{Source, Stored, StoredCell, find};

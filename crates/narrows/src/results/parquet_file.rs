@@ -1,4 +1,4 @@
-//! Tables as Parquet files.
+//! Tables as Parquet files. Their metadata says what was run and what each column means.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,13 +14,15 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
+use serde_json::json;
 
-use super::{Column, Results, Table, Values};
+use super::{Column, Results, Table, TableInfo, Values};
 
 /// Rows of a row group.
 const ROW_GROUP: usize = 1 << 20;
 
-/// Writes a table, with the scenario, the seed and the version in its metadata.
+/// Writes a table, with the scenario, the seed and the version in its metadata, what its rows are (`narrows.table`), and unit
+/// and meaning of its columns (`narrows.columns`, JSON by name of the column).
 pub(super) fn write_table(table: &Table, results: &Results, path: &Path) -> Result<(), ParquetError> {
     let schema = Arc::new(Type::group_type_builder(table.name).with_fields(fields(table)?).build()?);
     let plan = &results.plan;
@@ -29,6 +31,8 @@ pub(super) fn write_table(table: &Table, results: &Results, path: &Path) -> Resu
         ("narrows.scenario", plan.text.clone()),
         ("narrows.seed", plan.scenario.seed.to_string()),
         ("narrows.complete", results.complete.to_string()),
+        ("narrows.table", TableInfo::find(table.name).map_or("", |info| info.meaning).to_owned()),
+        ("narrows.columns", meanings(table).to_string()),
     ];
     let metadata = metadata.map(|(key, value)| KeyValue::new(key.to_owned(), value)).to_vec();
     let properties = WriterProperties::builder()
@@ -48,6 +52,13 @@ pub(super) fn write_table(table: &Table, results: &Results, path: &Path) -> Resu
     }
     writer.close()?;
     Ok(file.sync_all()?)
+}
+
+/// Unit and meaning of the columns that are there.
+fn meanings(table: &Table) -> serde_json::Value {
+    let info = TableInfo::find(table.name);
+    let columns = table.columns.iter().filter_map(|column| info?.column(&column.name));
+    columns.map(|info| (info.name, json!({ "unit": info.unit, "meaning": info.meaning }))).collect()
 }
 
 fn fields(table: &Table) -> Result<Vec<Arc<Type>>, ParquetError> {

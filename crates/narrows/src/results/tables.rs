@@ -1,4 +1,4 @@
-//! Tables of results: columns of numbers and names. Units stand in the names of columns.
+//! Tables of results: columns of numbers and names. Units stand in the names of columns; what they mean, in `columns.rs`.
 
 use std::borrow::Cow;
 
@@ -9,6 +9,7 @@ use narrows_sim::traffic::Transport;
 use narrows_sim::{DropCause, LinkId, PortCounters};
 
 use super::Results;
+use super::columns::{ColumnInfo, ColumnKind, TABLES, TableInfo};
 use crate::plan::Segment;
 
 /// A table.
@@ -117,6 +118,19 @@ impl Values {
         }
     }
 
+    /// They are of the kind that is described.
+    fn fit(&self, info: &ColumnInfo) -> bool {
+        let (kind, optional) = match self {
+            Self::Integers(_) => (ColumnKind::Integer, false),
+            Self::MaybeIntegers(_) => (ColumnKind::Integer, true),
+            Self::Reals(_) => (ColumnKind::Real, false),
+            Self::MaybeReals(_) => (ColumnKind::Real, true),
+            Self::Flags(_) => (ColumnKind::Flag, false),
+            Self::Names(..) => (ColumnKind::Name, false),
+        };
+        info.kind == kind && info.optional == optional
+    }
+
     /// There are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -181,7 +195,17 @@ impl<'a, R> Columns<'a, R> {
         self.names("segment", names, |row| segments[link(row).index()] as u32)
     }
 
+    /// The table of this name, which has to be as it is described: all columns that are not for some results only, of the same
+    /// kinds, in the same order.
     fn table(self, name: &'static str) -> Table {
+        let described = TableInfo::find(name).map_or(&[][..], |table| table.columns);
+        let mut columns = self.columns.iter().peekable();
+        for info in described {
+            let found = columns.next_if(|column| column.name == info.name);
+            let fits = found.map_or(!info.present.is_empty(), |column| column.values.fit(info));
+            assert!(fits, "{name}.{} is not what columns.rs says", info.name);
+        }
+        assert!(columns.peek().is_none(), "{name} has a column that columns.rs does not describe here");
         Table { name, columns: self.columns }
     }
 }
@@ -196,26 +220,11 @@ const DROPS: [(DropCause, &str); 6] = [
     (DropCause::Limiter, "drops_limiter"),
 ];
 
-/// Names of all tables.
-const TABLES: [&str; 11] = [
-    "flows",
-    "ports",
-    "queues",
-    "links",
-    "windows",
-    "limiters",
-    "isolation",
-    "jumboflows",
-    "advertised",
-    "rpcs",
-    "datagrams",
-];
-
 impl Results {
     /// All tables that there are: `flows` and `ports` always, `queues`, `links`, `windows`, `limiters`, `isolation`,
     /// `jumboflows` and `advertised` if they were recorded, `rpcs` and `datagrams` if there are any.
     pub fn tables(&self) -> Vec<Table> {
-        TABLES.iter().filter_map(|name| self.table(name)).collect()
+        TABLES.iter().filter_map(|info| self.table(info.name)).collect()
     }
 
     /// One table, if there is one of this name.

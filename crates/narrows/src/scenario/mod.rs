@@ -8,6 +8,7 @@ mod topology;
 mod traffic;
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use narrows_proto::stream;
 use narrows_proto::units::{Bytes, Span};
@@ -24,6 +25,7 @@ pub use traffic::{Between, LinkSet, Pattern, SizeSource, Traffic};
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
+use crate::reference;
 
 /// The version of the format this narrows reads and writes.
 pub const VERSION: i64 = 1;
@@ -116,9 +118,11 @@ impl Scenario {
         toml::to_string(self).expect("whatever was read from TOML can be written as TOML")
     }
 
-    /// The JSON schema of scenarios.
-    pub fn schema() -> serde_json::Value {
-        schemars::schema_for!(Self).to_value()
+    /// The JSON schema of scenarios. Settings whose range is checked say so under the key `accepts`.
+    pub fn schema() -> &'static serde_json::Value {
+        static SCHEMA: LazyLock<serde_json::Value> =
+            LazyLock::new(|| reference::annotated(schemars::schema_for!(Scenario).to_value()));
+        &SCHEMA
     }
 }
 

@@ -642,9 +642,15 @@ impl LosslessPorts {
         for (number, (port, counters)) in self.ports.iter_mut().zip(&mut common.counters).enumerate() {
             let waits = |class: usize| waits(&port.port, self.stage.as_deref(), number, class);
             port.watch.finish(now, port.stops(now), waits, counters);
-            if let Some(stage) = &self.stage {
-                stage.lane(number).report(counters);
-            }
+        }
+        self.report_lanes(common);
+    }
+
+    /// Enters what happened to queues for isolated flows into the counters of their ports.
+    pub(super) fn report_lanes(&self, common: &mut Common) {
+        let Some(stage) = &self.stage else { return };
+        for (number, counters) in common.counters.iter_mut().enumerate() {
+            stage.lane(number).report(counters);
         }
     }
 }

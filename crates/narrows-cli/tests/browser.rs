@@ -1,0 +1,211 @@
+//! Reports in a real browser, without any network. Needs Chromium: `cargo xtask viewers`.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// Collects what goes wrong, before anything else runs.
+const WATCH: &str = r#"<script>
+window.wrong = [];
+for (const kind of ["error", "warn"]) console[kind] = (...texts) => window.wrong.push(`${kind}: ${texts.join(" ")}`);
+addEventListener("error", (event) => window.wrong.push(`error: ${event.message || event.target?.src}`), true);
+addEventListener("unhandledrejection", (event) => window.wrong.push(`rejection: ${event.reason}`));
+addEventListener("securitypolicyviolation", (event) => window.wrong.push(`refused: ${event.blockedURI}`));
+</script>"#;
+
+/// Uses the page as a reader would, and writes down what happened.
+const USE: &str = r##"<script>
+(async () => {
+  const pause = (time) => new Promise((resolve) => setTimeout(resolve, time));
+  const drawn = async () => { for (let turn = 0; turn < 200 && !document.body.dataset.drawn; turn += 1) await pause(20); await pause(100); };
+  const found = {};
+  try {
+    await drawn();
+    const all = (what, root = document) => [...root.querySelectorAll(what)];
+    found.drawn = document.body.dataset.drawn;
+    found.loaded = performance.getEntriesByType("resource").map((entry) => entry.name);
+    const picture = () => all("canvas.drawn").map((canvas) => canvas.toDataURL()).join();
+    const slider = document.querySelector("input[type=range]");
+    const readout = () => document.querySelector(".readout").textContent;
+    const move = async (value) => { slider.value = value; slider.dispatchEvent(new Event("input")); await pause(120); };
+    await move(0);
+    const [before, said] = [picture(), readout()];
+    await move(Number(slider.max) / 2 | 0);
+    found.sliderMovesThePicture = picture() !== before;
+    found.sliderTellsTheMoment = readout() !== said && slider.getAttribute("aria-valuetext").endsWith("ms");
+    const play = all("button").find((button) => button.textContent.includes("Play"));
+    const from = Number(slider.value);
+    play.click();
+    await pause(900);
+    found.playGoesOn = Number(slider.value) > from;
+    play.click();
+    await pause(60);
+    const stopped = slider.value;
+    await pause(300);
+    found.pauseHolds = slider.value === stopped;
+    // What is saved.
+    const saved = [];
+    URL.createObjectURL = (blob) => { saved.push(blob); return "blob:none"; };
+    HTMLAnchorElement.prototype.click = () => {};
+    for (const button of all(".saves button")) button.click();
+    await pause(1500);
+    const texts = await Promise.all(saved.map(async (blob) => [blob.type, blob.type === "image/png" ? "" : await blob.text(), blob.size]));
+    const svgs = texts.filter(([type]) => type === "image/svg+xml");
+    found.svgs = svgs.length;
+    found.brokenSvgs = svgs.filter(([, text]) => new DOMParser().parseFromString(text, "image/svg+xml").querySelector("parsererror") || /NaN|undefined/.test(text.replaceAll(/href="[^"]*"/g, ""))).map(([, text]) => text.slice(0, 300));
+    found.pngs = texts.filter(([type, , size]) => type === "image/png" && size > 500).length;
+    found.csvs = texts.filter(([type, text]) => type === "text/csv" && text.includes("\r\n")).length;
+    found.tables = all("table").filter((table) => !table.closest(".uplot")).length;
+    // Whoever cannot see, or has no mouse.
+    const named = (node) => (node.getAttribute("aria-label") || node.textContent).trim().length > 0;
+    found.nameless = all("button, select, input, [role=img], [role=region]").filter((node) => !named(node)).length;
+    found.pictures = all("[role=img]").length;
+    found.language = document.documentElement.lang;
+    found.headings = all("h1").length;
+    found.unreachable = all("button, select, input, canvas.drawn").filter((node) => node.tabIndex < 0).length;
+    // Light and dark.
+    const paper = () => getComputedStyle(document.documentElement).backgroundColor;
+    const light = paper();
+    all("button").find((button) => button.textContent === "Light / dark").click();
+    found.themes = light !== paper();
+    found.tooWide = document.documentElement.scrollWidth - innerWidth;
+    // Another run.
+    const choice = document.querySelector("select[aria-label=Run]");
+    if (choice) {
+      delete document.body.dataset.drawn;
+      choice.value = 1;
+      choice.dispatchEvent(new Event("change"));
+      await drawn();
+      found.other = document.body.dataset.drawn;
+    }
+    // From the table of slow flows to their time.
+    const show = all("button").find((button) => button.textContent === "show");
+    if (show) {
+      const whole = picture();
+      show.click();
+      await pause(200);
+      found.jumps = picture() !== whole;
+    }
+  } catch (error) {
+    window.wrong.push(`use: ${error.stack}`);
+  }
+  found.wrong = window.wrong;
+  const bytes = new TextEncoder().encode(JSON.stringify(found));
+  console.log("FOUND " + [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
+})();
+</script>"##;
+
+fn narrows(folder: &Path, arguments: &[&str]) {
+    let output = Command::new(env!("CARGO_BIN_EXE_narrows"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("starts");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Opens a page in a window of this width, uses it, and returns what was found.
+fn used(folder: &Path, page: &Path, width: u32) -> Value {
+    let html = std::fs::read_to_string(page).expect("a page");
+    let html = html.replacen("<meta charset", &format!("{WATCH}<meta charset"), 1);
+    let html = html.replace("</body>", &format!("{USE}</body>"));
+    let path = folder.join("used.html");
+    std::fs::write(&path, html).expect("space");
+    let browsers = ["chromium", "chromium-browser", "google-chrome"];
+    let browser = browsers.iter().find_map(|browser| {
+        Command::new(browser)
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--enable-logging=stderr",
+                "--no-first-run",
+            ])
+            .arg("--host-resolver-rules=MAP * ~NOTFOUND")
+            .arg(format!("--window-size={width},900"))
+            .arg(format!("--user-data-dir={}", folder.join("profile").display()))
+            .arg(format!("file://{}", path.display()))
+            .stderr(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .ok()
+    });
+    let mut browser = browser.expect("Chromium; on Debian: apt-get install chromium");
+    let mut lines = BufReader::new(browser.stderr.take().expect("piped")).lines().map_while(Result::ok);
+    // What the page writes to the console comes as one line. Without it the page hangs, and the test with it.
+    let found = lines.find_map(|line| Some(line.split_once("\"FOUND ")?.1.split_once('"')?.0.to_owned()));
+    browser.kill().expect("it runs");
+    browser.wait().expect("it ends");
+    let found = found.expect("the page was used to its end");
+    let byte = |at: usize| u8::from_str_radix(&found[at..at + 2], 16).expect("hexadecimal");
+    let bytes: Vec<_> = (0..found.len()).step_by(2).map(byte).collect();
+    serde_json::from_slice(&bytes).expect("JSON")
+}
+
+fn check(found: &Value, cells: &[&str]) {
+    let flag = |name: &str| assert_eq!(found[name], true, "{name}: {found}");
+    assert_eq!(found["wrong"], serde_json::json!([]), "something went wrong");
+    assert_eq!(found["loaded"], serde_json::json!([]), "something was loaded");
+    assert_eq!(found["drawn"], cells[0]);
+    ["sliderMovesThePicture", "sliderTellsTheMoment", "playGoesOn", "pauseHolds", "themes", "jumps"]
+        .into_iter()
+        .for_each(flag);
+    assert_eq!(found["brokenSvgs"], serde_json::json!([]));
+    let count = |name: &str| found[name].as_u64().unwrap_or(0);
+    assert!(count("svgs") >= 5 && count("pngs") == count("svgs"), "{found}");
+    assert!(count("csvs") >= count("tables") && count("tables") >= 4, "{found}");
+    assert_eq!((count("nameless"), count("unreachable"), count("headings")), (0, 0, 1), "{found}");
+    assert_eq!(found["language"], "en");
+    assert!(
+        found["tooWide"].as_i64().is_some_and(|pixels| pixels <= 0),
+        "the page is wider than its window: {found}"
+    );
+    if let Some(other) = cells.get(1) {
+        assert_eq!(found["other"], *other);
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask viewers"]
+fn a_report_works_without_a_network_by_mouse_and_by_keyboard() {
+    let place = tempfile::tempdir().expect("a place");
+    narrows(place.path(), &["new", "mix", "--template", "two-dc-mix"]);
+    narrows(
+        place.path(),
+        &["run", "mix.toml", "--set", "stop.after=40 ms", "--set", "measure.until=30 ms", "--out", "out"],
+    );
+    for width in [1300, 500] {
+        check(&used(place.path(), &place.path().join("out/report.html"), width), &["mix"]);
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium: cargo xtask viewers"]
+fn a_comparison_shows_each_of_its_runs() {
+    let place = tempfile::tempdir().expect("a place");
+    narrows(place.path(), &["new", "victims", "--template", "isolation"]);
+    let variant = "dvl:switches.default.isolation={ scheme = \"dvl\" }";
+    narrows(
+        place.path(),
+        &[
+            "compare",
+            "victims.toml",
+            "--variant",
+            variant,
+            "--seeds",
+            "2",
+            "--set",
+            "stop.after=3 ms",
+            "--set",
+            "expect=[]",
+            "--out",
+            "out",
+        ],
+    );
+    check(&used(place.path(), &place.path().join("out/report.html"), 1300), &["victims", "dvl"]);
+    // The same from the folders, put together again.
+    narrows(place.path(), &["report", "out", "--out", "again.html"]);
+    check(&used(place.path(), &place.path().join("again.html"), 1300), &["dvl", "victims"]);
+}

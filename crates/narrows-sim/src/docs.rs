@@ -1,0 +1,28 @@
+//! What modules of mechanisms say of themselves, as texts.
+
+use narrows_proto::module_docs;
+
+macro_rules! modules {
+    ($($name:ident $what:literal $file:literal)+) => {
+        $(#[doc = concat!("What the module of ", $what, " says of itself.")] pub const $name: &str = module_docs!($file);)+
+    };
+}
+
+modules! {
+    BUFFER "packet memory" "switch/buffer.rs"
+    MARKING "marking" "switch/marking.rs"
+    PAUSE "PAUSE" "switch/pause.rs"
+    INGRESS "priority-based flow control" "switch/lossless/ingress.rs"
+    ISOLATION "isolation" "switch/lossless/isolation.rs"
+    MARKINGS "order under isolation" "switch/lossless/markings.rs"
+    CONGESTION_POINT "congestion points" "switch/congestion_point/mod.rs"
+    CONGESTION_POINT_BCN "BCN's congestion points" "switch/congestion_point/bcn.rs"
+    CONGESTION_POINT_QCN "QCN's congestion points" "switch/congestion_point/qcn.rs"
+    TELEMETRY "telemetry on its way" "telemetry.rs"
+    RACK "messages of racks" "rack.rs"
+    LIMITER "limiters" "limiter.rs"
+    EDGE "limiters in edge switches" "switch/edge.rs"
+    ROUTING "routing" "routing.rs"
+    PATTERNS "patterns" "workload/patterns.rs"
+    RPC "remote procedure calls" "workload/rpc.rs"
+}

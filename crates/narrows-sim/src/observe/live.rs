@@ -1,0 +1,483 @@
+//! A look at a run while it goes on: what waits, what is carried, what has happened so far.
+//!
+//! Every thread counts for itself. When somebody asks ([`Live::ask`]), each thread leaves a copy of its counts at the end
+//! of its window, and [`Live::look`] adds them up. Threads may answer one window apart.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use narrows_proto::stream::Stats;
+use narrows_proto::units::{Bytes, Span, Time};
+
+use super::{Observer, Reviewed};
+use crate::ids::{FlowId, LinkId};
+use crate::record::{DropCause, FlowRecord, PortCounters};
+use crate::switch::IsolationEvent;
+use crate::traffic::Traffic;
+
+/// A run at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Look {
+    /// Everything before this moment is in it.
+    pub until: Time,
+    /// Which call of [`Live::ask`] it answers.
+    pub number: u64,
+    /// By link.
+    pub links: Vec<LinkLook>,
+    /// By traffic group.
+    pub groups: Vec<GroupLook>,
+    /// What has happened, all over the network.
+    pub counts: Counts,
+}
+
+/// A link and the port it leaves from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkLook {
+    /// Bytes that wait at the port of a switch.
+    pub backlog: u64,
+    /// The most that waited since the look before.
+    pub most: u64,
+    /// The most that ever waited.
+    pub peak: u64,
+    /// Bytes of isolated flows among those that wait.
+    pub isolated: u64,
+    /// It has a queue for isolated flows.
+    pub isolates: bool,
+    /// Until when the node at the far end has paused it, if that lies ahead.
+    pub paused_until: Time,
+    /// Packets that began to be sent.
+    pub packets: u64,
+    /// Bytes of those, framing included.
+    pub bytes: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// Packets dropped at the port or lost on the link.
+    pub drops: u64,
+}
+
+/// The flows of a traffic group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupLook {
+    /// Flows that have started. A source of datagrams starts once.
+    pub started: u64,
+    /// Flows whose receiver has all of them.
+    pub finished: u64,
+    /// Payload known to senders to have arrived; of datagrams, payload that has arrived.
+    pub delivered: Bytes,
+    /// Completion times of finished flows.
+    pub fct: Durations,
+}
+
+/// What has happened so far, all over the network.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets marked.
+    pub marks: u64,
+    /// Packets dropped, by [`DropCause`].
+    pub drops: [u64; DropCause::ALL.len()],
+    /// Datagrams dropped in hosts, for want of room.
+    pub dropped_at_source: u64,
+    /// Messages of congestion points.
+    pub messages: u64,
+    /// PAUSE frames, or stops of classes, sent.
+    pub pauses: u64,
+    /// Flows that were isolated.
+    pub isolated_flows: u64,
+    /// What all senders went through: retransmissions, timeouts, notification packets.
+    pub senders: SenderCounts,
+}
+
+/// What all senders went through. See [`Stats`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderCounts {
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Times a loss was noticed without a timeout.
+    pub recoveries: u64,
+    /// Tail loss probes.
+    pub probes: u64,
+    /// Losses and timeouts that were none.
+    pub spurious: u64,
+    /// Congestion notification packets heard.
+    pub cnps: u64,
+}
+
+impl SenderCounts {
+    fn add(&mut self, stats: &Stats) {
+        self.retransmissions += stats.retransmissions;
+        self.timeouts += stats.timeouts;
+        self.recoveries += stats.recoveries;
+        self.probes += stats.probes;
+        self.spurious += stats.spurious;
+        self.cnps += stats.cnps;
+    }
+}
+
+/// How often which length of time was seen, each known to a thirty-second of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Durations {
+    /// Grows to the longest that was seen.
+    seen: Vec<u64>,
+}
+
+/// Parts that each doubling is divided into, as a power of two.
+const PARTS: u32 = 5;
+
+impl Durations {
+    fn add(&mut self, span: Span) {
+        let place = Self::place(span.as_ps());
+        if self.seen.len() <= place {
+            self.seen.resize(place + 1, 0);
+        }
+        self.seen[place] += 1;
+    }
+
+    fn place(ps: u64) -> usize {
+        let octave = ps.checked_ilog2().unwrap_or(0).saturating_sub(PARTS);
+        // Below 2^PARTS every value has a place of its own.
+        ((u64::from(octave) << PARTS) + (ps >> octave)) as usize
+    }
+
+    /// The middle of the values at a place.
+    fn middle(place: usize) -> Span {
+        let octave = ((place >> PARTS) as u32).saturating_sub(1);
+        let first = (place as u64 - (u64::from(octave) << PARTS)) << octave;
+        Span::from_ps(first + (1 << octave) / 2)
+    }
+
+    /// The smallest that at least this fraction of all does not exceed; none if there are none. A sixty-fourth off at most.
+    pub fn quantile(&self, fraction: f64) -> Option<Span> {
+        let all: u64 = self.seen.iter().sum();
+        let rank = ((all as f64 * fraction).ceil() as u64).max(1);
+        let mut below = 0;
+        let place = self.seen.iter().position(|times| {
+            below += times;
+            below >= rank
+        })?;
+        Some(Self::middle(place))
+    }
+
+    fn merge(&mut self, other: &Self) {
+        if self.seen.len() < other.seen.len() {
+            self.seen.resize(other.seen.len(), 0);
+        }
+        for (sum, part) in self.seen.iter_mut().zip(&other.seen) {
+            *sum += part;
+        }
+    }
+}
+
+/// What the threads of a run and those who watch it share.
+#[derive(Debug)]
+pub struct Live {
+    /// How often somebody asked.
+    asked: AtomicU64,
+    /// By thread.
+    parts: Vec<Mutex<Look>>,
+    /// By flow, or client: when its last one started, in picoseconds. It starts in another thread than it ends in.
+    starts: Box<[AtomicU64]>,
+    /// By flow.
+    group_of: Box<[u32]>,
+    links: usize,
+    groups: usize,
+}
+
+impl Live {
+    /// For one run of `traffic` over `links` links on so many threads.
+    pub fn new(traffic: &Traffic, links: usize, threads: usize) -> Arc<Self> {
+        let part = || Mutex::new(Look { links: vec![LinkLook::default(); links], ..Look::default() });
+        Arc::new(Self {
+            asked: AtomicU64::new(0),
+            parts: (0..threads.max(1)).map(|_| part()).collect(),
+            starts: traffic.flows.iter().map(|_| AtomicU64::new(0)).collect(),
+            group_of: traffic.flows.iter().map(|flow| flow.group.0).collect(),
+            links,
+            groups: traffic.groups.len(),
+        })
+    }
+
+    /// The observers of the run, one for each thread.
+    pub fn observers(self: &Arc<Self>) -> impl Iterator<Item = LiveObserver> {
+        let live = Arc::clone(self);
+        (0..self.parts.len()).map(move |thread| LiveObserver {
+            thread,
+            asked: 0,
+            links: vec![LinkLook::default(); live.links],
+            groups: vec![GroupLook::default(); live.groups],
+            closed: vec![Bytes::ZERO; live.groups],
+            senders: SenderCounts::default(),
+            counts: Counts::default(),
+            live: Arc::clone(&live),
+        })
+    }
+
+    /// Asks for a new look; answers its number.
+    pub fn ask(&self) -> u64 {
+        self.asked.fetch_add(1, Ordering::Release) + 1
+    }
+
+    /// The number of the newest look that all threads have contributed to; zero if there is none.
+    pub fn answered(&self) -> u64 {
+        (0..self.parts.len()).map(|thread| self.part(thread).number).min().unwrap_or(0)
+    }
+
+    /// The newest look.
+    pub fn look(&self) -> Look {
+        let mut sum = Look {
+            number: u64::MAX,
+            links: vec![LinkLook::default(); self.links],
+            groups: vec![GroupLook::default(); self.groups],
+            ..Look::default()
+        };
+        for thread in 0..self.parts.len() {
+            sum.add(&self.part(thread));
+        }
+        sum
+    }
+
+    fn part(&self, thread: usize) -> MutexGuard<'_, Look> {
+        self.parts[thread].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Look {
+    fn add(&mut self, part: &Self) {
+        self.until = self.until.max(part.until);
+        self.number = self.number.min(part.number);
+        for (sum, part) in self.links.iter_mut().zip(&part.links) {
+            // One thread has the port, maybe another one what was lost on the link.
+            *sum = LinkLook {
+                backlog: sum.backlog + part.backlog,
+                most: sum.most + part.most,
+                peak: sum.peak + part.peak,
+                isolated: sum.isolated + part.isolated,
+                isolates: sum.isolates | part.isolates,
+                paused_until: sum.paused_until.max(part.paused_until),
+                packets: sum.packets + part.packets,
+                bytes: sum.bytes + part.bytes,
+                marks: sum.marks + part.marks,
+                drops: sum.drops + part.drops,
+            };
+        }
+        for (sum, part) in self.groups.iter_mut().zip(&part.groups) {
+            sum.started += part.started;
+            sum.finished += part.finished;
+            sum.delivered += part.delivered;
+            sum.fct.merge(&part.fct);
+        }
+        self.counts.add(&part.counts);
+    }
+
+    /// Packets that were sent over all links so far.
+    pub fn packets(&self) -> u64 {
+        self.links.iter().map(|link| link.packets).sum()
+    }
+}
+
+impl Counts {
+    fn add(&mut self, part: &Self) {
+        self.marks += part.marks;
+        for (sum, part) in self.drops.iter_mut().zip(part.drops) {
+            *sum += part;
+        }
+        self.dropped_at_source += part.dropped_at_source;
+        self.messages += part.messages;
+        self.pauses += part.pauses;
+        self.isolated_flows += part.isolated_flows;
+        let (sum, part) = (&mut self.senders, part.senders);
+        sum.retransmissions += part.retransmissions;
+        sum.timeouts += part.timeouts;
+        sum.recoveries += part.recoveries;
+        sum.probes += part.probes;
+        sum.spurious += part.spurious;
+        sum.cnps += part.cnps;
+    }
+
+    fn add_port(&mut self, counters: &PortCounters) {
+        self.marks += counters.marks;
+        for (sum, part) in self.drops.iter_mut().zip(counters.drops) {
+            *sum += part;
+        }
+        self.messages += counters.messages();
+        self.pauses += counters.pauses;
+        self.isolated_flows += counters.isolated_flows;
+    }
+}
+
+/// Counts for one thread what [`Live`] adds up.
+#[derive(Debug)]
+pub struct LiveObserver {
+    live: Arc<Live>,
+    thread: usize,
+    /// The number of the look being taken, or of the last one.
+    asked: u64,
+    links: Vec<LinkLook>,
+    groups: Vec<GroupLook>,
+    /// By group: payload delivered by flows that are over.
+    closed: Vec<Bytes>,
+    /// What senders of flows that are over went through.
+    senders: SenderCounts,
+    /// What a review has counted so far.
+    counts: Counts,
+}
+
+impl LiveObserver {
+    fn group(&mut self, flow: FlowId) -> &mut GroupLook {
+        &mut self.groups[self.live.group_of[flow.index()] as usize]
+    }
+
+    /// Counts begin anew with what does not change any more.
+    fn begin(&mut self) {
+        self.counts = Counts { senders: self.senders, ..Counts::default() };
+        for (group, closed) in self.groups.iter_mut().zip(&self.closed) {
+            group.delivered = *closed;
+        }
+        for link in &mut self.links {
+            (link.marks, link.drops) = (0, 0);
+        }
+    }
+}
+
+impl Observer for LiveObserver {
+    #[inline]
+    fn backlog(&mut self, _at: Time, link: LinkId, backlog: u64) {
+        let link = &mut self.links[link.index()];
+        link.backlog = backlog;
+        link.most = link.most.max(backlog);
+    }
+
+    #[inline]
+    fn sent(&mut self, _at: Time, link: LinkId, size: u16) {
+        let link = &mut self.links[link.index()];
+        link.packets += 1;
+        link.bytes += u64::from(size);
+    }
+
+    fn paused(&mut self, _at: Time, link: LinkId, until: Time) {
+        self.links[link.index()].paused_until = until;
+    }
+
+    fn isolated_backlog(&mut self, _at: Time, link: LinkId, backlog: u64) {
+        self.links[link.index()].isolated = backlog;
+    }
+
+    fn isolation(&mut self, _at: Time, link: LinkId, event: IsolationEvent) {
+        match event {
+            IsolationEvent::Allocated => self.links[link.index()].isolates = true,
+            IsolationEvent::Freed => self.links[link.index()].isolates = false,
+            _ => {}
+        }
+    }
+
+    fn started(&mut self, at: Time, flow: FlowId) {
+        // Whoever completes the flow is at least one window later, and windows are separated by a barrier.
+        self.live.starts[flow.index()].store(at.as_ps(), Ordering::Relaxed);
+        self.group(flow).started += 1;
+    }
+
+    fn completed(&mut self, at: Time, flow: FlowId) {
+        let start = Time::from_ps(self.live.starts[flow.index()].load(Ordering::Relaxed));
+        let group = self.group(flow);
+        group.finished += 1;
+        group.fct.add(at.saturating_since(start));
+    }
+
+    fn closed(&mut self, _at: Time, record: &FlowRecord) {
+        let group = self.live.group_of[record.flow.index()] as usize;
+        self.closed[group] += record.delivered;
+        self.senders.add(&record.stats);
+    }
+
+    #[inline]
+    fn wants_review(&mut self) -> bool {
+        self.live.asked.load(Ordering::Acquire) > self.asked
+    }
+
+    fn review(&mut self, what: Reviewed<'_>) {
+        match what {
+            Reviewed::Begin => {
+                self.asked = self.live.asked.load(Ordering::Acquire);
+                self.begin();
+            }
+            Reviewed::Port(link, counters) => {
+                let link = &mut self.links[link.index()];
+                link.marks += counters.marks;
+                link.drops += counters.dropped();
+                self.counts.add_port(counters);
+            }
+            Reviewed::NoRoute(counters) => self.counts.add_port(counters),
+            Reviewed::Flow(record) => {
+                self.group(record.flow).delivered += record.delivered;
+                self.counts.senders.add(&record.stats);
+            }
+            Reviewed::Datagrams(record) => {
+                self.group(record.flow).delivered += record.received_bytes;
+                self.counts.dropped_at_source += record.dropped_at_source;
+            }
+        }
+    }
+
+    fn reviewed(&mut self, until: Time) {
+        for link in &mut self.links {
+            link.peak = link.peak.max(link.most);
+        }
+        let mut part = self.live.parts[self.thread].lock().unwrap_or_else(PoisonError::into_inner);
+        (part.until, part.number) = (until, self.asked);
+        part.links.clone_from(&self.links);
+        part.groups.clone_from(&self.groups);
+        part.counts.clone_from(&self.counts);
+        drop(part);
+        for link in &mut self.links {
+            link.most = link.backlog;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_length_of_time_is_found_again_to_a_sixty_fourth(ps in 0_u64..1 << 62) {
+            let mut durations = Durations::default();
+            durations.add(Span::from_ps(ps));
+            let found = durations.quantile(0.5).unwrap().as_ps();
+            prop_assert!(found.abs_diff(ps) <= ps / 64 + 1, "{found} for {ps}");
+        }
+    }
+
+    #[test]
+    fn quantiles_are_ranks_rounded_up() {
+        let mut durations = Durations::default();
+        (1..=4).for_each(|ps| durations.add(Span::from_ps(ps)));
+        let quantiles =
+            [0.25, 0.26, 0.5, 0.99, 1.0].map(|fraction| durations.quantile(fraction).unwrap().as_ps());
+        assert_eq!(quantiles, [1, 2, 2, 4, 4]);
+        assert_eq!(Durations::default().quantile(0.5), None);
+    }
+
+    #[test]
+    fn the_most_that_waited_is_forgotten_with_the_look_and_the_peak_is_not() {
+        let live = Live::new(&Traffic::default(), 1, 1);
+        let mut observer = live.observers().next().unwrap();
+        let mut look = |backlogs: &[u64]| {
+            backlogs.iter().for_each(|backlog| observer.backlog(Time::ZERO, LinkId(0), *backlog));
+            live.ask();
+            assert!(observer.wants_review());
+            observer.review(Reviewed::Begin);
+            observer.reviewed(Time::from_ps(1));
+            assert!(!observer.wants_review());
+            let link = live.look().links[0];
+            (link.backlog, link.most, link.peak)
+        };
+        assert_eq!(look(&[500, 900, 100]), (100, 900, 900));
+        assert_eq!(look(&[50]), (50, 100, 900));
+        assert_eq!(look(&[]), (50, 50, 900));
+        assert_eq!((live.answered(), live.look().number), (3, 3));
+    }
+}

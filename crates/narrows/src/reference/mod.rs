@@ -1,0 +1,352 @@
+//! What can be looked up: everything that has a name in scenarios, results and messages, with what it means. `narrows list`,
+//! `narrows explain` and the guide say the same, because they say what stands here; and what stands here is taken from
+//! where the things are defined.
+
+mod mechanisms;
+mod ranges;
+mod text;
+
+use narrows_proto::cc::{Config, Ecn, registry};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::diagnostic::Code;
+use crate::metrics::{METRICS, MetricInfo, MetricSet};
+use crate::results::{ActivityInfo, ColumnInfo, TABLES, TableInfo, activity_infos};
+use crate::scenario::{Scenario, variants};
+
+/// Something that can be looked up.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Topic {
+    /// Its name: `dctcp`, `flows.fct_ps`, `N0005`.
+    pub name: String,
+    /// What it is.
+    pub kind: TopicKind,
+    /// In one line.
+    pub summary: String,
+    /// Where it stands in a scenario, or which results have it; may be empty.
+    pub place: String,
+    /// Where it is defined; may be empty.
+    pub source: String,
+    /// What it needs and how it uses marks; may be empty.
+    pub needs: Vec<String>,
+    /// What it does, Markdown; may be empty.
+    pub about: String,
+    /// Definitions of the JSON schema that describe its settings.
+    pub settings: Vec<String>,
+}
+
+/// What a topic is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TopicKind {
+    /// A congestion control.
+    Control,
+    /// Something that switches or hosts do besides.
+    Mechanism,
+    /// How data is carried.
+    Transport,
+    /// A network.
+    Topology,
+    /// Who sends what to whom.
+    Pattern,
+    /// A distribution of flow sizes.
+    Sizes,
+    /// A scenario to start from.
+    Template,
+    /// A table of results.
+    Table,
+    /// A column of a table.
+    Column,
+    /// A number of the summary.
+    Metric,
+    /// Something that is counted.
+    Activity,
+    /// A diagnostic.
+    Diagnostic,
+}
+
+impl TopicKind {
+    /// As it is printed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Control => "congestion control",
+            Self::Mechanism => "mechanism",
+            Self::Transport => "transport",
+            Self::Topology => "topology",
+            Self::Pattern => "traffic pattern",
+            Self::Sizes => "distribution of flow sizes",
+            Self::Template => "template",
+            Self::Table => "table",
+            Self::Column => "column",
+            Self::Metric => "metric",
+            Self::Activity => "activity",
+            Self::Diagnostic => "diagnostic",
+        }
+    }
+}
+
+impl Topic {
+    fn new(kind: TopicKind, name: impl Into<String>, summary: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+            summary: summary.into(),
+            place: String::new(),
+            source: String::new(),
+            needs: Vec::new(),
+            about: String::new(),
+            settings: Vec::new(),
+        }
+    }
+}
+
+/// All topics of a kind, in the order of their definition.
+pub fn topics_of(kind: TopicKind) -> Vec<Topic> {
+    match kind {
+        TopicKind::Control => controls(),
+        TopicKind::Mechanism | TopicKind::Transport => mechanisms::topics(kind),
+        TopicKind::Topology => chosen(kind, "Topology", |name| format!("[topology.{name}]")),
+        TopicKind::Pattern => chosen(kind, "Pattern", |name| format!("pattern = {{ {name} = {{ … }} }}")),
+        TopicKind::Sizes => {
+            let sizes = crate::sizes::BUILT_IN.iter();
+            let topic = |name: &str, summary: &str| Topic {
+                place: format!("sizes = \"{name}\""),
+                ..Topic::new(kind, name, summary)
+            };
+            sizes.map(|sizes| topic(sizes.name, sizes.summary())).collect()
+        }
+        TopicKind::Template => {
+            let templates = crate::templates::TEMPLATES.iter();
+            let topic = |name: &str, summary: &str| Topic {
+                place: format!("narrows new NAME --template {name}"),
+                ..Topic::new(kind, name, summary)
+            };
+            templates.map(|template| topic(template.name, template.summary())).collect()
+        }
+        TopicKind::Table => {
+            let topic = |table: &TableInfo| Topic {
+                place: table.present.to_owned(),
+                about: table.columns.iter().map(column_line).collect(),
+                ..Topic::new(kind, table.name, table.meaning)
+            };
+            TABLES.iter().map(topic).collect()
+        }
+        TopicKind::Column => columns(),
+        TopicKind::Metric => metrics(),
+        TopicKind::Activity => {
+            let topic = |info: ActivityInfo| Topic {
+                place: info.present.to_owned(),
+                ..Topic::new(kind, info.name, info.meaning)
+            };
+            activity_infos().map(topic).collect()
+        }
+        TopicKind::Diagnostic => {
+            let topic = |code: &Code| Topic {
+                about: code.explanation().to_owned(),
+                ..Topic::new(kind, code.name(), code.title())
+            };
+            Code::ALL.iter().map(topic).collect()
+        }
+    }
+}
+
+/// Everything.
+pub fn topics() -> Vec<Topic> {
+    use TopicKind as K;
+    let kinds = [
+        K::Control,
+        K::Mechanism,
+        K::Transport,
+        K::Topology,
+        K::Pattern,
+        K::Sizes,
+        K::Template,
+        K::Table,
+        K::Column,
+        K::Metric,
+        K::Activity,
+        K::Diagnostic,
+    ];
+    kinds.into_iter().flat_map(topics_of).collect()
+}
+
+/// All topics of this name, whatever they are: in any case of letters; a metric also with its group before it.
+pub fn find(name: &str) -> Vec<Topic> {
+    let is = |topic: &Topic, name: &str| topic.name.eq_ignore_ascii_case(name);
+    let mut found: Vec<_> = topics().into_iter().filter(|topic| is(topic, name)).collect();
+    if found.is_empty() {
+        let metric = name.split_once('.').map_or(name, |(_, metric)| metric);
+        let plain = ["dc_", "wan_"].iter().find_map(|segment| metric.strip_prefix(segment)).unwrap_or(metric);
+        let metrics = topics_of(TopicKind::Metric).into_iter();
+        found = metrics.filter(|topic| is(topic, metric) || is(topic, plain)).collect();
+    }
+    found
+}
+
+fn controls() -> Vec<Topic> {
+    let configs = Config::all();
+    let topic = |entry: &registry::Entry| {
+        let config = configs.iter().find(|config| config.name() == entry.name);
+        Topic {
+            place: format!("cc = {{ {} = {{}} }}", entry.name),
+            source: entry.source.to_owned(),
+            needs: config.map(needs).unwrap_or_default(),
+            about: text::plain(entry.about),
+            settings: definitions_of("CongestionControl", entry.name),
+            ..Topic::new(TopicKind::Control, entry.name, entry.summary)
+        }
+    };
+    registry::ALGORITHMS.iter().map(topic).collect()
+}
+
+/// How a control uses marks with its default settings, and what it needs.
+fn needs(config: &Config) -> Vec<String> {
+    let ecn = match config.ecn() {
+        Ecn::Off => "does not use marks of queues, unless a setting says otherwise",
+        Ecn::Classic => "treats a mark like a loss, once per round (RFC 3168)",
+        Ecn::Accurate => "hears of every marked byte",
+        Ecn::Cnp => "hears of marks through congestion notification packets",
+    };
+    let more = [
+        (config.reads_delay(), "reads delays or rates: its window may fall without a loss or a mark"),
+        (config.needs_rdma(), "needs traffic over `rdma`"),
+        (config.reads_telemetry(), "needs switches with `telemetry = true`"),
+        (config.asks_rack(), "needs a `rack_agent` at the switches of racks"),
+    ];
+    let more = more.into_iter().filter_map(|(is, text)| is.then(|| text.to_owned()));
+    std::iter::once(ecn.to_owned()).chain(more).collect()
+}
+
+/// The variants of a definition of the schema.
+fn chosen(kind: TopicKind, of: &str, place: impl Fn(&str) -> String) -> Vec<Topic> {
+    let topic = |[name, summary]: [String; 2]| Topic {
+        place: place(&name),
+        settings: definitions_of(of, &name),
+        ..Topic::new(kind, name, summary)
+    };
+    variants(of).into_iter().map(topic).collect()
+}
+
+/// The definition of the settings of a variant.
+fn definitions_of(of: &str, variant: &str) -> Vec<String> {
+    let variants = Scenario::schema()["$defs"][of]["oneOf"].as_array();
+    let settings = variants.into_iter().flatten().find_map(|one| one["properties"][variant]["$ref"].as_str());
+    settings.and_then(|path| path.strip_prefix("#/$defs/")).map(str::to_owned).into_iter().collect()
+}
+
+/// Type, unit and whether values may be missing.
+fn column_type(column: &ColumnInfo) -> String {
+    let unit = if column.unit.is_empty() { String::new() } else { format!(", {}", column.unit) };
+    let optional = if column.optional { ", may be missing" } else { "" };
+    format!("{}{unit}{optional}", column.kind.name())
+}
+
+fn column_line(column: &ColumnInfo) -> String {
+    let only =
+        if column.present.is_empty() { String::new() } else { format!(" Only in {}.", column.present) };
+    format!("- `{}` ({}): {}{only}\n", column.name, column_type(column), column.meaning)
+}
+
+fn columns() -> Vec<Topic> {
+    let topic = |table: &TableInfo, column: &ColumnInfo| Topic {
+        place: match column.present {
+            "" => format!("table {}, {}", table.name, table.present),
+            present => format!("table {}, {}, only in {present}", table.name, table.present),
+        },
+        about: format!("Type: {}", column_type(column)),
+        ..Topic::new(TopicKind::Column, format!("{}.{}", table.name, column.name), column.meaning)
+    };
+    TABLES.iter().flat_map(|table| table.columns.iter().map(move |column| topic(table, column))).collect()
+}
+
+fn metrics() -> Vec<Topic> {
+    let topic = |set: &MetricSet, info: &MetricInfo| Topic {
+        place: format!("after {}; {}", set.before, set.present),
+        about: if info.unit.is_empty() { String::new() } else { format!("Unit: {}", info.unit) },
+        ..Topic::new(TopicKind::Metric, info.name, info.meaning)
+    };
+    METRICS.iter().flat_map(|set| set.metrics.iter().map(move |info| topic(set, info))).collect()
+}
+
+/// The schema with what doc comments cannot say: ranges of settings under `accepts`; and descriptions without links to code.
+pub(crate) fn annotated(mut schema: Value) -> Value {
+    let ranges = ranges::ranges(&schema);
+    for (definition, settings) in ranges {
+        for (setting, accepted) in settings {
+            schema["$defs"][&definition]["properties"][&setting]["accepts"] = accepted.into();
+        }
+    }
+    describe(&mut schema);
+    schema
+}
+
+fn describe(part: &mut Value) {
+    match part {
+        Value::Object(map) => {
+            for (key, value) in map {
+                match value {
+                    Value::String(description) if key == "description" => {
+                        *description = text::plain(description)
+                    }
+                    other => describe(other),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(describe),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_topic_has_a_name_and_a_meaning() {
+        for topic in topics() {
+            assert!(!topic.name.is_empty() && !topic.summary.is_empty(), "{topic:?}");
+            assert!(!topic.about.contains("](crate") && !topic.about.contains("[`"), "{}", topic.name);
+        }
+    }
+
+    #[test]
+    fn settings_of_topics_are_definitions_of_the_schema() {
+        let schema = Scenario::schema();
+        for topic in topics() {
+            for settings in &topic.settings {
+                assert!(schema["$defs"][settings].is_object(), "{}: {settings}", topic.name);
+            }
+        }
+        let controls = topics_of(TopicKind::Control);
+        assert!(controls.iter().all(|control| control.settings.len() == 1 && control.about.len() > 60));
+    }
+
+    #[test]
+    fn names_are_found_in_any_case_and_metrics_with_their_group() {
+        assert_eq!(find("n0005")[0].kind, TopicKind::Diagnostic);
+        assert_eq!(find("DCTCP")[0].kind, TopicKind::Control);
+        assert_eq!(find("web.p99_fct_us")[0].name, "p99_fct_us");
+        assert_eq!(find("total.wan_max_utilisation")[0].name, "max_utilisation");
+        assert_eq!(find("flows").len(), 2, "a table and a metric");
+        assert!(find("nothing").is_empty());
+    }
+
+    #[test]
+    fn every_key_of_the_schema_has_a_description() {
+        fn walk(part: &Value, path: &str) {
+            for (key, value) in part["properties"].as_object().into_iter().flatten() {
+                // The key of a variant is described with the variant.
+                let described = value["description"].is_string() || part["description"].is_string();
+                assert!(described, "{path}.{key}");
+            }
+            for variant in part["oneOf"].as_array().into_iter().flatten() {
+                walk(variant, path);
+            }
+        }
+        let schema = Scenario::schema();
+        for (name, definition) in schema["$defs"].as_object().expect("definitions") {
+            walk(definition, name);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Pictures of the guide: reports of demos and templates, as Chromium draws them.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use xshell::{Shell, cmd};
+
+/// Where the pictures are kept.
+const FOLDER: &str = "docs/guide/pictures";
+
+/// All of them together may be this large.
+const MOST_BYTES: u64 = 2_000_000;
+
+/// A report to draw.
+struct Picture {
+    /// Name of the file, without `.png`.
+    name: &'static str,
+    /// Arguments of the command that makes the report; `OUT` stands for the folder, `SCENARIO` for the file.
+    command: &'static [&'static str],
+    /// The template that the scenario is made of, if any.
+    template: Option<&'static str>,
+    /// Width and height in pixels.
+    size: (u32, u32),
+}
+
+const RUN: &[&str] = &["run", "SCENARIO", "--quiet", "--overwrite", "--out", "OUT"];
+const DEMO: &[&str] = &["demo", "--seeds", "2", "--quiet", "--out", "OUT"];
+
+const PICTURES: &[Picture] = &[
+    Picture { name: "report-demo", command: DEMO, template: None, size: (1300, 900) },
+    Picture { name: "report-demo-whole", command: DEMO, template: None, size: (1300, 3600) },
+    Picture { name: "report-dumbbell", command: RUN, template: Some("dumbbell"), size: (1300, 3400) },
+];
+
+/// Runs what is to be seen and draws it.
+pub(super) fn take(shell: &Shell, narrows: &Path) -> Result<()> {
+    let chromium = chromium(shell)?;
+    let place = tempfile::tempdir()?;
+    shell.create_dir(FOLDER)?;
+    for picture in PICTURES {
+        let out = report(shell, narrows, picture, place.path())
+            .with_context(|| format!("the report for {}.png", picture.name))?;
+        draw(shell, chromium, picture, &out, place.path())
+            .with_context(|| format!("drawing {}.png", picture.name))?;
+        eprintln!("drew {FOLDER}/{}.png", picture.name);
+    }
+    let sizes = shell.read_dir(FOLDER)?.into_iter().map(|file| file.metadata().map_or(0, |data| data.len()));
+    let total: u64 = sizes.sum();
+    if total > MOST_BYTES {
+        bail!("the pictures in {FOLDER} have {total} bytes, more than {MOST_BYTES}");
+    }
+    Ok(())
+}
+
+/// Makes the report and returns its folder; reports of one command are made once.
+fn report(shell: &Shell, narrows: &Path, picture: &Picture, place: &Path) -> Result<std::path::PathBuf> {
+    let key = picture.template.map_or_else(|| picture.command.join("-"), str::to_owned);
+    let out = place.join(key.replace(['/', ' '], "-"));
+    if out.join("report.html").exists() {
+        return Ok(out);
+    }
+    let scenario = picture.template.map(|template| place.join(format!("{template}.toml")));
+    if let Some(template) = picture.template {
+        let _inside = shell.push_dir(place);
+        cmd!(shell, "{narrows} new {template} --template {template}").quiet().ignore_stdout().run()?;
+    }
+    let arguments = picture.command.iter().map(|argument| match (*argument, &scenario) {
+        ("OUT", _) => out.as_os_str().to_owned(),
+        ("SCENARIO", Some(scenario)) => scenario.as_os_str().to_owned(),
+        (other, _) => other.into(),
+    });
+    cmd!(shell, "{narrows} {arguments...}").quiet().ignore_stdout().run()?;
+    Ok(out)
+}
+
+/// Draws a report. Chromium writes what it has to say to standard error, most of it about missing services.
+fn draw(shell: &Shell, chromium: &str, picture: &Picture, out: &Path, place: &Path) -> Result<()> {
+    let (width, height) = picture.size;
+    let profile = place.join("profile");
+    let file = shell.current_dir().join(FOLDER).join(format!("{}.png", picture.name));
+    let options = [
+        "--headless".to_owned(),
+        "--no-sandbox".to_owned(),
+        "--disable-gpu".to_owned(),
+        "--hide-scrollbars".to_owned(),
+        format!("--user-data-dir={}", profile.display()),
+        format!("--window-size={width},{height}"),
+        "--virtual-time-budget=5000".to_owned(),
+        format!("--screenshot={}", file.display()),
+        format!("file://{}/report.html", out.display()),
+    ];
+    cmd!(shell, "{chromium} {options...}").quiet().ignore_stdout().ignore_stderr().run()?;
+    if file.exists() { Ok(()) } else { bail!("{chromium} drew nothing") }
+}
+
+fn chromium(shell: &Shell) -> Result<&'static str> {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let is_there =
+        |name: &&str| cmd!(shell, "{name} --version").quiet().ignore_stdout().ignore_stderr().run().is_ok();
+    names
+        .into_iter()
+        .find(is_there)
+        .context("the pictures need Chromium (chromium, chromium-browser or google-chrome)")
+}
