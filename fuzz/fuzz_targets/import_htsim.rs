@@ -22,7 +22,8 @@ fuzz_target!(|text: &str| {
         Err(rejection) => return drop(rejection.to_string()),
     };
     if let Some(tree) = topology.as_ref().and_then(|topology| Tree::parse(topology).ok())
-        && (tree.links().take(MOST_LINKS + 1).count() > MOST_LINKS || tree.switches.iter().any(|count| *count > MOST_HOSTS))
+        && (tree.links().take(MOST_LINKS + 1).count() > MOST_LINKS
+            || tree.switches.iter().any(|count| *count > MOST_HOSTS))
     {
         return;
     }
