@@ -79,6 +79,7 @@ fn a_run_leaves_tables_a_summary_the_scenario_and_a_report() {
     let expected = [
         "flows.parquet",
         "links.parquet",
+        "ports.parquet",
         "queues.parquet",
         "report.html",
         "run.json",

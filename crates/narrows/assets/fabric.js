@@ -239,9 +239,10 @@ const network = (into, shared) => {
       const [[x1, y1], [x2, y2]] = [at[from], at[to]];
       const length = Math.hypot(x2 - x1, y2 - y1) || 1;
       const [sx, sy] = [-(y2 - y1) / length * 1.6, (x2 - x1) / length * 1.6];
-      const { use } = ports[link];
-      const colour = use < 0.004 ? css("--idle") : rgb(FLAME(use));
-      pen.line(x1 + sx, y1 + sy, x2 + sx, y2 + sy, colour, thin ? 0.7 : use > 0.02 ? 2 : 1);
+      const { use, recorded } = ports[link];
+      const unknown = frames && !recorded;
+      const colour = unknown ? css("--line") : use < 0.004 ? css("--idle") : rgb(FLAME(use));
+      pen.line(x1 + sx, y1 + sy, x2 + sx, y2 + sy, colour, thin || unknown ? 0.7 : use > 0.02 ? 2 : 1);
     }
     const names = [];
     for (let node = 0; node < count; node += 1) {
@@ -357,7 +358,7 @@ const network = (into, shared) => {
   into.append(
     element("h3", {}, "The network"),
     element("p", { class: "soft caption" }, frames
-      ? `Each frame is ${ms(frames.length_ms)}${frames.intervals > 1 ? ` (${frames.intervals} recorded intervals; of queues the deepest counts)` : ""}. ${frames.links.length} of ${fabric.links.length} ports were recorded.`
+      ? `Each frame is ${ms(frames.length_ms)}${frames.intervals > 1 ? ` (${frames.intervals} recorded intervals; of queues the deepest counts)` : ""}. ${frames.links.length} of ${fabric.links.length} ports were recorded; links of the others are thin.`
       : "The whole run: how much links carried, and the deepest queue of each port."),
     ...(frames ? [element("div", { class: "tools" }, play, slider, clock, speed, deepest)] : []),
     picture.place, readout,

@@ -43,9 +43,11 @@ impl Table {
     /// The table in a text called `name`.
     pub(crate) fn new(name: &str, text: String) -> Self {
         let source = Arc::new(Source { name: name.to_owned(), text });
-        let first = lines(&source.text).next().map_or("", |line| line.1);
-        let separator =
-            [',', ';', '\t'].into_iter().find(|separator| first.contains(*separator)).unwrap_or(' ');
+        // A first line may be a number by itself, and blanks may stand beside tabs.
+        let all = |separator| lines(&source.text).skip(1).all(|line| line.1.contains(separator));
+        let some = |separator| lines(&source.text).take(2).any(|line| line.1.contains(separator));
+        let separator = [',', ';', '\t'].into_iter().find(|separator| some(*separator));
+        let separator = separator.filter(|separator| *separator != '\t' || all('\t')).unwrap_or(' ');
         Self { source, separator }
     }
 

@@ -1,8 +1,10 @@
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::report::{Cell, page};
-use narrows::results::{find, write_page};
+use narrows::results::find;
+use narrows_formats::export::Staged;
 
 use crate::{Status, args};
 
@@ -16,12 +18,7 @@ pub(crate) fn report(arguments: &args::Report) -> Checked<Status> {
     // The page inside a results folder is ours; any other may be somebody's.
     let replace = arguments.overwrite || (arguments.out.is_none() && arguments.folders.len() == 1);
     let out = arguments.out.clone().unwrap_or(own);
-    if out.exists() && !replace {
-        let message = format!("the file {} exists", out.display());
-        let help = "choose another with --out, or replace it with --overwrite";
-        return Err(Diagnostic::error(Code::OutputExists, message).help(help).into());
-    }
-    make(&cells, &out)?;
+    make(&cells, &out, replace)?;
     say!("wrote {}", out.display());
     Ok(Status::Done)
 }
@@ -30,7 +27,7 @@ pub(crate) fn report(arguments: &args::Report) -> Checked<Status> {
 pub(crate) fn open(arguments: &args::Open) -> Checked<Status> {
     let path = arguments.folder.join("report.html");
     if !path.is_file() {
-        make(&cells(std::slice::from_ref(&arguments.folder))?, &path)?;
+        make(&cells(std::slice::from_ref(&arguments.folder))?, &path, false)?;
     }
     say!("{}", path.display());
     if !arguments.print
@@ -43,7 +40,8 @@ pub(crate) fn open(arguments: &args::Open) -> Checked<Status> {
     Ok(Status::Done)
 }
 
-fn make(cells: &[Cell], path: &Path) -> Checked<()> {
+fn make(cells: &[Cell], path: &Path, replace: bool) -> Checked<()> {
+    let staged = Staged::file(path, replace)?;
     let names: Vec<_> = cells.iter().map(|cell| cell.name.as_str()).collect();
     let scenario = &cells[0].runs[0].scenario;
     let title = if cells.iter().all(|cell| cell.runs[0].scenario == *scenario) {
@@ -51,7 +49,11 @@ fn make(cells: &[Cell], path: &Path) -> Checked<()> {
     } else {
         names.join(", ")
     };
-    write_page(path, &page(&title, cells))
+    let written = staged.handle().and_then(|mut file| file.write_all(page(&title, cells).as_bytes()));
+    written.map_err(|error| {
+        Diagnostic::error(Code::OutputFailed, format!("cannot write {}: {error}", path.display()))
+    })?;
+    Ok(staged.finish()?)
 }
 
 /// The results in all folders; cells of several folders of the same name get a number.

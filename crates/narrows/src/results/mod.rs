@@ -23,7 +23,7 @@ use narrows_sim::{
 
 pub use activity::{Activity, ActivityInfo, activity, activity_infos};
 pub use columns::{ColumnInfo, ColumnKind, TABLES, TableInfo};
-pub use output::{Output, write_page};
+pub use output::Output;
 pub use rpcs::RpcRow;
 pub use stored::{Source, Stored, StoredCell, find};
 pub use tables::{Column, Table, Values};

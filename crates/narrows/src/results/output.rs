@@ -91,28 +91,6 @@ impl Output {
     }
 }
 
-/// Writes one file as a whole or not at all.
-///
-/// # Errors
-/// If it cannot be written.
-pub fn write_page(path: &Path, content: &str) -> Checked<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let write = || {
-        let mut file = tempfile::Builder::new().prefix(".narrows-").tempfile_in(parent)?;
-        file.write_all(content.as_bytes())?;
-        file.as_file().sync_all()?;
-        make_page_readable(file.path())?;
-        file.persist(path).map_err(|error| error.error)
-    };
-    match write() {
-        Ok(_) => Ok(()),
-        Err(error) => {
-            let message = format!("cannot write {}: {error}", path.display());
-            Err(Diagnostic::error(Code::OutputFailed, message).into())
-        }
-    }
-}
-
 fn failed(target: &Path, what: &str, error: &dyn std::fmt::Display) -> Diagnostic {
     Diagnostic::error(Code::OutputFailed, format!("cannot write {what} to {}: {error}", target.display()))
 }
@@ -143,18 +121,6 @@ fn replace(staging: TempDir, folder: &Path) -> std::io::Result<()> {
 fn make_readable(folder: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755))
-}
-
-/// Temporary files are private as well.
-#[cfg(unix)]
-fn make_page_readable(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn make_page_readable(_path: &Path) -> std::io::Result<()> {
-    Ok(())
 }
 
 #[cfg(not(unix))]
