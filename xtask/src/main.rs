@@ -33,7 +33,7 @@ enum Task {
     Readme,
     /// Build the guide into target/guide/html; needs Python 3.11
     Guide(guide::Arguments),
-    /// Open traces in Wireshark and compare what it finds
+    /// Open traces in Wireshark and reports in Chromium and compare what they find
     Viewers,
 }
 

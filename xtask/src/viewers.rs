@@ -1,16 +1,27 @@
-//! Tests with the programs that traces are written for.
+//! Tests with the programs that results are written for.
 
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
-/// Runs the tests that need tshark. Passes with a remark where it is not installed.
+/// Tests, what they need, and how to get it.
+const VIEWERS: [(&str, &[&str], &str); 2] = [
+    ("viewers", &["tshark"], "tshark"),
+    ("browser", &["chromium", "chromium-browser", "google-chrome"], "chromium"),
+];
+
+/// Runs the tests that need tshark and those that need Chromium. Passes with a remark where one is not installed.
 pub(crate) fn run(shell: &Shell) -> Result<()> {
-    if cmd!(shell, "tshark --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
-        eprintln!(
-            "skipped: tests with Wireshark need tshark (apt-get install --no-install-recommends tshark)"
-        );
-        return Ok(());
+    for (test, programs, package) in VIEWERS {
+        let installed = |program: &&str| {
+            cmd!(shell, "{program} --version").quiet().ignore_stdout().ignore_stderr().run().is_ok()
+        };
+        if !programs.iter().any(installed) {
+            eprintln!(
+                "skipped: the tests of {test} need {package} (apt-get install --no-install-recommends {package})"
+            );
+            continue;
+        }
+        cmd!(shell, "cargo test --package narrows-cli --test {test} --quiet -- --ignored").run()?;
     }
-    cmd!(shell, "cargo test --package narrows-cli --test viewers --quiet -- --ignored").run()?;
     Ok(())
 }

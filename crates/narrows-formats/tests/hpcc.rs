@@ -27,11 +27,12 @@ fn error(texts: &Texts) -> String {
 }
 
 fn plan(imported: &Imported) -> Plan {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("it fits");
     for (name, text) in &imported.files {
-        std::fs::write(folder.path().join(name), text).unwrap();
+        std::fs::write(folder.path().join(name), text).expect("it fits");
     }
-    let document = Document::parse("scenario.toml", imported.scenario.as_str(), folder.path()).unwrap();
+    let document =
+        Document::parse("scenario.toml", imported.scenario.as_str(), folder.path()).expect("it fits");
     Plan::new(document).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -70,7 +71,7 @@ fn fat_tree() -> (String, Vec<(u32, u32, BitRate)>) {
         }
     }
     let switches: Vec<_> = (320..376).collect();
-    let rate = |text: &str| BitRate::from_gbps(text.trim_end_matches("Gbps").parse().unwrap());
+    let rate = |text: &str| BitRate::from_gbps(text.trim_end_matches("Gbps").parse().expect("it fits"));
     let expected = links.iter().map(|link| (link.0, link.1, rate(link.2))).collect();
     (topology(&format!("376 56 {}", links.len()), &switches, &links), expected)
 }

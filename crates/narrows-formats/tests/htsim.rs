@@ -23,11 +23,12 @@ fn error(matrix: &str, topology: Option<&str>) -> String {
 }
 
 fn plan(imported: &Imported) -> Plan {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("it fits");
     for (name, text) in &imported.files {
-        std::fs::write(folder.path().join(name), text).unwrap();
+        std::fs::write(folder.path().join(name), text).expect("it fits");
     }
-    let document = Document::parse("scenario.toml", imported.scenario.as_str(), folder.path()).unwrap();
+    let document =
+        Document::parse("scenario.toml", imported.scenario.as_str(), folder.path()).expect("it fits");
     Plan::new(document).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -45,7 +45,8 @@ fn a_stored_run_gives_the_same_page_as_the_run_itself() {
 #[test]
 fn folders_are_one_run_or_seeds_or_cells() {
     let results = results("incast", &["stop={ after = '2 ms' }"]);
-    let shapes: [(&[&str], &[(&str, usize)]); 3] = [
+    type Shape = (&'static [&'static str], &'static [(&'static str, usize)]);
+    let shapes: [Shape; 3] = [
         (&[""], &[("out", 1)]),
         (&["seed-10", "seed-9"], &[("out", 2)]),
         (&["a/seed-1", "a/seed-2", "b/seed-1"], &[("a", 2), ("b", 1)]),

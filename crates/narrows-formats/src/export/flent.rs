@@ -110,7 +110,7 @@ fn data(stored: &Stored) -> Checked<Value> {
     series.insert("Ping (ms) ICMP".into(), json!({ "UNITS": "ms" }));
     Ok(json!({
         "version": FORMAT,
-        "metadata": metadata(stored, series, &x_values, seconds(1), flows.len()),
+        "metadata": metadata(stored, &series, &x_values, seconds(1), flows.len()),
         "x_values": x_values,
         "results": results,
         "raw_values": raw_values,
@@ -139,7 +139,13 @@ fn flows(table: &Table, interval: u64) -> BTreeMap<u64, (String, BTreeMap<u64, S
     flows
 }
 
-fn metadata(stored: &Stored, series: Map<String, Value>, x_values: &[f64], step: f64, flows: usize) -> Value {
+fn metadata(
+    stored: &Stored,
+    series: &Map<String, Value>,
+    x_values: &[f64],
+    step: f64,
+    flows: usize,
+) -> Value {
     json!({
         "NAME": "tcp_nup",
         "TITLE": stored.text("scenario"),

@@ -33,7 +33,7 @@ impl<'a> Word<'a> {
     }
 
     /// A whole number. `what` says of what.
-    pub(super) fn whole<T: FromStr + PartialOrd + Display>(
+    pub(super) fn whole<T: FromStr + PartialOrd + Display + Copy>(
         self,
         what: &str,
         least: T,

@@ -202,11 +202,11 @@ fn spread<T>(mut values: impl Iterator<Item = T>, levels: &[i16]) -> Vec<Option<
     levels.iter().map(|level| if *level > 0 { values.next() } else { None }).collect()
 }
 
+/// Values, and for each row whether there is one if some may be missing.
+type Read<T> = (Vec<<T as DataType>::T>, Option<Vec<i16>>);
+
 /// The values of a column in a group of rows, and where they are present if some may be missing.
-fn read_values<T: DataType>(
-    mut column: ColumnReaderImpl<T>,
-    rows: usize,
-) -> Result<(Vec<T::T>, Option<Vec<i16>>), ParquetError> {
+fn read_values<T: DataType>(mut column: ColumnReaderImpl<T>, rows: usize) -> Result<Read<T>, ParquetError> {
     let (mut values, mut levels) = (Vec::new(), Vec::new());
     let mut read = 0;
     while read < rows {

@@ -186,10 +186,8 @@ impl Config {
         let mut config = Self::default();
         for words in lines(source) {
             let [key, values @ ..] = &words[..] else { continue };
-            if values.is_empty() {
-                if MAPPED.contains(&key.text) {
-                    return Err(key.error(format!("{} has no value", key.text)).into());
-                }
+            if values.is_empty() && MAPPED.contains(&key.text) {
+                return Err(key.error(format!("{} has no value", key.text)).into());
             }
             config.set(*key, values, source)?;
         }

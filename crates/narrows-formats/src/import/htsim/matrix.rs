@@ -115,7 +115,7 @@ impl Matrix {
             };
             match first.text {
                 "Nodes" => {
-                    matrix.nodes = u32::try_from(count("the number of nodes")?.min(1 << 24)).unwrap_or(0)
+                    matrix.nodes = u32::try_from(count("the number of nodes")?.min(1 << 24)).unwrap_or(0);
                 }
                 "Connections" => announced.connections = Some((*first, count("the number of connections")?)),
                 "Triggers" => announced.triggers = Some((*first, count("the number of triggers")?)),
