@@ -1,0 +1,258 @@
+//! Curves over time: the deepest queues, and the flows worth a look.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::diagnostic::Checked;
+use crate::report::packed::{Array, Packer};
+use crate::results::{Source, Table};
+
+/// Curves of queues, and points of each at the most.
+const QUEUES: usize = 8;
+const POINTS: u64 = 8000;
+/// Flows whose windows are drawn, and slices of time of each.
+const FLOWS: usize = 12;
+const SLICES: u64 = 2000;
+
+/// What waited at a port.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct QueueCurve {
+    pub(super) link: u32,
+    /// Length of a slice, ms.
+    pub(super) slice_ms: f64,
+    /// The most kB that waited in each slice.
+    pub(super) most: Array,
+    /// The most bytes of all.
+    pub(super) peak: u64,
+}
+
+/// What a flow did.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct FlowCurve {
+    name: String,
+    /// Why it is shown.
+    why: &'static str,
+    /// ms, kB of window, Gb/s of the pacer (0 if not paced), µs of round trip, bytes delivered.
+    at: Array,
+    window: Array,
+    pacing: Array,
+    rtt: Array,
+    delivered: Array,
+    /// ms at which something happened, by kind.
+    ticks: BTreeMap<&'static str, Array>,
+}
+
+/// The deepest queues, slice by slice.
+pub(super) fn deepest(queues: &Table, interval: u64, ended: u64, packer: &mut Packer) -> Vec<QueueCurve> {
+    let (starts, links) = (queues.integers("start_ps"), queues.integers("link"));
+    let backlogs = queues.integers("max_backlog_bytes");
+    let mut peaks: BTreeMap<u64, u64> = BTreeMap::new();
+    for (link, backlog) in links.iter().zip(backlogs) {
+        let peak = peaks.entry(*link).or_default();
+        *peak = backlog.max(peak).to_owned();
+    }
+    let mut chosen: Vec<_> = peaks.into_iter().filter(|(_, peak)| *peak > 0).collect();
+    chosen.sort_by_key(|(link, peak)| (Reverse(*peak), *link));
+    chosen.truncate(QUEUES);
+    // Whole intervals: one in which nothing waited has no row.
+    let slice = interval.saturating_mul(ended.div_ceil(interval).div_ceil(POINTS).max(1));
+    let count = ended.div_ceil(slice).max(1) as usize;
+    let mut curves = vec![vec![0.0_f32; count]; chosen.len()];
+    let place: BTreeMap<_, _> =
+        chosen.iter().enumerate().map(|(number, (link, _))| (*link, number)).collect();
+    for ((start, link), backlog) in starts.iter().zip(links).zip(backlogs) {
+        let Some(number) = place.get(link) else { continue };
+        let most = &mut curves[*number][((start / slice) as usize).min(count - 1)];
+        *most = most.max(*backlog as f32 / 1e3);
+    }
+    let curve = |((link, peak), most): ((u64, u64), Vec<f32>)| QueueCurve {
+        link: link as u32,
+        slice_ms: slice as f64 / 1e9,
+        most: packer.singles(most.into_iter()),
+        peak,
+    };
+    chosen.into_iter().zip(curves).map(curve).collect()
+}
+
+pub(super) const WINDOWS: [&str; 12] = [
+    "at_ps",
+    "flow",
+    "group",
+    "cwnd_bytes",
+    "pacing_bps",
+    "srtt_ps",
+    "delivered_bytes",
+    "retransmitted_bytes",
+    "marked_bytes",
+    "timeouts",
+    "cnps",
+    "messages",
+];
+
+/// Counters of a flow that make ticks when they rise.
+const TICKS: [(&str, &str); 5] = [
+    ("marks", "marked_bytes"),
+    ("losses", "retransmitted_bytes"),
+    ("timeouts", "timeouts"),
+    ("CNPs", "cnps"),
+    ("switch messages", "messages"),
+];
+
+/// What is known of a recorded flow.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    group: u32,
+    delivered: u64,
+    retransmitted: u64,
+    timeouts: u64,
+}
+
+/// Curves of the flows worth a look: of each group those that delivered most, those that sent again most, the slowest.
+pub(super) fn interesting(
+    source: &impl Source,
+    windows: &Table,
+    ended: u64,
+    packer: &mut Packer,
+) -> Checked<Vec<FlowCurve>> {
+    let flows = windows.integers("flow");
+    let (groups, group_names) = windows.names("group");
+    let [delivered, retransmitted, timeouts] =
+        ["delivered_bytes", "retransmitted_bytes", "timeouts"].map(|name| windows.integers(name));
+    let mut seen: BTreeMap<u64, Seen> = BTreeMap::new();
+    for (row, flow) in flows.iter().enumerate() {
+        let seen = seen.entry(*flow).or_default();
+        seen.group = groups.get(row).copied().unwrap_or(0);
+        // Clients start from zero again with each of their flows.
+        seen.delivered = seen.delivered.max(delivered[row]);
+        seen.retransmitted = seen.retransmitted.max(retransmitted[row]);
+        seen.timeouts = seen.timeouts.max(timeouts.get(row).copied().unwrap_or(0));
+    }
+    let slow = slowdowns(source)?;
+    let chosen = choose(&seen, &slow, group_names.len());
+    let mut curves = Vec::new();
+    for (flow, why) in chosen {
+        let rows: Vec<_> = (0..flows.len()).filter(|row| flows[*row] == flow).collect();
+        let group = group_names.get(seen[&flow].group as usize).map_or("", String::as_str);
+        curves.push(curve(windows, &rows, format!("{group} flow {flow}"), why, ended, packer));
+    }
+    Ok(curves)
+}
+
+/// The largest slowdown of each flow.
+fn slowdowns(source: &impl Source) -> Checked<BTreeMap<u64, u64>> {
+    let Some(table) = source.columns("flows", &["flow", "fct_ps", "ideal_fct_ps"])? else {
+        return Ok(BTreeMap::new());
+    };
+    let mut slow: BTreeMap<u64, u64> = BTreeMap::new();
+    let times = table.maybe_integers("fct_ps").iter().zip(table.maybe_integers("ideal_fct_ps"));
+    for (flow, (fct, ideal)) in table.integers("flow").iter().zip(times) {
+        if let (Some(fct), Some(ideal)) = (fct, ideal) {
+            let slowdown = slow.entry(*flow).or_default();
+            *slowdown = (*slowdown).max(fct.saturating_mul(1000) / (*ideal).max(1));
+        }
+    }
+    Ok(slow)
+}
+
+fn choose(seen: &BTreeMap<u64, Seen>, slow: &BTreeMap<u64, u64>, groups: usize) -> Vec<(u64, &'static str)> {
+    let each = (FLOWS / groups.max(1)).max(1);
+    let mut chosen: Vec<(u64, &str)> = Vec::new();
+    for group in 0..groups as u32 {
+        let of_group: Vec<_> = seen.iter().filter(|(_, seen)| seen.group == group).collect();
+        let best = |value: &dyn Fn(u64, &Seen) -> u64, count: usize, why, chosen: &mut Vec<(u64, &str)>| {
+            let mut flows: Vec<_> =
+                of_group.iter().map(|(flow, seen)| (Reverse(value(**flow, seen)), **flow)).collect();
+            flows.sort_unstable();
+            flows.retain(|(value, flow)| value.0 > 0 && !chosen.iter().any(|(other, _)| other == flow));
+            chosen.extend(flows.into_iter().take(count).map(|(_, flow)| (flow, why)));
+        };
+        best(&|_, seen| seen.delivered, each - 2 * (each / 3), "delivered most", &mut chosen);
+        best(&|flow, _| slow.get(&flow).copied().unwrap_or(0), each / 3, "slowest", &mut chosen);
+        best(
+            &|_, seen| seen.timeouts.saturating_mul(1 << 40) + seen.retransmitted,
+            each / 3,
+            "sent again most",
+            &mut chosen,
+        );
+    }
+    chosen.truncate(FLOWS.max(groups));
+    chosen
+}
+
+fn curve(
+    windows: &Table,
+    rows: &[usize],
+    name: String,
+    why: &'static str,
+    ended: u64,
+    packer: &mut Packer,
+) -> FlowCurve {
+    let at = windows.integers("at_ps");
+    let slice = ended / SLICES + 1;
+    let cwnd = windows.integers("cwnd_bytes");
+    let mut kept = Vec::new();
+    for part in rows.chunk_by(|a, b| at[*a] / slice == at[*b] / slice) {
+        let least = part.iter().copied().min_by_key(|row| cwnd[*row]);
+        let most = part.iter().copied().max_by_key(|row| cwnd[*row]);
+        let mut ends: Vec<_> = least.into_iter().chain(most).chain(part.last().copied()).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        kept.append(&mut ends);
+    }
+    let of = |name: &str, scale: f64| {
+        let values = windows.integers(name);
+        kept.iter()
+            .map(|row| (values.get(*row).copied().unwrap_or(0) as f64 / scale) as f32)
+            .collect::<Vec<_>>()
+    };
+    let pacing = windows.maybe_integers("pacing_bps");
+    let pacing: Vec<_> =
+        kept.iter().map(|row| pacing.get(*row).copied().flatten().unwrap_or(0) as f32 / 1e9).collect();
+    let delivered = windows.integers("delivered_bytes");
+    let mut ticks = BTreeMap::new();
+    for (kind, column) in TICKS {
+        let counter = windows.integers(column);
+        if counter.is_empty() {
+            continue;
+        }
+        let rises =
+            rows.windows(2).filter(|pair| counter[pair[1]] > counter[pair[0]]).map(|pair| at[pair[1]]);
+        // The first row may already have something.
+        let first = rows.first().filter(|row| counter[**row] > 0).map(|row| at[*row]);
+        let mut times: Vec<_> = first.into_iter().chain(rises).map(|time| time as f64 / 1e9).collect();
+        times.dedup_by_key(|time| (*time * 1e9 / slice as f64) as u64);
+        if !times.is_empty() {
+            ticks.insert(kind, packer.doubles(times.into_iter()));
+        }
+    }
+    FlowCurve {
+        name,
+        why,
+        at: packer.doubles(kept.iter().map(|row| at[*row] as f64 / 1e9).collect::<Vec<_>>().into_iter()),
+        window: packer.singles(of("cwnd_bytes", 1e3).into_iter()),
+        pacing: packer.singles(pacing.into_iter()),
+        rtt: packer.singles(of("srtt_ps", 1e6).into_iter()),
+        delivered: packer
+            .doubles(kept.iter().map(|row| delivered[*row] as f64).collect::<Vec<_>>().into_iter()),
+        ticks,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flows_worth_a_look_are_the_busiest_the_slowest_and_those_that_sent_again() {
+        let seen = |delivered, retransmitted| Seen { group: 0, delivered, retransmitted, timeouts: 0 };
+        let all: BTreeMap<u64, Seen> =
+            (0..100).map(|flow| (flow, seen(1000 - flow, if flow == 70 { 5 } else { 0 }))).collect();
+        let slow = [(50, 9000), (51, 8000)].into_iter().collect();
+        let chosen = choose(&all, &slow, 1);
+        assert_eq!(chosen[..4], [0, 1, 2, 3].map(|flow| (flow, "delivered most")));
+        assert_eq!(chosen[4..6], [(50, "slowest"), (51, "slowest")]);
+        assert_eq!(chosen[6..], [(70, "sent again most")]);
+    }
+}
