@@ -1,9 +1,9 @@
 use std::io::Write;
 
-use narrows::diagnostic::{Checked, Code, Diagnostic};
-use narrows::results::Stored;
+use narrows::diagnostic::Checked;
+use narrows::results::{Staged, Stored, cannot_write};
 use narrows_formats::export::fct::{self, Dialect};
-use narrows_formats::export::{Staged, flent, openmetrics};
+use narrows_formats::export::{flent, openmetrics};
 
 use super::trace::one_run;
 use crate::args::{ExportFormat, FctDialect};
@@ -32,9 +32,7 @@ fn export_fct(to: &args::ExportFct) -> Checked<Status> {
     let path = to.out.clone().unwrap_or_else(|| to.results.join("fct.txt"));
     let staged = Staged::file(&path, to.overwrite)?;
     let written = staged.handle().and_then(|mut file| file.write_all(fct.text.as_bytes()));
-    written.map_err(|error| {
-        Diagnostic::error(Code::OutputFailed, format!("cannot write {}: {error}", path.display()))
-    })?;
+    written.map_err(|error| cannot_write(&path, &error))?;
     staged.finish()?;
     for note in &fct.notes {
         say!("{note}");

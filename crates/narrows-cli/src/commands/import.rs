@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::document::Document;
 use narrows::plan::Plan;
+use narrows::results::cannot_write;
 use narrows_formats::import::{Imported, hpcc, htsim};
 
 use super::show_warnings;
@@ -71,22 +72,19 @@ fn write(imported: &Imported, to: &ImportOutput) -> Checked<Status> {
         let help = "choose another name with -o, or replace it with --overwrite";
         return Err(Diagnostic::error(Code::OutputExists, message).help(help).into());
     }
-    let failed = |path: &Path, error: &dyn std::fmt::Display| {
-        Diagnostic::error(Code::OutputFailed, format!("cannot write {}: {error}", path.display()))
-    };
-    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))?;
     // Beside the target, so that renaming cannot cross file systems.
     let staging = tempfile::Builder::new().prefix(".narrows-").tempdir_in(folder);
-    let staging = staging.map_err(|error| failed(folder, &error))?;
+    let staging = staging.map_err(|error| cannot_write(folder, &error))?;
     for (path, text) in &files {
         let staged = staging.path().join(path.file_name().unwrap_or_default());
-        fs::write(staged, text).map_err(|error| failed(path, &error))?;
+        fs::write(staged, text).map_err(|error| cannot_write(path, &error))?;
     }
     let shown = to.out.display().to_string();
     let plan = Plan::new(Document::parse(&shown, imported.scenario.clone(), staging.path())?)?;
     for (path, _) in &files {
         let staged = staging.path().join(path.file_name().unwrap_or_default());
-        fs::rename(staged, path).map_err(|error| failed(path, &error))?;
+        fs::rename(staged, path).map_err(|error| cannot_write(path, &error))?;
     }
     say!("{}", show::headline(&plan, 1));
     say_part!("{}", show::groups(&plan));

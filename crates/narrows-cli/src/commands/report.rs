@@ -3,8 +3,7 @@ use std::path::{Path, PathBuf};
 
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::report::{Cell, page};
-use narrows::results::find;
-use narrows_formats::export::Staged;
+use narrows::results::{Staged, cannot_write, find};
 
 use crate::{Status, args};
 
@@ -50,9 +49,7 @@ fn make(cells: &[Cell], path: &Path, replace: bool) -> Checked<()> {
         names.join(", ")
     };
     let written = staged.handle().and_then(|mut file| file.write_all(page(&title, cells).as_bytes()));
-    written.map_err(|error| {
-        Diagnostic::error(Code::OutputFailed, format!("cannot write {}: {error}", path.display()))
-    })?;
+    written.map_err(|error| cannot_write(path, &error))?;
     Ok(staged.finish()?)
 }
 

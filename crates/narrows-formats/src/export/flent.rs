@@ -9,10 +9,10 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use narrows::diagnostic::{Checked, Code, Diagnostic};
-use narrows::results::{Stored, Table};
+use narrows::results::{Staged, Stored, Table, cannot_write};
 use serde_json::{Map, Value, json};
 
-use super::{Staged, Written, file};
+use super::Written;
 
 /// The version of the format that flent has had since 1.0.
 const FORMAT: u32 = 4;
@@ -33,7 +33,7 @@ pub fn write(stored: &Stored, out: Option<&Path>, overwrite: bool) -> Checked<Wr
         serde_json::to_writer(&mut compressed, &data)?;
         compressed.finish().map(drop)
     };
-    write().map_err(|error: std::io::Error| file::failed(&path, &error))?;
+    write().map_err(|error: std::io::Error| cannot_write(&path, &error))?;
     staged.finish()?;
     let moments = data["x_values"].as_array().map_or(0, Vec::len);
     let flows = data["raw_values"].as_object().map_or(0, Map::len) - 1;

@@ -4,14 +4,11 @@
 //! the others turn the tables of a results folder into another form.
 
 pub mod fct;
-mod file;
 pub mod flent;
 pub mod openmetrics;
 pub mod trace;
 
 use std::path::PathBuf;
-
-pub use file::Staged;
 
 /// What was written.
 #[derive(Clone, Debug, PartialEq, Eq)]

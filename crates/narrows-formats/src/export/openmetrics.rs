@@ -8,10 +8,10 @@ use std::io::Write as _;
 use std::path::Path;
 
 use narrows::diagnostic::Checked;
-use narrows::results::{Stored, Table};
+use narrows::results::{Staged, Stored, Table, cannot_write};
 use serde_json::Value;
 
-use super::{Staged, Written, file};
+use super::Written;
 
 /// Upper bounds of the histogram of completion times, in seconds: 1, 2 and 5 in each decade.
 const BOUNDS: [&str; 22] = [
@@ -50,8 +50,8 @@ pub fn write(stored: &Stored, out: Option<&Path>, overwrite: bool) -> Checked<Wr
     let staged = Staged::file(&path, overwrite)?;
     let text = text(stored)?;
     let families = text.lines().filter(|line| line.starts_with("# TYPE ")).count();
-    let mut handle = staged.handle().map_err(|error| file::failed(&path, &error))?;
-    handle.write_all(text.as_bytes()).map_err(|error| file::failed(&path, &error))?;
+    let mut handle = staged.handle().map_err(|error| cannot_write(&path, &error))?;
+    handle.write_all(text.as_bytes()).map_err(|error| cannot_write(&path, &error))?;
     staged.finish()?;
     Ok(Written { path, what: format!("{families} metrics") })
 }

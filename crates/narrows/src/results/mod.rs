@@ -6,6 +6,7 @@ mod json;
 mod output;
 mod parquet_file;
 mod rpcs;
+mod staged;
 mod stored;
 mod tables;
 mod watchdog;
@@ -25,6 +26,7 @@ pub use activity::{Activity, ActivityInfo, activity, activity_infos};
 pub use columns::{ColumnInfo, ColumnKind, TABLES, TableInfo};
 pub use output::Output;
 pub use rpcs::RpcRow;
+pub use staged::{Staged, cannot_write};
 pub use stored::{Source, Stored, StoredCell, find};
 pub use tables::{Column, Table, Values};
 

@@ -18,14 +18,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::document::Document;
 use narrows::plan::Plan;
-use narrows::results::{Column, Results, Stored, Table, Values};
+use narrows::results::{Column, Results, Staged, Stored, Table, Values, cannot_write};
 use narrows_proto::units::Time;
 use narrows_sim::{LinkId, Progress, Stop};
 
 use self::happening::Happening;
 use self::watcher::{End, Watcher};
 use super::Written;
-use super::file::{self, Staged};
 
 /// The version of the engine. Another one may simulate differently.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -153,7 +152,7 @@ impl<'a> Tracing<'a> {
         mut progress: impl FnMut(Progress) -> ControlFlow<()> + Send,
     ) -> Checked<Option<Written>> {
         let Self { stored, plan, selection, format, limit, target, staged } = self;
-        let failed = |error: std::io::Error| file::failed(&target, &error);
+        let failed = |error: std::io::Error| cannot_write(&target, &error);
         let sink: Box<dyn Sink> = match format {
             Format::Pcapng => {
                 let handle = staged.handle().map_err(failed)?;

@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use narrows::diagnostic::{Code, Diagnostic};
 use tempfile::{NamedTempFile, TempDir};
+
+use crate::diagnostic::{Code, Diagnostic};
 
 /// A file or folder in the making, hidden beside its target; dropped before [`finish`](Staged::finish), it leaves nothing
 /// behind.
@@ -27,7 +28,7 @@ impl Staged {
     /// If the target exists and must not be replaced, or its folder cannot be written to.
     pub fn file(target: &Path, overwrite: bool) -> Result<Self, Diagnostic> {
         let (builder, parent) = (prefix(), Self::check(target, overwrite)?);
-        let file = builder.tempfile_in(parent).map_err(|error| failed(target, &error))?;
+        let file = builder.tempfile_in(parent).map_err(|error| cannot_write(target, &error))?;
         Ok(Self { target: target.to_owned(), what: What::File(file) })
     }
 
@@ -37,19 +38,20 @@ impl Staged {
     /// As [`Staged::file`].
     pub fn folder(target: &Path, overwrite: bool) -> Result<Self, Diagnostic> {
         let (builder, parent) = (prefix(), Self::check(target, overwrite)?);
-        let folder = builder.tempdir_in(parent).map_err(|error| failed(target, &error))?;
+        let folder = builder.tempdir_in(parent).map_err(|error| cannot_write(target, &error))?;
         Ok(Self { target: target.to_owned(), what: What::Folder(folder) })
     }
 
     fn check(target: &Path, overwrite: bool) -> Result<&Path, Diagnostic> {
         if target.exists() && !overwrite {
-            let message = format!("{} exists", target.display());
+            let what = if target.is_dir() { "the folder" } else { "the file" };
+            let message = format!("{what} {} exists", target.display());
             let help = "choose another with --out, or replace it with --overwrite";
             return Err(Diagnostic::error(Code::OutputExists, message).help(help));
         }
         let parent =
             target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        std::fs::create_dir_all(parent).map_err(|error| failed(target, &error))?;
+        std::fs::create_dir_all(parent).map_err(|error| cannot_write(target, &error))?;
         Ok(parent)
     }
 
@@ -108,7 +110,7 @@ impl Staged {
                 }
             }
         };
-        finish().map_err(|error| failed(&target, &error))
+        finish().map_err(|error| cannot_write(&target, &error))
     }
 }
 
@@ -119,8 +121,8 @@ fn prefix() -> tempfile::Builder<'static, 'static> {
 }
 
 /// The diagnostic for a target that cannot be written.
-pub(crate) fn failed(target: &Path, error: &dyn std::fmt::Display) -> Diagnostic {
-    Diagnostic::error(Code::OutputFailed, format!("cannot write {}: {error}", target.display()))
+pub fn cannot_write(target: &Path, error: &dyn std::fmt::Display) -> Diagnostic {
+    Diagnostic::error(Code::OutputFailed, format!("cannot write to {}: {error}", target.display()))
 }
 
 /// Temporary files are private; results are as readable as any other.
