@@ -1,6 +1,6 @@
 //! Documentation of the sources as Markdown for readers.
 
-/// Links to items of the code become their names: [`a::B`](c) and [`a::B`] are `a::B`, [text](a::b) is text. Addresses of
+/// Links to items of the code become their names: what stands in brackets stays, where it leads to goes. Addresses of
 /// pages stay.
 pub(super) fn plain(text: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
