@@ -8,7 +8,7 @@ use narrows::report::{Cell, page, summarize};
 use narrows::results::Output;
 use serde_json::json;
 
-use super::{Job, apply, document, execute, plans, show_warnings, status};
+use super::{Job, apply, document, execute, numbered, plans, show_warnings, status};
 use crate::progress::{KEPT, catch_interrupts};
 use crate::{Status, args, fail, show};
 
@@ -180,9 +180,9 @@ fn variant(base: &Document, text: &str) -> Checked<(String, Document)> {
 fn contenders(documents: Vec<(String, Document)>, seeds: u32) -> Checked<Vec<Contender>> {
     let mut contenders: Vec<Contender> = Vec::new();
     for (name, document) in documents {
-        // Two scenarios of the same name in different folders still get a folder each.
-        let taken = contenders.iter().filter(|other| other.name == name).count();
-        let name = if taken == 0 { name } else { format!("{name}-{}", taken + 1) };
+        // Scenarios of the same name in different folders still get a folder each.
+        let free = |name: &str| contenders.iter().all(|other| folder_name(&other.name) != folder_name(name));
+        let name = numbered(&name, free);
         contenders.push(Contender { name, plans: plans(&document, seeds)? });
     }
     Ok(contenders)

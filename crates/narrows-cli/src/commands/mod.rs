@@ -150,6 +150,13 @@ fn side_by_side<T: Send>(
     Ok(finished)
 }
 
+/// The name, or the first of `name-2`, `name-3`, … that is free.
+fn numbered(name: &str, free: impl Fn(&str) -> bool) -> String {
+    let names = (2_u64..).map(|number| format!("{name}-{number}"));
+    let mut names = std::iter::once(name.to_owned()).chain(names);
+    names.find(|name| free(name)).unwrap_or_default()
+}
+
 /// Prints broken expectations. How the command ended follows from them.
 fn status(broken: &[(String, Broken)]) -> Status {
     for (name, broken) in broken {
@@ -176,4 +183,19 @@ fn files(folder: &Path) -> String {
         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_taken_get_the_next_free_number() {
+        let mut taken: Vec<String> = Vec::new();
+        for _ in 0..3 {
+            let name = numbered("a", |name| taken.iter().all(|other| other != name));
+            taken.push(name);
+        }
+        assert_eq!(taken, ["a", "a-2", "a-3"]);
+    }
 }

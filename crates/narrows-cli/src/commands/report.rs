@@ -5,6 +5,7 @@ use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::report::{Cell, page};
 use narrows::results::{Staged, cannot_write, find};
 
+use super::numbered;
 use crate::{Status, args};
 
 /// Makes a page of stored results.
@@ -59,10 +60,7 @@ fn cells(folders: &[PathBuf]) -> Checked<Vec<Cell>> {
     for folder in folders {
         for stored in find(folder)? {
             let mut cell = Cell::read(&stored)?;
-            let taken = cells.iter().filter(|other| other.name == cell.name).count();
-            if taken > 0 {
-                cell.name = format!("{}-{}", cell.name, taken + 1);
-            }
+            cell.name = numbered(&cell.name, |name| cells.iter().all(|other| other.name != name));
             cells.push(cell);
         }
     }
