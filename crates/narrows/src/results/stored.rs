@@ -48,14 +48,23 @@ impl Stored {
     /// Those columns of a table that there are; all if `columns` is none. None if the table was not recorded.
     ///
     /// # Errors
-    /// If its file cannot be read.
+    /// If its file cannot be read, or a column is missing that all tables of this name have.
     pub fn table(&self, name: &'static str, columns: Option<&[&str]>) -> Checked<Option<Table>> {
         let path = self.folder.join(format!("{name}.parquet"));
         if !path.exists() {
             return Ok(None);
         }
-        let table = parquet_file::read_table(name, &path, columns);
-        table.map(Some).map_err(|error| unreadable(&path, &error).into())
+        let table =
+            parquet_file::read_table(name, &path, columns).map_err(|error| unreadable(&path, &error))?;
+        match table.misfit(columns) {
+            None => Ok(Some(table)),
+            Some(column) => {
+                let version = self.version();
+                let problem =
+                    format!("it has no column {column} as this version writes it (written by {version})");
+                Err(unreadable(&path, &problem).into())
+            }
+        }
     }
 
     /// A number of the summary.

@@ -53,6 +53,17 @@ impl Table {
         self.columns.first().map_or(0, |column| column.values.len())
     }
 
+    /// The first column of `wanted` (all that are described if none) that is missing, though not for some results only, or is of
+    /// another kind than `columns.rs` says.
+    pub(super) fn misfit(&self, wanted: Option<&[&str]>) -> Option<&'static str> {
+        let described = TableInfo::find(self.name).map_or(&[][..], |table| table.columns);
+        let wanted = |info: &&ColumnInfo| wanted.is_none_or(|wanted| wanted.contains(&info.name));
+        let fits = |info: &&ColumnInfo| {
+            self.column(info.name).map_or(!info.present.is_empty(), |values| values.fit(info))
+        };
+        described.iter().filter(wanted).find(|info| !fits(info)).map(|info| info.name)
+    }
+
     /// The values of a column, if there is one of this name.
     pub fn column(&self, name: &str) -> Option<&Values> {
         self.columns.iter().find(|column| column.name == name).map(|column| &column.values)
