@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::frames::Recorded;
 use crate::diagnostic::Checked;
 use crate::report::packed::{Array, Packer};
 use crate::results::{Source, Table};
@@ -45,29 +46,28 @@ pub(super) struct FlowCurve {
 }
 
 /// The deepest queues, slice by slice.
-pub(super) fn deepest(queues: &Table, interval: u64, ended: u64, packer: &mut Packer) -> Vec<QueueCurve> {
-    let (starts, links) = (queues.integers("start_ps"), queues.integers("link"));
-    let backlogs = queues.integers("max_backlog_bytes");
-    let mut peaks: BTreeMap<u64, u64> = BTreeMap::new();
-    for (link, backlog) in links.iter().zip(backlogs) {
-        let peak = peaks.entry(*link).or_default();
-        *peak = backlog.max(peak).to_owned();
+pub(super) fn deepest(queues: Recorded<'_>, ended: u64, packer: &mut Packer) -> Vec<QueueCurve> {
+    let mut peaks: BTreeMap<usize, u64> = BTreeMap::new();
+    for (_, link, backlog) in queues.rows("max_backlog_bytes") {
+        let peak = peaks.entry(link).or_default();
+        *peak = backlog.max(*peak);
     }
     let mut chosen: Vec<_> = peaks.into_iter().filter(|(_, peak)| *peak > 0).collect();
     chosen.sort_by_key(|(link, peak)| (Reverse(*peak), *link));
     chosen.truncate(QUEUES);
     // Whole intervals: one in which nothing waited has no row.
+    let interval = queues.interval;
     let slice = interval.saturating_mul(ended.div_ceil(interval).div_ceil(POINTS).max(1));
     let count = ended.div_ceil(slice).max(1) as usize;
     let mut curves = vec![vec![0.0_f32; count]; chosen.len()];
     let place: BTreeMap<_, _> =
         chosen.iter().enumerate().map(|(number, (link, _))| (*link, number)).collect();
-    for ((start, link), backlog) in starts.iter().zip(links).zip(backlogs) {
-        let Some(number) = place.get(link) else { continue };
+    for (start, link, backlog) in queues.rows("max_backlog_bytes") {
+        let Some(number) = place.get(&link) else { continue };
         let most = &mut curves[*number][((start / slice) as usize).min(count - 1)];
-        *most = most.max(*backlog as f32 / 1e3);
+        *most = most.max(backlog as f32 / 1e3);
     }
-    let curve = |((link, peak), most): ((u64, u64), Vec<f32>)| QueueCurve {
+    let curve = |((link, peak), most): ((usize, u64), Vec<f32>)| QueueCurve {
         link: link as u32,
         slice_ms: slice as f64 / 1e9,
         most: packer.singles(most.into_iter()),
@@ -123,11 +123,11 @@ pub(super) fn interesting(
     let mut seen: BTreeMap<u64, Seen> = BTreeMap::new();
     for (row, flow) in flows.iter().enumerate() {
         let seen = seen.entry(*flow).or_default();
-        seen.group = groups.get(row).copied().unwrap_or(0);
+        seen.group = groups[row];
         // Clients start from zero again with each of their flows.
         seen.delivered = seen.delivered.max(delivered[row]);
         seen.retransmitted = seen.retransmitted.max(retransmitted[row]);
-        seen.timeouts = seen.timeouts.max(timeouts.get(row).copied().unwrap_or(0));
+        seen.timeouts = seen.timeouts.max(timeouts[row]);
     }
     let slow = slowdowns(source)?;
     let chosen = choose(&seen, &slow, group_names.len());
@@ -171,7 +171,7 @@ fn choose(seen: &BTreeMap<u64, Seen>, slow: &BTreeMap<u64, u64>, groups: usize) 
         best(&|_, seen| seen.delivered, each - 2 * (each / 3), "delivered most", &mut chosen);
         best(&|flow, _| slow.get(&flow).copied().unwrap_or(0), each / 3, "slowest", &mut chosen);
         best(
-            &|_, seen| seen.timeouts.saturating_mul(1 << 40) + seen.retransmitted,
+            &|_, seen| seen.timeouts.saturating_mul(1 << 40).saturating_add(seen.retransmitted),
             each / 3,
             "sent again most",
             &mut chosen,
@@ -203,39 +203,33 @@ fn curve(
     }
     let of = |name: &str, scale: f64| {
         let values = windows.integers(name);
-        kept.iter()
-            .map(|row| (values.get(*row).copied().unwrap_or(0) as f64 / scale) as f32)
-            .collect::<Vec<_>>()
+        kept.iter().map(move |row| values[*row] as f64 / scale)
     };
     let pacing = windows.maybe_integers("pacing_bps");
-    let pacing: Vec<_> =
-        kept.iter().map(|row| pacing.get(*row).copied().flatten().unwrap_or(0) as f32 / 1e9).collect();
-    let delivered = windows.integers("delivered_bytes");
+    let pacing = kept.iter().map(|row| pacing[*row].unwrap_or(0) as f32 / 1e9);
     let mut ticks = BTreeMap::new();
     for (kind, column) in TICKS {
         let counter = windows.integers(column);
-        if counter.is_empty() {
-            continue;
-        }
-        let rises =
-            rows.windows(2).filter(|pair| counter[pair[1]] > counter[pair[0]]).map(|pair| at[pair[1]]);
-        // The first row may already have something.
-        let first = rows.first().filter(|row| counter[**row] > 0).map(|row| at[*row]);
-        let mut times: Vec<_> = first.into_iter().chain(rises).map(|time| time as f64 / 1e9).collect();
-        times.dedup_by_key(|time| (*time * 1e9 / slice as f64) as u64);
+        // Clients start from zero again with each of their flows.
+        let mut before = 0;
+        let rises = rows.iter().filter(|row| {
+            let now = counter[**row];
+            std::mem::replace(&mut before, now) != now && now > 0
+        });
+        let mut times: Vec<_> = rises.map(|row| at[*row]).collect();
+        times.dedup_by_key(|time| *time / slice);
         if !times.is_empty() {
-            ticks.insert(kind, packer.doubles(times.into_iter()));
+            ticks.insert(kind, packer.doubles(times.into_iter().map(|time| time as f64 / 1e9)));
         }
     }
     FlowCurve {
         name,
         why,
-        at: packer.doubles(kept.iter().map(|row| at[*row] as f64 / 1e9).collect::<Vec<_>>().into_iter()),
-        window: packer.singles(of("cwnd_bytes", 1e3).into_iter()),
-        pacing: packer.singles(pacing.into_iter()),
-        rtt: packer.singles(of("srtt_ps", 1e6).into_iter()),
-        delivered: packer
-            .doubles(kept.iter().map(|row| delivered[*row] as f64).collect::<Vec<_>>().into_iter()),
+        at: packer.doubles(of("at_ps", 1e9)),
+        window: packer.singles(of("cwnd_bytes", 1e3).map(|value| value as f32)),
+        pacing: packer.singles(pacing),
+        rtt: packer.singles(of("srtt_ps", 1e6).map(|value| value as f32)),
+        delivered: packer.doubles(of("delivered_bytes", 1.0)),
         ticks,
     }
 }

@@ -30,7 +30,7 @@ pub(super) struct Frames {
     /// The most bytes of isolated flows, in 255ths of `most_bytes`, rounded up.
     isolated: Array,
     /// Packets dropped; 255 and more.
-    drops: Array,
+    pub(super) drops: Array,
     /// Packets marked; 255 and more.
     marks: Array,
 }
@@ -50,21 +50,44 @@ pub(super) struct Matrix {
     marks: Vec<u64>,
 }
 
-impl Matrix {
-    pub(super) fn new(
-        fabric: &Fabric,
-        queues: Option<&Table>,
-        links: Option<&Table>,
-        interval: u64,
-        ended: u64,
-    ) -> Self {
-        let mut known = vec![false; fabric.links.len()];
-        let tables = || queues.into_iter().chain(links);
-        for link in tables().flat_map(|table| table.integers("link")) {
-            if let Some(known) = known.get_mut(*link as usize) {
-                *known = true;
+/// A table of ports, and the length of its intervals.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Recorded<'a> {
+    pub(super) table: &'a Table,
+    pub(super) interval: u64,
+}
+
+impl Recorded<'_> {
+    /// When and on which link each row was, and its value in a column.
+    pub(super) fn rows(&self, column: &str) -> impl Iterator<Item = (u64, usize, u64)> {
+        let [starts, links, values] = ["start_ps", "link", column].map(|name| self.table.integers(name));
+        let rows = starts.iter().zip(links).zip(values);
+        rows.map(|((start, link), value)| (*start, *link as usize, *value))
+    }
+
+    /// Marks the links that it has rows of.
+    fn mark(&self, marks: &mut [bool]) {
+        for link in self.table.integers("link") {
+            if let Some(mark) = marks.get_mut(*link as usize) {
+                *mark = true;
             }
         }
+    }
+}
+
+impl Matrix {
+    /// Of a run that ended at `ended`. None if nothing was recorded.
+    pub(super) fn new(
+        fabric: &Fabric,
+        queues: Option<Recorded<'_>>,
+        links: Option<Recorded<'_>>,
+        ended: u64,
+    ) -> Option<Self> {
+        let interval = queues.or(links)?.interval;
+        let mut queued = vec![false; fabric.links.len()];
+        queues.iter().for_each(|queues| queues.mark(&mut queued));
+        let mut known = queued.clone();
+        links.iter().for_each(|links| links.mark(&mut known));
         let shown: Vec<_> = (0..known.len() as u32).filter(|link| known[*link as usize]).collect();
         let mut place = vec![None; known.len()];
         for (number, link) in shown.iter().enumerate() {
@@ -74,14 +97,12 @@ impl Matrix {
         let most = FRAMES.min((CELLS / (shown.len() as u64).max(1)).max(1));
         let intervals = all.div_ceil(most);
         let (frame, count) = (interval.saturating_mul(intervals), all.div_ceil(intervals) as usize);
-        let cells = count * shown.len();
+        let zeros = || vec![0_u64; count * shown.len()];
         let rates = shown.iter().map(|link| fabric.links[*link as usize].2).collect();
-        let zeros = || vec![0_u64; cells];
         let mut matrix = Self {
             frame,
             intervals,
             count,
-            links: shown,
             rates,
             queue: zeros(),
             bytes: zeros(),
@@ -89,35 +110,45 @@ impl Matrix {
             isolated: zeros(),
             drops: zeros(),
             marks: zeros(),
+            links: shown,
         };
-        let add = |table: &Table, column: &str, sums: &mut Vec<u64>, most: bool| {
-            let rows =
-                table.integers("start_ps").iter().zip(table.integers("link")).zip(table.integers(column));
-            for ((start, link), value) in rows {
-                let Some(Some(port)) = place.get(*link as usize) else { continue };
-                let cell = port * count + ((start / frame) as usize).min(count - 1);
-                sums[cell] = if most { sums[cell].max(*value) } else { sums[cell].saturating_add(*value) };
+        let cell = |link: usize, at: u64| {
+            let port: usize = (*place.get(link)?)?;
+            Some(port * count + ((at / frame) as usize).min(count - 1))
+        };
+        let add = |recorded: Recorded<'_>, column: &str, cells: &mut [u64], join: fn(u64, u64) -> u64| {
+            for (start, link, value) in recorded.rows(column) {
+                if let Some(cell) = cell(link, start) {
+                    cells[cell] = join(cells[cell], value);
+                }
             }
         };
         if let Some(queues) = queues {
-            add(queues, "max_backlog_bytes", &mut matrix.queue, true);
-            add(queues, "max_isolated_bytes", &mut matrix.isolated, true);
-            add(queues, "paused_ps", &mut matrix.paused, false);
-            add(queues, "marks", &mut matrix.marks, false);
+            add(queues, "max_backlog_bytes", &mut matrix.queue, u64::max);
+            add(queues, "max_isolated_bytes", &mut matrix.isolated, u64::max);
+            add(queues, "paused_ps", &mut matrix.paused, u64::saturating_add);
+            add(queues, "marks", &mut matrix.marks, u64::saturating_add);
+            add(queues, "bytes", &mut matrix.bytes, u64::saturating_add);
+            add(queues, "drops", &mut matrix.drops, u64::saturating_add);
         }
-        // A link that is in both tables counts once. Where queues are recorded, their rows hold the bytes as well.
-        let mut carried = zeros();
-        for table in tables() {
-            let (mut bytes, mut drops) = (zeros(), zeros());
-            add(table, "bytes", &mut bytes, false);
-            add(table, "drops", &mut drops, false);
-            for cell in 0..cells {
-                carried[cell] = carried[cell].max(bytes[cell]);
-                matrix.drops[cell] = matrix.drops[cell].max(drops[cell]);
+        if let Some(links) = links {
+            // Rows of queues hold the same, and perhaps more often.
+            let rest = |(_, link, _): &(u64, usize, u64)| queued.get(*link) == Some(&false);
+            for (start, link, bytes) in links.rows("bytes").filter(rest) {
+                // An interval that is longer than a frame is spread over frames.
+                let end = start.saturating_add(links.interval - 1);
+                if let (Some(first), Some(last)) = (cell(link, start), cell(link, end)) {
+                    let share = bytes / (last - first + 1) as u64;
+                    matrix.bytes[first..=last].iter_mut().for_each(|cell| *cell = cell.saturating_add(share));
+                }
+            }
+            for (start, link, drops) in links.rows("drops").filter(rest) {
+                if let Some(cell) = cell(link, start) {
+                    matrix.drops[cell] = matrix.drops[cell].saturating_add(drops);
+                }
             }
         }
-        matrix.bytes = carried;
-        matrix
+        Some(matrix)
     }
 
     pub(super) fn frames(self, packer: &mut Packer) -> Frames {

@@ -10,11 +10,16 @@ use serde::Serialize;
 use serde_json::Value;
 
 use self::curves::{FlowCurve, QueueCurve, WINDOWS, deepest, interesting};
-use self::frames::{Frames, Matrix};
+use self::frames::{Frames, Matrix, Recorded};
 use super::fabric::Fabric;
 use super::packed::Packer;
 use crate::diagnostic::Checked;
-use crate::results::Source;
+use crate::results::{Source, Table};
+
+const PORTS: [&str; 9] =
+    ["link", "from", "to", "from_host", "to_host", "rate_bps", "bytes", "max_backlog_bytes", "drops"];
+const QUEUES: [&str; 8] =
+    ["start_ps", "link", "max_backlog_bytes", "max_isolated_bytes", "bytes", "marks", "drops", "paused_ps"];
 
 /// A run over time.
 #[derive(Clone, Debug, Serialize)]
@@ -45,28 +50,11 @@ impl OverTime {
         let ports = source.columns("ports", &PORTS)?;
         let fabric = ports.map(|ports| Fabric::new(&ports, ended as f64 / 1e12)).unwrap_or_default();
         let mut packer = Packer::default();
-        let queues = source.columns(
-            "queues",
-            &[
-                "start_ps",
-                "link",
-                "max_backlog_bytes",
-                "max_isolated_bytes",
-                "bytes",
-                "marks",
-                "drops",
-                "paused_ps",
-            ],
-        )?;
+        let queues = source.columns("queues", &QUEUES)?;
         let links = source.columns("links", &["start_ps", "link", "bytes", "drops"])?;
-        let frames = interval("queues").or(interval("links")).map(|interval| {
-            Matrix::new(&fabric, queues.as_ref(), links.as_ref(), interval.max(1), ended).frames(&mut packer)
-        });
-        drop(links);
-        let curves = queues.zip(interval("queues"));
-        let curves = curves
-            .map(|(queues, interval)| deepest(&queues, interval.max(1), ended, &mut packer))
-            .unwrap_or_default();
+        let (queues, links) = (recorded(&queues, interval("queues")), recorded(&links, interval("links")));
+        let frames = Matrix::new(&fabric, queues, links, ended).map(|matrix| matrix.frames(&mut packer));
+        let curves = queues.map(|queues| deepest(queues, ended, &mut packer)).unwrap_or_default();
         let windows = source.columns("windows", &WINDOWS)?;
         let flows = match windows {
             Some(windows) => interesting(source, &windows, ended, &mut packer)?,
@@ -83,8 +71,10 @@ impl OverTime {
     }
 }
 
-const PORTS: [&str; 9] =
-    ["link", "from", "to", "from_host", "to_host", "rate_bps", "bytes", "max_backlog_bytes", "drops"];
+fn recorded(table: &Option<Table>, interval: Option<u64>) -> Option<Recorded<'_>> {
+    let (table, interval) = (table.as_ref()?, interval?.max(1));
+    Some(Recorded { table, interval })
+}
 
 #[cfg(test)]
 mod tests {
@@ -94,7 +84,7 @@ mod tests {
     use super::super::packed::unpack;
     use super::frames::FRAMES;
     use super::*;
-    use crate::results::{Column, Table, Values};
+    use crate::results::{Column, Values};
 
     /// A source with tables of whole numbers.
     struct Made(Vec<Table>);
@@ -196,5 +186,27 @@ mod tests {
         let rows: Vec<_> = (0..100).map(|interval| (interval, 0, 9000, 1)).collect();
         let shown = over_time(&source(1, &rows), 100);
         assert_eq!(unpack(&shown.packed, shown.queues[0].most), [9.0; 100]);
+    }
+
+    #[test]
+    fn links_that_are_recorded_less_often_than_queues_are_not_drawn_as_bursts() {
+        let mut made = source(2, &[(0, 0, 1, 1250)]);
+        // Link 1 carries 5000 bytes in an interval of four; of link 0 the rows of queues count.
+        let rows = [
+            ("start_ps", vec![0, 0]),
+            ("link", vec![0, 1]),
+            ("bytes", vec![1250, 5000]),
+            ("drops", vec![0, 3]),
+        ];
+        made.0.push(table("links", &rows));
+        let recorded = json!({ "queues_interval_ps": INTERVAL, "links_interval_ps": 4 * INTERVAL });
+        let summary = json!({ "ended_ps": 8 * INTERVAL, "recorded": recorded });
+        let shown = OverTime::of(&made, &summary).expect("readable");
+        let frames = shown.frames.as_ref().expect("recorded");
+        // 1250 bytes are all that 10 Gb/s carry in 1 us.
+        let used = unpack(&shown.packed, frames.utilisation);
+        assert_eq!(used[..8], [250.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(used[8..], [250.0, 250.0, 250.0, 250.0, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(unpack(&shown.packed, frames.drops)[8], 3.0);
     }
 }
