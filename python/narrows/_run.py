@@ -146,7 +146,7 @@ def _in_notebook() -> bool:
 def _bar(name: str, *, total: float | None, unit: str) -> Iterator[Any]:
     from tqdm import tqdm
 
-    form = "{desc} {percentage:3.0f}% [{bar:25}] {elapsed}<{remaining} {postfix}"
-    form = form if unit == "run" and total == 1.0 else None
+    fraction = "{desc} {percentage:3.0f}% [{bar:25}] {elapsed}<{remaining} {postfix}"
+    form = fraction if total == 1.0 else None
     with tqdm(desc=name, total=total, unit=unit, bar_format=form, leave=False, file=sys.stderr) as bar:
         yield bar

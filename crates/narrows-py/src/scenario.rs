@@ -81,9 +81,9 @@ impl Scenario {
 
     /// Reads a scenario from a text. Files it names are looked for in `folder`.
     #[classmethod]
-    #[pyo3(signature = (text, *, name="scenario", folder=PathBuf::new()))]
-    fn parse(_: &Bound<'_, PyType>, text: &str, name: &str, folder: PathBuf) -> PyResult<Self> {
-        Self::read(Document::parse(name, text, folder).or_raise()?)
+    #[pyo3(signature = (text, *, name="scenario", folder=None))]
+    fn parse(_: &Bound<'_, PyType>, text: &str, name: &str, folder: Option<PathBuf>) -> PyResult<Self> {
+        Self::read(Document::parse(name, text, folder.unwrap_or_default()).or_raise()?)
     }
 
     /// The value at a path such as "traffic.web.cc", those that were left out included.
