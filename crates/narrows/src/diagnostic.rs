@@ -263,6 +263,12 @@ codes! {
         "Commands that read results take the folder that narrows run or narrows compare has written, or a folder inside it: one that holds run.json, or whose folders do, at most two levels down."
     BadResults "N0141" "results that cannot be read"
         "The tables of a results folder are Parquet files, its summary is run.json. One of them is missing, was cut off, or holds something that this version does not write. Run the scenario again: narrows run DIR/scenario.toml gives the same results."
+    UnknownControl "N0160" "a congestion control that nobody brought along"
+        "cc = { custom = { name = \"mine\" } } is a control that is not built in: the program that runs the scenario attaches what makes it under this name. In Python that is narrows.run(scenario, controllers={\"mine\": Mine}) with a subclass of narrows.Controller, in Rust Document::attach. The command narrows has none to attach, so it can show such a scenario's mistakes but not run it."
+    CustomSettings "N0161" "a congestion control from outside refuses its settings"
+        "What stands in `settings` of cc = { custom = { … } } is handed to the control as it is. The message is the control's own."
+    OtherCode "N0162" "a congestion control from outside has changed"
+        "The scenario in a results folder notes the version of the code of such controls: of a Python class a hash of its source. The one that is attached now has another, so the run may give other results than those stored."
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
 //! A scenario as text: parsed with the place of every value, changed by overrides, read into types.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use narrows_proto::cc::custom::Maker;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
@@ -28,6 +30,8 @@ pub struct Document {
     folder: PathBuf,
     /// Tables that give their values to the elements of arrays.
     inherited: Vec<(&'static str, &'static str)>,
+    /// What makes controls that are not built in, by the names the text has for them.
+    makers: BTreeMap<String, Arc<dyn Maker>>,
 }
 
 impl Document {
@@ -50,7 +54,8 @@ impl Document {
     /// If it is no TOML; all mistakes are reported, up to a hundred.
     pub fn parse(name: &str, text: impl Into<String>, folder: impl Into<PathBuf>) -> Checked<Self> {
         let source = Arc::new(Source { name: name.to_owned(), text: text.into() });
-        let document = Self { texts: vec![source], folder: folder.into(), inherited: Vec::new() };
+        let (inherited, makers) = (Vec::new(), BTreeMap::new());
+        let document = Self { texts: vec![source], folder: folder.into(), inherited, makers };
         document.build()?;
         Ok(document)
     }
@@ -73,6 +78,16 @@ impl Document {
             self.texts.pop();
         }
         result
+    }
+
+    /// From now on, `cc = { custom = { name = "…" } }` with this name is what `maker` makes.
+    pub fn attach(&mut self, name: impl Into<String>, maker: Arc<dyn Maker>) {
+        self.makers.insert(name.into(), maker);
+    }
+
+    /// What makes controls that are not built in, by name.
+    pub fn makers(&self) -> &BTreeMap<String, Arc<dyn Maker>> {
+        &self.makers
     }
 
     /// From now on, elements of the array `into` have every value of the table `table` that their own table of this
@@ -360,8 +375,6 @@ fn inherit<'a>(root: &mut DeTable<'a>, table: &'static str, into: &str) {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use serde::Deserialize;
 
     use super::*;

@@ -1,6 +1,7 @@
 //! From scenario to plan: every check happens here. After this an error is a bug.
 
 mod controls;
+mod custom;
 mod limits;
 mod lossless;
 mod memory;
@@ -169,9 +170,10 @@ impl Plan {
     /// # Errors
     /// As [`Plan::new`].
     pub fn within(mut document: Document, limits: Limits) -> Checked<Self> {
-        let scenario = Scenario::from_document(&mut document)?;
+        let mut scenario = Scenario::from_document(&mut document)?;
         let (errors, warnings) = (Vec::new(), Vec::new());
         let mut checker = Checker { document: &document, limits, errors, warnings, unlisted: 0 };
+        custom::attach(&mut scenario, &mut checker);
         check_times(&scenario, &mut checker);
         check_names(&scenario, &mut checker);
         let cnps = scenario.traffic.iter().filter_map(|group| group.rdma.as_ref()?.cnp_priority);
@@ -250,6 +252,12 @@ impl Plan {
     /// How much memory the run will need at the most, on so many threads.
     pub fn memory(&self, threads: usize) -> Bytes {
         memory::estimate(&self.network, &self.traffic, threads as u64)
+    }
+
+    /// A control that is not built in has failed; see [`Maker::has_failed`](narrows_proto::cc::custom::Maker::has_failed).
+    pub fn has_failed_control(&self) -> bool {
+        let controls = self.traffic.groups.iter().filter_map(|group| group.transport.control()?.custom());
+        controls.filter_map(|control| control.maker.0.as_ref()).any(|maker| maker.has_failed())
     }
 
     /// What is suspicious, in words.
