@@ -263,6 +263,16 @@ codes! {
         "Commands that read results take the folder that narrows run or narrows compare has written, or a folder inside it: one that holds run.json, or whose folders do, at most two levels down."
     BadResults "N0141" "results that cannot be read"
         "The tables of a results folder are Parquet files, its summary is run.json. One of them is missing, was cut off, or holds something that this version does not write. Run the scenario again: narrows run DIR/scenario.toml gives the same results."
+    ManyCells "N0150" "a sweep of very many cells"
+        "A grid has a cell for each combination of the values of its axes and each seed, and that is quickly more than was meant. More than 10 000 cells are run on demand only: narrows sweep --yes."
+    MissingCells "N0151" "cells of a sweep are missing"
+        "The data set of a sweep is written when all its cells are there. A shard runs a part of them; when all shards are done, narrows merge DIR... --out DIR puts their folders together, and writes it. Cells that failed are run again when the sweep is started again."
+    OtherSweep "N0152" "folders of different sweeps"
+        "narrows merge puts together what shards of one sweep have run: the same sweep.toml, the same overrides, the same engine. What was asked of a folder stands in its sweep.json."
+    OtherEngine "N0153" "a cell for another engine"
+        "Results depend on the version that simulates. All who work on one sweep must have the same one; narrows --version and run.json show it, with a fingerprint of its sources."
+    BadTask "N0154" "a cell that cannot be run"
+        "Cells that are run elsewhere travel as JSON, with the content of the files that their scenario names; results come back as files. Something was left out or changed on the way."
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! From scenario to plan: every check happens here. After this an error is a bug.
 
 mod controls;
+mod cost;
 mod limits;
 mod lossless;
 mod memory;
@@ -189,7 +190,7 @@ impl Plan {
             network: &network,
             paths: &paths,
             places: &places,
-            folder: document.folder(),
+            document: &document,
             seed: scenario.seed,
             end,
         };
@@ -247,9 +248,19 @@ impl Plan {
         Self::new(document)
     }
 
+    /// Names of all metrics that its results will have.
+    pub fn metric_names(&self) -> Vec<String> {
+        metric_names(&self.scenario, self.segments.is_some())
+    }
+
     /// How much memory the run will need at the most, on so many threads.
     pub fn memory(&self, threads: usize) -> Bytes {
         memory::estimate(&self.network, &self.traffic, threads as u64)
+    }
+
+    /// How much work the run will be: roughly the packet-hops that are to be expected.
+    pub fn cost(&self) -> f64 {
+        cost::estimate(&self.network, &self.traffic, self.stop.at, self.scenario.seed)
     }
 
     /// What is suspicious, in words.
@@ -495,6 +506,15 @@ fn check_interval(path: &str, interval: Span, scenario: &Scenario, checker: &mut
     }
 }
 
+/// Names of all metrics of a scenario, whose network has segments or not.
+fn metric_names(scenario: &Scenario, segments: bool) -> Vec<String> {
+    let kind = |pattern: &Pattern| {
+        Kind::of(matches!(pattern, Pattern::OnOff(_)), matches!(pattern, Pattern::Rpc(_)))
+    };
+    let groups = scenario.traffic.iter().map(|group| (group.name.as_str(), kind(&group.pattern)));
+    metrics::names(groups, scenario.record.queues.is_some(), segments)
+}
+
 fn check_expectations(scenario: &Scenario, segments: bool, checker: &mut Checker<'_>) {
     for (number, expect) in scenario.expect.iter().enumerate() {
         let path = format!("expect.{number}");
@@ -509,11 +529,7 @@ fn check_expectations(scenario: &Scenario, segments: bool, checker: &mut Checker
             let error = Diagnostic::error(Code::WrongType, message).help("give `below`, `above` or both");
             checker.error(&path, error);
         }
-        let kind = |pattern: &Pattern| {
-            Kind::of(matches!(pattern, Pattern::OnOff(_)), matches!(pattern, Pattern::Rpc(_)))
-        };
-        let groups = scenario.traffic.iter().map(|group| (group.name.as_str(), kind(&group.pattern)));
-        let known = metrics::names(groups, scenario.record.queues.is_some(), segments);
+        let known = metric_names(scenario, segments);
         if !known.contains(&expect.metric) {
             let message = format!("no metric is called \"{}\"", expect.metric);
             let error = Diagnostic::error(Code::UnknownName, message);
