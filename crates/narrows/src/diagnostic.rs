@@ -273,6 +273,14 @@ codes! {
         "Results depend on the version that simulates. All who work on one sweep must have the same one; narrows --version and run.json show it, with a fingerprint of its sources."
     BadTask "N0154" "a cell that cannot be run"
         "Cells that are run elsewhere travel as JSON, with the content of the files that their scenario names; results come back as files. Something was left out or changed on the way."
+    ControlFailed "N0155" "a congestion control from outside has failed"
+        "The control that the program attached did not return, so the run was ended, and it has no results. What it said itself stands elsewhere: in Python it is the exception."
+    UnknownControl "N0160" "a congestion control that nobody brought along"
+        "cc = { custom = { name = \"mine\" } } is a control that is not built in: the program that runs the scenario attaches what makes it under this name. In Python that is narrows.run(scenario, controllers={\"mine\": Mine}) with a subclass of narrows.Controller, in Rust Document::attach. The command narrows has none to attach, so it can show such a scenario's mistakes but not run it."
+    CustomSettings "N0161" "a congestion control from outside refuses its settings"
+        "What stands in `settings` of cc = { custom = { … } } is handed to the control as it is. The message is the control's own."
+    OtherCode "N0162" "a congestion control from outside has changed"
+        "The scenario in a results folder notes the version of the code of such controls: of a Python class a hash of its source. The one that is attached now has another, so the run may give other results than those stored."
 }
 
 #[cfg(test)]

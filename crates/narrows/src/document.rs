@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use narrows_proto::cc::custom::Maker;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
@@ -33,6 +34,8 @@ pub struct Document {
     moved: BTreeMap<PathBuf, PathBuf>,
     /// Tables that give their values to the elements of arrays.
     inherited: Vec<(&'static str, &'static str)>,
+    /// What makes controls that are not built in, by the names the text has for them.
+    makers: BTreeMap<String, Arc<dyn Maker>>,
 }
 
 impl Document {
@@ -61,6 +64,7 @@ impl Document {
             folder: folder.into(),
             moved: BTreeMap::new(),
             inherited: Vec::new(),
+            makers: BTreeMap::new(),
         };
         document.build()?;
         Ok(document)
@@ -106,6 +110,16 @@ impl Document {
         }
         self.origins.push(origin);
         Ok(())
+    }
+
+    /// From now on, `cc = { custom = { name = "…" } }` with this name is what `maker` makes.
+    pub fn attach(&mut self, name: impl Into<String>, maker: Arc<dyn Maker>) {
+        self.makers.insert(name.into(), maker);
+    }
+
+    /// What makes controls that are not built in, by name.
+    pub fn makers(&self) -> &BTreeMap<String, Arc<dyn Maker>> {
+        &self.makers
     }
 
     /// From now on, elements of the array `into` have every value of the table `table` that their own table of this
@@ -397,8 +411,6 @@ fn inherit<'a>(root: &mut DeTable<'a>, table: &'static str, into: &str) {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use serde::Deserialize;
 
     use super::*;

@@ -51,7 +51,8 @@ pub fn check_memory(plans: &[Arc<Plan>], options: Options) -> Checked<()> {
     }
 }
 
-/// Runs one plan. `progress` is called every now and then and may end the run early.
+/// Runs one plan. `progress` is called every now and then and may end the run early, as does a control that fails and is not
+/// built in.
 pub fn run(
     plan: &Arc<Plan>,
     options: Options,
@@ -149,11 +150,14 @@ fn simulate<O: Observer>(
     plan: &Plan,
     options: Options,
     observer: impl FnMut() -> O,
-    progress: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    mut progress: impl FnMut(Progress) -> ControlFlow<()> + Send,
 ) -> Outcome<O> {
     let execution = Execution { threads: options.threads, ..Execution::default() };
     let simulation = Simulation::new(&plan.network, &plan.traffic, plan.scenario.seed, execution, observer);
-    simulation.run(plan.stop, progress)
+    simulation.run(plan.stop, |now| match plan.has_failed_control() {
+        true => ControlFlow::Break(()),
+        false => progress(now),
+    })
 }
 
 /// Runs several plans, `options.jobs` side by side. `progress` is told which plan it is about; `finish` gets the results of

@@ -3,6 +3,7 @@
 import re
 
 import schema as scenario
+import snippets
 
 # Lists of `narrows list --json` with a page for each entry: key, kind of snippet, title and what stands above the list.
 LISTS = [
@@ -40,7 +41,10 @@ def page(topic: dict, snippet: str, full_schema: dict) -> str:
     text += "".join(f"- It {need}.\n" for need in topic["needs"])
     if topic["about"]:
         text += f"\n## What it does\n\n{readable(topic['about'])}"
-    text += f"\n## A scenario\n\nA complete scenario; save it and `narrows run` it.\n\n```toml\n{snippet}```\n"
+    runs = "A complete scenario; save it and `narrows run` it."
+    if snippets.is_for_programs(snippet):
+        runs = "A scenario for a program that attaches the control; the command `narrows` cannot run it."
+    text += f"\n## A scenario\n\n{runs}\n\n```toml\n{snippet}```\n"
     if topic["settings"]:
         text += "\n## Settings\n"
     for settings in topic["settings"]:

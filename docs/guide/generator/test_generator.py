@@ -86,6 +86,10 @@ class Texts(unittest.TestCase):
             self.assertEqual(snippets.whole(folder, "[record]\n"), "version = 1\n\n[record]\n")
             self.assertEqual(snippets.whole(folder, "version = 1\nx = 2\n"), "version = 1\nx = 2\n")
 
+    def test_a_scenario_with_a_control_from_outside_is_for_programs(self):
+        self.assertTrue(snippets.is_for_programs('cc = { custom = { name = "mine" } }'))
+        self.assertFalse(snippets.is_for_programs('cc = { dctcp = {} }'))
+
 
 class Offline(unittest.TestCase):
     def test_what_is_loaded_from_the_network_is_found(self):

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::registry::ALGORITHMS;
-use super::{Ack, Cc, Config, Congestion, Controller, DeliverySample, Path};
+use super::{Ack, Cc, Config, Congestion, Controller, DeliverySample, Limit, Path};
 use crate::rack::Told;
 use crate::telemetry::{Hop, Telemetry};
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -112,13 +112,13 @@ fn any_signals() -> impl Strategy<Value = Vec<Signal>> {
     prop::collection::vec(signal, 0..400)
 }
 
-/// Tells `cc` the signals, a microsecond and what is idle apart, and calls `check` with it before and after each.
-fn tell(cc: &mut Cc, signals: &[Signal], mut check: impl FnMut(&Signal, &Cc, &Cc)) {
+/// Tells `cc` the signals, a microsecond and what is idle apart, and calls `check` with its limits before and after each.
+fn tell(cc: &mut Cc, signals: &[Signal], mut check: impl FnMut(&Signal, Limit, Limit)) {
     let (mut delivered, mut lost) = (Bytes::ZERO, Bytes::ZERO);
     let mut now = Time::ZERO;
     for signal in signals {
         now += Span::from_us(1);
-        let before = cc.clone();
+        let before = cc.limit();
         match signal {
             Signal::Ack(ack) => {
                 delivered += ack.acked;
@@ -148,7 +148,7 @@ fn tell(cc: &mut Cc, signals: &[Signal], mut check: impl FnMut(&Signal, &Cc, &Cc
         while cc.next_timer() <= now {
             cc.on_timer(now);
         }
-        check(signal, &before, cc);
+        check(signal, before, cc.limit());
     }
 }
 
@@ -158,9 +158,8 @@ proptest! {
         for config in Config::all() {
             let name = config.name();
             tell(&mut config.build(&path()), &signals, |signal, _, after| {
-                let limit = after.limit();
-                assert!(limit.cwnd >= MSS, "{name}: {limit:?} after {signal:?}");
-                assert!(limit.pacing.is_none_or(|rate| rate.as_bps() > 0), "{name}: {limit:?} after {signal:?}");
+                assert!(after.cwnd >= MSS, "{name}: {after:?} after {signal:?}");
+                assert!(after.pacing.is_none_or(|rate| rate.as_bps() > 0), "{name}: {after:?} after {signal:?}");
             });
         }
     }
@@ -170,7 +169,6 @@ proptest! {
         for config in Config::all() {
             let name = config.name();
             tell(&mut config.build(&path()), &signals, |signal, before, after| {
-                let (before, after) = (before.limit(), after.limit());
                 let ceiling = match signal {
                     Signal::Congestion(Congestion::Timeout { .. }) => before.cwnd,
                     // Two segments are the smallest threshold (RFC 5681 §3.1), and a window may have been at one.
@@ -188,7 +186,7 @@ proptest! {
             let name = config.name();
             tell(&mut config.build(&path()), &signals, |signal, before, after| {
                 if let Signal::Idle(..) = signal {
-                    assert!(after.limit().cwnd <= before.limit().cwnd, "{name}: after {signal:?}");
+                    assert!(after.cwnd <= before.cwnd, "{name}: after {signal:?}");
                 }
             });
         }
@@ -200,7 +198,7 @@ proptest! {
             let name = config.name();
             tell(&mut config.build(&path()), &signals, |signal, before, after| {
                 if let Signal::Ack(Ack { marked: Bytes::ZERO, .. }) = signal {
-                    assert!(after.limit().cwnd >= before.limit().cwnd, "{name}: after {signal:?}");
+                    assert!(after.cwnd >= before.cwnd, "{name}: after {signal:?}");
                 }
             });
         }
@@ -211,7 +209,7 @@ proptest! {
         for config in Config::all() {
             let mut limits = [Vec::new(), Vec::new()];
             for limits in &mut limits {
-                tell(&mut config.build(&path()), &signals, |_, _, after| limits.push(after.limit()));
+                tell(&mut config.build(&path()), &signals, |_, _, after| limits.push(after));
             }
             prop_assert_eq!(&limits[0], &limits[1], "{}", config.name());
         }

@@ -4,7 +4,7 @@
 //! schedule packets, count rounds or detect losses; the transport does that once for all algorithms.
 //!
 //! Each algorithm is one file here plus one line in [`registry`]; the registry makes the enum that is dispatched by
-//! `match`, the configuration type and the list of names.
+//! `match`, the configuration type and the list of names. Controls that are not built in come through [`custom`].
 
 use crate::rack::Told;
 use crate::telemetry::Telemetry;
@@ -13,6 +13,7 @@ use crate::units::{BitRate, Bytes, Span, Time};
 pub mod bbr;
 pub mod copa;
 pub mod cubic;
+pub mod custom;
 pub mod dcqcn;
 pub mod dctcp;
 pub mod fixed;

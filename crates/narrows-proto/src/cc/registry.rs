@@ -1,6 +1,8 @@
 //! The list of algorithms. Adding one is its file in `cc/` (with its `mod` line) and one line at the end of this file.
 
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use std::fmt;
+
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, custom};
 use crate::annulus;
 use crate::rack::Told;
 use crate::telemetry::Telemetry;
@@ -21,63 +23,101 @@ pub struct Entry {
 
 macro_rules! registry {
     ($($name:ident: $module:ident::$algorithm:ident in $file:literal,)+) => {
-        /// A controller of any registered algorithm, dispatched by `match`.
-        #[derive(Clone, Debug)]
+        /// A controller of any registered algorithm, dispatched by `match`, or one from outside.
+        #[derive(Debug)]
         pub enum Cc {
             $(#[doc = concat!("See [`super::", stringify!($module), "`].")] $algorithm(super::$module::$algorithm),)+
+            /// See [`custom`].
+            Custom(custom::Custom),
         }
 
         impl Controller for Cc {
             fn on_handshake(&mut self, now: Time, rtt: Span) {
-                match self { $(Self::$algorithm(controller) => controller.on_handshake(now, rtt),)+ }
+                match self {
+                    $(Self::$algorithm(controller) => controller.on_handshake(now, rtt),)+
+                    Self::Custom(controller) => controller.on_handshake(now, rtt),
+                }
             }
 
             fn on_idle(&mut self, now: Time, idle: Span, restart: Option<Bytes>) {
-                match self { $(Self::$algorithm(controller) => controller.on_idle(now, idle, restart),)+ }
+                match self {
+                    $(Self::$algorithm(controller) => controller.on_idle(now, idle, restart),)+
+                    Self::Custom(controller) => controller.on_idle(now, idle, restart),
+                }
             }
 
             #[inline]
             fn on_ack(&mut self, ack: &Ack) {
-                match self { $(Self::$algorithm(controller) => controller.on_ack(ack),)+ }
+                match self {
+                    $(Self::$algorithm(controller) => controller.on_ack(ack),)+
+                    Self::Custom(controller) => controller.on_ack(ack),
+                }
             }
 
             fn on_congestion(&mut self, now: Time, event: Congestion) {
-                match self { $(Self::$algorithm(controller) => controller.on_congestion(now, event),)+ }
+                match self {
+                    $(Self::$algorithm(controller) => controller.on_congestion(now, event),)+
+                    Self::Custom(controller) => controller.on_congestion(now, event),
+                }
             }
 
             #[inline]
             fn limit(&self) -> Limit {
-                match self { $(Self::$algorithm(controller) => controller.limit(),)+ }
+                match self {
+                    $(Self::$algorithm(controller) => controller.limit(),)+
+                    Self::Custom(controller) => controller.limit(),
+                }
             }
 
             fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-                match self { $(Self::$algorithm(controller) => controller.inside(tell),)+ }
+                match self {
+                    $(Self::$algorithm(controller) => controller.inside(tell),)+
+                    Self::Custom(controller) => controller.inside(tell),
+                }
             }
 
             fn on_cnp(&mut self, now: Time) {
-                match self { $(Self::$algorithm(controller) => controller.on_cnp(now),)+ }
+                match self {
+                    $(Self::$algorithm(controller) => controller.on_cnp(now),)+
+                    Self::Custom(controller) => controller.on_cnp(now),
+                }
             }
 
             #[inline]
             fn on_sent(&mut self, now: Time, size: Bytes) {
-                match self { $(Self::$algorithm(controller) => controller.on_sent(now, size),)+ }
+                match self {
+                    $(Self::$algorithm(controller) => controller.on_sent(now, size),)+
+                    Self::Custom(controller) => controller.on_sent(now, size),
+                }
             }
 
             fn on_telemetry(&mut self, now: Time, telemetry: &Telemetry) {
-                match self { $(Self::$algorithm(controller) => controller.on_telemetry(now, telemetry),)+ }
+                match self {
+                    $(Self::$algorithm(controller) => controller.on_telemetry(now, telemetry),)+
+                    Self::Custom(controller) => controller.on_telemetry(now, telemetry),
+                }
             }
 
             fn on_rack(&mut self, now: Time, told: Option<&Told>, destination: BitRate) {
-                match self { $(Self::$algorithm(controller) => controller.on_rack(now, told, destination),)+ }
+                match self {
+                    $(Self::$algorithm(controller) => controller.on_rack(now, told, destination),)+
+                    Self::Custom(controller) => controller.on_rack(now, told, destination),
+                }
             }
 
             fn on_timer(&mut self, now: Time) {
-                match self { $(Self::$algorithm(controller) => controller.on_timer(now),)+ }
+                match self {
+                    $(Self::$algorithm(controller) => controller.on_timer(now),)+
+                    Self::Custom(controller) => controller.on_timer(now),
+                }
             }
 
             #[inline]
             fn next_timer(&self) -> Time {
-                match self { $(Self::$algorithm(controller) => controller.next_timer(),)+ }
+                match self {
+                    $(Self::$algorithm(controller) => controller.next_timer(),)+
+                    Self::Custom(controller) => controller.next_timer(),
+                }
             }
         }
 
@@ -89,10 +129,12 @@ macro_rules! registry {
             $(#[doc = concat!("Settings of `", stringify!($name), "`.")] $algorithm(super::$module::Params),)+
             /// Any of the others with a near-source loop beside it: settings of `annulus`.
             Annulus(annulus::Params),
+            /// One that the program which runs the scenario brings along: settings of `custom`.
+            Custom(custom::Params),
         }
 
         impl Config {
-            /// Every algorithm with its default settings, in the order of the registry; `annulus` is none of its own.
+            /// Every algorithm with its default settings, in the order of the registry; `annulus` and `custom` are none of their own.
             pub fn all() -> Vec<Self> {
                 vec![$(Self::$algorithm(Default::default())),+]
             }
@@ -102,6 +144,7 @@ macro_rules! registry {
                 match self {
                     $(Self::$algorithm(params) => Cc::$algorithm(Algorithm::new(params, path)),)+
                     Self::Annulus(params) => params.end_to_end.build(path),
+                    Self::Custom(params) => Cc::Custom(params.build(path)),
                 }
             }
 
@@ -110,6 +153,7 @@ macro_rules! registry {
                 match self {
                     $(Self::$algorithm(params) => super::$module::$algorithm::ecn(params),)+
                     Self::Annulus(params) => params.end_to_end.ecn(),
+                    Self::Custom(params) => params.uses().ecn,
                 }
             }
 
@@ -121,6 +165,8 @@ macro_rules! registry {
                 match self {
                     $(Self::$algorithm(params) => super::$module::$algorithm::check(params),)+
                     Self::Annulus(params) => params.check(None).and_then(|()| params.end_to_end.check()),
+                    // Only its maker knows its settings: `custom::Params::check`.
+                    Self::Custom(_) => Ok(()),
                 }
             }
 
@@ -129,6 +175,7 @@ macro_rules! registry {
                 match self {
                     $(Self::$algorithm(_) => super::$module::$algorithm::READS_DELAY,)+
                     Self::Annulus(params) => params.end_to_end.reads_delay(),
+                    Self::Custom(params) => params.uses().reads_delay,
                 }
             }
 
@@ -137,6 +184,7 @@ macro_rules! registry {
                 match self {
                     $(Self::$algorithm(_) => super::$module::$algorithm::NEEDS_RDMA,)+
                     Self::Annulus(params) => params.end_to_end.needs_rdma(),
+                    Self::Custom(params) => params.uses().needs_rdma,
                 }
             }
 
@@ -145,6 +193,7 @@ macro_rules! registry {
                 match self {
                     $(Self::$algorithm(_) => super::$module::$algorithm::TELEMETRY,)+
                     Self::Annulus(params) => params.end_to_end.reads_telemetry(),
+                    Self::Custom(params) => params.uses().reads_telemetry,
                 }
             }
 
@@ -153,16 +202,50 @@ macro_rules! registry {
                 match self {
                     $(Self::$algorithm(_) => super::$module::$algorithm::ASKS_RACK,)+
                     Self::Annulus(params) => params.end_to_end.asks_rack(),
+                    Self::Custom(params) => params.uses().asks_rack,
                 }
             }
 
             /// Its name in scenarios.
             pub fn name(&self) -> &'static str {
-                match self { $(Self::$algorithm(_) => stringify!($name),)+ Self::Annulus(_) => "annulus" }
+                match self {
+                    $(Self::$algorithm(_) => stringify!($name),)+
+                    Self::Annulus(_) => "annulus",
+                    Self::Custom(_) => "custom",
+                }
+            }
+
+            /// What it is if it comes from outside, in a near-source loop or alone.
+            pub fn custom(&self) -> Option<&custom::Params> {
+                match self {
+                    Self::Annulus(params) => params.end_to_end.custom(),
+                    Self::Custom(params) => Some(params),
+                    _ => None,
+                }
+            }
+
+            /// The same, to be changed.
+            pub fn custom_mut(&mut self) -> Option<&mut custom::Params> {
+                match self {
+                    Self::Annulus(params) => params.end_to_end.custom_mut(),
+                    Self::Custom(params) => Some(params),
+                    _ => None,
+                }
             }
         }
 
-        /// All registered algorithms, and `annulus` at the end.
+        /// Its name in lists: `dctcp`, `annulus(bbr)`, `custom(mine)`.
+        impl fmt::Display for Config {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    Self::Annulus(params) => write!(f, "annulus({})", params.end_to_end),
+                    Self::Custom(params) => write!(f, "custom({})", params.name),
+                    built_in => f.write_str(built_in.name()),
+                }
+            }
+        }
+
+        /// All registered algorithms, and `annulus` and `custom` at the end.
         pub const ALGORITHMS: &[Entry] = &[
             $(Entry {
                 name: stringify!($name),
@@ -175,6 +258,12 @@ macro_rules! registry {
                 summary: annulus::SUMMARY,
                 source: annulus::SOURCE,
                 about: crate::module_docs!("../annulus/mod.rs"),
+            },
+            Entry {
+                name: "custom",
+                summary: custom::SUMMARY,
+                source: custom::SOURCE,
+                about: crate::module_docs!("custom/mod.rs"),
             },
         ];
     };

@@ -26,7 +26,7 @@ use crate::units::{BitRate, Bytes, Span, Time};
 /// ```
 /// Differs from Mittal et al. (IRN): after a timeout everything that is missing is sent again and not the first packet
 /// alone, so that a lost tail costs one timeout.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Sender {
     size: u64,
     mtu: Bytes,

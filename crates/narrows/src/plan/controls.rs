@@ -36,8 +36,7 @@ pub(super) fn check(
         let wrapped = if group.near_source.is_some() { ".annulus.end_to_end" } else { "" };
         let path = format!("traffic.{number}.cc{wrapped}");
         if cc.ecn() != Ecn::Off && !marked {
-            let message =
-                format!("traffic \"{}\" uses ECN with {}, but no switch marks", group.name, cc.name());
+            let message = format!("traffic \"{}\" uses ECN with {cc}, but no switch marks", group.name);
             let help = "for example marking = { step = { k = \"100 kB\" } } in a table of [switches]";
             checker.error(&path, Diagnostic::warning(Code::NeverMarked, message).help(help));
         }
@@ -94,9 +93,8 @@ fn warn_of_rare_acks(path: &str, name: &str, params: &rdma::Params, cc: &Config,
     let every = params.ack_every;
     if every > 1 && (!cc.needs_rdma() || matches!(cc, Config::Hpcc(_))) && !matches!(cc, Config::Fixed(_)) {
         let message = format!(
-            "traffic \"{name}\" asks for an acknowledgement with every {every} packets: a window of {} that shrinks below \
-             that waits for the timeout",
-            cc.name()
+            "traffic \"{name}\" asks for an acknowledgement with every {every} packets: a window of {cc} that shrinks below \
+             that waits for the timeout"
         );
         let warning = Diagnostic::warning(Code::DelayedAcks, message).help("set rdma.ack_every = 1");
         checker.error(path, warning);

@@ -2,6 +2,7 @@
 
 mod controls;
 mod cost;
+mod custom;
 mod limits;
 mod lossless;
 mod memory;
@@ -170,9 +171,10 @@ impl Plan {
     /// # Errors
     /// As [`Plan::new`].
     pub fn within(mut document: Document, limits: Limits) -> Checked<Self> {
-        let scenario = Scenario::from_document(&mut document)?;
+        let mut scenario = Scenario::from_document(&mut document)?;
         let (errors, warnings) = (Vec::new(), Vec::new());
         let mut checker = Checker { document: &document, limits, errors, warnings, unlisted: 0 };
+        custom::attach(&mut scenario, &mut checker);
         check_times(&scenario, &mut checker);
         check_names(&scenario, &mut checker);
         let cnps = scenario.traffic.iter().filter_map(|group| group.rdma.as_ref()?.cnp_priority);
@@ -261,6 +263,12 @@ impl Plan {
     /// How much work the run will be: roughly the packet-hops that are to be expected.
     pub fn cost(&self) -> f64 {
         cost::estimate(&self.network, &self.traffic, self.stop.at, self.scenario.seed)
+    }
+
+    /// A control that is not built in has failed; see [`Maker::has_failed`](narrows_proto::cc::custom::Maker::has_failed).
+    pub fn has_failed_control(&self) -> bool {
+        let controls = self.traffic.groups.iter().filter_map(|group| group.transport.control()?.custom());
+        controls.filter_map(|control| control.maker.0.as_ref()).any(|maker| maker.has_failed())
     }
 
     /// What is suspicious, in words.

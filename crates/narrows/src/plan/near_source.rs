@@ -36,14 +36,6 @@ pub(super) fn split<'a>(
     (&params.end_to_end, format!("{path}.end_to_end"), Some(near_source))
 }
 
-/// Its name in lists: `annulus(bbr)`.
-pub(super) fn name(cc: &Config) -> String {
-    match cc {
-        Config::Annulus(params) => format!("annulus({})", name(&params.end_to_end)),
-        _ => cc.name().to_owned(),
-    }
-}
-
 /// A group has near-source loops and could hear messages of QCN.
 pub(super) fn listens(traffic: &[crate::scenario::Traffic]) -> bool {
     traffic.iter().any(|group| matches!(group.cc, Some(Config::Annulus(_))))

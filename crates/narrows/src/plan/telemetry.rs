@@ -36,10 +36,9 @@ pub(super) fn check(network: &Network, paths: &Paths<'_>, traffic: &Traffic, che
         let ways = Ways::new(network, paths, traffic, number, packet, params.under(cc).ack_size);
         if let Some((from, to)) = ways.deaf {
             let [from, to] = [from, to].map(|host| network.topology.host_name(host));
-            let (name, control) = (&group.name, cc.name());
-            let message = format!(
-                "traffic \"{name}\" is under {control}, but no switch from {from} to {to} has telemetry"
-            );
+            let name = &group.name;
+            let message =
+                format!("traffic \"{name}\" is under {cc}, but no switch from {from} to {to} has telemetry");
             let help = "set telemetry = true in tables of [switches]; without it these flows keep the rate of their links";
             checker.error(&path, Diagnostic::warning(Code::NoTelemetry, message).help(help));
         }

@@ -70,7 +70,7 @@ pub(super) fn build(scenario: &Scenario, ground: &Ground<'_>, checker: &mut Chec
             room: 0,
             planned: PlannedGroup {
                 name: group.name.clone(),
-                control: group.cc.as_ref().map_or_else(|| "datagrams".into(), near_source::name),
+                control: group.cc.as_ref().map_or_else(|| "datagrams".into(), ToString::to_string),
                 flows: 0..0,
                 sizes: None,
                 load: None,
@@ -175,7 +175,7 @@ fn transport(
         }
         None => {
             if cc.needs_rdma() {
-                let message = format!("{} needs RDMA, but traffic \"{}\" has streams", cc.name(), group.name);
+                let message = format!("{cc} needs RDMA, but traffic \"{}\" has streams", group.name);
                 let error = Diagnostic::error(Code::Conflict, message).help("add rdma = {} to this traffic");
                 checker.error(&path_of_cc, error);
             }

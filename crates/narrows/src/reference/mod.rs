@@ -188,16 +188,25 @@ fn controls() -> Vec<Topic> {
     let configs = Config::all();
     let topic = |entry: &registry::Entry| {
         let config = configs.iter().find(|config| config.name() == entry.name);
+        let settings = definitions_of("CongestionControl", entry.name);
         Topic {
-            place: format!("cc = {{ {} = {{}} }}", entry.name),
+            place: format!("cc = {{ {} = {} }}", entry.name, least(&settings)),
             source: entry.source.to_owned(),
             needs: config.map(needs).unwrap_or_default(),
             about: text::plain(entry.about),
-            settings: definitions_of("CongestionControl", entry.name),
+            settings,
             ..Topic::new(TopicKind::Control, entry.name, entry.summary)
         }
     };
     registry::ALGORITHMS.iter().map(topic).collect()
+}
+
+/// Settings with those alone that must not be left out: `{}`, `{ end_to_end = … }`.
+fn least(settings: &[String]) -> String {
+    let definitions = settings.iter().map(|name| &Scenario::schema()["$defs"][name]["required"]);
+    let required = definitions.filter_map(Value::as_array).flatten().filter_map(Value::as_str);
+    let required: Vec<_> = required.map(|setting| format!("{setting} = …")).collect();
+    if required.is_empty() { "{}".into() } else { format!("{{ {} }}", required.join(", ")) }
 }
 
 /// How a control uses marks with its default settings, and what it needs.
@@ -320,6 +329,14 @@ mod tests {
         }
         let controls = topics_of(TopicKind::Control);
         assert!(controls.iter().all(|control| control.settings.len() == 1 && control.about.len() > 60));
+    }
+
+    #[test]
+    fn controls_are_chosen_with_what_they_cannot_do_without() {
+        let place = |name: &str| find(name)[0].place.clone();
+        assert_eq!(place("dctcp"), "cc = { dctcp = {} }");
+        assert_eq!(place("annulus"), "cc = { annulus = { end_to_end = … } }");
+        assert_eq!(place("custom"), "cc = { custom = { name = … } }");
     }
 
     #[test]

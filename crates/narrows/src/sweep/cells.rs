@@ -145,6 +145,10 @@ impl Resolved {
                 attached.push(Attached { name, hash });
             }
         }
+        // The code of controls from outside decides as well.
+        for params in scenario.traffic.iter_mut().filter_map(|group| group.cc.as_mut()?.custom_mut()) {
+            params.code = document.makers().get(&params.name).map(|maker| maker.version());
+        }
         Ok(Self { scenario, files: attached })
     }
 
@@ -237,7 +241,7 @@ impl Sweep {
     pub fn estimate(&self, manifest: &Manifest, points: &[usize], threads: usize) -> Checked<Vec<Estimated>> {
         let estimate = |number: &usize| {
             let estimate = self.task(*number, manifest.points[*number].first_seed).and_then(|task| {
-                let plan = task.plan(&self.files())?;
+                let plan = task.plan(&self.supplies())?;
                 self.check_metric(&plan)?;
                 Ok(Estimated { cost: plan.cost(), memory: plan.memory(threads), warnings: plan.warnings })
             });

@@ -18,9 +18,8 @@ mod stopping;
 mod store;
 mod task;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -32,7 +31,7 @@ pub use local::{Event, Report, run};
 pub use shard::Shard;
 pub use stopping::Until;
 pub use store::{Begun, Store, Trouble};
-pub use task::{Attached, CellFiles, Task};
+pub use task::{Attached, CellFiles, Supplies, Task};
 
 use self::cells::Files;
 use crate::diagnostic::{Checked, Code, Diagnostic};
@@ -61,7 +60,7 @@ pub struct Sweep {
     pub until: Option<Until>,
     base: Document,
     set: Vec<Change>,
-    files: Arc<Files>,
+    files: Files,
 }
 
 impl Sweep {
@@ -121,7 +120,7 @@ impl Sweep {
         if let Some(until) = &until {
             until.check(seeds)?;
         }
-        Ok(Self { name: name.to_owned(), axes, seeds, until, base, set, files: Arc::default() })
+        Ok(Self { name: name.to_owned(), axes, seeds, until, base, set, files: Files::default() })
     }
 
     /// Changes one value of all points, after all others have been changed: `path=value`.
@@ -204,10 +203,10 @@ impl Sweep {
         Ok(document)
     }
 
-    /// Where the files are that scenarios of this sweep name, by the hash of their content; those of cells that have been asked
-    /// for.
-    pub fn files(&self) -> BTreeMap<String, std::path::PathBuf> {
-        self.files.places()
+    /// What its scenarios need besides their text: files of those cells that have been asked for, and what was attached to the
+    /// scenario.
+    pub fn supplies(&self) -> Supplies {
+        Supplies { files: self.files.places(), makers: self.base.makers().clone() }
     }
 
     /// What a point is called in messages: `traffic.dc.load = 0.2, control = dctcp`.

@@ -5,13 +5,14 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use narrows_proto::cc::custom::Maker;
 use narrows_sim::Progress;
 use serde::{Deserialize, Serialize};
 
 use super::cells::id;
 use super::store::{Trouble, collect, write_cell};
 use crate::ENGINE;
-use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::document::Document;
 use crate::plan::Plan;
 use crate::run::{Options, run};
@@ -41,6 +42,15 @@ pub struct Attached {
     pub name: String,
     /// The hash of its content.
     pub hash: String,
+}
+
+/// What a scenario needs besides its text.
+#[derive(Clone, Debug, Default)]
+pub struct Supplies {
+    /// Where files are, by the hash of their content.
+    pub files: BTreeMap<String, PathBuf>,
+    /// What makes congestion controls that are not built in, by name.
+    pub makers: BTreeMap<String, Arc<dyn Maker>>,
 }
 
 impl Task {
@@ -78,20 +88,28 @@ impl Task {
         Err(Diagnostic::error(Code::OtherEngine, message).help(help).into())
     }
 
-    /// The plan; `files` has by hash where the files of the scenario are.
+    /// The plan.
     ///
     /// # Errors
-    /// If a file is missing, or as [`Plan::new`].
-    pub fn plan(&self, files: &BTreeMap<String, PathBuf>) -> Checked<Plan> {
+    /// If a file is missing, a control has other code here, or as [`Plan::new`].
+    pub fn plan(&self, supplies: &Supplies) -> Checked<Plan> {
         let mut document = Document::parse(&format!("cell {}", self.id), self.scenario.as_str(), "")?;
         for Attached { name, hash } in &self.files {
-            let Some(place) = files.get(hash) else {
+            let Some(place) = supplies.files.get(hash) else {
                 let message = format!("the file {name} did not come with the cell {}", self.id);
                 return Err(Diagnostic::error(Code::BadTask, message).into());
             };
             document.move_file(name, place);
         }
-        Plan::new(document)
+        for (name, maker) in &supplies.makers {
+            document.attach(name, Arc::clone(maker));
+        }
+        let mut plan = Plan::new(document)?;
+        let other = plan.warnings.iter().position(|warning| warning.code == Code::OtherCode);
+        match other.map(|other| plan.warnings.swap_remove(other)) {
+            None => Ok(plan),
+            Some(warning) => Err(Diagnostic::error(warning.code, warning.message).into()),
+        }
     }
 
     /// Runs the cell and writes its results into a folder that exists. False if it was told to end early; then nothing is of use.
@@ -100,16 +118,20 @@ impl Task {
     /// If the scenario makes no sense, or the folder cannot be written to.
     pub fn run_into(
         &self,
-        files: &BTreeMap<String, PathBuf>,
+        supplies: &Supplies,
         threads: usize,
         folder: &Path,
         mut progress: impl FnMut(f64) -> ControlFlow<()> + Send,
     ) -> Result<bool, Trouble> {
         self.check_engine()?;
-        let plan = Arc::new(self.plan(files)?);
+        let plan = Arc::new(self.plan(supplies)?);
         let end = plan.stop.at.as_secs_f64();
         let options = Options { threads, ..Options::default() };
         let results = run(&plan, options, |Progress { now, .. }| progress(now.as_secs_f64() / end));
+        if plan.has_failed_control() {
+            let message = "a congestion control that is not built in has failed";
+            return Err(Rejection::from(Diagnostic::error(Code::ControlFailed, message)).into());
+        }
         if !results.complete {
             return Ok(false);
         }
@@ -125,6 +147,7 @@ impl Task {
     pub fn run_to_bytes(
         &self,
         files: &BTreeMap<String, Vec<u8>>,
+        makers: &BTreeMap<String, Arc<dyn Maker>>,
         threads: usize,
         progress: impl FnMut(f64) -> ControlFlow<()> + Send,
     ) -> Checked<Option<CellFiles>> {
@@ -133,7 +156,7 @@ impl Task {
             Diagnostic::error(Code::OutputFailed, message)
         };
         let place = tempfile::tempdir().map_err(failed)?;
-        let mut places = BTreeMap::new();
+        let mut supplies = Supplies { files: BTreeMap::new(), makers: makers.clone() };
         for Attached { name, hash } in &self.files {
             let Some(content) = files.get(hash) else { continue };
             if blake3::hash(content).to_hex()[..32] != **hash {
@@ -142,11 +165,11 @@ impl Task {
             }
             let path = place.path().join(hash);
             std::fs::write(&path, content).map_err(failed)?;
-            places.insert(hash.clone(), path);
+            supplies.files.insert(hash.clone(), path);
         }
         let results = place.path().join("results");
         std::fs::create_dir(&results).map_err(failed)?;
-        if !self.run_into(&places, threads, &results, progress)? {
+        if !self.run_into(&supplies, threads, &results, progress)? {
             return Ok(None);
         }
         Ok(Some(collect(&results).map_err(failed)?))

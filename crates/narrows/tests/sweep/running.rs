@@ -156,7 +156,8 @@ fn results_that_are_put_are_checked() {
     let manifest = manifest(&sweep);
     let store = Store::open(&place.path().join("out"), &manifest).unwrap();
     let task = sweep.task(0, 1).unwrap();
-    let files = task.run_to_bytes(&Default::default(), 1, |_| std::ops::ControlFlow::Continue(()));
+    let files = task
+        .run_to_bytes(&Default::default(), &Default::default(), 1, |_| std::ops::ControlFlow::Continue(()));
     let mut files = files.unwrap().unwrap();
     store.put(&task.id, &files).map_err(|trouble| trouble.rejection).unwrap();
     store

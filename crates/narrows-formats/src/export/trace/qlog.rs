@@ -93,7 +93,7 @@ impl Qlog {
         let topology = &self.plan.network.topology;
         let (from, to) = (topology.host_name(flow.from), topology.host_name(flow.to));
         let group = &self.plan.traffic.groups[flow.group.index()];
-        let control = group.transport.control().map_or("datagrams", |control| control.name());
+        let control = group.transport.control().map_or_else(|| "datagrams".into(), ToString::to_string);
         let scenario = &self.plan.scenario;
         let file = json!({
             "file_schema": "urn:ietf:params:qlog:file:sequential",

@@ -15,7 +15,7 @@ use crate::stream::scoreboard::Scoreboard;
 use crate::units::{Bytes, Time};
 
 /// A connection between two flows.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Connection {
     cc: Cc,
     ecn: Ecn,

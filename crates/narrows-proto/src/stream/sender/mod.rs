@@ -27,7 +27,7 @@ use crate::units::{BitRate, Bytes, Span, Time};
 /// Call [`start`](Sender::start) once, unless the connection has carried flows before ([`again`](Sender::again)),
 /// [`on_ack`](Sender::on_ack) for every acknowledgement, [`on_timer`](Sender::on_timer) at [`next_timer`](Sender::next_timer), and
 /// [`poll_transmit`](Sender::poll_transmit) whenever the link is free.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Sender {
     size: u64,
     mss: Bytes,
