@@ -134,6 +134,16 @@ impl Sweep {
         Ok(())
     }
 
+    /// Gives each point another number of seeds, or another number to begin with.
+    ///
+    /// # Errors
+    /// If that makes no sense.
+    pub fn set_seeds(&mut self, seeds: u32) -> Checked<()> {
+        self.until.as_ref().map_or(Ok(()), |until| until.check(seeds))?;
+        self.seeds = seeds;
+        Ok(())
+    }
+
     /// Points of the grid.
     pub fn points(&self) -> u64 {
         self.axes.iter().map(|axis| axis.steps.len() as u64).fold(1, u64::saturating_mul)
