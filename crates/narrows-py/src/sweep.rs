@@ -206,7 +206,6 @@ impl Campaign {
         let Some(campaign) = self.state.lock().unwrap_or_else(PoisonError::into_inner).take() else {
             return Err(PyValueError::new_err("this campaign is over"));
         };
-        let supplies = self.sweep.supplies();
         let hear = |py: Python<'_>, tally: sweep::Tally| match &progress {
             Some(progress) => progress.call1(py, so_far(tally)).map(drop),
             None => Ok(()),
@@ -218,7 +217,7 @@ impl Campaign {
                     Event::Ended(_, tally) => watch.tell(tally),
                     Event::Began(_) | Event::Runs(..) => watch.goes_on(),
                 };
-                sweep::run(campaign, &self.store, &supplies, self.settings, &tell)
+                sweep::run(campaign, &self.store, self.settings, &tell)
             },
             hear,
         )?;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::cells::id;
 use super::store::{Trouble, collect, write_cell};
 use crate::ENGINE;
-use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::document::Document;
 use crate::plan::Plan;
 use crate::run::{Options, run};
@@ -53,6 +53,15 @@ pub struct Attached {
     pub hash: String,
 }
 
+/// What a scenario needs besides its text.
+#[derive(Clone, Debug, Default)]
+pub struct Supplies {
+    /// Where files are, by the hash of their content.
+    pub files: BTreeMap<String, PathBuf>,
+    /// What makes congestion controls that are not built in, by name.
+    pub makers: BTreeMap<String, Arc<dyn Maker>>,
+}
+
 impl Task {
     /// A task from JSON.
     ///
@@ -91,7 +100,7 @@ impl Task {
     /// The plan.
     ///
     /// # Errors
-    /// If a file is missing, or as [`Plan::new`].
+    /// If a file is missing, a control has other code here, or as [`Plan::new`].
     pub fn plan(&self, supplies: &Supplies) -> Checked<Plan> {
         let mut document = Document::parse(&format!("cell {}", self.id), self.scenario.as_str(), "")?;
         for Attached { name, hash } in &self.files {
@@ -104,7 +113,12 @@ impl Task {
         for (name, maker) in &supplies.makers {
             document.attach(name, Arc::clone(maker));
         }
-        Plan::new(document)
+        let mut plan = Plan::new(document)?;
+        let other = plan.warnings.iter().position(|warning| warning.code == Code::OtherCode);
+        match other.map(|other| plan.warnings.swap_remove(other)) {
+            None => Ok(plan),
+            Some(warning) => Err(Diagnostic::error(warning.code, warning.message).into()),
+        }
     }
 
     /// Runs the cell and writes its results into a folder that exists. False if it was told to end early; then nothing is of use.
