@@ -3,12 +3,12 @@
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
-use crate::{fuzz, guide, instructions, readme, repro, viewers};
+use crate::{fuzz, guide, instructions, python, readme, repro, viewers};
 
-/// All tests: of units, of properties, of scenarios, of documentation.
+/// All tests: of units, of properties, of scenarios, of documentation, of the Python package.
 pub(crate) fn test(shell: &Shell) -> Result<()> {
     cmd!(shell, "cargo test --workspace --quiet").run()?;
-    Ok(())
+    python::run(shell, &python::Arguments::default())
 }
 
 /// Everything.

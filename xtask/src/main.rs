@@ -2,9 +2,11 @@
 
 mod bench;
 mod ci;
+mod environment;
 mod fuzz;
 mod guide;
 mod instructions;
+mod python;
 mod readme;
 mod repro;
 mod viewers;
@@ -17,8 +19,10 @@ use xshell::Shell;
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 100)]
 enum Task {
-    /// Run all tests
+    /// Run all tests, those of the Python package included; needs Python 3.11
     Test,
+    /// Build the Python package into an environment of its own and run its tests and notebooks
+    Python(python::Arguments),
     /// Run everything that must hold before a change is taken
     Ci,
     /// Measure the engine's speed and memory
@@ -43,6 +47,7 @@ fn main() -> Result<()> {
     shell.change_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     match task {
         Task::Test => ci::test(&shell),
+        Task::Python(arguments) => python::run(&shell, &arguments),
         Task::Ci => ci::all(&shell),
         Task::Bench(arguments) => bench::run(&shell, &arguments),
         Task::Instructions(arguments) => instructions::run(&shell, &arguments),

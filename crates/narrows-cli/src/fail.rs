@@ -37,6 +37,12 @@ impl miette::Diagnostic for Drawn {
     }
 }
 
+/// All diagnostics as the command prints them, without colours.
+pub fn text(rejection: &Rejection) -> String {
+    let texts: Vec<_> = rejection.0.iter().map(|one| drawn(one, GraphicalTheme::unicode_nocolor())).collect();
+    texts.join("\n")
+}
+
 /// Prints all diagnostics to standard error.
 pub(crate) fn show(rejection: &Rejection) {
     for diagnostic in &rejection.0 {
@@ -49,16 +55,20 @@ pub(crate) fn show(rejection: &Rejection) {
 
 /// Prints one diagnostic to standard error.
 pub(crate) fn show_one(diagnostic: &Diagnostic) {
+    let terminal = std::io::stderr().is_terminal();
+    let theme = if terminal { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    complain!("{}", drawn(diagnostic, theme));
+}
+
+fn drawn(diagnostic: &Diagnostic, theme: GraphicalTheme) -> String {
     let source = diagnostic.place.as_ref().map(|place| {
         let source = &place.source;
         NamedSource::new(source.name.clone(), source.text.clone())
     });
-    let terminal = std::io::stderr().is_terminal();
-    let theme = if terminal { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_width(110).with_links(false);
     let mut text = String::new();
     match handler.render_report(&mut text, &Drawn(diagnostic.clone(), source)) {
-        Ok(()) => complain!("{}", text.trim_end()),
-        Err(_) => complain!("{diagnostic}"),
+        Ok(()) => text.trim_end().to_owned(),
+        Err(_) => diagnostic.to_string(),
     }
 }

@@ -9,7 +9,7 @@ use narrows::results::Activity;
 use narrows_proto::units::Bytes;
 
 /// The first line: what is run.
-pub(crate) fn headline(plan: &Plan, seeds: u32) -> String {
+pub fn headline(plan: &Plan, seeds: u32) -> String {
     let seed = plan.scenario.seed;
     let seeds = if seeds == 1 {
         format!("seed {seed}")
@@ -26,7 +26,7 @@ pub(crate) fn headline(plan: &Plan, seeds: u32) -> String {
 }
 
 /// One line for each traffic group.
-pub(crate) fn groups(plan: &Plan) -> String {
+pub fn groups(plan: &Plan) -> String {
     let mut table = plain();
     for group in &plan.groups {
         let mut cells = vec![group.name.clone(), group.control.clone(), group.pattern.to_owned()];
@@ -69,7 +69,7 @@ fn describe(group: &PlannedGroup) -> String {
 }
 
 /// Metrics of all cells side by side.
-pub(crate) fn summary(cells: &[Cell], markdown: bool) -> String {
+pub fn summary(cells: &[Cell], markdown: bool) -> String {
     let Summary(groups) = summarize(cells);
     let several = cells.len() > 1;
     let mut header = vec![String::new(), String::new()];
@@ -149,7 +149,7 @@ pub(crate) fn unfinished(cells: &[Cell]) -> String {
 }
 
 /// Claims of a paper, figure by figure.
-pub(crate) fn claims(reproduction: &Reproduction) -> String {
+pub fn claims(reproduction: &Reproduction) -> String {
     let mut table = plain();
     for outcome in reproduction.figures.iter().filter(|outcome| !outcome.claims.is_empty()) {
         table.add_row([outcome.figure.name, "reported", "measured", "class", "verdict"]);

@@ -1,6 +1,5 @@
 //! Builds the guide: `docs/guide` and what the program says of itself, as pages that need no network.
 
-mod environment;
 mod pictures;
 
 use std::path::Path;
@@ -8,6 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use clap::Args;
 use xshell::{Shell, cmd};
+
+use crate::environment;
 
 /// What is built.
 #[derive(Debug, Default, Args)]
@@ -17,6 +18,8 @@ pub(crate) struct Arguments {
     pictures: bool,
 }
 
+/// What is installed, with exact versions.
+const REQUIREMENTS: &str = "docs/guide/requirements.txt";
 /// Where everything goes that is made on the way.
 const FOLDER: &str = "target/guide";
 
@@ -27,7 +30,7 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     if arguments.pictures {
         pictures::take(shell, &narrows)?;
     }
-    let python = environment::prepare(shell, &Path::new(FOLDER).join("venv"))?;
+    let python = environment::prepare(shell, &Path::new(FOLDER).join("venv"), REQUIREMENTS)?;
     let generator = "docs/guide/generator";
     cmd!(shell, "{python} -m unittest discover --quiet --start-directory {generator}").quiet().run()?;
     let (source, html) = (format!("{FOLDER}/source"), format!("{FOLDER}/html"));

@@ -61,6 +61,15 @@ impl Digest {
     /// # Errors
     /// If its tables cannot be read.
     pub fn of(source: &impl Source) -> Checked<Self> {
+        let over_time = Some(OverTime::of(source, &source.summary())?);
+        Ok(Self { over_time, ..Self::brief(source)? })
+    }
+
+    /// The same without what was recorded over time.
+    ///
+    /// # Errors
+    /// If the table of flows cannot be read.
+    pub fn brief(source: &impl Source) -> Checked<Self> {
         let summary = source.summary();
         let text = |key: &str| summary.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let entries = |key: &str| summary.get(key).and_then(Value::as_object).into_iter().flatten();
@@ -84,7 +93,7 @@ impl Digest {
                 })
                 .collect(),
             groups: GroupTimes::of(source, &summary)?,
-            over_time: Some(OverTime::of(source, &summary)?),
+            over_time: None,
             complete: summary.get("complete").and_then(Value::as_bool).unwrap_or_default(),
         })
     }
@@ -108,6 +117,13 @@ impl Cell {
         sums
     }
 
+    /// Completion times of each group over all runs: `cdf` has points of time in µs, fraction of flows that took at most so long,
+    /// and the bounds of the time (95 % confidence); `slowdown` has by size in bytes the estimates `p50` and `p99`.
+    pub fn distributions(&self) -> Value {
+        let runs: Vec<_> = self.runs.iter().map(|run| run.groups.as_slice()).collect();
+        serde_json::to_value(flows::charts(&runs)).unwrap_or_default()
+    }
+
     /// Reads the runs of a folder. Only the first keeps what was recorded over time.
     ///
     /// # Errors
@@ -115,11 +131,8 @@ impl Cell {
     pub fn read(cell: &StoredCell) -> Checked<Self> {
         let mut runs: Vec<Digest> = Vec::new();
         for folder in &cell.runs {
-            let mut digest = Digest::of(&Stored::open(folder)?)?;
-            if !runs.is_empty() {
-                digest.over_time = None;
-            }
-            runs.push(digest);
+            let stored = Stored::open(folder)?;
+            runs.push(if runs.is_empty() { Digest::of(&stored)? } else { Digest::brief(&stored)? });
         }
         Ok(Self { name: cell.name.clone(), runs })
     }

@@ -89,11 +89,16 @@ impl Reproduction {
             "tally": self.tally(),
             "left_out": self.left_out_text(),
             "verdicts": VERDICTS,
-            "figures": self.figures.iter().map(figure_data).collect::<Vec<_>>(),
+            "figures": self.figures_json(),
             "parameters": self.parameters.iter().map(parameter_data).collect::<Vec<_>>(),
             "warnings": self.warnings,
         });
         fill_page(&format!("{}, repeated", paper.title), &[include_str!("../../assets/repro.js")], &data)
+    }
+
+    /// Figures and tables with their claims and the points of their charts, as the page draws them.
+    pub fn figures_json(&self) -> Value {
+        self.figures.iter().map(figure_data).collect()
     }
 
     pub(super) fn left_out_text(&self) -> String {

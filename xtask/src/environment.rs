@@ -1,18 +1,15 @@
-//! Python with what the guide is built with, in a folder of its own.
+//! Python with what a chore needs, in a folder of its own.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use xshell::{Shell, cmd};
 
-/// What is installed, with exact versions.
-const REQUIREMENTS: &str = "docs/guide/requirements.txt";
-
-/// Makes a virtual environment in `folder`, unless it is there and has what is required. Returns its Python.
-pub(super) fn prepare(shell: &Shell, folder: &Path) -> Result<PathBuf> {
+/// Makes a virtual environment in `folder` with what the file `requirements` lists, unless it is there already. Returns its Python.
+pub(crate) fn prepare(shell: &Shell, folder: &Path, requirements: &str) -> Result<PathBuf> {
     let python =
         shell.current_dir().join(folder).join(if cfg!(windows) { "Scripts/python" } else { "bin/python" });
-    let wanted = shell.read_file(REQUIREMENTS)?;
+    let wanted = shell.read_file(requirements)?;
     let installed = folder.join("installed.txt");
     if shell.read_file(&installed).is_ok_and(|installed| installed == wanted) {
         return Ok(python);
@@ -22,12 +19,12 @@ pub(super) fn prepare(shell: &Shell, folder: &Path) -> Result<PathBuf> {
     cmd!(shell, "{system} -m venv {folder}").quiet().run().context(
         "Python cannot make virtual environments; install its module venv (Debian and Ubuntu: apt-get install python3-venv)",
     )?;
-    cmd!(shell, "{python} -m pip install --quiet --disable-pip-version-check --requirement {REQUIREMENTS}")
+    cmd!(shell, "{python} -m pip install --quiet --disable-pip-version-check --requirement {requirements}")
         .quiet()
         .run()
-        .context(
-            "pip could not install docs/guide/requirements.txt; the first build of the guide needs a network",
-        )?;
+        .with_context(|| {
+            format!("pip could not install {requirements}; the first time this needs a network")
+        })?;
     shell.write_file(&installed, wanted)?;
     Ok(python)
 }
@@ -39,12 +36,12 @@ fn system_python(shell: &Shell) -> Result<&'static str> {
         let answer = cmd!(shell, "{name} -c {code}").quiet().ignore_stderr().read();
         match answer.as_deref() {
             Ok("True") => return Ok(name),
-            Ok(_) => bail!("{name} is too old: the guide needs Python 3.11 or newer"),
+            Ok(_) => bail!("{name} is too old: Python 3.11 or newer is needed"),
             Err(_) => {}
         }
     }
     bail!(
-        "the guide needs Python 3.11 or newer, and there is none here; install it (https://www.python.org, or Debian and Ubuntu: \
+        "Python 3.11 or newer is needed, and there is none here; install it (https://www.python.org, or Debian and Ubuntu: \
          apt-get install python3 python3-venv)"
     )
 }

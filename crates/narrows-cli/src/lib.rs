@@ -1,0 +1,81 @@
+//! The command `narrows`, for a binary of its own and for others that carry it. Conversions only: what it does is in the crate
+//! `narrows`.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+#[macro_use]
+mod output;
+
+mod args;
+mod commands;
+pub mod fail;
+mod progress;
+pub mod show;
+mod watch;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use self::args::{Arguments, Command};
+
+/// Does what the arguments say, the first of which is the name of the command, and prints what comes of it. Ends the process if
+/// they make no sense or ask for help.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
+    let arguments = Arguments::parse_from(arguments);
+    let result = match &arguments.command {
+        Command::Demo(demo) => commands::demo(demo),
+        Command::Run(run) => commands::run(run),
+        Command::Compare(compare) => commands::compare(compare),
+        Command::Report(arguments) => commands::report(arguments),
+        Command::Open(arguments) => commands::open(arguments),
+        Command::Repro(repro) => commands::repro(repro),
+        Command::Trace(trace) => commands::trace(trace),
+        Command::Export(export) => commands::export(export),
+        Command::Check(check) => commands::check(check),
+        Command::List(list) => commands::list(list),
+        Command::New(new) => commands::new(new),
+        Command::Import(import) => commands::import(import),
+        Command::Schema => commands::schema(),
+        Command::Explain(explain) => commands::explain(explain),
+        Command::Completions(completions) => commands::completions(completions),
+    };
+    match result {
+        Ok(status) => status,
+        Err(rejection) => {
+            fail::show(&rejection);
+            Status::BadInput
+        }
+    }
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Everything was done.
+    Done,
+    /// Something that was expected does not hold.
+    Broken,
+    /// The input makes no sense.
+    BadInput,
+    /// Ctrl-C: what is written is not complete.
+    Interrupted,
+}
+
+impl Status {
+    /// The exit code of the process.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Broken => 1,
+            Self::BadInput => 2,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        Self::from(status.code())
+    }
+}

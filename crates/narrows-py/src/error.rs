@@ -1,0 +1,110 @@
+//! Diagnostics as objects of Python, and exceptions that carry them.
+
+use narrows::diagnostic::{self, Rejection, Severity};
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+
+pyo3::create_exception!(
+    narrows,
+    Error,
+    PyException,
+    "An input that makes no sense, or results that cannot be read or written.\n\nThe text is what the command `narrows` prints; `diagnostics` has its parts."
+);
+
+/// One thing that is wrong with an input, or suspicious.
+#[pyclass(module = "narrows", frozen, eq, get_all)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Diagnostic {
+    /// `narrows explain CODE` says more.
+    code: String,
+    /// "error" or "warning".
+    severity: String,
+    /// What was found, and what is wrong with it.
+    message: String,
+    /// What would be accepted, if that is known.
+    help: Option<String>,
+    /// The text it is in, usually a path, if it is in one.
+    source: Option<String>,
+    /// Its line there, counted from 1.
+    line: Option<usize>,
+    /// Its column there, counted from 1.
+    column: Option<usize>,
+}
+
+type Parts = (String, String, String, Option<String>, Option<String>, Option<usize>, Option<usize>);
+
+#[pymethods]
+impl Diagnostic {
+    #[new]
+    #[pyo3(signature = (code, severity, message, help=None, source=None, line=None, column=None))]
+    fn new(
+        code: String,
+        severity: String,
+        message: String,
+        help: Option<String>,
+        source: Option<String>,
+        line: Option<usize>,
+        column: Option<usize>,
+    ) -> Self {
+        Self { code, severity, message, help, source, line, column }
+    }
+
+    fn __getnewargs__(&self) -> Parts {
+        let Self { code, severity, message, help, source, line, column } = self.clone();
+        (code, severity, message, help, source, line, column)
+    }
+
+    pub(crate) fn __repr__(&self) -> String {
+        let Self { code, severity, message, help, source, line, column } = self;
+        let place = match (source, line, column) {
+            (Some(source), Some(line), Some(column)) => format!("{source}:{line}:{column}  "),
+            _ => String::new(),
+        };
+        let help = help.as_ref().map_or_else(String::new, |help| format!("; {help}"));
+        format!("{severity} {code}: {place}{message}{help}")
+    }
+}
+
+impl From<&diagnostic::Diagnostic> for Diagnostic {
+    fn from(from: &diagnostic::Diagnostic) -> Self {
+        let place = from.place.as_ref().map(|place| (place.source.name.clone(), place.line_and_column()));
+        let (source, position) = place.unzip();
+        let (line, column) = position.unzip();
+        let severity = match from.severity {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        Self {
+            code: from.code.name().to_owned(),
+            severity: severity.to_owned(),
+            message: from.message.clone(),
+            help: from.help.clone(),
+            source,
+            line,
+            column,
+        }
+    }
+}
+
+/// An exception with the text that the command prints.
+pub(crate) fn raise(rejection: &Rejection) -> PyErr {
+    let error = Error::new_err(narrows_cli::fail::text(rejection));
+    Python::attach(|py| {
+        let diagnostics: Vec<_> = rejection.0.iter().map(Diagnostic::from).collect();
+        // An exception that cannot take attributes still has its text.
+        let _ = error.value(py).setattr("diagnostics", diagnostics);
+    });
+    error
+}
+
+/// Turns rejections into exceptions.
+pub(crate) trait OrRaise<T> {
+    /// See [`raise`].
+    fn or_raise(self) -> PyResult<T>;
+}
+
+impl<T> OrRaise<T> for diagnostic::Checked<T> {
+    fn or_raise(self) -> PyResult<T> {
+        self.map_err(|rejection| raise(&rejection))
+    }
+}

@@ -1,0 +1,48 @@
+//! The Python package `narrows`. Conversions only: what it does is in the crate `narrows`, what is easier said in Python in
+//! `python/narrows`.
+#![expect(clippy::needless_pass_by_value, reason = "arguments come from Python by value")]
+
+mod error;
+mod reproduction;
+mod results;
+mod running;
+mod scenario;
+mod table;
+mod value;
+
+use std::ffi::OsString;
+
+use pyo3::prelude::*;
+
+/// What `python/narrows` is built upon.
+#[pymodule]
+mod _narrows {
+    #[pymodule_export]
+    use super::error::{Diagnostic, Error};
+    #[pymodule_export]
+    use super::main;
+    #[pymodule_export]
+    use super::reproduction::{Reproduction, papers};
+    #[pymodule_export]
+    use super::results::{
+        Results, comparison_html, comparison_report, comparison_text, distributions, interval,
+    };
+    #[pymodule_export]
+    use super::running::{reproduce, run};
+    #[pymodule_export]
+    use super::scenario::{Check, Scenario};
+    #[pymodule_export]
+    use super::table::{Column, Table};
+
+    #[pymodule_init]
+    fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        use pyo3::types::PyModuleMethods;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+/// The command `narrows`; answers with its exit code.
+#[pyfunction]
+fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    py.detach(|| narrows_cli::main(arguments).code())
+}

@@ -1,0 +1,264 @@
+//! What runs leave behind: in memory, or in a folder.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use narrows::diagnostic::{Code, Diagnostic as Found};
+use narrows::report::{self, Cell, Digest};
+use narrows::results::{self, Output, Staged, Stored, TABLES, TableInfo, cannot_write};
+use pyo3::prelude::*;
+use pyo3::types::PyType;
+use serde_json::Value;
+
+use crate::error::{OrRaise, raise};
+use crate::table::Table;
+use crate::value::from_json;
+
+/// The results of one run.
+#[pyclass(module = "narrows", frozen)]
+#[derive(Debug)]
+pub(crate) struct Results {
+    kept: Arc<Kept>,
+    summary: Value,
+}
+
+/// Where they are.
+#[derive(Debug)]
+enum Kept {
+    Here(Box<results::Results>),
+    Folder(Stored),
+}
+
+impl Results {
+    /// Of a run that has just ended.
+    pub(crate) fn of(results: results::Results) -> Self {
+        let summary = results.to_json();
+        Self { kept: Arc::new(Kept::Here(Box::new(results))), summary }
+    }
+
+    /// What pages show; what was recorded over time only `in_full`.
+    fn digest(&self, in_full: bool) -> PyResult<Digest> {
+        match (&*self.kept, in_full) {
+            (Kept::Here(results), true) => Digest::of(results.as_ref()),
+            (Kept::Here(results), false) => Digest::brief(results.as_ref()),
+            (Kept::Folder(stored), true) => Digest::of(stored),
+            (Kept::Folder(stored), false) => Digest::brief(stored),
+        }
+        .or_raise()
+    }
+
+    /// It alone, side by side with nothing.
+    fn cell(&self) -> PyResult<Cell> {
+        Ok(Cell { name: self.name().to_owned(), runs: vec![self.digest(false)?] })
+    }
+
+    fn object<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Bound<'py, PyAny>> {
+        from_json(py, self.summary.get(key).unwrap_or(&Value::Null))
+    }
+}
+
+#[pymethods]
+impl Results {
+    /// Reads the folder of a run, as `save` and `narrows run` write it.
+    #[classmethod]
+    fn load(_: &Bound<'_, PyType>, folder: PathBuf) -> PyResult<Self> {
+        let stored = Stored::open(&folder).or_raise()?;
+        Ok(Self { summary: stored.summary.clone(), kept: Arc::new(Kept::Folder(stored)) })
+    }
+
+    /// Metrics by name; None if there is nothing to take one of. `narrows list metrics` says what they are.
+    #[getter]
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.object(py, "metrics")
+    }
+
+    /// What happened, and how often.
+    #[getter]
+    fn activity<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.object(py, "activity")
+    }
+
+    /// Everything that stands in `run.json`.
+    #[getter]
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        from_json(py, &self.summary)
+    }
+
+    /// The seed of the run.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.summary["seed"].as_u64().unwrap_or_default()
+    }
+
+    /// The name of the scenario.
+    #[getter]
+    fn name(&self) -> &str {
+        self.summary["scenario"].as_str().unwrap_or_default()
+    }
+
+    /// The run was not interrupted.
+    #[getter]
+    fn complete(&self) -> bool {
+        self.summary["complete"].as_bool().unwrap_or_default()
+    }
+
+    /// The scenario as it was run, as TOML with every setting.
+    #[getter]
+    fn scenario(&self) -> &str {
+        match &*self.kept {
+            Kept::Here(results) => &results.plan.text,
+            Kept::Folder(stored) => &stored.scenario,
+        }
+    }
+
+    /// Names of the tables there are.
+    #[getter]
+    fn table_names(&self) -> Vec<&'static str> {
+        match &*self.kept {
+            Kept::Here(results) => results.tables().iter().map(|table| table.name).collect(),
+            Kept::Folder(stored) => {
+                let there = |name: &&str| stored.folder.join(format!("{name}.parquet")).exists();
+                TABLES.iter().map(|table| table.name).filter(there).collect()
+            }
+        }
+    }
+
+    /// A table by name: "flows" is always there, "queues", "links", "windows" and others if they were recorded.
+    /// `narrows list tables` has them all.
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
+        let Some(info) = TableInfo::find(name) else {
+            let unknown = Found::error(Code::UnknownName, format!("no table is called \"{name}\""));
+            return Err(raise(&unknown.known(name, TABLES.iter().map(|table| table.name)).into()));
+        };
+        let table = py.detach(|| match &*self.kept {
+            Kept::Here(results) => Ok(results.table(info.name)),
+            Kept::Folder(stored) => stored.table(info.name, None),
+        });
+        match table.or_raise()? {
+            Some(table) => Table::of(table),
+            None => {
+                let message = format!("these results have no table {name}: {}", info.present);
+                let help = format!("there are: {}", self.table_names().join(", "));
+                Err(raise(&Found::error(Code::NotRecorded, message).help(help).into()))
+            }
+        }
+    }
+
+    /// All flows that started.
+    #[getter]
+    fn flows(&self, py: Python<'_>) -> PyResult<Table> {
+        self.table(py, "flows")
+    }
+
+    /// Writes a folder as `narrows run` does: tables as Parquet files, run.json, scenario.toml, report.html.
+    #[pyo3(signature = (folder, *, overwrite=false))]
+    fn save(&self, py: Python<'_>, folder: PathBuf, overwrite: bool) -> PyResult<()> {
+        let Kept::Here(results) = &*self.kept else {
+            let message = "these results are in a folder already";
+            return Err(raise(&Found::error(Code::OutputFailed, message).help("copy the folder").into()));
+        };
+        py.detach(|| {
+            let output = Output::begin(&folder, overwrite)?;
+            output.write(results, "")?;
+            output.write_text("", "report.html", &report::page_of_run(&Digest::of(results.as_ref())?))?;
+            output.finish()
+        })
+        .or_raise()
+    }
+
+    /// Writes the report, a page that opens in any browser.
+    #[pyo3(signature = (path, *, overwrite=false))]
+    fn report(&self, py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<()> {
+        py.detach(|| write(&path, &report::page_of_run(&self.digest(true)?), overwrite))
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        let summary = narrows_cli::show::summary(&[self.cell()?], false);
+        Ok(format!("{} · seed {}\n{summary}", self.name(), self.seed()))
+    }
+
+    fn _repr_html_(&self) -> PyResult<String> {
+        Ok(html(&[self.cell()?]))
+    }
+}
+
+/// Several runs side by side, each cell with its seeds: what they have to show as JSON.
+#[pyfunction]
+pub(crate) fn distributions<'py>(
+    py: Python<'py>,
+    runs: Vec<PyRef<'py, Results>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let runs = runs.iter().map(|run| run.digest(false)).collect::<PyResult<_>>()?;
+    let cell = Cell { name: String::new(), runs };
+    from_json(py, &cell.distributions())
+}
+
+/// A table of what several cells measured, each with a name and its runs, as HTML.
+#[pyfunction]
+pub(crate) fn comparison_html(cells: Vec<(String, Vec<PyRef<'_, Results>>)>) -> PyResult<String> {
+    Ok(html(&cells_of(cells, false)?))
+}
+
+/// A table of what several cells measured, each with a name and its runs, as text.
+#[pyfunction]
+pub(crate) fn comparison_text(cells: Vec<(String, Vec<PyRef<'_, Results>>)>) -> PyResult<String> {
+    Ok(narrows_cli::show::summary(&cells_of(cells, false)?, false))
+}
+
+/// Writes the report of several cells, each with a name and its runs.
+#[pyfunction]
+pub(crate) fn comparison_report(
+    title: &str,
+    cells: Vec<(String, Vec<PyRef<'_, Results>>)>,
+    path: PathBuf,
+    overwrite: bool,
+) -> PyResult<()> {
+    write(&path, &report::page(title, &cells_of(cells, true)?), overwrite)
+}
+
+/// Of each cell the first run may be in full.
+fn cells_of(cells: Vec<(String, Vec<PyRef<'_, Results>>)>, in_full: bool) -> PyResult<Vec<Cell>> {
+    let cell = |(name, runs): (String, Vec<PyRef<'_, Results>>)| {
+        let digests = runs.iter().enumerate().map(|(number, run)| run.digest(in_full && number == 0));
+        Ok(Cell { name, runs: digests.collect::<PyResult<_>>()? })
+    };
+    cells.into_iter().map(cell).collect()
+}
+
+fn write(path: &Path, page: &str, overwrite: bool) -> PyResult<()> {
+    let put = || {
+        let staged = Staged::file(path, overwrite)?;
+        std::fs::write(staged.path(), page).map_err(|error| cannot_write(path, &error))?;
+        staged.finish()
+    };
+    put().map_err(|found| raise(&found.into()))
+}
+
+/// What cells measured, as a table of a notebook.
+fn html(cells: &[Cell]) -> String {
+    let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let report::Summary(groups) = report::summarize(cells);
+    let mut rows = String::new();
+    for group in &groups {
+        for (number, row) in group.rows.iter().enumerate() {
+            let name = if number == 0 { escaped(&group.name) } else { String::new() };
+            rows += &format!(
+                "<tr><th style=\"text-align:left\">{name}</th><td style=\"text-align:left\">{}</td>",
+                escaped(row.label)
+            );
+            for value in &row.values {
+                let value = narrows::numbers::with_interval(value.as_ref(), "");
+                rows += &format!("<td style=\"text-align:right\">{}</td>", escaped(&value));
+            }
+            rows += "</tr>";
+        }
+    }
+    let names: String = cells.iter().map(|cell| format!("<th>{}</th>", escaped(&cell.name))).collect();
+    format!("<table><thead><tr><th></th><th></th>{names}</tr></thead><tbody>{rows}</tbody></table>")
+}
+
+/// The mean of values and the bounds of its 95 % confidence interval; no bounds of a single value.
+#[pyfunction]
+pub(crate) fn interval(values: Vec<f64>) -> Option<(f64, Option<(f64, f64)>)> {
+    narrows::statistics::estimate(&values).map(|estimate| (estimate.mean, estimate.interval))
+}

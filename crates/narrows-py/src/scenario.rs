@@ -1,0 +1,237 @@
+//! Scenarios: read, changed and checked.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use narrows::diagnostic::{Code, Diagnostic as Found, Rejection, Severity};
+use narrows::document::Document;
+use narrows::plan::Plan;
+use narrows::scenario;
+use narrows::templates::{self, TEMPLATES};
+use pyo3::exceptions::{PyKeyError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+use toml::Value;
+
+use crate::error::{Diagnostic, OrRaise, raise};
+use crate::value::{from_toml, to_toml};
+
+/// An experiment: a network, its traffic and its mechanisms. The keys are those of scenario files.
+#[pyclass(module = "narrows")]
+#[derive(Clone, Debug)]
+pub(crate) struct Scenario {
+    document: Document,
+}
+
+/// What a scenario comes to.
+#[pyclass(module = "narrows", frozen)]
+#[derive(Debug)]
+pub(crate) struct Check {
+    /// What is suspicious.
+    #[pyo3(get)]
+    warnings: Vec<Diagnostic>,
+    /// An upper estimate of the memory a run needs.
+    #[pyo3(get)]
+    memory_bytes: u64,
+    text: String,
+}
+
+#[pymethods]
+impl Check {
+    fn __repr__(&self) -> String {
+        let warnings: String =
+            self.warnings.iter().map(|warning| format!("\n  {}", warning.__repr__())).collect();
+        format!("{}{warnings}", self.text)
+    }
+}
+
+#[pymethods]
+impl Scenario {
+    /// A scenario of a dict.
+    #[new]
+    fn new(content: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let text =
+            toml::to_string(&to_toml(content)?).map_err(|error| PyTypeError::new_err(error.to_string()))?;
+        Self::read(Document::parse("scenario", text, "").or_raise()?)
+    }
+
+    /// Reads a scenario file.
+    #[classmethod]
+    fn load(_: &Bound<'_, PyType>, path: PathBuf) -> PyResult<Self> {
+        let document = Document::read(&path).map_err(|mut rejection| {
+            let name = path.to_string_lossy();
+            if !path.exists() && templates::find(&name).is_some() {
+                let help = format!("the built-in scenario of this name is Scenario.template(\"{name}\")");
+                rejection.0.iter_mut().for_each(|found| found.help = Some(help.clone()));
+            }
+            raise(&rejection)
+        })?;
+        Self::read(document)
+    }
+
+    /// A scenario that is built in; `narrows list templates` has their names.
+    #[classmethod]
+    fn template(_: &Bound<'_, PyType>, name: &str) -> PyResult<Self> {
+        let template = templates::find(name).ok_or_else(|| {
+            let unknown = Found::error(Code::UnknownName, format!("no scenario \"{name}\" is built in"));
+            raise(&unknown.known(name, TEMPLATES.iter().map(|template| template.name)).into())
+        })?;
+        Self::read(template.document().or_raise()?)
+    }
+
+    /// Reads a scenario from a text. Files it names are looked for in `folder`.
+    #[classmethod]
+    #[pyo3(signature = (text, *, name="scenario", folder=None))]
+    fn parse(_: &Bound<'_, PyType>, text: &str, name: &str, folder: Option<PathBuf>) -> PyResult<Self> {
+        Self::read(Document::parse(name, text, folder.unwrap_or_default()).or_raise()?)
+    }
+
+    /// The value at a path such as "traffic.web.cc", those that were left out included.
+    fn __getitem__<'py>(&self, py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyAny>> {
+        let root = Value::try_from(self.typed().or_raise()?)
+            .map_err(|error| PyTypeError::new_err(error.to_string()))?;
+        let mut value = &root;
+        for key in path.split('.') {
+            value = step(value, key)
+                .ok_or_else(|| PyKeyError::new_err(format!("{path}: there is no \"{key}\"")))?;
+        }
+        from_toml(py, value)
+    }
+
+    /// Changes the value at a path: scenario["traffic.web.cc"] = {"cubic": {}}.
+    fn __setitem__(&mut self, path: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let value = to_toml(value)?;
+        self.change(|document| document.set(&format!("{path}={value}")))
+    }
+
+    /// Changes several values at once, in the form of a dict by path, or of texts "path=value" as the command takes them.
+    fn set(&mut self, changes: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mut assignments = Vec::new();
+        if let Ok(changes) = changes.cast::<PyDict>() {
+            for (path, value) in changes {
+                assignments.push(format!("{}={}", path.extract::<String>()?, to_toml(&value)?));
+            }
+        } else if let Ok(text) = changes.extract::<String>() {
+            assignments.push(text);
+        } else {
+            assignments = changes.extract().map_err(|_| {
+                PyTypeError::new_err(
+                    "changes are a dict such as {\"seed\": 7}, or a list of texts such as [\"seed=7\"]",
+                )
+            })?;
+        }
+        self.change(|document| assignments.iter().try_for_each(|assignment| document.set(assignment)))
+    }
+
+    /// The same with changes; see `set`.
+    fn with_set(&self, changes: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut copy = self.clone();
+        copy.set(changes)?;
+        Ok(copy)
+    }
+
+    /// Finds all mistakes, and tells what the scenario comes to. Nothing is run.
+    fn check(&self, py: Python<'_>) -> PyResult<Check> {
+        let plan = py.detach(|| self.plan(None))?;
+        let memory = plan.memory(1);
+        let (headline, groups) = (narrows_cli::show::headline(&plan, 1), narrows_cli::show::groups(&plan));
+        let text = format!("{headline}\n{groups}  at most {memory:.0} of memory");
+        let warnings = plan.warnings.iter().filter(|found| found.severity == Severity::Warning);
+        Ok(Check { warnings: warnings.map(Diagnostic::from).collect(), memory_bytes: memory.get(), text })
+    }
+
+    /// The scenario as TOML, with every setting, those that were left out included.
+    fn to_toml(&self) -> PyResult<String> {
+        Ok(self.typed().or_raise()?.to_toml())
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> PyResult<String> {
+        Ok(self.typed().or_raise()?.name)
+    }
+
+    /// Its seed.
+    #[getter]
+    fn seed(&self) -> PyResult<u64> {
+        Ok(self.typed().or_raise()?.seed)
+    }
+
+    /// Where files are looked for that it names.
+    #[getter]
+    fn folder(&self) -> PathBuf {
+        self.document.folder().to_owned()
+    }
+
+    /// A scenario that may be changed without changing this one.
+    fn copy(&self) -> Self {
+        self.clone()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String, PathBuf))> {
+        let restore = py.get_type::<Self>().getattr("_restore")?;
+        Ok((restore, (self.to_toml()?, self.folder())))
+    }
+
+    /// What pickle makes it from.
+    #[staticmethod]
+    fn _restore(text: &str, folder: PathBuf) -> PyResult<Self> {
+        Self::read(Document::parse("scenario", text, folder).or_raise()?)
+    }
+
+    fn __copy__(&self) -> Self {
+        self.clone()
+    }
+
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> Self {
+        self.clone()
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        let scenario = self.typed().or_raise()?;
+        let groups: Vec<_> = scenario.traffic.iter().map(|traffic| traffic.name.as_str()).collect();
+        Ok(format!("<Scenario {:?}, traffic {}, seed {}>", scenario.name, groups.join(", "), scenario.seed))
+    }
+}
+
+impl Scenario {
+    fn read(document: Document) -> PyResult<Self> {
+        let scenario = Self { document };
+        scenario.typed().or_raise()?;
+        Ok(scenario)
+    }
+
+    /// Keys and types are right; whether it makes sense is a question for the plan.
+    fn typed(&self) -> Result<scenario::Scenario, Rejection> {
+        scenario::Scenario::from_document(&mut self.document.clone())
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut Document) -> Result<(), Rejection>) -> PyResult<()> {
+        let mut changed = self.clone();
+        change(&mut changed.document).or_raise()?;
+        changed.typed().or_raise()?;
+        *self = changed;
+        Ok(())
+    }
+
+    /// What is run, with this seed if there is one.
+    pub(crate) fn plan(&self, seed: Option<u64>) -> PyResult<Arc<Plan>> {
+        let plan = match seed {
+            Some(seed) => Plan::with_seed(&self.document, seed),
+            None => Plan::new(self.document.clone()),
+        };
+        plan.map(Arc::new).or_raise()
+    }
+}
+
+/// What a table has at a key, or an array at a number or for the element of this name.
+fn step<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+    match value {
+        Value::Table(table) => table.get(key),
+        Value::Array(values) => match key.parse::<usize>() {
+            Ok(index) => values.get(index),
+            Err(_) => values.iter().find(|value| value.get("name").and_then(Value::as_str) == Some(key)),
+        },
+        _ => None,
+    }
+}

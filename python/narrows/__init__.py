@@ -1,0 +1,50 @@
+"""A laboratory for congestion control where the data center meets the WAN.
+
+>>> import narrows
+>>> scenario = narrows.Scenario.template("leaf-spine")
+>>> scenario["traffic.search.cc"] = {"cubic": {}}
+>>> results = narrows.run(scenario, seed=7)
+>>> results.summary["search.p99_slowdown"]
+>>> results.flows.to_polars()
+
+The keys of a scenario are those of scenario files; ``narrows explain`` and the guide explain them.
+"""
+
+from narrows._narrows import (
+    Check,
+    Column,
+    Diagnostic,
+    Error,
+    Reproduction,
+    Results,
+    Scenario,
+    Table,
+    __version__,
+    interval,
+)
+from narrows._run import repro, run
+
+__all__ = [
+    "Check",
+    "Column",
+    "Diagnostic",
+    "Error",
+    "Reproduction",
+    "Results",
+    "Scenario",
+    "Table",
+    "__version__",
+    "interval",
+    "plots",
+    "repro",
+    "run",
+]
+
+
+def __getattr__(name: str) -> object:
+    # Plots need matplotlib, which is not needed for anything else and takes its time to load.
+    if name == "plots":
+        import importlib
+
+        return importlib.import_module("narrows.plots")
+    raise AttributeError(f"module 'narrows' has no attribute {name!r}")

@@ -1,0 +1,278 @@
+"""What the package is built upon, in Rust."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self, final
+
+import numpy.typing as npt
+
+__version__: str
+
+class Error(Exception):
+    """An input that makes no sense, or results that cannot be read or written.
+
+    The text is what the command ``narrows`` prints; ``diagnostics`` has its parts.
+    """
+
+    diagnostics: list[Diagnostic]
+
+@final
+class Diagnostic:
+    """One thing that is wrong with an input, or suspicious."""
+
+    def __new__(
+        cls,
+        code: str,
+        severity: str,
+        message: str,
+        help: str | None = None,
+        source: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> Self: ...
+    @property
+    def code(self) -> str:
+        """``narrows explain CODE`` says more."""
+    @property
+    def severity(self) -> str:
+        """``"error"`` or ``"warning"``."""
+    @property
+    def message(self) -> str:
+        """What was found, and what is wrong with it."""
+    @property
+    def help(self) -> str | None:
+        """What would be accepted, if that is known."""
+    @property
+    def source(self) -> str | None:
+        """The text it is in, usually a path, if it is in one."""
+    @property
+    def line(self) -> int | None:
+        """Its line there, counted from 1."""
+    @property
+    def column(self) -> int | None:
+        """Its column there, counted from 1."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __getnewargs__(self) -> tuple[str, str, str, str | None, str | None, int | None, int | None]: ...
+
+@final
+class Check:
+    """What a scenario comes to."""
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """What is suspicious."""
+    @property
+    def memory_bytes(self) -> int:
+        """An upper estimate of the memory a run needs."""
+
+@final
+class Scenario:
+    """An experiment: a network, its traffic and its mechanisms. The keys are those of scenario files."""
+
+    def __new__(cls, content: dict[str, Any]) -> Self: ...
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Scenario:
+        """Read a scenario file."""
+    @classmethod
+    def template(cls, name: str) -> Scenario:
+        """A scenario that is built in; ``narrows list templates`` has their names."""
+    @classmethod
+    def parse(cls, text: str, *, name: str = "scenario", folder: str | os.PathLike[str] | None = None) -> Scenario:
+        """Read a scenario from a text. Files it names are looked for in ``folder``."""
+    def __getitem__(self, path: str, /) -> Any:
+        """The value at a path such as ``"traffic.web.cc"``, those that were left out included."""
+    def __setitem__(self, path: str, value: Any, /) -> None:
+        """Change the value at a path: ``scenario["traffic.web.cc"] = {"cubic": {}}``."""
+    def set(self, changes: Mapping[str, Any] | Sequence[str] | str) -> None:
+        """Change several values at once: a dict by path, or texts "path=value" as the command takes them."""
+    def with_set(self, changes: Mapping[str, Any] | Sequence[str] | str) -> Scenario:
+        """The same with changes; see :meth:`set`."""
+    def check(self) -> Check:
+        """Find all mistakes, and tell what the scenario comes to. Nothing is run."""
+    def to_toml(self) -> str:
+        """The scenario as TOML, with every setting, those that were left out included."""
+    @property
+    def name(self) -> str:
+        """Its name."""
+    @property
+    def seed(self) -> int:
+        """Its seed."""
+    @property
+    def folder(self) -> os.PathLike[str]:
+        """Where files are looked for that it names."""
+    def copy(self) -> Scenario:
+        """A scenario that may be changed without changing this one."""
+    def __copy__(self) -> Scenario: ...
+    def __deepcopy__(self, _memo: Any) -> Scenario: ...
+    def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[str, os.PathLike[str]]]: ...
+    @staticmethod
+    def _restore(text: str, folder: str | os.PathLike[str]) -> Scenario: ...
+
+@final
+class Column:
+    """A column of a table."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+    @property
+    def unit(self) -> str:
+        """The unit of its values; empty for counts, fractions and names."""
+    @property
+    def meaning(self) -> str:
+        """What a value says."""
+    def __len__(self) -> int: ...
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[Any, Any]: ...
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]: ...
+    def to_numpy(self) -> npt.NDArray[Any]:
+        """Its values as an array of numpy.
+
+        Numbers come without a copy and are read-only; missing numbers become NaN, names objects.
+        """
+    def to_list(self) -> list[Any]:
+        """Its values as a list; what is missing is None."""
+
+@final
+class Table:
+    """A table of results.
+
+    polars, pandas, pyarrow, DuckDB and whatever else reads Arrow data take it as it is, without a copy.
+    A column is ``table["fct_ps"]``, and an array of numpy is ``numpy.asarray(table["start_ps"])``.
+    """
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns."""
+    def __len__(self) -> int: ...
+    def __contains__(self, name: str, /) -> bool: ...
+    def __getitem__(self, name: str, /) -> Column: ...
+    def __arrow_c_stream__(self, requested_schema: object = None) -> Any: ...
+    def __arrow_c_schema__(self) -> Any: ...
+    def to_pyarrow(self) -> Any:
+        """It as a table of pyarrow."""
+    def to_polars(self) -> Any:
+        """It as a data frame of polars."""
+    def to_pandas(self) -> Any:
+        """It as a data frame of pandas; needs pyarrow, too."""
+    def to_numpy(self) -> dict[str, npt.NDArray[Any]]:
+        """It as a dict of arrays of numpy."""
+
+@final
+class Results:
+    """The results of one run."""
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Results:
+        """Read the folder of a run, as :meth:`save` and ``narrows run`` write it."""
+    @property
+    def summary(self) -> dict[str, float | None]:
+        """Metrics by name; None if there is nothing to take one of. ``narrows list metrics`` says what they are."""
+    @property
+    def activity(self) -> dict[str, int]:
+        """What happened, and how often."""
+    @property
+    def info(self) -> dict[str, Any]:
+        """Everything that stands in ``run.json``."""
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+    @property
+    def name(self) -> str:
+        """The name of the scenario."""
+    @property
+    def complete(self) -> bool:
+        """The run was not interrupted."""
+    @property
+    def scenario(self) -> str:
+        """The scenario as it was run, as TOML with every setting."""
+    @property
+    def table_names(self) -> list[str]:
+        """Names of the tables there are."""
+    def table(self, name: str) -> Table:
+        """A table by name.
+
+        ``"flows"`` and ``"ports"`` are always there, ``"queues"``, ``"links"``, ``"windows"`` and others if they
+        were recorded. ``narrows list tables`` has them all.
+        """
+    @property
+    def flows(self) -> Table:
+        """All flows that started."""
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a folder as ``narrows run`` does: tables as Parquet files, run.json, scenario.toml, report.html."""
+    def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the report, a page that opens in any browser."""
+    def _repr_html_(self) -> str: ...
+
+@final
+class Reproduction:
+    """What came out when the experiments of a paper were repeated."""
+
+    @property
+    def claims(self) -> list[dict[str, Any]]:
+        """All claims with what the paper reports and what was measured, as ``claims.json`` holds them."""
+    @property
+    def info(self) -> dict[str, Any]:
+        """Everything that stands in ``claims.json``."""
+    @property
+    def tally(self) -> dict[str, int]:
+        """How many claims hold ("match"), hold in their shape ("shape"), or do not ("miss")."""
+    @property
+    def figures(self) -> list[dict[str, Any]]:
+        """Figures and tables with their claims and the points of their charts."""
+    def markdown(self) -> str:
+        """The page in Markdown."""
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a folder as ``narrows repro`` does: report.html, report.md, claims.json, scenarios."""
+
+def run(
+    scenario: Scenario,
+    *,
+    seed: int | None,
+    threads: int,
+    force: bool,
+    progress: Callable[[float, float, int], object] | None,
+) -> Results:
+    """Run a scenario; see :func:`narrows.run`."""
+
+def reproduce(
+    paper: str,
+    *,
+    figure: str | None,
+    quick: bool,
+    seeds: int | None,
+    jobs: int,
+    progress: Callable[[int, int], object] | None,
+) -> Reproduction:
+    """Repeat a paper; see :func:`narrows.repro`."""
+
+def papers() -> list[tuple[str, str]]:
+    """Names and titles of the papers that can be repeated."""
+
+def distributions(runs: Sequence[Results]) -> list[dict[str, Any]]:
+    """Completion times and slowdowns of each group over runs, with confidence intervals."""
+
+def comparison_html(cells: Sequence[tuple[str, Sequence[Results]]]) -> str:
+    """What several cells measured, each with a name and its runs, as a table in HTML."""
+
+def comparison_text(cells: Sequence[tuple[str, Sequence[Results]]]) -> str:
+    """What several cells measured, each with a name and its runs, as a table."""
+
+def comparison_report(
+    title: str, cells: Sequence[tuple[str, Sequence[Results]]], path: str | os.PathLike[str], overwrite: bool
+) -> None:
+    """Write the report of several cells, each with a name and its runs."""
+
+def interval(values: Iterable[float]) -> tuple[float, tuple[float, float] | None] | None:
+    """The mean of values and the bounds of its 95 % confidence interval (Student's t).
+
+    There are no bounds of a single value, and nothing of none.
+    """
+
+def main(arguments: Sequence[str]) -> int:
+    """The command ``narrows``; answers with its exit code."""

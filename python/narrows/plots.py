@@ -1,0 +1,300 @@
+"""Figures ready for a paper, of results as they are. Needs matplotlib: ``pip install narrows[plots]``.
+
+Every function takes one run, a list of runs (the same scenario with several seeds), or a dict of these by label; with
+several seeds it shows means and 95 % confidence intervals. It draws into ``ax``, or into a figure of its own, and returns
+the axes: ``plots.cdf(runs).figure.savefig("cdf.pdf")``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from fnmatch import fnmatchcase
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec
+
+try:
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    import numpy as np
+except ModuleNotFoundError as error:
+    message = f"plots need {error.name}: pip install narrows[plots]"
+    raise ModuleNotFoundError(message, name=error.name) from None
+
+from narrows._narrows import Error, Results, distributions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
+
+    Runs = Results | Sequence[Results] | Mapping[str, Results | Sequence[Results]]
+
+__all__ = ["cdf", "chart", "queues", "rates", "slowdown", "style", "windows"]
+
+#: The style sheet of all figures: one column of a two-column paper.
+STYLE = Path(__file__).with_name("paper.mplstyle")
+_DASHES = ["-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1, 1, 1))]
+_P = ParamSpec("_P")
+
+
+def style() -> AbstractContextManager[None]:
+    """The style of all figures here, for figures of your own: ``with plots.style(): …``."""
+    return mpl.rc_context(mpl.rc_params_from_file(STYLE, use_default_template=False))
+
+
+def _styled(draw: Callable[_P, Axes]) -> Callable[_P, Axes]:
+    """Draws in the style of this module."""
+
+    @wraps(draw)
+    def styled(*arguments: _P.args, **options: _P.kwargs) -> Axes:
+        with style():
+            return draw(*arguments, **options)
+
+    return styled
+
+
+@_styled
+def cdf(
+    runs: Runs,
+    *,
+    group: str | None = None,
+    metric: str = "fct",
+    complementary: bool = False,
+    ax: Axes | None = None,
+) -> Axes:
+    """Completion times of flows as a cumulative distribution.
+
+    :param runs: a run, runs over seeds, or a dict of these by label.
+    :param group: the traffic group; every group has a line if left out.
+    :param complementary: the fraction of flows that took longer, on a logarithmic scale, which shows the tail.
+    """
+    ax = _axes(ax)
+    groups = _groups(runs, group)
+    least = min(found["cdf"][0][0] for _, found in groups) / 1e3
+    for number, (label, found) in enumerate(groups):
+        time, fraction, low, high = np.array(found["cdf"], dtype=float).T
+        share = 1 - fraction if complementary else fraction
+        (line,) = ax.plot(time / 1e3, share, label=label, linestyle=_DASHES[number % len(_DASHES)])
+        # An interval may reach below zero, where a logarithmic scale ends.
+        low = np.maximum(low / 1e3, least)
+        ax.fill_betweenx(share, low, high / 1e3, color=line.get_color(), alpha=0.2, lw=0)
+    ax.set(xscale="log", xlabel="completion time, ms", ylabel="fraction of flows")
+    if complementary:
+        ax.set(yscale="log", ylabel="fraction of flows that take longer")
+    else:
+        ax.set_ylim(0, 1.01)
+    return _legend(ax)
+
+
+@_styled
+def slowdown(runs: Runs, *, group: str | None = None, percentile: int = 99, ax: Axes | None = None) -> Axes:
+    """Slowdown by size of flows: completion time divided by that on the empty network.
+
+    :param runs: a run, runs over seeds, or a dict of these by label.
+    :param group: the traffic group; every group has a line if left out.
+    :param percentile: 50 or 99.
+    """
+    if percentile not in (50, 99):
+        raise ValueError(f"percentile = {percentile}, expected 50 or 99")
+    ax = _axes(ax)
+    for number, (label, found) in enumerate(_groups(runs, group)):
+        classes = found["slowdown"]
+        estimates = [each[f"p{percentile}"] for each in classes]
+        sizes = [each["size"] / 1e3 for each in classes]
+        means = [estimate["mean"] for estimate in estimates]
+        (line,) = ax.plot(sizes, means, label=label, linestyle=_DASHES[number % len(_DASHES)], marker="o")
+        _band(ax, sizes, estimates, line.get_color(), least=1.0)
+    ax.set(xscale="log", yscale="log", xlabel="flow size, kB", ylabel=f"slowdown, {percentile}th percentile")
+    return _legend(ax)
+
+
+@_styled
+def queues(
+    run: Results, *, ports: str | Iterable[str] | None = None, mean: bool = False, ax: Axes | None = None
+) -> Axes:
+    """What waited at ports over time. The scenario has to record it (``record.queues``).
+
+    :param run: one run.
+    :param ports: which, named after their links: ``"rack0/tor->spine*"``; the three deepest if left out.
+    :param mean: the mean of each interval instead of the most.
+    """
+    ax = _axes(ax)
+    column = "mean_backlog_bytes" if mean else "max_backlog_bytes"
+    for name, time, values in _series(run, "queues", "node", column, ports):
+        ax.plot(time, values / 1e3, label=name, drawstyle="steps-post")
+    ax.set(xlabel="time, ms", ylabel="queue, kB" if not mean else "mean queue, kB")
+    ax.set_ylim(bottom=0)
+    return _legend(ax)
+
+
+@_styled
+def rates(run: Results, *, links: str | Iterable[str] | None = None, ax: Axes | None = None) -> Axes:
+    """What links carried over time. The scenario has to record it (``record.links`` or ``record.queues``).
+
+    :param run: one run.
+    :param links: which: ``"rack0/tor->*"``; the three that carried most if left out.
+    """
+    ax = _axes(ax)
+    table, node = ("links", "from") if "links" in run.table_names else ("queues", "node")
+    interval = _interval(run, table)
+    for name, time, values in _series(run, table, node, "bytes", links):
+        ax.plot(time, values * 8 / interval * 1e3, label=name, drawstyle="steps-post")
+    ax.set(xlabel="time, ms", ylabel="rate, Gb/s")
+    ax.set_ylim(bottom=0)
+    return _legend(ax)
+
+
+@_styled
+def windows(
+    run: Results, *, flows: Iterable[int] | None = None, column: str = "cwnd_bytes", ax: Axes | None = None
+) -> Axes:
+    """Congestion windows of flows over time. The scenario has to record them (``record.windows``).
+
+    :param run: one run.
+    :param flows: numbers of flows; the five that were recorded longest if left out.
+    :param column: another column of the table ``windows``: ``"inflight_bytes"``, ``"srtt_ps"``, ``"pacing_bps"``.
+    """
+    ax = _axes(ax)
+    table = run.table("windows")
+    flow, at = table["flow"].to_numpy(), table["at_ps"].to_numpy() / 1e9
+    group, values = table["group"].to_numpy(), table[column].to_numpy().astype(float)
+    scale, unit = {"bytes": (1e3, "kB"), "ps": (1e6, "µs"), "bps": (1e9, "Gb/s")}.get(
+        column.rsplit("_", 1)[-1], (1.0, "")
+    )
+    if flows is None:
+        known, rows_of = np.unique(flow, return_counts=True)
+        flows = sorted(known[np.argsort(-rows_of, kind="stable")[:5]])
+    for number in flows:
+        rows = flow == number
+        if not rows.any():
+            raise ValueError(f"flow {number} was not recorded; recorded: {', '.join(map(str, np.unique(flow)))}")
+        ax.plot(at[rows], values[rows] / scale, label=f"{group[rows][0]} {number}", drawstyle="steps-post")
+    what = {"cwnd_bytes": "congestion window"}.get(column, column.rsplit("_", 1)[0])
+    ax.set(xlabel="time, ms", ylabel=f"{what}, {unit}" if unit else what)
+    ax.set_ylim(bottom=0)
+    return _legend(ax)
+
+
+@_styled
+def chart(figure: Mapping[str, Any], number: int = 0, *, ax: Axes | None = None) -> Axes:
+    """A chart of a reproduction: ``plots.chart(reproduction.figures[0])``.
+
+    Lines are what was measured; what the paper reports is dotted.
+
+    :param figure: one of ``Reproduction.figures``.
+    :param number: which of its charts.
+    """
+    charts = figure["charts"]
+    if not 0 <= number < len(charts):
+        raise ValueError(f"{figure['name']} has {len(charts)} charts, there is no number {number}")
+    data = charts[number]
+    ax = _axes(ax)
+    colours = plt.rcParams["axes.prop_cycle"].by_key()["color"]
+    for curve in data["curves"]:
+        x, y = np.array(curve["points"], dtype=float).reshape(-1, 2).T
+        paper = curve["origin"] != "measured"
+        dots = data["style"] == "dots"
+        ax.plot(
+            x,
+            y,
+            label=curve["label"] + (" (paper)" if paper else ""),
+            color=colours[curve["colour"] % len(colours)],
+            linestyle="none" if dots else ":" if paper else "-",
+            marker="o" if dots else None,
+        )
+    for axis, name in ((data["x"], "x"), (data["y"], "y")):
+        ax.set(**{f"{name}label": axis["label"]})
+        if axis.get("log"):
+            ax.set(**{f"{name}scale": "log"})
+    ax.set_title(data["title"])
+    return _legend(ax)
+
+
+def _axes(ax: Axes | None) -> Axes:
+    return plt.subplots()[1] if ax is None else ax
+
+
+def _legend(ax: Axes) -> Axes:
+    if len(ax.get_legend_handles_labels()[1]) > 1:
+        ax.legend()
+    return ax
+
+
+def _cells(runs: Runs) -> dict[str, list[Results]]:
+    """Runs over seeds by label."""
+    if isinstance(runs, Results):
+        return {"": [runs]}
+    if isinstance(runs, Mapping):
+        return {label: [one] if isinstance(one, Results) else list(one) for label, one in runs.items()}
+    return {"": list(runs)}
+
+
+def _groups(runs: Runs, group: str | None) -> list[tuple[str, dict[str, Any]]]:
+    """Distributions of groups, each with a label."""
+    cells = {label: distributions(cell) for label, cell in _cells(runs).items()}
+    known = dict.fromkeys(each["name"] for groups in cells.values() for each in groups)
+    found = []
+    for label, groups in cells.items():
+        for each in groups:
+            if group in (None, each["name"]):
+                name = each["name"] if group is None and len(known) > 1 else ""
+                found.append((" · ".join(filter(None, [label, name])), each))
+    if not found:
+        names = ", ".join(known) or "none"
+        raise ValueError(f"no flows of {group or 'any group'} count; groups with flows that count: {names}")
+    return found
+
+
+def _band(ax: Axes, x: Sequence[float], estimates: Sequence[Mapping[str, Any]], colour: Any, least: float) -> None:
+    bounds = [estimate["interval"] for estimate in estimates]
+    if all(bound is not None for bound in bounds) and bounds:
+        low, high = np.array(bounds, dtype=float).T
+        ax.fill_between(x, np.maximum(low, least), high, color=colour, alpha=0.2, lw=0)
+
+
+def _interval(run: Results, table: str) -> float:
+    """Length of the intervals of a table, in ps."""
+    interval = run.info["recorded"][f"{table}_interval_ps"]
+    if interval is None:
+        raise Error(f'the scenario does not record {table}: [record] {table} = {{ interval = "100 us" }}')
+    return float(interval)
+
+
+def _series(
+    run: Results, table_name: str, node: str, column: str, wanted: str | Iterable[str] | None
+) -> list[tuple[str, Any, Any]]:
+    """Name, time in ms and values of ports or links; intervals in which nothing happened have zero."""
+    interval = _interval(run, table_name)
+    table = run.table(table_name)
+    link = table["link"].to_numpy()
+    slot = (table["start_ps"].to_numpy() / interval).round().astype(int)
+    values = table[column].to_numpy().astype(float)
+    froms, tos = table[node].to_numpy(), table["to"].to_numpy()
+    firsts = {int(number): int(row) for number, row in zip(*np.unique(link, return_index=True), strict=True)}
+    names = {number: f"{froms[row]}->{tos[row]}" for number, row in firsts.items()}
+    if wanted is None:
+        worth = {number: values[link == number].max() for number in firsts}
+        if column == "bytes":
+            worth = {number: values[link == number].sum() for number in firsts}
+        chosen = sorted(worth, key=lambda number: (-worth[number], number))[:3]
+    else:
+        patterns = [wanted] if isinstance(wanted, str) else list(wanted)
+        chosen = [number for number, name in names.items() if any(fnmatchcase(name, each) for each in patterns)]
+        if not chosen:
+            raise ValueError(f"no recorded link is called {' or '.join(patterns)}; recorded: {_some(names.values())}")
+    slots = int(np.ceil(run.info["ended_ps"] / interval))
+    time = np.arange(slots + 1) * interval / 1e9
+    series = []
+    for number in chosen:
+        full = np.zeros(slots + 1)
+        rows = link == number
+        full[np.minimum(slot[rows], slots)] = values[rows]
+        series.append((names[number], time, full))
+    return series
+
+
+def _some(names: Iterable[str]) -> str:
+    every = list(names)
+    return ", ".join(every[:12]) + (f", … ({len(every) - 12} more)" if len(every) > 12 else "")

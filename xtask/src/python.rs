@@ -1,0 +1,92 @@
+//! The Python package: built as users get it, and tested in an environment of its own.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use xshell::{Shell, cmd};
+
+use crate::environment;
+
+/// What is tested.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Arguments {
+    /// Leave the notebooks out
+    #[arg(long)]
+    no_notebooks: bool,
+    /// Passed on to pytest
+    #[arg(last = true)]
+    pytest: Vec<String>,
+}
+
+/// What is installed besides, with exact versions.
+const REQUIREMENTS: &str = "python/requirements.txt";
+/// Where everything goes that is made on the way.
+const FOLDER: &str = "target/python";
+
+/// Builds the wheel, installs it, checks types and style, runs the tests and the notebooks.
+pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
+    let python = environment::prepare(shell, &Path::new(FOLDER).join("venv"), REQUIREMENTS)?;
+    install(shell, &python)?;
+    for check in [&["ruff", "check"][..], &["ruff", "format", "--check"]] {
+        cmd!(shell, "{python} -m {check...} --quiet python docs/notebooks").quiet().run()?;
+    }
+    cmd!(shell, "{python} -m mypy --no-error-summary python/narrows").quiet().run()?;
+    cmd!(shell, "{python} -m mypy.stubtest --ignore-missing-stub narrows._narrows")
+        .quiet()
+        .ignore_stdout()
+        .run()?;
+    let pytest = &arguments.pytest;
+    cmd!(shell, "{python} -m pytest {pytest...}")
+        .quiet()
+        .run()
+        .context("tests of the Python package failed")?;
+    if !arguments.no_notebooks {
+        notebooks(shell, &python)?;
+    }
+    Ok(())
+}
+
+/// Builds the wheel and puts it where the environment finds it.
+pub(crate) fn install(shell: &Shell, python: &Path) -> Result<()> {
+    let wheels = Path::new(FOLDER).join("wheels");
+    shell.remove_path(&wheels)?;
+    let build = cmd!(shell, "{python} -m maturin build --profile dev --quiet --out {wheels}");
+    build.run().context("the Python package could not be built")?;
+    let wheel = wheels_in(shell, &wheels)?;
+    cmd!(
+        shell,
+        "{python} -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall {wheel}"
+    )
+    .quiet()
+    .run()?;
+    Ok(())
+}
+
+fn wheels_in(shell: &Shell, folder: &Path) -> Result<PathBuf> {
+    match shell.read_dir(folder)?.as_slice() {
+        [wheel] => Ok(wheel.clone()),
+        found => bail!("expected one wheel in {}, found {}", folder.display(), found.len()),
+    }
+}
+
+/// Runs the notebooks of docs/notebooks as programs, each in a folder of its own.
+fn notebooks(shell: &Shell, python: &Path) -> Result<()> {
+    let mut notebooks = shell.read_dir("docs/notebooks")?;
+    notebooks.retain(|path| path.extension().is_some_and(|extension| extension == "py"));
+    for notebook in notebooks {
+        let notebook = shell.current_dir().join(notebook);
+        let name = notebook.file_stem().unwrap_or_default().to_owned();
+        let folder = Path::new(FOLDER).join("notebooks").join(name);
+        shell.remove_path(&folder)?;
+        shell.create_dir(&folder)?;
+        let _inside = shell.push_dir(&folder);
+        let _drawn = shell.push_env("MPLBACKEND", "agg");
+        cmd!(shell, "{python} {notebook}")
+            .quiet()
+            .ignore_stdout()
+            .run()
+            .with_context(|| format!("{} failed", notebook.display()))?;
+    }
+    Ok(())
+}
