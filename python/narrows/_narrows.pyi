@@ -130,7 +130,8 @@ class Column:
     def to_numpy(self) -> npt.NDArray[Any]:
         """Its values as an array of numpy.
 
-        Numbers come without a copy and are read-only; missing numbers become NaN, names objects.
+        Numbers come without a copy and are read-only. If some may be missing they are real numbers, with NaN in
+        their place. Names are objects.
         """
     def to_list(self) -> list[Any]:
         """Its values as a list; what is missing is None."""

@@ -26,8 +26,12 @@ const DEEPEST: usize = 80;
 #[derive(Clone, Debug)]
 pub struct Document {
     texts: Vec<Arc<Source>>,
+    /// By text: the place it was written at, if that is in another text.
+    origins: Vec<Option<Place>>,
     /// Paths in the text are relative to this.
     folder: PathBuf,
+    /// Files that are somewhere else than the text says.
+    moved: BTreeMap<PathBuf, PathBuf>,
     /// Tables that give their values to the elements of arrays.
     inherited: Vec<(&'static str, &'static str)>,
     /// What makes controls that are not built in, by the names the text has for them.
@@ -54,15 +58,26 @@ impl Document {
     /// If it is no TOML; all mistakes are reported, up to a hundred.
     pub fn parse(name: &str, text: impl Into<String>, folder: impl Into<PathBuf>) -> Checked<Self> {
         let source = Arc::new(Source { name: name.to_owned(), text: text.into() });
-        let (inherited, makers) = (Vec::new(), BTreeMap::new());
-        let document = Self { texts: vec![source], folder: folder.into(), inherited, makers };
+        let document = Self {
+            texts: vec![source],
+            origins: vec![None],
+            folder: folder.into(),
+            moved: BTreeMap::new(),
+            inherited: Vec::new(),
+            makers: BTreeMap::new(),
+        };
         document.build()?;
         Ok(document)
     }
 
-    /// Paths in the text are relative to this folder.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    /// Where the file is that the text calls `path`.
+    pub fn file(&self, path: &Path) -> PathBuf {
+        self.moved.get(path).cloned().unwrap_or_else(|| self.folder.join(path))
+    }
+
+    /// From now on the file that the text calls `path` is at `place`.
+    pub fn move_file(&mut self, path: impl Into<PathBuf>, place: impl Into<PathBuf>) {
+        self.moved.insert(path.into(), place.into());
     }
 
     /// Changes one value: `path=value`. The path has keys separated by dots; an element of an array is named by its
@@ -72,12 +87,29 @@ impl Document {
     /// If the text is not of this form, or the path leads to no element of an array or past a value. Keys that do not
     /// exist are told by whoever reads the document.
     pub fn set(&mut self, assignment: &str) -> Checked<()> {
-        self.texts.push(Arc::new(Source { name: "--set".into(), text: assignment.to_owned() }));
+        self.set_from("--set", assignment, None)
+    }
+
+    /// The same for a text called `name`. If it was made from another text, mistakes are shown there, at `origin`.
+    ///
+    /// # Errors
+    /// As [`Document::set`].
+    pub fn set_from(&mut self, name: &str, assignment: &str, origin: Option<Place>) -> Checked<()> {
+        let source = Arc::new(Source { name: name.to_owned(), text: assignment.to_owned() });
+        self.texts.push(Arc::clone(&source));
         let result = self.build().map(drop);
-        if result.is_err() {
+        if let Err(Rejection(mut diagnostics)) = result {
             self.texts.pop();
+            let here = |place: &Place| Arc::ptr_eq(&place.source, &source);
+            for diagnostic in &mut diagnostics {
+                if origin.is_some() && diagnostic.place.as_ref().is_some_and(here) {
+                    diagnostic.place.clone_from(&origin);
+                }
+            }
+            return Err(Rejection(diagnostics));
         }
-        result
+        self.origins.push(origin);
+        Ok(())
     }
 
     /// From now on, `cc = { custom = { name = "…" } }` with this name is what `maker` makes.
@@ -146,12 +178,16 @@ impl Document {
         Ok(root)
     }
 
-    fn locate(&self, span: &Range<usize>) -> Place {
+    /// The place of a span that [`Document::read_into`] has told.
+    pub(crate) fn locate(&self, span: &Range<usize>) -> Place {
         let mut start = 0;
-        let mut texts = self.texts.iter().peekable();
-        while let Some(source) = texts.next() {
+        let mut texts = self.texts.iter().zip(&self.origins).peekable();
+        while let Some((source, origin)) = texts.next() {
             let next = start + source.text.len() + 1;
             if span.start < next || texts.peek().is_none() {
+                if let Some(origin) = origin {
+                    return origin.clone();
+                }
                 let clip = |at: usize| at.saturating_sub(start).min(source.text.len());
                 return Place { source: Arc::clone(source), span: clip(span.start)..clip(span.end) };
             }
@@ -466,6 +502,25 @@ mod tests {
             error(&document),
             "--set:1:1  unknown key \"sed\"\n  did you mean \"seed\"? known: seed, items, common"
         );
+    }
+
+    #[test]
+    fn mistakes_in_overrides_from_another_text_point_at_that_text() {
+        let other = Document::parse("other.toml", "a = 1\nb = 2\n", "").unwrap();
+        let origin = || other.place("b");
+        let mut document = document();
+        let nowhere = document.set_from("grid", "items.q.name=1", origin()).expect_err("refused");
+        assert!(nowhere.to_string().starts_with("other.toml:2:5  \"q\" is no element here"), "{nowhere}");
+        document.set_from("grid", "sed=3", origin()).unwrap();
+        assert!(error(&document).starts_with("other.toml:2:5  unknown key \"sed\""), "{}", error(&document));
+    }
+
+    #[test]
+    fn files_may_be_elsewhere_than_the_text_says() {
+        let mut document = Document::parse("a.toml", "", "here").unwrap();
+        document.move_file("a.csv", "/there/b.csv");
+        let [moved, other] = ["a.csv", "c.csv"].map(|file| document.file(Path::new(file)));
+        assert_eq!((moved, other), (PathBuf::from("/there/b.csv"), PathBuf::from("here/c.csv")));
     }
 
     #[test]

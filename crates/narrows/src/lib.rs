@@ -14,4 +14,9 @@ pub mod run;
 pub mod scenario;
 pub mod sizes;
 pub mod statistics;
+pub mod sweep;
 pub mod templates;
+
+/// What simulates: the version, and a fingerprint of its sources that changes with every change of them. Two programs with the
+/// same engine give the same results.
+pub const ENGINE: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("NARROWS_FINGERPRINT"));

@@ -1,6 +1,6 @@
 //! Distributions of flow sizes: built in, or from a file.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use narrows_proto::units::Bytes;
 use narrows_sim::workload::{Sizes, SizesError};
@@ -71,11 +71,11 @@ impl BuiltIn {
     }
 }
 
-/// Loads a distribution. Files are relative to `folder`.
+/// Loads a distribution. `place` knows where files are.
 ///
 /// # Errors
 /// If a file cannot be read or its points are no distribution.
-pub fn load(source: &SizeSource, folder: &Path) -> Checked<LoadedSizes> {
+pub fn load(source: &SizeSource, place: impl FnOnce(&Path) -> PathBuf) -> Checked<LoadedSizes> {
     if let Some(built_in) = built_in(source) {
         return Ok(built_in.load());
     }
@@ -90,7 +90,7 @@ pub fn load(source: &SizeSource, folder: &Path) -> Checked<LoadedSizes> {
         SizeSource::Constant(size) => {
             Ok(LoadedSizes { sizes: Sizes::constant(*size), name: size.to_string(), percent: false })
         }
-        SizeSource::File(path) => from_table(&Table::read(&folder.join(path))?),
+        SizeSource::File(path) => from_table(&Table::read(&place(path))?),
         _ => unreachable!("all others are built in"),
     }
 }
@@ -180,7 +180,7 @@ mod tests {
     const SHARES: [f64; 4] = [69.52, 25.3, 3.0, 2.18];
 
     fn loaded(source: &SizeSource) -> Sizes {
-        load(source, Path::new("")).expect("built in").sizes
+        load(source, Path::to_owned).expect("built in").sizes
     }
 
     /// Which part of the flows of each class, and which part of all bytes, by sampling at a million quantiles.
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_constant_size_leaves_room_for_sums() {
-        let load = |size| load(&SizeSource::Constant(size), Path::new(""));
+        let load = |size| load(&SizeSource::Constant(size), Path::to_owned);
         assert!(load(ENDLESS).is_ok());
         assert!(load(Bytes::MAX).is_err());
     }

@@ -1,7 +1,8 @@
 //! From scenario to plan: every check happens here. After this an error is a bug.
 
 mod controls;
-mod custom;
+mod cost;
+pub(crate) mod custom;
 mod limits;
 mod lossless;
 mod memory;
@@ -191,7 +192,7 @@ impl Plan {
             network: &network,
             paths: &paths,
             places: &places,
-            folder: document.folder(),
+            document: &document,
             seed: scenario.seed,
             end,
         };
@@ -249,9 +250,19 @@ impl Plan {
         Self::new(document)
     }
 
+    /// Names of all metrics that its results will have.
+    pub fn metric_names(&self) -> Vec<String> {
+        metric_names(&self.scenario, self.segments.is_some())
+    }
+
     /// How much memory the run will need at the most, on so many threads.
     pub fn memory(&self, threads: usize) -> Bytes {
         memory::estimate(&self.network, &self.traffic, threads as u64)
+    }
+
+    /// How much work the run will be: roughly the packet-hops that are to be expected.
+    pub fn cost(&self) -> f64 {
+        cost::estimate(&self.network, &self.traffic, self.stop.at, self.scenario.seed)
     }
 
     /// A control that is not built in has failed; see [`Maker::has_failed`](narrows_proto::cc::custom::Maker::has_failed).
@@ -503,6 +514,15 @@ fn check_interval(path: &str, interval: Span, scenario: &Scenario, checker: &mut
     }
 }
 
+/// Names of all metrics of a scenario, whose network has segments or not.
+fn metric_names(scenario: &Scenario, segments: bool) -> Vec<String> {
+    let kind = |pattern: &Pattern| {
+        Kind::of(matches!(pattern, Pattern::OnOff(_)), matches!(pattern, Pattern::Rpc(_)))
+    };
+    let groups = scenario.traffic.iter().map(|group| (group.name.as_str(), kind(&group.pattern)));
+    metrics::names(groups, scenario.record.queues.is_some(), segments)
+}
+
 fn check_expectations(scenario: &Scenario, segments: bool, checker: &mut Checker<'_>) {
     for (number, expect) in scenario.expect.iter().enumerate() {
         let path = format!("expect.{number}");
@@ -517,11 +537,7 @@ fn check_expectations(scenario: &Scenario, segments: bool, checker: &mut Checker
             let error = Diagnostic::error(Code::WrongType, message).help("give `below`, `above` or both");
             checker.error(&path, error);
         }
-        let kind = |pattern: &Pattern| {
-            Kind::of(matches!(pattern, Pattern::OnOff(_)), matches!(pattern, Pattern::Rpc(_)))
-        };
-        let groups = scenario.traffic.iter().map(|group| (group.name.as_str(), kind(&group.pattern)));
-        let known = metrics::names(groups, scenario.record.queues.is_some(), segments);
+        let known = metric_names(scenario, segments);
         if !known.contains(&expect.metric) {
             let message = format!("no metric is called \"{}\"", expect.metric);
             let error = Diagnostic::error(Code::UnknownName, message);

@@ -19,6 +19,7 @@ use super::select::{self, Places};
 use super::trace::TraceFlows;
 use super::{Checker, Load, PlannedGroup, near_source, trace};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::document::Document;
 use crate::scenario::{Between, LinkSet, Names, Pattern, Scenario, SizeSource};
 use crate::sizes::{self, LoadedSizes};
 
@@ -36,7 +37,8 @@ pub(super) struct Ground<'a> {
     pub(super) network: &'a Network,
     pub(super) paths: &'a Paths<'a>,
     pub(super) places: &'a Places,
-    pub(super) folder: &'a Path,
+    /// Where files are.
+    pub(super) document: &'a Document,
     pub(super) seed: u64,
     /// Traffic starts before this.
     pub(super) end: Time,
@@ -335,7 +337,7 @@ impl Builder<'_> {
     }
 
     fn sizes(&mut self, key: &str, source: &SizeSource, checker: &mut Checker<'_>) -> Option<LoadedSizes> {
-        match sizes::load(source, self.ground.folder) {
+        match sizes::load(source, |path| self.ground.document.file(path)) {
             Ok(loaded) => {
                 self.planned.sizes = Some(loaded.clone());
                 Some(loaded)
@@ -632,7 +634,7 @@ impl Builder<'_> {
         planned: &mut PlannedTraffic,
         checker: &mut Checker<'_>,
     ) -> Option<Vec<FlowSpec>> {
-        let file = self.ground.folder.join(file);
+        let file = self.ground.document.file(file);
         let flows = trace::read(&file, &self.ground.network.topology, self.id, self.start, self.room);
         match flows {
             Ok(TraceFlows { flows, dependents }) => Some(self.enter(flows, dependents, planned, checker)),

@@ -42,6 +42,7 @@ impl Results {
         };
         json!({
             "narrows": env!("CARGO_PKG_VERSION"),
+            "engine": crate::ENGINE,
             "scenario": plan.scenario.name,
             "seed": plan.scenario.seed,
             "complete": self.complete,

@@ -2,6 +2,7 @@
 
 mod activity;
 mod columns;
+mod folder;
 mod json;
 mod output;
 mod parquet_file;
@@ -24,7 +25,9 @@ use narrows_sim::{
 
 pub use activity::{Activity, ActivityInfo, activity, activity_infos};
 pub use columns::{ColumnInfo, ColumnKind, TABLES, TableInfo};
+pub(crate) use folder::{meanings, write_folder, write_text};
 pub use output::Output;
+pub(crate) use parquet_file::{TableReader, TableWriter};
 pub use rpcs::RpcRow;
 pub use staged::{Staged, cannot_write};
 pub use stored::{Source, Stored, StoredCell, find};

@@ -1,10 +1,9 @@
 //! Folders of results: all of it or nothing.
 
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::{Results, Staged, parquet_file};
+use super::folder::{write_folder, write_text};
+use super::{Results, Staged};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 
 /// A folder in the making. What is written goes to a hidden folder beside the target; [`Output::finish`] renames it.
@@ -37,14 +36,7 @@ impl Output {
     pub fn write(&self, results: &Results, within: &str) -> Checked<()> {
         let folder = self.staged.path().join(within);
         std::fs::create_dir_all(&folder).map_err(|error| self.failed(within, &error))?;
-        for table in results.tables() {
-            let name = format!("{}.parquet", table.name);
-            let written = parquet_file::write_table(&table, results, &folder.join(&name));
-            written.map_err(|error| self.failed(&name, &error))?;
-        }
-        let summary = serde_json::to_string_pretty(&results.to_json()).unwrap_or_default() + "\n";
-        self.write_text(within, "run.json", &summary)?;
-        self.write_text(within, "scenario.toml", &results.plan.text)
+        write_folder(results, &folder, true).map_err(|(name, error)| self.failed(&name, &error).into())
     }
 
     /// Writes a text file into the subfolder `within` (empty: the folder itself).
@@ -55,9 +47,7 @@ impl Output {
         let write = || {
             let folder = self.staged.path().join(within);
             std::fs::create_dir_all(&folder)?;
-            let mut file = File::create(folder.join(name))?;
-            file.write_all(content.as_bytes())?;
-            file.sync_all()
+            write_text(&folder.join(name), content, true)
         };
         write().map_err(|error| self.failed(name, &error).into())
     }

@@ -1,7 +1,9 @@
-//! Tables as Parquet files. Their metadata says what was run and what each column means.
+//! Tables as Parquet files.
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,55 +16,74 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
-use serde_json::json;
 
-use super::{Column, Results, Table, TableInfo, Values};
+use super::{Column, Table, Values};
 
 /// Rows of a row group.
-const ROW_GROUP: usize = 1 << 20;
+pub(crate) const ROW_GROUP: usize = 1 << 20;
 
-/// Writes a table, with the scenario, the seed and the version in its metadata, what its rows are (`narrows.table`), and unit
-/// and meaning of its columns (`narrows.columns`, JSON by name of the column).
-pub(super) fn write_table(table: &Table, results: &Results, path: &Path) -> Result<(), ParquetError> {
-    let schema = Arc::new(Type::group_type_builder(table.name).with_fields(fields(table)?).build()?);
-    let plan = &results.plan;
-    let metadata = [
-        ("narrows.version", env!("CARGO_PKG_VERSION").to_owned()),
-        ("narrows.scenario", plan.text.clone()),
-        ("narrows.seed", plan.scenario.seed.to_string()),
-        ("narrows.complete", results.complete.to_string()),
-        ("narrows.table", TableInfo::find(table.name).map_or("", |info| info.meaning).to_owned()),
-        ("narrows.columns", meanings(table).to_string()),
-    ];
-    let metadata = metadata.map(|(key, value)| KeyValue::new(key.to_owned(), value)).to_vec();
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::SNAPPY)
-        .set_created_by(concat!("narrows ", env!("CARGO_PKG_VERSION")).to_owned())
-        .set_key_value_metadata(Some(metadata))
-        .build();
-    let file = File::create(path)?;
-    let mut writer = SerializedFileWriter::new(file.try_clone()?, schema, Arc::new(properties))?;
-    for start in (0..table.rows()).step_by(ROW_GROUP) {
-        let end = table.rows().min(start + ROW_GROUP);
-        let mut group = writer.next_row_group()?;
-        for column in &table.columns {
-            write_column(&mut group, &column.values, start..end)?;
-        }
-        group.close()?;
-    }
-    writer.close()?;
-    Ok(file.sync_all()?)
+/// A file in the making.
+pub(crate) struct TableWriter {
+    file: File,
+    writer: SerializedFileWriter<File>,
 }
 
-/// Unit and meaning of the columns that are there.
-fn meanings(table: &Table) -> serde_json::Value {
-    let info = TableInfo::find(table.name);
-    let columns = table.columns.iter().filter_map(|column| info?.column(&column.name));
-    columns.map(|info| (info.name, json!({ "unit": info.unit, "meaning": info.meaning }))).collect()
+impl TableWriter {
+    /// Begins a file for tables with the columns of `table`, whose rows are not written yet.
+    pub(crate) fn begin(file: File, table: &Table, metadata: Vec<(&str, String)>) -> io::Result<Self> {
+        let metadata =
+            metadata.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect();
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by(concat!("narrows ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_key_value_metadata(Some(metadata))
+            .build();
+        let begin = || {
+            let fields = fields(table)?;
+            let schema = Arc::new(Type::group_type_builder(table.name).with_fields(fields).build()?);
+            SerializedFileWriter::new(file.try_clone()?, schema, Arc::new(properties))
+        };
+        let writer = begin().map_err(cause)?;
+        Ok(Self { file, writer })
+    }
+
+    /// Writes some of the rows of a table, in groups.
+    pub(crate) fn write(&mut self, table: &Table, rows: Range<usize>) -> io::Result<()> {
+        for start in rows.clone().step_by(ROW_GROUP) {
+            let end = rows.end.min(start + ROW_GROUP);
+            self.write_group(table, start..end).map_err(cause)?;
+        }
+        Ok(())
+    }
+
+    fn write_group(&mut self, table: &Table, rows: Range<usize>) -> Result<(), ParquetError> {
+        let mut group = self.writer.next_row_group()?;
+        for column in &table.columns {
+            write_column(&mut group, &column.values, rows.clone())?;
+        }
+        group.close().map(drop)
+    }
+
+    /// Ends the file.
+    pub(crate) fn finish(self) -> io::Result<File> {
+        self.writer.close().map_err(cause)?;
+        Ok(self.file)
+    }
+}
+
+/// What the system said, if it was the system.
+fn cause(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(error) => match error.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(error) => io::Error::other(error),
+        },
+        error => io::Error::other(error),
+    }
 }
 
 fn fields(table: &Table) -> Result<Vec<Arc<Type>>, ParquetError> {
-    let field = |column: &super::Column| {
+    let field = |column: &Column| {
         let (physical, converted, repetition) = match &column.values {
             Values::Integers(_) => (Physical::INT64, ConvertedType::UINT_64, Repetition::REQUIRED),
             Values::MaybeIntegers(_) => (Physical::INT64, ConvertedType::UINT_64, Repetition::OPTIONAL),
@@ -70,6 +91,7 @@ fn fields(table: &Table) -> Result<Vec<Arc<Type>>, ParquetError> {
             Values::MaybeReals(_) => (Physical::DOUBLE, ConvertedType::NONE, Repetition::OPTIONAL),
             Values::Flags(_) => (Physical::BOOLEAN, ConvertedType::NONE, Repetition::REQUIRED),
             Values::Names(..) => (Physical::BYTE_ARRAY, ConvertedType::UTF8, Repetition::REQUIRED),
+            Values::MaybeNames(..) => (Physical::BYTE_ARRAY, ConvertedType::UTF8, Repetition::OPTIONAL),
         };
         let builder = Type::primitive_type_builder(&column.name, physical);
         builder.with_converted_type(converted).with_repetition(repetition).build().map(Arc::new)
@@ -80,8 +102,10 @@ fn fields(table: &Table) -> Result<Vec<Arc<Type>>, ParquetError> {
 fn write_column(
     group: &mut SerializedRowGroupWriter<'_, File>,
     values: &Values,
-    rows: std::ops::Range<usize>,
+    rows: Range<usize>,
 ) -> Result<(), ParquetError> {
+    let texts =
+        |names: &[String]| -> Vec<_> { names.iter().map(|name| ByteArray::from(name.as_str())).collect() };
     match values {
         Values::Integers(values) => {
             let values: Vec<_> = values[rows].iter().map(|value| *value as i64).collect();
@@ -98,9 +122,15 @@ fn write_column(
         }
         Values::Flags(values) => write_values::<BoolType>(group, &values[rows], None),
         Values::Names(values, names) => {
-            let names: Vec<_> = names.iter().map(|name| ByteArray::from(name.as_str())).collect();
+            let names = texts(names);
             let values: Vec<_> = values[rows].iter().map(|index| names[*index as usize].clone()).collect();
             write_values::<ByteArrayType>(group, &values, None)
+        }
+        Values::MaybeNames(values, names) => {
+            let names = texts(names);
+            let present = values[rows.clone()].iter().flatten();
+            let present: Vec<_> = present.map(|index| names[*index as usize].clone()).collect();
+            write_values::<ByteArrayType>(group, &present, Some(&levels(&values[rows])))
         }
     }
 }
@@ -120,81 +150,133 @@ fn write_values<T: DataType>(
     column.close()
 }
 
+/// A file to read, by groups of rows.
+pub(crate) struct TableReader {
+    name: &'static str,
+    reader: SerializedFileReader<File>,
+    /// Of those columns that are wanted: their places.
+    places: Vec<usize>,
+}
+
+impl TableReader {
+    /// Opens a file, for those of the wanted columns that there are; for all if `wanted` is none.
+    pub(crate) fn open(
+        name: &'static str,
+        path: &Path,
+        wanted: Option<&[&str]>,
+    ) -> Result<Self, ParquetError> {
+        let reader = SerializedFileReader::new(File::open(path)?)?;
+        let fields = reader.metadata().file_metadata().schema_descr_ptr();
+        let is_wanted =
+            |place: &usize| wanted.is_none_or(|wanted| wanted.contains(&fields.column(*place).name()));
+        let places = (0..fields.num_columns()).filter(is_wanted).collect();
+        Ok(Self { name, reader, places })
+    }
+
+    /// How many groups there are.
+    pub(crate) fn groups(&self) -> usize {
+        self.reader.num_row_groups()
+    }
+
+    /// The columns, without rows.
+    pub(crate) fn empty(&self) -> Result<Table, ParquetError> {
+        let schema = self.reader.metadata().file_metadata().schema_descr_ptr();
+        let column = |place: &usize| {
+            let field = schema.column(*place);
+            let maybe = field.self_type().is_optional();
+            let values = match (field.physical_type(), maybe) {
+                (Physical::INT64, false) => Values::Integers(Vec::new()),
+                (Physical::INT64, true) => Values::MaybeIntegers(Vec::new()),
+                (Physical::DOUBLE, false) => Values::Reals(Vec::new()),
+                (Physical::DOUBLE, true) => Values::MaybeReals(Vec::new()),
+                (Physical::BOOLEAN, false) => Values::Flags(Vec::new()),
+                (Physical::BYTE_ARRAY, false) => Values::Names(Vec::new(), Vec::new()),
+                (Physical::BYTE_ARRAY, true) => Values::MaybeNames(Vec::new(), Vec::new()),
+                _ => return Err(ParquetError::General("a column of an unknown type".into())),
+            };
+            Ok(Column { name: field.name().to_owned().into(), values })
+        };
+        let columns = self.places.iter().map(column).collect::<Result<_, _>>()?;
+        Ok(Table { name: self.name, columns })
+    }
+
+    /// The rows of one group.
+    pub(crate) fn group(&self, number: usize) -> Result<Table, ParquetError> {
+        let mut table = self.empty()?;
+        let group = self.reader.get_row_group(number)?;
+        let rows = group.metadata().num_rows().max(0) as usize;
+        for (column, place) in table.columns.iter_mut().zip(&self.places) {
+            let optional = matches!(
+                column.values,
+                Values::MaybeIntegers(_) | Values::MaybeReals(_) | Values::MaybeNames(..)
+            );
+            column.values = read_column(group.get_column_reader(*place)?, rows, optional)?;
+        }
+        Ok(table)
+    }
+}
+
 /// Reads those columns of a table that there are; all if `wanted` is none.
 pub(super) fn read_table(
     name: &'static str,
     path: &Path,
     wanted: Option<&[&str]>,
 ) -> Result<Table, ParquetError> {
-    let reader = SerializedFileReader::new(File::open(path)?)?;
-    let fields = reader.metadata().file_metadata().schema_descr_ptr();
-    let mut columns = Vec::new();
-    for (place, field) in fields.columns().iter().enumerate() {
-        let field = field.name();
-        if wanted.is_none_or(|wanted| wanted.contains(&field)) {
-            columns.push(Column { name: field.to_owned().into(), values: read_column(&reader, place)? });
+    let reader = TableReader::open(name, path, wanted)?;
+    let mut table = reader.empty()?;
+    for group in 0..reader.groups() {
+        for (column, more) in table.columns.iter_mut().zip(reader.group(group)?.columns) {
+            if !column.values.append(more.values) {
+                return Err(ParquetError::General("groups of rows of different kinds".into()));
+            }
         }
     }
-    Ok(Table { name, columns })
+    Ok(table)
 }
 
-fn read_column(reader: &SerializedFileReader<File>, place: usize) -> Result<Values, ParquetError> {
-    let mut values: Option<Values> = None;
-    let mut numbers: HashMap<Vec<u8>, u32> = HashMap::new();
-    for group in 0..reader.num_row_groups() {
-        let group = reader.get_row_group(group)?;
-        let rows = group.metadata().num_rows().max(0) as usize;
-        let more = match group.get_column_reader(place)? {
-            ColumnReader::Int64ColumnReader(column) => read_integers(column, rows)?,
-            ColumnReader::DoubleColumnReader(column) => read_reals(column, rows)?,
-            ColumnReader::BoolColumnReader(column) => Values::Flags(read_values::<BoolType>(column, rows)?.0),
-            ColumnReader::ByteArrayColumnReader(column) => {
-                let names = read_values::<ByteArrayType>(column, rows)?.0;
-                let number = |name: ByteArray| match numbers.get(name.data()) {
-                    Some(number) => *number,
-                    None => {
-                        let next = numbers.len() as u32;
-                        numbers.insert(name.data().to_vec(), next);
-                        next
-                    }
-                };
-                Values::Names(names.into_iter().map(number).collect(), Vec::new())
+fn read_column(column: ColumnReader, rows: usize, optional: bool) -> Result<Values, ParquetError> {
+    Ok(match column {
+        ColumnReader::Int64ColumnReader(column) => {
+            let (values, levels) = read_values(column, rows)?;
+            let values = values.into_iter().map(|value| value as u64);
+            if optional {
+                Values::MaybeIntegers(spread(values, &levels))
+            } else {
+                Values::Integers(values.collect())
             }
-            _ => return Err(ParquetError::General("a column of an unknown type".into())),
-        };
-        match &mut values {
-            Some(values) => {
-                if !values.append(more) {
-                    return Err(ParquetError::General("groups of rows of different kinds".into()));
-                }
+        }
+        ColumnReader::DoubleColumnReader(column) => {
+            let (values, levels) = read_values(column, rows)?;
+            if optional {
+                Values::MaybeReals(spread(values.into_iter(), &levels))
+            } else {
+                Values::Reals(values)
             }
-            None => values = Some(more),
         }
-    }
-    let mut values = values.unwrap_or(Values::Integers(Vec::new()));
-    if let Values::Names(_, names) = &mut values {
-        names.resize(numbers.len(), String::new());
-        for (name, number) in numbers {
-            names[number as usize] = String::from_utf8_lossy(&name).into_owned();
+        ColumnReader::BoolColumnReader(column) => Values::Flags(read_values::<BoolType>(column, rows)?.0),
+        ColumnReader::ByteArrayColumnReader(column) => {
+            let (values, levels) = read_values::<ByteArrayType>(column, rows)?;
+            let (values, names) = numbered(&values);
+            if optional {
+                Values::MaybeNames(spread(values.into_iter(), &levels), names)
+            } else {
+                Values::Names(values, names)
+            }
         }
-    }
-    Ok(values)
-}
-
-fn read_integers(column: ColumnReaderImpl<Int64Type>, rows: usize) -> Result<Values, ParquetError> {
-    let (values, levels) = read_values(column, rows)?;
-    Ok(match levels {
-        None => Values::Integers(values.into_iter().map(|value: i64| value as u64).collect()),
-        Some(levels) => Values::MaybeIntegers(spread(values.into_iter().map(|value| value as u64), &levels)),
+        _ => return Err(ParquetError::General("a column of an unknown type".into())),
     })
 }
 
-fn read_reals(column: ColumnReaderImpl<DoubleType>, rows: usize) -> Result<Values, ParquetError> {
-    let (values, levels) = read_values(column, rows)?;
-    Ok(match levels {
-        None => Values::Reals(values),
-        Some(levels) => Values::MaybeReals(spread(values.into_iter(), &levels)),
-    })
+/// For each text its number, and the text of each number.
+fn numbered(texts: &[ByteArray]) -> (Vec<u32>, Vec<String>) {
+    let mut numbers: HashMap<&[u8], u32> = HashMap::new();
+    let mut names = Vec::new();
+    let mut number = |text: &[u8]| {
+        names.push(String::from_utf8_lossy(text).into_owned());
+        (names.len() - 1) as u32
+    };
+    let values = texts.iter().map(|text| *numbers.entry(text.data()).or_insert_with_key(|text| number(text)));
+    (values.collect(), names)
 }
 
 /// Puts values where they are present.
@@ -202,11 +284,11 @@ fn spread<T>(mut values: impl Iterator<Item = T>, levels: &[i16]) -> Vec<Option<
     levels.iter().map(|level| if *level > 0 { values.next() } else { None }).collect()
 }
 
-/// Values, and for each row whether there is one if some may be missing.
-type Read<T> = (Vec<<T as DataType>::T>, Option<Vec<i16>>);
-
-/// The values of a column in a group of rows, and where they are present if some may be missing.
-fn read_values<T: DataType>(mut column: ColumnReaderImpl<T>, rows: usize) -> Result<Read<T>, ParquetError> {
+/// The values of a column in a group of rows, and for each row whether there is one, if some may be missing.
+fn read_values<T: DataType>(
+    mut column: ColumnReaderImpl<T>,
+    rows: usize,
+) -> Result<(Vec<T::T>, Vec<i16>), ParquetError> {
     let (mut values, mut levels) = (Vec::new(), Vec::new());
     let mut read = 0;
     while read < rows {
@@ -216,5 +298,5 @@ fn read_values<T: DataType>(mut column: ColumnReaderImpl<T>, rows: usize) -> Res
         }
         read += records;
     }
-    Ok((values, (!levels.is_empty()).then_some(levels)))
+    Ok((values, levels))
 }

@@ -1,6 +1,7 @@
 //! Tables of results: columns of numbers and names. Units stand in the names of columns; what they mean, in `columns.rs`.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use narrows_proto::units::{BitRate, Span, Time};
 use narrows_sim::observe::{AdvertisedRow, IsolationRow, JumboFlowRow, LimiterRow, PortRow, WindowRow};
@@ -45,6 +46,8 @@ pub enum Values {
     Flags(Vec<bool>),
     /// Few different names: for each row the index of one.
     Names(Vec<u32>, Vec<String>),
+    /// The same, some of which are missing.
+    MaybeNames(Vec<Option<u32>>, Vec<String>),
 }
 
 impl Table {
@@ -102,19 +105,90 @@ impl Table {
     }
 }
 
+/// Adds those of `their` names that are new to ours. For each of theirs: its index among ours.
+fn enter(names: &mut Vec<String>, their: Vec<String>) -> Vec<u32> {
+    if names.is_empty() {
+        *names = their;
+        return (0..names.len() as u32).collect();
+    }
+    let mut known: HashMap<String, u32> = names.iter().cloned().zip(0..).collect();
+    let number = |name: String| {
+        let next = names.len() as u32;
+        *known.entry(name).or_insert_with_key(|name| {
+            names.push(name.clone());
+            next
+        })
+    };
+    their.into_iter().map(number).collect()
+}
+
 impl Values {
-    /// Adds more of the same kind behind; false if it is of another kind.
-    pub(super) fn append(&mut self, more: Self) -> bool {
+    /// Adds more of the same kind behind; false if it is of another kind. Where some of ours may be missing, none of the others
+    /// need to be.
+    pub(crate) fn append(&mut self, more: Self) -> bool {
         match (self, more) {
             (Self::Integers(values), Self::Integers(mut more)) => values.append(&mut more),
             (Self::MaybeIntegers(values), Self::MaybeIntegers(mut more)) => values.append(&mut more),
             (Self::Reals(values), Self::Reals(mut more)) => values.append(&mut more),
+            (Self::MaybeIntegers(values), Self::Integers(more)) => values.extend(more.into_iter().map(Some)),
             (Self::MaybeReals(values), Self::MaybeReals(mut more)) => values.append(&mut more),
+            (Self::MaybeReals(values), Self::Reals(more)) => values.extend(more.into_iter().map(Some)),
             (Self::Flags(values), Self::Flags(mut more)) => values.append(&mut more),
-            (Self::Names(values, _), Self::Names(mut more, _)) => values.append(&mut more),
+            (Self::Names(values, names), Self::Names(more, their)) => {
+                let ours = enter(names, their);
+                values.extend(more.into_iter().map(|index| ours[index as usize]));
+            }
+            (Self::MaybeNames(values, names), Self::Names(more, their)) => {
+                let ours = enter(names, their);
+                values.extend(more.into_iter().map(|index| Some(ours[index as usize])));
+            }
+            (Self::MaybeNames(values, names), Self::MaybeNames(more, their)) => {
+                let ours = enter(names, their);
+                values.extend(more.into_iter().map(|index| index.map(|index| ours[index as usize])));
+            }
             _ => return false,
         }
         true
+    }
+
+    /// Adds so many missing values behind; false if none may be missing.
+    pub(crate) fn append_nothing(&mut self, count: usize) -> bool {
+        match self {
+            Self::MaybeIntegers(values) => values.resize(values.len() + count, None),
+            Self::MaybeReals(values) => values.resize(values.len() + count, None),
+            Self::MaybeNames(values, _) => values.resize(values.len() + count, None),
+            _ => return count == 0,
+        }
+        true
+    }
+
+    /// The same without values, where some may be missing. Truths are never missing.
+    pub(crate) fn maybe(self) -> Self {
+        match self {
+            Self::Integers(_) => Self::MaybeIntegers(Vec::new()),
+            Self::Reals(_) => Self::MaybeReals(Vec::new()),
+            Self::Names(..) => Self::MaybeNames(Vec::new(), Vec::new()),
+            other => other,
+        }
+    }
+
+    /// Forgets all values.
+    pub(crate) fn clear(&mut self) {
+        match self {
+            Self::Integers(values) => values.clear(),
+            Self::MaybeIntegers(values) => values.clear(),
+            Self::Reals(values) => values.clear(),
+            Self::MaybeReals(values) => values.clear(),
+            Self::Flags(values) => values.clear(),
+            Self::Names(values, names) => {
+                values.clear();
+                names.clear();
+            }
+            Self::MaybeNames(values, names) => {
+                values.clear();
+                names.clear();
+            }
+        }
     }
 
     /// Number of values.
@@ -126,6 +200,7 @@ impl Values {
             Self::MaybeReals(values) => values.len(),
             Self::Flags(values) => values.len(),
             Self::Names(values, _) => values.len(),
+            Self::MaybeNames(values, _) => values.len(),
         }
     }
 
@@ -138,6 +213,7 @@ impl Values {
             Self::MaybeReals(_) => (ColumnKind::Real, true),
             Self::Flags(_) => (ColumnKind::Flag, false),
             Self::Names(..) => (ColumnKind::Name, false),
+            Self::MaybeNames(..) => (ColumnKind::Name, true),
         };
         info.kind == kind && info.optional == optional
     }

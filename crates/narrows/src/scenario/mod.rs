@@ -8,6 +8,7 @@ mod topology;
 mod traffic;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use narrows_proto::stream;
@@ -116,6 +117,11 @@ impl Scenario {
     /// The scenario as TOML, with every setting, those that were left out included.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("whatever was read from TOML can be written as TOML")
+    }
+
+    /// The files that it names: traces and distributions of sizes.
+    pub fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        self.traffic.iter_mut().filter_map(|group| group.pattern.file_mut())
     }
 
     /// The JSON schema of scenarios. Settings whose range is checked say so under the key `accepts`.

@@ -65,6 +65,28 @@ pub enum Pattern {
     Trace(Trace),
 }
 
+impl Pattern {
+    /// The file that it names, if it names one.
+    pub(super) fn file_mut(&mut self) -> Option<&mut PathBuf> {
+        let sizes = match self {
+            Self::Trace(trace) => return Some(&mut trace.file),
+            Self::Poisson(Poisson { sizes, .. })
+            | Self::Random(Random { sizes, .. })
+            | Self::ClosedLoop(ClosedLoop { sizes, .. })
+            | Self::Rpc(Rpc { sizes, .. }) => sizes,
+            Self::LongLived(_)
+            | Self::Incast(_)
+            | Self::Permutation(_)
+            | Self::AllToAll(_)
+            | Self::OnOff(_) => return None,
+        };
+        match sizes {
+            SizeSource::File(file) => Some(file),
+            _ => None,
+        }
+    }
+}
+
 /// Open loop: arrivals do not depend on how the network copes.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,0 +1,299 @@
+//! Cells: a point and a seed, known by the hash of everything that decides what comes out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use narrows_proto::units::Bytes;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::change::text;
+use super::task::{Attached, Task};
+use super::{Store, Sweep, Until};
+use crate::ENGINE;
+use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
+use crate::document::Document;
+use crate::plan::Plan;
+use crate::plan::custom::note_code;
+use crate::scenario::Scenario;
+
+/// What a sweep comes to: every point and the ids of its cells. This is `sweep.json`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Manifest {
+    /// The name of the sweep.
+    pub name: String,
+    /// What simulates it.
+    pub engine: String,
+    /// Names of its axes.
+    pub axes: Vec<String>,
+    /// Seeds of a point, or those it begins with.
+    pub seeds: u32,
+    /// When a point has enough seeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Until>,
+    /// The points; the last axis varies fastest.
+    pub points: Vec<Point>,
+}
+
+/// A point of the grid.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Point {
+    /// Its value on each axis.
+    pub values: Vec<Value>,
+    /// The seed of its first cell; others count up from it.
+    pub first_seed: u64,
+    /// Its cells by seed, as many as it may come to.
+    pub cells: Vec<String>,
+}
+
+impl Manifest {
+    /// A point in words: `traffic.dc.load = 0.2, control = dctcp`.
+    pub fn describe(&self, point: usize) -> String {
+        let values = self.axes.iter().zip(&self.points[point].values);
+        let parts: Vec<_> = values.map(|(axis, value)| format!("{axis} = {}", text(value))).collect();
+        if parts.is_empty() { "the only point".into() } else { parts.join(", ") }
+    }
+
+    /// How many seeds of a point are enough; none if that is not known yet, as cells are missing.
+    ///
+    /// # Errors
+    /// If a cell cannot be read.
+    pub(super) fn decide(&self, point: usize, store: &Store) -> Checked<Option<u32>> {
+        let cells = &self.points[point].cells;
+        let there = cells.iter().take_while(|id| store.has(id));
+        let Some(until) = &self.until else {
+            return Ok((there.count() >= self.seeds as usize).then_some(self.seeds));
+        };
+        // Looked at one by one, so that seeds beyond those that are enough need not be read.
+        let mut values = Vec::new();
+        for id in there {
+            values.push(store.metric(id, &until.metric)?);
+            if let Some(enough) = until.enough(self.seeds, &values) {
+                return Ok(Some(enough));
+            }
+        }
+        Ok(None)
+    }
+
+    /// As it is written.
+    pub(super) fn to_text(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+}
+
+/// What a cell of a point will need.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimated {
+    /// Packet-hops to be expected; see [`Plan::cost`].
+    pub cost: f64,
+    /// Memory, at the most.
+    pub memory: Bytes,
+    /// What is suspicious.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Files that scenarios name, each read once.
+#[derive(Debug, Default)]
+pub(super) struct Files(Mutex<BTreeMap<PathBuf, String>>);
+
+impl Files {
+    /// The hash of the content of a file.
+    fn hash(&self, path: &Path) -> Checked<String> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(hash) = known.get(path) {
+            return Ok(hash.clone());
+        }
+        let mut hasher = blake3::Hasher::new();
+        let read = std::fs::File::open(path).and_then(|file| hasher.update_reader(file).map(drop));
+        read.map_err(|error| {
+            Diagnostic::error(Code::InputFailed, format!("cannot read {}: {error}", path.display()))
+        })?;
+        let hash = short(&hasher);
+        known.insert(path.to_owned(), hash.clone());
+        Ok(hash)
+    }
+
+    /// By hash: where it is.
+    pub(super) fn places(&self) -> BTreeMap<String, PathBuf> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.iter().map(|(path, hash)| (hash.clone(), path.clone())).collect()
+    }
+}
+
+/// 128 bits are enough to tell cells apart.
+fn short(hasher: &blake3::Hasher) -> String {
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+/// The scenario of a point, read, with names of its files that do not depend on where they are.
+struct Resolved {
+    scenario: Scenario,
+    files: Vec<Attached>,
+}
+
+impl Resolved {
+    /// Reads the scenario of a document.
+    fn new(mut document: Document, files: &Files) -> Checked<Self> {
+        let mut scenario = Scenario::from_document(&mut document)?;
+        note_code(&mut scenario, &document);
+        let mut attached: Vec<Attached> = Vec::new();
+        for file in scenario.files_mut() {
+            let hash = files.hash(&document.file(file))?;
+            let name = free_name(file, &hash, &attached);
+            *file = PathBuf::from(&name);
+            if !attached.iter().any(|other| other.name == name) {
+                attached.push(Attached { name, hash });
+            }
+        }
+        Ok(Self { scenario, files: attached })
+    }
+
+    /// The cell with this seed.
+    fn task(&mut self, seed: u64) -> Task {
+        self.scenario.seed = seed;
+        let scenario = self.scenario.to_toml();
+        let id = id(ENGINE, &scenario, &self.files);
+        Task { id, engine: ENGINE.to_owned(), seed, scenario, files: self.files.clone() }
+    }
+}
+
+/// The name of a file without its folder; with a number if another file has that.
+fn free_name(file: &Path, hash: &str, taken: &[Attached]) -> String {
+    let name = file.file_name().map_or_else(|| "file".into(), |name| name.to_string_lossy().into_owned());
+    let (stem, kind) = name.rsplit_once('.').map_or((name.as_str(), None), |(stem, kind)| (stem, Some(kind)));
+    let numbered = |number: u32| match kind {
+        Some(kind) => format!("{stem}-{number}.{kind}"),
+        None => format!("{stem}-{number}"),
+    };
+    let is_free = |name: &String| taken.iter().all(|other| other.name != *name || other.hash == hash);
+    std::iter::once(name.clone()).chain((2..).map(numbered)).find(is_free).unwrap_or_default()
+}
+
+/// The hash of everything that decides what comes out of a run.
+pub(super) fn id(engine: &str, scenario: &str, files: &[Attached]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let mut add = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    add(engine);
+    add(scenario);
+    for Attached { name, hash } in files {
+        add(name);
+        add(hash);
+    }
+    short(&hasher)
+}
+
+impl Sweep {
+    /// Every point and the ids of its cells.
+    ///
+    /// # Errors
+    /// If the scenario of a point cannot be read, or a file that it names. Whether it makes sense is told by
+    /// [`Sweep::estimate`].
+    pub fn manifest(&self) -> Checked<Manifest> {
+        let point = |number: usize| self.point(number).map_err(|rejection| self.about(number, rejection));
+        let points: Vec<_> = (0..self.points() as usize).into_par_iter().map(point).collect();
+        Ok(Manifest {
+            name: self.name.clone(),
+            engine: ENGINE.to_owned(),
+            axes: self.axes.iter().map(|axis| axis.name.clone()).collect(),
+            seeds: self.seeds,
+            until: self.until.clone(),
+            points: all(points)?,
+        })
+    }
+
+    fn point(&self, number: usize) -> Checked<Point> {
+        let mut resolved = Resolved::new(self.document(number)?, &self.files)?;
+        let first_seed = resolved.scenario.seed;
+        let Some(last) = first_seed.checked_add(u64::from(self.most_seeds()) - 1) else {
+            let message =
+                format!("{} seeds from {first_seed} on, the largest seed is {}", self.most_seeds(), u64::MAX);
+            return Err(Diagnostic::error(Code::OutOfRange, message).into());
+        };
+        let steps = self.axes.iter().zip(self.steps(number));
+        Ok(Point {
+            values: steps.map(|(axis, step)| axis.steps[step].value.clone()).collect(),
+            first_seed,
+            cells: (first_seed..=last).map(|seed| resolved.task(seed).id).collect(),
+        })
+    }
+
+    /// The cell of a point with this seed, to be run anywhere.
+    ///
+    /// # Errors
+    /// As [`Sweep::manifest`].
+    pub fn task(&self, point: usize, seed: u64) -> Checked<Task> {
+        let document = self.document(point);
+        let resolved = document.and_then(|document| Resolved::new(document, &self.files));
+        Ok(resolved.map_err(|rejection| self.about(point, rejection))?.task(seed))
+    }
+
+    /// Plans these points with their first seed: what they cost on so many threads, and whether they make sense.
+    ///
+    /// # Errors
+    /// With what is wrong at any of them.
+    pub fn estimate(&self, manifest: &Manifest, points: &[usize], threads: usize) -> Checked<Vec<Estimated>> {
+        let estimate = |number: &usize| {
+            let estimate = self.task(*number, manifest.points[*number].first_seed).and_then(|task| {
+                let plan = task.plan(&self.supplies())?;
+                self.check_metric(&plan)?;
+                Ok(Estimated { cost: plan.cost(), memory: plan.memory(threads), warnings: plan.warnings })
+            });
+            // A mistake is shown where it was made, in the scenario or the sweep, not in the text that was made of both.
+            estimate.map_err(|rejection| match self.document(*number).and_then(Plan::new) {
+                Err(original) => self.about(*number, original),
+                Ok(_) => self.about(*number, rejection),
+            })
+        };
+        all(points.into_par_iter().map(estimate).collect())
+    }
+
+    fn check_metric(&self, plan: &Plan) -> Checked<()> {
+        let Some(until) = &self.until else { return Ok(()) };
+        let known = plan.metric_names();
+        if known.contains(&until.metric) {
+            return Ok(());
+        }
+        let error = Diagnostic::error(Code::UnknownName, format!("no metric is called \"{}\"", until.metric));
+        Err(error.known(&until.metric, known.iter().map(String::as_str)).into())
+    }
+
+    /// The same mistakes, with the point that they are about.
+    fn about(&self, point: usize, Rejection(mut mistakes): Rejection) -> Rejection {
+        if !self.axes.is_empty() {
+            for mistake in &mut mistakes {
+                let point = format!("at the point {}", self.describe(point));
+                mistake.help = Some(match mistake.help.take() {
+                    Some(help) => format!("{help}\n{point}"),
+                    None => point,
+                });
+            }
+        }
+        Rejection(mistakes)
+    }
+}
+
+/// All of them, or every mistake once: points have much in common.
+fn all<T>(results: Vec<Checked<T>>) -> Checked<Vec<T>> {
+    let mut mistakes: Vec<Diagnostic> = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut good = Vec::with_capacity(results.len());
+    for result in results {
+        match result {
+            Ok(value) => good.push(value),
+            Err(Rejection(more)) => {
+                let new = |mistake: &Diagnostic| {
+                    let span = mistake.place.as_ref().map(|place| place.span.start);
+                    seen.insert((mistake.message.clone(), span))
+                };
+                mistakes.extend(more.into_iter().filter(new));
+            }
+        }
+    }
+    mistakes.truncate(crate::document::MOST_MISTAKES);
+    if mistakes.is_empty() { Ok(good) } else { Err(Rejection(mistakes)) }
+}

@@ -1,0 +1,186 @@
+//! Axes of a grid, their steps, and what these change in the scenario.
+
+use serde_json::Value;
+
+use super::LEADING;
+use crate::diagnostic::{Checked, Code, Diagnostic, Place};
+use crate::document::Document;
+
+/// An axis of the grid.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// Its name: the path of what it changes, or one of its own.
+    pub name: String,
+    /// Its steps, in order.
+    pub steps: Vec<Step>,
+    /// Where it was written.
+    pub(super) place: Option<Place>,
+}
+
+/// One step of an axis.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What it is called: the value itself, or a name.
+    pub value: Value,
+    /// What it changes.
+    pub changes: Vec<Change>,
+}
+
+/// One value of the scenario changed.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// `path=value`, the value as TOML.
+    assignment: String,
+    /// Where it was written.
+    place: Option<Place>,
+    /// It was made on the command line.
+    last: bool,
+}
+
+impl Axis {
+    /// An axis from its steps as JSON: an array of values for the path `name`, or an object of names, each with an object of
+    /// paths and values.
+    ///
+    /// # Errors
+    /// If it is neither.
+    pub fn from_json(name: &str, steps: &Value) -> Checked<Self> {
+        let steps = match steps {
+            Value::Array(values) => {
+                let step = |value: &Value| {
+                    let changes = vec![Change::from_json(name, value)?];
+                    Ok(Step { value: value.clone(), changes })
+                };
+                values.iter().map(step).collect::<Checked<_>>()?
+            }
+            Value::Object(labels) => {
+                let step = |(label, changes): (&String, &Value)| {
+                    let Some(changes) = changes.as_object() else {
+                        let message = format!("{name}.{label} is {changes}, expected paths and values");
+                        return Err(Diagnostic::error(Code::WrongType, message).into());
+                    };
+                    let change = |(path, value): (&String, &Value)| Change::from_json(path, value);
+                    let changes = changes.iter().map(change).collect::<Checked<_>>()?;
+                    Ok(Step { value: Value::String(label.clone()), changes })
+                };
+                labels.iter().map(step).collect::<Checked<_>>()?
+            }
+            other => {
+                let message = format!("the axis \"{name}\" is {other}, expected a list of values, or names");
+                return Err(Diagnostic::error(Code::WrongType, message).into());
+            }
+        };
+        Ok(Self { name: name.to_owned(), steps, place: None })
+    }
+
+    /// Refuses axes that make no sense.
+    pub(super) fn check(&self) -> Checked<()> {
+        let wrong = |code, message: String| Diagnostic::error(code, message).at(self.place.clone());
+        if self.name.trim().is_empty() {
+            return Err(wrong(Code::OutOfRange, "the name of an axis is empty".into()).into());
+        }
+        if LEADING.contains(&self.name.as_str()) {
+            let message = format!("no axis can be called \"{}\": the data set has that column", self.name);
+            return Err(wrong(Code::OutOfRange, message)
+                .help("seeds = N gives each point N seeds, counting up from the scenario's own")
+                .into());
+        }
+        if self.steps.is_empty() {
+            let message = format!("the axis \"{}\" has no values", self.name);
+            return Err(wrong(Code::OutOfRange, message).into());
+        }
+        let texts: Vec<_> = self.steps.iter().map(Step::text).collect();
+        if let Some(twice) = texts.iter().enumerate().find(|(at, text)| texts[..*at].contains(text)) {
+            let message = format!("the axis \"{}\" has {} twice", self.name, twice.1);
+            return Err(wrong(Code::Duplicate, message).into());
+        }
+        Ok(())
+    }
+
+    /// All its values are numbers.
+    pub fn is_numeric(&self) -> bool {
+        self.steps.iter().all(|step| step.value.is_number())
+    }
+}
+
+impl Step {
+    /// What it is called, as text.
+    pub fn text(&self) -> String {
+        text(&self.value)
+    }
+}
+
+/// A value as text, without quotation marks.
+pub(super) fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+impl Change {
+    /// A change to a value given as JSON.
+    ///
+    /// # Errors
+    /// If scenarios have no such value: null.
+    pub fn from_json(path: &str, value: &Value) -> Checked<Self> {
+        let nothing = |_| {
+            let message = format!("{path} is {value}, and null is no value of a scenario");
+            Diagnostic::error(Code::WrongType, message)
+        };
+        let value = toml::Value::try_from(value).map_err(nothing)?;
+        Ok(Self::new(path, &value, None))
+    }
+
+    /// A change of the value at `path`, written at `place`.
+    pub(super) fn new(path: &str, value: &toml::Value, place: Option<Place>) -> Self {
+        Self { assignment: format!("{path}={value}"), place, last: false }
+    }
+
+    /// A change as it was typed.
+    pub(super) fn of_text(assignment: &str) -> Self {
+        Self { assignment: assignment.to_owned(), place: None, last: true }
+    }
+
+    /// It comes after all others.
+    pub(super) fn is_last(&self) -> bool {
+        self.last
+    }
+
+    /// Makes it.
+    pub(super) fn apply(&self, document: &mut Document) -> Checked<()> {
+        let name = if self.last { "--set" } else { "the sweep" };
+        document.set_from(name, &self.assignment, self.place.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_axis_is_a_list_of_values_or_names_with_changes() {
+        let loads = Axis::from_json("traffic.dc.load", &json!([0.25, 1])).unwrap();
+        assert_eq!(loads.steps[1].changes[0].assignment, "traffic.dc.load=1");
+        assert!(loads.is_numeric());
+        let named = json!({ "dctcp": { "a.cc": { "dctcp": {} }, "b": "20 ms" } });
+        let named = Axis::from_json("control", &named).unwrap();
+        let texts: Vec<_> = named.steps[0].changes.iter().map(|change| change.assignment.as_str()).collect();
+        assert_eq!(texts, ["a.cc={ dctcp = {} }", "b=\"20 ms\""]);
+        assert!(!named.is_numeric() && named.steps[0].text() == "dctcp");
+    }
+
+    #[test]
+    fn what_is_no_axis_is_refused() {
+        for (name, steps) in [
+            ("a", json!(3)),
+            ("a", json!({ "x": 1 })),
+            ("a", json!([null])),
+            ("a", json!([])),
+            ("a", json!([1, 1])),
+            ("seed", json!([1])),
+            ("", json!([1])),
+        ] {
+            let refused = Axis::from_json(name, &steps).and_then(|axis| axis.check());
+            assert!(refused.is_err(), "{name} {steps}");
+        }
+    }
+}

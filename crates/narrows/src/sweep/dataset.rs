@@ -1,0 +1,410 @@
+//! One data set of all cells: a row for each cell with its metrics, and each table of the cells with its point and seed in front.
+//!
+//! Rows are in the order of points and seeds, so the bytes do not depend on the order in which cells were run.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use serde_json::{Map, Value, json};
+
+use super::LEADING;
+use super::cells::Manifest;
+use super::change::text;
+use super::store::{Store, Trouble, summary};
+use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
+use crate::results::{
+    Column, TABLES, Table, TableInfo, TableReader, TableWriter, Values, cannot_write, meanings,
+};
+use crate::statistics::{Estimate, estimate};
+
+/// Rows are gathered until there are so many, and then written as a group.
+const GROUP: usize = 1 << 17;
+/// The table of metrics.
+const SUMMARY: &str = "summary";
+
+/// The metrics of a point, over its seeds.
+#[derive(Clone, Debug)]
+pub struct PointSummary {
+    /// The number of the point.
+    pub point: usize,
+    /// Its value on each axis.
+    pub values: Vec<Value>,
+    /// How many seeds it has.
+    pub seeds: u32,
+    /// Its metrics, in the order of `run.json`; none where there was nothing to take one of.
+    pub metrics: Vec<(String, Option<Estimate>)>,
+}
+
+impl PointSummary {
+    /// The mean of a metric.
+    pub fn metric(&self, name: &str) -> Option<&Estimate> {
+        self.metrics.iter().find(|(other, _)| other == name)?.1.as_ref()
+    }
+}
+
+/// A cell of the data set.
+struct Row<'a> {
+    point: usize,
+    seed: u64,
+    id: &'a str,
+}
+
+/// Cells of the data set by point; an error if some are missing.
+fn rows<'a>(manifest: &'a Manifest, store: &Store) -> Checked<Vec<Row<'a>>> {
+    let mut rows = Vec::new();
+    let mut missing = 0_u64;
+    for (number, point) in manifest.points.iter().enumerate() {
+        let Some(seeds) = manifest.decide(number, store)? else {
+            let wanted = point.cells.iter().take(manifest.seeds as usize);
+            // With a rule, how many more it takes is not known.
+            missing += wanted.filter(|id| !store.has(id)).count().max(1) as u64;
+            continue;
+        };
+        let cells = (point.first_seed..).zip(&point.cells).take(seeds as usize);
+        rows.extend(cells.map(|(seed, id)| Row { point: number, seed, id }));
+    }
+    if missing == 0 {
+        return Ok(rows);
+    }
+    let at_least = if manifest.until.is_some() { "at least " } else { "" };
+    let message = format!(
+        "{at_least}{missing} cells of the sweep \"{}\" are missing in {}",
+        manifest.name,
+        store.folder().display()
+    );
+    let help = "run the other shards, or start the sweep again to run what is missing; \
+                narrows merge DIR... --out DIR puts folders of shards together";
+    Err(Diagnostic::error(Code::MissingCells, message).help(help).into())
+}
+
+/// Writes the data set: `summary.parquet` and one file for each table.
+///
+/// # Errors
+/// If cells are missing or cannot be read, or something cannot be written.
+pub fn assemble(manifest: &Manifest, store: &Store) -> Checked<Vec<PointSummary>> {
+    let rows = rows(manifest, store)?;
+    let staging = tempfile::Builder::new().prefix("data-").tempdir_in(store.staging());
+    let staging = staging.map_err(|error| cannot_write(store.folder(), &error))?;
+    let metrics = Metrics::read(&rows, store)?;
+    let maker = Maker { manifest, store, rows: &rows, staging: staging.path() };
+    maker.summary(&metrics)?;
+    let written = TABLES.par_iter().map(|info| Ok(maker.table(info)?.then_some(info.name)));
+    let written: Vec<Option<&str>> = written.collect::<Checked<_>>()?;
+    let place = |name: &str| -> io::Result<()> {
+        let name = format!("{name}.parquet");
+        std::fs::rename(staging.path().join(&name), store.folder().join(&name))
+    };
+    // What an earlier data set had and this one has not must not stay beside it.
+    for (info, _) in TABLES.iter().zip(&written).filter(|(_, written)| written.is_none()) {
+        let _ = std::fs::remove_file(store.folder().join(format!("{}.parquet", info.name)));
+    }
+    for name in written.into_iter().flatten().chain([SUMMARY]) {
+        place(name).map_err(|error| cannot_write(store.folder(), &error))?;
+    }
+    Ok(summarize(manifest, &rows, &metrics))
+}
+
+/// Puts cells of several folders together in one, and writes the data set if none is missing.
+///
+/// # Errors
+/// If the folders are of different sweeps, cells are missing or cannot be read, or something cannot be written. Cells that
+/// have been copied stay.
+pub fn merge(folders: &[PathBuf], out: &Path) -> Checked<(Manifest, Vec<PointSummary>)> {
+    let mut first: Option<(Manifest, &Path)> = None;
+    for folder in folders {
+        let Some(manifest) = Store::manifest(folder)? else {
+            let message = format!("{} holds no sweep.json", folder.display());
+            let help = "name folders that narrows sweep has written, such as out/NAME";
+            return Err(Diagnostic::error(Code::NoResults, message).help(help).into());
+        };
+        match &first {
+            None => first = Some((manifest, folder)),
+            Some((other, _)) if *other == manifest => {}
+            Some((other, place)) => {
+                let why = if other.engine == manifest.engine {
+                    "they were asked for different cells".to_owned()
+                } else {
+                    format!("their engines are {} and {}", other.engine, manifest.engine)
+                };
+                let (place, folder) = (place.display(), folder.display());
+                let message = format!("{place} and {folder} are of different sweeps: {why}");
+                return Err(Diagnostic::error(Code::OtherSweep, message).into());
+            }
+        }
+    }
+    let Some((manifest, _)) = first else {
+        return Err(Diagnostic::error(Code::NoResults, "there is no folder to merge").into());
+    };
+    let store = Store::open(out, &manifest)?;
+    let ids: Vec<&String> = manifest.points.iter().flat_map(|point| &point.cells).collect();
+    let copy = |id: &&String| folders.iter().try_for_each(|folder| store.copy(id, folder));
+    ids.par_iter().map(copy).collect::<Result<(), Trouble>>()?;
+    let summary = assemble(&manifest, &store)?;
+    Ok((manifest, summary))
+}
+
+/// Metrics of all cells.
+struct Metrics {
+    names: Vec<String>,
+    /// By cell: the number of each of its metrics, and its value.
+    values: Vec<Vec<(usize, Option<f64>)>>,
+}
+
+impl Metrics {
+    fn read(rows: &[Row<'_>], store: &Store) -> Checked<Self> {
+        let mut numbers: HashMap<String, usize> = HashMap::new();
+        let mut names = Vec::new();
+        let mut values = Vec::new();
+        for row in rows {
+            let run = summary(&store.cell(row.id))?;
+            let metrics = run.get("metrics").and_then(Value::as_object).into_iter().flatten();
+            let number = |name: &String| {
+                *numbers.entry(name.clone()).or_insert_with(|| {
+                    names.push(name.clone());
+                    names.len() - 1
+                })
+            };
+            let mut number = number;
+            values.push(metrics.map(|(name, value)| (number(name), value.as_f64())).collect());
+        }
+        Ok(Self { names, values })
+    }
+}
+
+/// Means over the seeds of each point.
+fn summarize(manifest: &Manifest, rows: &[Row<'_>], metrics: &Metrics) -> Vec<PointSummary> {
+    let mut first = 0;
+    let point = |chunk: &[Row<'_>]| {
+        let runs = &metrics.values[first..first + chunk.len()];
+        first += chunk.len();
+        // A metric that only other points have is none of this one.
+        let own: Vec<usize> = runs.first().into_iter().flatten().map(|(number, _)| *number).collect();
+        let mean = |number: usize| {
+            let of = runs.iter().flatten().filter(|(other, _)| *other == number);
+            estimate(&of.filter_map(|(_, value)| *value).collect::<Vec<_>>())
+        };
+        PointSummary {
+            point: chunk[0].point,
+            values: manifest.points[chunk[0].point].values.clone(),
+            seeds: chunk.len() as u32,
+            metrics: own.into_iter().map(|number| (metrics.names[number].clone(), mean(number))).collect(),
+        }
+    };
+    rows.chunk_by(|a, b| a.point == b.point).map(point).collect()
+}
+
+struct Maker<'a> {
+    manifest: &'a Manifest,
+    store: &'a Store,
+    rows: &'a [Row<'a>],
+    staging: &'a Path,
+}
+
+impl Maker<'_> {
+    /// The columns in front, without rows. An axis that has the name of another column is called `grid.NAME`.
+    fn leading(&self, others: &[&str]) -> Vec<Column> {
+        let empty = [
+            Values::Names(Vec::new(), Vec::new()),
+            Values::Integers(Vec::new()),
+            Values::Integers(Vec::new()),
+        ];
+        let fixed = LEADING.into_iter().zip(empty).map(|(name, values)| Column { name: name.into(), values });
+        let mut columns: Vec<Column> = fixed.collect();
+        for (number, axis) in self.manifest.axes.iter().enumerate() {
+            let is_taken =
+                |name: &str| others.contains(&name) || columns.iter().any(|column| column.name == name);
+            let mut name = axis.clone();
+            while is_taken(&name) {
+                name = format!("grid.{name}");
+            }
+            let all = |holds: fn(&Value) -> bool| {
+                self.manifest.points.iter().all(|point| holds(&point.values[number]))
+            };
+            let values = if all(Value::is_u64) {
+                Values::Integers(Vec::new())
+            } else if all(Value::is_number) {
+                Values::Reals(Vec::new())
+            } else {
+                Values::Names(Vec::new(), Vec::new())
+            };
+            columns.push(Column { name: name.into(), values });
+        }
+        columns
+    }
+
+    /// Adds so many rows of a cell to the columns in front.
+    fn lead(&self, columns: &mut [Column], row: &Row<'_>, count: usize) {
+        let point = &self.manifest.points[row.point];
+        let fixed = [Value::from(row.id), Value::from(row.point), Value::from(row.seed)];
+        for (column, value) in columns.iter_mut().zip(fixed.iter().chain(&point.values)) {
+            let more = |len: usize| len + count;
+            match &mut column.values {
+                Values::Integers(values) => {
+                    values.resize(more(values.len()), value.as_u64().unwrap_or_default());
+                }
+                Values::Reals(values) => {
+                    values.resize(more(values.len()), value.as_f64().unwrap_or(f64::NAN));
+                }
+                Values::Names(values, names) => {
+                    let value = text(value);
+                    // Rows with the same value mostly stand together.
+                    let number = names.iter().rposition(|name| *name == value).unwrap_or_else(|| {
+                        names.push(value);
+                        names.len() - 1
+                    });
+                    values.resize(more(values.len()), number as u32);
+                }
+                _ => unreachable!("columns in front are made by `leading`"),
+            }
+        }
+    }
+
+    fn begin(&self, table: &Table, meaning: &str, meanings: Value) -> io::Result<TableWriter> {
+        let mut columns = Map::new();
+        let leading = [
+            "The cell: the name of its folder in cells/.",
+            "Number of the point of the grid, from 0 on; the last axis varies fastest.",
+            "The seed.",
+        ];
+        for (name, meaning) in LEADING.into_iter().zip(leading) {
+            columns.insert(name.into(), json!({ "unit": "", "meaning": meaning }));
+        }
+        for (column, axis) in table.columns[LEADING.len()..].iter().zip(&self.manifest.axes) {
+            let meaning = format!("Value on the axis {axis}.");
+            columns.insert(column.name.clone().into_owned(), json!({ "unit": "", "meaning": meaning }));
+        }
+        if let Value::Object(more) = meanings {
+            columns.extend(more);
+        }
+        let metadata = vec![
+            ("narrows.version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("narrows.engine", self.manifest.engine.clone()),
+            ("narrows.sweep", self.manifest.name.clone()),
+            ("narrows.table", meaning.to_owned()),
+            ("narrows.columns", Value::Object(columns).to_string()),
+        ];
+        TableWriter::begin(File::create(self.path(table.name))?, table, metadata)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.staging.join(format!("{name}.parquet"))
+    }
+
+    fn written<T>(&self, result: io::Result<T>) -> Checked<T> {
+        result.map_err(|error| Trouble::written(self.store.folder(), &error).into())
+    }
+
+    /// A row for each cell: its metrics.
+    fn summary(&self, metrics: &Metrics) -> Checked<()> {
+        let names: Vec<&str> = metrics.names.iter().map(String::as_str).collect();
+        let mut columns = self.leading(&names);
+        for row in self.rows {
+            self.lead(&mut columns, row, 1);
+        }
+        let mut values = vec![vec![None; self.rows.len()]; names.len()];
+        for (row, of_cell) in metrics.values.iter().enumerate() {
+            for (number, value) in of_cell {
+                values[*number][row] = *value;
+            }
+        }
+        let more = metrics.names.iter().zip(values);
+        columns.extend(
+            more.map(|(name, values)| Column {
+                name: name.clone().into(),
+                values: Values::MaybeReals(values),
+            }),
+        );
+        let table = Table { name: SUMMARY, columns };
+        let write = || {
+            let mut writer = self.begin(&table, "One row per cell: its metrics.", Value::Null)?;
+            writer.write(&table, 0..table.rows())?;
+            writer.finish()?.sync_all()
+        };
+        self.written(write())
+    }
+
+    /// One table of all cells that have it; false if none has.
+    fn table(&self, info: &'static TableInfo) -> Checked<bool> {
+        let Some(mut table) = self.columns(info)? else { return Ok(false) };
+        let front = LEADING.len() + self.manifest.axes.len();
+        let mut writer = self.written(self.begin(&table, info.meaning, meanings(&table)))?;
+        for row in self.rows {
+            let Some(reader) = self.open(info, row)? else { continue };
+            for group in 0..reader.groups() {
+                let part = reader.group(group).map_err(|error| self.unreadable(info, row, &error))?;
+                let count = part.rows();
+                let (leading, own) = table.columns.split_at_mut(front);
+                self.lead(leading, row, count);
+                let mut parts: HashMap<_, _> =
+                    part.columns.into_iter().map(|column| (column.name, column.values)).collect();
+                for column in own {
+                    let fits = match parts.remove(&column.name) {
+                        Some(values) => column.values.append(values),
+                        None => column.values.append_nothing(count),
+                    };
+                    if !fits {
+                        let problem = format!("the column {} is of another kind", column.name);
+                        return Err(self.unreadable(info, row, &problem));
+                    }
+                }
+                if table.rows() >= GROUP {
+                    self.written(writer.write(&table, 0..table.rows()))?;
+                    table.columns.iter_mut().for_each(|column| column.values.clear());
+                }
+            }
+        }
+        self.written(writer.write(&table, 0..table.rows()))?;
+        self.written(writer.finish().and_then(|file| file.sync_all()))?;
+        Ok(true)
+    }
+
+    /// All columns that some cell has, without rows; those that not all have may be missing. None if no cell has the table.
+    fn columns(&self, info: &'static TableInfo) -> Checked<Option<Table>> {
+        let mut own: Vec<(Column, usize)> = Vec::new();
+        let mut cells = 0;
+        for row in self.rows {
+            let Some(reader) = self.open(info, row)? else { continue };
+            cells += 1;
+            let empty = reader.empty().map_err(|error| self.unreadable(info, row, &error))?;
+            for column in empty.columns {
+                match own.iter_mut().find(|(known, _)| known.name == column.name) {
+                    Some((_, times)) => *times += 1,
+                    None => own.push((column, 1)),
+                }
+            }
+        }
+        if cells == 0 {
+            return Ok(None);
+        }
+        let place = |name: &str| info.columns.iter().position(|column| column.name == name);
+        own.sort_by_key(|(column, _)| place(&column.name).unwrap_or(usize::MAX));
+        let names: Vec<&str> = info.columns.iter().map(|column| column.name).collect();
+        let mut columns = self.leading(&names);
+        columns.extend(own.into_iter().map(|(mut column, times)| {
+            if times < cells {
+                column.values = column.values.maybe();
+            }
+            column
+        }));
+        Ok(Some(Table { name: info.name, columns }))
+    }
+
+    fn open(&self, info: &'static TableInfo, row: &Row<'_>) -> Checked<Option<TableReader>> {
+        let path = self.store.cell(row.id).join(format!("{}.parquet", info.name));
+        if !path.exists() {
+            return Ok(None);
+        }
+        let reader = TableReader::open(info.name, &path, None);
+        reader.map(Some).map_err(|error| self.unreadable(info, row, &error))
+    }
+
+    fn unreadable(&self, info: &TableInfo, row: &Row<'_>, error: &dyn std::fmt::Display) -> Rejection {
+        let cell = self.store.cell(row.id);
+        let message = format!("cannot read {}/{}.parquet: {error}", cell.display(), info.name);
+        let help = format!("remove {} and start again, and it is run anew", cell.display());
+        Diagnostic::error(Code::BadResults, message).help(help).into()
+    }
+}

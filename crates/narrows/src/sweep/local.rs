@@ -1,0 +1,204 @@
+//! Cells on the cores of this machine.
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use narrows_proto::units::Bytes;
+
+use super::campaign::{Campaign, Failure, Settings, Tally, Want};
+use super::store::{Store, Trouble};
+use super::task::{Supplies, Task};
+use crate::diagnostic::{Checked, Rejection};
+use crate::plan::available_memory;
+
+/// What happens to a cell.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'a> {
+    /// It begins.
+    Began(&'a Want),
+    /// It is so far, from 0 to 1.
+    Runs(&'a Want, f64),
+    /// It is over, in one way or another, and the campaign is so far.
+    Ended(&'a Want, Tally),
+}
+
+/// How it ended.
+#[derive(Debug)]
+pub struct Report {
+    /// How far it came.
+    pub tally: Tally,
+    /// Cells that could not be run.
+    pub failures: Vec<Failure>,
+    /// It was told to end early.
+    pub interrupted: bool,
+    /// Why nothing more can be run, if that is so.
+    pub stopped: Option<Rejection>,
+}
+
+/// Runs a task into a folder; false if it was told to end early.
+type Execute<'a> = &'a (dyn Fn(&Task, &std::path::Path, &mut Tell<'_>) -> Result<bool, Trouble> + Sync);
+/// Hears how far a cell is, and answers whether it may go on.
+type Tell<'a> = dyn FnMut(f64) -> ControlFlow<()> + Send + 'a;
+
+/// Runs all cells of a campaign: the costliest first, as many side by side as there is memory for. A cell that fails does not keep
+/// others from being run. Whoever is told may answer that it is enough.
+///
+/// # Errors
+/// If a cell would need more memory than there is. Then none is run.
+pub fn run(
+    campaign: Campaign,
+    store: &Store,
+    supplies: &Supplies,
+    settings: Settings,
+    tell: &(dyn Fn(Event<'_>) -> ControlFlow<()> + Sync),
+) -> Checked<Report> {
+    let available = available_memory().filter(|_| !settings.force);
+    if let Some(available) = available {
+        campaign.check_memory(available)?;
+    }
+    let execute = |task: &Task, folder: &std::path::Path, tell: &mut Tell<'_>| {
+        task.run_into(supplies, settings.threads, folder, tell)
+    };
+    Ok(work(campaign, store, settings.jobs, available, tell, &execute))
+}
+
+/// What workers share.
+struct Shared<'a> {
+    state: Mutex<Work>,
+    /// Something ended.
+    news: Condvar,
+    store: &'a Store,
+    available: Option<Bytes>,
+    tell: &'a (dyn Fn(Event<'_>) -> ControlFlow<()> + Sync),
+    execute: Execute<'a>,
+}
+
+struct Work {
+    campaign: Campaign,
+    running: usize,
+    /// What the cells that are being run need at the most.
+    memory: Bytes,
+    interrupted: bool,
+    stopped: Option<Rejection>,
+}
+
+fn work(
+    campaign: Campaign,
+    store: &Store,
+    jobs: usize,
+    available: Option<Bytes>,
+    tell: &(dyn Fn(Event<'_>) -> ControlFlow<()> + Sync),
+    execute: Execute<'_>,
+) -> Report {
+    let work = Work { campaign, running: 0, memory: Bytes::ZERO, interrupted: false, stopped: None };
+    let shared = Shared { state: Mutex::new(work), news: Condvar::new(), store, available, tell, execute };
+    std::thread::scope(|scope| {
+        for _ in 1..jobs {
+            scope.spawn(|| shared.work());
+        }
+        shared.work();
+    });
+    let Work { campaign, interrupted, stopped, .. } =
+        shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Report { tally: campaign.tally(), failures: campaign.failures(), interrupted, stopped }
+}
+
+/// How the run of a cell ended.
+enum Outcome {
+    Done,
+    Interrupted,
+    Failed { reason: String, may_pass: bool },
+    Stopped(Rejection),
+}
+
+impl Shared<'_> {
+    /// Runs cells until there are none.
+    fn work(&self) {
+        while let Some(want) = self.next() {
+            let outcome = if (self.tell)(Event::Began(&want)).is_break() {
+                Outcome::Interrupted
+            } else {
+                self.run(&want)
+            };
+            let tally = self.end(&want, outcome);
+            if (self.tell)(Event::Ended(&want, tally)).is_break() {
+                self.lock().interrupted = true;
+            }
+            self.news.notify_all();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Work> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next cell, as soon as there is memory for one; none if no more will come.
+    fn next(&self) -> Option<Want> {
+        let mut work = self.lock();
+        loop {
+            if work.interrupted || work.stopped.is_some() {
+                return None;
+            }
+            // Alone, a cell may try.
+            let free = self.available.filter(|_| work.running > 0);
+            let free = free.map(|available| Bytes::new(available.get().saturating_sub(work.memory.get())));
+            if let Some(want) = work.campaign.next(free) {
+                work.running += 1;
+                work.memory += want.memory;
+                return Some(want);
+            }
+            if work.running == 0 {
+                return None;
+            }
+            work = self.news.wait(work).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn run(&self, want: &Want) -> Outcome {
+        let task = self.lock().campaign.sweep();
+        let attempt = || {
+            let task = task.task(want.point, want.seed)?;
+            let begun = self.store.begin(&want.id)?;
+            let mut tell = |fraction: f64| (self.tell)(Event::Runs(want, fraction));
+            if !(self.execute)(&task, begun.path(), &mut tell)? {
+                return Ok(false);
+            }
+            begun.finish().map(|()| true)
+        };
+        match catch_unwind(AssertUnwindSafe(attempt)) {
+            Ok(Ok(true)) => Outcome::Done,
+            Ok(Ok(false)) => Outcome::Interrupted,
+            Ok(Err(Trouble { rejection, for_all: true, .. })) => Outcome::Stopped(rejection),
+            Ok(Err(Trouble { rejection, again, .. })) => {
+                Outcome::Failed { reason: rejection.to_string(), may_pass: again }
+            }
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().map(String::as_str);
+                let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a word");
+                Outcome::Failed { reason: format!("the simulator gave up: {text}"), may_pass: true }
+            }
+        }
+    }
+
+    fn end(&self, want: &Want, outcome: Outcome) -> Tally {
+        let mut work = self.lock();
+        work.running -= 1;
+        work.memory = Bytes::new(work.memory.get().saturating_sub(want.memory.get()));
+        let noted = match outcome {
+            Outcome::Done => work.campaign.done(&want.id, self.store),
+            Outcome::Failed { reason, may_pass } => {
+                work.campaign.failed(&want.id, &reason, may_pass, self.store)
+            }
+            Outcome::Interrupted => {
+                work.interrupted = true;
+                Ok(())
+            }
+            Outcome::Stopped(rejection) => Err(rejection),
+        };
+        if let Err(rejection) = noted {
+            work.stopped.get_or_insert(rejection);
+        }
+        work.campaign.tally()
+    }
+}

@@ -1,0 +1,173 @@
+//! A cell to be run anywhere: its scenario as text, and which files it needs.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use narrows_proto::cc::custom::Maker;
+use narrows_sim::Progress;
+use serde::{Deserialize, Serialize};
+
+use super::cells::id;
+use super::store::{Trouble, collect, write_cell};
+use crate::ENGINE;
+use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::document::Document;
+use crate::plan::Plan;
+use crate::run::{Options, run};
+
+/// A cell to be run. It has no paths of this machine in it, so it may travel, as JSON.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Task {
+    /// The id of the cell.
+    pub id: String,
+    /// What is to simulate it.
+    pub engine: String,
+    /// The seed; the scenario has it as well.
+    pub seed: u64,
+    /// The scenario, with every setting.
+    pub scenario: String,
+    /// Files that it names.
+    pub files: Vec<Attached>,
+}
+
+/// What a task needs that does not travel as text.
+#[derive(Clone, Debug, Default)]
+pub struct Supplies {
+    /// By hash: where the files of scenarios are.
+    pub files: BTreeMap<String, PathBuf>,
+    /// By name: what makes controls that are not built in.
+    pub makers: BTreeMap<String, Arc<dyn Maker>>,
+}
+
+/// The files of the results of a cell: names and content.
+pub type CellFiles = Vec<(String, Vec<u8>)>;
+
+/// A file that a scenario names.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Attached {
+    /// The name it has in the scenario.
+    pub name: String,
+    /// The hash of its content.
+    pub hash: String,
+}
+
+impl Task {
+    /// A task from JSON.
+    ///
+    /// # Errors
+    /// If it is none, is for another engine, or was changed on its way.
+    pub fn from_json(text: &str) -> Checked<Self> {
+        let wrong = |problem: &dyn std::fmt::Display| {
+            Diagnostic::error(Code::BadTask, format!("this is no task of a sweep: {problem}"))
+        };
+        let task: Self = serde_json::from_str(text).map_err(|error| wrong(&error))?;
+        task.check_engine()?;
+        if task.id != id(&task.engine, &task.scenario, &task.files) {
+            return Err(wrong(&"its id does not belong to its scenario").into());
+        }
+        Ok(task)
+    }
+
+    /// As JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Refuses a task that another engine is to run: it might simulate something else.
+    ///
+    /// # Errors
+    /// With both engines.
+    pub fn check_engine(&self) -> Checked<()> {
+        if self.engine == ENGINE {
+            return Ok(());
+        }
+        let message = format!("the cell is for engine {}, this is {ENGINE}", self.engine);
+        let help = "install the same version of narrows everywhere";
+        Err(Diagnostic::error(Code::OtherEngine, message).help(help).into())
+    }
+
+    /// The plan.
+    ///
+    /// # Errors
+    /// If a file is missing, or as [`Plan::new`].
+    pub fn plan(&self, supplies: &Supplies) -> Checked<Plan> {
+        let mut document = Document::parse(&format!("cell {}", self.id), self.scenario.as_str(), "")?;
+        for Attached { name, hash } in &self.files {
+            let Some(place) = supplies.files.get(hash) else {
+                let message = format!("the file {name} did not come with the cell {}", self.id);
+                return Err(Diagnostic::error(Code::BadTask, message).into());
+            };
+            document.move_file(name, place);
+        }
+        for (name, maker) in &supplies.makers {
+            document.attach(name, Arc::clone(maker));
+        }
+        Plan::new(document)
+    }
+
+    /// Runs the cell and writes its results into a folder that exists. False if it was told to end early; then nothing is of use.
+    ///
+    /// # Errors
+    /// If the scenario makes no sense, a control from outside fails, or the folder cannot be written to.
+    pub fn run_into(
+        &self,
+        supplies: &Supplies,
+        threads: usize,
+        folder: &Path,
+        mut progress: impl FnMut(f64) -> ControlFlow<()> + Send,
+    ) -> Result<bool, Trouble> {
+        self.check_engine()?;
+        let plan = Arc::new(self.plan(supplies)?);
+        let end = plan.stop.at.as_secs_f64();
+        let options = Options { threads, ..Options::default() };
+        let results = run(&plan, options, |Progress { now, .. }| progress(now.as_secs_f64() / end));
+        if plan.has_failed_control() {
+            let failed =
+                Diagnostic::error(Code::ControlFailed, "a congestion control from outside has failed");
+            return Err(Trouble { rejection: failed.into(), for_all: true, again: false });
+        }
+        if !results.complete {
+            return Ok(false);
+        }
+        write_cell(&results, self, folder)?;
+        Ok(true)
+    }
+
+    /// Runs the cell on a machine that has nothing but the task, the content of its files by hash, and makers by name. Returns the files of
+    /// its results with their names, for [`Store::put`](super::Store::put); none if it was told to end early.
+    ///
+    /// # Errors
+    /// As [`Task::run_into`], or if a file is not what the task says.
+    pub fn run_to_bytes(
+        &self,
+        files: &BTreeMap<String, Vec<u8>>,
+        makers: &BTreeMap<String, Arc<dyn Maker>>,
+        threads: usize,
+        progress: impl FnMut(f64) -> ControlFlow<()> + Send,
+    ) -> Checked<Option<CellFiles>> {
+        let failed = |error: std::io::Error| {
+            let message = format!("cannot write to the folder for temporary files: {error}");
+            Diagnostic::error(Code::OutputFailed, message)
+        };
+        let place = tempfile::tempdir().map_err(failed)?;
+        let mut supplies = Supplies { files: BTreeMap::new(), makers: makers.clone() };
+        for Attached { name, hash } in &self.files {
+            let Some(content) = files.get(hash) else { continue };
+            if blake3::hash(content).to_hex()[..32] != **hash {
+                let message = format!("the file {name} was changed on its way");
+                return Err(Diagnostic::error(Code::BadTask, message).into());
+            }
+            let path = place.path().join(hash);
+            std::fs::write(&path, content).map_err(failed)?;
+            supplies.files.insert(hash.clone(), path);
+        }
+        let results = place.path().join("results");
+        std::fs::create_dir(&results).map_err(failed)?;
+        if !self.run_into(&supplies, threads, &results, progress)? {
+            return Ok(None);
+        }
+        Ok(Some(collect(&results).map_err(failed)?))
+    }
+}

@@ -1,0 +1,147 @@
+//! `sweep.toml` and grids.
+
+use narrows::diagnostic::Code;
+use narrows::document::Document;
+use narrows::sweep::Sweep;
+use narrows::templates;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::{GRID, good, manifest, sweep};
+
+/// The first mistake of a sweep that is refused, on reading or on planning.
+fn mistake(text: &str) -> (Code, String) {
+    let place = tempfile::tempdir().unwrap();
+    let refused = sweep(place.path(), text).and_then(|sweep| {
+        sweep.check_size(false)?;
+        let manifest = sweep.manifest()?;
+        sweep.estimate(&manifest, &(0..manifest.points.len()).collect::<Vec<_>>(), 1)
+    });
+    let rejection = refused.expect_err("refused");
+    let place = place.path().display().to_string();
+    (rejection.0[0].code, rejection.0[0].to_string().replace(&place, "PLACE"))
+}
+
+#[test]
+fn axes_come_in_the_order_in_which_they_are_written_and_the_last_varies_fastest() {
+    let place = tempfile::tempdir().unwrap();
+    let sweep = good(place.path(), GRID);
+    let points: Vec<_> = (0..3).map(|point| sweep.describe(point)).collect();
+    assert_eq!(
+        points,
+        [
+            "traffic.all.pattern.random.flows = 5, control = reno",
+            "traffic.all.pattern.random.flows = 5, control = dctcp",
+            "traffic.all.pattern.random.flows = 10, control = reno",
+        ]
+    );
+    let manifest = manifest(&sweep);
+    assert_eq!(manifest.points.len(), 6);
+    assert_eq!(manifest.points[3].values, [json!(10), json!("dctcp")]);
+}
+
+#[test]
+fn mistakes_point_into_the_sweep() {
+    for (text, code, expected) in [
+        ("sede = 1", Code::UnknownKey, "PLACE/sweep.toml:3:1  unknown key \"sede\""),
+        ("seeds = 0", Code::OutOfRange, "PLACE/sweep.toml:3:9  seeds = 0, expected at least 1"),
+        (
+            "[grid]\n\"traffic.al.cc\" = [1]",
+            Code::Override,
+            "PLACE/sweep.toml:4:20  \"al\" is no element here",
+        ),
+        (
+            "[set]\n\"stopp.after\" = \"1 ms\"",
+            Code::UnknownKey,
+            "PLACE/sweep.toml:4:17  unknown key \"stopp\"",
+        ),
+        (
+            "[set]\nstop.after = \"1 ms\"",
+            Code::Override,
+            "PLACE/sweep.toml:4:1  stop is a table here, expected a path",
+        ),
+        ("[set]\n\"stop.after\" = \"1 m\"", Code::Quantity, "PLACE/sweep.toml:4:16  "),
+        ("[grid]\nseed = [1, 2]", Code::OutOfRange, "PLACE/sweep.toml:4:1  no axis can be called \"seed\""),
+        ("[grid]\n\"seed\" = []", Code::OutOfRange, "PLACE/sweep.toml:4:1  "),
+        ("[grid]\nload = 1", Code::WrongType, "PLACE/sweep.toml:4:8  "),
+        (
+            "template = \"incast\"",
+            Code::WrongType,
+            "PLACE/sweep.toml:3:12  expected either `scenario` or `template`",
+        ),
+        (
+            "[until]\nmetric = \"all.p9_slowdown\"\nhalf_width = 0.1\nmost = 9",
+            Code::UnknownName,
+            "no metric is called \"all.p9_slowdown\"\n  did you mean \"all.p99_slowdown\"?",
+        ),
+        (
+            "[until]\nmetric = \"all.p99_slowdown\"\nhalf_width = -1.0\nmost = 9",
+            Code::OutOfRange,
+            "PLACE/sweep.toml:5:14  half_width = -1, expected a number above 0",
+        ),
+    ] {
+        let (found, message) = mistake(text);
+        assert_eq!(found, code, "{message}");
+        assert!(message.starts_with(expected), "{message}");
+    }
+}
+
+#[test]
+fn a_mistake_at_some_points_is_told_once_with_the_first_of_them() {
+    let (code, message) = mistake("[grid]\n\"traffic.all.priority\" = [1, 9]\n\"seed_\" = [1]");
+    assert_eq!(code, Code::UnknownKey, "{message}");
+    let (_, message) =
+        mistake("[grid]\n\"traffic.all.priority\" = [1, 9]\n\"stop.after\" = [\"1 ms\", \"2 ms\"]");
+    assert!(message.contains("sweep.toml:4:30  priority = 9, expected 0 to 7"), "{message}");
+    assert!(message.contains("at the point traffic.all.priority = 9, stop.after = 1 ms"), "{message}");
+}
+
+#[test]
+fn very_large_grids_are_refused_with_the_number_of_cells_of_each_axis() {
+    let numbers: Vec<_> = (1..=200).map(|number| number.to_string()).collect();
+    let axis = numbers.join(", ");
+    let text = format!(
+        "seeds = 3\n[grid]\n\"traffic.all.pattern.random.flows\" = [{axis}]\n\"stop.drain\" = [{axis}]"
+    );
+    let (code, message) = mistake(&text);
+    assert_eq!(code, Code::ManyCells);
+    assert!(
+        message.starts_with(
+            "the sweep has 120000 cells: traffic.all.pattern.random.flows (200) × stop.drain (200) × 3 seeds"
+        ),
+        "{message}"
+    );
+}
+
+#[test]
+fn what_is_set_for_all_points_gives_way_to_the_grid_and_the_command_line_to_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let text = "[set]\n\"stop.after\" = \"2 ms\"\nseed = 4\n[grid]\n\"stop.after\" = [\"3 ms\"]";
+    let mut sweep = sweep(place.path(), text).unwrap();
+    let scenario = |sweep: &Sweep| sweep.task(0, sweep.manifest().unwrap().points[0].first_seed).unwrap();
+    assert_eq!(scenario(&sweep).seed, 4);
+    assert!(scenario(&sweep).scenario.contains("after = \"3 ms\""));
+    sweep.set("stop.after=5 ms").unwrap();
+    assert!(scenario(&sweep).scenario.contains("after = \"5 ms\""));
+    assert!(sweep.set("traffic.no.cc=1").is_err());
+}
+
+proptest! {
+    #[test]
+    fn any_grid_expands_to_the_product_of_its_axes(axes in prop::collection::vec(1_usize..5, 0..5)) {
+        let mut grid = Map::new();
+        for (number, steps) in axes.iter().enumerate() {
+            let steps: Vec<Value> = (0..*steps).map(|step| json!(step)).collect();
+            grid.insert(format!("axis{number}"), json!(steps));
+        }
+        let base = || Document::parse("a.toml", templates::find("incast").unwrap().text, "").unwrap();
+        let sweep = Sweep::from_json("a", base(), &Map::new(), &grid, None, None).unwrap();
+        let points = sweep.points() as usize;
+        prop_assert_eq!(points, axes.iter().product::<usize>());
+        let mut all: Vec<_> = (0..points).map(|point| sweep.steps(point)).collect();
+        prop_assert!(all.is_sorted(), "the last axis varies fastest");
+        all.dedup();
+        prop_assert_eq!(all.len(), points);
+        prop_assert!(all.iter().flatten().zip(axes.iter().cycle()).all(|(step, steps)| step < steps));
+    }
+}
