@@ -8,7 +8,7 @@ use narrows_proto::units::Bytes;
 
 use super::campaign::{Campaign, Failure, Settings, Tally, Want};
 use super::store::{Store, Trouble};
-use super::task::{Supplies, Task};
+use super::task::Task;
 use crate::diagnostic::{Checked, Rejection};
 use crate::plan::available_memory;
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::cells::id;
 use super::store::{Trouble, collect, write_cell};
 use crate::ENGINE;
-use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
+use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
 use crate::plan::Plan;
 use crate::run::{Options, run};
@@ -30,15 +30,6 @@ pub struct Task {
     pub scenario: String,
     /// Files that it names.
     pub files: Vec<Attached>,
-}
-
-/// What a task needs that does not travel as text.
-#[derive(Clone, Debug, Default)]
-pub struct Supplies {
-    /// By hash: where the files of scenarios are.
-    pub files: BTreeMap<String, PathBuf>,
-    /// By name: what makes controls that are not built in.
-    pub makers: BTreeMap<String, Arc<dyn Maker>>,
 }
 
 /// The files of the results of a cell: names and content.
