@@ -27,26 +27,34 @@ from narrows._narrows import (
 )
 from narrows._run import repro, run
 from narrows._sweep import SweepResults, sweep
+from narrows._tune import Choice, Integer, Quantity, Real, Trial, Tuned, tune
 
 __all__ = [
     "ENGINE",
     "Check",
+    "Choice",
     "Column",
     "Diagnostic",
     "Error",
     "Estimate",
+    "Integer",
     "PointSummary",
+    "Quantity",
+    "Real",
     "Reproduction",
     "Results",
     "Scenario",
     "SweepResults",
     "Table",
+    "Trial",
+    "Tuned",
     "__version__",
     "interval",
     "plots",
     "repro",
     "run",
     "sweep",
+    "tune",
 ]
 
 

@@ -17,7 +17,7 @@ except ModuleNotFoundError as error:
     raise ModuleNotFoundError(message, name=error.name) from None
 
 #: How long a scheduler may take to answer.
-PATIENCE = "10s"
+PATIENCE = "5s"
 
 
 class Cluster(_Place):

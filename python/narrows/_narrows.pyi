@@ -16,7 +16,7 @@ class Error(Exception):
     The text is what the command ``narrows`` prints; ``diagnostics`` has its parts.
     """
 
-    diagnostics: list[Diagnostic]
+    diagnostics: tuple[Diagnostic, ...]
 
 @final
 class Diagnostic:
@@ -332,6 +332,9 @@ def run_task(
 
     Its results go into the store in the folder ``store`` if it is in reach from here, and are returned if it is not.
     """
+
+def quantity(text: str) -> tuple[int, str]:
+    """A time, a size or a rate as a whole number of its smallest unit (ps, B, b/s), and that unit."""
 
 def estimate_text(estimate: Estimate | None) -> str:
     """An estimate as text; a dash if there is none."""

@@ -51,28 +51,39 @@ class SweepResults:
         """Names of all metrics."""
         return list(dict.fromkeys(name for point in self.points for name in point.metrics))
 
-    def select(self, **values: Any) -> list[PointSummary]:
+    def select(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> list[PointSummary]:
         """The points with these values: ``found.select(control="dctcp", load=0.4)``.
 
         An axis that is a path may be named by its last key: ``load`` for ``traffic.dc.load``.
         """
-        wanted = {self._axis(name): value for name, value in values.items()}
+        wanted = {self.axis(name): value for name, value in {**(values or {}), **more}.items()}
         for name, value in wanted.items():
             if value not in self.axes[name]:
                 known = ", ".join(map(repr, self.axes[name]))
                 raise ValueError(f"{name} has no value {value!r}, it has {known}")
         return [point for point in self.points if all(point.values[name] == v for name, v in wanted.items())]
 
-    def metric(self, name: str, **values: Any) -> Estimate:
+    def metric(self, name: str, values: Mapping[str, Any] | None = None, /, **more: Any) -> Estimate:
         """The mean of a metric at the only point with these values, with its confidence interval."""
-        points = self.select(**values)
+        points = self.select(values, **more)
         if len(points) != 1:
             raise ValueError(f"{len(points)} points have these values; axes: {', '.join(self.axes) or 'none'}")
-        return self._estimate(points[0], name)
+        found = self.estimate(points[0], name)
+        if found is None:
+            raise ValueError(f"there was nothing to take {name} of at {points[0].values}")
+        return found
 
-    def runs(self, **values: Any) -> list[Results]:
+    def estimate(self, point: PointSummary, name: str) -> Estimate | None:
+        """A metric of a point; None if there was nothing to take it of."""
+        if name not in self.metric_names:
+            near = _narrows.nearest(name, self.metric_names)
+            hint = f', did you mean "{near}"?' if near else ""
+            raise ValueError(f'no metric is called "{name}"{hint}')
+        return point.metrics.get(name)
+
+    def runs(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> list[Results]:
         """The results of all cells with these values, read from the folder."""
-        cells = [cell for point in self.select(**values) for cell in point.cells]
+        cells = [cell for point in self.select(values, **more) for cell in point.cells]
         return [_narrows.Results.load(self.folder / "cells" / cell) for cell in cells]
 
     def table(self, name: str = "summary") -> Path:
@@ -83,24 +94,14 @@ class SweepResults:
             raise _narrows.Error(f"the data set has no table {name}, it has: {known}")
         return path
 
-    def _axis(self, name: str) -> str:
+    def axis(self, name: str) -> str:
+        """The whole name of an axis that may be named by its last key."""
         if name in self.axes:
             return name
         ends = [axis for axis in self.axes if axis.rsplit(".", 1)[-1] == name]
         if len(ends) == 1:
             return ends[0]
         raise ValueError(f'no axis is called "{name}"; axes: {", ".join(self.axes) or "none"}')
-
-    def _estimate(self, point: PointSummary, name: str) -> Estimate:
-        try:
-            found = point.metrics[name]
-        except KeyError:
-            near = _narrows.nearest(name, self.metric_names)
-            hint = f', did you mean "{near}"?' if near else ""
-            raise ValueError(f'no metric is called "{name}"{hint}') from None
-        if found is None:
-            raise ValueError(f"there was nothing to take {name} of at {point.values}")
-        return found
 
     def __len__(self) -> int:
         return len(self.points)

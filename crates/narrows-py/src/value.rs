@@ -1,5 +1,6 @@
 //! Values of Python as values of scenarios, and back.
 
+use narrows_proto::units::{BitRate, Bytes, Span};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -100,4 +101,21 @@ pub(crate) fn from_toml<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
 /// A JSON value in Python.
 pub(crate) fn from_json<'py>(py: Python<'py>, value: &Json) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.call_method1("loads", (value.to_string(),))
+}
+
+/// A time, a size or a rate as a whole number of its smallest unit, and that unit.
+#[pyfunction]
+pub(crate) fn quantity(text: &str) -> PyResult<(u64, &'static str)> {
+    if let Ok(span) = text.parse::<Span>() {
+        return Ok((span.as_ps(), "ps"));
+    }
+    if let Ok(bytes) = text.parse::<Bytes>() {
+        return Ok((bytes.get(), "B"));
+    }
+    match text.parse::<BitRate>() {
+        Ok(rate) => Ok((rate.as_bps(), "b/s")),
+        Err(_) => Err(PyValueError::new_err(format!(
+            "found \"{text}\", expected a time (\"5 ms\"), a size (\"100 kB\") or a rate (\"10 Gb/s\")"
+        ))),
+    }
 }
