@@ -322,6 +322,8 @@ class Campaign:
         """Cells that could not be run, and why."""
     def tally(self) -> dict[str, int]:
         """How many cells there are, were there before, and have been run."""
+    def close(self) -> None:
+        """Let go of the folder; what is not finished is removed from it."""
     def finish(self) -> list[PointSummary]:
         """Write the data set, and tell what each point measured."""
 

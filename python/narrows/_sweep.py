@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from contextlib import closing
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Cells that wait at an executor for each worker, so that no worker waits for a cell.
 AHEAD = 2
+#: Metrics that tables of notebooks show, the most telling first.
+TOLD = ["p99_slowdown", "p99_rpc_slowdown", "goodput_gbps", "p50_fct_us", "unfinished", "drops", "max_queue_kb"]
 
 
 class SweepResults:
@@ -114,7 +117,8 @@ class SweepResults:
         return f"<SweepResults {self.folder}, {len(self.points)} points: {axes}>"
 
     def _repr_html_(self) -> str:
-        varied = [name for name in self.metric_names if self._says_something(name)][:8]
+        told = [name for name in self.metric_names if name.rsplit(".", 1)[-1] in TOLD and self._says_something(name)]
+        varied = sorted(told, key=lambda name: TOLD.index(name.rsplit(".", 1)[-1]))[:8]
         head = "".join(f"<th>{escape(name)}</th>" for name in [*self.axes, "seeds", *varied])
         rows = []
         for point in self.points[:50]:
@@ -228,12 +232,13 @@ def _local(
     if jobs < 1 or threads < 1:
         raise ValueError(f"jobs = {jobs}, threads = {threads}, expected at least 1")
     campaign = _narrows.Campaign(asked, folder, jobs=jobs, threads=threads, retries=retries, force=force)
-    if not shown:
-        campaign.run(progress=None)
-    else:
-        with _bar(asked.name, total=1.0, unit="sweep") as bar:
-            campaign.run(progress=_show(bar))
-    return _finish(campaign, folder)
+    with closing(campaign):
+        if not shown:
+            campaign.run(progress=None)
+        else:
+            with _bar(asked.name, total=1.0, unit="sweep") as bar:
+                campaign.run(progress=_show(bar))
+        return _finish(campaign, folder)
 
 
 def _show(bar: Any) -> Callable[[float, int, int], None]:
@@ -324,17 +329,17 @@ def _elsewhere(
     campaign = _narrows.Campaign(asked, folder, jobs=place.width, threads=threads, retries=retries, force=True)
     store, files = str(folder.resolve()), campaign.files()
     running: dict[Future[Any], tuple[str, str]] = {}
-    bar = None
-    try:
-        if shown:
-            with _bar(asked.name, total=1.0, unit="sweep") as bar:
-                _drive(campaign, place, running, files, threads, store, _show(bar))
-        else:
-            _drive(campaign, place, running, files, threads, store, None)
-    except BaseException:
-        place.cancel(list(running))
-        raise
-    return _finish(campaign, folder)
+    with closing(campaign):
+        try:
+            if shown:
+                with _bar(asked.name, total=1.0, unit="sweep") as bar:
+                    _drive(campaign, place, running, files, threads, store, _show(bar))
+            else:
+                _drive(campaign, place, running, files, threads, store, None)
+        except BaseException:
+            place.cancel(list(running))
+            raise
+        return _finish(campaign, folder)
 
 
 def _drive(

@@ -224,7 +224,7 @@ def tune(
     search = _Search(base, dict(space), goals, bounds, dict(set or {}))
     options = {"seeds": seeds, "name": f"tune-{name}", "out": folder, "progress": False}
     places: dict[str, Any] = {"jobs": jobs, "executor": executor, "client": client}
-    sampler = _sampler(optuna, len(goals), sampler, sampler_seed, bounds)
+    sampler = _sampler(optuna, len(goals), sampler, sampler_seed)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(directions=list(goals.values()), sampler=sampler)
     done: list[Trial] = []
@@ -267,8 +267,8 @@ class _Search:
         done = []
         for trial, chosen, changed in zip(asked, params, changes, strict=True):
             one = self._judge(found, trial.number, chosen, changed)
-            violations = [bound.violation(one.metrics) for bound in self._bounds]
-            trial.set_user_attr("violations", violations)
+            for bound in self._bounds:
+                trial.set_constraint(bound.text, bound.violation(one.metrics))
             if not one.values:
                 import optuna
 
@@ -302,6 +302,7 @@ class _Search:
 
 @dataclass(frozen=True)
 class _Bound:
+    text: str
     metric: str
     least: bool
     value: float
@@ -320,7 +321,7 @@ def _bound(text: str) -> _Bound:
         raise ValueError(f'found the constraint "{text}", expected one like "total.drops <= 0"')
     metric, sign, value = parts.groups()
     try:
-        return _Bound(metric, sign == ">=", float(value))
+        return _Bound(text, metric, sign == ">=", float(value))
     except ValueError:
         raise ValueError(f'in the constraint "{text}", {value} is no number') from None
 
@@ -338,15 +339,9 @@ def _goals(minimize: str | Sequence[str], maximize: str | Sequence[str]) -> dict
     return goals
 
 
-def _sampler(optuna: Any, goals: int, sampler: Any, seed: int, bounds: Sequence[_Bound]) -> Any:
+def _sampler(optuna: Any, goals: int, sampler: Any, seed: int) -> Any:
     if sampler is not None:
         return sampler
-
-    def violations(trial: Any) -> Sequence[float]:
-        broken: Sequence[float] = trial.user_attrs.get("violations", ())
-        return broken
-
-    constrained = violations if bounds else None
     if goals > 1:
-        return optuna.samplers.NSGAIISampler(seed=seed, population_size=20, constraints_func=constrained)
-    return optuna.samplers.TPESampler(seed=seed, constraints_func=constrained)
+        return optuna.samplers.NSGAIISampler(seed=seed, population_size=20)
+    return optuna.samplers.TPESampler(seed=seed)

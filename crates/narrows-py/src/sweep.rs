@@ -150,7 +150,8 @@ pub(crate) struct Campaign {
     state: Mutex<Option<sweep::Campaign>>,
     sweep: Arc<sweep::Sweep>,
     manifest: Arc<Manifest>,
-    store: Store,
+    /// None when it is closed.
+    store: Mutex<Option<Arc<Store>>>,
     settings: Settings,
     /// What failed in a campaign that was run on this machine, and how far it came.
     ended: Mutex<Option<sweep::Report>>,
@@ -163,6 +164,11 @@ impl Campaign {
             Some(campaign) => Ok(with(campaign)),
             None => Err(PyValueError::new_err("this campaign is over")),
         }
+    }
+
+    fn store(&self) -> PyResult<Arc<Store>> {
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        store.clone().ok_or_else(|| PyValueError::new_err("this campaign is closed"))
     }
 
     fn where_and_why(&self, failures: &[sweep::Failure]) -> Vec<(String, String)> {
@@ -194,6 +200,7 @@ impl Campaign {
             let store = Store::open(&folder, &manifest)?;
             let campaign = sweep::Campaign::new(Arc::clone(&sweep), &manifest, &store, settings)?;
             let (state, ended) = (Mutex::new(Some(campaign)), Mutex::new(None));
+            let store = Mutex::new(Some(Arc::new(store)));
             Ok(Self { state, sweep, manifest, store, settings, ended })
         })
         .or_raise()
@@ -206,6 +213,7 @@ impl Campaign {
         let Some(campaign) = self.state.lock().unwrap_or_else(PoisonError::into_inner).take() else {
             return Err(PyValueError::new_err("this campaign is over"));
         };
+        let store = self.store()?;
         let hear = |py: Python<'_>, tally: sweep::Tally| match &progress {
             Some(progress) => progress.call1(py, so_far(tally)).map(drop),
             None => Ok(()),
@@ -217,7 +225,7 @@ impl Campaign {
                     Event::Ended(_, tally) => watch.tell(tally),
                     Event::Began(_) | Event::Runs(..) => watch.goes_on(),
                 };
-                sweep::run(campaign, &self.store, self.settings, &tell)
+                sweep::run(campaign, &store, self.settings, &tell)
             },
             hear,
         )?;
@@ -249,24 +257,27 @@ impl Campaign {
     }
 
     /// Whether the results of a cell are there.
-    fn has(&self, id: &str) -> bool {
-        self.store.has(id)
+    fn has(&self, id: &str) -> PyResult<bool> {
+        Ok(self.store()?.has(id))
     }
 
     /// Puts results that come from elsewhere in their place.
     fn put(&self, py: Python<'_>, id: &str, files: BTreeMap<String, Vec<u8>>) -> PyResult<()> {
         let files: Vec<_> = files.into_iter().collect();
-        py.detach(|| self.store.put(id, &files)).map_err(|trouble| raise_trouble(&trouble))
+        let store = self.store()?;
+        py.detach(|| store.put(id, &files)).map_err(|trouble| raise_trouble(&trouble))
     }
 
     /// A cell has been run, and its results are there.
     fn done(&self, id: &str) -> PyResult<()> {
-        self.state(|campaign| campaign.done(id, &self.store))?.or_raise()
+        let store = self.store()?;
+        self.state(|campaign| campaign.done(id, &store))?.or_raise()
     }
 
     /// A cell could not be run.
     fn failed(&self, id: &str, reason: &str) -> PyResult<()> {
-        self.state(|campaign| campaign.failed(id, reason, true, &self.store))?.or_raise()
+        let store = self.store()?;
+        self.state(|campaign| campaign.failed(id, reason, true, &store))?.or_raise()
     }
 
     /// The fraction that is done, the cells that are, and how many there are.
@@ -296,9 +307,15 @@ impl Campaign {
         Ok(counts)
     }
 
+    /// Lets go of the folder; what is not finished is removed from it.
+    fn close(&self) {
+        *self.store.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// Writes the data set, and tells what each point measured.
     fn finish(&self, py: Python<'_>) -> PyResult<Vec<PointSummary>> {
-        let summaries = py.detach(|| sweep::assemble(&self.manifest, &self.store)).or_raise()?;
+        let store = self.store()?;
+        let summaries = py.detach(|| sweep::assemble(&self.manifest, &store)).or_raise()?;
         let point = |summary: sweep::PointSummary| {
             let cells = &self.manifest.points[summary.point].cells;
             let metrics = summary.metrics.into_iter();
