@@ -223,7 +223,7 @@ mod tests {
         after_each: &(dyn Fn(Event<'_>) -> ControlFlow<()> + Sync),
     ) -> Report {
         let place = tempfile::tempdir().unwrap();
-        let grid = Map::from_iter([("stop.after".to_owned(), json!(["4 ms", "8 ms", "6 ms", "5 ms"]))]);
+        let grid = Map::from_iter([("stop.after".to_owned(), json!(["4 ms", "32 ms", "16 ms", "8 ms"]))]);
         let base = templates::find("incast").unwrap().document().unwrap();
         let sweep = Arc::new(Sweep::from_json("four", base, &Map::new(), &grid, None, None).unwrap());
         let manifest = Arc::new(sweep.manifest().unwrap());
@@ -259,7 +259,7 @@ mod tests {
     fn a_cell_that_panics_is_told_with_its_reason_and_others_go_on() {
         let tries = AtomicU64::new(0);
         let panics = |task: &Task, folder: &std::path::Path, tell: &mut Tell<'_>| {
-            if task.scenario.contains("after = \"8 ms\"") {
+            if task.scenario.contains("after = \"32 ms\"") {
                 tries.fetch_add(1, Ordering::Relaxed);
                 panic!("backlog 7 of 5");
             }
