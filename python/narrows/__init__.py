@@ -11,10 +11,13 @@ The keys of a scenario are those of scenario files; ``narrows explain`` and the 
 """
 
 from narrows._narrows import (
+    ENGINE,
     Check,
     Column,
     Diagnostic,
     Error,
+    Estimate,
+    PointSummary,
     Reproduction,
     Results,
     Scenario,
@@ -23,21 +26,35 @@ from narrows._narrows import (
     interval,
 )
 from narrows._run import repro, run
+from narrows._sweep import SweepResults, sweep
+from narrows._tune import Choice, Integer, Quantity, Real, Trial, Tuned, tune
 
 __all__ = [
+    "ENGINE",
     "Check",
+    "Choice",
     "Column",
     "Diagnostic",
     "Error",
+    "Estimate",
+    "Integer",
+    "PointSummary",
+    "Quantity",
+    "Real",
     "Reproduction",
     "Results",
     "Scenario",
+    "SweepResults",
     "Table",
+    "Trial",
+    "Tuned",
     "__version__",
     "interval",
     "plots",
     "repro",
     "run",
+    "sweep",
+    "tune",
 ]
 
 

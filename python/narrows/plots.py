@@ -1,8 +1,8 @@
 """Figures ready for a paper, of results as they are. Needs matplotlib: ``pip install narrows[plots]``.
 
 Every function takes one run, a list of runs (the same scenario with several seeds), or a dict of these by label; with
-several seeds it shows means and 95 % confidence intervals. It draws into ``ax``, or into a figure of its own, and returns
-the axes: ``plots.cdf(runs).figure.savefig("cdf.pdf")``.
+several seeds it shows means and 95 % confidence intervals. It draws into ``ax``, or into a figure of its own, and
+returns the axes: ``plots.cdf(runs).figure.savefig("cdf.pdf")``.
 """
 
 from __future__ import annotations
@@ -29,9 +29,12 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from narrows._sweep import SweepResults
+    from narrows._tune import Trial, Tuned
+
     Runs = Results | Sequence[Results] | Mapping[str, Results | Sequence[Results]]
 
-__all__ = ["cdf", "chart", "queues", "rates", "slowdown", "style", "windows"]
+__all__ = ["cdf", "chart", "front", "queues", "rates", "slowdown", "style", "sweep", "windows"]
 
 #: The style sheet of all figures: one column of a two-column paper.
 STYLE = Path(__file__).with_name("paper.mplstyle")
@@ -178,6 +181,84 @@ def windows(
 
 
 @_styled
+def sweep(
+    found: SweepResults,
+    *,
+    x: str,
+    y: str,
+    by: str | None = None,
+    where: Mapping[str, Any] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """A metric of a sweep over one axis, with 95 % confidence bands over seeds.
+
+    :param found: what :func:`narrows.sweep` returned.
+    :param x: the axis from left to right; its last key will do: ``"load"`` for ``"traffic.dc.load"``.
+    :param y: a metric: ``"dc.p99_slowdown"``.
+    :param by: an axis with a line for each value.
+    :param where: values of all other axes: ``{"control": "dctcp"}``.
+    """
+    ax = _axes(ax)
+    across, other = found.axis(x), None if by is None else found.axis(by)
+    fixed = {found.axis(name): value for name, value in (where or {}).items()}
+    free = [name for name in found.axes if name not in {across, other, *fixed}]
+    if free:
+        raise ValueError(f"say which value of {', '.join(free)}: where={{{free[0]!r}: …}}")
+    positions = found.axes[across]
+    numeric = all(isinstance(each, int | float) for each in positions)
+    for number, value in enumerate(found.axes[other] if other else [None]):
+        chosen = fixed if other is None else {**fixed, other: value}
+        points = sorted(found.select(chosen), key=lambda point: positions.index(point.values[across]))
+        kept = [(point.values[across], estimate) for point in points if (estimate := found.estimate(point, y))]
+        at = [each if numeric else positions.index(each) for each, _ in kept]
+        style: dict[str, Any] = {"linestyle": _DASHES[number % len(_DASHES)], "marker": "os^Dv<>p"[number % 8]}
+        (line,) = ax.plot(at, [each.mean for _, each in kept], label=None if other is None else str(value), **style)
+        low, high = [each.low for _, each in kept], [each.high for _, each in kept]
+        if numeric and len(at) > 1:
+            ax.fill_between(at, low, high, color=line.get_color(), alpha=0.2, lw=0)
+        else:
+            ax.vlines(at, low, high, color=line.get_color(), alpha=0.6)
+    if not numeric:
+        ax.set_xticks(range(len(positions)), [str(each) for each in positions])
+    ax.set(xlabel=_spoken(across), ylabel=_spoken_metric(y))
+    return _legend(ax)
+
+
+@_styled
+def front(tuned: Tuned, *, ax: Axes | None = None) -> Axes:
+    """What trials of a tuning with two goals reached, and the front: those that no other beats in both.
+
+    :param tuned: what :func:`narrows.tune` returned.
+    """
+    names = list(tuned.goals)
+    if len(names) != 2:
+        raise ValueError(f"a front is drawn of two goals, this tuning has {len(names)}")
+    ax = _axes(ax)
+    done = [trial for trial in tuned.trials if trial.values]
+    allowed = [trial for trial in done if trial.feasible]
+    refused = [trial for trial in done if not trial.feasible]
+    kinds: list[tuple[list[Trial], str, dict[str, Any]]] = [
+        (refused, "breaks a constraint", {"marker": "x", "color": "0.6", "alpha": 0.8}),
+        (allowed, "trial", {"marker": "o", "color": "C5", "alpha": 0.6}),
+    ]
+    for trials, label, style in kinds:
+        if trials:
+            x, y = zip(*[[each.values[name] for name in names] for each in trials], strict=True)
+            ax.scatter(x, y, s=9, label=label, **style)
+    best = sorted(tuned.front, key=lambda trial: trial.values[names[0]])
+    x, y = zip(*[[each.values[name] for name in names] for each in best], strict=True)
+    ax.plot(x, y, drawstyle="default", marker="o", color="C1", label="front")
+    better = {"minimize": "less is better", "maximize": "more is better"}
+    ax.set(
+        **{
+            f"{axis}label": f"{_spoken_metric(name)}\n({better[tuned.goals[name]]})"
+            for axis, name in zip("xy", names, strict=True)
+        }
+    )
+    return _legend(ax)
+
+
+@_styled
 def chart(figure: Mapping[str, Any], number: int = 0, *, ax: Axes | None = None) -> Axes:
     """A chart of a reproduction: ``plots.chart(reproduction.figures[0])``.
 
@@ -210,6 +291,21 @@ def chart(figure: Mapping[str, Any], number: int = 0, *, ax: Axes | None = None)
             ax.set(**{f"{name}scale": "log"})
     ax.set_title(data["title"])
     return _legend(ax)
+
+
+def _spoken(axis: str) -> str:
+    """The name of an axis for readers: ``load`` for ``traffic.dc.pattern.poisson.load``."""
+    return axis.rsplit(".", 1)[-1].replace("_", " ")
+
+
+def _spoken_metric(name: str) -> str:
+    """The name of a metric for readers: ``dc: p99 slowdown``, ``wan: goodput, Gb/s``."""
+    group, _, metric = name.rpartition(".")
+    units = {"us": "µs", "gbps": "Gb/s", "kb": "kB", "fraction": "fraction"}
+    words = metric.split("_")
+    unit = units.get(words[-1])
+    what = " ".join(words[:-1] if unit else words).replace("fct", "completion time")
+    return (f"{group}: " if group else "") + what + (f", {unit}" if unit else "")
 
 
 def _axes(ax: Axes | None) -> Axes:

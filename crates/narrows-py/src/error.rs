@@ -3,6 +3,7 @@
 use narrows::diagnostic::{self, Rejection, Severity};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 pyo3::create_exception!(
     narrows,
@@ -90,9 +91,10 @@ impl From<&diagnostic::Diagnostic> for Diagnostic {
 pub(crate) fn raise(rejection: &Rejection) -> PyErr {
     let error = Error::new_err(narrows_cli::fail::text(rejection));
     Python::attach(|py| {
-        let diagnostics: Vec<_> = rejection.0.iter().map(Diagnostic::from).collect();
+        let diagnostics = rejection.0.iter().map(Diagnostic::from).collect::<Vec<_>>();
+        let diagnostics = PyTuple::new(py, diagnostics);
         // An exception that cannot take attributes still has its text.
-        let _ = error.value(py).setattr("diagnostics", diagnostics);
+        let _ = diagnostics.and_then(|diagnostics| error.value(py).setattr("diagnostics", diagnostics));
     });
     error
 }

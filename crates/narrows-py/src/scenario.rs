@@ -214,6 +214,11 @@ impl Scenario {
         Ok(())
     }
 
+    /// The document, to be varied.
+    pub(crate) fn document(&self) -> &Document {
+        &self.document
+    }
+
     /// What is run, with this seed if there is one.
     pub(crate) fn plan(&self, seed: Option<u64>) -> PyResult<Arc<Plan>> {
         let plan = match seed {

@@ -46,8 +46,9 @@ impl Table {
         let mut fields = Vec::new();
         let mut arrays: Vec<ArrayRef> = Vec::new();
         for column in table.columns {
+            let optional = column.values.is_optional();
             let array = array_of(column.values)?;
-            let mut field = Field::new(column.name.as_ref(), array.data_type().clone(), array.is_nullable());
+            let mut field = Field::new(column.name.as_ref(), array.data_type().clone(), optional);
             if let Some(about) = info.and_then(|info| info.column(&column.name)) {
                 let about = [("unit", about.unit), ("meaning", about.meaning)];
                 field.set_metadata(HashMap::from(
@@ -63,20 +64,17 @@ impl Table {
 }
 
 fn array_of(values: Values) -> PyResult<ArrayRef> {
+    let dictionary = |keys: UInt32Array, names: Vec<String>| {
+        DictionaryArray::try_new(keys, Arc::new(StringArray::from(names))).map_err(broken)
+    };
     Ok(match values {
         Values::Integers(values) => Arc::new(UInt64Array::from(values)),
         Values::MaybeIntegers(values) => Arc::new(UInt64Array::from(values)),
         Values::Reals(values) => Arc::new(Float64Array::from(values)),
         Values::MaybeReals(values) => Arc::new(Float64Array::from(values)),
         Values::Flags(values) => Arc::new(BooleanArray::from(values)),
-        Values::Names(values, names) => {
-            let names = Arc::new(StringArray::from(names));
-            Arc::new(DictionaryArray::try_new(UInt32Array::from(values), names).map_err(broken)?)
-        }
-        Values::MaybeNames(values, names) => {
-            let names = Arc::new(StringArray::from(names));
-            Arc::new(DictionaryArray::try_new(UInt32Array::from(values), names).map_err(broken)?)
-        }
+        Values::Names(values, names) => Arc::new(dictionary(UInt32Array::from(values), names)?),
+        Values::MaybeNames(values, names) => Arc::new(dictionary(UInt32Array::from(values), names)?),
     })
 }
 
@@ -207,10 +205,10 @@ impl Column {
     #[getter]
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (address, kind) = match self.array.data_type() {
-            DataType::UInt64 if !self.array.is_nullable() => {
+            DataType::UInt64 if !self.field.is_nullable() => {
                 (self.array.as_primitive::<UInt64Type>().values().inner().as_ptr(), "<u8")
             }
-            DataType::Float64 if !self.array.is_nullable() => {
+            DataType::Float64 if !self.field.is_nullable() => {
                 (self.array.as_primitive::<Float64Type>().values().inner().as_ptr(), "<f8")
             }
             _ => return Err(pyo3::exceptions::PyAttributeError::new_err("__array_interface__")),
@@ -238,7 +236,8 @@ impl Column {
         }
     }
 
-    /// Its values as an array of numpy: numbers without a copy and read-only; missing numbers become NaN, names objects.
+    /// Its values as an array of numpy: numbers without a copy and read-only; if some may be missing real numbers with NaN in their
+    /// place; names as objects.
     fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let numpy = import(py, "numpy")?;
         let of = |values: Py<PyAny>, kind: &str| numpy.call_method1("array", (values, kind));
@@ -247,12 +246,12 @@ impl Column {
                 let values: Vec<_> = self.array.as_boolean().values().iter().collect();
                 of(values.into_pyobject(py)?.unbind(), "bool")
             }
-            DataType::UInt64 if self.array.is_nullable() => {
+            DataType::UInt64 if self.field.is_nullable() => {
                 let values = self.array.as_primitive::<UInt64Type>();
                 let real = |value: Option<u64>| value.map_or(f64::NAN, |value| value as f64);
                 reals(py, values.iter().map(real).collect())
             }
-            DataType::Float64 if self.array.is_nullable() => {
+            DataType::Float64 if self.field.is_nullable() => {
                 let values = self.array.as_primitive::<Float64Type>();
                 reals(py, values.iter().map(|value| value.unwrap_or(f64::NAN)).collect())
             }

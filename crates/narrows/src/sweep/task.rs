@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::cells::id;
 use super::store::{Trouble, collect, write_cell};
 use crate::ENGINE;
-use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
+use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
 use crate::plan::Plan;
 use crate::run::{Options, run};
@@ -115,7 +115,7 @@ impl Task {
     /// Runs the cell and writes its results into a folder that exists. False if it was told to end early; then nothing is of use.
     ///
     /// # Errors
-    /// If the scenario makes no sense, or the folder cannot be written to.
+    /// If the scenario makes no sense, a control from outside fails, or the folder cannot be written to.
     pub fn run_into(
         &self,
         supplies: &Supplies,
@@ -129,8 +129,9 @@ impl Task {
         let options = Options { threads, ..Options::default() };
         let results = run(&plan, options, |Progress { now, .. }| progress(now.as_secs_f64() / end));
         if plan.has_failed_control() {
-            let message = "a congestion control that is not built in has failed";
-            return Err(Rejection::from(Diagnostic::error(Code::ControlFailed, message)).into());
+            let failed =
+                Diagnostic::error(Code::ControlFailed, "a congestion control from outside has failed");
+            return Err(Trouble { rejection: failed.into(), for_all: true, again: false });
         }
         if !results.complete {
             return Ok(false);
@@ -139,7 +140,7 @@ impl Task {
         Ok(true)
     }
 
-    /// Runs the cell on a machine that has nothing but the task and the content of its files, by hash. Returns the files of
+    /// Runs the cell on a machine that has nothing but the task, the content of its files by hash, and makers by name. Returns the files of
     /// its results with their names, for [`Store::put`](super::Store::put); none if it was told to end early.
     ///
     /// # Errors
