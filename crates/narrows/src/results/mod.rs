@@ -29,6 +29,7 @@ pub(crate) use folder::{meanings, write_folder, write_text};
 pub use output::Output;
 pub(crate) use parquet_file::{TableReader, TableWriter};
 pub use rpcs::RpcRow;
+pub(crate) use staged::make_readable;
 pub use staged::{Staged, cannot_write};
 pub use stored::{Source, Stored, StoredCell, find};
 pub use tables::{Column, Table, Values};

@@ -127,13 +127,13 @@ pub fn cannot_write(target: &Path, error: &dyn std::fmt::Display) -> Diagnostic 
 
 /// Temporary files are private; results are as readable as any other.
 #[cfg(unix)]
-fn make_readable(path: &Path, mode: u32) -> std::io::Result<()> {
+pub(crate) fn make_readable(path: &Path, mode: u32) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
 }
 
 #[cfg(not(unix))]
-fn make_readable(_path: &Path, _mode: u32) -> std::io::Result<()> {
+pub(crate) fn make_readable(_path: &Path, _mode: u32) -> std::io::Result<()> {
     Ok(())
 }
 

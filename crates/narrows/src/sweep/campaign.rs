@@ -132,13 +132,11 @@ impl Campaign {
         store: &Store,
         settings: Settings,
     ) -> Checked<Self> {
-        let all: Vec<usize> = (0..manifest.points.len()).collect();
-        let open = |point: &usize| Ok(manifest.decide(*point, store)?.is_none().then_some(*point));
+        let decided = (0..manifest.points.len()).map(|point| manifest.decide(point, store));
+        let decided: Vec<Option<u32>> = decided.collect::<Checked<_>>()?;
         // Shards divide all cells, those that are there included, so that each comes to the same division.
-        let planned = match settings.shard {
-            Some(_) => all.clone(),
-            None => all.iter().filter_map(|point| open(point).transpose()).collect::<Checked<_>>()?,
-        };
+        let is_planned = |point: &usize| settings.shard.is_some() || decided[*point].is_none();
+        let planned: Vec<usize> = (0..decided.len()).filter(is_planned).collect();
         let estimates = sweep.estimate(manifest, &planned, settings.threads)?;
         let estimates: HashMap<_, _> = planned.into_iter().zip(estimates).collect();
         let mut campaign = Self {
@@ -159,14 +157,14 @@ impl Campaign {
             campaign.divide(shard);
         }
         if manifest.until.is_some() {
-            for point in &all {
-                for id in &manifest.points[*point].cells {
-                    campaign.users.entry(id.clone()).or_default().push(*point);
+            for (number, point) in manifest.points.iter().enumerate() {
+                for id in &point.cells {
+                    campaign.users.entry(id.clone()).or_default().push(number);
                 }
             }
         }
-        for point in all {
-            campaign.ask(point, manifest.seeds, store)?;
+        for (point, seeds) in decided.into_iter().enumerate() {
+            campaign.ask(point, seeds.unwrap_or(manifest.seeds), store)?;
             campaign.advance(point, store)?;
         }
         Ok(campaign)

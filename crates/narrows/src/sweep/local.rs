@@ -202,3 +202,133 @@ impl Shared<'_> {
         work.campaign.tally()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use serde_json::{Map, json};
+
+    use super::*;
+    use crate::diagnostic::{Code, Diagnostic};
+    use crate::sweep::Sweep;
+    use crate::templates;
+
+    /// Executes nothing for four cells in a folder, of which each needs some memory.
+    fn sweep_of_four(
+        settings: Settings,
+        available: Option<Bytes>,
+        execute: Execute<'_>,
+        after_each: &(dyn Fn(Event<'_>) -> ControlFlow<()> + Sync),
+    ) -> Report {
+        let place = tempfile::tempdir().unwrap();
+        let grid = Map::from_iter([("stop.after".to_owned(), json!(["4 ms", "32 ms", "16 ms", "8 ms"]))]);
+        let base = templates::find("incast").unwrap().document().unwrap();
+        let sweep = Arc::new(Sweep::from_json("four", base, &Map::new(), &grid, None, None).unwrap());
+        let manifest = Arc::new(sweep.manifest().unwrap());
+        let store = Store::open(&place.path().join("out"), &manifest).unwrap();
+        let campaign = Campaign::new(sweep, &manifest, &store, settings).unwrap();
+        work(campaign, &store, settings.jobs, available, after_each, execute)
+    }
+
+    fn goes_on(_: Event<'_>) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    /// Runs a cell, really.
+    fn really(task: &Task, folder: &std::path::Path, tell: &mut Tell<'_>) -> Result<bool, Trouble> {
+        task.run_into(&crate::sweep::Supplies::default(), 1, folder, tell)
+    }
+
+    #[test]
+    fn the_longest_cell_is_run_first() {
+        let order = Mutex::new(Vec::new());
+        let noted = |event: Event<'_>| {
+            if let Event::Began(want) = event {
+                order.lock().unwrap().push(want.point);
+            }
+            ControlFlow::Continue(())
+        };
+        let report = sweep_of_four(Settings::default(), None, &really, &noted);
+        assert_eq!((report.tally.done, report.tally.cost_done), (4, report.tally.cost));
+        assert_eq!(order.into_inner().unwrap(), [1, 2, 3, 0]);
+    }
+
+    #[test]
+    fn a_cell_that_panics_is_told_with_its_reason_and_others_go_on() {
+        let tries = AtomicU64::new(0);
+        let panics = |task: &Task, folder: &std::path::Path, tell: &mut Tell<'_>| {
+            if task.scenario.contains("after = \"32 ms\"") {
+                tries.fetch_add(1, Ordering::Relaxed);
+                panic!("backlog 7 of 5");
+            }
+            really(task, folder, tell)
+        };
+        let settings = Settings { retries: 2, ..Settings::default() };
+        let report = sweep_of_four(settings, None, &panics, &goes_on);
+        assert_eq!((report.tally.done, report.tally.failed, tries.into_inner()), (3, 1, 3));
+        assert_eq!(report.failures[0].want.point, 1);
+        assert_eq!(report.failures[0].reason, "the simulator gave up: backlog 7 of 5");
+    }
+
+    #[test]
+    fn what_may_pass_is_tried_again_and_what_will_not_is_not() {
+        for (kind, tries_expected, done) in
+            [(std::io::ErrorKind::TimedOut, 5, 4), (std::io::ErrorKind::StorageFull, 1, 0)]
+        {
+            let tries = AtomicU64::new(0);
+            let once = |task: &Task, folder: &std::path::Path, tell: &mut Tell<'_>| {
+                if tries.fetch_add(1, Ordering::Relaxed) == 0 {
+                    return Err(Trouble::written(folder, &kind.into()));
+                }
+                really(task, folder, tell)
+            };
+            let settings = Settings { retries: 1, ..Settings::default() };
+            let report = sweep_of_four(settings, None, &once, &goes_on);
+            assert_eq!((tries.into_inner(), report.tally.done), (tries_expected, done));
+            assert_eq!(report.stopped.is_some(), done == 0, "without room nothing more is tried");
+        }
+    }
+
+    #[test]
+    fn a_scenario_that_is_refused_is_not_tried_again() {
+        let tries = AtomicU64::new(0);
+        let refuses = |_: &Task, _: &std::path::Path, _: &mut Tell<'_>| {
+            tries.fetch_add(1, Ordering::Relaxed);
+            Err(Rejection::from(Diagnostic::error(Code::Csv, "a row with 3 fields")).into())
+        };
+        let settings = Settings { retries: 5, ..Settings::default() };
+        let report = sweep_of_four(settings, None, &refuses, &goes_on);
+        assert_eq!((report.tally.failed, tries.into_inner()), (4, 4));
+    }
+
+    #[test]
+    fn cells_are_run_side_by_side_only_while_their_memory_fits() {
+        for (available, most) in [(None, 4), (Some(Bytes::new(1)), 1)] {
+            let (now, seen) = (AtomicU64::new(0), AtomicU64::new(0));
+            let counts = |task: &Task, folder: &std::path::Path, tell: &mut Tell<'_>| {
+                seen.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                let result = really(task, folder, tell);
+                now.fetch_sub(1, Ordering::SeqCst);
+                result
+            };
+            let settings = Settings { jobs: 4, ..Settings::default() };
+            let report = sweep_of_four(settings, available, &counts, &goes_on);
+            assert_eq!(report.tally.done, 4);
+            assert!(seen.into_inner() <= most);
+        }
+    }
+
+    #[test]
+    fn whoever_is_told_may_end_it() {
+        let enough = |event: Event<'_>| match event {
+            Event::Ended(_, tally) if tally.done == 2 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        let report = sweep_of_four(Settings::default(), None, &really, &enough);
+        assert_eq!((report.tally.done, report.interrupted), (2, true));
+        let at_once = |_: Event<'_>| ControlFlow::Break(());
+        assert_eq!(sweep_of_four(Settings::default(), None, &really, &at_once).tally.done, 0);
+    }
+}

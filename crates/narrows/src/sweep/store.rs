@@ -11,7 +11,7 @@ use super::Manifest;
 use super::staging::Staging;
 use super::task::Task;
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
-use crate::results::{Results, cannot_write, write_folder, write_text};
+use crate::results::{Results, cannot_write, make_readable, write_folder, write_text};
 
 /// What was asked, in the folder of a sweep.
 const MANIFEST: &str = "sweep.json";
@@ -217,7 +217,7 @@ impl Begun<'_> {
             return Err(Rejection::from(Diagnostic::error(Code::BadTask, message)).into());
         }
         let place = || {
-            make_readable(self.path())?;
+            make_readable(self.path(), 0o755)?;
             if std::fs::rename(self.path(), &target).is_ok() || self.store.has(&self.id) {
                 return Ok(());
             }
@@ -303,16 +303,4 @@ fn is_used(folder: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
-}
-
-/// Temporary folders are private; results are as readable as any other.
-#[cfg(unix)]
-fn make_readable(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))
-}
-
-#[cfg(not(unix))]
-fn make_readable(_path: &Path) -> io::Result<()> {
-    Ok(())
 }

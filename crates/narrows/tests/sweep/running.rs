@@ -107,6 +107,10 @@ fn seeds_are_added_until_the_interval_is_narrow_and_the_data_set_has_no_others()
     let parallel = run_whole(&sweep, &many, 7);
     assert!(data_set(&one) == data_set(&many));
     assert_eq!(parallel.len(), 2);
+    for jobs in [1, 5, 9] {
+        let again = run_some(&sweep, &one, jobs, None, u64::MAX);
+        assert_eq!(again.tally.done, 0, "what was enough is enough");
+    }
     for point in &points {
         assert!((3..30).contains(&point.seeds), "a number of seeds that means something: {}", point.seeds);
         let estimate = point.metric("all.mean_fct_us").unwrap();
