@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from typing import Any
@@ -11,7 +12,7 @@ from narrows._sweep import AHEAD, _Place, run_cell
 
 try:
     from distributed import Client, wait
-    from distributed.client import FutureCancelledError
+    from distributed.comm.core import CommClosedError
 except ModuleNotFoundError as error:
     message = f"clusters need {error.name}: pip install narrows[dask]"
     raise ModuleNotFoundError(message, name=error.name) from None
@@ -32,6 +33,7 @@ class Cluster(_Place):
             raise _narrows.Error(f"the client is {self._client.status}, it has to be connected to a scheduler")
         self._check_engines()
         self._files: dict[str, Any] = {}
+        self._asked, self._width = -1.0, 1
 
     def _check_engines(self) -> None:
         """Every worker has to simulate the same."""
@@ -56,8 +58,12 @@ class Cluster(_Place):
 
     @property
     def width(self) -> int:
-        threads: int = sum(self._client.nthreads().values())
-        return max(AHEAD * threads, 1)
+        # Workers come and go; asking for each cell would cost more than the cell.
+        now = time.monotonic()
+        if now - self._asked > 1.0:
+            threads: int = sum(self._client.nthreads().values())
+            self._asked, self._width = now, max(AHEAD * threads, 1)
+        return self._width
 
     def submit(self, task: str, files: dict[str, bytes], threads: int, store: str | None, id: str) -> Any:
         # The files of scenarios go to workers once, not with every cell.
@@ -75,10 +81,14 @@ class Cluster(_Place):
         )
 
     def wait(self, futures: Sequence[Any]) -> list[Any]:
-        return list(wait(futures, return_when="FIRST_COMPLETED").done)
+        try:
+            return list(wait(futures, return_when="FIRST_COMPLETED").done)
+        except CancelledError:
+            # Each of them says why when it is asked for its result.
+            return [future for future in futures if future.cancelled()]
 
     def broken(self, error: BaseException) -> str | None:
-        if self._client.status != "running" or isinstance(error, FutureCancelledError | CancelledError | OSError):
+        if self._client.status != "running" or isinstance(error, CancelledError | CommClosedError):
             return f"the scheduler is gone or has cancelled the cells ({error})"
         return None
 

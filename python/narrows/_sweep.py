@@ -314,6 +314,8 @@ class _Pool(_Place):
     def broken(self, error: BaseException) -> str | None:
         if isinstance(error, BrokenExecutor):
             return f"the executor is broken: {error}"
+        if isinstance(error, CancelledError):
+            return "cells were cancelled"
         return None
 
 
@@ -336,8 +338,10 @@ def _elsewhere(
                     _drive(campaign, place, running, files, threads, store, _show(bar))
             else:
                 _drive(campaign, place, running, files, threads, store, None)
-        except BaseException:
+        except BaseException as error:
             place.cancel(list(running))
+            if isinstance(error, Exception) and (reason := place.broken(error)) is not None:
+                raise _narrows.Error(f"{reason}. Finished cells are kept; sweep() again goes on.") from error
             raise
         return _finish(campaign, folder)
 
@@ -365,14 +369,9 @@ def _drive(
             id, task = running.pop(future)
             try:
                 results = future.result()
-            except (Exception, CancelledError) as error:
-                reason = place.broken(error)
-                if reason is None and isinstance(error, CancelledError):
-                    reason = "cells were cancelled"
-                if reason is None and getattr(error, "for_all", False):
+            except Exception as error:
+                if place.broken(error) is not None or getattr(error, "for_all", False):
                     raise
-                if reason is not None:
-                    raise _narrows.Error(f"{reason}. Finished cells are kept; sweep() again goes on.") from error
                 campaign.failed(id, str(error) or type(error).__name__)
             else:
                 if results is not None:
