@@ -251,7 +251,8 @@ mod tests {
             ControlFlow::Continue(())
         };
         let report = sweep_of_four(Settings::default(), None, &really, &noted);
-        assert_eq!((report.tally.done, report.tally.cost_done), (4, report.tally.cost));
+        assert_eq!(report.tally.done, 4);
+        assert!((report.tally.cost_done / report.tally.cost - 1.0).abs() < 1e-9, "sums in another order");
         assert_eq!(order.into_inner().unwrap(), [1, 2, 3, 0]);
     }
 
