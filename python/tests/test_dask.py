@@ -57,10 +57,14 @@ class Cluster:
         self.client.wait_for_workers(len(self.workers), timeout=PATIENCE)
 
     def close(self) -> None:
-        self.client.close()
-        for process in [*self.workers, self.scheduler]:
-            process.kill()
-            process.wait()
+        try:
+            self.client.close()
+        finally:
+            for process in [*self.workers, self.scheduler]:
+                process.kill()
+                process.wait()
+                assert process.stderr is not None
+                process.stderr.close()
 
 
 @pytest.fixture
