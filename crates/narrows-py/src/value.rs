@@ -5,15 +5,17 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use toml::Value;
 
+use crate::controller::Controllers;
+
 /// Values within values are read to this depth.
 const DEEPEST: usize = 64;
 
-/// What a Python value is in a scenario.
-pub(crate) fn to_toml(value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    convert(value, 0)
+/// What a Python value is in a scenario. Classes of congestion controls in it are taken into `controllers`.
+pub(crate) fn to_toml(value: &Bound<'_, PyAny>, controllers: &mut Controllers) -> PyResult<Value> {
+    convert(value, 0, controllers)
 }
 
-fn convert(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
+fn convert(value: &Bound<'_, PyAny>, depth: usize, controllers: &mut Controllers) -> PyResult<Value> {
     if depth > DEEPEST {
         return Err(PyValueError::new_err(format!("values are nested deeper than {DEEPEST}")));
     }
@@ -41,17 +43,20 @@ fn convert(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
                 let message = format!("keys of a table of a scenario are strings, found {}", key.repr()?);
                 return Err(PyTypeError::new_err(message));
             };
-            table.insert(key.to_str()?.to_owned(), convert(&value, depth + 1)?);
+            table.insert(key.to_str()?.to_owned(), convert(&value, depth + 1, controllers)?);
         }
         return Ok(Value::Table(table));
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let values = value.try_iter()?.map(|value| convert(&value?, depth + 1));
+        let values = value.try_iter()?.map(|value| convert(&value?, depth + 1, controllers));
         return values.collect::<PyResult<_>>().map(Value::Array);
+    }
+    if let Some(control) = controllers.in_scenario(value)? {
+        return Ok(control);
     }
     // Numbers of numpy and its kin give their Python value.
     if let Ok(inner) = value.call_method0("item") {
-        return convert(&inner, depth + 1);
+        return convert(&inner, depth + 1, controllers);
     }
     let kind = value.get_type().name()?;
     let accepted = "a string (quantities too: \"5 ms\"), a number, True or False, a list or a dict";
