@@ -11,33 +11,56 @@ The keys of a scenario are those of scenario files; ``narrows explain`` and the 
 """
 
 from narrows._narrows import (
+    ENGINE,
+    Ack,
     Check,
     Column,
+    Congestion,
     Diagnostic,
     Error,
+    Estimate,
+    Hop,
+    Limit,
+    Path,
+    PointSummary,
     Reproduction,
     Results,
     Scenario,
     Table,
+    Telemetry,
     __version__,
     interval,
 )
 from narrows._run import repro, run
+from narrows._sweep import SweepResults, sweep
+from narrows.controller import Controller
 
 __all__ = [
+    "ENGINE",
+    "Ack",
     "Check",
     "Column",
+    "Congestion",
+    "Controller",
     "Diagnostic",
     "Error",
+    "Estimate",
+    "Hop",
+    "Limit",
+    "Path",
+    "PointSummary",
     "Reproduction",
     "Results",
     "Scenario",
+    "SweepResults",
     "Table",
+    "Telemetry",
     "__version__",
     "interval",
     "plots",
     "repro",
     "run",
+    "sweep",
 ]
 
 

@@ -32,7 +32,6 @@ class Cluster(_Place):
             raise _narrows.Error(f"the client is {self._client.status}, it has to be connected to a scheduler")
         self._check_engines()
         self._files: dict[str, Any] = {}
-        self._width = 0
 
     def _check_engines(self) -> None:
         """Every worker has to simulate the same."""
@@ -57,16 +56,23 @@ class Cluster(_Place):
 
     @property
     def width(self) -> int:
-        threads = sum(self._client.nthreads().values())
+        threads: int = sum(self._client.nthreads().values())
         return max(AHEAD * threads, 1)
 
-    def submit(self, task: str, files: dict[str, bytes], threads: int, store: str, id: str) -> Any:
+    def submit(self, task: str, files: dict[str, bytes], threads: int, store: str | None, id: str) -> Any:
         # The files of scenarios go to workers once, not with every cell.
         for hash, content in files.items():
             if hash not in self._files:
                 self._files[hash] = self._client.scatter(content, hash=False, broadcast=True)
         return self._client.submit(
-            run_cell, task, self._files, threads, store, key=f"narrows-{id}", retries=0, pure=True
+            run_cell,
+            task,
+            self._files,
+            threads,
+            store,
+            self.controllers,
+            key=f"narrows-{id}" if store else f"narrows-bytes-{id}",
+            pure=True,
         )
 
     def wait(self, futures: Sequence[Any]) -> list[Any]:

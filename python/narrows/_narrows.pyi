@@ -7,6 +7,8 @@ from typing import Any, Self, final
 import numpy.typing as npt
 
 __version__: str
+#: The version with a fingerprint of the sources: the same engine gives the same results.
+ENGINE: str
 
 class Error(Exception):
     """An input that makes no sense, or results that cannot be read or written.
@@ -230,6 +232,112 @@ class Reproduction:
         """The page in Markdown."""
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a folder as ``narrows repro`` does: report.html, report.md, claims.json, scenarios."""
+
+@final
+class Estimate:
+    """A mean and its 95 % confidence interval."""
+
+    @property
+    def mean(self) -> float:
+        """The mean."""
+    @property
+    def low(self) -> float:
+        """The lower bound; the mean of a single run."""
+    @property
+    def high(self) -> float:
+        """The upper bound; the mean of a single run."""
+    @property
+    def samples(self) -> int:
+        """Number of runs."""
+    def __float__(self) -> float: ...
+
+@final
+class PointSummary:
+    """A point of a grid: its values, its cells, and what they measured."""
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Its value on each axis."""
+    @property
+    def cells(self) -> list[str]:
+        """Ids of its cells, by seed."""
+    @property
+    def metrics(self) -> dict[str, Estimate | None]:
+        """Its metrics over all seeds; None if there was nothing to take one of."""
+
+@final
+class Sweep:
+    """What a sweep is asked for."""
+
+    def __new__(
+        cls,
+        name: str,
+        scenario: Scenario,
+        *,
+        set: dict[str, Any],
+        grid: dict[str, Any],
+        seeds: int | None,
+        until: dict[str, Any] | None,
+    ) -> Self: ...
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, seeds: int | None) -> Sweep:
+        """Read a ``sweep.toml``."""
+    @property
+    def name(self) -> str:
+        """Its name."""
+    def check_size(self, wanted: bool) -> None:
+        """Refuse very many cells unless they are wanted."""
+
+@final
+class Campaign:
+    """How far a sweep is, and what is to be run next."""
+
+    def __new__(
+        cls,
+        sweep: Sweep,
+        folder: str | os.PathLike[str],
+        *,
+        jobs: int,
+        threads: int,
+        retries: int,
+        force: bool,
+    ) -> Self: ...
+    def run(self, *, progress: Callable[[float, int, int], object] | None) -> None:
+        """Run all cells on the cores of this machine."""
+    def next(self) -> tuple[str, str] | None:
+        """The next cell: its id, and the task to be run, as text; None if there is none until others have ended."""
+    def files(self) -> dict[str, bytes]:
+        """The files that scenarios name, by the hash of their content."""
+    def has(self, id: str) -> bool:
+        """Whether the results of a cell are there."""
+    def put(self, id: str, files: Mapping[str, bytes]) -> None:
+        """Put results that come from elsewhere in their place."""
+    def done(self, id: str) -> None:
+        """A cell has been run, and its results are there."""
+    def failed(self, id: str, reason: str) -> None:
+        """A cell could not be run."""
+    def progress(self) -> tuple[float, int, int]:
+        """The fraction that is done, the cells that are, and how many there are."""
+    def failures(self) -> list[tuple[str, str]]:
+        """Cells that could not be run, and why."""
+    def tally(self) -> dict[str, int]:
+        """How many cells there are, were there before, and have been run."""
+    def finish(self) -> list[PointSummary]:
+        """Write the data set, and tell what each point measured."""
+
+def run_task(
+    task: str, files: Mapping[str, bytes], threads: int, store: str | os.PathLike[str] | None
+) -> dict[str, bytes] | None:
+    """Run a cell.
+
+    Its results go into the store in the folder ``store`` if it is in reach from here, and are returned if it is not.
+    """
+
+def estimate_text(estimate: Estimate | None) -> str:
+    """An estimate as text; a dash if there is none."""
+
+def nearest(name: str, known: Sequence[str]) -> str | None:
+    """The known name that is most like another, if any is."""
 
 def run(
     scenario: Scenario,

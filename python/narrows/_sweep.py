@@ -258,6 +258,9 @@ def _finish(campaign: Campaign, folder: Path) -> SweepResults:
 class _Place:
     """Where cells are run."""
 
+    #: Controls of Python that cells name, with the versions of their code.
+    controllers: dict[str, Any] = {}  # noqa: RUF012
+
     def __enter__(self) -> _Place:
         return self
 
@@ -269,7 +272,7 @@ class _Place:
         """How many cells it may have at a time."""
         raise NotImplementedError
 
-    def submit(self, task: str, files: dict[str, bytes], threads: int, store: str, id: str) -> Future[Any]:
+    def submit(self, task: str, files: dict[str, bytes], threads: int, store: str | None, id: str) -> Future[Any]:
         """Begin a cell."""
         raise NotImplementedError
 
@@ -299,8 +302,8 @@ class _Pool(_Place):
     def width(self) -> int:
         return self._width
 
-    def submit(self, task: str, files: dict[str, bytes], threads: int, store: str, id: str) -> Future[Any]:
-        return self._executor.submit(run_cell, task, files, threads, store)
+    def submit(self, task: str, files: dict[str, bytes], threads: int, store: str | None, id: str) -> Future[Any]:
+        return self._executor.submit(run_cell, task, files, threads, store, self.controllers)
 
     def wait(self, futures: Sequence[Future[Any]]) -> list[Future[Any]]:
         return list(wait(futures, return_when=FIRST_COMPLETED).done)
@@ -311,9 +314,11 @@ class _Pool(_Place):
         return None
 
 
-def run_cell(task: str, files: dict[str, bytes], threads: int, store: str) -> dict[str, bytes] | None:
+def run_cell(
+    task: str, files: dict[str, bytes], threads: int, store: str | None, controllers: dict[str, Any]
+) -> dict[str, bytes] | None:
     """Run a cell wherever this is called: its results go into the store if it is in reach, and are returned if not."""
-    return _narrows.run_task(task, files, threads, store)
+    return _narrows.run_task(task, files, threads, store, controllers)
 
 
 def _elsewhere(
@@ -322,7 +327,8 @@ def _elsewhere(
     """Wherever an executor runs it. Results are put in the store one by one, as they come."""
     campaign = _narrows.Campaign(asked, folder, jobs=place.width, threads=threads, retries=retries, force=True)
     store, files = str(folder.resolve()), campaign.files()
-    running: dict[Future[Any], str] = {}
+    running: dict[Future[Any], tuple[str, str]] = {}
+    place.controllers = asked.controllers
     bar = None
     try:
         if shown:
@@ -339,7 +345,7 @@ def _elsewhere(
 def _drive(
     campaign: Campaign,
     place: _Place,
-    running: dict[Future[Any], str],
+    running: dict[Future[Any], tuple[str, str]],
     files: dict[str, bytes],
     threads: int,
     store: str,
@@ -352,18 +358,18 @@ def _drive(
             if want is None:
                 break
             id, task = want
-            running[place.submit(task, files, threads, store, id)] = id
+            running[place.submit(task, files, threads, store, id)] = want
         if not running:
             return
         for future in place.wait(list(running)):
-            id = running.pop(future)
+            id, task = running.pop(future)
             try:
                 results = future.result()
             except (Exception, CancelledError) as error:
                 reason = place.broken(error)
                 if reason is None and isinstance(error, CancelledError):
                     reason = "cells were cancelled"
-                if reason is None and isinstance(error, _narrows.Error) and campaign.is_for_all(error):
+                if reason is None and getattr(error, "for_all", False):
                     raise
                 if reason is not None:
                     raise _narrows.Error(f"{reason}. Finished cells are kept; sweep() again goes on.") from error
@@ -371,6 +377,10 @@ def _drive(
             else:
                 if results is not None:
                     campaign.put(id, results)
+                elif not campaign.has(id):
+                    # Another disk has a copy of this sweep in a folder of the same name.
+                    running[place.submit(task, files, threads, None, id)] = (id, task)
+                    continue
                 campaign.done(id)
         if show is not None and time.monotonic() - shown > 0.1:
             shown = time.monotonic()

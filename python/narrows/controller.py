@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -68,8 +68,8 @@ class Controller:
     needs_rdma: ClassVar[bool] = False
     #: Switches with ``telemetry = true`` write into its packets. Needs RDMA.
     reads_telemetry: ClassVar[bool] = False
-    #: Goes into the hash that tells versions of the code apart, which covers the class and its bases but not what
-    #: they call: change it when that changes.
+    #: Stored runs are told apart by a hash of the class and its bases. It does not cover what they call: change this
+    #: when that changes.
     version: ClassVar[str] = ""
 
     def __init__(self, path: Path) -> None:
@@ -129,8 +129,8 @@ class Using:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-def _look(cls: Any) -> dict[str, Any]:
-    """What the engine needs to know of a class."""
+def _look(cls: Any, version: str | None) -> dict[str, Any]:
+    """What the engine needs to know of a class; ``version`` is the one it had where it was pickled."""
     if not (isinstance(cls, type) and issubclass(cls, Controller)):
         name = getattr(cls, "__name__", repr(cls))
         raise TypeError(f"a congestion control is a subclass of narrows.Controller, {name} is none")
@@ -148,7 +148,7 @@ def _look(cls: Any) -> dict[str, Any]:
         "needs_rdma": bool(cls.needs_rdma) or cls.ecn == "cnp" or bool(cls.reads_telemetry),
         "reads_telemetry": bool(cls.reads_telemetry),
         "place": f"{cls.__module__}.{cls.__qualname__}",
-        "version": _version(cls),
+        "version": _version(cls, version),
     }
 
 
@@ -161,29 +161,41 @@ def _refusal(cls: type[Controller], settings: dict[str, Any]) -> str | None:
     return None
 
 
-def _version(cls: type[Controller]) -> str:
-    """A hash of the code of a class and its bases."""
+def _version(cls: type[Controller], known: str | None) -> str:
+    """A hash of the code of a class and its bases, and of their attributes; ``known`` if there is no source here."""
     digest = hashlib.sha256()
     for part in cls.__mro__[: cls.__mro__.index(Controller)]:
         try:
             code = textwrap.dedent(inspect.getsource(part))
-        except (OSError, TypeError):  # typed into a console, for instance
-            code = "\n".join(_described(part))
-        digest.update(f"{part.__qualname__}\n{code}\n".encode())
-    digest.update(cls.version.encode())
+        except (OSError, TypeError):  # typed into a console, or pickled by value
+            if known is not None:
+                return known
+            code = "\n".join(_byte_code(part))
+        digest.update("\n".join([part.__qualname__, code, *_constants(part)]).encode())
     return f"python {digest.hexdigest()[:16]}"
 
 
-def _described(part: type) -> Iterator[str]:
-    """The content of a class without its source: byte code, and attributes."""
+def _constants(part: type) -> Iterator[str]:
+    """Attributes of a class whose values cannot change: they may be set from outside."""
     for name, value in sorted(vars(part).items()):
-        function: Callable[..., Any] | Any = inspect.unwrap(getattr(value, "__func__", value))
+        if not name.startswith("__") and _is_constant(value):
+            yield f"{name} = {value!r}"
+
+
+def _is_constant(value: object) -> bool:
+    if type(value) is tuple:
+        return all(map(_is_constant, value))
+    return type(value) in (bool, int, float, complex, str, bytes, type(None))
+
+
+def _byte_code(part: type) -> Iterator[str]:
+    """What stands for the source of a class that has none."""
+    for name, value in sorted(vars(part).items()):
+        function: Any = inspect.unwrap(getattr(value, "__func__", value))
         code = getattr(function, "__code__", None)
         if code is not None:
-            defaults = (function.__defaults__, function.__kwdefaults__)
-            yield f"{name}: {'; '.join(_instructions(code))} {defaults!r}"
-        elif not name.startswith("__"):
-            yield f"{name} = {value!r}"
+            yield f"{name} {function.__defaults__!r} {function.__kwdefaults__!r}"
+            yield from _instructions(code)
 
 
 def _instructions(code: CodeType) -> Iterator[str]:

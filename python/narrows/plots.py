@@ -1,8 +1,8 @@
 """Figures ready for a paper, of results as they are. Needs matplotlib: ``pip install narrows[plots]``.
 
 Every function takes one run, a list of runs (the same scenario with several seeds), or a dict of these by label; with
-several seeds it shows means and 95 % confidence intervals. It draws into ``ax``, or into a figure of its own, and returns
-the axes: ``plots.cdf(runs).figure.savefig("cdf.pdf")``.
+several seeds it shows means and 95 % confidence intervals. It draws into ``ax``, or into a figure of its own, and
+returns the axes: ``plots.cdf(runs).figure.savefig("cdf.pdf")``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Scenarios that are run often, and results that are looked at often."""
 
 import matplotlib
-import narrows
 import pytest
+
+import narrows
 
 matplotlib.use("agg")
 

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 import matplotlib.pyplot as plt
-import narrows
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+
+import narrows
 from narrows import plots
 
 

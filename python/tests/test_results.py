@@ -3,12 +3,13 @@
 from pathlib import Path
 
 import duckdb
-import narrows
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
+import narrows
 
 
 def test_numbers_are_handed_over_without_a_copy(results: narrows.Results) -> None:
@@ -40,7 +41,9 @@ def test_all_libraries_see_the_same(results: narrows.Results) -> None:
 
 
 def test_missing_values_are_none_null_and_nan(scenario: narrows.Scenario) -> None:
-    unfinished = narrows.run(scenario, set={"stop": {"after": "6 ms"}, "traffic.search.pattern.poisson.load": 0.9}).flows["fct_ps"]
+    unfinished = narrows.run(
+        scenario, set={"stop": {"after": "6 ms"}, "traffic.search.pattern.poisson.load": 0.9}
+    ).flows["fct_ps"]
     values = unfinished.to_list()
     assert None in values
     assert [value is None for value in values] == np.isnan(unfinished.to_numpy()).tolist()

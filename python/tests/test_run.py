@@ -7,9 +7,10 @@ import sys
 import threading
 from pathlib import Path
 
-import narrows
 import pyarrow as pa
 import pytest
+
+import narrows
 
 
 def command(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -117,7 +118,7 @@ except KeyboardInterrupt:
 
 
 def test_what_is_no_scenario_is_refused() -> None:
-    with pytest.raises(TypeError, match="expected|found int"):
+    with pytest.raises(TypeError, match="found int"):
         narrows.run(7)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="threads = 0"):
         narrows.run(narrows.Scenario.template("dumbbell"), threads=0)
@@ -143,4 +144,3 @@ def test_a_paper_is_repeated_and_judged(tmp_path: Path) -> None:
     assert (tmp_path / "repro" / "claims.json").exists()
     with pytest.raises(narrows.Error, match="did you mean"):
         narrows.repro("gemni")
-

@@ -4,11 +4,11 @@ import copy
 import pickle
 from pathlib import Path
 
-import narrows
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import narrows
 
 
 def test_a_file_gives_the_scenario_it_holds(tmp_path: Path) -> None:

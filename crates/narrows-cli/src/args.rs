@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use narrows::sweep::Shard;
 use narrows_formats::import::htsim::Queue;
 use narrows_proto::units::{BitRate, Bytes, QuantityError, Span};
 
@@ -23,6 +24,10 @@ pub(crate) enum Command {
     Run(Run),
     /// Run several scenarios, or variants of one, and compare them
     Compare(Compare),
+    /// Run a grid of settings and make one data set of all results; started again, it goes on
+    Sweep(Sweep),
+    /// Put folders of the shards of a sweep together
+    Merge(Merge),
     /// Make a page of results, or one that compares several
     Report(Report),
     /// Show the report of results in a browser
@@ -127,6 +132,49 @@ pub(crate) struct Compare {
     pub(crate) markdown: bool,
     #[command(flatten)]
     pub(crate) execution: Execution,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sweep {
+    /// The sweep: which scenario, which values, how many seeds
+    #[arg(value_name = "SWEEP.TOML")]
+    pub(crate) sweep: PathBuf,
+    /// Change one value of the scenario, for all points: --set stop.after='"20 ms"'
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub(crate) overrides: Vec<String>,
+    /// Run each point with this many seeds, instead of what the sweep says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) seeds: Option<u32>,
+    /// Where results go [default: out/NAME]; what is there already is not run again
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Try cells again that fail in a way that may pass
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) retries: u32,
+    /// Run only a part of the cells, such as 2/8; narrows merge puts parts together
+    #[arg(long, value_name = "I/N")]
+    pub(crate) shard: Option<Shard>,
+    /// Run even more than 10 000 cells
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Tell what would be run, and how much of it is there
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) execution: Execution,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Merge {
+    /// Folders that `narrows sweep --shard` wrote
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
+    /// Where all cells and the data set go
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,6 @@
 //! How far runs are: simulated time, speed, time left, memory. And what Ctrl-C does.
 
+use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use narrows::plan::Plan;
 use narrows::run::fraction_done;
+use narrows::sweep::{Event, Tally};
 use narrows_sim::Progress;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
@@ -19,6 +21,9 @@ static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 pub(crate) const KEPT: &str = "what there is will be written";
 /// See [`KEPT`].
 pub(crate) const LOST: &str = "nothing will be written";
+
+/// See [`KEPT`].
+pub(crate) const CELLS_KEPT: &str = "finished cells are kept";
 
 /// From now on the first Ctrl-C ends runs early, the second ends the program.
 pub(crate) fn catch_interrupts(results: &'static str) {
@@ -118,6 +123,73 @@ fn bar(name: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("  {prefix:18!} [{bar:25}] {msg}");
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("##-");
     ProgressBar::new(STEPS).with_style(style).with_prefix(name.to_owned())
+}
+
+/// Progress of a sweep: all its cells as one bar.
+pub(crate) struct Cells {
+    bar: ProgressBar,
+    began: Instant,
+    memory: Memory,
+    state: Mutex<CellsState>,
+}
+
+struct CellsState {
+    tally: Tally,
+    /// Cells that are being run: what they cost, and how far they are.
+    running: HashMap<String, (f64, f64)>,
+    drawn: Instant,
+}
+
+impl Cells {
+    /// For a campaign that is so far.
+    pub(crate) fn new(tally: Tally, quiet: bool) -> Self {
+        let bar = bar("cells");
+        if quiet || !std::io::stderr().is_terminal() {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        let began = Instant::now();
+        let state = CellsState { tally, running: HashMap::new(), drawn: began };
+        Self { bar, began, memory: Memory::default(), state: Mutex::new(state) }
+    }
+
+    /// Hears what happens to a cell.
+    pub(crate) fn tell(&self, event: Event<'_>) {
+        let Ok(mut state) = self.state.lock() else { return };
+        match event {
+            Event::Began(want) => {
+                state.running.insert(want.id.clone(), (want.cost, 0.0));
+            }
+            Event::Runs(want, fraction) => {
+                state.running.insert(want.id.clone(), (want.cost, fraction));
+            }
+            Event::Ended(want, tally) => {
+                state.running.remove(&want.id);
+                state.tally = tally;
+            }
+        }
+        if !self.bar.is_hidden() && state.drawn.elapsed() > REDRAW {
+            state.drawn = Instant::now();
+            self.draw(&state);
+        }
+    }
+
+    fn draw(&self, state: &CellsState) {
+        let Tally { cells, found, done, failed, cost, cost_done } = state.tally;
+        let under_way: f64 = state.running.values().map(|(cost, fraction)| cost * fraction).sum();
+        let part = if cost > 0.0 { ((cost_done + under_way) / cost).min(1.0) } else { 0.0 };
+        let elapsed = self.began.elapsed().as_secs_f64();
+        let left = if part > 0.0 { format!("{:.0} s", elapsed * (1.0 - part) / part) } else { "?".into() };
+        let failures = if failed > 0 { format!(" · {failed} failed") } else { String::new() };
+        let memory = self.memory.megabytes();
+        self.bar.set_position((part * STEPS as f64) as u64);
+        let ended = found + done + failed;
+        self.bar.set_message(format!("{ended}/{cells}{failures} · ETA {left} · {memory} MB"));
+    }
+
+    /// Nothing more will happen.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 /// Memory of this process, looked up now and then.

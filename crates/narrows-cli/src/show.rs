@@ -6,6 +6,7 @@ use narrows::plan::{Plan, PlannedGroup};
 use narrows::report::{Cell, Summary, summarize};
 use narrows::repro::Reproduction;
 use narrows::results::Activity;
+use narrows::sweep::{Manifest, PointSummary};
 use narrows_proto::units::Bytes;
 
 /// The first line: what is run.
@@ -144,6 +145,44 @@ pub(crate) fn unfinished(cells: &[Cell]) -> String {
     let mut text = line("flows", "total.unfinished", "total.flows");
     if cells.iter().any(|cell| sum(cell, "total.rpcs").is_some()) {
         text.push_str(&line("RPCs", "total.unfinished_rpcs", "total.rpcs"));
+    }
+    text
+}
+
+/// More points than this are not printed.
+const POINTS: usize = 40;
+
+/// A row for each point of a sweep, with some of its metrics: that of its rule, and those of all traffic that say most.
+pub fn points(manifest: &Manifest, points: &[PointSummary]) -> String {
+    const COLUMNS: usize = 4;
+    let usual =
+        ["total.p99_slowdown", "total.p50_fct_us", "total.goodput_gbps", "total.drops", "total.unfinished"];
+    let rule = manifest.until.iter().map(|until| until.metric.as_str());
+    let says = |name: &str| {
+        points.iter().filter_map(|point| point.metric(name)).any(|estimate| estimate.mean != 0.0)
+    };
+    let mut names: Vec<&str> = rule.collect();
+    for name in usual {
+        if names.len() < COLUMNS && !names.contains(&name) && says(name) {
+            names.push(name);
+        }
+    }
+    let mut table = plain();
+    let header = manifest.axes.iter().map(String::as_str).chain(["seeds"]).chain(names.iter().copied());
+    table.set_header(header);
+    for point in points.iter().take(POINTS) {
+        let values =
+            point.values.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        let metrics = names.iter().map(|name| with_interval(point.metric(name), ""));
+        table.add_row(values.chain([point.seeds.to_string()]).chain(metrics));
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        let left = index < manifest.axes.len();
+        column.set_cell_alignment(if left { CellAlignment::Left } else { CellAlignment::Right });
+    }
+    let mut text = indented(&table);
+    if points.len() > POINTS {
+        text.push_str(&format!("  … and {} points more\n", points.len() - POINTS));
     }
     text
 }

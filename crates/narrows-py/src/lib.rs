@@ -8,6 +8,7 @@ mod reproduction;
 mod results;
 mod running;
 mod scenario;
+mod sweep;
 mod table;
 mod value;
 
@@ -35,12 +36,15 @@ mod _narrows {
     #[pymodule_export]
     use super::scenario::{Check, Scenario};
     #[pymodule_export]
+    use super::sweep::{Campaign, Estimate, PointSummary, Sweep, estimate_text, nearest, run_task};
+    #[pymodule_export]
     use super::table::{Column, Table};
 
     #[pymodule_init]
     fn init(module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
         use pyo3::types::PyModuleMethods;
-        module.add("__version__", env!("CARGO_PKG_VERSION"))
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("ENGINE", narrows::ENGINE)
     }
 }
 

@@ -22,19 +22,19 @@ use crate::scenario::Scenario;
 const TURN: Duration = Duration::from_millis(50);
 
 /// Between work and those who watch it.
-struct Watch<News> {
+pub(crate) struct Watch<News> {
     stop: AtomicBool,
     latest: Mutex<Option<News>>,
 }
 
 impl<News> Watch<News> {
     /// Leaves news for the next turn of Python; older ones that nobody has heard are forgotten.
-    fn tell(&self, news: News) -> ControlFlow<()> {
+    pub(crate) fn tell(&self, news: News) -> ControlFlow<()> {
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(news);
         self.goes_on()
     }
 
-    fn goes_on(&self) -> ControlFlow<()> {
+    pub(crate) fn goes_on(&self) -> ControlFlow<()> {
         if self.stop.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
@@ -45,7 +45,7 @@ impl<News> Watch<News> {
 
 /// Does `work` in a thread of its own. Python's lock is free meanwhile; now and then its signals are looked at, and `hear` gets the
 /// latest news. If one of them raises, the work is told to stop, and the exception goes on when it has.
-fn beside<T: Send, News: Send>(
+pub(crate) fn beside<T: Send, News: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Watch<News>) -> T + Send,
     mut hear: impl FnMut(Python<'_>, News) -> PyResult<()> + Send,

@@ -193,7 +193,7 @@ impl Scenario {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
         let restore = py.get_type::<Self>().getattr("_restore")?;
-        Ok((restore, (self.to_toml()?, self.folder(), self.controllers.to_dict(py)?)))
+        Ok((restore, (self.to_toml()?, self.folder(), self.controllers.to_travel(py)?)))
     }
 
     /// What pickle makes it from.
@@ -242,16 +242,20 @@ impl Scenario {
         Ok(())
     }
 
-    /// The document for one run, with its controls of Python attached, and where the first exception that they raise will be.
-    pub(crate) fn attached(&self) -> (Document, Arc<Failure>) {
-        let (mut document, failure) = (self.document.clone(), Arc::default());
-        self.controllers.attach(&mut document, &failure);
-        (document, failure)
+    /// The document, to be varied.
+    pub(crate) fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// Its controls of Python.
+    pub(crate) fn own_controllers(&self) -> &Controllers {
+        &self.controllers
     }
 
     /// What is run, with this seed if there is one, and where the first exception of its controls of Python will be.
     pub(crate) fn plan(&self, seed: Option<u64>) -> PyResult<(Arc<Plan>, Arc<Failure>)> {
-        let (document, failure) = self.attached();
+        let (mut document, failure) = (self.document.clone(), Arc::default());
+        self.controllers.attach(&mut document, &failure);
         let plan = match seed {
             Some(seed) => Plan::with_seed(&document, seed),
             None => Plan::new(document),

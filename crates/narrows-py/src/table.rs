@@ -46,7 +46,7 @@ impl Table {
         let mut fields = Vec::new();
         let mut arrays: Vec<ArrayRef> = Vec::new();
         for column in table.columns {
-            let optional = matches!(column.values, Values::MaybeIntegers(_) | Values::MaybeReals(_));
+            let optional = column.values.is_optional();
             let array = array_of(column.values)?;
             let mut field = Field::new(column.name.as_ref(), array.data_type().clone(), optional);
             if let Some(about) = info.and_then(|info| info.column(&column.name)) {
@@ -64,16 +64,17 @@ impl Table {
 }
 
 fn array_of(values: Values) -> PyResult<ArrayRef> {
+    let dictionary = |keys: UInt32Array, names: Vec<String>| {
+        DictionaryArray::try_new(keys, Arc::new(StringArray::from(names))).map_err(broken)
+    };
     Ok(match values {
         Values::Integers(values) => Arc::new(UInt64Array::from(values)),
         Values::MaybeIntegers(values) => Arc::new(UInt64Array::from(values)),
         Values::Reals(values) => Arc::new(Float64Array::from(values)),
         Values::MaybeReals(values) => Arc::new(Float64Array::from(values)),
         Values::Flags(values) => Arc::new(BooleanArray::from(values)),
-        Values::Names(values, names) => {
-            let names = Arc::new(StringArray::from(names));
-            Arc::new(DictionaryArray::try_new(UInt32Array::from(values), names).map_err(broken)?)
-        }
+        Values::Names(values, names) => Arc::new(dictionary(UInt32Array::from(values), names)?),
+        Values::MaybeNames(values, names) => Arc::new(dictionary(UInt32Array::from(values), names)?),
     })
 }
 

@@ -3,6 +3,7 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use serde_json::{Map, Number, Value as Json};
 use toml::Value;
 
 use crate::controller::Controllers;
@@ -10,34 +11,42 @@ use crate::controller::Controllers;
 /// Values within values are read to this depth.
 const DEEPEST: usize = 64;
 
-/// What a Python value is in a scenario. Classes of congestion controls in it are taken into `controllers`.
+/// What a Python value is in a scenario, as TOML. Classes of congestion controls in it are taken into `controllers`.
 pub(crate) fn to_toml(value: &Bound<'_, PyAny>, controllers: &mut Controllers) -> PyResult<Value> {
+    Value::try_from(to_json(value, controllers)?).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The same as JSON; keys keep their order.
+pub(crate) fn to_json(value: &Bound<'_, PyAny>, controllers: &mut Controllers) -> PyResult<Json> {
     convert(value, 0, controllers)
 }
 
-fn convert(value: &Bound<'_, PyAny>, depth: usize, controllers: &mut Controllers) -> PyResult<Value> {
+fn convert(value: &Bound<'_, PyAny>, depth: usize, controllers: &mut Controllers) -> PyResult<Json> {
     if depth > DEEPEST {
         return Err(PyValueError::new_err(format!("values are nested deeper than {DEEPEST}")));
     }
     if let Ok(value) = value.cast::<PyBool>() {
-        return Ok(Value::Boolean(value.is_true()));
+        return Ok(Json::Bool(value.is_true()));
     }
     if value.is_instance_of::<PyInt>() {
         let whole = value.extract::<i64>();
-        return whole.map(Value::Integer).map_err(|_| {
+        return whole.map(Json::from).map_err(|_| {
             PyValueError::new_err(format!(
                 "{value} does not fit 64 bits with a sign, as whole numbers of scenarios do"
             ))
         });
     }
     if let Ok(value) = value.cast::<PyFloat>() {
-        return Ok(Value::Float(value.value()));
+        let number = Number::from_f64(value.value());
+        return number
+            .map(Json::Number)
+            .ok_or_else(|| PyValueError::new_err(format!("no setting of a scenario can be {value}")));
     }
     if let Ok(value) = value.cast::<PyString>() {
-        return Ok(Value::String(value.to_str()?.to_owned()));
+        return Ok(Json::String(value.to_str()?.to_owned()));
     }
     if let Ok(dict) = value.cast::<PyDict>() {
-        let mut table = toml::Table::new();
+        let mut table = Map::new();
         for (key, value) in dict {
             let Ok(key) = key.cast::<PyString>() else {
                 let message = format!("keys of a table of a scenario are strings, found {}", key.repr()?);
@@ -45,11 +54,11 @@ fn convert(value: &Bound<'_, PyAny>, depth: usize, controllers: &mut Controllers
             };
             table.insert(key.to_str()?.to_owned(), convert(&value, depth + 1, controllers)?);
         }
-        return Ok(Value::Table(table));
+        return Ok(Json::Object(table));
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
         let values = value.try_iter()?.map(|value| convert(&value?, depth + 1, controllers));
-        return values.collect::<PyResult<_>>().map(Value::Array);
+        return values.collect::<PyResult<_>>().map(Json::Array);
     }
     if let Some(control) = controllers.in_scenario(value)? {
         return Ok(control);
@@ -61,6 +70,14 @@ fn convert(value: &Bound<'_, PyAny>, depth: usize, controllers: &mut Controllers
     let kind = value.get_type().name()?;
     let accepted = "a string (quantities too: \"5 ms\"), a number, True or False, a list or a dict";
     Err(PyTypeError::new_err(format!("a value of a scenario cannot be a {kind}, expected {accepted}")))
+}
+
+/// The entries of a dict, in their order.
+pub(crate) fn to_map(dict: &Bound<'_, PyDict>, controllers: &mut Controllers) -> PyResult<Map<String, Json>> {
+    match to_json(dict, controllers)? {
+        Json::Object(map) => Ok(map),
+        _ => Ok(Map::new()),
+    }
 }
 
 /// A value of a scenario in Python.
@@ -86,6 +103,6 @@ pub(crate) fn from_toml<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
 }
 
 /// A JSON value in Python.
-pub(crate) fn from_json<'py>(py: Python<'py>, value: &serde_json::Value) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn from_json<'py>(py: Python<'py>, value: &Json) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.call_method1("loads", (value.to_string(),))
 }

@@ -70,6 +70,11 @@ impl Document {
         Ok(document)
     }
 
+    /// Paths in the text are relative to this folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Where the file is that the text calls `path`.
     pub fn file(&self, path: &Path) -> PathBuf {
         self.moved.get(path).cloned().unwrap_or_else(|| self.folder.join(path))

@@ -42,6 +42,9 @@ fn shown(values: &Values, row: usize) -> String {
         Values::MaybeReals(values) => values[row].map_or(String::new(), |value| value.to_string()),
         Values::Flags(values) => values[row].to_string(),
         Values::Names(values, names) => names[values[row] as usize].clone(),
+        Values::MaybeNames(values, names) => {
+            values[row].map_or(String::new(), |value| names[value as usize].clone())
+        }
     }
 }
 

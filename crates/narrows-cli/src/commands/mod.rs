@@ -8,6 +8,7 @@ mod new;
 mod report;
 mod repro;
 mod run;
+mod sweep;
 mod trace;
 
 pub(crate) use compare::{compare, demo};
@@ -18,6 +19,7 @@ pub(crate) use new::new;
 pub(crate) use report::{open, report};
 pub(crate) use repro::repro;
 pub(crate) use run::run;
+pub(crate) use sweep::{merge, sweep};
 pub(crate) use trace::trace;
 
 use std::path::Path;
@@ -176,11 +178,12 @@ fn status(broken: &[(String, Broken)]) -> Status {
     }
 }
 
-/// Names of the files in a results folder, for the last line.
+/// Names of the files in a results folder, for the last line; hidden ones are none.
 fn files(folder: &Path) -> String {
     let Ok(entries) = std::fs::read_dir(folder) else { return String::new() };
     let mut names: Vec<_> =
         entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.retain(|name| !name.starts_with('.'));
     names.sort();
     names.join(", ")
 }

@@ -120,15 +120,20 @@ impl Connection {
         event: Event,
         arguments: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyTuple>>,
     ) {
-        let method = self.object.as_ref().and_then(|object| object.events[event as usize].as_ref());
-        let Some(method) = method.filter(|_| !self.failure.has_happened()) else { return };
-        let called = Python::attach(|py| {
-            method.bind(py).call1(arguments(py)?)?;
-            self.ask(py)
-        });
-        if let Err(error) = called {
+        let heard = self.object.as_ref().is_some_and(|object| object.events[event as usize].is_some());
+        if !heard || self.failure.has_happened() {
+            return;
+        }
+        if let Err(error) = Python::attach(|py| self.call(py, event, arguments(py)?)) {
             self.failure.note(error);
         }
+    }
+
+    fn call(&mut self, py: Python<'_>, event: Event, arguments: Bound<'_, PyTuple>) -> PyResult<()> {
+        if let Some(method) = self.object.as_ref().and_then(|object| object.events[event as usize].as_ref()) {
+            method.bind(py).call1(arguments)?;
+        }
+        self.ask(py)
     }
 }
 

@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use narrows::document::Document;
 use narrows_proto::cc::custom::{Maker, Settings, Uses};
 use narrows_proto::cc::{Controller, Ecn, Path};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
-use toml::{Table, Value};
+use serde_json::{Value, json};
 
 use crate::value::from_toml;
 use connection::{Connection, EVENTS};
@@ -25,31 +25,30 @@ use connection::{Connection, EVENTS};
 pub(crate) struct Controllers(BTreeMap<String, Arc<Class>>);
 
 impl Controllers {
-    /// Those of a dict, by name.
+    /// Those of a dict: classes by name, or what [`to_travel`](Self::to_travel) made of them.
     pub(crate) fn of(given: &Bound<'_, PyDict>) -> PyResult<Self> {
         let mut controllers = Self::default();
-        for (name, class) in given {
-            let Ok(class) = class.cast::<PyType>() else {
-                let found = class.get_type().name()?;
-                let message = format!("controllers are subclasses of narrows.Controller, found a {found}");
-                return Err(PyTypeError::new_err(message));
+        for (name, value) in given {
+            let (class, version) = match value.extract::<(Bound<'_, PyAny>, String)>() {
+                Ok((class, version)) => (class, Some(version)),
+                Err(_) => (value, None),
             };
-            controllers.insert(name.extract()?, class)?;
+            controllers.insert(Class::look(name.extract()?, &class, version)?)?;
         }
         Ok(controllers)
     }
 
     /// Takes in one more. A class that was defined anew takes the place of the older one.
-    fn insert(&mut self, name: String, class: &Bound<'_, PyType>) -> PyResult<()> {
-        let class = Class::look(name.clone(), class)?;
-        if let Some(other) = self.0.get(&name).filter(|other| other.place != class.place) {
+    fn insert(&mut self, class: Class) -> PyResult<()> {
+        let name = &class.name;
+        if let Some(other) = self.0.get(name).filter(|other| other.place != class.place) {
             return Err(PyValueError::new_err(format!(
                 "two controllers are called {name}: {} and {}; give one another name, \
                  controllers={{\"other\": …}} and {{\"custom\": {{\"name\": \"other\"}}}}",
                 other.place, class.place
             )));
         }
-        self.0.insert(name, Arc::new(class));
+        self.0.insert(name.clone(), Arc::new(class));
         Ok(())
     }
 
@@ -63,21 +62,19 @@ impl Controllers {
     pub(crate) fn in_scenario(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
         let py = value.py();
         let (class, settings) = if let Ok(class) = value.cast::<PyType>() {
-            (class.clone(), Value::Table(Table::new()))
+            (class.clone(), None)
         } else if value.is_instance(helper(py, "Using")?.as_any())? {
-            let settings = crate::value::to_toml(&value.getattr("settings")?, self)?;
-            (value.getattr("controller")?.cast_into::<PyType>()?, settings)
+            let settings = crate::value::to_json(&value.getattr("settings")?, self)?;
+            (value.getattr("controller")?.cast_into::<PyType>()?, Some(settings))
         } else {
             return Ok(None);
         };
         let name: String = class.name()?.extract()?;
-        self.insert(name.clone(), &class)?;
-        let mut custom = Table::new();
-        custom.insert("name".into(), Value::String(name));
-        if settings.as_table().is_none_or(|table| !table.is_empty()) {
-            custom.insert("settings".into(), settings);
-        }
-        Ok(Some(Value::Table([("custom".to_owned(), Value::Table(custom))].into_iter().collect())))
+        self.insert(Class::look(name.clone(), &class, None)?)?;
+        Ok(Some(match settings {
+            None => json!({ "custom": { "name": name } }),
+            Some(settings) => json!({ "custom": { "name": name, "settings": settings } }),
+        }))
     }
 
     /// What makes them in one run, and leaves the first exception in `failure`.
@@ -93,6 +90,15 @@ impl Controllers {
         for (name, maker) in self.makers(failure) {
             document.attach(name, maker);
         }
+    }
+
+    /// Classes and the versions of their code, by name: a class that travels by value leaves its source behind.
+    pub(crate) fn to_travel<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, class) in &self.0 {
+            dict.set_item(name, (&class.class, &class.version))?;
+        }
+        Ok(dict)
     }
 
     /// The classes by name.
@@ -128,8 +134,9 @@ struct Class {
 }
 
 impl Class {
-    fn look(name: String, class: &Bound<'_, PyType>) -> PyResult<Self> {
-        let about = helper(class.py(), "_look")?.call1((class,))?;
+    /// Looks at a class. `version` is the one it had where it came from, if it has travelled.
+    fn look(name: String, class: &Bound<'_, PyAny>, version: Option<String>) -> PyResult<Self> {
+        let about = helper(class.py(), "_look")?.call1((class, version))?;
         let own: Vec<String> = about.get_item("own")?.extract()?;
         let has = |method: &str| own.iter().any(|own| own == method);
         let flag = |name: &str| about.get_item(name)?.extract::<bool>();
@@ -141,7 +148,7 @@ impl Class {
         };
         Ok(Self {
             name,
-            class: class.clone().unbind(),
+            class: class.cast::<PyType>()?.clone().unbind(),
             place: about.get_item("place")?.extract()?,
             hears: EVENTS.map(|event| has(event).then_some(event)),
             has_timer: has("next_timer"),
@@ -159,7 +166,7 @@ impl Class {
 
 /// Settings as keyword arguments.
 fn keywords<'py>(py: Python<'py>, settings: &Settings) -> PyResult<Bound<'py, PyDict>> {
-    let table = Value::try_from(settings).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let table = toml::Value::try_from(settings).map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok(from_toml(py, &table)?.cast_into::<PyDict>()?)
 }
 

@@ -7,7 +7,6 @@ use narrows_proto::cc::{Config, registry};
 
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::document::Document;
 use crate::scenario::Scenario;
 
 /// Attaches what makes them, and notes the version of its code in the scenario.
@@ -17,16 +16,6 @@ pub(super) fn attach(scenario: &mut Scenario, checker: &mut Checker<'_>) {
         let path = format!("traffic.{number}.cc.{}", path_within(cc));
         if let Some(params) = cc.custom_mut() {
             attach_one(params, &path, checker);
-        }
-    }
-}
-
-/// Notes the version of the code of what is attached to a document in the scenario that was read from it. What is not attached is
-/// left as it is.
-pub(crate) fn note_code(scenario: &mut Scenario, document: &Document) {
-    for params in scenario.traffic.iter_mut().filter_map(|group| group.cc.as_mut()?.custom_mut()) {
-        if let Some(maker) = document.makers().get(&params.name) {
-            params.code = Some(maker.version());
         }
     }
 }

@@ -2,7 +2,7 @@
 
 mod controls;
 mod cost;
-pub(crate) mod custom;
+mod custom;
 mod limits;
 mod lossless;
 mod memory;

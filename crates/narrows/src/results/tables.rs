@@ -204,6 +204,11 @@ impl Values {
         }
     }
 
+    /// Some may be missing.
+    pub fn is_optional(&self) -> bool {
+        matches!(self, Self::MaybeIntegers(_) | Self::MaybeReals(_) | Self::MaybeNames(..))
+    }
+
     /// They are of the kind that is described.
     fn fit(&self, info: &ColumnInfo) -> bool {
         let (kind, optional) = match self {

@@ -16,7 +16,6 @@ use crate::ENGINE;
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::document::Document;
 use crate::plan::Plan;
-use crate::plan::custom::note_code;
 use crate::scenario::Scenario;
 
 /// What a sweep comes to: every point and the ids of its cells. This is `sweep.json`.
@@ -137,7 +136,6 @@ impl Resolved {
     /// Reads the scenario of a document.
     fn new(mut document: Document, files: &Files) -> Checked<Self> {
         let mut scenario = Scenario::from_document(&mut document)?;
-        note_code(&mut scenario, &document);
         let mut attached: Vec<Attached> = Vec::new();
         for file in scenario.files_mut() {
             let hash = files.hash(&document.file(file))?;
@@ -146,6 +144,10 @@ impl Resolved {
             if !attached.iter().any(|other| other.name == name) {
                 attached.push(Attached { name, hash });
             }
+        }
+        // The code of controls from outside decides as well.
+        for params in scenario.traffic.iter_mut().filter_map(|group| group.cc.as_mut()?.custom_mut()) {
+            params.code = document.makers().get(&params.name).map(|maker| maker.version());
         }
         Ok(Self { scenario, files: attached })
     }

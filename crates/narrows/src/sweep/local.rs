@@ -8,7 +8,7 @@ use narrows_proto::units::Bytes;
 
 use super::campaign::{Campaign, Failure, Settings, Tally, Want};
 use super::store::{Store, Trouble};
-use super::task::{Supplies, Task};
+use super::task::Task;
 use crate::diagnostic::{Checked, Rejection};
 use crate::plan::available_memory;
 
@@ -49,7 +49,6 @@ type Tell<'a> = dyn FnMut(f64) -> ControlFlow<()> + Send + 'a;
 pub fn run(
     campaign: Campaign,
     store: &Store,
-    supplies: &Supplies,
     settings: Settings,
     tell: &(dyn Fn(Event<'_>) -> ControlFlow<()> + Sync),
 ) -> Checked<Report> {
@@ -57,8 +56,9 @@ pub fn run(
     if let Some(available) = available {
         campaign.check_memory(available)?;
     }
+    let supplies = campaign.sweep().supplies();
     let execute = |task: &Task, folder: &std::path::Path, tell: &mut Tell<'_>| {
-        task.run_into(supplies, settings.threads, folder, tell)
+        task.run_into(&supplies, settings.threads, folder, tell)
     };
     Ok(work(campaign, store, settings.jobs, available, tell, &execute))
 }

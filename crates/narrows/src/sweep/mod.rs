@@ -20,7 +20,6 @@ mod task;
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -61,7 +60,7 @@ pub struct Sweep {
     pub until: Option<Until>,
     base: Document,
     set: Vec<Change>,
-    files: Arc<Files>,
+    files: Files,
 }
 
 impl Sweep {
@@ -121,7 +120,7 @@ impl Sweep {
         if let Some(until) = &until {
             until.check(seeds)?;
         }
-        Ok(Self { name: name.to_owned(), axes, seeds, until, base, set, files: Arc::default() })
+        Ok(Self { name: name.to_owned(), axes, seeds, until, base, set, files: Files::default() })
     }
 
     /// Changes one value of all points, after all others have been changed: `path=value`.
@@ -132,6 +131,16 @@ impl Sweep {
         // A scenario that refuses it now would refuse it later.
         self.base.clone().set(assignment)?;
         self.set.push(Change::of_text(assignment));
+        Ok(())
+    }
+
+    /// Gives each point another number of seeds, or another number to begin with.
+    ///
+    /// # Errors
+    /// If that makes no sense.
+    pub fn set_seeds(&mut self, seeds: u32) -> Checked<()> {
+        self.until.as_ref().map_or(Ok(()), |until| until.check(seeds))?;
+        self.seeds = seeds;
         Ok(())
     }
 
@@ -204,7 +213,8 @@ impl Sweep {
         Ok(document)
     }
 
-    /// What its cells need: files that scenarios name, of those cells that have been asked for, and makers of controls.
+    /// What its scenarios need besides their text: files of those cells that have been asked for, and what was attached to the
+    /// scenario.
     pub fn supplies(&self) -> Supplies {
         Supplies { files: self.files.places(), makers: self.base.makers().clone() }
     }

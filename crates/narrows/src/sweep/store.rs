@@ -142,6 +142,11 @@ impl Store {
         is_complete(&self.cell(id), id)
     }
 
+    /// The results of a cell are in the folder of a sweep, which need not be there.
+    pub fn holds(folder: &Path, id: &str) -> bool {
+        is_complete(&cell_in(folder, id), id)
+    }
+
     /// The value of a metric in the results of a cell; none if there was nothing to take it of.
     ///
     /// # Errors

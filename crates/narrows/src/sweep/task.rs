@@ -32,15 +32,6 @@ pub struct Task {
     pub files: Vec<Attached>,
 }
 
-/// What a task needs that does not travel as text.
-#[derive(Clone, Debug, Default)]
-pub struct Supplies {
-    /// By hash: where the files of scenarios are.
-    pub files: BTreeMap<String, PathBuf>,
-    /// By name: what makes controls that are not built in.
-    pub makers: BTreeMap<String, Arc<dyn Maker>>,
-}
-
 /// The files of the results of a cell: names and content.
 pub type CellFiles = Vec<(String, Vec<u8>)>;
 
@@ -51,6 +42,15 @@ pub struct Attached {
     pub name: String,
     /// The hash of its content.
     pub hash: String,
+}
+
+/// What a scenario needs besides its text.
+#[derive(Clone, Debug, Default)]
+pub struct Supplies {
+    /// Where files are, by the hash of their content.
+    pub files: BTreeMap<String, PathBuf>,
+    /// What makes congestion controls that are not built in, by name.
+    pub makers: BTreeMap<String, Arc<dyn Maker>>,
 }
 
 impl Task {
@@ -91,7 +91,7 @@ impl Task {
     /// The plan.
     ///
     /// # Errors
-    /// If a file is missing, or as [`Plan::new`].
+    /// If a file is missing, a control has other code here, or as [`Plan::new`].
     pub fn plan(&self, supplies: &Supplies) -> Checked<Plan> {
         let mut document = Document::parse(&format!("cell {}", self.id), self.scenario.as_str(), "")?;
         for Attached { name, hash } in &self.files {
@@ -104,13 +104,18 @@ impl Task {
         for (name, maker) in &supplies.makers {
             document.attach(name, Arc::clone(maker));
         }
-        Plan::new(document)
+        let mut plan = Plan::new(document)?;
+        let other = plan.warnings.iter().position(|warning| warning.code == Code::OtherCode);
+        match other.map(|other| plan.warnings.swap_remove(other)) {
+            None => Ok(plan),
+            Some(warning) => Err(Diagnostic::error(warning.code, warning.message).into()),
+        }
     }
 
     /// Runs the cell and writes its results into a folder that exists. False if it was told to end early; then nothing is of use.
     ///
     /// # Errors
-    /// If the scenario makes no sense, a control from outside fails, or the folder cannot be written to.
+    /// If the scenario makes no sense, a control from outside fails or has other code than the task says, or the folder cannot be written to.
     pub fn run_into(
         &self,
         supplies: &Supplies,
@@ -120,6 +125,11 @@ impl Task {
     ) -> Result<bool, Trouble> {
         self.check_engine()?;
         let plan = Arc::new(self.plan(supplies)?);
+        if let Some(other) = plan.warnings.iter().find(|warning| warning.code == Code::OtherCode) {
+            let refused = Diagnostic::error(Code::OtherCode, other.message.clone());
+            let help = "cells run where the code is the same as where the sweep was asked for";
+            return Err(Trouble { rejection: refused.help(help).into(), for_all: true, again: false });
+        }
         let end = plan.stop.at.as_secs_f64();
         let options = Options { threads, ..Options::default() };
         let results = run(&plan, options, |Progress { now, .. }| progress(now.as_secs_f64() / end));

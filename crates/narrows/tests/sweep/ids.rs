@@ -1,5 +1,6 @@
 //! What makes a cell another one.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use narrows::sweep::{Sweep, Task};
@@ -55,9 +56,10 @@ fn a_task_runs_where_its_files_are_not_and_gives_the_same_bytes() {
     let sweep = traced(place.path(), "one", FLOWS);
     let task = Task::from_json(&sweep.task(0, 1).unwrap().to_json()).unwrap();
     let local = sweep.supplies();
-    let content = local.files.iter().map(|(hash, path)| (hash.clone(), std::fs::read(path).unwrap())).collect();
+    let content =
+        local.files.iter().map(|(hash, path)| (hash.clone(), std::fs::read(path).unwrap())).collect();
     let goes_on = |_: f64| std::ops::ControlFlow::Continue(());
-    let far = task.run_to_bytes(&content, &Default::default(), 1, goes_on).unwrap().unwrap();
+    let far = task.run_to_bytes(&content, &BTreeMap::new(), 1, goes_on).unwrap().unwrap();
     let here = place.path().join("here");
     std::fs::create_dir(&here).unwrap();
     assert!(task.run_into(&local, 1, &here, goes_on).map_err(|trouble| trouble.rejection).unwrap());
@@ -65,8 +67,7 @@ fn a_task_runs_where_its_files_are_not_and_gives_the_same_bytes() {
     for (name, content) in far {
         assert!(std::fs::read(here.join(&name)).unwrap() == content, "{name}");
     }
-    let empty = std::collections::BTreeMap::new();
-    let missing = task.run_to_bytes(&empty, &Default::default(), 1, goes_on).expect_err("refused");
+    let missing = task.run_to_bytes(&BTreeMap::new(), &BTreeMap::new(), 1, goes_on).expect_err("refused");
     assert!(missing.to_string().starts_with("the file flows.csv did not come with the cell"), "{missing}");
 }
 

@@ -64,7 +64,7 @@ fn run_some(sweep: &Arc<Sweep>, out: &Path, jobs: usize, shard: Option<Shard>, m
         narrows::sweep::Event::Ended(_, tally) if tally.done >= most => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     };
-    run(campaign, &store, &sweep.supplies(), settings, &enough).unwrap_or_else(|error| panic!("{error}"))
+    run(campaign, &store, settings, &enough).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Runs a whole sweep and makes its data set.

@@ -1,0 +1,416 @@
+//! Sweeps: what is asked, how far it is, and cells that are run wherever this is called.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use narrows::statistics;
+use narrows::sweep::{self, Event, Manifest, Settings, Store, Task, Trouble, Until, Want};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyType};
+use serde_json::{Map, Value};
+
+use crate::controller::{Controllers, Failure};
+use crate::error::{OrRaise, raise};
+use crate::running::beside;
+use crate::scenario::Scenario;
+use crate::value::{from_json, to_json, to_map};
+
+/// What a sweep is asked for.
+#[pyclass(module = "narrows", frozen)]
+#[derive(Debug)]
+pub(crate) struct Sweep {
+    sweep: Arc<sweep::Sweep>,
+    /// Controls of Python that its cells name, and where the first exception is that they raise here.
+    controllers: Controllers,
+    failure: Arc<Failure>,
+}
+
+#[pymethods]
+impl Sweep {
+    #[new]
+    #[pyo3(signature = (name, scenario, *, set, grid, seeds, until))]
+    fn new(
+        name: &str,
+        scenario: &Scenario,
+        set: &Bound<'_, PyDict>,
+        grid: &Bound<'_, PyDict>,
+        seeds: Option<u32>,
+        until: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let mut controllers = scenario.own_controllers().clone();
+        let until = until.map(|until| {
+            let until: Result<Until, _> = serde_json::from_value(to_json(until, &mut controllers)?);
+            until.map_err(|error| PyValueError::new_err(format!("until: {error}")))
+        });
+        let until = until.transpose()?;
+        let (set, grid) = (to_map(set, &mut controllers)?, to_map(grid, &mut controllers)?);
+        let (mut document, failure) = (scenario.document().clone(), Arc::default());
+        controllers.attach(&mut document, &failure);
+        let sweep = sweep::Sweep::from_json(name, document, &set, &grid, seeds, until).or_raise()?;
+        Ok(Self { sweep: Arc::new(sweep), controllers, failure })
+    }
+
+    /// Reads a `sweep.toml`.
+    #[classmethod]
+    #[pyo3(signature = (path, *, seeds))]
+    fn load(_: &Bound<'_, PyType>, path: PathBuf, seeds: Option<u32>) -> PyResult<Self> {
+        let mut sweep = sweep::Sweep::read(&path).or_raise()?;
+        if let Some(seeds) = seeds {
+            sweep.set_seeds(seeds).or_raise()?;
+        }
+        let (controllers, failure) = (Controllers::default(), Arc::default());
+        Ok(Self { sweep: Arc::new(sweep), controllers, failure })
+    }
+
+    /// Controls of Python that its cells name, with the versions of their code: what `run_task` takes.
+    #[getter]
+    fn controllers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.controllers.to_travel(py)
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.sweep.name
+    }
+
+    /// Refuses very many cells unless they are wanted.
+    fn check_size(&self, wanted: bool) -> PyResult<()> {
+        self.sweep.check_size(wanted).map_err(|mut rejection| {
+            rejection
+                .0
+                .iter_mut()
+                .for_each(|found| found.help = Some("sweep(…, yes=True) runs them all".into()));
+            raise(&rejection)
+        })
+    }
+}
+
+/// A mean and its 95 % confidence interval.
+#[pyclass(module = "narrows", frozen, get_all)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Estimate {
+    /// The mean.
+    mean: f64,
+    /// The lower bound; the mean of a single run.
+    low: f64,
+    /// The upper bound; the mean of a single run.
+    high: f64,
+    /// Number of runs.
+    samples: usize,
+}
+
+impl From<statistics::Estimate> for Estimate {
+    fn from(statistics::Estimate { mean, interval, samples }: statistics::Estimate) -> Self {
+        let (low, high) = interval.unwrap_or((mean, mean));
+        Self { mean, low, high, samples }
+    }
+}
+
+#[pymethods]
+impl Estimate {
+    fn __float__(&self) -> f64 {
+        self.mean
+    }
+
+    fn __repr__(&self) -> String {
+        let interval = (self.samples > 1).then_some((self.low, self.high));
+        let estimate = statistics::Estimate { mean: self.mean, interval, samples: self.samples };
+        narrows::numbers::with_interval(Some(&estimate), "")
+    }
+}
+
+/// A point of the grid: its values, its cells, and what they measured.
+#[pyclass(module = "narrows", frozen)]
+#[derive(Debug)]
+pub(crate) struct PointSummary {
+    values: Vec<(String, Value)>,
+    /// Ids of its cells, by seed.
+    #[pyo3(get)]
+    cells: Vec<String>,
+    metrics: Vec<(String, Option<Estimate>)>,
+}
+
+#[pymethods]
+impl PointSummary {
+    /// Its value on each axis.
+    #[getter]
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        from_json(py, &Value::Object(self.values.iter().cloned().collect::<Map<_, _>>()))
+    }
+
+    /// Its metrics over all seeds; None if there was nothing to take one of.
+    #[getter]
+    fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let metrics = PyDict::new(py);
+        for (name, estimate) in &self.metrics {
+            metrics.set_item(name, *estimate)?;
+        }
+        Ok(metrics)
+    }
+
+    fn __repr__(&self) -> String {
+        let values: Vec<_> = self.values.iter().map(|(axis, value)| format!("{axis} = {value}")).collect();
+        format!("<point {}, {} seeds>", values.join(", "), self.cells.len())
+    }
+}
+
+/// How far a sweep is, and what is to be run next.
+#[pyclass(module = "narrows", frozen)]
+#[derive(Debug)]
+pub(crate) struct Campaign {
+    state: Mutex<Option<sweep::Campaign>>,
+    sweep: Arc<sweep::Sweep>,
+    failure: Arc<Failure>,
+    manifest: Arc<Manifest>,
+    store: Store,
+    settings: Settings,
+    /// What failed in a campaign that was run on this machine, and how far it came.
+    ended: Mutex<Option<sweep::Report>>,
+}
+
+impl Campaign {
+    fn state<T>(&self, with: impl FnOnce(&mut sweep::Campaign) -> T) -> PyResult<T> {
+        let mut state: MutexGuard<'_, _> = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut *state {
+            Some(campaign) => Ok(with(campaign)),
+            None => Err(PyValueError::new_err("this campaign is over")),
+        }
+    }
+
+    fn where_and_why(&self, failures: &[sweep::Failure]) -> Vec<(String, String)> {
+        let one = |failure: &sweep::Failure| {
+            let Want { point, seed, .. } = failure.want;
+            (format!("{}, seed {seed}", self.manifest.describe(point)), failure.reason.clone())
+        };
+        failures.iter().map(one).collect()
+    }
+}
+
+#[pymethods]
+impl Campaign {
+    #[new]
+    #[pyo3(signature = (sweep, folder, *, jobs, threads, retries, force))]
+    fn new(
+        py: Python<'_>,
+        sweep: &Sweep,
+        folder: PathBuf,
+        jobs: usize,
+        threads: usize,
+        retries: u32,
+        force: bool,
+    ) -> PyResult<Self> {
+        let (sweep, failure) = (Arc::clone(&sweep.sweep), Arc::clone(&sweep.failure));
+        let settings = Settings { jobs, threads, retries, force, shard: None };
+        py.detach(|| {
+            let manifest = Arc::new(sweep.manifest()?);
+            let store = Store::open(&folder, &manifest)?;
+            let campaign = sweep::Campaign::new(Arc::clone(&sweep), &manifest, &store, settings)?;
+            let (state, ended) = (Mutex::new(Some(campaign)), Mutex::new(None));
+            Ok(Self { state, sweep, failure, manifest, store, settings, ended })
+        })
+        .or_raise()
+    }
+
+    /// Runs all cells on the cores of this machine. `progress` is called now and then with the fraction that is done, the cells that
+    /// are, and how many there are.
+    #[pyo3(signature = (*, progress))]
+    fn run(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<()> {
+        let Some(campaign) = self.state.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+            return Err(PyValueError::new_err("this campaign is over"));
+        };
+        let hear = |py: Python<'_>, tally: sweep::Tally| match &progress {
+            Some(progress) => progress.call1(py, so_far(tally)).map(drop),
+            None => Ok(()),
+        };
+        let report = beside(
+            py,
+            |watch| {
+                let tell = |event: Event<'_>| match event {
+                    Event::Ended(_, tally) => watch.tell(tally),
+                    Event::Began(_) | Event::Runs(..) => watch.goes_on(),
+                };
+                sweep::run(campaign, &self.store, self.settings, &tell)
+            },
+            hear,
+        )?;
+        if let Some(raised) = self.failure.take() {
+            return Err(raised);
+        }
+        let report = report.or_raise()?;
+        if let Some(rejection) = &report.stopped {
+            return Err(raise(rejection));
+        }
+        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
+        Ok(())
+    }
+
+    /// The next cell: its id, and the task to be run, as text. None if there is none until others have ended.
+    fn next(&self) -> PyResult<Option<(String, String)>> {
+        self.state(|campaign| {
+            let Some(want) = campaign.next(None) else { return Ok(None) };
+            let task = campaign.task(&want)?;
+            Ok(Some((want.id, task.to_json())))
+        })?
+        .or_raise()
+    }
+
+    /// The files that scenarios name, by the hash of their content.
+    fn files(&self, py: Python<'_>) -> PyResult<BTreeMap<String, Py<PyBytes>>> {
+        let read = |(hash, path): (String, PathBuf)| {
+            let content = std::fs::read(&path)?;
+            Ok((hash, PyBytes::new(py, &content).unbind()))
+        };
+        self.sweep.supplies().files.into_iter().map(read).collect()
+    }
+
+    /// Whether the results of a cell are there.
+    fn has(&self, id: &str) -> bool {
+        self.store.has(id)
+    }
+
+    /// Puts results that come from elsewhere in their place.
+    fn put(&self, py: Python<'_>, id: &str, files: BTreeMap<String, Vec<u8>>) -> PyResult<()> {
+        let files: Vec<_> = files.into_iter().collect();
+        py.detach(|| self.store.put(id, &files)).map_err(|trouble| raise_trouble(&trouble))
+    }
+
+    /// A cell has been run, and its results are there.
+    fn done(&self, id: &str) -> PyResult<()> {
+        self.state(|campaign| campaign.done(id, &self.store))?.or_raise()
+    }
+
+    /// A cell could not be run.
+    fn failed(&self, id: &str, reason: &str) -> PyResult<()> {
+        self.state(|campaign| campaign.failed(id, reason, true, &self.store))?.or_raise()
+    }
+
+    /// The fraction that is done, the cells that are, and how many there are.
+    fn progress(&self) -> PyResult<(f64, u64, u64)> {
+        self.state(|campaign| so_far(campaign.tally()))
+    }
+
+    /// Cells that could not be run, and why.
+    fn failures(&self) -> PyResult<Vec<(String, String)>> {
+        if let Some(report) = &*self.ended.lock().unwrap_or_else(PoisonError::into_inner) {
+            return Ok(self.where_and_why(&report.failures));
+        }
+        self.state(|campaign| self.where_and_why(&campaign.failures()))
+    }
+
+    /// How many cells there are, were there before, and have been run.
+    fn tally<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let report = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let tally = match &*report {
+            Some(report) => report.tally,
+            None => self.state(|campaign| campaign.tally())?,
+        };
+        let counts = PyDict::new(py);
+        for (name, count) in [("cells", tally.cells), ("found", tally.found), ("run", tally.done)] {
+            counts.set_item(name, count)?;
+        }
+        Ok(counts)
+    }
+
+    /// Writes the data set, and tells what each point measured.
+    fn finish(&self, py: Python<'_>) -> PyResult<Vec<PointSummary>> {
+        let summaries = py.detach(|| sweep::assemble(&self.manifest, &self.store)).or_raise()?;
+        let point = |summary: sweep::PointSummary| {
+            let cells = &self.manifest.points[summary.point].cells;
+            let metrics = summary.metrics.into_iter();
+            PointSummary {
+                values: self.manifest.axes.iter().cloned().zip(summary.values).collect(),
+                cells: cells[..summary.seeds as usize].to_vec(),
+                metrics: metrics.map(|(name, estimate)| (name, estimate.map(Estimate::from))).collect(),
+            }
+        };
+        Ok(summaries.into_iter().map(point).collect())
+    }
+}
+
+fn so_far(tally: sweep::Tally) -> (f64, u64, u64) {
+    let fraction = if tally.cost > 0.0 { tally.cost_done / tally.cost } else { 1.0 };
+    (fraction, tally.found + tally.done + tally.failed, tally.cells)
+}
+
+/// Runs a cell, with controls of Python by the names it has for them. Its results go into the store in the folder `store` if it is in reach from here, and are returned if it is not.
+#[pyfunction]
+#[pyo3(signature = (task, files, threads, store, controllers=None))]
+pub(crate) fn run_task(
+    py: Python<'_>,
+    task: &str,
+    files: BTreeMap<String, Vec<u8>>,
+    threads: usize,
+    store: Option<PathBuf>,
+    controllers: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Option<BTreeMap<String, Py<PyBytes>>>> {
+    let task = Task::from_json(task).or_raise()?;
+    let controllers = controllers.map(Controllers::of).transpose()?.unwrap_or_default();
+    let failure = Arc::default();
+    let makers = controllers.makers(&failure);
+    let run = |watch: &crate::running::Watch<()>| -> Result<Ran, Trouble> {
+        let goes_on = |_: f64| watch.goes_on();
+        let store = store.as_deref().map(|store| in_reach(store, &task)).transpose()?.flatten();
+        // Somebody else has run it, or this worker has and was not heard.
+        if store.as_ref().is_some_and(|store| store.has(&task.id)) {
+            return Ok(Ran::Stored);
+        }
+        let Some(results) = task.run_to_bytes(&files, &makers, threads, goes_on)? else {
+            return Ok(Ran::Interrupted);
+        };
+        let Some(store) = store else { return Ok(Ran::Bytes(results)) };
+        store.put(&task.id, &results)?;
+        Ok(Ran::Stored)
+    };
+    let ran = beside(py, run, |_, ()| Ok(()))?;
+    if let Some(raised) = failure.take() {
+        return Err(raised);
+    }
+    match ran {
+        Err(trouble) => Err(raise_trouble(&trouble)),
+        Ok(Ran::Interrupted) => Err(PyValueError::new_err("the cell was interrupted")),
+        Ok(Ran::Stored) => Ok(None),
+        Ok(Ran::Bytes(files)) => {
+            let bytes = |(name, content): (String, Vec<u8>)| (name, PyBytes::new(py, &content).unbind());
+            Ok(Some(files.into_iter().map(bytes).collect()))
+        }
+    }
+}
+
+/// What became of a cell.
+enum Ran {
+    Interrupted,
+    Stored,
+    Bytes(sweep::CellFiles),
+}
+
+/// The store in a folder, if it is the one that waits for this task.
+fn in_reach(folder: &Path, task: &Task) -> Result<Option<Store>, Trouble> {
+    let Ok(Some(manifest)) = Store::manifest(folder) else { return Ok(None) };
+    let waits = manifest.points.iter().any(|point| point.cells.contains(&task.id));
+    if waits { Ok(Some(Store::open(folder, &manifest)?)) } else { Ok(None) }
+}
+
+/// An exception; `for_all` says that no other cell could be run either.
+fn raise_trouble(trouble: &Trouble) -> PyErr {
+    let error = raise(&trouble.rejection);
+    Python::attach(|py| {
+        let _ = error.value(py).setattr("for_all", trouble.for_all);
+    });
+    error
+}
+
+/// An estimate as text; a dash if there is none.
+#[pyfunction]
+#[pyo3(signature = (estimate))]
+pub(crate) fn estimate_text(estimate: Option<PyRef<'_, Estimate>>) -> String {
+    estimate.map_or_else(|| "–".into(), |estimate| estimate.__repr__())
+}
+
+/// The known name that is most like another, if any is.
+#[pyfunction]
+pub(crate) fn nearest(name: &str, known: Vec<String>) -> Option<String> {
+    narrows::diagnostic::nearest(name, known.iter().map(String::as_str)).map(str::to_owned)
+}
