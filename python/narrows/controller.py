@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import textwrap
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from types import CodeType
@@ -15,6 +16,8 @@ from narrows import _narrows
 if TYPE_CHECKING:
     from narrows._narrows import Ack, Congestion, Limit, Path, Telemetry
 
+#: Python 3.11 cannot look for the source of classes in two threads at once.
+_PARSING = threading.Lock()
 _ECN = ("off", "classic", "accurate", "cnp")
 _METHODS = (
     "on_handshake",
@@ -166,7 +169,8 @@ def _version(cls: type[Controller], known: str | None) -> str:
     digest = hashlib.sha256()
     for part in cls.__mro__[: cls.__mro__.index(Controller)]:
         try:
-            code = textwrap.dedent(inspect.getsource(part))
+            with _PARSING:
+                code = textwrap.dedent(inspect.getsource(part))
         except (OSError, TypeError):  # typed into a console, or pickled by value
             if known is not None:
                 return known

@@ -46,6 +46,8 @@ pub(super) struct Connection {
     object: Option<Object>,
     limit: Limit,
     timer: Time,
+    /// The timer as `next_timer` gave it, in seconds: `on_timer` hears the very same number.
+    asked: f64,
 }
 
 /// The bound methods of an instance.
@@ -63,7 +65,7 @@ impl Connection {
         path: &cc::Path,
     ) -> Self {
         let limit = Limit::window(path.initial_window);
-        let mut connection = Self { class, failure, object: None, limit, timer: Time::NEVER };
+        let mut connection = Self { class, failure, object: None, limit, timer: Time::NEVER, asked: f64::INFINITY };
         if !connection.failure.has_happened() {
             Python::attach(|py| {
                 if let Err(error) = connection.begin(py, settings, path) {
@@ -94,7 +96,7 @@ impl Connection {
         self.limit = facts::limit_of(&limit).map_err(|wrong| self.complain(py, "limit", &limit, wrong))?;
         if let Some(next_timer) = &object.next_timer {
             let timer = next_timer.bind(py).call0()?;
-            self.timer =
+            (self.timer, self.asked) =
                 facts::timer_of(&timer).map_err(|wrong| self.complain(py, "next_timer", &timer, wrong))?;
         }
         Ok(())
@@ -188,7 +190,8 @@ impl Controller for Connection {
     }
 
     fn on_timer(&mut self, now: Time) {
-        self.tell(Event::Timer, |py| PyTuple::new(py, [now.as_secs_f64()]));
+        let now = if now == self.timer { self.asked } else { now.as_secs_f64() };
+        self.tell(Event::Timer, |py| PyTuple::new(py, [now]));
     }
 
     fn next_timer(&self) -> Time {

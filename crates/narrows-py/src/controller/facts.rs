@@ -371,15 +371,15 @@ pub(super) fn limit_of(value: &Bound<'_, PyAny>) -> Result<cc::Limit, Wrong> {
     }
 }
 
-/// What `next_timer` returned; past times are for whoever keeps time to judge.
-pub(super) fn timer_of(value: &Bound<'_, PyAny>) -> Result<Time, Wrong> {
+/// What `next_timer` returned, and the same in seconds; past times are for whoever keeps time to judge.
+pub(super) fn timer_of(value: &Bound<'_, PyAny>) -> Result<(Time, f64), Wrong> {
     if value.is_none() {
-        return Ok(Time::NEVER);
+        return Ok((Time::NEVER, f64::INFINITY));
     }
     match value.extract::<f64>() {
         Ok(at) if at.is_nan() => Err(Wrong::Value(TIMER)),
         // To the nearest picosecond: seconds as floats are that exact for the first quarter of an hour.
-        Ok(at) => Ok(Time::from_ps((at * 1e12).round() as u64)),
+        Ok(at) => Ok((Time::from_ps((at * 1e12).round() as u64), at)),
         Err(_) => Err(Wrong::Type(TIMER)),
     }
 }
