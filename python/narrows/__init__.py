@@ -12,32 +12,45 @@ The keys of a scenario are those of scenario files; ``narrows explain`` and the 
 
 from narrows._narrows import (
     ENGINE,
+    Ack,
     Check,
     Column,
+    Congestion,
     Diagnostic,
     Error,
     Estimate,
+    Hop,
+    Limit,
+    Path,
     PointSummary,
     Reproduction,
     Results,
     Scenario,
     Table,
+    Telemetry,
     __version__,
     interval,
 )
 from narrows._run import repro, run
 from narrows._sweep import SweepResults, sweep
 from narrows._tune import Choice, Integer, Quantity, Real, Trial, Tuned, tune
+from narrows.controller import Controller
 
 __all__ = [
     "ENGINE",
+    "Ack",
     "Check",
     "Choice",
     "Column",
+    "Congestion",
+    "Controller",
     "Diagnostic",
     "Error",
     "Estimate",
+    "Hop",
     "Integer",
+    "Limit",
+    "Path",
     "PointSummary",
     "Quantity",
     "Real",
@@ -46,6 +59,7 @@ __all__ = [
     "Scenario",
     "SweepResults",
     "Table",
+    "Telemetry",
     "Trial",
     "Tuned",
     "__version__",

@@ -76,6 +76,7 @@ class Cluster(_Place):
             self._files,
             threads,
             store,
+            self.controllers,
             key=f"narrows-{id}" if store else f"narrows-bytes-{id}",
             pure=True,
         )

@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Self, final
+from typing import Any, Literal, Self, final
 
 import numpy.typing as npt
+
+from narrows.controller import Controller
 
 __version__: str
 #: The version with a fingerprint of the sources: the same engine gives the same results.
@@ -58,6 +60,155 @@ class Diagnostic:
     def __getnewargs__(self) -> tuple[str, str, str, str | None, str | None, int | None, int | None]: ...
 
 @final
+class Path:
+    """What a controller is told of its connection before the first packet."""
+
+    @property
+    def mss(self) -> int:
+        """Payload of a full segment, in bytes."""
+    @property
+    def initial_window(self) -> int:
+        """Window before the first acknowledgement, in bytes."""
+    @property
+    def packet(self) -> int:
+        """A full segment on the wire, headers and framing included, in bytes."""
+    @property
+    def link(self) -> int:
+        """Rate of the sender's own link, in bit/s."""
+    @property
+    def seed(self) -> int:
+        """Where random choices begin, another for every connection: ``random.Random(path.seed)``."""
+
+@final
+class Ack:
+    """One acknowledgement, digested."""
+
+    @property
+    def now(self) -> float:
+        """When it arrived, in seconds."""
+    @property
+    def now_ps(self) -> int:
+        """The same in whole picoseconds."""
+    @property
+    def rtt(self) -> float | None:
+        """Round-trip time in seconds of the segment sent last among those acknowledged here.
+
+        None if it had been sent twice.
+        """
+    @property
+    def rtt_ps(self) -> int | None:
+        """The same in whole picoseconds."""
+    @property
+    def srtt(self) -> float:
+        """Smoothed round-trip time in seconds, including this sample."""
+    @property
+    def srtt_ps(self) -> int:
+        """The same in whole picoseconds."""
+    @property
+    def acked(self) -> int:
+        """Payload known for the first time to have arrived, in or out of order."""
+    @property
+    def marked(self) -> int:
+        """The part of ``acked`` that was reported as marked."""
+    @property
+    def inflight(self) -> int:
+        """Payload still on its way after this acknowledgement."""
+    @property
+    def inflight_before(self) -> int:
+        """Payload that was on its way before it."""
+    @property
+    def sent(self) -> int:
+        """Payload sent since the connection began, repetitions included."""
+    @property
+    def delivered(self) -> int:
+        """Payload delivered since the connection began, including ``acked``."""
+    @property
+    def lost(self) -> int:
+        """Payload given up as lost since the connection began, needlessly or not."""
+    @property
+    def delivery_rate(self) -> int | None:
+        """How fast data arrived while the segment was on its way, in bit/s; None without a sample."""
+    @property
+    def app_limited(self) -> bool:
+        """The sender had nothing more to send at some time of that flight.
+
+        The path may be faster than ``delivery_rate``.
+        """
+    @property
+    def round_start(self) -> bool:
+        """A round trip has passed: it acknowledges data sent after the previous one with ``round_start``."""
+    @property
+    def cwnd_limited(self) -> bool:
+        """The window stopped the sender in this round or the one before. If not, it should not grow."""
+    @property
+    def in_recovery(self) -> bool:
+        """A lost segment is being repaired, or this echoes a mark: the window should not grow."""
+
+@final
+class Congestion:
+    """A sign of congestion."""
+
+    @property
+    def kind(self) -> Literal["loss", "mark", "timeout", "spurious"]:
+        """What happened.
+
+        ``"loss"`` comes once per recovery; ``"mark"`` once per round, with ``ecn = "classic"`` only; ``"spurious"``
+        says that the last loss or timeout was none.
+        """
+    @property
+    def flight_size(self) -> int:
+        """Payload sent and not acknowledged cumulatively, just before; 0 if spurious."""
+    @property
+    def repeated(self) -> bool:
+        """The timer had expired for the same segment before."""
+    @property
+    def now_ps(self) -> int:
+        """When, in whole picoseconds."""
+
+@final
+class Telemetry:
+    """What switches wrote into the packet that the next acknowledgement answers."""
+
+    @property
+    def path(self) -> int:
+        """The same for packets that took the same way."""
+    @property
+    def hops(self) -> list[Hop]:
+        """One record for each switch that writes, in order; five at the most."""
+
+@final
+class Hop:
+    """What one switch wrote."""
+
+    @property
+    def rate(self) -> int:
+        """Rate of the link the packet left on, in bit/s."""
+    @property
+    def queue(self) -> int:
+        """What waited there, in bytes, to 80 B below."""
+    def time_since(self, earlier: Hop) -> float | None:
+        """Seconds since an earlier record of the same port, to the nanosecond.
+
+        None if it is not earlier, or by more than 8.4 ms.
+        """
+    def sent_since(self, earlier: Hop) -> int:
+        """Bytes the port has sent since an earlier record of it, to about 128 B."""
+
+@final
+class Limit:
+    """What a connection may do."""
+
+    def __new__(cls, cwnd: float, pacing: float | None = None) -> Self: ...
+    @property
+    def cwnd(self) -> int:
+        """Payload that may be on its way, in bytes."""
+    @property
+    def pacing(self) -> int | None:
+        """How fast packets may leave, in bit/s, headers included; None if only the window limits."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+
+@final
 class Check:
     """What a scenario comes to."""
 
@@ -90,6 +241,11 @@ class Scenario:
         """Change several values at once: a dict by path, or texts "path=value" as the command takes them."""
     def with_set(self, changes: Mapping[str, Any] | Sequence[str] | str) -> Scenario:
         """The same with changes; see :meth:`set`."""
+    def with_controllers(self, controllers: dict[str, type[Controller]]) -> Scenario:
+        """The same with congestion controls of Python, by the names it has for them."""
+    @property
+    def controllers(self) -> dict[str, type[Controller]]:
+        """Congestion controls of Python, by the names it has for them."""
     def check(self) -> Check:
         """Find all mistakes, and tell what the scenario comes to. Nothing is run."""
     def to_toml(self) -> str:
@@ -107,9 +263,9 @@ class Scenario:
         """A scenario that may be changed without changing this one."""
     def __copy__(self) -> Scenario: ...
     def __deepcopy__(self, _memo: Any) -> Scenario: ...
-    def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[str, os.PathLike[str]]]: ...
+    def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[str, os.PathLike[str], dict[str, Any]]]: ...
     @staticmethod
-    def _restore(text: str, folder: str | os.PathLike[str]) -> Scenario: ...
+    def _restore(text: str, folder: str | os.PathLike[str], controllers: dict[str, Any]) -> Scenario: ...
 
 @final
 class Column:
@@ -285,6 +441,9 @@ class Sweep:
     @property
     def name(self) -> str:
         """Its name."""
+    @property
+    def controllers(self) -> dict[str, tuple[type[Controller], str]]:
+        """Controls of Python that its cells name, with the versions of their code: what ``run_task`` takes."""
     def check_size(self, wanted: bool) -> None:
         """Refuse very many cells unless they are wanted."""
 
@@ -328,9 +487,13 @@ class Campaign:
         """Write the data set, and tell what each point measured."""
 
 def run_task(
-    task: str, files: Mapping[str, bytes], threads: int, store: str | os.PathLike[str] | None
+    task: str,
+    files: Mapping[str, bytes],
+    threads: int,
+    store: str | os.PathLike[str] | None,
+    controllers: Mapping[str, Any] | None = None,
 ) -> dict[str, bytes] | None:
-    """Run a cell.
+    """Run a cell, with controls of Python by the names it has for them.
 
     Its results go into the store in the folder ``store`` if it is in reach from here, and are returned if it is not.
     """

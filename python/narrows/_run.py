@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from narrows._narrows import Reproduction, Results, Scenario
+    from narrows.controller import Controller
 
 #: What may stand for a scenario: itself, the path of a file, or a dict with the keys of one.
 ScenarioLike = "Scenario | str | os.PathLike[str] | Mapping[str, Any]"
@@ -38,6 +39,7 @@ def run(
     *,
     seed: int | None = None,
     set: Mapping[str, Any] | Iterable[str] | str | None = None,
+    controllers: Mapping[str, type[Controller]] | None = None,
     threads: int = 1,
     force: bool = False,
     progress: bool | Callable[[float], object] | None = None,
@@ -50,14 +52,20 @@ def run(
     :param scenario: a :class:`Scenario`, the path of a scenario file, or a dict with its keys.
     :param seed: instead of the scenario's own.
     :param set: changes for this run: ``{"traffic.web.cc": {"cubic": {}}, "stop.after": "20 ms"}``, or texts as the
-        command takes them, ``["traffic.web.cc={ cubic = {} }"]``.
+        command takes them, ``["traffic.web.cc={ cubic = {} }"]``. A subclass of :class:`Controller` may stand for a
+        congestion control: ``{"traffic.web.cc": MyAimd}``.
+    :param controllers: subclasses of :class:`Controller` by the names that the scenario has for them:
+        ``{"mine": MyAimd}`` for ``cc = { custom = { name = "mine" } }``.
     :param threads: threads of this run.
     :param force: go on even if memory may not suffice.
     :param progress: show a bar; by default in terminals and notebooks. A function is called with the fraction that
         is done instead.
-    :raises narrows.Error: if the scenario makes no sense; its text is what the command prints.
+    :raises narrows.Error: if the scenario makes no sense; its text is what the command prints. Exceptions that a
+        controller raises end the run and come out as they are.
     """
     scenario = scenario_of(scenario)
+    if controllers:
+        scenario = scenario.with_controllers(dict(controllers))
     if set is not None:
         scenario = scenario.with_set(_plain(set))
     if threads < 1:

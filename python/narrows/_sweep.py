@@ -264,6 +264,9 @@ def _finish(campaign: Campaign, folder: Path) -> SweepResults:
 class _Place:
     """Where cells are run."""
 
+    #: Controls of Python that cells name, with the versions of their code.
+    controllers: dict[str, Any] = {}  # noqa: RUF012
+
     def __enter__(self) -> _Place:
         return self
 
@@ -306,7 +309,7 @@ class _Pool(_Place):
         return self._width
 
     def submit(self, task: str, files: dict[str, bytes], threads: int, store: str | None, id: str) -> Future[Any]:
-        return self._executor.submit(run_cell, task, files, threads, store)
+        return self._executor.submit(run_cell, task, files, threads, store, self.controllers)
 
     def wait(self, futures: Sequence[Future[Any]]) -> list[Future[Any]]:
         return list(wait(futures, return_when=FIRST_COMPLETED).done)
@@ -319,9 +322,11 @@ class _Pool(_Place):
         return None
 
 
-def run_cell(task: str, files: dict[str, bytes], threads: int, store: str | None) -> dict[str, bytes] | None:
+def run_cell(
+    task: str, files: dict[str, bytes], threads: int, store: str | None, controllers: dict[str, Any]
+) -> dict[str, bytes] | None:
     """Run a cell wherever this is called: its results go into the store if it is in reach, and are returned if not."""
-    return _narrows.run_task(task, files, threads, store)
+    return _narrows.run_task(task, files, threads, store, controllers)
 
 
 def _elsewhere(
@@ -331,6 +336,7 @@ def _elsewhere(
     campaign = _narrows.Campaign(asked, folder, jobs=place.width, threads=threads, retries=retries, force=True)
     store, files = str(folder.resolve()), campaign.files()
     running: dict[Future[Any], tuple[str, str]] = {}
+    place.controllers = asked.controllers
     with closing(campaign):
         try:
             if shown:

@@ -2,6 +2,7 @@
 //! `python/narrows`.
 #![expect(clippy::needless_pass_by_value, reason = "arguments come from Python by value")]
 
+mod controller;
 mod error;
 mod reproduction;
 mod results;
@@ -18,6 +19,8 @@ use pyo3::prelude::*;
 /// What `python/narrows` is built upon.
 #[pymodule]
 mod _narrows {
+    #[pymodule_export]
+    use super::controller::facts::{Ack, Congestion, Hop, Limit, Path, Telemetry};
     #[pymodule_export]
     use super::error::{Diagnostic, Error};
     #[pymodule_export]

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use toml::Value;
 
+use crate::controller::{Controllers, Failure};
 use crate::error::{Diagnostic, OrRaise, raise};
 use crate::value::{from_toml, to_toml};
 
@@ -21,6 +22,8 @@ use crate::value::{from_toml, to_toml};
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
     document: Document,
+    /// What it may name as `cc = { custom = { name = … } }`.
+    controllers: Controllers,
 }
 
 /// What a scenario comes to.
@@ -36,6 +39,9 @@ pub(crate) struct Check {
     text: String,
 }
 
+/// What pickle keeps of a scenario.
+type Parts<'py> = (String, PathBuf, Bound<'py, PyDict>);
+
 #[pymethods]
 impl Check {
     fn __repr__(&self) -> String {
@@ -50,9 +56,10 @@ impl Scenario {
     /// A scenario of a dict.
     #[new]
     fn new(content: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let text =
-            toml::to_string(&to_toml(content)?).map_err(|error| PyTypeError::new_err(error.to_string()))?;
-        Self::read(Document::parse("scenario", text, "").or_raise()?)
+        let mut controllers = Controllers::default();
+        let content = to_toml(content, &mut controllers)?;
+        let text = toml::to_string(&content).map_err(|error| PyTypeError::new_err(error.to_string()))?;
+        Ok(Self { controllers, ..Self::read(Document::parse("scenario", text, "").or_raise()?)? })
     }
 
     /// Reads a scenario file.
@@ -100,16 +107,19 @@ impl Scenario {
 
     /// Changes the value at a path: scenario["traffic.web.cc"] = {"cubic": {}}.
     fn __setitem__(&mut self, path: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let value = to_toml(value)?;
-        self.change(|document| document.set(&format!("{path}={value}")))
+        let mut controllers = self.controllers.clone();
+        let value = to_toml(value, &mut controllers)?;
+        self.change(controllers, |document| document.set(&format!("{path}={value}")))
     }
 
     /// Changes several values at once, in the form of a dict by path, or of texts "path=value" as the command takes them.
     fn set(&mut self, changes: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut assignments = Vec::new();
+        let mut controllers = self.controllers.clone();
         if let Ok(changes) = changes.cast::<PyDict>() {
             for (path, value) in changes {
-                assignments.push(format!("{}={}", path.extract::<String>()?, to_toml(&value)?));
+                let value = to_toml(&value, &mut controllers)?;
+                assignments.push(format!("{}={value}", path.extract::<String>()?));
             }
         } else if let Ok(text) = changes.extract::<String>() {
             assignments.push(text);
@@ -120,7 +130,9 @@ impl Scenario {
                 )
             })?;
         }
-        self.change(|document| assignments.iter().try_for_each(|assignment| document.set(assignment)))
+        self.change(controllers, |document| {
+            assignments.iter().try_for_each(|assignment| document.set(assignment))
+        })
     }
 
     /// The same with changes; see `set`.
@@ -130,9 +142,22 @@ impl Scenario {
         Ok(copy)
     }
 
+    /// The same with congestion controls of Python, by the names it has for them: see narrows.Controller.
+    fn with_controllers(&self, controllers: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let mut copy = self.clone();
+        copy.controllers.extend(Controllers::of(controllers)?);
+        Ok(copy)
+    }
+
+    /// Congestion controls of Python, by the names it has for them.
+    #[getter]
+    fn controllers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.controllers.to_dict(py)
+    }
+
     /// Finds all mistakes, and tells what the scenario comes to. Nothing is run.
     fn check(&self, py: Python<'_>) -> PyResult<Check> {
-        let plan = py.detach(|| self.plan(None))?;
+        let (plan, _) = py.detach(|| self.plan(None))?;
         let memory = plan.memory(1);
         let (headline, groups) = (narrows_cli::show::headline(&plan, 1), narrows_cli::show::groups(&plan));
         let text = format!("{headline}\n{groups}  at most {memory:.0} of memory");
@@ -168,15 +193,16 @@ impl Scenario {
         self.clone()
     }
 
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String, PathBuf))> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
         let restore = py.get_type::<Self>().getattr("_restore")?;
-        Ok((restore, (self.to_toml()?, self.folder())))
+        Ok((restore, (self.to_toml()?, self.folder(), self.controllers.to_travel(py)?)))
     }
 
     /// What pickle makes it from.
     #[staticmethod]
-    fn _restore(text: &str, folder: PathBuf) -> PyResult<Self> {
-        Self::read(Document::parse("scenario", text, folder).or_raise()?)
+    fn _restore(text: &str, folder: PathBuf, controllers: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let controllers = Controllers::of(controllers)?;
+        Ok(Self { controllers, ..Self::read(Document::parse("scenario", text, folder).or_raise()?)? })
     }
 
     fn __copy__(&self) -> Self {
@@ -196,7 +222,7 @@ impl Scenario {
 
 impl Scenario {
     fn read(document: Document) -> PyResult<Self> {
-        let scenario = Self { document };
+        let scenario = Self { document, controllers: Controllers::default() };
         scenario.typed().or_raise()?;
         Ok(scenario)
     }
@@ -206,8 +232,12 @@ impl Scenario {
         scenario::Scenario::from_document(&mut self.document.clone())
     }
 
-    fn change(&mut self, change: impl FnOnce(&mut Document) -> Result<(), Rejection>) -> PyResult<()> {
-        let mut changed = self.clone();
+    fn change(
+        &mut self,
+        controllers: Controllers,
+        change: impl FnOnce(&mut Document) -> Result<(), Rejection>,
+    ) -> PyResult<()> {
+        let mut changed = Self { controllers, ..self.clone() };
         change(&mut changed.document).or_raise()?;
         changed.typed().or_raise()?;
         *self = changed;
@@ -219,13 +249,20 @@ impl Scenario {
         &self.document
     }
 
-    /// What is run, with this seed if there is one.
-    pub(crate) fn plan(&self, seed: Option<u64>) -> PyResult<Arc<Plan>> {
+    /// Its controls of Python.
+    pub(crate) fn own_controllers(&self) -> &Controllers {
+        &self.controllers
+    }
+
+    /// What is run, with this seed if there is one, and where the first exception of its controls of Python will be.
+    pub(crate) fn plan(&self, seed: Option<u64>) -> PyResult<(Arc<Plan>, Arc<Failure>)> {
+        let (mut document, failure) = (self.document.clone(), Arc::default());
+        self.controllers.attach(&mut document, &failure);
         let plan = match seed {
-            Some(seed) => Plan::with_seed(&self.document, seed),
-            None => Plan::new(self.document.clone()),
+            Some(seed) => Plan::with_seed(&document, seed),
+            None => Plan::new(document),
         };
-        plan.map(Arc::new).or_raise()
+        Ok((plan.map(Arc::new).or_raise()?, failure))
     }
 }
 

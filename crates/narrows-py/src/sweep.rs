@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
 use serde_json::{Map, Value};
 
+use crate::controller::{Controllers, Failure};
 use crate::error::{OrRaise, raise};
 use crate::running::beside;
 use crate::scenario::Scenario;
@@ -21,6 +22,9 @@ use crate::value::{from_json, to_json, to_map};
 #[derive(Debug)]
 pub(crate) struct Sweep {
     sweep: Arc<sweep::Sweep>,
+    /// Controls of Python that its cells name, and where the first exception is that they raise here.
+    controllers: Controllers,
+    failure: Arc<Failure>,
 }
 
 #[pymethods]
@@ -35,14 +39,17 @@ impl Sweep {
         seeds: Option<u32>,
         until: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        let mut controllers = scenario.own_controllers().clone();
         let until = until.map(|until| {
-            let until: Result<Until, _> = serde_json::from_value(to_json(until)?);
+            let until: Result<Until, _> = serde_json::from_value(to_json(until, &mut controllers)?);
             until.map_err(|error| PyValueError::new_err(format!("until: {error}")))
         });
-        let (set, grid, until) = (to_map(set)?, to_map(grid)?, until.transpose()?);
-        let document = scenario.document().clone();
+        let until = until.transpose()?;
+        let (set, grid) = (to_map(set, &mut controllers)?, to_map(grid, &mut controllers)?);
+        let (mut document, failure) = (scenario.document().clone(), Arc::default());
+        controllers.attach(&mut document, &failure);
         let sweep = sweep::Sweep::from_json(name, document, &set, &grid, seeds, until).or_raise()?;
-        Ok(Self { sweep: Arc::new(sweep) })
+        Ok(Self { sweep: Arc::new(sweep), controllers, failure })
     }
 
     /// Reads a `sweep.toml`.
@@ -53,7 +60,14 @@ impl Sweep {
         if let Some(seeds) = seeds {
             sweep.set_seeds(seeds).or_raise()?;
         }
-        Ok(Self { sweep: Arc::new(sweep) })
+        let (controllers, failure) = (Controllers::default(), Arc::default());
+        Ok(Self { sweep: Arc::new(sweep), controllers, failure })
+    }
+
+    /// Controls of Python that its cells name, with the versions of their code: what `run_task` takes.
+    #[getter]
+    fn controllers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.controllers.to_travel(py)
     }
 
     /// Its name.
@@ -149,6 +163,7 @@ impl PointSummary {
 pub(crate) struct Campaign {
     state: Mutex<Option<sweep::Campaign>>,
     sweep: Arc<sweep::Sweep>,
+    failure: Arc<Failure>,
     manifest: Arc<Manifest>,
     /// None when it is closed.
     store: Mutex<Option<Arc<Store>>>,
@@ -193,7 +208,7 @@ impl Campaign {
         retries: u32,
         force: bool,
     ) -> PyResult<Self> {
-        let sweep = Arc::clone(&sweep.sweep);
+        let (sweep, failure) = (Arc::clone(&sweep.sweep), Arc::clone(&sweep.failure));
         let settings = Settings { jobs, threads, retries, force, shard: None };
         py.detach(|| {
             let manifest = Arc::new(sweep.manifest()?);
@@ -201,7 +216,7 @@ impl Campaign {
             let campaign = sweep::Campaign::new(Arc::clone(&sweep), &manifest, &store, settings)?;
             let (state, ended) = (Mutex::new(Some(campaign)), Mutex::new(None));
             let store = Mutex::new(Some(Arc::new(store)));
-            Ok(Self { state, sweep, manifest, store, settings, ended })
+            Ok(Self { state, sweep, failure, manifest, store, settings, ended })
         })
         .or_raise()
     }
@@ -229,6 +244,9 @@ impl Campaign {
             },
             hear,
         )?;
+        if let Some(raised) = self.failure.take() {
+            return Err(raised);
+        }
         let report = report.or_raise()?;
         if let Some(rejection) = &report.stopped {
             return Err(raise(rejection));
@@ -334,20 +352,23 @@ fn so_far(tally: sweep::Tally) -> (f64, u64, u64) {
     (fraction, tally.found + tally.done + tally.failed, tally.cells)
 }
 
-/// Runs a cell. Its results go into the store in the folder `store` if it is in reach from here, and are returned if it is not.
+/// Runs a cell, with controls of Python by the names it has for them. Its results go into the store in the folder `store` if it is in reach from here, and are returned if it is not.
 #[pyfunction]
-#[pyo3(signature = (task, files, threads, store))]
+#[pyo3(signature = (task, files, threads, store, controllers=None))]
 pub(crate) fn run_task(
     py: Python<'_>,
     task: &str,
     files: BTreeMap<String, Vec<u8>>,
     threads: usize,
     store: Option<PathBuf>,
+    controllers: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Option<BTreeMap<String, Py<PyBytes>>>> {
     let task = Task::from_json(task).or_raise()?;
+    let controllers = controllers.map(Controllers::of).transpose()?.unwrap_or_default();
+    let failure = Arc::default();
+    let makers = controllers.makers(&failure);
     let run = |watch: &crate::running::Watch<()>| -> Result<Ran, Trouble> {
         let goes_on = |_: f64| watch.goes_on();
-        let makers = BTreeMap::new();
         let store = store.as_deref().map(|store| in_reach(store, &task)).transpose()?.flatten();
         // Somebody else has run it, or this worker has and was not heard.
         if store.as_ref().is_some_and(|store| store.has(&task.id)) {
@@ -360,7 +381,11 @@ pub(crate) fn run_task(
         store.put(&task.id, &results)?;
         Ok(Ran::Stored)
     };
-    match beside(py, run, |_, ()| Ok(()))? {
+    let ran = beside(py, run, |_, ()| Ok(()))?;
+    if let Some(raised) = failure.take() {
+        return Err(raised);
+    }
+    match ran {
         Err(trouble) => Err(raise_trouble(&trouble)),
         Ok(Ran::Interrupted) => Err(PyValueError::new_err("the cell was interrupted")),
         Ok(Ran::Stored) => Ok(None),

@@ -7,20 +7,22 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{Map, Number, Value as Json};
 use toml::Value;
 
+use crate::controller::Controllers;
+
 /// Values within values are read to this depth.
 const DEEPEST: usize = 64;
 
-/// What a Python value is in a scenario, as TOML.
-pub(crate) fn to_toml(value: &Bound<'_, PyAny>) -> PyResult<Value> {
-    Value::try_from(to_json(value)?).map_err(|error| PyValueError::new_err(error.to_string()))
+/// What a Python value is in a scenario, as TOML. Classes of congestion controls in it are taken into `controllers`.
+pub(crate) fn to_toml(value: &Bound<'_, PyAny>, controllers: &mut Controllers) -> PyResult<Value> {
+    Value::try_from(to_json(value, controllers)?).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
-/// What a Python value is in a scenario, as JSON; keys keep their order.
-pub(crate) fn to_json(value: &Bound<'_, PyAny>) -> PyResult<Json> {
-    convert(value, 0)
+/// The same as JSON; keys keep their order.
+pub(crate) fn to_json(value: &Bound<'_, PyAny>, controllers: &mut Controllers) -> PyResult<Json> {
+    convert(value, 0, controllers)
 }
 
-fn convert(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Json> {
+fn convert(value: &Bound<'_, PyAny>, depth: usize, controllers: &mut Controllers) -> PyResult<Json> {
     if depth > DEEPEST {
         return Err(PyValueError::new_err(format!("values are nested deeper than {DEEPEST}")));
     }
@@ -51,17 +53,20 @@ fn convert(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Json> {
                 let message = format!("keys of a table of a scenario are strings, found {}", key.repr()?);
                 return Err(PyTypeError::new_err(message));
             };
-            table.insert(key.to_str()?.to_owned(), convert(&value, depth + 1)?);
+            table.insert(key.to_str()?.to_owned(), convert(&value, depth + 1, controllers)?);
         }
         return Ok(Json::Object(table));
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let values = value.try_iter()?.map(|value| convert(&value?, depth + 1));
+        let values = value.try_iter()?.map(|value| convert(&value?, depth + 1, controllers));
         return values.collect::<PyResult<_>>().map(Json::Array);
+    }
+    if let Some(control) = controllers.in_scenario(value)? {
+        return Ok(control);
     }
     // Numbers of numpy and its kin give their Python value.
     if let Ok(inner) = value.call_method0("item") {
-        return convert(&inner, depth + 1);
+        return convert(&inner, depth + 1, controllers);
     }
     let kind = value.get_type().name()?;
     let accepted = "a string (quantities too: \"5 ms\"), a number, True or False, a list or a dict";
@@ -69,8 +74,8 @@ fn convert(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Json> {
 }
 
 /// The entries of a dict, in their order.
-pub(crate) fn to_map(dict: &Bound<'_, PyDict>) -> PyResult<Map<String, Json>> {
-    match to_json(dict)? {
+pub(crate) fn to_map(dict: &Bound<'_, PyDict>, controllers: &mut Controllers) -> PyResult<Map<String, Json>> {
+    match to_json(dict, controllers)? {
         Json::Object(map) => Ok(map),
         _ => Ok(Map::new()),
     }

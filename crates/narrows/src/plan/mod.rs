@@ -18,7 +18,9 @@ mod traffic;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 
+use narrows_proto::cc::custom::Maker;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::topology::Topology;
 use narrows_sim::traffic::{FlowSpec, Rpc, Traffic};
@@ -265,10 +267,20 @@ impl Plan {
         cost::estimate(&self.network, &self.traffic, self.stop.at, self.scenario.seed)
     }
 
-    /// A control that is not built in has failed; see [`Maker::has_failed`](narrows_proto::cc::custom::Maker::has_failed).
+    /// A traffic group has a control that is not built in.
+    pub fn has_custom_control(&self) -> bool {
+        self.makers().next().is_some()
+    }
+
+    /// A control that is not built in has failed; see [`Maker::has_failed`].
     pub fn has_failed_control(&self) -> bool {
+        self.makers().any(|maker| maker.has_failed())
+    }
+
+    /// What makes controls that are not built in.
+    fn makers(&self) -> impl Iterator<Item = &Arc<dyn Maker>> {
         let controls = self.traffic.groups.iter().filter_map(|group| group.transport.control()?.custom());
-        controls.filter_map(|control| control.maker.0.as_ref()).any(|maker| maker.has_failed())
+        controls.filter_map(|control| control.maker.0.as_ref())
     }
 
     /// What is suspicious, in words.

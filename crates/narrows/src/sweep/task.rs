@@ -115,7 +115,7 @@ impl Task {
     /// Runs the cell and writes its results into a folder that exists. False if it was told to end early; then nothing is of use.
     ///
     /// # Errors
-    /// If the scenario makes no sense, a control from outside fails, or the folder cannot be written to.
+    /// If the scenario makes no sense, a control from outside fails or has other code than the task says, or the folder cannot be written to.
     pub fn run_into(
         &self,
         supplies: &Supplies,
@@ -125,6 +125,11 @@ impl Task {
     ) -> Result<bool, Trouble> {
         self.check_engine()?;
         let plan = Arc::new(self.plan(supplies)?);
+        if let Some(other) = plan.warnings.iter().find(|warning| warning.code == Code::OtherCode) {
+            let refused = Diagnostic::error(Code::OtherCode, other.message.clone());
+            let help = "cells run where the code is the same as where the sweep was asked for";
+            return Err(Trouble { rejection: refused.help(help).into(), for_all: true, again: false });
+        }
         let end = plan.stop.at.as_secs_f64();
         let options = Options { threads, ..Options::default() };
         let results = run(&plan, options, |Progress { now, .. }| progress(now.as_secs_f64() / end));
