@@ -47,11 +47,11 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Builds the wheel and puts it where the environment finds it.
+/// Builds the wheel as users get it (most of it is there once the command has been built) and puts it where the environment finds it.
 pub(crate) fn install(shell: &Shell, python: &Path) -> Result<()> {
     let wheels = Path::new(FOLDER).join("wheels");
     shell.remove_path(&wheels)?;
-    let build = cmd!(shell, "{python} -m maturin build --profile dev --quiet --out {wheels}");
+    let build = cmd!(shell, "{python} -m maturin build --release --quiet --out {wheels}");
     build.run().context("the Python package could not be built")?;
     let wheel = wheels_in(shell, &wheels)?;
     cmd!(

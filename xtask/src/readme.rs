@@ -15,7 +15,7 @@ struct Example {
 
 /// Runs every command line (`$ …`) of the `console` blocks, in their order. `cargo` runs at the root of the project, anything
 /// else in a fresh folder, where `narrows` is the release build. Shown output is compared; `...` stands for any lines, `[..]`
-/// for anything within a line. Commands of `cargo xtask` other than `--help` are left out: continuous integration runs
+/// for anything within a line. Commands of `cargo xtask` and pip are left out: continuous integration runs
 /// them, or they take too long.
 pub(crate) fn run(shell: &Shell) -> Result<()> {
     cmd!(shell, "cargo build --release --quiet").run()?;
@@ -24,7 +24,8 @@ pub(crate) fn run(shell: &Shell) -> Result<()> {
     let binaries = root.join("target/release");
     let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap_or_default());
     for example in examples(&shell.read_file("README.md")?) {
-        if example.command.starts_with("cargo xtask") || example.command.starts_with("git ") {
+        let elsewhere = ["cargo xtask", "git ", "pip "];
+        if elsewhere.iter().any(|command| example.command.starts_with(command)) {
             continue;
         }
         let at = if example.command.starts_with("cargo ") { &root } else { folder.path() };
