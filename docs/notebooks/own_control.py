@@ -80,8 +80,8 @@ def _():
     mo.md("""
     ## Is it Reno?
 
-    Four long flows share 100 Mb/s, 20 ms apart there and back. First with the built-in Reno, then with the class above,
-    which stands in the scenario like the name of a control.
+    Four long flows share 100 Mb/s, over a path of 20 ms there and back. First with the built-in Reno, then with the
+    class above, which stands in the scenario like the name of a control.
     """)
     return
 
@@ -135,7 +135,7 @@ def _(built_in, in_python, quick, slow):
     {_text}
 
     Every acknowledgement calls Python, and that has a price: the run took {slow:.2f} s instead of {quick:.2f} s on this
-    machine, just now. For an idea that is little; for a sweep of thousands of cells, write it in Rust.
+    machine, just now. It grows with the number of acknowledgements; the guide has numbers.
 
     ## Beside another
 
