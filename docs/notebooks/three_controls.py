@@ -81,7 +81,7 @@ def _(found):
     ## The figure
 
     On the left the slowdown that one flow in twenty exceeds. On the right the median by size, at the highest load.
-    Bands are 95 % confidence intervals of the mean over seeds.
+    Bands are 95 % confidence intervals of the mean over seeds; where they are wide, a seed has few flows of that size.
     """)
     return
 

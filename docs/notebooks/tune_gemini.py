@@ -164,10 +164,11 @@ def _(best, trials):
     WAN from {best["WAN, Gb/s"].min():.1f} to {best["WAN, Gb/s"].max():.1f} Gb/s.
     {len(_above)} trials had a larger K than any on the front: each of them was beaten.
 
-    {len(trials)} trials with two seeds are a first look. Without any effect, about one correlation in twenty would still be
-    beyond ±{1.96 / (len(trials) - 1) ** 0.5:.2f}; and K and T were not chosen independently of each other, their own is
-    {rank("K, kB", "T, us"):+.2f}. What does not matter in this network, with these twelve flows, may matter in yours. Before you print a value, run the front
-    again with more seeds: `narrows.sweep` takes `trial.changes` as an option of an axis.
+    {len(trials)} trials with two seeds are a first look. Without any effect, about one correlation in twenty would
+    still be beyond ±{1.96 / (len(trials) - 1) ** 0.5:.2f}; and K and T were not chosen independently of each other:
+    their own correlation is {rank("K, kB", "T, us"):+.2f}. What does not matter in this network, with these twelve
+    flows, may matter in yours. Before you print a value, run the front again with more seeds: `narrows.sweep` takes
+    `trial.changes` as an option of an axis.
     """
     )
     return
