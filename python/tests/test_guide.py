@@ -62,6 +62,8 @@ def test_the_guide_shows_what_happens(page: Path, elsewhere: Path, scheduler: st
         page.write_text(ran)
     else:
         assert ran == text
+    for number in plt.get_fignums():
+        plt.figure(number).canvas.draw()
 
 
 def test_the_readme_shows_what_happens(elsewhere: Path) -> None:
