@@ -56,7 +56,7 @@ def run(
         congestion control: ``{"traffic.web.cc": MyAimd}``.
     :param controllers: subclasses of :class:`Controller` by the names that the scenario has for them:
         ``{"mine": MyAimd}`` for ``cc = { custom = { name = "mine" } }``.
-    :param threads: threads of this run.
+    :param threads: threads of this run; with controls in Python one is fastest.
     :param force: go on even if memory may not suffice.
     :param progress: show a bar; by default in terminals and notebooks. A function is called with the fraction that
         is done instead.

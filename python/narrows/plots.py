@@ -206,22 +206,29 @@ def sweep(
         raise ValueError(f"say which value of {', '.join(free)}: where={{{free[0]!r}: …}}")
     positions = found.axes[across]
     numeric = all(isinstance(each, int | float) for each in positions)
-    for number, value in enumerate(found.axes[other] if other else [None]):
+    lines = found.axes[other] if other else [None]
+    for number, value in enumerate(lines):
         chosen = fixed if other is None else {**fixed, other: value}
         points = sorted(found.select(chosen), key=lambda point: positions.index(point.values[across]))
         kept = [(point.values[across], estimate) for point in points if (estimate := found.estimate(point, y))]
-        at = [each if numeric else positions.index(each) for each, _ in kept]
-        style: dict[str, Any] = {"linestyle": _DASHES[number % len(_DASHES)], "marker": "os^Dv<>p"[number % 8]}
-        (line,) = ax.plot(at, [each.mean for _, each in kept], label=None if other is None else str(value), **style)
+        # What is no number stands side by side, and nothing lies between.
+        aside = (number - (len(lines) - 1) / 2) * 0.5 / len(lines)
+        at = [each if numeric else positions.index(each) + aside for each, _ in kept]
+        style: dict[str, Any] = {"linestyle": _DASHES[number % len(_DASHES)] if numeric else "none"}
+        label = None if other is None else f"{_spoken(other)} {value}" if isinstance(value, int | float) else str(value)
+        (line,) = ax.plot(at, [each.mean for _, each in kept], label=label, marker="os^Dv<>p"[number % 8], **style)
         low, high = [each.low for _, each in kept], [each.high for _, each in kept]
         if numeric and len(at) > 1:
             ax.fill_between(at, low, high, color=line.get_color(), alpha=0.2, lw=0)
         else:
-            ax.vlines(at, low, high, color=line.get_color(), alpha=0.6)
+            ax.vlines(at, low, high, color=line.get_color(), lw=1)
     if not numeric:
         ax.set_xticks(range(len(positions)), [str(each) for each in positions])
+        ax.set_xlim(-0.5, len(positions) - 0.5)
     ax.set(xlabel=_spoken(across), ylabel=_spoken_metric(y))
-    return _legend(ax)
+    if other is not None:
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(len(lines), 4), columnspacing=1.2)
+    return ax
 
 
 @_styled
@@ -237,9 +244,10 @@ def front(tuned: Tuned, *, ax: Axes | None = None) -> Axes:
     done = [trial for trial in tuned.trials if trial.values]
     allowed = [trial for trial in done if trial.feasible]
     refused = [trial for trial in done if not trial.feasible]
+    colours = plt.rcParams["axes.prop_cycle"].by_key()["color"]
     kinds: list[tuple[list[Trial], str, dict[str, Any]]] = [
         (refused, "breaks a constraint", {"marker": "x", "color": "0.6", "alpha": 0.8}),
-        (allowed, "trial", {"marker": "o", "color": "C5", "alpha": 0.6}),
+        (allowed, "trial", {"marker": "o", "color": colours[5], "alpha": 0.6}),
     ]
     for trials, label, style in kinds:
         if trials:
@@ -247,7 +255,7 @@ def front(tuned: Tuned, *, ax: Axes | None = None) -> Axes:
             ax.scatter(x, y, s=9, label=label, **style)
     best = sorted(tuned.front, key=lambda trial: trial.values[names[0]])
     x, y = zip(*[[each.values[name] for name in names] for each in best], strict=True)
-    ax.plot(x, y, drawstyle="default", marker="o", color="C1", label="front")
+    ax.plot(x, y, drawstyle="default", marker="o", color=colours[1], label="front")
     better = {"minimize": "less is better", "maximize": "more is better"}
     ax.set(
         **{

@@ -270,3 +270,19 @@ def test_files_that_scenarios_name_go_with_their_cells(tmp_path: Path) -> None:
     (tmp_path / "flows.csv").write_text("start,src,dst,bytes\n0 us,rack0/host0,rack1/host0,60 kB\n")
     other = narrows.sweep({}, scenario=tmp_path / "s.toml", out=tmp_path / "near")
     assert other.tally["run"] == 1
+
+
+def test_a_plot_of_a_sweep_has_a_line_for_each_value(found: narrows.SweepResults) -> None:
+    from narrows import plots
+
+    ax = plots.sweep(found, x="load", y="search.p50_fct_us", by="control")
+    assert [line.get_label() for line in ax.get_lines()] == ["dctcp", "cubic"]
+    for line in ax.get_lines():
+        drawn = dict(zip(line.get_xdata(), line.get_ydata(), strict=True))
+        for load in (0.2, 0.5):
+            control = str(line.get_label())
+            assert drawn[load] == found.metric("search.p50_fct_us", load=load, control=control).mean
+    ax = plots.sweep(found, x="control", y="search.goodput_gbps", where={"load": 0.5})
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["dctcp", "cubic"]
+    with pytest.raises(ValueError, match="say which value of control"):
+        plots.sweep(found, x="load", y="search.p50_fct_us")

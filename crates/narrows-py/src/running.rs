@@ -102,12 +102,8 @@ pub(crate) fn run(
         let done = fraction_done(&plan, now.now);
         progress.call1(py, (done, now.now.as_secs_f64(), now.packet_hops)).map(drop)
     };
-    let run = |watch: &Watch<Progress>| narrows::run::run(&plan, options, |progress| watch.tell(progress));
-    let results = match plan.has_custom_control() {
-        false => beside(py, run, hear)?,
-        // A thread that Python knows gets its lock within a tenth of the time of one that it meets anew each time.
-        true => beside(py, |watch| Python::attach(|py| py.detach(|| run(watch))), hear)?,
-    };
+    let results =
+        beside(py, |watch| narrows::run::run(&plan, options, |progress| watch.tell(progress)), hear)?;
     match failure.take() {
         Some(raised) => Err(raised),
         None => Ok(Results::of(results)),

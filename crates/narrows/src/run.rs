@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use narrows_proto::cc::custom::Maker;
 use narrows_proto::units::{Bytes, Time};
 use narrows_sim::observe::{
     IsolationObserver, LimiterObserver, Observer, PortObserver, RackObserver, WindowObserver,
@@ -154,10 +155,27 @@ fn simulate<O: Observer>(
 ) -> Outcome<O> {
     let execution = Execution { threads: options.threads, ..Execution::default() };
     let simulation = Simulation::new(&plan.network, &plan.traffic, plan.scenario.seed, execution, observer);
-    simulation.run(plan.stop, |now| match plan.has_failed_control() {
+    let mut simulation = Some(simulation);
+    let mut outcome = None;
+    let goes_on = |now| match plan.has_failed_control() {
         true => ControlFlow::Break(()),
         false => progress(now),
-    })
+    };
+    let mut goes_on = Some(goes_on);
+    around(&mut plan.makers(), &mut || {
+        if let (Some(simulation), Some(goes_on)) = (simulation.take(), goes_on.take()) {
+            outcome = Some(simulation.run(plan.stop, goes_on));
+        }
+    });
+    outcome.expect("makers do the work they are given")
+}
+
+/// Does `work` inside of what each maker has to prepare.
+fn around(makers: &mut (dyn Iterator<Item = &Arc<dyn Maker>> + Send), work: &mut (dyn FnMut() + Send)) {
+    match makers.next() {
+        None => work(),
+        Some(maker) => maker.around(&mut || around(makers, work)),
+    }
 }
 
 /// Runs several plans, `options.jobs` side by side. `progress` is told which plan it is about; `finish` gets the results of

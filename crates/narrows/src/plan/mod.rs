@@ -267,18 +267,13 @@ impl Plan {
         cost::estimate(&self.network, &self.traffic, self.stop.at, self.scenario.seed)
     }
 
-    /// A traffic group has a control that is not built in.
-    pub fn has_custom_control(&self) -> bool {
-        self.makers().next().is_some()
-    }
-
     /// A control that is not built in has failed; see [`Maker::has_failed`].
     pub fn has_failed_control(&self) -> bool {
         self.makers().any(|maker| maker.has_failed())
     }
 
     /// What makes controls that are not built in.
-    fn makers(&self) -> impl Iterator<Item = &Arc<dyn Maker>> {
+    pub(crate) fn makers(&self) -> impl Iterator<Item = &Arc<dyn Maker>> {
         let controls = self.traffic.groups.iter().filter_map(|group| group.transport.control()?.custom());
         controls.filter_map(|control| control.maker.0.as_ref())
     }

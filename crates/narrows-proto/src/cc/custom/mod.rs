@@ -56,6 +56,12 @@ pub trait Maker: fmt::Debug + Send + Sync {
     /// A controller for a new connection.
     fn make(&self, settings: &Settings, path: &Path) -> Box<dyn Controller + Send>;
 
+    /// Does `work`: a simulation on this thread, which will call its controllers millions of times. For makers that have to prepare
+    /// something for a thread. Threads that the simulation begins besides are not prepared.
+    fn around(&self, work: &mut (dyn FnMut() + Send)) {
+        work();
+    }
+
     /// One of its controllers has failed. The run ends soon after; the maker knows why.
     fn has_failed(&self) -> bool {
         false
