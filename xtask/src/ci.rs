@@ -1,6 +1,8 @@
 //! What must hold before a change is taken.
 
-use anyhow::Result;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
 use crate::{fuzz, guide, instructions, python, readme, repro, viewers};
@@ -11,19 +13,38 @@ pub(crate) fn test(shell: &Shell) -> Result<()> {
     python::run(shell, &python::Arguments::default())
 }
 
-/// Everything.
+/// Everything, and how long it took.
 pub(crate) fn all(shell: &Shell) -> Result<()> {
+    let steps: [(&str, &dyn Fn(&Shell) -> Result<()>); 10] = [
+        ("format and lints", &lints),
+        ("tests", &|shell| Ok(cmd!(shell, "cargo test --workspace --quiet").run()?)),
+        ("documentation", &documentation),
+        ("guide", &|shell| guide::run(shell, &guide::Arguments::default())),
+        ("viewers", &viewers::run),
+        ("README", &readme::run),
+        ("Python package", &|shell| python::run(shell, &python::Arguments::default())),
+        ("papers", &repro::quick),
+        ("instructions", &|shell| instructions::run(shell, &instructions::Arguments::default())),
+        ("fuzzing", &|shell| fuzz::run(shell, &fuzz::Arguments::short())),
+    ];
+    let mut times = Vec::new();
+    for (name, step) in steps {
+        let began = Instant::now();
+        step(shell).with_context(|| format!("{name} failed"))?;
+        times.push(format!("{name} {} s", began.elapsed().as_secs()));
+    }
+    eprintln!("everything holds: {}", times.join(", "));
+    Ok(())
+}
+
+fn lints(shell: &Shell) -> Result<()> {
     cmd!(shell, "cargo fmt --all --check").run()?;
     cmd!(shell, "cargo clippy --workspace --all-targets --quiet -- --deny warnings").run()?;
-    test(shell)?;
-    {
-        let _denied = shell.push_env("RUSTDOCFLAGS", "--deny warnings");
-        cmd!(shell, "cargo doc --workspace --no-deps --document-private-items --quiet").run()?;
-    }
-    guide::run(shell, &guide::Arguments::default())?;
-    viewers::run(shell)?;
-    readme::run(shell)?;
-    repro::quick(shell)?;
-    instructions::run(shell, &instructions::Arguments::default())?;
-    fuzz::run(shell, &fuzz::Arguments::short())
+    Ok(())
+}
+
+fn documentation(shell: &Shell) -> Result<()> {
+    let _denied = shell.push_env("RUSTDOCFLAGS", "--deny warnings");
+    cmd!(shell, "cargo doc --workspace --no-deps --document-private-items --quiet").run()?;
+    Ok(())
 }

@@ -1,4 +1,7 @@
-"""Scenarios that pages show: files of the folder `snippets`, each of which `narrows check` accepts without a warning."""
+"""Scenarios that pages show: files of the folder `snippets`, each of which `narrows check` accepts without a warning.
+
+Sweeps that pages show are accepted by `narrows sweep --dry-run`.
+"""
 
 import re
 import subprocess
@@ -12,6 +15,11 @@ CODE = re.compile(r"^(N\d{4})$", re.MULTILINE)
 def is_for_programs(scenario: str) -> bool:
     """It has a control that the command cannot attach."""
     return re.search(r"\bcustom = \{ name = ", scenario) is not None
+
+
+def is_sweep(shown: str) -> bool:
+    """It is a sweep or a part of one, not a scenario."""
+    return re.search(r"^\[(grid|until)\b", shown, re.MULTILINE) is not None
 
 
 def of(folder: Path, kind: str, name: str) -> str:
@@ -30,20 +38,23 @@ def in_page(text: str) -> list[str]:
 
 
 def whole(folder: Path, shown: str) -> str:
-    """A scenario as it is; a part of one behind those of `fragment.toml`, which records and expects nothing."""
-    is_whole = any(line.startswith("version") for line in shown.splitlines())
-    return shown if is_whole else (folder / "fragment.toml").read_text() + "\n" + shown
+    """A scenario or a sweep as it is; a part of one behind those of `fragment.toml`, which records and expects nothing, or of
+    `fragment-sweep.toml`."""
+    first, rest = ("name", "fragment-sweep.toml") if is_sweep(shown) else ("version", "fragment.toml")
+    is_whole = any(line.startswith(first) for line in shown.splitlines())
+    return shown if is_whole else (folder / rest).read_text() + "\n" + shown
 
 
 def check(narrows: Path, folder: Path, scenario: str, where: str) -> None:
-    """Fails unless `narrows check` accepts the scenario and warns of nothing. Files it names are those of `folder`.
+    """Fails unless `narrows` accepts the scenario or the sweep and warns of nothing. Files it names are those of `folder`.
 
     A scenario with a control that only a program can attach must have no other mistake.
     """
     file = folder / f".check-{abs(hash(scenario))}.toml"
     file.write_text(scenario)
     try:
-        run = subprocess.run([narrows, "check", file], capture_output=True, text=True)
+        command = ["sweep", file, "--dry-run"] if is_sweep(scenario) else ["check", file]
+        run = subprocess.run([narrows, *command], capture_output=True, text=True)
     finally:
         file.unlink()
     said = run.stdout + run.stderr

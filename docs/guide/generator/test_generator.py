@@ -85,6 +85,9 @@ class Texts(unittest.TestCase):
             (folder / "fragment.toml").write_text("version = 1\n")
             self.assertEqual(snippets.whole(folder, "[record]\n"), "version = 1\n\n[record]\n")
             self.assertEqual(snippets.whole(folder, "version = 1\nx = 2\n"), "version = 1\nx = 2\n")
+            (folder / "fragment-sweep.toml").write_text("name = 'a'\n")
+            self.assertEqual(snippets.whole(folder, "[until]\n"), "name = 'a'\n\n[until]\n")
+            self.assertEqual(snippets.whole(folder, "name = 'b'\n[grid.x]\n"), "name = 'b'\n[grid.x]\n")
 
     def test_a_scenario_with_a_control_from_outside_is_for_programs(self):
         self.assertTrue(snippets.is_for_programs('cc = { custom = { name = "mine" } }'))
