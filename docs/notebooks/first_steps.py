@@ -158,9 +158,7 @@ def _(dctcp, scenario):
 @app.cell
 def _(both):
     cdf = plots.cdf(both, complementary=True)
-    with plots.style():
-        cdf.figure.savefig(out / "completion-times.pdf")
-        cdf.figure.savefig(out / "completion-times.png")
+    plots.save(cdf, out / "completion-times.pdf", out / "completion-times.png")
     cdf.figure
     return
 

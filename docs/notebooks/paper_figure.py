@@ -93,9 +93,6 @@ def _(figure):
         drawn, axes = plt.subplots(1, len(figure["charts"]), figsize=(3 * len(figure["charts"]), 2.4), squeeze=False)
         for number, ax in enumerate(axes[0]):
             plots.chart(figure, number, ax=ax)
-            measured = sorted({x for line in ax.get_lines() for x in line.get_xdata()})
-            ax.set_xticks(measured, [f"{x:g}" for x in measured])
-            ax.set_xticks([], minor=True)
             for line in ax.get_lines():
                 line.set_marker("o")
         drawn.savefig(out / "figure-5.pdf")

@@ -100,9 +100,7 @@ def _(tuned):
         xlabel="inside: 99th percentile of the time of\nflows up to 100 kB, µs (less is better)",
         ylabel="WAN: goodput, Gb/s\n(more is better)",
     )
-    with plots.style():
-        front.figure.savefig(out / "front.pdf")
-        front.figure.savefig(out / "front.png")
+    plots.save(front, out / "front.pdf", out / "front.png")
     front.figure
     return
 

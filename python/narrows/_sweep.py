@@ -118,6 +118,11 @@ class SweepResults:
 
     def _repr_html_(self) -> str:
         told = [name for name in self.metric_names if name.rsplit(".", 1)[-1] in TOLD and self._says_something(name)]
+        groups = {name.rsplit(".", 1)[0] for name in told} - {"total"}
+        if len(groups) == 1:  # which is all there is
+            (group,) = groups
+            same = {name.replace(group, "total", 1) for name in told if name.startswith(f"{group}.")}
+            told = [name for name in told if name not in same]
         varied = sorted(told, key=lambda name: TOLD.index(name.rsplit(".", 1)[-1]))[:8]
         head = "".join(f"<th>{escape(name)}</th>" for name in [*self.axes, "seeds", *varied])
         rows = []

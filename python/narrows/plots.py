@@ -2,11 +2,12 @@
 
 Every function takes one run, a list of runs (the same scenario with several seeds), or a dict of these by label; with
 several seeds it shows means and 95 % confidence intervals. It draws into ``ax``, or into a figure of its own, and
-returns the axes: ``plots.cdf(runs).figure.savefig("cdf.pdf")``.
+returns the axes: ``plots.save(plots.cdf(runs), "cdf.pdf")``.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 try:
     import matplotlib as mpl
     import matplotlib.pyplot as plt
+    import matplotlib.ticker
     import numpy as np
 except ModuleNotFoundError as error:
     message = f"plots need {error.name}: pip install narrows[plots]"
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
     Runs = Results | Sequence[Results] | Mapping[str, Results | Sequence[Results]]
 
-__all__ = ["cdf", "chart", "front", "queues", "rates", "slowdown", "style", "sweep", "windows"]
+__all__ = ["cdf", "chart", "front", "queues", "rates", "save", "slowdown", "style", "sweep", "windows"]
 
 #: The style sheet of all figures: one column of a two-column paper.
 STYLE = Path(__file__).with_name("paper.mplstyle")
@@ -45,6 +47,18 @@ _P = ParamSpec("_P")
 def style() -> AbstractContextManager[None]:
     """The style of all figures here, for figures of your own: ``with plots.style(): …``."""
     return mpl.rc_context(mpl.rc_params_from_file(STYLE, use_default_template=False))
+
+
+def save(ax: Axes, *paths: str | os.PathLike[str]) -> None:
+    """Write the figure of ``ax`` to files, in the style of this module: ``plots.save(ax, "fig.pdf", "fig.png")``.
+
+    The style decides on fonts in PDF files and on the resolution of pictures, so ``ax.figure.savefig`` gives others.
+    """
+    figure = ax.get_figure(root=True)
+    assert figure is not None, "axes that were removed have no figure"
+    with style():
+        for path in paths:
+            figure.savefig(path)
 
 
 def _styled(draw: Callable[_P, Axes]) -> Callable[_P, Axes]:
@@ -253,9 +267,11 @@ def front(tuned: Tuned, *, ax: Axes | None = None) -> Axes:
         if trials:
             x, y = zip(*[[each.values[name] for name in names] for each in trials], strict=True)
             ax.scatter(x, y, s=9, label=label, **style)
+    # Steps enclose what the front allows; nothing is known to lie on a line between two trials.
+    leftwards = tuned.goals[names[0]] == "minimize"
     best = sorted(tuned.front, key=lambda trial: trial.values[names[0]])
     x, y = zip(*[[each.values[name] for name in names] for each in best], strict=True)
-    ax.plot(x, y, drawstyle="default", marker="o", color=colours[1], label="front")
+    ax.plot(x, y, drawstyle="steps-post" if leftwards else "steps-pre", marker="o", color=colours[1], label="front")
     better = {"minimize": "less is better", "maximize": "more is better"}
     ax.set(
         **{
@@ -297,6 +313,7 @@ def chart(figure: Mapping[str, Any], number: int = 0, *, ax: Axes | None = None)
         ax.set(**{f"{name}label": axis["label"]})
         if axis.get("log"):
             ax.set(**{f"{name}scale": "log"})
+            _label_log(ax.xaxis if name == "x" else ax.yaxis)
     ax.set_title(data["title"])
     return _legend(ax)
 
@@ -314,6 +331,15 @@ def _spoken_metric(name: str) -> str:
     unit = units.get(words[-1])
     what = " ".join(words[:-1] if unit else words).replace("fct", "completion time")
     return (f"{group}: " if group else "") + what + (f", {unit}" if unit else "")
+
+
+def _label_log(axis: Any) -> None:
+    """Labels an axis of less than two decades at 1, 2 and 5, where the usual labels overlap."""
+    low, high = axis.get_view_interval()
+    if low > 0 and high < 100 * low:
+        axis.set_major_locator(mpl.ticker.LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(mpl.ticker.StrMethodFormatter("{x:g}"))
+        axis.set_minor_formatter(mpl.ticker.NullFormatter())
 
 
 def _axes(ax: Axes | None) -> Axes:

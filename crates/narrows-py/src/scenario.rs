@@ -17,6 +17,9 @@ use crate::controller::{Controllers, Failure};
 use crate::error::{Diagnostic, OrRaise, raise};
 use crate::value::{from_toml, to_toml};
 
+/// What diagnostics call the text of a change.
+const CHANGE: &str = "change";
+
 /// An experiment: a network, its traffic and its mechanisms. The keys are those of scenario files.
 #[pyclass(module = "narrows")]
 #[derive(Clone, Debug)]
@@ -109,7 +112,7 @@ impl Scenario {
     fn __setitem__(&mut self, path: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut controllers = self.controllers.clone();
         let value = to_toml(value, &mut controllers)?;
-        self.change(controllers, |document| document.set(&format!("{path}={value}")))
+        self.change(controllers, |document| document.set_from(CHANGE, &format!("{path}={value}"), None))
     }
 
     /// Changes several values at once, in the form of a dict by path, or of texts "path=value" as the command takes them.
@@ -131,7 +134,7 @@ impl Scenario {
             })?;
         }
         self.change(controllers, |document| {
-            assignments.iter().try_for_each(|assignment| document.set(assignment))
+            assignments.iter().try_for_each(|assignment| document.set_from(CHANGE, assignment, None))
         })
     }
 

@@ -208,7 +208,10 @@ pub fn side_by_side<T: Send>(
     }
 }
 
-/// How far a run is, from 0 to 1.
+/// How far a run is, from 0 to 1. How long flows that have started will take to end is not known beforehand.
 pub fn fraction_done(plan: &Plan, now: Time) -> f64 {
-    now.as_secs_f64() / plan.stop.at.as_secs_f64()
+    const DRAINING: f64 = 0.99;
+    let after = plan.scenario.stop.after.as_secs_f64();
+    let done = now.as_secs_f64() / after.max(f64::MIN_POSITIVE);
+    if plan.stop.when_drained { done.min(DRAINING) } else { done.min(1.0) }
 }
