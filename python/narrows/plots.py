@@ -116,7 +116,10 @@ def slowdown(runs: Runs, *, group: str | None = None, percentile: int = 99, ax: 
     if percentile not in (50, 99):
         raise ValueError(f"percentile = {percentile}, expected 50 or 99")
     ax = _axes(ax)
-    for number, (label, found) in enumerate(_groups(runs, group)):
+    groups = _groups(runs, group)
+    if not any(found["slowdown"] for _, found in groups):
+        raise ValueError("too few flows: a size needs five flows in each run; make runs longer, or draw plots.cdf")
+    for number, (label, found) in enumerate(groups):
         classes = found["slowdown"]
         estimates = [each[f"p{percentile}"] for each in classes]
         sizes = [each["size"] / 1e3 for each in classes]

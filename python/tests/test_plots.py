@@ -5,6 +5,7 @@ from collections.abc import Callable
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from conftest import small_scenario
 from matplotlib.axes import Axes
 
 import narrows
@@ -37,6 +38,9 @@ def test_slowdown_is_at_least_one(cells: dict[str, list[narrows.Results]]) -> No
     for percentile in (50, 99):
         ax = plots.slowdown(cells, percentile=percentile)
         assert all((line.get_ydata() >= 1).all() for line in ax.get_lines())
+    one = narrows.run(small_scenario(), set={"stop.after": "2 ms"})
+    with pytest.raises(ValueError, match="too few flows"):
+        plots.slowdown(one)
     with pytest.raises(ValueError, match="percentile = 95"):
         plots.slowdown(cells, percentile=95)
 
@@ -82,11 +86,11 @@ def test_unknown_groups_and_links_are_told(results: narrows.Results) -> None:
 
 @pytest.mark.parametrize("draw", [plots.cdf, plots.slowdown])
 def test_plots_go_where_they_are_asked_to_and_leave_the_style_alone(
-    draw: Callable[..., Axes], results: narrows.Results
+    draw: Callable[..., Axes], cells: dict[str, list[narrows.Results]]
 ) -> None:
     before = dict(plt.rcParams)
     _, ax = plt.subplots()
-    assert draw(results, ax=ax) is ax
+    assert draw(cells, ax=ax) is ax
     assert dict(plt.rcParams) == before
 
 

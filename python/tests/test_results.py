@@ -74,7 +74,7 @@ def test_tables_are_the_files_that_the_command_writes(results: narrows.Results, 
         assert file.column_names == table.column_names
         for column in file.column_names:
             assert file[column].to_pylist() == table[column].to_pylist()
-    with pytest.raises(narrows.Error, match="exists"):
+    with pytest.raises(narrows.Error, match="overwrite=True"):
         results.save(tmp_path / "out")
     results.save(tmp_path / "out", overwrite=True)
 

@@ -13,19 +13,22 @@ pub(crate) fn test(shell: &Shell) -> Result<()> {
     python::run(shell, &python::Arguments::default())
 }
 
+/// What is done in one step.
+type Step = fn(&Shell) -> Result<()>;
+
 /// Everything, and how long it took.
 pub(crate) fn all(shell: &Shell) -> Result<()> {
-    let steps: [(&str, &dyn Fn(&Shell) -> Result<()>); 10] = [
-        ("format and lints", &lints),
-        ("tests", &|shell| Ok(cmd!(shell, "cargo test --workspace --quiet").run()?)),
-        ("documentation", &documentation),
-        ("guide", &|shell| guide::run(shell, &guide::Arguments::default())),
-        ("viewers", &viewers::run),
-        ("README", &readme::run),
-        ("Python package", &|shell| python::run(shell, &python::Arguments::default())),
-        ("papers", &repro::quick),
-        ("instructions", &|shell| instructions::run(shell, &instructions::Arguments::default())),
-        ("fuzzing", &|shell| fuzz::run(shell, &fuzz::Arguments::short())),
+    let steps: [(&str, Step); 10] = [
+        ("format and lints", lints),
+        ("tests", |shell| Ok(cmd!(shell, "cargo test --workspace --quiet").run()?)),
+        ("documentation", documentation),
+        ("guide", |shell| guide::run(shell, &guide::Arguments::default())),
+        ("viewers", viewers::run),
+        ("README", readme::run),
+        ("Python package", |shell| python::run(shell, &python::Arguments::default())),
+        ("papers", repro::quick),
+        ("instructions", |shell| instructions::run(shell, &instructions::Arguments::default())),
+        ("fuzzing", |shell| fuzz::run(shell, &fuzz::Arguments::short())),
     ];
     let mut times = Vec::new();
     for (name, step) in steps {

@@ -1,6 +1,6 @@
 //! Diagnostics as objects of Python, and exceptions that carry them.
 
-use narrows::diagnostic::{self, Rejection, Severity};
+use narrows::diagnostic::{self, Code, Rejection, Severity};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -89,6 +89,15 @@ impl From<&diagnostic::Diagnostic> for Diagnostic {
 
 /// An exception with the text that the command prints.
 pub(crate) fn raise(rejection: &Rejection) -> PyErr {
+    let mut rejection = rejection.clone();
+    for found in rejection.0.iter_mut().filter(|found| found.code == Code::OutputExists) {
+        // What the command says names its flags.
+        found.help = found.help.take().map(|help| match help.contains("--overwrite") {
+            true => "choose another place, or replace it with overwrite=True".into(),
+            false => help.replace("--out", "out"),
+        });
+    }
+    let rejection = &rejection;
     let error = Error::new_err(narrows_cli::fail::text(rejection));
     Python::attach(|py| {
         let diagnostics = rejection.0.iter().map(Diagnostic::from).collect::<Vec<_>>();
