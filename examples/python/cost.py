@@ -8,8 +8,9 @@ Runs long flows over one bottleneck, three times under each control, and takes t
 import sys
 import time
 
-import narrows
 from dctcp import Dctcp
+
+import narrows
 
 
 class Least(narrows.Controller):
