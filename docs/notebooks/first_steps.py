@@ -203,8 +203,7 @@ def _(cubic, dctcp):
         plots.queues(dctcp, ports=port, ax=above).set(title=f"DCTCP, port {port}", xlabel="")
         plots.queues(cubic, ports=port, ax=below).set(title="CUBIC, the same port")
         above.set_xlim(0, 60)
-    figure.savefig(out / "queues.pdf")
-    figure.savefig(out / "queues.png")
+    plots.save(above, out / "queues.pdf", out / "queues.png")
     figure
     return (port,)
 
