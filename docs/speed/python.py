@@ -20,8 +20,8 @@ from pathlib import Path
 
 import narrows
 
-#: A run of some seconds.
-LONG = {"stop.after": "400 ms", "stop.drain": "0 s", "record": {}}
+#: A run of some ten seconds.
+LONG = {"stop.after": "1200 ms", "stop.drain": "0 s", "record": {}}
 #: A run of some milliseconds.
 SHORT = {
     "topology.leaf_spine.racks": 2,
