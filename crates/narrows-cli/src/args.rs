@@ -426,7 +426,7 @@ pub(crate) enum FctDialect {
 /// Simulators whose files are read.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Import {
-    /// ns-3's RDMA simulations: HPCC, ConWeave, ns3-datacenter, SimAI, ns3-rdma
+    /// ns-3's RDMA simulations: HPCC, ConWeave, ns3-datacenter, SimAI, ASTRA-sim, m3, ns3-rdma
     Hpcc(ImportHpcc),
     /// htsim: a connection matrix, on a topology or a fat tree
     Htsim(ImportHtsim),
@@ -443,8 +443,20 @@ pub(crate) struct ImportHpcc {
     /// config.txt
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// What BUFFER_SIZE of the configuration counts
+    #[arg(long, value_name = "UNIT", default_value = "mib")]
+    pub(crate) buffer_unit: BufferUnit,
     #[command(flatten)]
     pub(crate) output: ImportOutput,
+}
+
+/// Units of BUFFER_SIZE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BufferUnit {
+    /// MiB: HPCC, ConWeave, ns3-datacenter, SimAI, ASTRA-sim
+    Mib,
+    /// KiB: m3, m4, Hawkeye
+    Kib,
 }
 
 #[derive(Debug, Args)]

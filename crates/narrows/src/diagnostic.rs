@@ -281,6 +281,8 @@ codes! {
         "What stands in `settings` of cc = { custom = { … } } is handed to the control as it is. The message is the control's own."
     OtherCode "N0162" "a congestion control from outside has changed"
         "The scenario in a results folder notes the version of the code of such controls: of a Python class a hash of its source. The one that is attached now has another, so the run may give other results than those stored."
+    DoubtfulUnit "N0170" "a number of another tool makes no sense in its unit"
+        "BUFFER_SIZE in a config.txt has no unit. HPCC, ConWeave, ns3-datacenter, SimAI and ASTRA-sim take it for MiB of each switch; m3, m4 and Hawkeye, which descend from HPCC, for KiB. The size is far from what switches have if it is read in the one that was chosen. narrows import hpcc --buffer-unit kib or --buffer-unit mib says which it is."
 }
 
 #[cfg(test)]

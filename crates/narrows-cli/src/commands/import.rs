@@ -19,9 +19,13 @@ pub(crate) fn import(arguments: &args::Import) -> Checked<Status> {
                 topology: from.topology.clone(),
                 flows: from.flows.clone(),
                 config: from.config.clone(),
+                buffer_unit: match from.buffer_unit {
+                    args::BufferUnit::Mib => hpcc::BufferUnit::Mib,
+                    args::BufferUnit::Kib => hpcc::BufferUnit::Kib,
+                },
             };
-            let (imported, unknown) = hpcc::import(&inputs, &name(&from.output.out))?;
-            unknown.iter().for_each(fail::show_one);
+            let (imported, warnings) = hpcc::import(&inputs, &name(&from.output.out))?;
+            warnings.iter().for_each(fail::show_one);
             write(&imported, &from.output)
         }
         args::Import::Htsim(from) => {

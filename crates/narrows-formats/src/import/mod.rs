@@ -1,7 +1,7 @@
 //! Networks and flows of other simulators as scenarios.
 //!
-//! An importer reads text and returns text: a scenario, the traces beside it, and what it could not express. Numbers that a
-//! file announces are compared with what follows and never used to reserve memory.
+//! An importer reads text and returns text: a scenario, the traces beside it, and what it could not express. It accepts what the
+//! programs accept that the files are written for. Numbers that a file announces are never used to reserve memory.
 
 pub mod hpcc;
 pub mod htsim;
@@ -13,6 +13,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use narrows::diagnostic::{Checked, Code, Diagnostic, Source};
+
+pub use self::words::Ignored;
 
 /// What an import came to.
 #[derive(Clone, Debug, Default, PartialEq)]

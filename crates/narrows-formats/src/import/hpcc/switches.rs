@@ -1,0 +1,124 @@
+//! Settings of switches: memory, stops, marking, telemetry.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use narrows::diagnostic::{Checked, Code, Diagnostic};
+use narrows_proto::units::{BitRate, Bytes};
+
+use super::super::Note;
+use super::{Config, Network, Thresholds};
+
+/// What third.cc takes if `BUFFER_SIZE` is left out.
+pub(super) const BUFFER: Bytes = Bytes::new(16 << 20);
+
+/// `[switches.default]` and those that differ.
+pub(super) fn settings(network: &Network, config: &Config, notes: &mut Vec<Note>) -> Checked<String> {
+    let mut text = String::from("[switches.default]\n");
+    let sharing = if config.pfc { "\"complete\"" } else { "{ dynamic = { alpha = 1 } }" };
+    let size = config.buffer.unwrap_or(BUFFER);
+    let _ = writeln!(text, "buffer = {{ size = \"{size}\", sharing = {sharing} }}");
+    if config.pfc {
+        text.push_str("pfc = { priorities = [0], xoff = { alpha = 0.125 } }\n");
+        notes.push(Note::new(
+            "pfc",
+            "α = 1/8 at all links, ns-3 doubles it for each doubling of the rate; headroom is what rates and lengths ask for",
+        ));
+    }
+    if config.mode.reads_telemetry() {
+        text.push_str("telemetry = true\n");
+    }
+    if config.marking {
+        text.push_str(&marking(network, config, notes)?);
+    }
+    if network.hosts().values().any(|links| *links > 1) {
+        text.push_str("\n[switches.nic]\nbuffer = { size = \"1 GB\", sharing = \"per_port\" }\n");
+        if config.mode.reads_telemetry() {
+            text.push_str("telemetry = false\n");
+        }
+    }
+    text.push('\n');
+    Ok(text)
+}
+
+/// RED, by the rate of the port where the configuration has thresholds by rate.
+fn marking(network: &Network, config: &Config, notes: &mut Vec<Note>) -> Checked<String> {
+    let Thresholds { kmin, kmax, pmax } = config.all_ports;
+    if let (Some(kmin), Some(kmax), Some(pmax)) = (kmin, kmax, pmax) {
+        return Ok(red(&Curve::new(kmin, kmax, pmax).into_iter().collect::<Vec<_>>(), &[]));
+    }
+    if config.thresholds.is_empty() {
+        if config.mode.reads_marks() {
+            notes.push(Note::new("KMIN_MAP, KMAX_MAP, PMAX_MAP", "none: nothing is marked"));
+        }
+        return Ok(String::new());
+    }
+    // NVSwitches do not mark.
+    let marks = |id: u32| network.switches.contains(&id);
+    let at_switch = |link: &&super::Link| marks(link.ends.0) || marks(link.ends.1);
+    let rates: BTreeSet<BitRate> = network.links.iter().filter(at_switch).map(|link| link.rate).collect();
+    let (mut curves, mut at) = (Vec::new(), Vec::new());
+    for rate in rates {
+        let thresholds = config.thresholds.get(&rate).copied().unwrap_or_default();
+        let (Some(kmin), Some(kmax), Some(pmax)) = (thresholds.kmin, thresholds.kmax, thresholds.pmax) else {
+            if config.mode.reads_marks() {
+                let known: Vec<_> = config.thresholds.keys().map(ToString::to_string).collect();
+                let message = format!("links of {rate} have no entry in KMIN_MAP, KMAX_MAP and PMAX_MAP");
+                let help = format!("ns-3 asserts that every rate has one; there are {}", known.join(", "));
+                return Err(Diagnostic::error(Code::ForeignFile, message).help(help).into());
+            }
+            let why = format!("have none, and CC_MODE {} reads no marks", config.mode.number());
+            notes.push(Note::new(format!("thresholds of links of {rate}"), why));
+            continue;
+        };
+        match Curve::new(kmin, kmax, pmax) {
+            Some(curve) => {
+                curves.push(curve);
+                at.push(rate);
+            }
+            None => notes.push(Note::new(
+                format!("KMAX_MAP at {rate}"),
+                "0 turns marking off there, here it marks as at other rates",
+            )),
+        }
+    }
+    Ok(red(&curves, &at))
+}
+
+/// From a threshold to another one the probability rises.
+struct Curve {
+    min: Bytes,
+    max: Bytes,
+    max_p: f64,
+}
+
+impl Curve {
+    /// None if nothing is marked.
+    fn new(kmin: Bytes, kmax: Bytes, pmax: f64) -> Option<Self> {
+        // Equal thresholds are a step.
+        let min = kmin.min(kmax.saturating_sub(Bytes::new(1)));
+        let max_p = if pmax > 0.0 { pmax.min(1.0) } else { 1e-9 };
+        (kmax > Bytes::ZERO).then_some(Self { min, max: kmax, max_p })
+    }
+}
+
+/// The setting: the first curve, and those of more rates than one.
+fn red(curves: &[Curve], at: &[BitRate]) -> String {
+    let Some(Curve { min, max, max_p }) = curves.first() else { return String::new() };
+    let mut text = format!(
+        "marking = {{ red = {{ min = \"{min}\", max = \"{max}\", max_p = {max_p:?}, weight = 1.0, spread = false, action = \
+         \"mark_only\""
+    );
+    if at.len() > 1 {
+        text.push_str(", at = [\n");
+        for (rate, Curve { min, max, max_p }) in at.iter().zip(curves) {
+            let _ = writeln!(
+                text,
+                "    {{ rate = \"{rate}\", min = \"{min}\", max = \"{max}\", max_p = {max_p:?} }},"
+            );
+        }
+        text.push(']');
+    }
+    text.push_str(" } }\n");
+    text
+}
