@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use narrows::input_file::{LARGEST_TABLE, read_bytes};
 use narrows::statistics;
 use narrows::sweep::{self, Event, Manifest, Settings, Store, Task, Trouble, Until, Want};
 use pyo3::exceptions::PyValueError;
@@ -268,7 +269,7 @@ impl Campaign {
     /// The files that scenarios name, by the hash of their content.
     fn files(&self, py: Python<'_>) -> PyResult<BTreeMap<String, Py<PyBytes>>> {
         let read = |(hash, path): (String, PathBuf)| {
-            let content = std::fs::read(&path)?;
+            let content = read_bytes(&path, LARGEST_TABLE)?;
             Ok((hash, PyBytes::new(py, &content).unbind()))
         };
         self.sweep.supplies().files.into_iter().map(read).collect()

@@ -204,7 +204,7 @@ codes! {
     OutputFailed "N0016" "the output cannot be written"
         "Results are written to a temporary folder beside the target and renamed when complete, so nothing is left half written. Check space and permissions."
     InputFailed "N0017" "a file cannot be read"
-        "Paths inside a scenario are relative to the scenario's folder."
+        "Paths inside a scenario are relative to the scenario's folder. Only regular files are read, no pipes and no devices. A scenario or sweep may have up to 64 MiB, a trace, a distribution or a file of another tool up to 1 GiB, a JSON file of results up to 256 MiB. Texts are UTF-8."
     Topology "N0018" "the network makes no sense"
         "A network needs hosts and links; every host has exactly one link; k of a fat tree is even; numbers of racks, hosts and switches are at least 1. At most 4 million links, 32 767 ports of one switch and 32 766 switches with hosts can be simulated, and routes are found for networks of up to some thousand racks: what is larger is almost always a slip of a unit."
     Conflict "N0019" "two settings contradict each other"

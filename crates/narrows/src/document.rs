@@ -12,6 +12,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use crate::diagnostic::{Checked, Code, Diagnostic, Place, Rejection, Source};
+use crate::input_file;
 
 /// More mistakes than this are not listed: most of them have one cause.
 pub(crate) const MOST_MISTAKES: usize = 100;
@@ -42,14 +43,10 @@ impl Document {
     /// Reads a file.
     ///
     /// # Errors
-    /// If it cannot be read, or is no TOML.
+    /// If it cannot be read, is larger than [`input_file::LARGEST_SCENARIO`], or is no TOML.
     pub fn read(path: &Path) -> Checked<Self> {
-        let unreadable = |error: std::io::Error| {
-            Diagnostic::error(Code::InputFailed, format!("cannot read {}: {error}", path.display()))
-        };
-        let text = std::fs::read_to_string(path).map_err(unreadable)?;
-        let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-        Self::parse(&path.display().to_string(), text, folder)
+        let source = input_file::read_text(path, input_file::LARGEST_SCENARIO)?;
+        Self::from_source(source, path.parent().map(Path::to_owned).unwrap_or_default())
     }
 
     /// Parses a text called `name`; paths in it are relative to `folder`.
@@ -57,11 +54,14 @@ impl Document {
     /// # Errors
     /// If it is no TOML; all mistakes are reported, up to a hundred.
     pub fn parse(name: &str, text: impl Into<String>, folder: impl Into<PathBuf>) -> Checked<Self> {
-        let source = Arc::new(Source { name: name.to_owned(), text: text.into() });
+        Self::from_source(Arc::new(Source { name: name.to_owned(), text: text.into() }), folder.into())
+    }
+
+    fn from_source(source: Arc<Source>, folder: PathBuf) -> Checked<Self> {
         let document = Self {
             texts: vec![source],
             origins: vec![None],
-            folder: folder.into(),
+            folder,
             moved: BTreeMap::new(),
             inherited: Vec::new(),
             makers: BTreeMap::new(),

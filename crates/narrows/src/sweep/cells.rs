@@ -105,7 +105,7 @@ impl Files {
             return Ok(hash.clone());
         }
         let mut hasher = blake3::Hasher::new();
-        let read = std::fs::File::open(path).and_then(|file| hasher.update_reader(file).map(drop));
+        let read = crate::input_file::open(path).and_then(|file| hasher.update_reader(file).map(drop));
         read.map_err(|error| {
             Diagnostic::error(Code::InputFailed, format!("cannot read {}: {error}", path.display()))
         })?;

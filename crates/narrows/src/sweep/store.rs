@@ -11,6 +11,7 @@ use super::Manifest;
 use super::staging::Staging;
 use super::task::Task;
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
+use crate::input_file::{LARGEST_SUMMARY, read_bytes};
 use crate::results::{Results, cannot_write, make_readable, write_folder, write_text};
 
 /// What was asked, in the folder of a sweep.
@@ -111,8 +112,8 @@ impl Store {
         let unreadable = |error: &dyn std::fmt::Display| {
             Diagnostic::error(Code::BadResults, format!("cannot read {}: {error}", path.display()))
         };
-        match std::fs::read_to_string(&path) {
-            Ok(text) => Ok(Some(serde_json::from_str(&text).map_err(|error| unreadable(&error))?)),
+        match read_bytes(&path, LARGEST_SUMMARY) {
+            Ok(text) => Ok(Some(serde_json::from_slice(&text).map_err(|error| unreadable(&error))?)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
                 let message = format!("{} is not a folder", folder.display());
@@ -265,7 +266,7 @@ fn cell_in(folder: &Path, id: &str) -> PathBuf {
 
 /// The folder holds the whole results of a cell.
 fn is_complete(folder: &Path, id: &str) -> bool {
-    let complete = std::fs::read(folder.join(CELL)).ok();
+    let complete = read_bytes(&folder.join(CELL), LARGEST_SUMMARY).ok();
     let Some(complete) = complete.and_then(|text| serde_json::from_slice::<Complete>(&text).ok()) else {
         return false;
     };
@@ -283,8 +284,8 @@ pub(super) fn summary(cell: &Path) -> Checked<Value> {
         let help = format!("remove {} and start again, and it is run anew", cell.display());
         Diagnostic::error(Code::BadResults, message).help(help)
     };
-    let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&error))?;
-    Ok(serde_json::from_str(&text).map_err(|error| unreadable(&error))?)
+    let text = read_bytes(&path, LARGEST_SUMMARY).map_err(|error| unreadable(&error))?;
+    Ok(serde_json::from_slice(&text).map_err(|error| unreadable(&error))?)
 }
 
 /// Something is there that does not belong to a sweep.
