@@ -244,7 +244,7 @@ codes! {
     NoRackAgent "N0115" "subflows of a rack whose switch keeps no state of them"
         "Under rackcc all connections between two racks share a congestion state, which the switch of the source rack keeps and tells its hosts; the switch of the destination's rack tells hosts what waits for them. Both switches need rack_agent = {} in their table of [switches]. Hosts that are not behind a switch have no rack."
     ForeignFile "N0120" "a file of another tool cannot be read"
-        "narrows import reads topology.txt, flow.txt and config.txt of ns-3's RDMA simulations (HPCC and its descendants), and connection matrices (.cm) and topologies (.topo) of htsim. The message says what was found and what stands there by the format; numbers that a file announces must match what follows. docs/guide/coming-from.md says what is read and what becomes of it."
+        "narrows import reads topology.txt, flow.txt and config.txt of ns-3's RDMA simulations (HPCC and its descendants), and connection matrices (.cm) and topologies (.topo) of htsim. The message says what was found and what stands there by the format; fewer rows than a file announces are a mistake, and in a .cm more of them as well. docs/guide/coming-from.md says what is read and what becomes of it."
     NotMapped "N0121" "a setting of another tool has no counterpart"
         "narrows import leaves out what Narrows has no setting for, says so, and writes it into the scenario as a comment. With --strict it stops instead."
     NotExported "N0122" "results cannot be written in this format"

@@ -85,8 +85,8 @@ impl<'a> Word<'a> {
         what: &str,
         text: &str,
     ) -> Checked<(T, bool)> {
-        // More digits than any binary fraction has; longer ones would overflow.
-        const MOST: usize = 36;
+        // Binary fractions have 17 digits, a picosecond has 12 decimals; many more would overflow.
+        const MOST: usize = 20;
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let long = end > MOST && text[..MOST].contains('.');
         let mut shorter = match long {

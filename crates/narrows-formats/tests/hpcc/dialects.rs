@@ -82,10 +82,20 @@ fn words_after_a_value_are_ignored_and_counted() {
 }
 
 #[test]
-fn a_stop_in_a_million_years_is_the_longest_run() {
+fn a_stop_in_a_million_years_is_when_all_flows_have_finished() {
     let imported = configured("SIMULATOR_STOP_TIME 40000000000000.00\n");
-    assert_eq!(plan(&imported).scenario.stop.after, narrows::plan::LONGEST);
+    let stop = plan(&imported).scenario.stop;
+    assert_eq!((stop.after, stop.after + stop.drain), (Span::from_ms(2001), narrows::plan::LONGEST));
     assert!(why(&imported, "SIMULATOR_STOP_TIME 40000000000000.00").is_some());
+}
+
+#[test]
+fn headroom_comes_on_top_of_memory_that_would_not_hold_it() {
+    let text = "3 1 2\n2\n0 2 400Gbps 30ms 0\n1 2 400Gbps 1us 0\n";
+    let imported = import(&texts(text, None, Some("BUFFER_SIZE 32\n")));
+    plan(&imported);
+    assert!(why(&imported, "BUFFER_SIZE").expect("a note").starts_with("32 MiB would not hold the headroom"));
+    assert_eq!(why(&configured("BUFFER_SIZE 32\n"), "BUFFER_SIZE"), None);
 }
 
 #[test]
@@ -158,6 +168,19 @@ fn thresholds_may_be_missing_under_controls_that_read_no_marks() {
         let config = format!("CC_MODE {mode}\n{thresholds}");
         assert!(error(&texts(SMALL, None, Some(&config))).starts_with("links of 100 Gb/s have no entry"));
     }
+}
+
+#[test]
+fn thresholds_above_all_memory_mark_as_far_as_it_goes() {
+    let config = |kmin| {
+        format!(
+            "CC_MODE 1\nBUFFER_SIZE 1\nKMAX_MAP 2 25000000000 2000 100000000000 2000\n\
+             KMIN_MAP 2 25000000000 {kmin} 100000000000 {kmin}\nPMAX_MAP 2 25000000000 0.2 100000000000 0.2\n"
+        )
+    };
+    // 0.2 × (1 MiB − 1 B − 500 kB) / 1.5 MB.
+    has(&configured(&config(500)), &["min = \"500 kB\", max = \"1.048575 MB\", max_p = 0.07314333"]);
+    has(&configured(&config(1900)), &["min = \"1.048574 MB\", max = \"1.048575 MB\", max_p = 1e-9"]);
 }
 
 #[test]
@@ -275,4 +298,16 @@ fn keys_for_the_same_reason_share_a_note() {
     assert!(why(&imported, "TRACE_FILE, FCT_OUTPUT_FILE, PFC_OUTPUT_FILE").is_some(), "{:?}", imported.notes);
     // Only go-back-0 reads the one, only HPCC-PINT the other.
     assert!(!imported.notes.iter().any(|note| note.what.contains("L2_CHUNK") || note.what.contains("PINT")));
+}
+
+#[test]
+fn digits_beyond_any_binary_fraction_are_left_out() {
+    let long = "3".repeat(100_000);
+    let flows = format!("2\n0 1 3 100 5000 2.{long}\n0 1 3 100 5000 3.{}\n", "0".repeat(50));
+    let imported = import(&texts(SMALL, Some(&flows), None));
+    let starts: Vec<_> = plan(&imported).traffic.flows.iter().map(|flow| flow.start).collect();
+    assert_eq!(starts, [Time::from_ps(2_333_333_333_333), Time::from_ps(3_000_000_000_000)]);
+    assert!(
+        error(&texts(SMALL, Some(&format!("1\n0 1 3 100 5000 {long}\n")), None)).contains("is too large")
+    );
 }

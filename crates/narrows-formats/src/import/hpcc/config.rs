@@ -31,7 +31,7 @@ pub struct Config {
     pub irn: bool,
     /// `PACKET_PAYLOAD_SIZE`.
     pub payload: Bytes,
-    /// `SIMULATOR_STOP_TIME`, or `FLOWGEN_STOP_TIME` (ConWeave).
+    /// `SIMULATOR_STOP_TIME`, or `FLOWGEN_STOP_TIME` (ConWeave); [`Span::MAX`] if nothing lasts that long.
     pub stop: Span,
     /// How long flows may take to finish after that: 10 s in ConWeave.
     pub drain: Span,
@@ -331,7 +331,7 @@ impl Config {
             "SIMULATOR_STOP_TIME" => self.stop(key, one)?,
             "FLOWGEN_STOP_TIME" => {
                 self.stop(key, one)?;
-                self.drain = Span::from_secs(10).min(LONGEST - self.stop);
+                self.drain = Span::from_secs(10);
             }
             "BUFFER_SIZE" => self.buffer(one, unit)?,
             "ALPHA_RESUME_INTERVAL" => self.alpha_interval = time("us")?,
@@ -391,16 +391,15 @@ impl Config {
         Ok(1)
     }
 
-    /// When the run ends. ASTRA-sim says 40000000000000.00 s and ends when all is done.
+    /// When the run ends; [`Span::MAX`] if it cannot last that long.
     fn stop(&mut self, key: Word<'_>, word: Word<'_>) -> Checked<()> {
         let text = format!("{} s", word.text);
         self.stop = match text.parse::<Span>() {
             Ok(stop) if stop <= LONGEST => stop,
             Ok(_) | Err(QuantityError::TooLarge { .. }) => {
-                let why =
-                    format!("the run ends after {LONGEST} at the latest, which is the longest there is");
+                let why = format!("the run ends when all flows have finished, after {LONGEST} at the latest");
                 self.notes.push(Note::new(format!("{} {}", key.text, word.text), why));
-                LONGEST
+                Span::MAX
             }
             Err(_) => word.quantity_cut(key.text, &text)?.0,
         };

@@ -14,8 +14,15 @@ const HEADERS: u64 = 48;
 /// An acknowledgement is padded to this; with telemetry it is 88 B, of which 42 B are the telemetry.
 const ACK: u64 = 60;
 const ACK_BESIDE_TELEMETRY: u64 = 46;
+const TELEMETRY: u64 = 42;
 /// No rate falls below, unless MIN_RATE says otherwise.
 const MIN_RATE: BitRate = BitRate::from_mbps(100);
+
+/// A full packet.
+pub(super) fn largest_packet(config: &Config) -> Bytes {
+    let telemetry = if config.mode.reads_telemetry() { TELEMETRY } else { 0 };
+    config.payload + Bytes::new(HEADERS + telemetry)
+}
 
 /// Windows and round-trip times as ns-3 computes them, where the configuration does not say them itself.
 pub(super) fn longest(config: &Config, of_network: Longest) -> Longest {

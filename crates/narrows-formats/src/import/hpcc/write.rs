@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use narrows::diagnostic::{Checked, Code, Diagnostic};
+use narrows::plan::LONGEST;
 use narrows_proto::units::{Bytes, Span, WireTime};
 
 use super::super::scenario::{self, plain_name};
@@ -12,6 +13,8 @@ use super::base_rtt::Longest;
 use super::links::{Tiers, links, nic, node};
 use super::{Config, Flows, Network, base_rtt, connection, switches};
 
+/// Where a run ends with its flows, none starts this long after the last one in the file.
+const AFTER_LAST: Span = Span::from_ms(1);
 /// Threads of traffic are told apart by destination port, if there are not more than this many.
 const MOST_GROUPS: usize = 16;
 
@@ -67,7 +70,7 @@ pub(super) fn scenario(
     if groups.is_empty() {
         notes.push(Note::new("flow.txt", "none: every host sends 1 MB to another one"));
     }
-    let settings = switches::settings(network, config, &mut notes)?;
+    let settings = switches::settings(network, config, &links.links, &mut notes)?;
     let connection = connection::connection(network, config, longest, &mut notes);
 
     let mut text = String::new();
@@ -77,9 +80,10 @@ pub(super) fn scenario(
         &read,
         &notes,
     );
-    let _ = write!(text, "version = 1\nname = \"{name}\"\n\n[stop]\nafter = \"{}\"\n", config.stop);
-    if config.drain > Span::ZERO {
-        let _ = writeln!(text, "drain = \"{}\"", config.drain);
+    let (after, drain) = stop(config, flows);
+    let _ = write!(text, "version = 1\nname = \"{name}\"\n\n[stop]\nafter = \"{after}\"\n");
+    if drain > Span::ZERO {
+        let _ = writeln!(text, "drain = \"{drain}\"");
     }
     text.push('\n');
     text.push_str(&settings);
@@ -115,6 +119,17 @@ pub(super) fn scenario(
         );
     }
     Ok(Imported { scenario: text, files, read, notes })
+}
+
+/// When the last flow may start, and how long those that have started may take to finish then.
+fn stop(config: &Config, flows: Option<&Flows>) -> (Span, Span) {
+    if config.stop <= LONGEST {
+        return (config.stop, config.drain.min(LONGEST - config.stop));
+    }
+    // ASTRA-sim names a time that never comes and ends when all is done.
+    let last = flows.and_then(|flows| flows.flows.last()).map_or(Span::ZERO, |flow| flow.start);
+    let after = (last + AFTER_LAST).min(LONGEST);
+    (after, LONGEST - after)
 }
 
 /// Traces by the name of their group.
