@@ -9,6 +9,7 @@ mod instructions;
 mod python;
 mod readme;
 mod repro;
+mod target;
 mod viewers;
 
 use anyhow::Result;
