@@ -58,10 +58,20 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// One target for so long, with other random numbers each time.
+    pub(crate) fn of(target: &str, seconds: u32) -> Self {
+        Self { targets: vec![target.to_owned()], seconds, repeatable: false }
+    }
+
     /// A short run that tries about the same inputs each time.
     pub(crate) fn short() -> Self {
         Self { targets: Vec::new(), seconds: 15, repeatable: true }
     }
+}
+
+/// Names of all targets.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    TARGETS.iter().map(|target| target.name)
 }
 
 /// Feeds every target random input for a while. Fails if one panics, takes longer than ten seconds over an input, or needs
