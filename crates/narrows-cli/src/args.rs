@@ -32,7 +32,7 @@ pub(crate) enum Command {
     Report(Report),
     /// Show the report of results in a browser
     Open(Open),
-    /// Repeat the experiments of a paper and judge its claims
+    /// Repeat the experiments of a paper and judge its claims; started again after it was ended, it goes on
     Repro(Repro),
     /// Simulate a stored run again and write what happened for Wireshark, qvis or Perfetto
     Trace(Trace),

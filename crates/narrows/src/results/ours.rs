@@ -250,7 +250,7 @@ mod tests {
     fn the_first_thing_that_is_not_ours_is_named() {
         let folders: [(&[&str], &str); 19] = [
             (&["f", ".git/"], ".git"),
-            (&[".git/HEAD"], ".git/HEAD"),
+            (&[".git/HEAD"], ".git"),
             (&["run.json", ".hidden"], ".hidden"),
             (&["run.json", "notes.txt"], "notes.txt"),
             (&["run.json", "flows.parquet/"], "flows.parquet"),
@@ -260,7 +260,7 @@ mod tests {
             (&["seed-1/flows.parquet"], "seed-1/flows.parquet"),
             (&["seed-x/run.json"], "seed-x/run.json"),
             (&["report.html"], "report.html"),
-            (&["report.md", "report.html"], "report.html"),
+            (&["report.md", "report.html"], "report.md"),
             (&["scenario.toml"], "scenario.toml"),
             // A folder where results of several runs are kept.
             (&["a/run.json", "b/run.json"], "a/run.json"),

@@ -126,7 +126,11 @@ impl Staged {
             place.check(self.what, self.overwrite).map_err(|found| self.keep_aside(place, found))?;
             let put = match self.what {
                 What::File => put_file(&new, &place.target, self.overwrite),
-                What::Folder(_) => self.staging.replace(&new, &place.target),
+                What::Folder(_) if self.overwrite && place.target.exists() => {
+                    self.staging.replace(&new, &place.target)
+                }
+                // Not over a folder with anything in it.
+                What::Folder(_) => std::fs::rename(&new, &place.target),
             };
             put.map_err(|error| self.keep_aside(place, cannot_write(&place.shown, &error)))?;
         }

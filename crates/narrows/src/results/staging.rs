@@ -50,7 +50,9 @@ impl Own {
 
     /// None if this process has it already.
     fn take(path: PathBuf) -> Option<Self> {
-        Self::all().insert(path.clone()).then_some(Self(path))
+        let is_new = Self::all().insert(path.clone());
+        // Not before it is known: what is dropped here would give back what somebody else has.
+        is_new.then(|| Self(path))
     }
 }
 
@@ -93,13 +95,10 @@ impl Staging {
         self.folder.path()
     }
 
-    /// Renames the folder `new` to `target`, which is beside this folder and may be there. If the process is killed in between, the older
-    /// folder comes back.
+    /// Renames the folder `new` to `target`, a folder beside this one that is there. If the process is killed in between, the older one
+    /// comes back.
     pub(crate) fn replace(&self, new: &Path, target: &Path) -> io::Result<()> {
         let (replaced, name) = (self.path().join(REPLACED), target.file_name().unwrap_or_default());
-        if target.symlink_metadata().is_err() {
-            return std::fs::rename(new, target);
-        }
         std::fs::create_dir_all(&replaced)?;
         std::fs::rename(target, replaced.join(name))?;
         match std::fs::rename(new, target) {
