@@ -139,7 +139,8 @@ impl From<&diagnostic::Diagnostic> for Diagnostic {
 /// An exception with the text that the command prints.
 pub(crate) fn raise(rejection: &Rejection) -> PyErr {
     let mut rejection = rejection.clone();
-    for found in rejection.0.iter_mut().filter(|found| found.code == Code::OutputExists) {
+    let of_output = [Code::OutputExists, Code::OutputBusy, Code::NotOurs];
+    for found in rejection.0.iter_mut().filter(|found| of_output.contains(&found.code)) {
         // What the command says names its flags.
         found.help = found.help.take().map(|help| match help.contains("--overwrite") {
             true => "choose another place, or replace it with overwrite=True".into(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use narrows::diagnostic::{Code, Diagnostic as Found};
 use narrows::report::{self, Cell, Digest};
-use narrows::results::{self, Output, Staged, Stored, TABLES, TableInfo, cannot_write};
+use narrows::results::{self, Output, Staged, Stored, TABLES, TableInfo};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use serde_json::Value;
@@ -239,12 +239,8 @@ fn cells_of(cells: Vec<(String, Vec<PyRef<'_, Results>>)>, in_full: bool) -> PyR
 }
 
 fn write(path: &Path, page: &str, overwrite: bool) -> PyResult<()> {
-    let put = || {
-        let staged = Staged::file(path, overwrite)?;
-        std::fs::write(staged.path(), page).map_err(|error| cannot_write(path, &error))?;
-        staged.finish()
-    };
-    put().map_err(|found| raise(&found.into()))
+    let put = Staged::file(path, overwrite).and_then(|staged| staged.write(page));
+    put.map_err(|found| raise(&found.into()))
 }
 
 /// What cells measured, as a table of a notebook.

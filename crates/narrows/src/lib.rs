@@ -1,4 +1,5 @@
 //! Scenario to plan to run to results.
+mod checksum;
 mod csv_file;
 pub mod diagnostic;
 pub mod document;

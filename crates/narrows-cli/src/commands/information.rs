@@ -219,11 +219,8 @@ fn print_settings(definition: &str) {
 
 /// Prints completions for a shell.
 pub(crate) fn completions(arguments: &args::Completions) -> Checked<Status> {
-    clap_complete::generate(
-        arguments.shell,
-        &mut args::Arguments::command(),
-        "narrows",
-        &mut std::io::stdout(),
-    );
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut args::Arguments::command(), "narrows", &mut script);
+    say_part!("{}", String::from_utf8_lossy(&script));
     Ok(Status::Done)
 }

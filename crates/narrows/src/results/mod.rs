@@ -4,10 +4,12 @@ mod activity;
 mod columns;
 mod folder;
 mod json;
+mod ours;
 mod output;
 mod parquet_file;
 mod rpcs;
 mod staged;
+mod staging;
 mod stored;
 mod tables;
 mod watchdog;
@@ -26,11 +28,13 @@ use narrows_sim::{
 pub use activity::{Activity, ActivityInfo, activity, activity_infos};
 pub use columns::{ColumnInfo, ColumnKind, TABLES, TableInfo};
 pub(crate) use folder::{meanings, write_folder, write_text};
+pub use ours::Contents;
 pub use output::Output;
 pub(crate) use parquet_file::{TableReader, TableWriter};
 pub use rpcs::RpcRow;
 pub(crate) use staged::make_readable;
 pub use staged::{Staged, cannot_write};
+pub(crate) use staging::Staging;
 pub use stored::{Source, Stored, StoredCell, find};
 pub use tables::{Column, Table, Values};
 

@@ -13,7 +13,6 @@ mod dataset;
 mod local;
 mod shard;
 mod spec;
-mod staging;
 mod stopping;
 mod store;
 mod task;

@@ -8,11 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Manifest;
-use super::staging::Staging;
 use super::task::Task;
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::input_file::{LARGEST_SUMMARY, read_bytes};
-use crate::results::{Results, cannot_write, make_readable, write_folder, write_text};
+use crate::results::{Results, Staging, cannot_write, make_readable, write_folder, write_text};
 
 /// What was asked, in the folder of a sweep.
 const MANIFEST: &str = "sweep.json";
