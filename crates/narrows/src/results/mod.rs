@@ -31,7 +31,7 @@ pub(crate) use parquet_file::{TableReader, TableWriter};
 pub use rpcs::RpcRow;
 pub(crate) use staged::make_readable;
 pub use staged::{Staged, cannot_write};
-pub use stored::{Source, Stored, StoredCell, find};
+pub use stored::{Source, Stored, StoredCell, find, without_seed};
 pub use tables::{Column, Table, Values};
 
 use crate::diagnostic::Diagnostic;
