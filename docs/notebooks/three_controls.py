@@ -134,7 +134,8 @@ def _(found, grid):
     mo.md(
         "The 95th percentile of the slowdown:\n\n"
         + "\n".join(f"- {verdict('search.p95_slowdown', load)}" for load in found.axes[found.axis("load")])
-        + "\n\nGeometric means with 95 % intervals in brackets. Intervals that overlap do not prove that there is no difference. "
+        + "\n\nGeometric means with 95 % intervals in brackets. "
+        "Intervals that overlap do not prove that there is no difference. "
         "`until={…}` adds seeds until they are as narrow as you want."
     )
     return

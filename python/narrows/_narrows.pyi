@@ -558,9 +558,9 @@ def comparison_report(
 def interval(values: Iterable[float]) -> tuple[float, tuple[float, float] | None] | None:
     """The central value of a metric over runs, and the bounds of its 95 % confidence interval.
 
-    Values above 0 are taken as lognormal: their geometric mean, and Student's t of their logarithms. There are no bounds
-    of fewer than three values, nor if one is 0, where the value is the arithmetic mean. With negative values among them
-    both are arithmetic. Nothing of no values.
+    Values above 0 are taken as lognormal: their geometric mean, and Student's t of their logarithms. There are no
+    bounds of fewer than three values, nor if one is 0, where the value is the arithmetic mean. With negative values
+    among them both are arithmetic. Nothing of no values.
     """
 
 def main(arguments: Sequence[str]) -> int:

@@ -1,8 +1,8 @@
 """Figures ready for a paper, of results as they are. Needs matplotlib: ``pip install narrows[plots]``.
 
 Every function takes one run, a list of runs (the same scenario with several seeds), or a dict of these by label; with
-several seeds it shows geometric means, and from three seeds on 95 % confidence intervals. It draws into ``ax``, or into a figure of its own, and
-returns the axes: ``plots.save(plots.cdf(runs), "cdf.pdf")``.
+several seeds it shows geometric means, and from three seeds on 95 % confidence intervals. It draws into ``ax``, or into
+a figure of its own, and returns the axes: ``plots.save(plots.cdf(runs), "cdf.pdf")``.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def sweep(
     where: Mapping[str, Any] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """A metric of a sweep over one axis, with 95 % confidence bands over seeds; without bands where there is no interval.
+    """A metric of a sweep over one axis, with 95 % confidence bands over seeds where there are intervals.
 
     :param found: what :func:`narrows.sweep` returned.
     :param x: the axis from left to right; its last key will do: ``"load"`` for ``"traffic.dc.load"``.
@@ -277,15 +277,17 @@ def _turn_labels(ax: Axes) -> None:
 
 
 def _overlap(ax: Axes) -> bool:
-    """Whether labels of the lower axis overlap; those that are turned may overlap in their boxes, if lines have room."""
+    """Whether labels of the lower axis overlap. The boxes of turned labels may, as long as lines have room."""
     labels = [label for label in ax.get_xticklabels() if label.get_text()]
     boxes = [label.get_window_extent() for label in labels]
-    if labels and labels[0].get_rotation():
-        height = labels[0].get_fontsize() * ax.get_figure(root=True).dpi / 72
+    size, turned = (float(labels[0].get_fontsize()), labels[0].get_rotation()) if labels else (0.0, 0.0)
+    if turned:
+        figure = ax.get_figure(root=True)
+        assert figure is not None, "axes that were just drawn have a figure"
         apart = [second.x1 - first.x1 for first, second in pairwise(boxes)]
-        return any(each * np.sin(np.radians(labels[0].get_rotation())) < height for each in apart)
+        return any(each * np.sin(np.radians(turned)) < size * figure.dpi / 72 for each in apart)
     # A blank between them.
-    blank = labels[0].get_fontsize() / 2 if labels else 0
+    blank = size / 2
     return any(first.x1 + blank > second.x0 for first, second in pairwise(boxes))
 
 
@@ -330,8 +332,8 @@ def front(tuned: Tuned, *, ax: Axes | None = None) -> Axes:
 def chart(figure: Mapping[str, Any], number: int = 0, *, ax: Axes | None = None) -> Axes:
     """A chart of a reproduction: ``plots.chart(reproduction.figures[0])``.
 
-    Solid lines and full points are what was measured, dashed lines and hollow points what the paper reports, dotted lines
-    theory.
+    Solid lines and full points are what was measured, dashed lines and hollow points what the paper reports, dotted
+    lines theory.
 
     :param figure: one of ``Reproduction.figures``.
     :param number: which of its charts.
@@ -346,7 +348,6 @@ def chart(figure: Mapping[str, Any], number: int = 0, *, ax: Axes | None = None)
         x, y = np.array(curve["points"], dtype=float).reshape(-1, 2).T
         colour = colours[curve["colour"] % len(colours)]
         points = data["style"] == "points" and curve["origin"] != "theory"
-        hollow = {"markerfacecolor": "none"} if curve["origin"] == "paper" else {}
         ax.plot(
             x,
             y,
@@ -355,7 +356,7 @@ def chart(figure: Mapping[str, Any], number: int = 0, *, ax: Axes | None = None)
             linestyle="none" if points else {"measured": "-", "paper": "--", "theory": ":"}[curve["origin"]],
             drawstyle="steps-post" if data["style"] == "steps" else "default",
             marker="o" if points else None,
-            **hollow,
+            markerfacecolor="none" if curve["origin"] == "paper" else colour,
         )
     for axis, name in ((data["x"], "x"), (data["y"], "y")):
         ax.set(**{f"{name}label": axis["label"]})

@@ -215,7 +215,9 @@ def test_a_group_that_starves_is_seen_in_the_table_and_in_plots(tmp_path: Path) 
     scenario = small_scenario()
     # Too late for a round trip.
     pattern = {"long_lived": {"flows": 1, "from": "rack0/host0", "to": "rack1/host0"}}
-    scenario.set({"traffic.dead": {"cc": {"reno": {}}, "start": "5.999 ms", "pattern": pattern}})
+    dead = {"name": "dead", "cc": {"reno": {}}, "start": "5.999 ms", "pattern": pattern}
+    poisson = {"poisson": {"load": 0.2, "of": "host_links", "sizes": "websearch"}}
+    scenario.set({"traffic": [{"name": "search", "cc": {"dctcp": {}}, "pattern": poisson}, dead]})
     loads = {"traffic.search.pattern.poisson.load": [0.2, 0.4]}
     found = narrows.sweep(loads, scenario=scenario, out=tmp_path / "out")
     html = found._repr_html_()

@@ -177,12 +177,13 @@ impl PointSummary {
     }
 }
 
+/// The number of a point, a traffic group, and its metrics as texts.
+type GroupRow = (usize, String, Vec<String>);
+
 /// The points of a sweep as the command shows them: names of metrics, and for each traffic group of each point the number of
 /// the point, the group, and its metrics as texts.
 #[pyfunction]
-pub(crate) fn sweep_table(
-    points: Vec<PyRef<'_, PointSummary>>,
-) -> (Vec<String>, Vec<(usize, String, Vec<String>)>) {
+pub(crate) fn sweep_table(points: Vec<PyRef<'_, PointSummary>>) -> (Vec<String>, Vec<GroupRow>) {
     let points: Vec<_> = points.iter().map(|point| point.summary.clone()).collect();
     let sweep::Overview { metrics, rows } = sweep::overview(&points, None);
     let text = |estimate: &Option<_>| narrows::numbers::with_interval(estimate.as_ref(), "");

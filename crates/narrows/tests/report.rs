@@ -171,6 +171,7 @@ fn bands_of_a_page_lie_above_zero_and_two_seeds_have_none() {
     assert!(two.iter().all(|[time, low, high]| time == low && time == high));
     assert!(three.iter().all(|[time, low, high]| 0.0 < *low && low <= time && time <= high));
     assert!(three.iter().any(|[_, low, high]| low < high), "seeds differ");
+    assert!(three.is_sorted_by(|a, b| a[1] <= b[1] && a[2] <= b[2]), "no bound goes back");
 }
 
 #[test]

@@ -148,11 +148,11 @@ pub fn find(folder: &Path) -> Checked<Vec<StoredCell>> {
     }
     let runs = runs_in(folder);
     if !runs.is_empty() {
-        return Ok(cells_of(name(&canonical()), runs));
+        return Ok(cells_of(&name(&canonical()), runs));
     }
     let cells = folders_in(folder).into_iter().map(|cell| (name(&cell), runs_in(&cell)));
     let cells: Vec<_> =
-        cells.filter(|(_, runs)| !runs.is_empty()).flat_map(|(name, runs)| cells_of(name, runs)).collect();
+        cells.filter(|(_, runs)| !runs.is_empty()).flat_map(|(name, runs)| cells_of(&name, runs)).collect();
     if cells.is_empty() { Err(no_results(folder).into()) } else { Ok(cells) }
 }
 
@@ -161,7 +161,7 @@ fn name(path: &Path) -> String {
 }
 
 /// The cell called `name`, or if its runs are of different scenarios one for each of these.
-fn cells_of(name: String, runs: Vec<PathBuf>) -> Vec<StoredCell> {
+fn cells_of(name: &str, runs: Vec<PathBuf>) -> Vec<StoredCell> {
     let mut by_scenario: Vec<(String, Vec<PathBuf>)> = Vec::new();
     for run in runs {
         let text = std::fs::read_to_string(run.join("scenario.toml")).unwrap_or_default();
@@ -173,7 +173,7 @@ fn cells_of(name: String, runs: Vec<PathBuf>) -> Vec<StoredCell> {
     }
     let alone = by_scenario.len() == 1;
     let cell = |runs: Vec<PathBuf>| {
-        let name = if alone { name.clone() } else { self::name(&runs[0]) };
+        let name = if alone { name.to_owned() } else { self::name(&runs[0]) };
         StoredCell { name, runs }
     };
     by_scenario.into_iter().map(|(_, runs)| cell(runs)).collect()
