@@ -81,7 +81,7 @@ def _(found):
     ## The figure
 
     On the left the slowdown that one flow in twenty exceeds. On the right the median by size, at the highest load.
-    Bands are 95 % confidence intervals of the mean over seeds; where they are wide, a seed has few flows of that size.
+    Bands are 95 % confidence intervals over seeds; where they are wide, a seed has few flows of that size.
     """)
     return
 
@@ -134,7 +134,8 @@ def _(found, grid):
     mo.md(
         "The 95th percentile of the slowdown:\n\n"
         + "\n".join(f"- {verdict('search.p95_slowdown', load)}" for load in found.axes[found.axis("load")])
-        + "\n\nMeans with 95 % intervals in brackets. Intervals that overlap do not prove that there is no difference. "
+        + "\n\nGeometric means with 95 % intervals in brackets. "
+        "Intervals that overlap do not prove that there is no difference. "
         "`until={…}` adds seeds until they are as narrow as you want."
     )
     return

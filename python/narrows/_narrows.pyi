@@ -408,17 +408,23 @@ class Reproduction:
 
 @final
 class Estimate:
-    """A mean and its 95 % confidence interval."""
+    """What the runs of a point say about a metric."""
 
     @property
     def mean(self) -> float:
-        """The mean."""
+        """The central value: the geometric mean if all runs have more than 0, the arithmetic mean otherwise."""
     @property
-    def low(self) -> float:
-        """The lower bound; the mean of a single run."""
+    def interval(self) -> tuple[float, float] | None:
+        """The bounds of its 95 % confidence interval; None with fewer than three runs, and if one has 0."""
     @property
-    def high(self) -> float:
-        """The upper bound; the mean of a single run."""
+    def low(self) -> float | None:
+        """The lower bound; None if there is no interval."""
+    @property
+    def high(self) -> float | None:
+        """The upper bound; None if there is no interval."""
+    @property
+    def range(self) -> tuple[float, float]:
+        """The smallest and the largest value of a run."""
     @property
     def samples(self) -> int:
         """Number of runs."""
@@ -520,8 +526,12 @@ def run_task(
 def quantity(text: str) -> tuple[int, str]:
     """A time, a size or a rate as a whole number of its smallest unit (ps, B, b/s), and that unit."""
 
-def estimate_text(estimate: Estimate | None) -> str:
-    """An estimate as text; a dash if there is none."""
+def sweep_table(points: Sequence[PointSummary]) -> tuple[list[str], list[tuple[int, str, list[str]]]]:
+    """The points of a sweep as the command shows them.
+
+    Names of metrics, and for each traffic group of each point the number of the point, the group, and its metrics as
+    texts.
+    """
 
 def nearest(name: str, known: Sequence[str]) -> str | None:
     """The known name that is most like another, if any is."""
@@ -565,9 +575,11 @@ def comparison_report(
     """Write the report of several cells, each with a name and its runs."""
 
 def interval(values: Iterable[float]) -> tuple[float, tuple[float, float] | None] | None:
-    """The mean of values and the bounds of its 95 % confidence interval (Student's t).
+    """The central value of a metric over runs, and the bounds of its 95 % confidence interval.
 
-    There are no bounds of a single value, and nothing of none.
+    Values above 0 are taken as lognormal: their geometric mean, and Student's t of their logarithms. There are no
+    bounds of fewer than three values, nor if one is 0, where the value is the arithmetic mean. With negative values
+    among them both are arithmetic. Nothing of no values.
     """
 
 def main(arguments: Sequence[str]) -> int:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 #: Cells that wait at an executor for each worker, so that no worker waits for a cell.
 AHEAD = 2
-#: Metrics that tables of notebooks show, the most telling first.
-TOLD = ["p99_slowdown", "p99_rpc_slowdown", "goodput_gbps", "p50_fct_us", "unfinished", "drops", "max_queue_kb"]
+#: More points than this are not shown in tables of notebooks.
+SHOWN = 50
 
 
 class SweepResults:
@@ -68,7 +68,7 @@ class SweepResults:
         return [point for point in self.points if all(point.values[name] == v for name, v in wanted.items())]
 
     def metric(self, name: str, values: Mapping[str, Any] | None = None, /, **more: Any) -> Estimate:
-        """The mean of a metric at the only point with these values, with its confidence interval."""
+        """A metric at the only point with these values, with its confidence interval."""
         points = self.select(values, **more)
         if len(points) != 1:
             raise ValueError(f"{len(points)} points have these values; axes: {', '.join(self.axes) or 'none'}")
@@ -118,28 +118,18 @@ class SweepResults:
         return f"<SweepResults {self.folder}, {len(self.points)} points: {axes}>"
 
     def _repr_html_(self) -> str:
-        told = [name for name in self.metric_names if name.rsplit(".", 1)[-1] in TOLD and self._says_something(name)]
-        groups = {name.rsplit(".", 1)[0] for name in told} - {"total"}
-        if len(groups) == 1:  # which is all there is
-            (group,) = groups
-            same = {name.replace(group, "total", 1) for name in told if name.startswith(f"{group}.")}
-            told = [name for name in told if name not in same]
-        varied = sorted(told, key=lambda name: TOLD.index(name.rsplit(".", 1)[-1]))[:8]
-        head = "".join(f"<th>{escape(name)}</th>" for name in [*self.axes, "seeds", *varied])
-        rows = []
-        for point in self.points[:50]:
-            cells = [escape(str(value)) for value in point.values.values()]
-            cells.append(str(len(point.cells)))
-            cells += [escape(_narrows.estimate_text(point.metrics.get(name))) for name in varied]
-            rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-        more = len(self.points) - len(rows)
-        note = f"<p>and {more} more points</p>" if more else ""
+        metrics, groups = _narrows.sweep_table(self.points[:SHOWN])
+        head = "".join(f"<th>{escape(name)}</th>" for name in [*self.axes, "seeds", "group", *metrics])
+        rows, last = [], None
+        for number, group, values in groups:
+            point = self.points[number]
+            names = [*map(str, point.values.values()), str(len(point.cells))]
+            cells = [*(names if number != last else [""] * len(names)), group, *values]
+            rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+            last = number
+        more = len(self.points) - SHOWN
+        note = f"<p>and {more} more points</p>" if more > 0 else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"
-
-    def _says_something(self, name: str) -> bool:
-        found = [point.metrics.get(name) for point in self.points]
-        means = {each.mean for each in found if each is not None}
-        return len(means) > 1 or (len(self.points) == 1 and bool(means - {0.0}))
 
 
 def sweep(
@@ -173,7 +163,8 @@ def sweep(
     :param seeds: seeds of each point, counting up from the scenario's own.
     :param set: changes for all points.
     :param until: add seeds to a point until the confidence interval of a metric is small enough:
-        ``{"metric": "dc.p99_slowdown", "half_width": 0.05, "most": 30}``, as a fraction of the mean.
+        ``{"metric": "dc.p99_slowdown", "half_width": 0.05, "most": 30}``, as a fraction of its mean; at least three
+        seeds, and the most where a run has 0.
     :param name: names the folder; the scenario's name if left out.
     :param out: where cells and data set go; ``out/NAME`` if left out. Running again goes on.
     :param jobs: cells side by side on this machine; as many as there are cores if left out.

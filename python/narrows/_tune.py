@@ -98,7 +98,7 @@ class Trial:
     number: int
     #: The parameters, as they stand in the scenario.
     params: dict[str, Any]
-    #: What was reached, by goal: means over seeds; empty if there was nothing to take a goal of.
+    #: What was reached, by goal: means over seeds (:class:`Estimate`); empty if there was nothing to take a goal of.
     values: dict[str, float]
     #: All metrics, as means over seeds.
     metrics: dict[str, float | None]

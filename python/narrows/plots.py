@@ -1,8 +1,8 @@
 """Figures ready for a paper, of results as they are. Needs matplotlib: ``pip install narrows[plots]``.
 
 Every function takes one run, a list of runs (the same scenario with several seeds), or a dict of these by label; with
-several seeds it shows means and 95 % confidence intervals. It draws into ``ax``, or into a figure of its own, and
-returns the axes: ``plots.save(plots.cdf(runs), "cdf.pdf")``.
+several seeds it shows geometric means, and from three seeds on 95 % confidence intervals. It draws into ``ax``, or into
+a figure of its own, and returns the axes: ``plots.save(plots.cdf(runs), "cdf.pdf")``.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
 from functools import wraps
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -89,14 +90,11 @@ def cdf(
     """
     ax = _axes(ax)
     groups = _groups(runs, group)
-    least = min(found["cdf"][0][0] for _, found in groups) / 1e3
     for number, (label, found) in enumerate(groups):
         time, fraction, low, high = np.array(found["cdf"], dtype=float).T
         share = 1 - fraction if complementary else fraction
         (line,) = ax.plot(time / 1e3, share, label=label, linestyle=_DASHES[number % len(_DASHES)])
-        # An interval may reach below zero, where a logarithmic scale ends.
-        low = np.maximum(low / 1e3, least)
-        ax.fill_betweenx(share, low, high / 1e3, color=line.get_color(), alpha=0.2, lw=0)
+        ax.fill_betweenx(share, low / 1e3, high / 1e3, color=line.get_color(), alpha=0.2, lw=0)
     ax.set(xscale="log", xlabel="completion time, ms", ylabel="fraction of flows")
     if complementary:
         ax.set(yscale="log", ylabel="fraction of flows that take longer")
@@ -125,7 +123,7 @@ def slowdown(runs: Runs, *, group: str | None = None, percentile: int = 99, ax: 
         sizes = [each["size"] / 1e3 for each in classes]
         means = [estimate["mean"] for estimate in estimates]
         (line,) = ax.plot(sizes, means, label=label, linestyle=_DASHES[number % len(_DASHES)], marker="o")
-        _band(ax, sizes, estimates, line.get_color(), least=1.0)
+        _band(ax, sizes, [estimate["interval"] for estimate in estimates], line.get_color())
     ax.set(xscale="log", yscale="log", xlabel="flow size, kB", ylabel=f"slowdown, {percentile}th percentile")
     return _legend(ax)
 
@@ -207,12 +205,12 @@ def sweep(
     where: Mapping[str, Any] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """A metric of a sweep over one axis, with 95 % confidence bands over seeds.
+    """A metric of a sweep over one axis, with 95 % confidence bands over seeds where there are intervals.
 
     :param found: what :func:`narrows.sweep` returned.
     :param x: the axis from left to right; its last key will do: ``"load"`` for
         ``"traffic.dc.pattern.poisson.load"``.
-    :param y: a metric: ``"dc.p99_slowdown"``.
+    :param y: a metric: ``"dc.p99_slowdown"``; without a group, ``"goodput_gbps"``, of every group, each with its lines.
     :param by: an axis with a line for each value.
     :param where: values of all other axes: ``{"control": "dctcp"}``.
     """
@@ -224,29 +222,74 @@ def sweep(
         raise ValueError(f"say which value of {', '.join(free)}: where={{{free[0]!r}: …}}")
     positions = found.axes[across]
     numeric = all(isinstance(each, int | float) for each in positions)
-    lines = found.axes[other] if other else [None]
-    for number, value in enumerate(lines):
+    metrics = _of_groups(found, y)
+    lines = [(metric, value) for metric in metrics for value in (found.axes[other] if other else [None])]
+    for number, (metric, value) in enumerate(lines):
         chosen = fixed if other is None else {**fixed, other: value}
         points = sorted(found.select(chosen), key=lambda point: positions.index(point.values[across]))
-        kept = [(point.values[across], estimate) for point in points if (estimate := found.estimate(point, y))]
+        kept = [(point.values[across], each) for point in points if (each := found.estimate(point, metric))]
         # What is no number stands side by side, and nothing lies between.
         aside = (number - (len(lines) - 1) / 2) * 0.5 / len(lines)
         at = [each if numeric else positions.index(each) + aside for each, _ in kept]
         style: dict[str, Any] = {"linestyle": _DASHES[number % len(_DASHES)] if numeric else "none"}
-        label = None if other is None else f"{_spoken(other)} {value}" if isinstance(value, int | float) else str(value)
+        names = [metric.rpartition(".")[0]] if len(metrics) > 1 else []
+        if other is not None:
+            names.append(f"{_spoken(other)} {value}" if isinstance(value, int | float) else _spoken_value(value))
+        label = " · ".join(names) or None
         (line,) = ax.plot(at, [each.mean for _, each in kept], label=label, marker="os^Dv<>p"[number % 8], **style)
-        low, high = [each.low for _, each in kept], [each.high for _, each in kept]
+        bounds = [each.interval for _, each in kept]
         if numeric and len(at) > 1:
-            ax.fill_between(at, low, high, color=line.get_color(), alpha=0.2, lw=0)
+            _band(ax, at, bounds, line.get_color())
         else:
-            ax.vlines(at, low, high, color=line.get_color(), lw=1)
+            known = [(place, *bound) for place, bound in zip(at, bounds, strict=True) if bound is not None]
+            ax.vlines(*(np.array(known).reshape(-1, 3).T), color=line.get_color(), lw=1)
     if not numeric:
-        ax.set_xticks(range(len(positions)), [str(each) for each in positions])
+        ax.set_xticks(range(len(positions)), [_spoken_value(each) for each in positions])
         ax.set_xlim(-0.5, len(positions) - 0.5)
     ax.set(xlabel=_spoken(across), ylabel=_spoken_metric(y))
-    if other is not None:
+    if len(lines) > 1:
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(len(lines), 4), columnspacing=1.2)
+    if not numeric:
+        _turn_labels(ax)
     return ax
+
+
+def _of_groups(found: SweepResults, metric: str) -> list[str]:
+    """The metric itself; of every group that has it if it names none."""
+    if "." in metric:
+        return [metric]
+    every = [name for name in found.metric_names if name.rpartition(".")[2] == metric]
+    own = [name for name in every if not name.startswith("total.")] or every
+    if not own:
+        raise ValueError(f'no group has a metric "{metric}"')
+    return own
+
+
+def _turn_labels(ax: Axes) -> None:
+    """Turns the labels of the lower axis as far as it takes for none to run into the next."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None, "axes that were just drawn have a figure"
+    for turned in (30, 90):
+        figure.draw_without_rendering()
+        if not _overlap(ax):
+            return
+        for label in ax.get_xticklabels():
+            label.set(rotation=turned, ha="right", va="center" if turned == 90 else "top", rotation_mode="anchor")
+
+
+def _overlap(ax: Axes) -> bool:
+    """Whether labels of the lower axis overlap. The boxes of turned labels may, as long as lines have room."""
+    labels = [label for label in ax.get_xticklabels() if label.get_text()]
+    boxes = [label.get_window_extent() for label in labels]
+    size, turned = (float(labels[0].get_fontsize()), labels[0].get_rotation()) if labels else (0.0, 0.0)
+    if turned:
+        figure = ax.get_figure(root=True)
+        assert figure is not None, "axes that were just drawn have a figure"
+        apart = [second.x1 - first.x1 for first, second in pairwise(boxes)]
+        return any(each * np.sin(np.radians(turned)) < size * figure.dpi / 72 for each in apart)
+    # A blank between them.
+    blank = size / 2
+    return any(first.x1 + blank > second.x0 for first, second in pairwise(boxes))
 
 
 @_styled
@@ -290,7 +333,8 @@ def front(tuned: Tuned, *, ax: Axes | None = None) -> Axes:
 def chart(figure: Mapping[str, Any], number: int = 0, *, ax: Axes | None = None) -> Axes:
     """A chart of a reproduction: ``plots.chart(reproduction.figures[0])``.
 
-    Lines are what was measured; what the paper reports is dotted.
+    Solid lines and full points are what was measured, dashed lines and hollow points what the paper reports, dotted
+    lines theory.
 
     :param figure: one of ``Reproduction.figures``.
     :param number: which of its charts.
@@ -303,15 +347,17 @@ def chart(figure: Mapping[str, Any], number: int = 0, *, ax: Axes | None = None)
     colours = plt.rcParams["axes.prop_cycle"].by_key()["color"]
     for curve in data["curves"]:
         x, y = np.array(curve["points"], dtype=float).reshape(-1, 2).T
-        paper = curve["origin"] != "measured"
-        dots = data["style"] == "dots"
+        colour = colours[curve["colour"] % len(colours)]
+        points = data["style"] == "points" and curve["origin"] != "theory"
         ax.plot(
             x,
             y,
-            label=curve["label"] + (" (paper)" if paper else ""),
-            color=colours[curve["colour"] % len(colours)],
-            linestyle="none" if dots else ":" if paper else "-",
-            marker="o" if dots else None,
+            label=curve["label"],
+            color=colour,
+            linestyle="none" if points else {"measured": "-", "paper": "--", "theory": ":"}[curve["origin"]],
+            drawstyle="steps-post" if data["style"] == "steps" else "default",
+            marker="o" if points else None,
+            markerfacecolor="none" if curve["origin"] == "paper" else colour,
         )
     for axis, name in ((data["x"], "x"), (data["y"], "y")):
         ax.set(**{f"{name}label": axis["label"]})
@@ -325,6 +371,13 @@ def chart(figure: Mapping[str, Any], number: int = 0, *, ax: Axes | None = None)
 def _spoken(axis: str) -> str:
     """The name of an axis for readers: ``load`` for ``traffic.dc.pattern.poisson.load``."""
     return axis.rsplit(".", 1)[-1].replace("_", " ")
+
+
+def _spoken_value(value: Any) -> str:
+    """A value of an axis for readers: ``dctcp`` for ``{"dctcp": {}}``."""
+    if isinstance(value, Mapping) and len(value) == 1 and not next(iter(value.values())):
+        return str(next(iter(value)))
+    return str(value)
 
 
 def _spoken_metric(name: str) -> str:
@@ -381,11 +434,10 @@ def _groups(runs: Runs, group: str | None) -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
-def _band(ax: Axes, x: Sequence[float], estimates: Sequence[Mapping[str, Any]], colour: Any, least: float) -> None:
-    bounds = [estimate["interval"] for estimate in estimates]
-    if all(bound is not None for bound in bounds) and bounds:
-        low, high = np.array(bounds, dtype=float).T
-        ax.fill_between(x, np.maximum(low, least), high, color=colour, alpha=0.2, lw=0)
+def _band(ax: Axes, x: Sequence[float], bounds: Sequence[tuple[float, float] | None], colour: Any) -> None:
+    """Confidence intervals as a band, with gaps where there is none."""
+    low, high = np.array([(np.nan, np.nan) if bound is None else bound for bound in bounds], dtype=float).T
+    ax.fill_between(x, low, high, color=colour, alpha=0.2, lw=0)
 
 
 def _interval(run: Results, table: str) -> float:

@@ -99,5 +99,30 @@ def test_charts_of_a_paper_have_its_curves() -> None:
     figure = next(figure for figure in reproduction.figures if figure["charts"])
     ax = plots.chart(figure)
     assert len(ax.get_lines()) == len(figure["charts"][0]["curves"])
+    for line, curve in zip(ax.get_lines(), figure["charts"][0]["curves"], strict=True):
+        assert line.get_label() == curve["label"]
     with pytest.raises(ValueError, match="there is no number 99"):
         plots.chart(figure, 99)
+
+
+def test_what_was_measured_and_what_was_not_look_different() -> None:
+    axis = {"label": "n", "log": False}
+    curves = [
+        {"label": label, "points": [[1, 2], [2, 3]], "colour": 0, "origin": origin}
+        for label, origin in (("QCN", "measured"), ("QCN, paper", "paper"), ("QCN, theory", "theory"))
+    ]
+    for style in ("lines", "points", "steps"):
+        chart = {"title": "t", "x": axis, "y": axis, "style": style, "curves": curves}
+        ax = plots.chart({"name": "Figure 1", "charts": [chart]})
+        looks = {(line.get_linestyle(), line.get_marker(), line.get_markerfacecolor()) for line in ax.get_lines()}
+        assert len(looks) == 3
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["QCN", "QCN, paper", "QCN, theory"]
+
+
+def test_two_runs_have_no_band_and_three_have_one(cells: dict[str, list[narrows.Results]]) -> None:
+    def bands(runs: list[narrows.Results]) -> list[float]:
+        ax = plots.slowdown(runs)
+        return [y for band in ax.collections for path in band.get_paths() for y in path.vertices[:, 1]]
+
+    assert not [y for y in bands(cells["dctcp"][:2]) if not np.isnan(y)]
+    assert min(bands(cells["dctcp"])) > 0

@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conftest import small_scenario
 
 import narrows
 
@@ -124,9 +125,24 @@ def test_a_report_is_written_as_a_whole_or_not_at_all(results: narrows.Results, 
         results.report(Path("/dev/null/report.html"))
 
 
-def test_intervals_are_those_of_student() -> None:
-    mean, bounds = narrows.interval([1.0, 2.0, 3.0]) or (0, None)
-    assert mean == 2
-    assert bounds == pytest.approx((2 - 2.4841, 2 + 2.4841), abs=1e-3)
+def test_intervals_are_those_of_student_of_logarithms() -> None:
+    # The logarithms of 1, 2, 4 to base 2 are 0, 1, 2: half the width is t(0.975, 2) / √3 = 2.4841.
+    mean, bounds = narrows.interval([1.0, 2.0, 4.0]) or (0, None)
+    assert mean == pytest.approx(2)
+    assert bounds == pytest.approx((2 ** (1 - 2.4841), 2 ** (1 + 2.4841)), rel=1e-3)
     assert narrows.interval([1.0]) == (1.0, None)
+    assert narrows.interval([1.0, 4.0]) == (pytest.approx(2), None)
+    assert narrows.interval([0.0, 1.0, 2.0]) == (1.0, None)
     assert narrows.interval([]) is None
+
+
+def test_runs_of_different_scenarios_are_not_pooled_as_seeds(results: narrows.Results) -> None:
+    from narrows._narrows import comparison_text, distributions
+
+    other = narrows.run(small_scenario(), set={"traffic.search.cc": {"cubic": {}}})
+    with pytest.raises(ValueError, match="not seeds of one scenario"):
+        distributions([results, other])
+    with pytest.raises(ValueError, match="both: these runs are not seeds"):
+        comparison_text([("both", [results, other])])
+    again = narrows.run(small_scenario(), seed=4)
+    assert "search" in comparison_text([("one", [results, again]), ("other", [other])])

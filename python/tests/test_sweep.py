@@ -45,7 +45,10 @@ def test_a_point_has_the_means_of_its_runs(found: narrows.SweepResults) -> None:
     values = [run.summary["search.p50_fct_us"] for run in runs]
     mean, bounds = narrows.interval([value for value in values if value is not None]) or (0, None)
     estimate = found.metric("search.p50_fct_us", load=0.5, control="cubic")
-    assert (estimate.mean, (estimate.low, estimate.high), estimate.samples) == (mean, bounds, 3)
+    assert (estimate.mean, estimate.interval, estimate.samples) == (mean, bounds, 3)
+    assert (estimate.low, estimate.high) == bounds
+    assert estimate.low < estimate.mean < estimate.high
+    assert estimate.range == (min(values), max(values))
 
 
 def test_a_cell_is_the_run_of_its_scenario(found: narrows.SweepResults) -> None:
@@ -146,7 +149,8 @@ def test_seeds_are_added_until_a_metric_is_known_well_enough(tmp_path: Path) -> 
     for point in one:
         estimate = one.estimate(point, "search.goodput_gbps")
         assert estimate is not None
-        assert len(point.cells) == 12 or (estimate.high - estimate.low) / 2 <= 0.5 * estimate.mean
+        low, high = estimate.interval or (0, float("inf"))
+        assert len(point.cells) == 12 or (high - low) / 2 <= 0.5 * estimate.mean
 
 
 @pytest.mark.parametrize(
@@ -192,7 +196,50 @@ def test_unknown_axes_values_and_metrics_are_told(found: narrows.SweepResults) -
 def test_a_sweep_is_shown_in_a_notebook(found: narrows.SweepResults) -> None:
     html = found._repr_html_()
     assert html.count("<tr>") == 5
-    assert "search.p99_slowdown" in re.sub("<[^>]*>", " ", html)
+    words = re.sub("<[^>]*>", " ", html).split()
+    assert {"group", "search", "p99_slowdown", "goodput_gbps", "unfinished"} <= set(words)
+
+
+def test_fewer_than_three_seeds_have_values_and_no_interval(tmp_path: Path) -> None:
+    two = narrows.sweep({}, scenario=small_scenario(), seeds=2, out=tmp_path / "two")
+    estimate = two.metric("search.p50_fct_us")
+    values = [run.summary["search.p50_fct_us"] for run in two.runs()]
+    assert (estimate.interval, estimate.low, estimate.high) == (None, None, None)
+    assert estimate.range == (min(values), max(values))
+    assert " to " in repr(estimate)
+
+
+def test_a_group_that_starves_is_seen_in_the_table_and_in_plots(tmp_path: Path) -> None:
+    from narrows import plots
+
+    scenario = small_scenario()
+    # Too late for a round trip.
+    pattern = {"long_lived": {"flows": 1, "from": "rack0/host0", "to": "rack1/host0"}}
+    dead = {"name": "dead", "cc": {"reno": {}}, "start": "5.999 ms", "pattern": pattern}
+    poisson = {"poisson": {"load": 0.2, "of": "host_links", "sizes": "websearch"}}
+    scenario.set({"traffic": [{"name": "search", "cc": {"dctcp": {}}, "pattern": poisson}, dead]})
+    loads = {"traffic.search.pattern.poisson.load": [0.2, 0.4]}
+    found = narrows.sweep(loads, scenario=scenario, out=tmp_path / "out")
+    html = found._repr_html_()
+    assert html.count("<td>dead</td>") == 2
+    assert html.count("<td>total</td>") == 2
+    ax = plots.sweep(found, x="load", y="goodput_gbps")
+    assert [line.get_label() for line in ax.get_lines()] == ["search", "dead"]
+    assert ax.get_lines()[1].get_ydata().tolist() == [0, 0]
+
+
+def test_labels_of_a_text_axis_do_not_overlap(tmp_path: Path) -> None:
+    from narrows import plots
+
+    names = [f"a rather long name of an option {number}" for number in range(6)]
+    options = {name: {"stop.after": f"{number + 2} ms"} for number, name in enumerate(names)}
+    found = narrows.sweep({"option": options}, scenario=small_scenario(), out=tmp_path / "out")
+    ax = plots.sweep(found, x="option", y="search.goodput_gbps")
+    assert not plots._overlap(ax)
+    assert all(label.get_rotation() for label in ax.get_xticklabels())
+    few = plots.sweep(found, x="option", y="search.goodput_gbps", ax=None)
+    few.set_xticklabels([*"abcdef"], rotation=0)
+    assert not plots._overlap(few)
 
 
 class Broken(Executor):

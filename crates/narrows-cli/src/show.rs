@@ -6,8 +6,9 @@ use narrows::plan::{Plan, PlannedGroup};
 use narrows::report::{Cell, Summary, summarize};
 use narrows::repro::Reproduction;
 use narrows::results::Activity;
-use narrows::sweep::{Manifest, PointSummary};
+use narrows::sweep::{Manifest, Overview, OverviewRow, PointSummary, overview};
 use narrows_proto::units::Bytes;
+use serde_json::Value;
 
 /// The first line: what is run.
 pub fn headline(plan: &Plan, seeds: u32) -> String {
@@ -149,35 +150,30 @@ pub(crate) fn unfinished(cells: &[Cell]) -> String {
     text
 }
 
-/// More points than this are not printed.
-const POINTS: usize = 40;
+/// More points than this are not shown.
+pub(crate) const POINTS: usize = 40;
 
-/// A row for each point of a sweep, with some of its metrics: that of its rule, and those of all traffic that say most.
+/// A row for each traffic group of each point of a sweep, with the metrics that say most.
 pub fn points(manifest: &Manifest, points: &[PointSummary]) -> String {
-    const COLUMNS: usize = 4;
-    let usual =
-        ["total.p99_slowdown", "total.p50_fct_us", "total.goodput_gbps", "total.drops", "total.unfinished"];
-    let rule = manifest.until.iter().map(|until| until.metric.as_str());
-    let says = |name: &str| {
-        points.iter().filter_map(|point| point.metric(name)).any(|estimate| estimate.mean != 0.0)
-    };
-    let mut names: Vec<&str> = rule.collect();
-    for name in usual {
-        if names.len() < COLUMNS && !names.contains(&name) && says(name) {
-            names.push(name);
-        }
-    }
+    let shown = &points[..points.len().min(POINTS)];
+    let Overview { metrics, rows } =
+        overview(shown, manifest.until.as_ref().map(|until| until.metric.as_str()));
     let mut table = plain();
-    let header = manifest.axes.iter().map(String::as_str).chain(["seeds"]).chain(names.iter().copied());
-    table.set_header(header);
-    for point in points.iter().take(POINTS) {
-        let values =
-            point.values.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-        let metrics = names.iter().map(|name| with_interval(point.metric(name), ""));
-        table.add_row(values.chain([point.seeds.to_string()]).chain(metrics));
+    let axes = manifest.axes.iter().map(String::as_str);
+    table.set_header(axes.chain(["seeds", "group"]).chain(metrics.iter().map(String::as_str)));
+    let mut last = None;
+    for OverviewRow { point, group, values } in &rows {
+        let is_first = last.replace(point) != Some(point);
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let point = &shown[*point];
+        let names = point.values.iter().map(text).chain([point.seeds.to_string()]);
+        let names = names.map(|name| if is_first { name } else { String::new() });
+        let values = values.iter().map(|value| with_interval(value.as_ref(), ""));
+        table.add_row(names.chain([group.clone()]).chain(values));
     }
+    let seeds = manifest.axes.len();
     for (index, column) in table.column_iter_mut().enumerate() {
-        let left = index < manifest.axes.len();
+        let left = index < seeds || index == seeds + 1;
         column.set_cell_alignment(if left { CellAlignment::Left } else { CellAlignment::Right });
     }
     let mut text = indented(&table);

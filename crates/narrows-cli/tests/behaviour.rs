@@ -318,3 +318,125 @@ fn an_interrupted_reproduction_keeps_older_results_and_adds_only_what_it_measure
     after.retain(|(name, _)| !name.starts_with("out/repro/.narrows.measured.bcn"));
     assert_eq!(after, before);
 }
+
+/// Two groups, one of which begins too late to deliver anything. Two points, two seeds.
+const STARVING: &str = r#"
+name = "starving"
+scenario = "small.toml"
+seeds = 2
+
+[set]
+"stop.drain" = "0 s"
+"expect" = []
+"traffic" = [
+    { name = "web", pattern = { random = { flows = 9, within = "1 ms", sizes = { constant = "20 kB" } } }, cc = { cubic = {} } },
+    { name = "late", start = "1.999 ms", pattern = { random = { flows = 2, within = "1 ns", sizes = { constant = "9 kB" } } }, cc = { cubic = {} } },
+]
+
+[grid]
+"traffic.web.pattern.random.flows" = [9, 12]
+"#;
+
+/// What a page is drawn from.
+fn data_of(page: &Path) -> serde_json::Value {
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, data) = page.split_once("type=\"application/json\">").unwrap();
+    serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn a_sweep_shows_the_group_that_starves_on_the_terminal_and_in_its_report() {
+    let place = place();
+    std::fs::write(place.path().join("sweep.toml"), STARVING).unwrap();
+    let output = narrows(&place, &["sweep", "sweep.toml", "--quiet"]);
+    assert_eq!(status(&output), Some(0), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    let lines: Vec<Vec<&str>> = said.lines().map(|line| line.split_whitespace().collect()).collect();
+    let late: Vec<_> = lines.iter().filter(|words| words.first() == Some(&"late")).collect();
+    // Slowdown, goodput, unfinished.
+    assert_eq!(late, [&["late", "–", "0", "2"], &["late", "–", "0", "2"]], "{said}");
+    for command in ["report", "open"] {
+        let more: &[&str] = if command == "open" { &["--print"] } else { &[] };
+        let output = narrows(&place, &[&[command, "out/starving"], more].concat());
+        assert_eq!(status(&output), Some(0), "{}", text(&output.stderr));
+        let data = data_of(&place.path().join("out/starving/report.html"));
+        let cells = data["cells"].as_array().unwrap();
+        let cells: Vec<_> =
+            cells.iter().map(|cell| (cell["name"].as_str().unwrap(), &cell["seeds"])).collect();
+        let seeds = serde_json::json!([1, 2]);
+        assert_eq!(cells, [("flows = 9", &seeds), ("flows = 12", &seeds)]);
+        let late = data["summary"].as_array().unwrap().iter().find(|group| group["name"] == "late").unwrap();
+        let goodput =
+            late["rows"].as_array().unwrap().iter().find(|row| row["label"] == "goodput, Gb/s").unwrap();
+        assert_eq!(goodput["values"][0]["text"], "0");
+    }
+    // Its page grows with it.
+    assert_eq!(status(&narrows(&place, &["sweep", "sweep.toml", "--quiet", "--seeds", "3"])), Some(0));
+    assert_eq!(status(&narrows(&place, &["open", "out/starving", "--print"])), Some(0));
+    let data = data_of(&place.path().join("out/starving/report.html"));
+    assert_eq!(data["cells"][1]["seeds"], serde_json::json!([1, 2, 3]));
+}
+
+#[test]
+fn the_page_and_the_terminal_print_the_same_numbers() {
+    let place = place();
+    let random =
+        "traffic.all.pattern={ random = { flows = 30, within = '1 ms', sizes = { constant = '20 kB' } } }";
+    for seeds in ["1", "2", "4"] {
+        let output = narrows(
+            &place,
+            &[
+                "compare",
+                "small.toml",
+                "--variant",
+                "reno:traffic.all.cc={ reno = {} }",
+                "--set",
+                random,
+                "--seeds",
+                seeds,
+                "--out",
+                seeds,
+                "--quiet",
+            ],
+        );
+        assert_eq!(status(&output), Some(0), "{}", text(&output.stderr));
+        let said = text(&output.stdout);
+        let data = data_of(&place.path().join(seeds).join("report.html"));
+        let mut all = Vec::new();
+        for row in
+            data["summary"].as_array().unwrap().iter().flat_map(|group| group["rows"].as_array().unwrap())
+        {
+            let of = |key: &str, index: usize| {
+                let value = &row[key][index];
+                let part = |part: &str| value[part].as_str().unwrap_or_default().to_owned();
+                if value.is_null() { "–".to_owned() } else { part("text") + &part("spread") }
+            };
+            let label = row["label"].as_str().unwrap();
+            let shown = [of("values", 0), of("values", 1), of("ratios", 1)];
+            let is_it =
+                |line: &&str| line.contains(label) && shown.iter().all(|text| line.contains(text.as_str()));
+            assert!(said.lines().any(|line| is_it(&line)), "{label}: {shown:?} in\n{said}");
+            all.extend(shown);
+        }
+        assert!(all.len() > 15, "{all:?}");
+        // An interval from three seeds on, and before that the values.
+        let any = |sign: &str| all.iter().any(|text| text.contains(sign));
+        assert_eq!((any(" ["), any(" to ")), (seeds == "4", seeds == "2"), "{all:?}");
+    }
+}
+
+#[test]
+fn reports_do_not_pool_points_as_if_they_were_seeds() {
+    let place = place();
+    std::fs::write(place.path().join("sweep.toml"), STARVING).unwrap();
+    assert_eq!(status(&narrows(&place, &["sweep", "sweep.toml", "--quiet"])), Some(0));
+    assert_eq!(status(&narrows(&place, &["report", "out/starving/cells", "--out", "page.html"])), Some(0));
+    let data = data_of(&place.path().join("page.html"));
+    let cells = data["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 2, "a cell for each scenario");
+    for cell in cells {
+        // In the order of their folders, which are named by hashes.
+        let seeds = cell["seeds"].as_array().unwrap();
+        assert!(seeds.len() == 2 && seeds.contains(&1.into()) && seeds.contains(&2.into()), "{seeds:?}");
+    }
+}

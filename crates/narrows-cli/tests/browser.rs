@@ -62,6 +62,10 @@ const USE: &str = r##"<script>
     const named = (node) => (node.getAttribute("aria-label") || node.textContent).trim().length > 0;
     found.nameless = all("button, select, input, [role=img], [role=region]").filter((node) => !named(node)).length;
     found.pictures = all("[role=img]").length;
+    const links = all(".top a");
+    found.places = links.map((link) => link.textContent);
+    found.deadLinks = links.filter((link) => !document.getElementById(link.hash.slice(1))).map((link) => link.hash);
+    found.numbers = NUMBERS.map((value) => number(value).replaceAll("\u202f", " "));
     found.language = document.documentElement.lang;
     found.headings = all("h1").length;
     found.unreachable = all("button, select, input, canvas.drawn").filter((node) => node.tabIndex < 0).length;
@@ -97,6 +101,10 @@ const USE: &str = r##"<script>
 })();
 </script>"##;
 
+/// Numbers that the page rounds by itself, as the terminal does.
+const NUMBERS: [f64; 12] =
+    [0.0, 1.0, 31.0, 0.001_234_56, 12.345_6, 0.1 + 0.2, 999.4, 1234.5, 1_234_567.8, -20_000.0, 1.5e-7, 2e18];
+
 fn narrows(folder: &Path, arguments: &[&str]) {
     let output = Command::new(env!("CARGO_BIN_EXE_narrows"))
         .args(arguments)
@@ -110,7 +118,8 @@ fn narrows(folder: &Path, arguments: &[&str]) {
 fn used(folder: &Path, page: &Path, width: u32) -> Value {
     let html = std::fs::read_to_string(page).expect("a page");
     let html = html.replacen("<meta charset", &format!("{WATCH}<meta charset"), 1);
-    let html = html.replace("</body>", &format!("{USE}</body>"));
+    let script = USE.replace("NUMBERS", &serde_json::json!(NUMBERS).to_string());
+    let html = html.replace("</body>", &format!("{script}</body>"));
     let path = folder.join("used.html");
     std::fs::write(&path, html).expect("space");
     let browsers = ["chromium", "chromium-browser", "google-chrome"];
@@ -158,6 +167,9 @@ fn check(found: &Value, cells: &[&str]) {
     assert!(count("csvs") >= count("tables") && count("tables") >= 4, "{found}");
     assert_eq!((count("nameless"), count("unreachable"), count("headings")), (0, 0, 1), "{found}");
     assert_eq!(found["language"], "en");
+    assert_eq!(found["deadLinks"], serde_json::json!([]));
+    assert!(found["places"].as_array().is_some_and(|places| places.contains(&"The tail".into())), "{found}");
+    assert_eq!(found["numbers"], serde_json::json!(NUMBERS.map(narrows::numbers::number)));
     assert!(
         found["tooWide"].as_i64().is_some_and(|pixels| pixels <= 0),
         "the page is wider than its window: {found}"

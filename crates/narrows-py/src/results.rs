@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use narrows::diagnostic::{Code, Diagnostic as Found};
 use narrows::report::{self, Cell, Digest};
-use narrows::results::{self, Output, Staged, Stored, TABLES, TableInfo};
+use narrows::results::{self, Output, Staged, Stored, TABLES, TableInfo, without_seed};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use serde_json::Value;
@@ -202,8 +203,7 @@ pub(crate) fn distributions<'py>(
     runs: Vec<PyRef<'py, Results>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let runs = runs.iter().map(|run| run.digest(false)).collect::<PyResult<_>>()?;
-    let cell = Cell { name: String::new(), runs };
-    from_json(py, &cell.distributions())
+    from_json(py, &of_one_scenario(String::new(), runs)?.distributions())
 }
 
 /// A table of what several cells measured, each with a name and its runs, as HTML.
@@ -233,9 +233,23 @@ pub(crate) fn comparison_report(
 fn cells_of(cells: Vec<(String, Vec<PyRef<'_, Results>>)>, in_full: bool) -> PyResult<Vec<Cell>> {
     let cell = |(name, runs): (String, Vec<PyRef<'_, Results>>)| {
         let digests = runs.iter().enumerate().map(|(number, run)| run.digest(in_full && number == 0));
-        Ok(Cell { name, runs: digests.collect::<PyResult<_>>()? })
+        of_one_scenario(name, digests.collect::<PyResult<_>>()?)
     };
     cells.into_iter().map(cell).collect()
+}
+
+/// Runs that are taken for seeds of one scenario have to be that.
+fn of_one_scenario(name: String, runs: Vec<Digest>) -> PyResult<Cell> {
+    let mut scenarios = runs.iter().map(|run| without_seed(&run.text));
+    let first = scenarios.next();
+    if scenarios.any(|other| Some(&other) != first.as_ref()) {
+        let what = if name.is_empty() { String::new() } else { format!("{name}: ") };
+        let message = format!(
+            "{what}these runs are not seeds of one scenario; give a dict with a list of runs for each scenario"
+        );
+        return Err(PyValueError::new_err(message));
+    }
+    Ok(Cell { name, runs })
 }
 
 fn write(path: &Path, page: &str, overwrite: bool) -> PyResult<()> {
@@ -266,7 +280,7 @@ fn html(cells: &[Cell]) -> String {
     format!("<table><thead><tr><th></th><th></th>{names}</tr></thead><tbody>{rows}</tbody></table>")
 }
 
-/// The mean of values and the bounds of its 95 % confidence interval; no bounds of a single value.
+/// The central value of samples and the bounds of its 95 % confidence interval, if it has one.
 #[pyfunction]
 pub(crate) fn interval(values: Vec<f64>) -> Option<(f64, Option<(f64, f64)>)> {
     narrows::statistics::estimate(&values).map(|estimate| (estimate.mean, estimate.interval))

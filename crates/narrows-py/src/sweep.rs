@@ -92,37 +92,55 @@ impl Sweep {
     }
 }
 
-/// A mean and its 95 % confidence interval.
-#[pyclass(module = "narrows", frozen, get_all)]
+/// What the runs of a point say about a metric.
+#[pyclass(module = "narrows", frozen)]
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Estimate {
-    /// The mean.
-    mean: f64,
-    /// The lower bound; the mean of a single run.
-    low: f64,
-    /// The upper bound; the mean of a single run.
-    high: f64,
-    /// Number of runs.
-    samples: usize,
-}
-
-impl From<statistics::Estimate> for Estimate {
-    fn from(statistics::Estimate { mean, interval, samples }: statistics::Estimate) -> Self {
-        let (low, high) = interval.unwrap_or((mean, mean));
-        Self { mean, low, high, samples }
-    }
-}
+pub(crate) struct Estimate(statistics::Estimate);
 
 #[pymethods]
 impl Estimate {
+    /// The central value: the geometric mean if all runs have more than 0, the arithmetic mean otherwise.
+    #[getter]
+    fn mean(&self) -> f64 {
+        self.0.mean
+    }
+
+    /// The bounds of its 95 % confidence interval; None with fewer than three runs, and if one has 0.
+    #[getter]
+    fn interval(&self) -> Option<(f64, f64)> {
+        self.0.interval
+    }
+
+    /// The lower bound; None if there is no interval.
+    #[getter]
+    fn low(&self) -> Option<f64> {
+        Some(self.0.interval?.0)
+    }
+
+    /// The upper bound; None if there is no interval.
+    #[getter]
+    fn high(&self) -> Option<f64> {
+        Some(self.0.interval?.1)
+    }
+
+    /// The smallest and the largest value of a run.
+    #[getter]
+    fn range(&self) -> (f64, f64) {
+        self.0.range
+    }
+
+    /// Number of runs.
+    #[getter]
+    fn samples(&self) -> usize {
+        self.0.samples
+    }
+
     fn __float__(&self) -> f64 {
-        self.mean
+        self.0.mean
     }
 
     fn __repr__(&self) -> String {
-        let interval = (self.samples > 1).then_some((self.low, self.high));
-        let estimate = statistics::Estimate { mean: self.mean, interval, samples: self.samples };
-        narrows::numbers::with_interval(Some(&estimate), "")
+        narrows::numbers::with_interval(Some(&self.0), "")
     }
 }
 
@@ -130,11 +148,11 @@ impl Estimate {
 #[pyclass(module = "narrows", frozen)]
 #[derive(Debug)]
 pub(crate) struct PointSummary {
-    values: Vec<(String, Value)>,
+    axes: Vec<String>,
     /// Ids of its cells, by seed.
     #[pyo3(get)]
     cells: Vec<String>,
-    metrics: Vec<(String, Option<Estimate>)>,
+    summary: sweep::PointSummary,
 }
 
 #[pymethods]
@@ -142,23 +160,39 @@ impl PointSummary {
     /// Its value on each axis.
     #[getter]
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        from_json(py, &Value::Object(self.values.iter().cloned().collect::<Map<_, _>>()))
+        let values = self.axes.iter().cloned().zip(self.summary.values.iter().cloned());
+        from_json(py, &Value::Object(values.collect::<Map<_, _>>()))
     }
 
     /// Its metrics over all seeds; None if there was nothing to take one of.
     #[getter]
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let metrics = PyDict::new(py);
-        for (name, estimate) in &self.metrics {
-            metrics.set_item(name, *estimate)?;
+        for (name, estimate) in &self.summary.metrics {
+            metrics.set_item(name, estimate.map(Estimate))?;
         }
         Ok(metrics)
     }
 
     fn __repr__(&self) -> String {
-        let values: Vec<_> = self.values.iter().map(|(axis, value)| format!("{axis} = {value}")).collect();
+        let values = self.axes.iter().zip(&self.summary.values);
+        let values: Vec<_> = values.map(|(axis, value)| format!("{axis} = {value}")).collect();
         format!("<point {}, {} seeds>", values.join(", "), self.cells.len())
     }
+}
+
+/// The number of a point, a traffic group, and its metrics as texts.
+type GroupRow = (usize, String, Vec<String>);
+
+/// The points of a sweep as the command shows them: names of metrics, and for each traffic group of each point the number of
+/// the point, the group, and its metrics as texts.
+#[pyfunction]
+pub(crate) fn sweep_table(points: Vec<PyRef<'_, PointSummary>>) -> (Vec<String>, Vec<GroupRow>) {
+    let points: Vec<_> = points.iter().map(|point| point.summary.clone()).collect();
+    let sweep::Overview { metrics, rows } = sweep::overview(&points, None);
+    let text = |estimate: &Option<_>| narrows::numbers::with_interval(estimate.as_ref(), "");
+    let row = |row: sweep::OverviewRow| (row.point, row.group, row.values.iter().map(text).collect());
+    (metrics, rows.into_iter().map(row).collect())
 }
 
 /// How far a sweep is, and what is to be run next.
@@ -352,12 +386,8 @@ impl Campaign {
         let summaries = py.detach(|| sweep::assemble(&self.manifest, &store)).or_raise()?;
         let point = |summary: sweep::PointSummary| {
             let cells = &self.manifest.points[summary.point].cells;
-            let metrics = summary.metrics.into_iter();
-            PointSummary {
-                values: self.manifest.axes.iter().cloned().zip(summary.values).collect(),
-                cells: cells[..summary.seeds as usize].to_vec(),
-                metrics: metrics.map(|(name, estimate)| (name, estimate.map(Estimate::from))).collect(),
-            }
+            let cells = cells[..summary.seeds as usize].to_vec();
+            PointSummary { axes: self.manifest.axes.clone(), cells, summary }
         };
         Ok(summaries.into_iter().map(point).collect())
     }
@@ -433,13 +463,6 @@ fn raise_trouble(trouble: &Trouble) -> PyErr {
         let _ = error.value(py).setattr("for_all", trouble.for_all);
     });
     error
-}
-
-/// An estimate as text; a dash if there is none.
-#[pyfunction]
-#[pyo3(signature = (estimate))]
-pub(crate) fn estimate_text(estimate: Option<PyRef<'_, Estimate>>) -> String {
-    estimate.map_or_else(|| "–".into(), |estimate| estimate.__repr__())
 }
 
 /// The known name that is most like another, if any is.

@@ -94,6 +94,8 @@ const STOPPED = "#e0691a", ISOLATED = "#3b8ee0", DROPPED = "#d3202f", MARKED = "
 
 const kB = (bytes) => `${number(bytes / 1e3, 3)} kB`;
 const ms = (time) => `${Number(time.toFixed(time < 10 ? 4 : 3))} ms`;
+/** How many packets a cell counts; frames count no further than 255. */
+const packets = (count, capped) => (capped && count === 255 ? `${count} packets or more` : counted(count, "packet"));
 const percent = (share) => `${number(100 * share, 3)} %`;
 
 /** Everything over time of one run, put into `into`. Returns how to jump to some moment, and what a flow may have met. */
@@ -276,10 +278,10 @@ const network = (into, shared) => {
   const sentence = (link) => {
     const { use, bytes, paused, isolated, drops, marks, recorded } = ports[link];
     const facts = [`${percent(use)} used`, `${kB(bytes)} waited at the most`];
-    if (marks) facts.push(`${marks}${marks === 255 ? " or more" : ""} marked`);
+    if (marks) facts.push(`${packets(marks, true)} marked`);
     if (paused) facts.push(`stopped for ${percent(paused)}`);
     if (isolated) facts.push(`${kB(isolated)} of isolated flows`);
-    if (drops) facts.push(`${drops}${frames && drops === 255 ? " or more" : ""} dropped`);
+    if (drops) facts.push(`${packets(drops, Boolean(frames))} dropped`);
     return `${linkName(link)}: ${frames && !recorded ? "not recorded" : facts.join(", ")}`;
   };
   const readout = element("p", { class: "readout", "aria-live": "polite" });
@@ -288,9 +290,9 @@ const network = (into, shared) => {
     const sum = (value) => ports.filter((port) => value(port)).length;
     const [stopped, isolating, dropping] = [sum((port) => port.paused > 0), sum((port) => port.isolated > 0), sum((port) => port.drops > 0)];
     const facts = [order[0]?.[0] ? `deepest ${sentence(order[0][1])}` : "no queues"];
-    if (stopped) facts.push(`${stopped} ports stopped`);
-    if (isolating) facts.push(`${isolating} isolate flows`);
-    if (dropping) facts.push(`${dropping} drop`);
+    if (stopped) facts.push(`${counted(stopped, "port")} stopped`);
+    if (isolating) facts.push(`${counted(isolating, "port")} with isolated flows`);
+    if (dropping) facts.push(`${counted(dropping, "port")} with drops`);
     readout.textContent = `${frames ? `at ${ms(state.now)}` : "whole run"}: ${facts.join(" · ")}`;
   };
   picture.canvas.addEventListener("pointermove", ({ offsetX, offsetY }) => {
@@ -426,8 +428,8 @@ const heatMap = (into, shared) => {
     "queue depth": [queue, 65535, (share) => kB(share * frames.most_bytes)],
     "link utilisation": [get(frames.utilisation), 250, percent],
     "time stopped": [get(frames.paused), 250, percent],
-    "marks": [get(frames.marks), 255, (share) => `${Math.round(share * 255)} packets`],
-    "drops": [get(frames.drops), 255, (share) => `${Math.round(share * 255)} packets`],
+    "marks": [get(frames.marks), 255, (share) => packets(Math.round(share * 255), true)],
+    "drops": [get(frames.drops), 255, (share) => packets(Math.round(share * 255), true)],
     "isolated flows": [get(frames.isolated), 255, (share) => kB(share * frames.most_bytes)],
   };
   const { count } = frames;
@@ -490,7 +492,7 @@ const heatMap = (into, shared) => {
     if (row < 0 || row >= rows.length || frame < 0 || frame >= count) return;
     const [values, most, show] = kinds[choice.value];
     const cell = rows[row] * count + frame;
-    readout.textContent = `${linkName(frames.links[rows[row]])} at ${ms(frame * frames.length_ms)}: ${show(values[cell] / most)}${drops[cell] ? `, ${drops[cell]} dropped` : ""}`;
+    readout.textContent = `${linkName(frames.links[rows[row]])} at ${ms(frame * frames.length_ms)}: ${show(values[cell] / most)}${drops[cell] && choice.value !== "drops" ? `, ${packets(drops[cell], true)} dropped` : ""}`;
   });
   gestures(picture, shared);
   follow.push(picture.redraw);

@@ -15,15 +15,22 @@ const element = (tag, attributes = {}, ...children) => {
   return made;
 };
 
-/** A number with some significant digits and no more zeros than it needs. */
+/** Groups of three digits do not break apart. */
+const narrow = (text) => text.replaceAll(/(\d) (?=\d{3})/g, "$1\u202f");
+const grouped = (value) => String(value).replaceAll(/\B(?=(\d{3})+$)/g, "\u202f");
+
+/** A number with some significant digits; all of them before the point, and none for zeros behind it. As numbers.rs rounds. */
 const number = (value, digits = 4) => {
   if (value === null || value === undefined) return "–";
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e5 && Number.isInteger(value)) return value.toLocaleString("en-GB").replaceAll(",", "\u202f");
-  if (size >= 1e6 || size < 1e-3) return value.toExponential(2);
-  return String(Number(value.toPrecision(digits)));
+  if (size < 1e-3 || size >= 1e15) return value.toExponential(digits - 2).replace("+", "");
+  if (size >= 1000 || Number.isInteger(value)) return (value < 0 ? "-" : "") + grouped(Math.round(size));
+  return String(Number(value.toFixed(Math.max(digits - 1 - Math.floor(Math.log10(size)), 0))));
 };
+
+/** `1 drop`, `31 drops`. */
+const counted = (count, what) => `${number(count)} ${what}${count === 1 ? "" : "s"}`;
 
 const section = (title, ...children) => {
   const id = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
@@ -142,6 +149,10 @@ const areas = (series) => (plot) => {
   ctx.restore();
 };
 
+/** How curves are drawn that are not solid: `dash: true` or "dashed", "dotted", and lines across. */
+const DASHES = { dashed: [6, 4], dotted: [2, 3] };
+const strokeOf = ({ dash, line }) => (dash === "dotted" ? dash : dash || line ? "dashed" : "solid");
+
 /** The chart as it is shown, as SVG. */
 const chartSvg = (plot, { title, x, y, series, stepped, lines }) => {
   const ratio = devicePixelRatio || 1;
@@ -154,6 +165,8 @@ const chartSvg = (plot, { title, x, y, series, stepped, lines }) => {
   const soft = css("--soft");
   const label = (text, x, y, anchor, more = "") =>
     parts.push(`<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}" fill="${soft}" ${more}>${escapeXml(text)}</text>`);
+  const point = (x, y, { dash }, colour) => `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="3" stroke="${colour}" fill="${dash ? "none" : colour}"/>`;
+  const dashes = (each) => (strokeOf(each) === "solid" ? "" : ` stroke-dasharray="${DASHES[strokeOf(each)].join(" ")}"`);
   const [across, up] = plot.axes;
   const splits = (axis) => (axis._splits || []).map((split, number) => [split, axis._values?.[number]]).filter(([, text]) => text);
   for (const [value, text] of splits(across)) {
@@ -173,18 +186,17 @@ const chartSvg = (plot, { title, x, y, series, stepped, lines }) => {
     if (each.area) parts.push(`<path d="M${each.area.map(([x, y]) => at(px(x), py(y))).join("L")}Z" fill="${colour}" fill-opacity=".2"/>`);
     const points = each.points.filter(inside).map(([x, y]) => [px(x), py(y)]);
     if (each.dots) {
-      points.forEach(([x, y]) => parts.push(`<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="3" stroke="${colour}"/>`));
+      points.forEach(([x, y]) => parts.push(point(x, y, each, colour)));
       continue;
     }
     const path = points.map(([x, y], number) => (number === 0 ? `M${at(x, y)}` : stepped ? `H${x.toFixed(1)}V${y.toFixed(1)}` : `L${at(x, y)}`));
-    const dash = each.dash || each.line ? ' stroke-dasharray="6 4"' : "";
-    parts.push(`<path d="${path.join("")}" stroke="${colour}" stroke-width="1.6"${dash}/>`);
+    parts.push(`<path d="${path.join("")}" stroke="${colour}" stroke-width="1.6"${dashes(each)}/>`);
   }
   parts.push("</g>");
   let down = top + height + 56;
   shown.forEach(([each, index]) => {
     const colour = each.line ? soft : colourOf(each.colour ?? index);
-    parts.push(`<path d="M${left},${down - 4}h18" stroke="${colour}" stroke-width="2"${each.dash || each.line ? ' stroke-dasharray="6 4"' : ""}/>`);
+    parts.push(each.dots ? point(left + 9, down - 4, each, colour) : `<path d="M${left},${down - 4}h18" stroke="${colour}" stroke-width="2"${dashes(each)}/>`);
     label(each.name, left + 24, down, "start");
     down += 16;
   });
@@ -204,7 +216,7 @@ const chartCsv = ({ x, y, all }) => {
 const chart = (grid, { title, caption, x, y, xLog, yLog, series, stepped, dots, horizontal = [], vertical = [], wide, zoomed }) => {
   const visible = ([x, y]) => (!xLog || x > 0) && (!yLog || y > 0);
   const drawn = series.map((each) => ({
-    ...each, points: each.points.filter(visible), area: each.area?.filter(visible), dots,
+    ...each, points: each.points.filter(visible), area: each.area?.filter(visible), dots: each.dots ?? dots,
   })).filter((each) => each.points.length > 0);
   if (drawn.length === 0) return undefined;
   const place = element("figure", { class: wide ? "chart wide" : "chart", style: "margin: 0" });
@@ -224,7 +236,11 @@ const chart = (grid, { title, caption, x, y, xLog, yLog, series, stepped, dots, 
     cursor: { drag: { x: true, y: false, setScale: !zoomed }, bind: zoomed ? { dblclick: () => () => zoomed(null) } : {} },
     scales: { x: { time: false, distr: xLog ? 3 : 1 }, y: { distr: yLog ? 3 : 1 } },
     axes: [{ ...axis(x, xLog), size: 44 }, axis(y, yLog)],
-    legend: { live: false },
+    // What stands in the legend looks like the curve: dashed, dotted, a full or a hollow point.
+    legend: { live: false, markers: {
+      dash: (_, index) => (all[index - 1].dots ? "solid" : strokeOf(all[index - 1])),
+      fill: (_, index) => (all[index - 1].dots && !all[index - 1].dash ? colour(all[index - 1], index - 1)() : "transparent"),
+    } },
     hooks: {
       drawAxes: [areas(drawn), verticals(typeof vertical === "function" ? vertical : () => vertical)],
       setSelect: zoomed ? [(plot) => {
@@ -235,10 +251,13 @@ const chart = (grid, { title, caption, x, y, xLog, yLog, series, stepped, dots, 
       }] : [],
     },
     series: [{ label: x }, ...all.map((each, index) => ({
-      label: each.name, stroke: colour(each, index), width: 1.6,
-      dash: each.dash || each.line ? [6, 4] : undefined, spanGaps: true,
-      points: { show: !each.line && (dots || each.points.length < 40), size: dots ? 7 : 4, fill: dots && !each.dash ? colour(each, index) : () => css("--paper") },
-      paths: dots && !each.line ? () => null : path,
+      label: each.name, stroke: colour(each, index), width: 1.6, class: each.dots ? "dots" : undefined,
+      dash: each.dots ? undefined : DASHES[strokeOf(each)], spanGaps: true,
+      points: {
+        show: !each.line && each.dash !== "dotted" && (each.dots || each.points.length < 40), size: each.dots ? 7 : 4,
+        fill: each.dots && !each.dash ? colour(each, index) : () => css("--paper"),
+      },
+      paths: each.dots ? () => null : path,
     }))],
   };
   const made = new uPlot(options, uPlot.join(tables), picture);

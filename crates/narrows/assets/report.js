@@ -10,7 +10,7 @@
 
   const header = () => {
     const seeds = [...new Set(data.cells.map(seedsOf))];
-    const places = ["Summary", "Activity", "Completion times", "Over time", "Scenario"];
+    const places = ["Summary", "Activity", "Completion times", "Over time", "The tail", "Scenario"];
     const link = (name) => element("li", {}, element("a", { href: `#${name.toLowerCase().replaceAll(" ", "-")}` }, name));
     report.append(
       element("h1", {}, data.title),
@@ -21,11 +21,13 @@
     for (const warning of data.warnings) report.append(element("p", { class: "notes" }, warning));
   };
 
-  /** Empty if there is one sample only, or all samples are equal. */
-  const interval = (estimate) =>
-    estimate.interval && estimate.interval[0] < estimate.interval[1]
-      ? ` [${number(estimate.interval[0], 3)}, ${number(estimate.interval[1], 3)}]`
-      : "";
+  /** A value, and its interval or range. */
+  const cell = (value) => {
+    if (!value) return element("td", { class: "soft" }, "–");
+    const made = element("td", value.verdict ? { class: value.verdict } : {}, narrow(value.text));
+    if (value.spread) made.append(element("span", { class: "interval" }, narrow(value.spread)));
+    return made;
+  };
 
   const summary = () => {
     const head = element("tr", {}, element("th", {}, ""));
@@ -40,10 +42,8 @@
       for (const row of group.rows) {
         const line = element("tr", {}, element("td", {}, row.label));
         row.values.forEach((value, index) => {
-          const cell = element("td", {}, value ? number(value.mean) : "–");
-          if (value && interval(value)) cell.append(element("span", { class: "interval" }, interval(value)));
-          line.append(cell);
-          if (several && index > 0) line.append(ratio(row, index));
+          line.append(cell(value));
+          if (several && index > 0) line.append(cell(row.ratios[index]));
         });
         body.append(line);
       }
@@ -55,32 +55,24 @@
         "time divided by that on the empty network, headers and every hop included. Unfinished flows have no completion " +
         "time; they are counted.",
     ];
-    if (data.intervals) notes.push("In brackets: 95 % confidence interval over seeds (Student's t); ratios are taken seed by seed.");
+    if (data.cells.some(({ seeds }) => seeds.length > 1)) {
+      notes.push("Values are geometric means over seeds (arithmetic if a seed has 0); ratios are taken seed by seed. In brackets: 95 % " +
+        "confidence interval (Student's t of logarithms). In parentheses, with fewer than three seeds or a seed that has 0: the " +
+        "smallest and the largest value.");
+    }
     report.append(element("p", { class: "soft" }, notes.join(" ")));
-  };
-
-  /** The ratio to the first column, coloured if its interval excludes 1. */
-  const ratio = (row, index) => {
-    const estimate = row.ratios[index];
-    if (!estimate) return element("td", { class: "soft" }, "–");
-    const sure = estimate.interval && (estimate.interval[0] > 1 || estimate.interval[1] < 1);
-    const better = row.lower_is_better === null ? null : estimate.mean < 1 === row.lower_is_better;
-    const kind = sure && better !== null ? (better ? "better" : "worse") : "";
-    const cell = element("td", { class: kind }, `${number(estimate.mean)}×`);
-    if (interval(estimate)) cell.append(element("span", { class: "interval" }, interval(estimate)));
-    return cell;
   };
 
   const activity = () => {
     const head = element("tr", {}, element("th", {}, ""));
     data.cells.forEach((cell) => head.append(element("th", {}, cell.name)));
     const body = element("tbody");
-    data.activity.filter((row) => row.times.some((times) => times > 0)).forEach((row) => {
+    data.activity.filter((row) => row.happened).forEach((row) => {
       const line = element("tr", { title: row.meaning }, element("td", {}, row.what));
-      row.times.forEach((times) => line.append(element("td", times ? {} : { class: "soft" }, number(times))));
+      row.times.forEach((times) => line.append(element("td", /[1-9]/.test(times) ? {} : { class: "soft" }, narrow(times))));
       body.append(line);
     });
-    const never = data.activity.filter((row) => !row.times.some((times) => times > 0)).map((row) => row.what);
+    const never = data.activity.filter((row) => !row.happened).map((row) => row.what);
     section("Activity", tableBlock("Activity", element("table", {}, element("thead", {}, head), body)));
     report.append(element("p", { class: "never" }, `Never happened: ${never.length ? never.join(", ") : "nothing on the list"}.`));
   };
@@ -105,7 +97,7 @@
       const ends = (classes, key, end) => classes.map((each) => [each.size, (each[key].interval || [each[key].mean, each[key].mean])[end]]);
       const of = ([cell, group, index], key) => ({
         name: `${tag(cell, group)} ${key}`, colour: index, dash: key === "p50", points: group.slowdown.map((each) => [each.size, each[key].mean]),
-        area: data.intervals ? around(ends(group.slowdown, key, 0).map(([size, low]) => [size, Math.max(low, 1)]), ends(group.slowdown, key, 1)) : undefined,
+        area: data.intervals ? around(ends(group.slowdown, key, 0), ends(group.slowdown, key, 1)) : undefined,
       });
       chart(grid, {
         title: `${name}: slowdown by flow size`, caption: `solid: 99th percentile, dashed: median; five classes of size in a decade${bands}`,
@@ -121,7 +113,7 @@
     for (const group of cell.groups.filter(({ tail }) => tail)) {
       const { flows: [all, slowest], rows } = group.tail;
       const head = element("tr", {}, ...["", `all ${number(all)} flows`, `slowest ${number(slowest)}`].map((text) => element("th", {}, text)));
-      const body = rows.map(([what, values]) => element("tr", {}, element("td", {}, what), ...values.map((value) => element("td", {}, number(value, 3)))));
+      const body = rows.map(([what, values]) => element("tr", {}, element("td", {}, what), ...values.map((value) => element("td", {}, number(value)))));
       const table = element("table", {}, element("caption", {}, `${group.name}: the slowest flows beside all`), element("thead", {}, head), element("tbody", {}, ...body));
       const found = group.slowest.map((flow) => met?.(flow));
       const show = (flow) => element("button", {
@@ -134,7 +126,7 @@
         ["from → to", (flow) => `${flow.src} → ${flow.dst}`, true],
         ["", show, Boolean(jump)],
         ["bytes", (flow) => number(flow.size), true],
-        ["start, ms", (flow) => number(flow.start_ms, 6), true],
+        ["start, ms", (flow) => String(Number(flow.start_ms.toPrecision(6))), true],
         ["time, µs", (flow) => number(flow.fct_us), true],
         ["slowdown", (flow) => number(flow.slowdown), true],
         ["sent again", (flow) => String(flow.retransmissions), any((flow) => flow.retransmissions)],

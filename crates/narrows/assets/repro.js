@@ -30,16 +30,18 @@
   const hasReported = ({ rows }) => rows.some(({ cells }) => cells.some((cell) => cell?.reported));
 
   /** The paper's table: of each cell what is reported, if anything is, and below it what was measured. */
-  const cells = ({ columns, rows }) => table(["", ...columns], rows.map(({ label, cells }) => {
-    const above = hasReported({ rows }) ? [element("br")] : [];
-    const cell = (claim) => claim && !claim.reported
-      ? element("td", {}, ...above, claim.measured)
-      : claim
-      ? element("td", {}, claim.reported, element("br"),
-          element("span", { class: claim.verdict }, `${claim.measured} ${SIGNS[claim.verdict]}`))
-      : element("td", { class: "soft" }, "");
-    return element("tr", {}, element("td", {}, label), ...cells.map(cell));
-  }));
+  const cells = ({ columns, rows }) => {
+    const twice = hasReported({ rows });
+    // What was measured stands on the second line of every cell if one of the table has what was reported on the first.
+    const sign = (verdict) => element("i", { class: "sign" }, SIGNS[verdict] ?? "");
+    const cell = (claim) => {
+      if (!claim) return element("td", { class: "soft" }, "");
+      const measured = element("span", claim.verdict ? { class: claim.verdict } : {}, claim.measured, ...(twice ? [sign(claim.verdict)] : []));
+      return element("td", {}, ...(twice ? [claim.reported ?? "", sign(), element("br")] : []), measured);
+    };
+    const line = ({ label, cells }) => element("tr", {}, element("td", {}, label), ...cells.map(cell));
+    return table(["", ...columns], rows.map(line));
+  };
 
   const claims = (list) => table(["claim", "source", "reported", "measured", "class", "verdict"], list.flatMap((claim) => {
     const row = element("tr", { id: claim.id, title: `${claim.id}: ${claim.quantity}` }, text(claim.statement), text(claim.source),
@@ -52,15 +54,15 @@
 
   const drawing = (grid, { title, x, y, style, curves, references }) => {
     const across = (kind) => references.flatMap((reference) => (reference[kind] ? [reference[kind]] : []));
-    const look = style === "points" ? "hollow" : "dashed";
-    const origins = Object.entries({ paper: "the paper's", theory: "theory" });
-    const others = origins.filter(([kind]) => curves.some(({ origin }) => origin === kind));
-    const key = others.map(([, words]) => ` · ${look}: ${words}`).join("");
+    const looks = { paper: `${style === "points" ? "hollow" : "dashed"}: the paper's`, theory: "dotted: theory" };
+    const others = Object.keys(looks).filter((kind) => curves.some(({ origin }) => origin === kind));
+    const key = others.map((kind) => ` · ${looks[kind]}`).join("");
+    const drawn = { measured: {}, paper: { dash: "dashed" }, theory: { dash: "dotted", dots: false } };
     chart(grid, {
       title, caption: `measured${key}`, x: x.label, xLog: x.log, y: y.label, yLog: y.log,
       stepped: style === "steps", dots: style === "points",
       horizontal: across("horizontal"), vertical: across("vertical"),
-      series: curves.map(({ label, points, colour, origin }) => ({ name: label, points, colour, dash: origin !== "measured" })),
+      series: curves.map(({ label, points, colour, origin }) => ({ name: label, points, colour, ...drawn[origin] })),
     });
   };
 

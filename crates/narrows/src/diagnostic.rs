@@ -222,7 +222,7 @@ codes! {
     NeverMarks "N0104" "marking has no effect here"
         "No traffic group uses ECN, so step marking marks nothing. RED with action = \"mark\" drops what cannot be marked."
     SingleSeed "N0105" "one run has no confidence interval"
-        "Differences between single runs may be chance. Use --seeds to repeat each cell with several seeds."
+        "Differences between single runs may be chance, and two are too few to tell how much runs differ: intervals begin with three. Use --seeds to repeat each cell with several seeds."
     NobodyReacts "N0106" "congestion points and reaction points need each other"
         "Congestion points in switches tell sources how fast to send; reaction points at the edge do it. One without the other has no effect, except that messages cost bandwidth. [reaction_points] sets up limiters, congestion_point in a table of [switches] what they listen to."
     NotLossless "N0107" "neighbours may be stopped too late"

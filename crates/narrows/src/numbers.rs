@@ -25,33 +25,53 @@ fn digits(value: f64, significant: i32) -> String {
     }
 }
 
+/// The value of a text of this module.
+fn read(text: &str) -> f64 {
+    text.replace(GROUPS, "").replace('∞', "inf").parse().unwrap_or(f64::NAN)
+}
+
+/// Between groups of three digits.
+const GROUPS: char = ' ';
+
 /// Digits in groups of three.
 pub fn grouped(value: i64) -> String {
     let digits = value.unsigned_abs().to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
         if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(' ');
+            text.push(GROUPS);
         }
         text.push(digit);
     }
     if value < 0 { format!("-{text}") } else { text }
 }
 
-/// A mean, its unit, and its interval if it has one.
+/// A central value with its unit, and in brackets its interval: `12.35 [11.9, 12.8]`. Where there is no interval, the
+/// smallest and the largest sample: `12.35 (10.1 to 15.1)`.
 pub fn with_interval(estimate: Option<&Estimate>, unit: &str) -> String {
-    match estimate {
-        None => "–".into(),
-        Some(Estimate { mean, interval: Some((low, high)), .. }) if low < high => {
-            format!("{}{unit} [{}, {}]", number(*mean), digits(*low, 3), digits(*high, 3))
-        }
-        Some(Estimate { mean, .. }) => format!("{}{unit}", number(*mean)),
+    estimate.map_or("–".into(), |estimate| format!("{}{unit}{}", number(estimate.mean), spread(estimate)))
+}
+
+/// What stands behind a central value: its interval in brackets, or the ends of its range; nothing if all samples are equal.
+pub fn spread(estimate: &Estimate) -> String {
+    let Estimate { mean, interval, range, .. } = estimate;
+    let shown = |(low, high): (f64, f64)| {
+        // Three digits, unless the mean would look as if it were outside. With as many digits as it has, it cannot.
+        let three = [low, high].map(|bound| digits(bound, 3));
+        let [least, center, most] = [&three[0], &number(*mean), &three[1]].map(|text| read(text));
+        if (least..=most).contains(&center) { three } else { [low, high].map(number) }
+    };
+    match interval {
+        Some((low, high)) if low < high => format!(" [{}]", shown((*low, *high)).join(", ")),
+        None if range.0 < range.1 => format!(" ({})", shown(*range).join(" to ")),
+        _ => String::new(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statistics::estimate;
 
     #[test]
     fn numbers_have_the_digits_that_matter() {
@@ -60,5 +80,23 @@ mod tests {
         let expected = ["0", "1", "0.001235", "12.35", "1000", "1 234 568", "-20 000", "1.50e-7", "2.00e18"];
         assert_eq!(shown, expected);
         assert_eq!([f64::INFINITY, f64::NEG_INFINITY].map(number), ["∞", "-∞"]);
+    }
+
+    #[test]
+    fn an_estimate_shows_its_interval_or_what_was_found() {
+        let shown = |values: &[f64]| with_interval(estimate(values).as_ref(), "×");
+        let found = [&[][..], &[2.5], &[2.0, 8.0], &[0.0, 3.0, 0.0], &[4.0; 3], &[2.0, 4.0, 8.0]].map(shown);
+        let expected = ["–", "2.5×", "4× (2 to 8)", "1× (0 to 3)", "4×", "4× [0.715, 22.4]"];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_narrow_interval_is_written_with_enough_digits_to_hold_its_center() {
+        let made =
+            |mean, low, high| Estimate { mean, interval: Some((low, high)), range: (low, high), samples: 5 };
+        assert_eq!(spread(&made(1.2344, 1.2341, 1.2347)), " [1.234, 1.235]");
+        assert_eq!(spread(&made(0.4996, 0.4988, 0.5002)), " [0.499, 0.5]");
+        assert_eq!(spread(&made(1.25, 1.231, 1.269)), " [1.23, 1.27]");
+        assert_eq!(spread(&made(1.234e-5, 1.224e-5, 1.244e-5)), " [1.22e-5, 1.24e-5]");
     }
 }

@@ -1,4 +1,4 @@
-//! Percentiles and confidence intervals.
+//! Percentiles, and what a few seeds say about a quantity: the one place where intervals are computed.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -13,43 +13,73 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// A mean and the interval in which the true mean lies with 95 % confidence.
+/// Fewer samples have no interval: of two, Student's t has one degree of freedom and a quantile of 12.7, and the interval
+/// says nothing that the two samples do not say better.
+pub const FEWEST: usize = 3;
+
+/// What samples of a quantity say about it.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Estimate {
-    /// Mean of the samples.
+    /// The central value: the geometric mean if all samples are above zero, the arithmetic mean otherwise.
     pub mean: f64,
-    /// Bounds of the interval; none of a single sample.
+    /// The interval in which that mean of the whole population lies with 95 % confidence; `mean` is inside. None of fewer
+    /// than [`FEWEST`] samples, nor if the smallest is zero. See [`estimate`].
     pub interval: Option<(f64, f64)>,
+    /// The smallest and the largest sample.
+    pub range: (f64, f64),
     /// Number of samples.
     pub samples: usize,
 }
 
-/// Estimates the mean of what `values` were drawn from (Student's t). None without values.
+/// Estimates the central value of a quantity that cannot be negative, as all metrics are, from one sample for each seed.
+///
+/// Times, rates and counts vary by factors, and their distributions have a long tail upwards, so samples above zero are
+/// taken as lognormal: Student's t of their logarithms. The interval is one of the geometric mean, which is the median of
+/// a lognormal quantity; it lies above zero and is symmetric as a ratio. A sample of zero has no logarithm: then there is
+/// no interval, and [`Estimate::range`] tells what was found.
+///
+/// A negative sample shows that the quantity may be negative (a difference). Then the interval is Student's t of the
+/// samples themselves.
+///
+/// None without samples, or if one is not a number. Infinite samples have no interval.
 pub fn estimate(values: &[f64]) -> Option<Estimate> {
-    let samples = values.len();
-    let mean = mean(values)?;
-    let interval = (samples > 1).then(|| {
-        let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (samples - 1) as f64;
-        let half = quantile(samples - 1) * (variance / samples as f64).sqrt();
-        (mean - half, mean + half)
-    });
-    Some(Estimate { mean, interval, samples })
+    if values.is_empty() || values.iter().any(|value| value.is_nan()) {
+        return None;
+    }
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (mean, interval) = if least == most {
+        // Their logarithms would only add errors of rounding.
+        (least, Some((least, least)))
+    } else if least > 0.0 {
+        let logs: Vec<_> = values.iter().map(|value| libm::log(*value)).collect();
+        let (mean, half) = student(&logs);
+        (libm::exp(mean).clamp(least, most), Some((libm::exp(mean - half), libm::exp(mean + half))))
+    } else {
+        let (mean, half) = student(values);
+        (mean, Some((mean - half, mean + half)))
+    };
+    let known = values.len() >= FEWEST && least != 0.0;
+    let interval = interval.filter(|(low, high)| known && low.is_finite() && high.is_finite());
+    // What is rounded must not put the mean outside.
+    let interval = interval.map(|(low, high)| (low.min(mean), high.max(mean)));
+    (!mean.is_nan()).then_some(Estimate { mean, interval, range: (least, most), samples: values.len() })
+}
+
+/// Arithmetic mean, and half the width of its 95 % confidence interval; of two values or more.
+fn student(values: &[f64]) -> (f64, f64) {
+    let samples = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / samples;
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (samples - 1.0);
+    (mean, quantile(values.len() - 1) * (variance / samples).sqrt())
 }
 
 /// Estimates the ratio of two metrics from runs in pairs, one pair for each seed: the geometric mean of the ratios, with
-/// its interval. None unless all values are above zero.
-pub fn estimate_ratio(values: &[f64], baseline: &[f64]) -> Option<Estimate> {
-    let pairs = values.iter().zip(baseline);
-    if values.len() != baseline.len() || pairs.clone().any(|(value, base)| *value <= 0.0 || *base <= 0.0) {
-        return None;
-    }
-    let logs: Vec<_> = pairs.map(|(value, base)| libm::log(value / base)).collect();
-    let Estimate { mean, interval, samples } = estimate(&logs)?;
-    Some(Estimate {
-        mean: libm::exp(mean),
-        interval: interval.map(|(low, high)| (libm::exp(low), libm::exp(high))),
-        samples,
-    })
+/// its interval. It is the ratio of the geometric means of both. None unless all values are above zero.
+pub fn estimate_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
+    let above_zero = pairs.iter().all(|(value, base)| *value > 0.0 && *base > 0.0);
+    let ratios: Vec<_> = pairs.iter().map(|(value, base)| value / base).collect();
+    estimate(&ratios).filter(|_| above_zero)
 }
 
 /// The 97.5 % quantile of Student's t with so many degrees of freedom.
@@ -59,6 +89,10 @@ fn quantile(freedom: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use narrows_proto::split_mix::SplitMix;
+    use proptest::prelude::*;
+    use statrs::distribution::Normal;
+
     use super::*;
 
     #[test]
@@ -68,29 +102,130 @@ mod tests {
         assert_eq!(percentile::<u8>(&[], 0.5), None);
     }
 
-    #[test]
-    fn intervals_use_students_t() {
-        // t(0.975, 4) = 2.776; s = √2.5.
-        let estimate = estimate(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
-        let (low, high) = estimate.interval.unwrap();
-        assert_eq!(estimate.mean, 3.0);
-        assert!(
-            (high - 3.0 - 2.776_445 * (2.5_f64 / 5.0).sqrt()).abs() < 1e-5
-                && (high + low - 6.0).abs() < 1e-12
-        );
+    fn interval(values: &[f64]) -> (f64, f64) {
+        estimate(values).unwrap().interval.unwrap()
     }
 
     #[test]
-    fn one_sample_has_no_interval() {
-        assert_eq!(estimate(&[7.0]).unwrap().interval, None);
+    fn intervals_of_what_is_positive_are_students_t_of_logarithms() {
+        // Powers of two: the logarithms to base 2 are 1 to 5, with s = √2.5; t(0.975, 4) = 2.776.
+        let estimate = estimate(&[2.0, 4.0, 8.0, 16.0, 32.0]).unwrap();
+        let half = 2.776_445 * (2.5_f64 / 5.0).sqrt();
+        let (low, high) = estimate.interval.unwrap();
+        assert!((estimate.mean - 8.0).abs() < 1e-12);
+        // The quantile has seven digits.
+        assert!((low.log2() - (3.0 - half)).abs() < 1e-6 && (high.log2() - (3.0 + half)).abs() < 1e-6);
+        assert_eq!((estimate.range, estimate.samples), ((2.0, 32.0), 5));
+    }
+
+    #[test]
+    fn quantiles_are_those_of_the_table() {
+        // t(0.975, ν) to three decimals, NIST/SEMATECH e-Handbook §1.3.6.7.2.
+        for (freedom, expected) in
+            [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262), (29, 2.045), (100, 1.984)]
+        {
+            assert!((quantile(freedom) - expected).abs() < 5e-4, "{freedom}: {}", quantile(freedom));
+        }
+    }
+
+    #[test]
+    fn a_metric_of_runs_that_differ_much_has_no_bound_below_zero() {
+        // The arithmetic interval of these would reach down to -81.
+        let (low, high) = interval(&[35.0, 90.0, 75.0, 120.0, 560.0]);
+        assert!(low > 0.0 && low < 35.0 * 2.0 && high < 1000.0, "{low} {high}");
+    }
+
+    #[test]
+    fn one_or_two_samples_have_a_range_and_no_interval() {
+        let [one, two] = [&[7.0][..], &[2.0, 8.0]].map(|values| estimate(values).unwrap());
+        assert_eq!((one.mean, one.interval, one.range), (7.0, None, (7.0, 7.0)));
+        assert_eq!((two.interval, two.range), (None, (2.0, 8.0)));
+        assert!((two.mean - 4.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_zero_among_the_samples_leaves_their_mean_and_range() {
+        let some = estimate(&[0.0, 3.0, 0.0, 9.0]).unwrap();
+        assert_eq!((some.mean, some.interval, some.range), (3.0, None, (0.0, 9.0)));
+        let all = estimate(&[0.0; 5]).unwrap();
+        assert_eq!((all.mean, all.interval, all.range), (0.0, None, (0.0, 0.0)));
+    }
+
+    #[test]
+    fn a_quantity_that_may_be_negative_has_an_interval_of_its_own_scale() {
+        let found = estimate(&[-1.0, 0.0, 1.0, 2.0, 3.0]).unwrap();
+        let half = 2.776_445 * (2.5_f64 / 5.0).sqrt();
+        let (low, high) = found.interval.unwrap();
+        assert_eq!(found.mean, 1.0);
+        assert!((low - (1.0 - half)).abs() < 1e-6 && (high - (1.0 + half)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_is_infinite_or_no_number_has_no_interval() {
+        assert_eq!(estimate(&[]), None);
+        assert_eq!(estimate(&[1.0, f64::NAN, 2.0]), None);
+        let infinite = estimate(&[1.0, f64::INFINITY, 2.0]).unwrap();
+        assert_eq!((infinite.mean, infinite.interval), (f64::INFINITY, None));
+        assert_eq!(estimate(&[1e-300, 1.0, 1e300]).unwrap().interval, None, "it would reach to infinity");
     }
 
     #[test]
     fn ratios_are_taken_pair_by_pair() {
-        let ratio = estimate_ratio(&[2.0, 4.0, 8.0], &[1.0, 2.0, 4.0]).unwrap();
-        assert!((ratio.mean - 2.0).abs() < 1e-12);
-        let (low, high) = ratio.interval.unwrap();
-        assert!(high - low < 1e-9, "every pair has the same ratio");
-        assert_eq!(estimate_ratio(&[0.0], &[1.0]), None);
+        let ratio = estimate_ratio(&[(2.0, 1.0), (4.0, 2.0), (8.0, 4.0)]).unwrap();
+        assert_eq!((ratio.mean, ratio.interval), (2.0, Some((2.0, 2.0))), "every pair has the same ratio");
+        assert_eq!(estimate_ratio(&[(0.0, 1.0)]), None);
+        assert_eq!(estimate_ratio(&[(1.0, 0.0), (1.0, 1.0)]), None);
+        assert_eq!(estimate_ratio(&[]), None);
+    }
+
+    #[test]
+    fn a_ratio_is_that_of_the_central_values() {
+        let pairs = [(3.0, 1.0), (5.0, 9.0), (2.0, 4.0)];
+        let [own, base] = [pairs.map(|pair| pair.0), pairs.map(|pair| pair.1)];
+        let expected = estimate(&own).unwrap().mean / estimate(&base).unwrap().mean;
+        assert!((estimate_ratio(&pairs).unwrap().mean - expected).abs() < 1e-12);
+    }
+
+    /// A number drawn from a standard normal distribution.
+    fn normal(random: &mut SplitMix) -> f64 {
+        // Above zero and below one.
+        let uniform = ((random.bits() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+        Normal::standard().inverse_cdf(uniform)
+    }
+
+    #[test]
+    fn of_lognormal_samples_95_in_100_intervals_hold_the_median() {
+        const TRIALS: u32 = 20_000;
+        let mut random = SplitMix::new(1);
+        for (samples, sigma) in [(3, 0.1), (5, 1.0), (10, 2.0)] {
+            let hit = |_: &u32| {
+                let values: Vec<_> =
+                    (0..samples).map(|_| libm::exp(2.0 + sigma * normal(&mut random))).collect();
+                let (low, high) = interval(&values);
+                (low..=high).contains(&libm::exp(2.0))
+            };
+            let hits = (0..TRIALS).filter(hit).count() as f64 / f64::from(TRIALS);
+            // Four standard errors of a fraction of 0.95 in so many trials: ±0.0062.
+            let error = (0.95 * 0.05 / f64::from(TRIALS)).sqrt();
+            assert!((hits - 0.95).abs() < 4.0 * error, "{samples} samples, sigma {sigma}: {hits}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_interval_of_what_is_positive_is_positive_holds_its_center_and_is_narrower_of_more_like_it(
+            values in prop::collection::vec(1e-9..1e12_f64, FEWEST..20),
+        ) {
+            let found = estimate(&values).unwrap();
+            let (low, high) = found.interval.unwrap();
+            prop_assert!(0.0 < low && low <= found.mean && found.mean <= high, "{found:?}");
+            prop_assert!(found.range.0 <= found.mean && found.mean <= found.range.1, "{found:?}");
+            // More samples at the center do not move it, and make it surer.
+            let more: Vec<_> = values.iter().copied().chain([found.mean; 3]).collect();
+            let (closer, below) = interval(&more);
+            prop_assert!(low <= closer * (1.0 + 1e-9) && below <= high * (1.0 + 1e-9), "{low} {closer} {below} {high}");
+            let equal = estimate(&vec![values[0]; values.len()]).unwrap();
+            prop_assert_eq!((equal.mean, equal.interval), (values[0], Some((values[0], values[0]))));
+        }
     }
 }

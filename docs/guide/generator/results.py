@@ -30,8 +30,8 @@ def metrics(sets: list[dict]) -> str:
     text = """# Metrics
 
 The summary of a run in `run.json` and on the screen has these numbers. `GROUP` is the name of a traffic group; `total` stands
-for all traffic together. `expect` in a scenario compares them with a bound. In comparisons over several seeds each has a 95 %
-confidence interval.
+for all traffic together. `expect` in a scenario compares them with a bound. Over three seeds and more each has a 95 %
+[confidence interval](../concepts.md#confidence-intervals); none of them is ever negative.
 """
     for described in sets:
         text += f"\n## {described['present'][:1].upper()}{described['present'][1:]}\n\nAfter `{described['before']}`:\n\n"

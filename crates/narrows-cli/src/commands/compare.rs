@@ -6,6 +6,7 @@ use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows::report::{Cell, page, summarize};
 use narrows::results::Output;
+use narrows::statistics::FEWEST;
 use serde_json::json;
 
 use super::{Job, apply, document, execute, numbered, plans, show_warnings, status};
@@ -196,8 +197,9 @@ fn side_by_side(contenders: &[Contender], show: &Show<'_>, execution: &args::Exe
         say!("{}", show::headline(plan, show.seeds));
         say_part!("{}", show::groups(plan));
     }
-    if show.seeds == 1 {
-        let message = "one seed: differences may be chance, there is no confidence interval";
+    if (show.seeds as usize) < FEWEST {
+        let seeds = if show.seeds == 1 { "one seed" } else { "two seeds" };
+        let message = format!("{seeds}: differences may be chance, there is no confidence interval");
         fail::show_one(&Diagnostic::warning(Code::SingleSeed, message).help("--seeds 5"));
     }
     contenders.iter().for_each(|contender| show_warnings(&contender.plans[0]));

@@ -2,9 +2,11 @@ use std::path::{Path, PathBuf};
 
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::report::{Cell, page};
-use narrows::results::{Staged, find};
+use narrows::results::{Staged, StoredCell, find};
+use narrows::sweep::stored_points;
 
 use super::numbered;
+use crate::show::POINTS;
 use crate::{Status, args};
 
 /// Makes a page of stored results.
@@ -25,8 +27,10 @@ pub(crate) fn report(arguments: &args::Report) -> Checked<Status> {
 /// Shows the report of a folder; makes it first if it is missing.
 pub(crate) fn open(arguments: &args::Open) -> Checked<Status> {
     let path = arguments.folder.join("report.html");
-    if !path.is_file() {
-        make(&cells(std::slice::from_ref(&arguments.folder))?, &path, false)?;
+    // A sweep may have grown since its page was made.
+    let grows = arguments.folder.join("sweep.json").is_file();
+    if grows || !path.is_file() {
+        make(&cells(std::slice::from_ref(&arguments.folder))?, &path, grows)?;
     }
     say!("{}", path.display());
     if !arguments.print
@@ -55,11 +59,22 @@ fn make(cells: &[Cell], path: &Path, replace: bool) -> Checked<()> {
 fn cells(folders: &[PathBuf]) -> Checked<Vec<Cell>> {
     let mut cells: Vec<Cell> = Vec::new();
     for folder in folders {
-        for stored in find(folder)? {
+        for stored in stored(folder)? {
             let mut cell = Cell::read(&stored)?;
             cell.name = numbered(&cell.name, |name| cells.iter().all(|other| other.name != name));
             cells.push(cell);
         }
     }
     Ok(cells)
+}
+
+/// The cells of a folder; of a sweep its points, as many as the terminal shows of them.
+fn stored(folder: &Path) -> Checked<Vec<StoredCell>> {
+    let Some(mut points) = stored_points(folder)? else { return find(folder) };
+    if points.len() > POINTS {
+        let (all, place) = (points.len(), folder.join("summary.parquet"));
+        complain!("the page shows the first {POINTS} of {all} points; all are in {}", place.display());
+        points.truncate(POINTS);
+    }
+    Ok(points)
 }

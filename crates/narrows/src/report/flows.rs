@@ -255,6 +255,12 @@ pub(super) fn charts(runs: &[&[GroupTimes]]) -> Vec<GroupCharts> {
             Some([mean, p, low, high])
         };
         let mut cdf: Vec<_> = fractions().into_iter().enumerate().filter_map(point).collect();
+        // What more flows do not exceed is no smaller, and neither are its bounds: where they are by chance, the band is widened.
+        for number in 1..cdf.len() {
+            cdf[number][3] = cdf[number][3].max(cdf[number - 1][3]);
+            let before = cdf.len() - 1 - number;
+            cdf[before][2] = cdf[before][2].min(cdf[before + 1][2]);
+        }
         // Of equal times the highest fraction counts.
         cdf.dedup_by(|later, kept| {
             let equal = later[0] == kept[0];

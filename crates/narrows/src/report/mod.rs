@@ -4,6 +4,7 @@ mod fabric;
 mod flows;
 mod over_time;
 mod packed;
+mod shown;
 mod summary;
 
 use std::borrow::Cow;
@@ -17,7 +18,9 @@ pub use summary::{Summary, SummaryGroup, SummaryRow, summarize};
 
 use crate::diagnostic::Checked;
 use crate::metrics::Metric;
+use crate::numbers::grouped;
 use crate::results::{Activity, Source, Stored, StoredCell, activity_infos};
+use crate::statistics::FEWEST;
 
 /// What remains of a run for comparisons and reports; a bounded amount, however long it was.
 #[derive(Clone, Debug)]
@@ -118,7 +121,8 @@ impl Cell {
     }
 
     /// Completion times of each group over all runs: `cdf` has points of time in µs, fraction of flows that took at most so long,
-    /// and the bounds of the time (95 % confidence); `slowdown` has by size in bytes the estimates `p50` and `p99`.
+    /// and the bounds of the time (95 % confidence; the time itself where there is no interval); `slowdown` has by size in
+    /// bytes the estimates `p50` and `p99`.
     pub fn distributions(&self) -> Value {
         let runs: Vec<_> = self.runs.iter().map(|run| run.groups.as_slice()).collect();
         serde_json::to_value(flows::charts(&runs)).unwrap_or_default()
@@ -145,9 +149,10 @@ struct Page<'a> {
     network: &'a str,
     version: &'a str,
     complete: bool,
+    /// Some cell has enough seeds for intervals.
     intervals: bool,
     warnings: Vec<&'a str>,
-    summary: Summary,
+    summary: Vec<shown::Group>,
     activity: Vec<ActivityRow<'a>>,
     cells: Vec<PageCell<'a>>,
 }
@@ -157,8 +162,9 @@ struct ActivityRow<'a> {
     what: &'a str,
     /// What is counted.
     meaning: &'static str,
-    /// By cell, all seeds together; none where it cannot happen.
-    times: Vec<Option<u64>>,
+    /// By cell, all seeds together; a dash where it cannot happen.
+    times: Vec<String>,
+    happened: bool,
 }
 
 #[derive(Serialize)]
@@ -188,9 +194,9 @@ pub fn page(title: &str, cells: &[Cell]) -> String {
         network: &first.network,
         version: &first.version,
         complete: runs().all(|run| run.complete),
-        intervals: cells.iter().any(|cell| cell.runs.len() > 1),
+        intervals: cells.iter().any(|cell| cell.runs.len() >= FEWEST),
         warnings,
-        summary: summarize(cells),
+        summary: shown::groups(&summarize(cells)),
         activity: activity_rows(cells),
         cells: cells.iter().map(PageCell::new).collect(),
     };
@@ -222,10 +228,17 @@ fn activity_rows(cells: &[Cell]) -> Vec<ActivityRow<'_>> {
     let times = |what: &str, sums: &[Activity]| sums.iter().find(|sum| sum.what == what).map(|sum| sum.times);
     let meaning =
         |what: &str| activity_infos().find(|info| info.name == what).map_or("", |info| info.meaning);
-    let row = |what| ActivityRow {
-        what,
-        meaning: meaning(what),
-        times: sums.iter().map(|sums| times(what, sums)).collect(),
+    let row = |what| {
+        let times: Vec<_> = sums.iter().map(|sums| times(what, sums)).collect();
+        ActivityRow {
+            what,
+            meaning: meaning(what),
+            happened: times.iter().flatten().any(|times| *times > 0),
+            times: times
+                .iter()
+                .map(|times| times.map_or("–".into(), |times| grouped(times as i64)))
+                .collect(),
+        }
     };
     names.into_iter().map(row).collect()
 }

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::Cell;
+use super::{Cell, Digest};
+use crate::metrics::TOTAL;
 use crate::statistics::{Estimate, estimate, estimate_ratio};
 
 /// A table of metrics: a row for each, a column for each cell.
@@ -25,49 +26,61 @@ pub struct SummaryRow {
     pub metric: String,
     /// In words.
     pub label: &'static str,
-    /// By cell.
+    /// By cell; none where there was nothing to take it of.
     pub values: Vec<Option<Estimate>>,
-    /// By cell: the ratio to the first.
+    /// By cell: the ratio to the first, of the seeds that both have.
     pub ratios: Vec<Option<Estimate>>,
     /// Which direction is good, if any.
     pub lower_is_better: Option<bool>,
 }
 
-/// How a metric reads, and which direction is good. Metrics without a label are in `run.json` only.
-fn label(metric: &str) -> Option<(&'static str, Option<bool>)> {
+/// When a row is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    /// For every group that has the metric, zero or not: what it did, without which nobody sees that it did nothing.
+    Always,
+    /// For every group with flows or calls that have an end, even if none of them reached it.
+    WithEnds,
+    /// If it happened in some cell. What never happened is listed under activity.
+    IfAny,
+}
+
+/// How a metric reads, which direction is good, and when it is shown. Metrics without a label are in `run.json` only.
+fn label(metric: &str) -> Option<(&'static str, Option<bool>, Shown)> {
+    use Shown::{Always, IfAny, WithEnds};
     Some(match metric {
-        "flows" => ("flows measured", None),
-        "unfinished" => ("unfinished", Some(true)),
-        "p50_fct_us" => ("completion time p50, µs", Some(true)),
-        "p99_fct_us" => ("completion time p99, µs", Some(true)),
-        "p50_slowdown" => ("slowdown p50", Some(true)),
-        "p99_slowdown" => ("slowdown p99", Some(true)),
-        "small_p99_fct_us" => ("completion time p99 up to 100 kB, µs", Some(true)),
-        "goodput_gbps" => ("goodput, Gb/s", Some(false)),
-        "marked_fraction" => ("marked, fraction of bytes", None),
-        "retransmitted_fraction" => ("sent again, fraction of bytes", Some(true)),
-        "timeouts" => ("timeouts", Some(true)),
-        "rpcs" => ("RPCs measured", None),
-        "unfinished_rpcs" => ("unfinished RPCs", Some(true)),
-        "p50_rpc_us" => ("RPC time p50, µs", Some(true)),
-        "p99_rpc_us" => ("RPC time p99, µs", Some(true)),
-        "p999_rpc_us" => ("RPC time p99.9, µs", Some(true)),
-        "mean_rpc_us" => ("RPC time mean, µs", Some(true)),
-        "p99_rpc_slowdown" => ("RPC slowdown p99", Some(true)),
-        "datagrams_sent" => ("datagrams sent", None),
-        "lost_fraction" => ("lost, fraction of datagrams", Some(true)),
-        "marks" => ("ECN marks", None),
-        "drops" => ("drops", Some(true)),
-        "max_queue_kb" => ("deepest queue, kB", Some(true)),
-        "p99_queue_kb" => ("deepest recorded queue p99, kB", Some(true)),
-        "dc_lost_fraction" => ("DC loss, fraction of packets", Some(true)),
-        "dc_marked_fraction" => ("DC marked, fraction of packets", None),
-        "dc_mean_utilisation" => ("DC utilisation, mean", None),
-        "dc_max_utilisation" => ("DC utilisation, busiest link", None),
-        "wan_lost_fraction" => ("WAN loss, fraction of packets", Some(true)),
-        "wan_marked_fraction" => ("WAN marked, fraction of packets", None),
-        "wan_mean_utilisation" => ("WAN utilisation, mean", None),
-        "wan_max_utilisation" => ("WAN utilisation, busiest link", None),
+        "flows" => ("flows measured", None, Always),
+        "unfinished" => ("unfinished", Some(true), WithEnds),
+        "p50_fct_us" => ("completion time p50, µs", Some(true), WithEnds),
+        "p99_fct_us" => ("completion time p99, µs", Some(true), WithEnds),
+        "p50_slowdown" => ("slowdown p50", Some(true), WithEnds),
+        "p99_slowdown" => ("slowdown p99", Some(true), WithEnds),
+        "small_p99_fct_us" => ("completion time p99 up to 100 kB, µs", Some(true), IfAny),
+        "goodput_gbps" => ("goodput, Gb/s", Some(false), Always),
+        "marked_fraction" => ("marked, fraction of bytes", None, IfAny),
+        "retransmitted_fraction" => ("sent again, fraction of bytes", Some(true), IfAny),
+        "timeouts" => ("timeouts", Some(true), IfAny),
+        "rpcs" => ("RPCs measured", None, Always),
+        "unfinished_rpcs" => ("unfinished RPCs", Some(true), WithEnds),
+        "p50_rpc_us" => ("RPC time p50, µs", Some(true), WithEnds),
+        "p99_rpc_us" => ("RPC time p99, µs", Some(true), WithEnds),
+        "p999_rpc_us" => ("RPC time p99.9, µs", Some(true), IfAny),
+        "mean_rpc_us" => ("RPC time mean, µs", Some(true), IfAny),
+        "p99_rpc_slowdown" => ("RPC slowdown p99", Some(true), WithEnds),
+        "datagrams_sent" => ("datagrams sent", None, Always),
+        "lost_fraction" => ("lost, fraction of datagrams", Some(true), IfAny),
+        "marks" => ("ECN marks", None, IfAny),
+        "drops" => ("drops", Some(true), IfAny),
+        "max_queue_kb" => ("deepest queue, kB", Some(true), IfAny),
+        "p99_queue_kb" => ("deepest recorded queue p99, kB", Some(true), IfAny),
+        "dc_lost_fraction" => ("DC loss, fraction of packets", Some(true), IfAny),
+        "dc_marked_fraction" => ("DC marked, fraction of packets", None, IfAny),
+        "dc_mean_utilisation" => ("DC utilisation, mean", None, IfAny),
+        "dc_max_utilisation" => ("DC utilisation, busiest link", None, IfAny),
+        "wan_lost_fraction" => ("WAN loss, fraction of packets", Some(true), IfAny),
+        "wan_marked_fraction" => ("WAN marked, fraction of packets", None, IfAny),
+        "wan_mean_utilisation" => ("WAN utilisation, mean", None, IfAny),
+        "wan_max_utilisation" => ("WAN utilisation, busiest link", None, IfAny),
         _ => return None,
     })
 }
@@ -79,36 +92,65 @@ fn shown_in_total(metric: &str) -> bool {
     segment || ["unfinished", "unfinished_rpcs"].contains(&metric) || more.contains(&metric)
 }
 
-/// Puts the metrics of all cells side by side.
-pub fn summarize(cells: &[Cell]) -> Summary {
-    let mut groups: Vec<SummaryGroup> = Vec::new();
-    let first = cells.first().and_then(|cell| cell.runs.first());
-    for metric in first.iter().flat_map(|run| &run.metrics) {
-        let Some((group, name)) = metric.name.split_once('.') else { continue };
-        let Some((label, lower_is_better)) = label(name) else { continue };
-        if group == crate::metrics::TOTAL && !shown_in_total(name) {
-            continue;
-        }
-        let samples = |cell: &Cell| -> Vec<f64> {
-            cell.runs.iter().filter_map(|run| run.metric(&metric.name)).collect()
-        };
-        let baseline = cells.first().map(samples).unwrap_or_default();
-        let values: Vec<_> = cells.iter().map(|cell| estimate(&samples(cell))).collect();
-        // What never happened is listed under activity.
-        if values.iter().flatten().all(|value| value.mean == 0.0) {
-            continue;
-        }
-        let row = SummaryRow {
-            metric: name.to_owned(),
-            label,
-            values,
-            ratios: cells.iter().map(|cell| estimate_ratio(&samples(cell), &baseline)).collect(),
-            lower_is_better,
-        };
-        match groups.last_mut() {
-            Some(last) if last.name == group => last.rows.push(row),
-            _ => groups.push(SummaryGroup { name: group.to_owned(), rows: vec![row] }),
+/// Whether some run had flows, or calls, that end: one did, or one should have.
+fn has_ends(cells: &[Cell], group: &str, metric: &str) -> bool {
+    let [unfinished, finished] =
+        if metric.contains("rpc") { ["unfinished_rpcs", "p50_rpc_us"] } else { ["unfinished", "p50_fct_us"] };
+    let mut runs = cells.iter().flat_map(|cell| &cell.runs);
+    runs.any(|run| {
+        let metric = |name: &str| run.metric(&format!("{group}.{name}"));
+        metric(finished).is_some() || metric(unfinished).is_some_and(|count| count > 0.0)
+    })
+}
+
+/// Names of all metrics of all cells: those of a group together, `total` last.
+fn names(cells: &[Cell]) -> Vec<(&str, Vec<&str>)> {
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    let runs = cells.iter().filter_map(|cell| cell.runs.first());
+    for (group, metric) in runs.flat_map(|run| &run.metrics).filter_map(|metric| metric.name.split_once('.'))
+    {
+        match groups.iter_mut().find(|(name, _)| *name == group) {
+            Some((_, metrics)) if metrics.contains(&metric) => {}
+            Some((_, metrics)) => metrics.push(metric),
+            None => groups.push((group, vec![metric])),
         }
     }
-    Summary(groups)
+    groups.sort_by_key(|(group, _)| *group == TOTAL);
+    groups
+}
+
+/// Puts the metrics of all cells side by side.
+pub fn summarize(cells: &[Cell]) -> Summary {
+    let group = |(name, metrics): (&str, Vec<&str>)| {
+        let rows: Vec<_> = metrics.into_iter().filter_map(|metric| row(cells, name, metric)).collect();
+        (!rows.is_empty()).then(|| SummaryGroup { name: name.to_owned(), rows })
+    };
+    Summary(names(cells).into_iter().filter_map(group).collect())
+}
+
+/// A metric of a group; none if it is not shown.
+fn row(cells: &[Cell], group: &str, metric: &str) -> Option<SummaryRow> {
+    let (label, lower_is_better, shown) = label(metric)?;
+    let name = format!("{group}.{metric}");
+    let samples = |cell: &Cell| -> Vec<_> { cell.runs.iter().filter_map(|run| run.metric(&name)).collect() };
+    let values: Vec<_> = cells.iter().map(|cell| estimate(&samples(cell))).collect();
+    let happened = values.iter().flatten().any(|value| value.mean != 0.0);
+    let is_shown = match shown {
+        _ if group == TOTAL => shown_in_total(metric) && happened,
+        Shown::Always => true,
+        Shown::WithEnds => has_ends(cells, group, metric),
+        Shown::IfAny => happened,
+    };
+    let ratio = |cell: &Cell| {
+        let base = |seed: u64| cells[0].runs.iter().find(|run| run.seed == seed)?.metric(&name);
+        let pair = |run: &Digest| Some((run.metric(&name)?, base(run.seed)?));
+        estimate_ratio(&cell.runs.iter().filter_map(pair).collect::<Vec<_>>())
+    };
+    is_shown.then(|| SummaryRow {
+        metric: metric.to_owned(),
+        label,
+        values,
+        ratios: cells.iter().map(ratio).collect(),
+        lower_is_better,
+    })
 }

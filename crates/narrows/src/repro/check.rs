@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use super::*;
 use crate::run::{Options, run_all};
+use crate::statistics::Estimate;
 
 /// All papers, and the one for tests.
 fn papers() -> impl Iterator<Item = &'static Paper> {
@@ -202,7 +203,7 @@ fn a_figure_runs_only_what_it_needs() {
 
 #[test]
 fn files_hold_all_claims_and_scenarios_that_run_again() {
-    let request = Request { seeds: Some(2), ..Request::default() };
+    let request = Request { seeds: Some(3), ..Request::default() };
     let reproduction = reproduce(request);
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().join("tiny");
@@ -219,13 +220,15 @@ fn files_hold_all_claims_and_scenarios_that_run_again() {
     assert_eq!((&claims[5]["reported"], &claims[5]["measured"]), (&"inf".into(), &serde_json::Value::Null));
     assert_eq!((&claims[6]["reported"], &claims[6]["class"]), (&"< 0.67×".into(), &"order".into()));
     assert!(claims[3]["ci"].as_array().is_some_and(|bounds| bounds.len() == 2));
+    let details = |claim: &str| json["details"][claim]["range"].as_array().map(Vec::len);
+    assert_eq!((details("dctcp-queue"), details("dctcp-time")), (Some(2), None));
     assert_eq!(json["details"]["dctcp-doubles"]["explanation"], "Nobody says this: both fill the link.");
 
     let markdown = text("report.md");
     assert!(markdown.contains("| Reno fills the link | §1, row Reno | 95 Mb/s | "), "{markdown}");
     assert!(markdown.contains("- DCTCP doubles the goodput (miss): Nobody says this"), "{markdown}");
     assert!(markdown.contains("\n| buffer | cc.reno.queue | cc.reno.goodput | cc.dctcp.queue |\n| --- |"));
-    assert!(markdown.contains("`narrows repro tiny --seeds 2`"), "{markdown}");
+    assert!(markdown.contains("`narrows repro tiny --seeds 3`"), "{markdown}");
     let page = text("report.html");
     assert!(page.contains("Queues of Reno and &lt;DCTCP&gt;, repeated") && !page.contains("{{"));
 
@@ -235,6 +238,16 @@ fn files_hold_all_claims_and_scenarios_that_run_again() {
             crate::plan::Plan::new(crate::document::Document::parse("again", text, "").unwrap()).unwrap();
         assert_eq!(plan.scenario.name, format!("tiny-{}", experiment.name.replace('.', "-")));
     }
+}
+
+#[test]
+fn two_seeds_have_their_values_and_no_interval() {
+    let reproduction = reproduce(Request { seeds: Some(2), ..Request::default() });
+    assert!(reproduction.claims().all(|judged| judged.measured.is_none_or(|each| each.interval.is_none())));
+    let queue = reproduction.claims().find(|judged| judged.claim.id == "reno-goodput").unwrap();
+    let Estimate { mean, range: (least, most), samples, .. } = queue.measured.unwrap();
+    assert!(samples == 2 && least <= mean && mean <= most);
+    assert!(!reproduction.claims().any(|judged| judged.measured_text().contains('[')));
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub enum Expected {
         reported: f64,
         /// Its unit.
         unit: String,
-        /// How far a measured mean may be from it, in this unit.
+        /// How far the measured value may be from it, in this unit.
         tolerance: f64,
         /// The tolerance is not that of the class.
         own_tolerance: bool,
@@ -93,7 +93,7 @@ pub enum Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The measured mean is as near to the reported value as the class of the claim asks; or the relation holds.
+    /// The measured value is as near to the reported one as the class of the claim asks; or the relation holds.
     Match,
     /// It is not, but all rows of the column that the paper tells apart come in the paper's order.
     Shape,
@@ -264,8 +264,8 @@ impl Claim {
 
     /// The verdict, given what was measured and the other claims of the column with what was measured for them.
     ///
-    /// `measured` is the mean over seeds; for a relation it is the ratio of the two quantities. Confidence intervals are
-    /// shown beside and do not enter: the verdict asks whether the best estimate is near enough, the interval tells how
+    /// `measured` is the central value over seeds ([`crate::statistics::Estimate::mean`]); for a relation it is the ratio of
+    /// the two quantities. Confidence intervals are shown beside and do not enter: the verdict asks whether the best estimate is near enough, the interval tells how
     /// sure the estimate is.
     pub(super) fn judge<'a>(
         &self,

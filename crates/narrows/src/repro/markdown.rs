@@ -7,11 +7,13 @@ use super::{Expected, FigureOutcome, Judged, ParameterOutcome, Points, Reproduct
 use crate::numbers::{number, with_interval};
 
 /// How verdicts are reached, for whoever reads the page.
-pub(super) const VERDICTS: &str = "Verdicts are computed. match: the measured mean is within 10 % (class exact) or 30 % (class size) of \
-    the reported value, or as near as the claim itself asks, or on the stated side of a bound (class bound), or the stated relation holds (class order). shape: it is not, but measured means of the table's \
+pub(super) const VERDICTS: &str = "Verdicts are computed. match: the measured value is within 10 % (class exact) or 30 % (class size) of \
+    the reported one, or as near as the claim itself asks, or on the stated side of a bound (class bound), or the stated relation holds (class order). shape: it is not, but measured values of the table's \
     column come in the order of the reported ones, wherever these differ by more than the tolerance. miss: neither, or \
-    there was nothing to measure. In brackets: 95 % confidence interval over seeds (Student's t). It does not enter the \
-    verdict; it tells how far other seeds might move the mean. Relations are measured as ratios, seed by seed.";
+    there was nothing to measure. Measured is the geometric mean over seeds (arithmetic if a seed has 0); relations are measured as \
+    ratios, seed by seed. In brackets: 95 % confidence interval (Student's t of logarithms). In parentheses, with fewer than three \
+    seeds or a seed that has 0: the smallest and the largest value. Neither enters the verdict; they tell how far other seeds might \
+    move the value.";
 
 impl Reproduction {
     /// The whole as Markdown.

@@ -217,7 +217,7 @@ pub struct Curve {
 pub enum Points {
     /// The series `group.row.name` of the first seed.
     Series(String),
-    /// A quantity at each x, its mean over seeds. Where claims report these quantities, the paper's points are drawn too.
+    /// A quantity at each x, its central value over seeds. Where claims report these quantities, the paper's points are drawn too.
     Sweep(Vec<(f64, String)>),
     /// What a theory says they are.
     Theory(Vec<(f64, f64)>),

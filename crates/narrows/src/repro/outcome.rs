@@ -148,18 +148,19 @@ impl Reproduction {
 }
 
 impl Judged {
-    /// What the paper reports: `30 Tps`, `> 5×`.
+    /// What the paper reports: `30 Tps`, `78 × 10⁻⁵`, `> 5×`.
     pub fn reported_text(&self) -> String {
         match &self.claim.expected {
-            Expected::Value { reported, unit, .. } => format!("{} {unit}", number(*reported)),
-            Expected::Bound { bound, side: Side::AtLeast, unit } => format!("≥ {} {unit}", number(*bound)),
-            Expected::Bound { bound, side: Side::AtMost, unit } => format!("≤ {} {unit}", number(*bound)),
+            Expected::Value { reported, unit, .. } => with_unit(*reported, unit),
+            Expected::Bound { bound, side: Side::AtLeast, unit } => format!("≥ {}", with_unit(*bound, unit)),
+            Expected::Bound { bound, side: Side::AtMost, unit } => format!("≤ {}", with_unit(*bound, unit)),
             Expected::Above { factor, .. } => format!("> {}×", number(*factor)),
             Expected::Below { factor, .. } => format!("< {}×", number(*factor)),
         }
     }
 
-    /// What was measured, in the unit of what is reported, with its confidence interval: `30.02 [29.9, 30.1]`.
+    /// What was measured, in the unit of what is reported, with its confidence interval: `30.02 [29.9, 30.1]`, or with the
+    /// smallest and the largest value: `30.02 (29.9 to 30.1)`.
     pub fn measured_text(&self) -> String {
         let unit = if self.claim.is_relation() { "×" } else { "" };
         with_interval(self.measured.as_ref(), unit)
@@ -170,7 +171,7 @@ impl Judged {
         let class = self.claim.class.name();
         match &self.claim.expected {
             Expected::Value { tolerance, unit, own_tolerance: true, .. } => {
-                format!("{class}, within {} {unit}", number(*tolerance))
+                format!("{class}, within {}", with_unit(*tolerance, unit))
             }
             _ => class.to_owned(),
         }
@@ -185,5 +186,21 @@ impl Judged {
     pub fn explanation(&self) -> Option<&str> {
         let note = self.claim.note.as_deref().unwrap_or("not explained yet");
         (self.verdict != Verdict::Match).then_some(note)
+    }
+}
+
+/// A number and its unit. A power of ten is a factor.
+fn with_unit(value: f64, unit: &str) -> String {
+    let times = if unit.starts_with("10") { "× " } else { "" };
+    format!("{} {times}{unit}", number(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_power_of_ten_is_a_factor_and_other_units_are_not() {
+        assert_eq!([with_unit(78.0, "10⁻⁵"), with_unit(0.5, "Tps")], ["78 × 10⁻⁵", "0.5 Tps"]);
     }
 }

@@ -12,7 +12,7 @@ use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
 use crate::plan::Plan;
 use crate::results::Results;
-use crate::statistics::{Estimate, estimate, estimate_ratio};
+use crate::statistics::{Estimate, estimate, estimate_ratio, mean};
 
 /// Seeds of the full form.
 const SEEDS: u32 = 5;
@@ -312,26 +312,19 @@ fn measured(claim: &Claim, samples: &Samples) -> Option<Estimate> {
 
 /// Seeds that gave no value are left out.
 fn estimate_present(values: &[Option<f64>]) -> Option<Estimate> {
-    let values: Vec<_> = values.iter().copied().flatten().collect();
-    sound(estimate(&values)?)
+    estimate(&values.iter().copied().flatten().collect::<Vec<_>>())
 }
 
-/// Seed by seed; with zeros among the values, of the means.
+/// Seed by seed; with zeros among the values, of the arithmetic means.
 fn ratio(values: &[Option<f64>], others: &[Option<f64>]) -> Option<Estimate> {
-    let pairs =
-        values.iter().zip(others).filter_map(|(value, other)| Some((value.as_ref()?, other.as_ref()?)));
-    let (values, others): (Vec<f64>, Vec<f64>) = pairs.unzip();
+    let pairs: Vec<_> =
+        values.iter().zip(others).filter_map(|(value, other)| Some(((*value)?, (*other)?))).collect();
     let of_means = || {
-        let (value, other) = (estimate(&values)?, estimate(&others)?);
-        Some(Estimate { mean: value.mean / other.mean, interval: None, samples: value.samples })
+        let (values, others): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let found = estimate(&[mean(&values)? / mean(&others)?])?;
+        Some(Estimate { samples: pairs.len(), ..found })
     };
-    sound(estimate_ratio(&values, &others).filter(|_| !values.is_empty()).or_else(of_means)?)
-}
-
-/// Infinite values have no interval, and their differences no value.
-fn sound(estimate: Estimate) -> Option<Estimate> {
-    let interval = estimate.interval.filter(|(low, high)| low.is_finite() && high.is_finite());
-    (!estimate.mean.is_nan()).then_some(Estimate { interval, ..estimate })
+    estimate_ratio(&pairs).or_else(of_means)
 }
 
 /// Looks up the points of a chart. Curves without points are left out.

@@ -10,6 +10,7 @@ use crate::diagnostic::Checked;
 use crate::numbers::{number, with_interval};
 use crate::report::fill_page;
 use crate::results::Output;
+use crate::statistics::Estimate;
 
 impl Reproduction {
     /// Writes all files.
@@ -59,6 +60,7 @@ impl Reproduction {
                 "quantity": judged.quantity_text(),
                 "unit": unit,
                 "samples": judged.measured.map_or(0, |estimate| estimate.samples),
+                "range": judged.measured.map(|Estimate { range: (least, most), .. }| [least, most].map(json_number)),
                 "explanation": judged.explanation(),
             });
             (claim.id.clone(), details)

@@ -35,7 +35,7 @@ pub use rpcs::RpcRow;
 pub(crate) use staged::make_readable;
 pub use staged::{Staged, cannot_write};
 pub(crate) use staging::Staging;
-pub use stored::{Source, Stored, StoredCell, find};
+pub use stored::{Source, Stored, StoredCell, find, without_seed};
 pub use tables::{Column, Table, Values};
 
 use crate::diagnostic::Diagnostic;

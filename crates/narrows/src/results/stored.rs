@@ -137,26 +137,57 @@ impl Source for Stored {
     }
 }
 
-/// The results in a folder: one run, one scenario with several seeds, or several of these to compare.
+/// The results in a folder: one run, one scenario with several seeds, or several of these to compare. Runs in one folder are
+/// seeds of one scenario only if they differ in nothing but their seeds; others are apart, each named after its folder.
 ///
 /// # Errors
 /// If there are none.
 pub fn find(folder: &Path) -> Checked<Vec<StoredCell>> {
-    let name =
-        |path: &Path| path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let canonical = || folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     if folder.join("run.json").is_file() {
-        let canonical = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-        return Ok(vec![StoredCell { name: name(&canonical), runs: vec![folder.to_owned()] }]);
+        return Ok(vec![StoredCell { name: name(&canonical()), runs: vec![folder.to_owned()] }]);
     }
     let runs = runs_in(folder);
     if !runs.is_empty() {
-        let canonical = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-        return Ok(vec![StoredCell { name: name(&canonical), runs }]);
+        return Ok(cells_of(&name(&canonical()), runs));
     }
-    let cells =
-        folders_in(folder).into_iter().map(|cell| StoredCell { name: name(&cell), runs: runs_in(&cell) });
-    let cells: Vec<_> = cells.filter(|cell| !cell.runs.is_empty()).collect();
+    let cells = folders_in(folder).into_iter().map(|cell| (name(&cell), runs_in(&cell)));
+    let cells: Vec<_> =
+        cells.filter(|(_, runs)| !runs.is_empty()).flat_map(|(name, runs)| cells_of(&name, runs)).collect();
     if cells.is_empty() { Err(no_results(folder).into()) } else { Ok(cells) }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// The cell called `name`, or if its runs are of different scenarios one for each of these.
+fn cells_of(name: &str, runs: Vec<PathBuf>) -> Vec<StoredCell> {
+    let mut by_scenario: Vec<(String, Vec<PathBuf>)> = Vec::new();
+    for run in runs {
+        let text = std::fs::read_to_string(run.join("scenario.toml")).unwrap_or_default();
+        let scenario = without_seed(&text);
+        match by_scenario.iter_mut().find(|(other, _)| *other == scenario) {
+            Some((_, runs)) => runs.push(run),
+            None => by_scenario.push((scenario, vec![run])),
+        }
+    }
+    let alone = by_scenario.len() == 1;
+    let cell = |runs: Vec<PathBuf>| {
+        let name = if alone { name.to_owned() } else { self::name(&runs[0]) };
+        StoredCell { name, runs }
+    };
+    by_scenario.into_iter().map(|(_, runs)| cell(runs)).collect()
+}
+
+/// A scenario as it was run, as TOML with every setting, without its seed.
+pub fn without_seed(scenario: &str) -> String {
+    let mut before_tables = true;
+    let kept = scenario.lines().filter(|line| {
+        before_tables &= !line.starts_with('[');
+        !(before_tables && line.starts_with("seed = "))
+    });
+    kept.collect::<Vec<_>>().join("\n")
 }
 
 /// Folders of runs directly inside a folder, by seed.

@@ -132,7 +132,7 @@ impl Campaign {
         store: &Store,
         settings: Settings,
     ) -> Checked<Self> {
-        let decided = (0..manifest.points.len()).map(|point| manifest.decide(point, store));
+        let decided = (0..manifest.points.len()).map(|point| manifest.decide(point, store.folder()));
         let decided: Vec<Option<u32>> = decided.collect::<Checked<_>>()?;
         // Shards divide all cells, those that are there included, so that each comes to the same division.
         let is_planned = |point: &usize| settings.shard.is_some() || decided[*point].is_none();
@@ -227,7 +227,10 @@ impl Campaign {
     }
 
     fn value(&self, id: &str, store: &Store) -> Checked<Option<f64>> {
-        self.manifest.until.as_ref().map_or(Ok(None), |until| store.metric(id, &until.metric))
+        self.manifest
+            .until
+            .as_ref()
+            .map_or(Ok(None), |until| Store::metric(store.folder(), id, &until.metric))
     }
 
     /// Decides whether a point needs more seeds.

@@ -55,20 +55,20 @@ impl Manifest {
         if parts.is_empty() { "the only point".into() } else { parts.join(", ") }
     }
 
-    /// How many seeds of a point are enough; none if that is not known yet, as cells are missing.
+    /// How many seeds of a point are enough; none if that is not known yet, as cells are missing in the folder of the sweep.
     ///
     /// # Errors
     /// If a cell cannot be read.
-    pub(super) fn decide(&self, point: usize, store: &Store) -> Checked<Option<u32>> {
+    pub(super) fn decide(&self, point: usize, folder: &Path) -> Checked<Option<u32>> {
         let cells = &self.points[point].cells;
-        let there = cells.iter().take_while(|id| store.has(id));
+        let there = cells.iter().take_while(|id| Store::holds(folder, id));
         let Some(until) = &self.until else {
             return Ok((there.count() >= self.seeds as usize).then_some(self.seeds));
         };
         // Looked at one by one, so that seeds beyond those that are enough need not be read.
         let mut values = Vec::new();
         for id in there {
-            values.push(store.metric(id, &until.metric)?);
+            values.push(Store::metric(folder, id, &until.metric)?);
             if let Some(enough) = until.enough(self.seeds, &values) {
                 return Ok(Some(enough));
             }

@@ -39,7 +39,7 @@ pub struct PointSummary {
 }
 
 impl PointSummary {
-    /// The mean of a metric.
+    /// A metric over all seeds.
     pub fn metric(&self, name: &str) -> Option<&Estimate> {
         self.metrics.iter().find(|(other, _)| other == name)?.1.as_ref()
     }
@@ -57,7 +57,7 @@ fn rows<'a>(manifest: &'a Manifest, store: &Store) -> Checked<Vec<Row<'a>>> {
     let mut rows = Vec::new();
     let mut missing = 0_u64;
     for (number, point) in manifest.points.iter().enumerate() {
-        let Some(seeds) = manifest.decide(number, store)? else {
+        let Some(seeds) = manifest.decide(number, store.folder())? else {
             let wanted = point.cells.iter().take(manifest.seeds as usize);
             // With a rule, how many more it takes is not known.
             missing += wanted.filter(|id| !store.has(id)).count().max(1) as u64;
@@ -174,7 +174,7 @@ impl Metrics {
     }
 }
 
-/// Means over the seeds of each point.
+/// Estimates over the seeds of each point.
 fn summarize(manifest: &Manifest, rows: &[Row<'_>], metrics: &Metrics) -> Vec<PointSummary> {
     let mut first = 0;
     let point = |chunk: &[Row<'_>]| {
@@ -182,7 +182,7 @@ fn summarize(manifest: &Manifest, rows: &[Row<'_>], metrics: &Metrics) -> Vec<Po
         first += chunk.len();
         // A metric that only other points have is none of this one.
         let own: Vec<usize> = runs.first().into_iter().flatten().map(|(number, _)| *number).collect();
-        let mean = |number: usize| {
+        let over_seeds = |number: usize| {
             let of = runs.iter().flatten().filter(|(other, _)| *other == number);
             estimate(&of.filter_map(|(_, value)| *value).collect::<Vec<_>>())
         };
@@ -190,7 +190,10 @@ fn summarize(manifest: &Manifest, rows: &[Row<'_>], metrics: &Metrics) -> Vec<Po
             point: chunk[0].point,
             values: manifest.points[chunk[0].point].values.clone(),
             seeds: chunk.len() as u32,
-            metrics: own.into_iter().map(|number| (metrics.names[number].clone(), mean(number))).collect(),
+            metrics: own
+                .into_iter()
+                .map(|number| (metrics.names[number].clone(), over_seeds(number)))
+                .collect(),
         }
     };
     rows.chunk_by(|a, b| a.point == b.point).map(point).collect()

@@ -3,19 +3,22 @@
 //! The number of seeds of a point is the smallest, from the number it begins with on, for which the interval is narrow enough.
 //! It is decided in the order of seeds, so it does not depend on which run ended first. Looking again and again makes
 //! intervals a little too narrow: stopping favours samples that happen to lie close together.
+//!
+//! A metric that is zero in one of the runs has no interval ([`crate::statistics::estimate`]): such a point gets the most seeds.
 
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
-use crate::statistics::{Estimate, estimate};
+use crate::statistics::{Estimate, FEWEST, estimate};
 
-/// A point gets more seeds until the mean of a metric is known well enough.
+/// A point gets more seeds until a metric is known well enough.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Until {
     /// The metric, by the name it has in `run.json`: `web.p99_slowdown`.
     pub metric: String,
-    /// Half of the 95 % confidence interval of its mean, as a fraction of the mean: enough if no wider than this.
+    /// Half the width of the 95 % confidence interval of its (geometric) mean, as a fraction of that mean: enough if no wider
+    /// than this.
     pub half_width: f64,
     /// Enough in any case after so many seeds.
     pub most: u32,
@@ -26,8 +29,8 @@ impl Until {
     pub(super) fn check(&self, seeds: u32) -> Checked<()> {
         let problem = if !(self.half_width > 0.0 && self.half_width.is_finite()) {
             format!("half_width = {}, expected a number above 0", self.half_width)
-        } else if seeds < 2 {
-            format!("seeds = {seeds}, expected at least 2: one run has no interval")
+        } else if (self.most as usize) < FEWEST {
+            format!("most = {}, expected at least {FEWEST}: fewer runs have no interval", self.most)
         } else if self.most < seeds {
             format!("most = {}, expected no fewer than seeds = {seeds}", self.most)
         } else {
@@ -61,28 +64,37 @@ mod tests {
     #[test]
     fn the_smallest_number_of_seeds_that_satisfies_the_rule_is_enough() {
         let values = [10.0, 12.0, 11.0, 11.0, 11.0, 11.0, 11.0, 11.0].map(Some);
-        let enough = |count: usize| until(0.05, 20).enough(2, &values[..count]);
-        assert_eq!((enough(2), enough(4)), (None, None));
+        let enough = |count: usize| until(0.05, 20).enough(1, &values[..count]);
+        assert_eq!([1, 2, 3, 4].map(enough), [None; 4]);
         let first = enough(8).unwrap();
         assert_eq!(enough(first as usize), Some(first), "later seeds do not change it");
     }
 
     #[test]
     fn the_most_seeds_are_always_enough() {
-        assert_eq!(until(0.01, 3).enough(2, &[Some(1.0), Some(9.0)]), None);
-        assert_eq!(until(0.01, 3).enough(2, &[Some(1.0), Some(9.0), None]), Some(3));
+        assert_eq!(until(0.01, 4).enough(3, &[Some(1.0), Some(9.0), Some(2.0)]), None);
+        assert_eq!(until(0.01, 4).enough(3, &[Some(1.0), Some(9.0), Some(2.0), None]), Some(4));
     }
 
     #[test]
     fn runs_without_a_value_do_not_count() {
-        assert_eq!(until(0.5, 9).enough(2, &[None, Some(1.0)]), None);
-        assert_eq!(until(0.5, 9).enough(2, &[None, Some(1.0), Some(1.0)]), Some(3));
+        assert_eq!(until(0.5, 9).enough(3, &[None, Some(1.0), Some(1.0)]), None);
+        assert_eq!(until(0.5, 9).enough(3, &[None, Some(1.0), Some(1.0), Some(1.0)]), Some(4));
+    }
+
+    #[test]
+    fn a_metric_that_is_zero_in_a_run_is_never_known_well_enough() {
+        let values = [0.0, 1.0, 1.0, 1.0, 1.0, 1.0].map(Some);
+        assert_eq!(until(0.5, 6).enough(3, &values[..5]), None);
+        assert_eq!(until(0.5, 6).enough(3, &values), Some(6));
+        assert_eq!(until(0.5, 6).enough(3, &[Some(0.0); 5]), None);
     }
 
     #[test]
     fn rules_that_make_no_sense_are_refused() {
-        let bad = [(f64::NAN, 9, 2), (0.0, 9, 2), (0.1, 9, 1), (0.1, 2, 3)];
+        let bad = [(f64::NAN, 9, 3), (0.0, 9, 3), (0.1, 2, 2), (0.1, 3, 4)];
         assert!(bad.into_iter().all(|(half, most, seeds)| until(half, most).check(seeds).is_err()));
         assert!(until(0.1, 3).check(3).is_ok());
+        assert!(until(0.1, 9).check(1).is_ok(), "it goes on to three");
     }
 }

@@ -149,6 +149,11 @@ impl Store {
         cell_in(&self.folder, id)
     }
 
+    /// The folder of a cell in the folder of a sweep.
+    pub(super) fn place(folder: &Path, id: &str) -> PathBuf {
+        cell_in(folder, id)
+    }
+
     /// The results of a cell are there.
     pub fn has(&self, id: &str) -> bool {
         is_complete(&self.cell(id), id)
@@ -158,8 +163,8 @@ impl Store {
     ///
     /// # Errors
     /// If the cell cannot be read.
-    pub fn metric(&self, id: &str, name: &str) -> Checked<Option<f64>> {
-        Ok(summary(&self.cell(id))?["metrics"][name].as_f64())
+    pub(super) fn metric(folder: &Path, id: &str, name: &str) -> Checked<Option<f64>> {
+        Ok(summary(&cell_in(folder, id))?["metrics"][name].as_f64())
     }
 
     /// Begins a cell: a folder to write its results into.

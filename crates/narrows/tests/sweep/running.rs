@@ -3,7 +3,9 @@
 use std::fs::File;
 
 use narrows::diagnostic::Code;
-use narrows::sweep::{Shard, Store, merge};
+use narrows::report::{Cell, Summary, summarize};
+use narrows::results::find;
+use narrows::sweep::{Shard, Store, merge, stored_points};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
@@ -173,4 +175,48 @@ fn results_that_are_put_are_checked() {
     assert!(store.put(&task.id, &files).is_err());
     assert!(store.put(&task.id, &[("../x".into(), Vec::new())]).is_err());
     assert!(!place.path().join("x").exists());
+}
+
+#[test]
+fn a_report_of_a_sweep_has_a_cell_for_each_point_and_never_pools_them() {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out");
+    assert!(stored_points(&out).unwrap().is_none(), "there is no sweep");
+    let sweep = good(place.path(), &format!("{SEEDS}{GRID}"));
+    // What is there of a sweep that is not done.
+    run_some(&sweep, &out, 1, None, 5);
+    let some = stored_points(&out).unwrap().unwrap();
+    assert_eq!(some.iter().map(|point| point.runs.len()).sum::<usize>(), 5);
+    let points = run_whole(&sweep, &out, 2);
+    let cells = stored_points(&out).unwrap().unwrap();
+    let names: Vec<_> = cells.iter().map(|cell| cell.name.as_str()).collect();
+    let expected = [
+        "flows = 5, control = reno",
+        "flows = 5, control = dctcp",
+        "flows = 10, control = reno",
+        "flows = 10, control = dctcp",
+        "flows = 15, control = reno",
+        "flows = 15, control = dctcp",
+    ];
+    assert_eq!(names, expected);
+    for (cell, point) in cells.iter().zip(&points) {
+        let read = Cell::read(cell).unwrap();
+        assert_eq!(read.runs.iter().map(|run| run.seed).collect::<Vec<_>>(), [1, 2]);
+        let Summary(groups) = summarize(&[read]);
+        let row = groups[0].rows.iter().find(|row| row.metric == "p50_fct_us").unwrap();
+        assert_eq!(row.values[0].as_ref(), point.metric("all.p50_fct_us"));
+    }
+    // The folder of the cells knows no points, and still no two scenarios are put together.
+    let apart = find(&out.join("cells")).unwrap();
+    assert_eq!(apart.iter().map(|cell| cell.runs.len()).collect::<Vec<_>>(), [2; 6]);
+}
+
+#[test]
+fn a_report_has_no_more_seeds_than_the_data_set() {
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("out");
+    run_whole(&good(place.path(), &format!("seeds = 4\n{GRID}")), &out, 2);
+    run_whole(&good(place.path(), &format!("{SEEDS}{GRID}")), &out, 2);
+    let cells = stored_points(&out).unwrap().unwrap();
+    assert!(cells.iter().all(|cell| cell.runs.len() == 2));
 }

@@ -1,0 +1,79 @@
+//! The summary as a page shows it: texts, rounded as on the terminal.
+
+use serde::Serialize;
+
+use super::{Summary, SummaryGroup, SummaryRow};
+use crate::numbers::{number, spread};
+use crate::statistics::Estimate;
+
+/// The rows of a traffic group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Group {
+    name: String,
+    rows: Vec<Row>,
+}
+
+/// A metric.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Row {
+    label: &'static str,
+    /// By cell.
+    values: Vec<Option<Value>>,
+    /// By cell: the ratio to the first.
+    ratios: Vec<Option<Value>>,
+}
+
+/// A number and what stands behind it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Value {
+    text: String,
+    /// Its interval or its range, with a blank before; empty if there is nothing to say.
+    spread: String,
+    /// Which of two is better, where the interval of a ratio excludes 1: `better`, `worse`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<&'static str>,
+}
+
+pub(super) fn groups(Summary(groups): &Summary) -> Vec<Group> {
+    let group = |SummaryGroup { name, rows }: &SummaryGroup| Group {
+        name: name.clone(),
+        rows: rows.iter().map(row).collect(),
+    };
+    groups.iter().map(group).collect()
+}
+
+fn row(SummaryRow { label, values, ratios, lower_is_better, .. }: &SummaryRow) -> Row {
+    let value = |estimate: &Estimate, unit: &str, verdict| Value {
+        text: format!("{}{unit}", number(estimate.mean)),
+        spread: spread(estimate),
+        verdict,
+    };
+    let values = values.iter().map(|found| Some(value(found.as_ref()?, "", None)));
+    let ratios = ratios.iter().map(|ratio| {
+        let ratio = ratio.as_ref()?;
+        Some(value(ratio, "×", lower_is_better.and_then(|lower| verdict(ratio, lower))))
+    });
+    Row { label, values: values.collect(), ratios: ratios.collect() }
+}
+
+fn verdict(ratio: &Estimate, lower_is_better: bool) -> Option<&'static str> {
+    let (low, high) = ratio.interval?;
+    let sure = low > 1.0 || high < 1.0;
+    sure.then_some(if (ratio.mean < 1.0) == lower_is_better { "better" } else { "worse" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::estimate;
+
+    #[test]
+    fn a_ratio_is_judged_only_if_its_interval_excludes_one() {
+        let judged = |values: &[f64], lower| verdict(&estimate(values).unwrap(), lower);
+        assert_eq!(judged(&[0.5, 0.55, 0.6], true), Some("better"));
+        assert_eq!(judged(&[0.5, 0.55, 0.6], false), Some("worse"));
+        assert_eq!(judged(&[1.5, 1.6, 1.7], true), Some("worse"));
+        assert_eq!(judged(&[0.5, 1.0, 2.0], true), None);
+        assert_eq!(judged(&[0.5, 0.5], true), None, "two seeds have no interval");
+    }
+}
