@@ -157,7 +157,7 @@ pub(crate) struct Sweep {
     /// Run even more than 10 000 cells
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Tell what would be run, and how much of it is there
+    /// Tell what would be run, in which order, and how much of it is there, with all warnings and mistakes; nothing is written
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]

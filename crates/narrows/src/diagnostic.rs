@@ -281,6 +281,10 @@ codes! {
         "What stands in `settings` of cc = { custom = { … } } is handed to the control as it is. The message is the control's own."
     OtherCode "N0162" "a congestion control from outside has changed"
         "The scenario in a results folder notes the version of the code of such controls: of a Python class a hash of its source. The one that is attached now has another, so the run may give other results than those stored."
+    NoRoom "N0180" "no full packet fits"
+        "A packet memory, a part of one or a limiter that holds less than the largest packet of the traffic, headers, framing and tags included, would drop each of them that has to wait, whatever congestion control does. The message names what is enough: for sharing = \"static\" that is a packet for each port, for a dynamic threshold with α below 1 a packet divided by α. The parts that pfc sets apart may be 0 B: then there is none."
+    SomeWindows "N0181" "windows are recorded of some flows only"
+        "Windows and rates over time make large tables, so of each group the first eight flows are recorded unless the scenario says how many: record.windows.flows. Averages over the table `windows` then are averages over those. The number, whichever it is, turns the warning off."
 }
 
 #[cfg(test)]

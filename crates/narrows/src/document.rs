@@ -135,6 +135,17 @@ impl Document {
 
     /// Where the value at `path` is: keys, and numbers of array elements. If there is none, its nearest ancestor's.
     pub fn place(&self, path: &str) -> Option<Place> {
+        let (span, _) = self.walk(path)?;
+        (!span.is_empty()).then(|| self.locate(&span))
+    }
+
+    /// Whether it has this value, or leaves it to a default.
+    pub(crate) fn says(&self, path: &str) -> bool {
+        self.walk(path).is_some_and(|(_, found)| found)
+    }
+
+    /// Follows a path as far as it goes: where that is, and whether it is all of it.
+    fn walk(&self, path: &str) -> Option<(Range<usize>, bool)> {
         let root = self.build().ok()?;
         let mut span = 0..0;
         let mut table = Some(&root);
@@ -145,12 +156,12 @@ impl Document {
                 (None, Some(array)) => element(array, segment).and_then(|index| array.get(index)),
                 (None, None) => None,
             };
-            let Some(next) = next else { break };
+            let Some(next) = next else { return Some((span, false)) };
             span = next.span();
             table = next.get_ref().as_table();
             array = next.get_ref().as_array();
         }
-        (!span.is_empty()).then(|| self.locate(&span))
+        Some((span, true))
     }
 
     /// Reads the document into a type.

@@ -140,7 +140,13 @@ fn transport(
         }
         let params = group.datagram.clone().unwrap_or_default();
         if let Err(error) = params.check() {
-            checker.error(&format!("{path}.datagram.{}", error.setting), out_of_range(error));
+            let path = format!("{path}.datagram.{}", error.setting);
+            let help = match error.setting {
+                "socket_buffer" => format!("a datagram takes {}", params.packet_size()),
+                _ => String::new(),
+            };
+            let error = out_of_range(error);
+            checker.error(&path, if help.is_empty() { error } else { error.help(help) });
             return None;
         }
         return Some((Transport::Datagram { params, rate: on_off.rate, share }, None));

@@ -70,9 +70,17 @@ pub struct RecordWindows {
     /// Traffic groups whose flows are recorded; all if left out.
     #[serde(default)]
     pub of: Option<Names>,
-    /// Of each group, the first so many flows.
+    /// Of each group, the first so many flows; if left out 8, and a warning (N0181) tells of groups that have more.
     #[serde(default)]
     pub flows: Flows,
+}
+
+impl RecordWindows {
+    /// Whether flows of the traffic group of this name are recorded.
+    pub(crate) fn has(&self, group: &str) -> bool {
+        let names: Vec<_> = self.of.iter().flat_map(Names::iter).collect();
+        names.is_empty() || names.iter().any(|name| crate::plan::matches(name, group))
+    }
 }
 
 /// How many flows of a group are recorded.

@@ -24,7 +24,8 @@ const CELLS: &str = "cells";
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
-    staging: Staging,
+    /// None if it is only looked at.
+    staging: Option<Staging>,
 }
 
 /// `cell.json`: which files belong to a cell, with their sizes. A cell counts only if all of them are there, so one that was not on the
@@ -79,6 +80,25 @@ impl Store {
     /// If it cannot be written to, or belongs to something else.
     pub fn open(folder: &Path, manifest: &Manifest) -> Checked<Self> {
         let failed = |error: io::Error| cannot_write(folder, &error);
+        Self::look(folder, manifest)?;
+        std::fs::create_dir_all(folder.join(CELLS)).map_err(failed)?;
+        let staging = Some(Staging::begin(folder).map_err(failed)?);
+        let store = Self { folder: folder.to_owned(), staging };
+        let text = manifest.to_text();
+        if std::fs::read_to_string(folder.join(MANIFEST)).ok().as_ref() != Some(&text) {
+            let staged = store.staging().join(MANIFEST);
+            let write = write_text(&staged, &text, true);
+            write.and_then(|()| std::fs::rename(staged, folder.join(MANIFEST))).map_err(failed)?;
+        }
+        Ok(store)
+    }
+
+    /// The same to look at what is there: nothing is made, nothing can be put.
+    ///
+    /// # Errors
+    /// If the folder belongs to something else.
+    pub fn look(folder: &Path, manifest: &Manifest) -> Checked<Self> {
+        let failed = |error: io::Error| cannot_write(folder, &error);
         if let Some(other) = Self::manifest(folder)?.filter(|other| other.name != manifest.name) {
             let message = format!("{} has the sweep \"{}\"", folder.display(), other.name);
             return Err(Diagnostic::error(Code::OutputExists, message)
@@ -91,15 +111,7 @@ impl Store {
                 .help("choose another with --out")
                 .into());
         }
-        std::fs::create_dir_all(folder.join(CELLS)).map_err(failed)?;
-        let store = Self { folder: folder.to_owned(), staging: Staging::begin(folder).map_err(failed)? };
-        let text = manifest.to_text();
-        if std::fs::read_to_string(folder.join(MANIFEST)).ok().as_ref() != Some(&text) {
-            let staged = store.staging.path().join(MANIFEST);
-            let write = write_text(&staged, &text, true);
-            write.and_then(|()| std::fs::rename(staged, folder.join(MANIFEST))).map_err(failed)?;
-        }
-        Ok(store)
+        Ok(Self { folder: folder.to_owned(), staging: None })
     }
 
     /// What was asked of the sweep in a folder; none if there is none.
@@ -129,7 +141,7 @@ impl Store {
 
     /// A hidden folder for what is not finished.
     pub(super) fn staging(&self) -> &Path {
-        self.staging.path()
+        self.staging.as_ref().expect("a store that is written to was opened to write").path()
     }
 
     /// The folder of a cell, whether it is there or not.
@@ -140,11 +152,6 @@ impl Store {
     /// The results of a cell are there.
     pub fn has(&self, id: &str) -> bool {
         is_complete(&self.cell(id), id)
-    }
-
-    /// The results of a cell are in the folder of a sweep, which need not be there.
-    pub fn holds(folder: &Path, id: &str) -> bool {
-        is_complete(&cell_in(folder, id), id)
     }
 
     /// The value of a metric in the results of a cell; none if there was nothing to take it of.
@@ -160,7 +167,7 @@ impl Store {
     /// # Errors
     /// If it cannot be made.
     pub fn begin(&self, id: &str) -> Result<Begun<'_>, Trouble> {
-        let folder = tempfile::Builder::new().prefix(id).tempdir_in(self.staging.path());
+        let folder = tempfile::Builder::new().prefix(id).tempdir_in(self.staging());
         let folder = folder.map_err(|error| Trouble::written(&self.cell(id), &error))?;
         Ok(Begun { store: self, id: id.to_owned(), folder })
     }
@@ -222,7 +229,7 @@ impl Begun<'_> {
                 return Ok(());
             }
             // What stands there is no whole cell.
-            let broken = self.store.staging.path().join(format!("broken-{}", self.id));
+            let broken = self.store.staging().join(format!("broken-{}", self.id));
             std::fs::rename(&target, broken)?;
             std::fs::rename(self.path(), &target)
         };
