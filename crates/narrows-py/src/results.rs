@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 use serde_json::Value;
 
-use crate::error::{OrRaise, raise};
+use crate::error::{Diagnostic, OrRaise, raise};
 use crate::table::Table;
 use crate::value::from_json;
 
@@ -82,6 +82,19 @@ impl Results {
     #[getter]
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         from_json(py, &self.summary)
+    }
+
+    /// What was suspicious about the scenario, and what stopped traffic for too long.
+    #[getter]
+    fn warnings(&self) -> Vec<Diagnostic> {
+        if let Kept::Here(results) = &*self.kept {
+            return results.plan.warnings.iter().chain(&results.held_up).map(Diagnostic::from).collect();
+        }
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let stored = self.summary["warnings"].as_array().into_iter().flatten();
+        let stored = stored.filter_map(|warning| Some((text(&warning["code"])?, text(&warning["message"])?)));
+        let held_up = text(&self.summary["held_up"]).map(|message| (Code::HeldUp.name().to_owned(), message));
+        stored.chain(held_up).map(|(code, message)| Diagnostic::warning(&code, &message)).collect()
     }
 
     /// The seed of the run.

@@ -12,10 +12,13 @@ use pyo3::types::{PyBytes, PyDict, PyType};
 use serde_json::{Map, Value};
 
 use crate::controller::{Controllers, Failure};
-use crate::error::{OrRaise, raise};
+use crate::error::{OrRaise, raise, warn};
 use crate::running::beside;
 use crate::scenario::Scenario;
 use crate::value::{from_json, to_json, to_map};
+
+/// More different warnings than this are counted, not told.
+const WARNINGS: usize = 5;
 
 /// What a sweep is asked for.
 #[pyclass(module = "narrows", frozen)]
@@ -170,6 +173,8 @@ pub(crate) struct Campaign {
     settings: Settings,
     /// What failed in a campaign that was run on this machine, and how far it came.
     ended: Mutex<Option<sweep::Report>>,
+    /// What is suspicious about its points.
+    warnings: Vec<narrows::diagnostic::Diagnostic>,
 }
 
 impl Campaign {
@@ -214,11 +219,21 @@ impl Campaign {
             let manifest = Arc::new(sweep.manifest()?);
             let store = Store::open(&folder, &manifest)?;
             let campaign = sweep::Campaign::new(Arc::clone(&sweep), &manifest, &store, settings)?;
+            let warnings = campaign.warnings();
             let (state, ended) = (Mutex::new(Some(campaign)), Mutex::new(None));
             let store = Mutex::new(Some(Arc::new(store)));
-            Ok(Self { state, sweep, failure, manifest, store, settings, ended })
+            Ok(Self { state, sweep, failure, manifest, store, settings, ended, warnings })
         })
         .or_raise()
+    }
+
+    /// Tells what is suspicious about its points, as warnings of the function that is so many calls above the caller.
+    fn warn(&self, py: Python<'_>, calls: usize) -> PyResult<()> {
+        warn(py, self.warnings.iter().take(WARNINGS), calls)?;
+        let more = self.warnings.len().saturating_sub(WARNINGS);
+        let Some(next) = self.warnings.get(WARNINGS) else { return Ok(()) };
+        let message = format!("{more} more warnings; those of a run are in its `warnings`");
+        warn(py, [&narrows::diagnostic::Diagnostic::warning(next.code, message)], calls)
     }
 
     /// Runs all cells on the cores of this machine. `progress` is called now and then with the fraction that is done, the cells that
