@@ -71,7 +71,10 @@ pub mod traffic;
 pub mod workload;
 
 pub use deadlock::circle_of;
-pub use engine::{Execution, Failure, Network, Outcome, Progress, Simulation, Stop, is_link_rate};
+pub use engine::{
+    Execution, Failure, Network, OnProgress, Outcome, Progress, Simulation, Stop, is_link_rate, record,
+    simulate,
+};
 pub use ideal::{IdealPath, ideal_fct};
 pub use ids::{FlowId, GroupId, HostId, LinkId, NodeId};
 pub use limiter::{LimiterScope, Reaction, ReactionPlace};

@@ -25,7 +25,7 @@ pub(crate) use self::world::{NO_SLOT, NO_SUBFLOW, Reception, UNREGISTERED, World
 use crate::ids::{LinkId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Outage;
-use crate::observe::Observer;
+use crate::observe::{Observer, Recorders};
 use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters, RackRecord, ReactionRecord};
 use crate::routing::Routing;
 use crate::switch::SwitchConfig;
@@ -126,6 +126,11 @@ pub struct Progress {
     pub packet_hops: u64,
 }
 
+/// What is called with the progress of a run, and may end it early.
+pub trait OnProgress: FnMut(Progress) -> ControlFlow<()> + Send {}
+
+impl<F: FnMut(Progress) -> ControlFlow<()> + Send> OnProgress for F {}
+
 /// What a run leaves behind.
 #[derive(Debug)]
 pub struct Outcome<O> {
@@ -184,6 +189,33 @@ fn fingerprint(flows: &[FlowRecord], ports: &[PortCounters], hops: u64, ended: T
     hash
 }
 
+/// Lays out a network and its traffic and runs it unobserved; see [`Simulation::new`] and [`Simulation::run`].
+///
+/// This and [`record`] are the only simulations that are compiled in this crate. Whoever calls them need not compile the engine.
+pub fn simulate(
+    network: &Network,
+    traffic: &Traffic,
+    seed: u64,
+    execution: Execution,
+    stop: Stop,
+    progress: &mut dyn OnProgress,
+) -> Outcome<()> {
+    Simulation::lay_out(network, traffic, seed, execution, &mut || ()).advance(stop, progress)
+}
+
+/// The same with the observers of everything that may be recorded; `recorders` is called once for each thread.
+pub fn record(
+    network: &Network,
+    traffic: &Traffic,
+    seed: u64,
+    execution: Execution,
+    recorders: &mut dyn FnMut() -> Recorders,
+    stop: Stop,
+    progress: &mut dyn OnProgress,
+) -> Outcome<Recorders> {
+    Simulation::lay_out(network, traffic, seed, execution, recorders).advance(stop, progress)
+}
+
 /// A simulation ready to run.
 #[derive(Debug)]
 pub struct Simulation<O> {
@@ -201,7 +233,17 @@ impl<O: Observer> Simulation<O> {
         traffic: &Traffic,
         seed: u64,
         execution: Execution,
-        observer: impl FnMut() -> O,
+        mut observer: impl FnMut() -> O,
+    ) -> Self {
+        Self::lay_out(network, traffic, seed, execution, &mut observer)
+    }
+
+    fn lay_out(
+        network: &Network,
+        traffic: &Traffic,
+        seed: u64,
+        execution: Execution,
+        observer: &mut dyn FnMut() -> O,
     ) -> Self {
         let width = look_ahead(network, traffic) / execution.window_divisor.max(1);
         let windows = Windows::new(width.max(Span::from_ps(2)));
@@ -210,7 +252,11 @@ impl<O: Observer> Simulation<O> {
     }
 
     /// Runs until `stop`. `progress` is called every now and then and may end the run early.
-    pub fn run(self, stop: Stop, progress: impl FnMut(Progress) -> ControlFlow<()> + Send) -> Outcome<O> {
+    pub fn run(self, stop: Stop, mut progress: impl FnMut(Progress) -> ControlFlow<()> + Send) -> Outcome<O> {
+        self.advance(stop, &mut progress)
+    }
+
+    fn advance(self, stop: Stop, progress: &mut dyn OnProgress) -> Outcome<O> {
         let (mut shards, ended, complete) = parallel::run(self.shards, stop, progress);
         let mut outcome = Outcome {
             flows: Vec::new(),
@@ -315,4 +361,16 @@ fn enter_completions(flows: &mut [FlowRecord], mut completions: Vec<(crate::ids:
 /// Checks that links of this rate can be simulated.
 pub fn is_link_rate(rate: narrows_proto::units::BitRate) -> bool {
     (WireTime::MIN_RATE..=WireTime::MAX_RATE).contains(&rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_another_number_of_packet_hops_have_another_fingerprint() {
+        let of = |hops| fingerprint(&[], &[], hops, Time::ZERO);
+        assert_ne!(of(1), of(2));
+        assert_eq!(of(1), of(1));
+    }
 }

@@ -279,6 +279,38 @@ pub trait Observer: Send {
     }
 }
 
+/// An observer of the moments between two windows, when nothing happens.
+pub trait BetweenWindows: std::fmt::Debug + Send {
+    /// Observers beside this one are asked whether they want a review.
+    fn before_review(&mut self);
+
+    /// A window is over: nothing more happens before `until`. The run waits as long as this takes.
+    fn window_over(&mut self, until: Time);
+}
+
+impl Observer for Box<dyn BetweenWindows> {
+    #[inline]
+    fn wants_review(&mut self) -> bool {
+        self.before_review();
+        false
+    }
+
+    #[inline]
+    fn window_over(&mut self, until: Time) {
+        self.as_mut().window_over(until);
+    }
+}
+
+/// The observers of everything that may be recorded: queues and links, windows, limiters, isolation, racks; and those of a run that
+/// is watched while it goes on.
+pub type Recorders = (
+    ((Option<PortObserver>, Option<PortObserver>), (Option<WindowObserver>, OfMechanisms)),
+    Option<(Box<dyn BetweenWindows>, LiveObserver)>,
+);
+
+/// The observers of what only some networks have.
+type OfMechanisms = (Option<LimiterObserver>, (Option<IsolationObserver>, Option<RackObserver>));
+
 /// When the interval after that of `at` begins.
 fn next_interval(at: Time, interval: Span) -> Time {
     Time::from_ps((at.as_ps() / interval.as_ps() + 1) * interval.as_ps())
