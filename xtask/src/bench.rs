@@ -9,6 +9,8 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde_json::{Value, json};
 use xshell::{Shell, cmd};
 
+use crate::target;
+
 /// Where the hashes of the results are kept.
 const HASHES: &str = "crates/narrows-sim/benches/engine/hashes.json";
 
@@ -71,15 +73,7 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
 /// The program of a benchmark.
 pub(crate) fn build(shell: &Shell, package: &str, bench: &str) -> Result<PathBuf> {
     eprintln!("building the benchmark {bench}");
-    let options = ["--quiet", "--no-run", "--message-format", "json"];
-    let messages =
-        cmd!(shell, "cargo bench --package {package} --bench {bench} {options...}").quiet().read()?;
-    let executable = messages.lines().find_map(|line| {
-        let message: Value = serde_json::from_str(line).ok()?;
-        let is_it = message["target"]["kind"][0] == "bench" && message["target"]["name"] == bench;
-        message["executable"].as_str().filter(|_| is_it).map(PathBuf::from)
-    });
-    executable.context("cargo names no program for the benchmark")
+    target::program(shell, &["bench", "--package", package, "--bench", bench, "--no-run"], "bench", bench)
 }
 
 /// The scenarios to run, of those `listed`.

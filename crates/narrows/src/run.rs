@@ -6,9 +6,10 @@ use std::sync::Arc;
 use narrows_proto::cc::custom::Maker;
 use narrows_proto::units::{Bytes, Time};
 use narrows_sim::observe::{
-    IsolationObserver, LimiterObserver, Observer, PortObserver, RackObserver, WindowObserver,
+    BetweenWindows, IsolationObserver, LimiterObserver, LiveObserver, Observer, PortObserver, RackObserver,
+    WindowObserver,
 };
-use narrows_sim::{Execution, LinkId, Outcome, Progress, Simulation};
+use narrows_sim::{Execution, LinkId, OnProgress, Progress, Simulation, simulate};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
@@ -54,11 +55,7 @@ pub fn check_memory(plans: &[Arc<Plan>], options: Options) -> Checked<()> {
 
 /// Runs one plan. `progress` is called every now and then and may end the run early, as does a control that fails and is not
 /// built in.
-pub fn run(
-    plan: &Arc<Plan>,
-    options: Options,
-    progress: impl FnMut(Progress) -> ControlFlow<()> + Send,
-) -> Results {
+pub fn run(plan: &Arc<Plan>, options: Options, mut progress: impl OnProgress) -> Results {
     let record = &plan.record;
     let (ports_of, senders_of) =
         (record.queues.is_some() || record.links.is_some(), record.windows.is_some());
@@ -68,10 +65,14 @@ pub fn run(
         && record.isolation.is_none()
         && record.racks.is_none()
     {
-        let outcome = simulate(plan, options, || (), progress);
+        let Plan { network, traffic, scenario, stop, .. } = &**plan;
+        let work = |progress: &mut dyn OnProgress| {
+            simulate(network, traffic, scenario.seed, execution(options), *stop, progress)
+        };
+        let outcome = prepared(plan, &mut progress, work);
         return Results::new(Arc::clone(plan), outcome, Recorded::default());
     }
-    run_recorded(plan, options, || (), progress)
+    run_recorded(plan, options, &mut || None, &mut progress)
 }
 
 /// The same for a run that is watched. The results are the same.
@@ -79,19 +80,19 @@ pub fn run_watched(
     plan: &Arc<Plan>,
     options: Options,
     watched: &Watched,
-    progress: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    mut progress: impl OnProgress,
 ) -> Results {
     let mut observers = watched.observers();
-    let each = || observers.next().expect("a watched run has as many threads as it was made for");
-    run_recorded(plan, options, each, progress)
+    let mut each = || Some(observers.next().expect("a watched run has as many threads as it was made for"));
+    run_recorded(plan, options, &mut each, &mut progress)
 }
 
-/// Runs one plan with the observers of all that may be recorded, and one more.
-fn run_recorded<O: Observer>(
+/// Runs one plan with the observers of all that may be recorded, and of those who watch.
+fn run_recorded(
     plan: &Arc<Plan>,
     options: Options,
-    mut another: impl FnMut() -> O,
-    progress: impl FnMut(Progress) -> ControlFlow<()> + Send,
+    live: &mut (dyn FnMut() -> Option<(Box<dyn BetweenWindows>, LiveObserver)> + Send),
+    progress: &mut dyn OnProgress,
 ) -> Results {
     let links = plan.network.topology.links().len();
     let flows = plan.traffic.flows.len();
@@ -107,8 +108,12 @@ fn run_recorded<O: Observer>(
     let racks = || record.racks.as_ref().map(|(interval, of)| RackObserver::new(*interval, nodes, of));
     let recorders =
         || ((ports(&record.queues), ports(&record.links)), (windows(), (limiters(), (isolation(), racks()))));
-    let observer = || (recorders(), another());
-    let mut outcome = simulate(plan, options, observer, progress);
+    let mut all = || (recorders(), live());
+    let Plan { network, traffic, scenario, stop, .. } = &**plan;
+    let work = |progress: &mut dyn OnProgress| {
+        narrows_sim::record(network, traffic, scenario.seed, execution(options), &mut all, *stop, progress)
+    };
+    let mut outcome = prepared(plan, progress, work);
     let (mut queues, mut wires, mut senders, mut edges) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut lanes, mut shares) = (Vec::new(), Vec::new());
     for (((queue, wire), (sender, (edge, (lane, share)))), _) in std::mem::take(&mut outcome.observers) {
@@ -135,39 +140,34 @@ fn run_recorded<O: Observer>(
 }
 
 /// Runs one plan on one thread under the eyes of `observer`, which comes back with the results. Nothing is recorded besides.
-pub fn watch<O: Observer>(
-    plan: &Arc<Plan>,
-    observer: O,
-    progress: impl FnMut(Progress) -> ControlFlow<()> + Send,
-) -> (Results, O) {
+pub fn watch<O: Observer>(plan: &Arc<Plan>, observer: O, mut progress: impl OnProgress) -> (Results, O) {
     let mut observers = Some(observer);
     let only = || observers.take().expect("one thread has one observer");
-    let mut outcome = simulate(plan, Options::default(), only, progress);
+    let Plan { network, traffic, scenario, stop, .. } = &**plan;
+    let simulation = Simulation::new(network, traffic, scenario.seed, execution(Options::default()), only);
+    let mut outcome = prepared(plan, &mut progress, |progress| simulation.run(*stop, progress));
     let observer = outcome.observers.pop().expect("it comes back");
     (Results::new(Arc::clone(plan), outcome, Recorded::default()), observer)
 }
 
-fn simulate<O: Observer>(
+fn execution(options: Options) -> Execution {
+    Execution { threads: options.threads, ..Execution::default() }
+}
+
+/// Does `work` inside of what the plan's makers have to prepare, until a control fails that is not built in.
+fn prepared<T: Send>(
     plan: &Plan,
-    options: Options,
-    observer: impl FnMut() -> O,
-    mut progress: impl FnMut(Progress) -> ControlFlow<()> + Send,
-) -> Outcome<O> {
-    let execution = Execution { threads: options.threads, ..Execution::default() };
-    let simulation = Simulation::new(&plan.network, &plan.traffic, plan.scenario.seed, execution, observer);
-    let mut simulation = Some(simulation);
-    let mut outcome = None;
-    let goes_on = |now| match plan.has_failed_control() {
+    progress: &mut dyn OnProgress,
+    work: impl FnOnce(&mut dyn OnProgress) -> T + Send,
+) -> T {
+    let mut goes_on = |now| match plan.has_failed_control() {
         true => ControlFlow::Break(()),
         false => progress(now),
     };
-    let mut goes_on = Some(goes_on);
-    around(&mut plan.makers(), &mut || {
-        if let (Some(simulation), Some(goes_on)) = (simulation.take(), goes_on.take()) {
-            outcome = Some(simulation.run(plan.stop, goes_on));
-        }
-    });
-    outcome.expect("makers do the work they are given")
+    let mut work = Some(work);
+    let mut done = None;
+    around(&mut plan.makers(), &mut || done = work.take().map(|work| work(&mut goes_on)));
+    done.expect("makers do the work they are given")
 }
 
 /// Does `work` inside of what each maker has to prepare.

@@ -5,7 +5,7 @@ mod pace;
 
 use std::sync::Arc;
 
-use narrows_sim::observe::{Live, LiveObserver};
+use narrows_sim::observe::{BetweenWindows, Live, LiveObserver};
 
 pub use self::model::{ActivityRow, GroupRow, LinkRow, Monitor, Order, QueueRow, SAMPLES, Speed};
 pub use self::pace::Control;
@@ -28,7 +28,8 @@ impl Watched {
     }
 
     /// The observers of the run, one for each thread.
-    pub(crate) fn observers(&self) -> impl Iterator<Item = (Pacer, LiveObserver)> {
-        self.live.observers().map(|observer| (Pacer::new(&self.control), observer))
+    pub(crate) fn observers(&self) -> impl Iterator<Item = (Box<dyn BetweenWindows>, LiveObserver)> {
+        let pacer = || Box::new(Pacer::new(&self.control)) as Box<dyn BetweenWindows>;
+        self.live.observers().map(move |observer| (pacer(), observer))
     }
 }

@@ -4,7 +4,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use narrows_proto::units::{Span, Time};
-use narrows_sim::observe::Observer;
+use narrows_sim::observe::BetweenWindows;
 
 /// How fast those who watch want runs to go. Shared by all threads of all runs.
 #[derive(Debug, Default)]
@@ -98,14 +98,11 @@ impl Pacer {
     }
 }
 
-impl Observer for Pacer {
-    #[inline]
-    fn wants_review(&mut self) -> bool {
+impl BetweenWindows for Pacer {
+    fn before_review(&mut self) {
         self.holds = self.control.is_paused();
-        false
     }
 
-    #[inline]
     fn window_over(&mut self, until: Time) {
         if std::mem::take(&mut self.holds) {
             self.pause();
@@ -129,7 +126,7 @@ mod tests {
         control.release();
         let mut pacer = Pacer::new(&control);
         for second in 0..1000 {
-            pacer.wants_review();
+            pacer.before_review();
             pacer.window_over(Time::ZERO + Span::from_secs(second));
         }
     }
@@ -141,7 +138,7 @@ mod tests {
         let mut pacer = Pacer::new(&control);
         let began = Instant::now();
         for us in 0..=50 {
-            pacer.wants_review();
+            pacer.before_review();
             pacer.window_over(Time::ZERO + Span::from_us(us));
         }
         assert!(began.elapsed() >= Duration::from_millis(50));
