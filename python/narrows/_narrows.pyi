@@ -26,7 +26,7 @@ class NarrowsWarning(UserWarning):
     The text begins with the code that ``narrows explain`` knows; ``diagnostic`` has its parts.
     """
 
-    diagnostic: Diagnostic
+    diagnostic: Diagnostic | None
 
 @final
 class Diagnostic:

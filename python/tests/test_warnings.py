@@ -50,7 +50,7 @@ def test_a_filter_makes_a_warning_an_exception_before_anything_runs(
         with pytest.raises(narrows.NarrowsWarning):
             narrows.run(suspicious)
         with pytest.raises(narrows.NarrowsWarning):
-            narrows.sweep({"seed": [1]}, scenario=suspicious, out=tmp_path / "out")
+            narrows.sweep({"stop.after": ["6 ms"]}, scenario=suspicious, out=tmp_path / "out")
     assert not list(tmp_path.glob("out/cells/*"))
 
 

@@ -111,13 +111,7 @@ fn build(shell: &Shell, folder: &Path) -> Result<PathBuf> {
     Ok(folder.join(host).join("release"))
 }
 
-fn feed(
-    root: &Path,
-    program: &Path,
-    log: &Path,
-    target: &Target,
-    arguments: &Arguments,
-) -> Result<()> {
+fn feed(root: &Path, program: &Path, log: &Path, target: &Target, arguments: &Arguments) -> Result<()> {
     let name = target.name;
     let (corpus, artifacts) = (format!("fuzz/corpus/{name}"), format!("fuzz/artifacts/{name}"));
     let seeds = format!("fuzz/seeds/{name}");

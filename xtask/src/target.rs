@@ -51,7 +51,8 @@ mod tests {
         let message = |kind: &str, name: &str| {
             format!(r#"{{"target":{{"kind":["{kind}"],"name":"{name}"}},"executable":"/x/{kind}/{name}"}}"#)
         };
-        let messages = [message("bin", "other"), message("test", "narrows"), message("bin", "narrows")].join("\n");
+        let messages =
+            [message("bin", "other"), message("test", "narrows"), message("bin", "narrows")].join("\n");
         assert_eq!(executable(&messages, "bin", "narrows"), Some("/x/bin/narrows".into()));
         assert_eq!(executable(&messages, "bench", "narrows"), None);
     }

@@ -28,7 +28,7 @@ cc = { cubic = {} }
 [record]
 queues = { interval = "10 us" }
 links = { interval = "10 us" }
-windows = { interval = "10 us" }
+windows = { interval = "10 us", flows = 12 }
 
 [[expect]]
 metric = "all.unfinished"

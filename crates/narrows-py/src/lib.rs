@@ -49,6 +49,7 @@ mod _narrows {
         let py = module.py();
         // Those that are raised in Python have a text only.
         py.get_type::<Error>().setattr("diagnostics", PyTuple::empty(py))?;
+        py.get_type::<NarrowsWarning>().setattr("diagnostic", py.None())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("ENGINE", narrows::ENGINE)
     }

@@ -97,7 +97,7 @@ pub(crate) fn run(
     let (plan, failure) = py.detach(|| scenario.plan(seed))?;
     let options = Options { threads, jobs: 1, force };
     check_memory(&[Arc::clone(&plan)], options).or_raise()?;
-    warn(py, &plan.warnings, 1)?;
+    warn(py, plan.told(), 1)?;
     let hear = |py: Python<'_>, now: Progress| {
         let Some(progress) = &progress else { return Ok(()) };
         let done = fraction_done(&plan, now.now);

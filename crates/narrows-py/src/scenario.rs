@@ -161,11 +161,11 @@ impl Scenario {
     /// Finds all mistakes, and tells what the scenario comes to. Nothing is run.
     fn check(&self, py: Python<'_>) -> PyResult<Check> {
         let (plan, _) = py.detach(|| self.plan(None))?;
-        warn(py, &plan.warnings, 0)?;
+        warn(py, plan.told(), 0)?;
         let memory = plan.memory(1);
         let (headline, groups) = (narrows_cli::show::headline(&plan, 1), narrows_cli::show::groups(&plan));
         let text = format!("{headline}\n{groups}  at most {memory:.0} of memory");
-        let warnings = plan.warnings.iter().filter(|found| found.severity == Severity::Warning);
+        let warnings = plan.told().filter(|found| found.severity == Severity::Warning);
         Ok(Check { warnings: warnings.map(Diagnostic::from).collect(), memory_bytes: memory.get(), text })
     }
 

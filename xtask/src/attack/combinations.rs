@@ -55,10 +55,15 @@ fn attack(narrows: &Program, scenario: &str) -> Result<Verdict> {
     for threads in THREADS {
         // Its name is in none of the files.
         let out = format!("threads-{threads}");
-        let ended = narrows.run(path, &["run", "scenario.toml", "--threads", threads, "--out", &out, "--quiet"])?;
+        let ended =
+            narrows.run(path, &["run", "scenario.toml", "--threads", threads, "--out", &out, "--quiet"])?;
         if !ended.status.success() {
             let refused = ended.is_refusal() && first.is_none();
-            return Ok(if refused { Verdict::Refused } else { Verdict::Wrong(format!("{threads} threads: {}", ended.brief())) });
+            return Ok(if refused {
+                Verdict::Refused
+            } else {
+                Verdict::Wrong(format!("{threads} threads: {}", ended.brief()))
+            });
         }
         let tree = Tree::read(&path.join(&out))?;
         match &first {
@@ -85,14 +90,16 @@ struct Control {
 /// All congestion controls that are built in.
 fn controls(narrows: &Program) -> Result<Vec<Control>> {
     let folder = tempfile::tempdir()?;
-    let listed: Value = serde_json::from_str(&narrows.succeed(folder.path(), &["list", "controls", "--json"])?.said)?;
+    let listed: Value =
+        serde_json::from_str(&narrows.succeed(folder.path(), &["list", "controls", "--json"])?.said)?;
     let listed = listed["controls"].as_array().context("no list of controls")?;
     let control = |control: &Value| {
         let place = control["place"].as_str()?;
         // A control around another, and one that the program brings.
         let text = place.replace("end_to_end = …", "end_to_end = { dctcp = {} }");
         let needs = control["needs"].to_string();
-        let (rdma, telemetry, rack) = (needs.contains("`rdma`"), needs.contains("telemetry"), needs.contains("rack_agent"));
+        let (rdma, telemetry, rack) =
+            (needs.contains("`rdma`"), needs.contains("telemetry"), needs.contains("rack_agent"));
         (!text.contains('…')).then_some(Control { text, rdma, telemetry, rack })
     };
     let controls: Vec<_> = listed.iter().filter_map(control).collect();
@@ -130,8 +137,15 @@ const PATTERNS: &[&str] = &[
     r#"closed_loop = { clients = 2, sizes = { constant = "8 kB" }, parallel = 3 }"#,
     r#"rpc = { load = 0.2, of = "host_links", sizes = { constant = "5 kB" }, fan_out = 2 }"#,
 ];
-const DATAGRAMS: &str = r#"on_off = { sources = 3, rate = "1 Gb/s", on.exponential = "100 us", off.exponential = "100 us" }"#;
-const SHARING: &[&str] = &["\"per_port\"", "\"static\"", "\"complete\"", "{ dynamic = { alpha = 0.5 } }", "{ dynamic = { alpha = 8.0 } }"];
+const DATAGRAMS: &str =
+    r#"on_off = { sources = 3, rate = "1 Gb/s", on.exponential = "100 us", off.exponential = "100 us" }"#;
+const SHARING: &[&str] = &[
+    "\"per_port\"",
+    "\"static\"",
+    "\"complete\"",
+    "{ dynamic = { alpha = 0.5 } }",
+    "{ dynamic = { alpha = 8.0 } }",
+];
 const MARKING: &[&str] = &[
     "\"off\"",
     r#"{ step = { k = "10 kB" } }"#,
@@ -141,7 +155,8 @@ const MARKING: &[&str] = &[
 
 /// A scenario of small parts: some milliseconds, some dozens of flows.
 fn scenario(random: &mut Rng, controls: &[Control]) -> String {
-    let groups: Vec<_> = (0..random.usize(1..=3)).map(|_| &controls[random.usize(..controls.len())]).collect();
+    let groups: Vec<_> =
+        (0..random.usize(1..=3)).map(|_| &controls[random.usize(..controls.len())]).collect();
     let rate = one(random, &["1 Gb/s", "10 Gb/s", "40 Gb/s"]);
     let delay = one(random, &["100 ns", "1 us", "20 us"]);
     let topology = one(random, TOPOLOGIES).replace("RATE", rate).replace("DELAY", delay);
@@ -157,7 +172,8 @@ fn scenario(random: &mut Rng, controls: &[Control]) -> String {
     if let Some(rule) = talks {
         let at = one(random, &["host", "edge_switch"]);
         let per = one(random, &["flow", "pair", "port"]);
-        text += &format!("reaction_points = {{ rule = {{ {rule} = {{}} }}, at = \"{at}\", per = \"{per}\" }}\n");
+        text +=
+            &format!("reaction_points = {{ rule = {{ {rule} = {{}} }}, at = \"{at}\", per = \"{per}\" }}\n");
     }
     if sometimes(random, 30) {
         text += "record = { queues = { interval = \"50 us\" }, links = { interval = \"50 us\" }, windows = { interval = \"20 us\", flows = 20 } }\n";
@@ -215,7 +231,8 @@ fn group(random: &mut Rng, number: usize, control: &Control) -> String {
     if control.rdma || sometimes(random, 15) {
         text += one(random, &["rdma = {}\n", "rdma = { mtu = \"4096 B\" }\n"]);
     } else if sometimes(random, 40) {
-        let transports = ["keep_connections = true", "ack_every = 1", "handshake = false", "mtu = \"9000 B\""];
+        let transports =
+            ["keep_connections = true", "ack_every = 1", "handshake = false", "mtu = \"9000 B\""];
         text += &format!("transport = {{ {} }}\n", one(random, &transports));
     }
     text
@@ -227,7 +244,8 @@ mod tests {
 
     #[test]
     fn the_same_seed_draws_the_same_scenarios_and_another_draws_others() {
-        let control = Control { text: "cc = { reno = {} }".into(), rdma: false, telemetry: false, rack: false };
+        let control =
+            Control { text: "cc = { reno = {} }".into(), rdma: false, telemetry: false, rack: false };
         let draw = |seed| {
             let mut random = Rng::with_seed(seed);
             (0..20).map(|_| scenario(&mut random, std::slice::from_ref(&control))).collect::<Vec<_>>()

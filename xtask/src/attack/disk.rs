@@ -26,7 +26,10 @@ pub(super) fn run(ground: &mut Ground) -> Result<Vec<Outcome>> {
                 // Spread over all that is too small, each at a random place of its part.
                 let part = (number as f64 + ground.random.f64()) / sizes as f64;
                 let problem = attack(&reference, ground, part)?;
-                found.extend(problem.map(|problem| format!("{}, {:.1} % of the room: {problem}", job.name, part * 100.0)));
+                found
+                    .extend(problem.map(|problem| {
+                        format!("{}, {:.1} % of the room: {problem}", job.name, part * 100.0)
+                    }));
             }
             let what = format!("{} ({how})", job.name);
             Ok(Outcome { attack: "full disk", what, tried: sizes.to_string(), found })
@@ -51,7 +54,9 @@ fn attack(reference: &Reference, ground: &Ground, part: f64) -> Result<Option<St
     if !full.said.contains(out) {
         return Ok(Some(format!("the message does not name {out}: {}", full.brief())));
     }
-    if let Some(problem) = reference.harm(&left).or_else(|| reference.half_written(&left)).or_else(|| left.litter()) {
+    if let Some(problem) =
+        reference.harm(&left).or_else(|| reference.half_written(&left)).or_else(|| left.litter())
+    {
         return Ok(Some(problem));
     }
     disk.lift(LARGE)?;
@@ -60,5 +65,8 @@ fn attack(reference: &Reference, ground: &Ground, part: f64) -> Result<Option<St
         return Ok(Some(format!("with more room: {}", again.brief())));
     }
     let now = Tree::read(&disk.folder())?;
-    Ok(now.litter().or_else(|| now.difference(&reference.after)).map(|problem| format!("with more room: {problem}")))
+    Ok(now
+        .litter()
+        .or_else(|| now.difference(&reference.after))
+        .map(|problem| format!("with more room: {problem}")))
 }

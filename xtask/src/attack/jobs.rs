@@ -64,8 +64,10 @@ pub(super) struct Job {
 }
 
 const RUN_ANEW: &[&str] = &["run", "scenario.toml", "--set", "seed=2", "--out", "out", "--quiet"];
-const SHARD_ONE: &[&str] = &["sweep", "sweep.toml", "--shard", "1/2", "--out", "one", "--quiet", "--jobs", "1"];
-const SHARD_TWO: &[&str] = &["sweep", "sweep.toml", "--shard", "2/2", "--out", "two", "--quiet", "--jobs", "1"];
+const SHARD_ONE: &[&str] =
+    &["sweep", "sweep.toml", "--shard", "1/2", "--out", "one", "--quiet", "--jobs", "1"];
+const SHARD_TWO: &[&str] =
+    &["sweep", "sweep.toml", "--shard", "2/2", "--out", "two", "--quiet", "--jobs", "1"];
 
 pub(super) const RUN: Job = Job {
     name: "`narrows run`",
@@ -98,7 +100,9 @@ pub(super) const MERGE: Job = Job {
 pub(super) const REPRO: Job = Job {
     name: "`narrows repro`",
     before: &[],
-    arguments: &["repro", "gemini", "--quick", "--figure", "Figure 5", "--out", "out", "--quiet", "--jobs", "2"],
+    arguments: &[
+        "repro", "gemini", "--quick", "--figure", "Figure 5", "--out", "out", "--quiet", "--jobs", "2",
+    ],
     out: "out",
     at_once: false,
     whole: "claims.json",
@@ -106,7 +110,18 @@ pub(super) const REPRO: Job = Job {
 pub(super) const COMPARE: Job = Job {
     name: "`narrows compare`",
     before: &[],
-    arguments: &["compare", "scenario.toml", "scenario.toml", "--seeds", "2", "--out", "out", "--quiet", "--jobs", "2"],
+    arguments: &[
+        "compare",
+        "scenario.toml",
+        "scenario.toml",
+        "--seeds",
+        "2",
+        "--out",
+        "out",
+        "--quiet",
+        "--jobs",
+        "2",
+    ],
     out: "out",
     at_once: true,
     whole: "report.html",
@@ -180,6 +195,7 @@ impl Reference {
             let what = found.difference(&after).unwrap_or_default();
             return Some(format!("{out} is half written: {what}"));
         }
-        (found.has(whole) && after.difference_of_part(&found).is_some()).then(|| format!("{out} has {whole} and is not whole"))
+        (found.has(whole) && after.difference_of_part(&found).is_some())
+            .then(|| format!("{out} has {whole} and is not whole"))
     }
 }

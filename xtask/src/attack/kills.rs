@@ -43,7 +43,9 @@ pub(super) fn run(ground: &mut Ground) -> Result<Vec<Outcome>> {
                 let moment = Moment::draw(&reference, &mut ground.random);
                 let (was_killed, problem) = attack(&reference, &ground.narrows, moment)?;
                 killed += usize::from(was_killed);
-                found.extend(problem.map(|problem| format!("{}, attempt {attempt}, {moment:?}: {problem}", job.name)));
+                found.extend(
+                    problem.map(|problem| format!("{}, attempt {attempt}, {moment:?}: {problem}", job.name)),
+                );
             }
             Ok(Outcome { attack: "kill", what: job.name.into(), tried: killed.to_string(), found })
         })

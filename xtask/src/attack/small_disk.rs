@@ -41,7 +41,8 @@ impl SmallDisk {
 
     pub(super) fn new(bytes: u64) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        let mount = [false, true].into_iter().find_map(|as_user| Mount::new(folder.path(), bytes, as_user).ok());
+        let mount =
+            [false, true].into_iter().find_map(|as_user| Mount::new(folder.path(), bytes, as_user).ok());
         Ok(Self { folder, mount, largest: Cell::new(None) })
     }
 
@@ -110,7 +111,10 @@ impl Mount {
         let input = shell.stdin.take();
         let output = BufReader::new(shell.stdout.take().context("no output")?);
         let mut mount = Self { shell, input, output, as_user };
-        mount.say(&format!("mount -t tmpfs -o size={bytes} tmpfs '{0}' && cd '{0}' && echo done || echo failed", folder.display()))?;
+        mount.say(&format!(
+            "mount -t tmpfs -o size={bytes} tmpfs '{0}' && cd '{0}' && echo done || echo failed",
+            folder.display()
+        ))?;
         mount.hear()?;
         Ok(mount)
     }

@@ -51,7 +51,13 @@ impl Tree {
 
     /// Without what is below this name.
     pub(super) fn without(&self, name: &str) -> Self {
-        Self(self.0.iter().filter(|(path, _)| !path.starts_with(name)).map(|(p, c)| (p.clone(), c.clone())).collect())
+        Self(
+            self.0
+                .iter()
+                .filter(|(path, _)| !path.starts_with(name))
+                .map(|(p, c)| (p.clone(), c.clone()))
+                .collect(),
+        )
     }
 
     /// What is below this name.
@@ -85,7 +91,8 @@ impl Tree {
 
     /// Something temporary that was left.
     pub(super) fn litter(&self) -> Option<String> {
-        let is_hidden = |path: &&PathBuf| path.iter().any(|part| part.to_string_lossy().starts_with(".narrows-"));
+        let is_hidden =
+            |path: &&PathBuf| path.iter().any(|part| part.to_string_lossy().starts_with(".narrows-"));
         self.0.keys().find(is_hidden).map(|path| format!("{} is left", path.display()))
     }
 

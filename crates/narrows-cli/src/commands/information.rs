@@ -33,7 +33,7 @@ pub(crate) fn check(arguments: &args::Check) -> Checked<Status> {
             "network": plan.describe_network(),
             "groups": plan.groups.iter().map(group).collect::<Vec<_>>(),
             "memory_bytes": memory.get(),
-            "warnings": plan.warnings.iter().map(|w| json!({ "code": w.code.name(), "message": w.message })).collect::<Vec<_>>(),
+            "warnings": plan.told().map(|w| json!({ "code": w.code.name(), "message": w.message })).collect::<Vec<_>>(),
         });
         say!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
         return Ok(Status::Done);

@@ -72,7 +72,7 @@ fn plans(document: &Document, seeds: u32) -> Checked<Vec<Arc<Plan>>> {
 }
 
 fn show_warnings(plan: &Plan) {
-    for warning in plan.warnings.iter().filter(|warning| warning.severity == Severity::Warning) {
+    for warning in plan.told().filter(|warning| warning.severity == Severity::Warning) {
         fail::show_one(warning);
     }
 }

@@ -30,7 +30,7 @@ use narrows_sim::{FlowId, HostId, LinkId, Network, NodeId, Paths, Stop};
 pub use limits::Limits;
 pub use memory::available as available_memory;
 pub use segments::Segment;
-pub(crate) use select::Places;
+pub(crate) use select::{Places, matches};
 pub use trace::{TraceFlows, parse_trace};
 pub(crate) use traffic::ENDLESS;
 
@@ -63,6 +63,8 @@ pub struct Plan {
     pub record: Recording,
     /// What is suspicious.
     pub warnings: Vec<Diagnostic>,
+    /// What is as well to know of settings that were left out. Not a part of results: their scenario leaves none out.
+    pub notes: Vec<Diagnostic>,
 }
 
 /// What a traffic group comes to.
@@ -230,7 +232,7 @@ impl Plan {
         drop(paths);
         let traffic::PlannedTraffic { mut traffic, groups, .. } = planned;
         traffic.measured = measured.clone();
-        Ok(Self {
+        let mut plan = Self {
             text: scenario.to_toml(),
             network,
             traffic,
@@ -240,8 +242,11 @@ impl Plan {
             segments,
             record,
             warnings,
+            notes: Vec::new(),
             scenario,
-        })
+        };
+        plan.notes.extend(plan.cut_windows(&document));
+        Ok(plan)
     }
 
     /// The same scenario with another seed.
@@ -278,6 +283,34 @@ impl Plan {
     pub(crate) fn makers(&self) -> impl Iterator<Item = &Arc<dyn Maker>> {
         let controls = self.traffic.groups.iter().filter_map(|group| group.transport.control()?.custom());
         controls.filter_map(|control| control.maker.0.as_ref())
+    }
+
+    /// What to know of groups whose flows are recorded only in part, unless the document says how many are.
+    pub(crate) fn cut_windows(&self, document: &Document) -> Option<Diagnostic> {
+        const SHOWN: usize = 3;
+        let windows = self.scenario.record.windows.as_ref()?;
+        if document.says("record.windows.flows") {
+            return None;
+        }
+        let most = windows.flows.0 as usize;
+        let cut: Vec<_> =
+            self.groups.iter().filter(|group| windows.has(&group.name) && group.flows.len() > most).collect();
+        let largest = cut.iter().map(|group| group.flows.len()).max()?;
+        let shown =
+            cut.iter().take(SHOWN).map(|group| format!("{} of \"{}\"", group.flows.len(), group.name));
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        let more =
+            if cut.len() > SHOWN { format!(" and {} more groups", cut.len() - SHOWN) } else { String::new() };
+        let message =
+            format!("windows are recorded of the first {most} flows of a group only: of {shown}{more}");
+        let help = format!("set record.windows.flows: {largest} records all, {most} is what is done now");
+        let note = Diagnostic::warning(Code::SomeWindows, message).help(help);
+        Some(note.at(document.place("record.windows")))
+    }
+
+    /// All that is told before a run.
+    pub fn told(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.warnings.iter().chain(&self.notes)
     }
 
     /// What is suspicious, in words.
@@ -504,13 +537,9 @@ fn recording(
                 checker.error(&path, error.known(name, names.clone()));
             }
         }
-        let chosen =
-            |group: &&PlannedGroup| of.is_empty() || of.iter().any(|name| select::matches(name, &group.name));
         let most = windows.flows.0 as usize;
-        if !checker.document.says("record.windows.flows") {
-            warn_of_cut_windows(planned.groups.iter().filter(chosen), most, checker);
-        }
-        let flows = planned.groups.iter().filter(chosen).flat_map(|group| group.flows.clone().take(most));
+        let chosen = planned.groups.iter().filter(|group| windows.has(&group.name));
+        let flows = chosen.flat_map(|group| group.flows.clone().take(most));
         recording.windows = Some((windows.interval, flows.map(FlowId::from).collect()));
     }
     recording
@@ -573,6 +602,40 @@ fn check_expectations(scenario: &Scenario, segments: bool, checker: &mut Checker
             let error = Diagnostic::error(Code::UnknownName, message);
             let error = error.known(&expect.metric, known.iter().map(String::as_str));
             checker.error(&format!("{path}.metric"), error);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Notes of a scenario with a group of nine flows and one of two.
+    fn notes(windows: &str) -> Vec<Diagnostic> {
+        let text = format!(
+            r#"
+            version = 1
+            name = "notes"
+            stop.after = "1 ms"
+            topology.star = {{ hosts = 4, rate = "10 Gb/s", delay = "1 us" }}
+            record.windows = {{ interval = "10 us" {windows} }}
+            traffic = [
+                {{ name = "nine", pattern.long_lived.flows = 9, cc.reno = {{}} }},
+                {{ name = "two", pattern.long_lived.flows = 2, cc.reno = {{}} }},
+            ]"#
+        );
+        let document = Document::parse("notes.toml", text, "").expect("TOML");
+        Plan::new(document).unwrap_or_else(|error| panic!("{error}")).notes
+    }
+
+    #[test]
+    fn windows_that_are_left_out_by_default_are_told_with_the_key_that_keeps_them() {
+        let [note] = &notes("")[..] else { panic!("one note") };
+        assert_eq!(note.code, Code::SomeWindows);
+        assert!(note.message.ends_with("the first 8 flows of a group only: of 9 of \"nine\""), "{note}");
+        assert!(note.help.as_ref().is_some_and(|help| help.contains("record.windows.flows: 9")), "{note}");
+        for told in [", flows = 8", ", flows = 9", ", of = \"two\""] {
+            assert_eq!(notes(told), [], "{told}");
         }
     }
 }

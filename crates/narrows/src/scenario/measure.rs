@@ -75,6 +75,14 @@ pub struct RecordWindows {
     pub flows: Flows,
 }
 
+impl RecordWindows {
+    /// Whether flows of the traffic group of this name are recorded.
+    pub(crate) fn has(&self, group: &str) -> bool {
+        let names: Vec<_> = self.of.iter().flat_map(Names::iter).collect();
+        names.is_empty() || names.iter().any(|name| crate::plan::matches(name, group))
+    }
+}
+
 /// How many flows of a group are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(transparent)]

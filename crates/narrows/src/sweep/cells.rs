@@ -243,7 +243,10 @@ impl Sweep {
             let estimate = self.task(*number, manifest.points[*number].first_seed).and_then(|task| {
                 let plan = task.plan(&self.supplies())?;
                 self.check_metric(&plan)?;
-                Ok(Estimated { cost: plan.cost(), memory: plan.memory(threads), warnings: plan.warnings })
+                // The scenario of a task leaves nothing out.
+                let notes = plan.cut_windows(&self.document(*number)?);
+                let warnings = plan.warnings.iter().cloned().chain(notes).collect();
+                Ok(Estimated { cost: plan.cost(), memory: plan.memory(threads), warnings })
             });
             // A mistake is shown where it was made, in the scenario or the sweep, not in the text that was made of both.
             estimate.map_err(|rejection| match self.document(*number).and_then(Plan::new) {
