@@ -134,12 +134,15 @@ fn on_an_idle_path_the_ideal_time_is_exact_to_the_picosecond() {
     assert_ideal(&network(leaf_spine, &forwarding), 0, 3);
 }
 
+/// A link: its rate in Gb/s, its delay in nanoseconds.
+type RateAndDelay = (u64, u64);
+
 /// Two hosts, and stages of switches between them with links of any rate and delay.
 #[derive(Clone, Debug)]
 struct Random {
     /// Links of the hosts; then for each switch in the middle the links to it and from it.
-    hosts: [(u64, u64); 2],
-    middle: Vec<(Vec<(u64, u64)>, Vec<(u64, u64)>)>,
+    hosts: [RateAndDelay; 2],
+    middle: Vec<(Vec<RateAndDelay>, Vec<RateAndDelay>)>,
     routing: Routing,
     size: u64,
     transport: u8,

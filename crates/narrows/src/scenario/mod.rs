@@ -126,7 +126,7 @@ impl Scenario {
     /// Gives settings that are younger than the scenario the value that was in force when it was stored.
     fn keep_old_defaults(&mut self) {
         for group in &mut self.traffic {
-            if let Some((pairing, None)) = group.pattern.pairing_mut() {
+            if let Some(pairing) = group.pattern.pairing_mut() {
                 pairing.get_or_insert(Pairing::Random);
             }
         }

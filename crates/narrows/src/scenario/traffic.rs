@@ -66,12 +66,11 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// How it pairs hosts, and the pairs it lists; none if it has no such settings.
-    pub(super) fn pairing_mut(&mut self) -> Option<(&mut Option<Pairing>, Option<&Vec<(String, String)>>)> {
+    /// How it pairs hosts; none if it lists pairs or has no such setting.
+    pub(super) fn pairing_mut(&mut self) -> Option<&mut Option<Pairing>> {
         match self {
-            Self::LongLived(LongLived { pairing, pairs, .. }) | Self::OnOff(OnOff { pairing, pairs, .. }) => {
-                Some((pairing, pairs.as_ref()))
-            }
+            Self::LongLived(LongLived { pairing, pairs: None, .. })
+            | Self::OnOff(OnOff { pairing, pairs: None, .. }) => Some(pairing),
             _ => None,
         }
     }
@@ -88,7 +87,7 @@ impl Pattern {
 
     /// Writes down what was in force where nothing was said.
     pub(crate) fn note(&mut self, chosen: Option<Pairing>) {
-        if let Some((pairing, None)) = self.pairing_mut() {
+        if let Some(pairing) = self.pairing_mut() {
             *pairing = chosen;
         }
         if let Some((counts, Some(_))) = self.counts_mut() {
