@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, Table, presets};
 use narrows::numbers::{grouped, number, with_interval};
-use narrows::plan::{Plan, PlannedGroup};
+use narrows::plan::{LoadOf, Plan, PlannedGroup, PlannedPairing};
 use narrows::report::{Cell, Summary, summarize};
 use narrows::repro::Reproduction;
 use narrows::results::Activity;
@@ -52,6 +52,11 @@ fn describe(group: &PlannedGroup) -> String {
     } else {
         parts.push(format!("{} flows", grouped(group.flows.len() as i64)));
     }
+    // Of one flow between two hosts there is nothing to say.
+    if let Some(pairing) = group.pairing.filter(|how| *how == PlannedPairing::Random || group.flows.len() > 1)
+    {
+        parts.push(pairing.to_string());
+    }
     if let Some(sizes) = &group.sizes {
         let percent = if sizes.percent { ", read as percent" } else { "" };
         let mean = Bytes::from_f64(sizes.sizes.mean() + 0.5);
@@ -59,8 +64,13 @@ fn describe(group: &PlannedGroup) -> String {
     }
     if let Some(load) = &group.load {
         let links = if load.links == 1 { "link".into() } else { format!("{} links", load.links) };
+        let what = match load.counts {
+            LoadOf::Wire => "load",
+            LoadOf::Payload => "load in payload",
+            LoadOf::Utilization => "utilization",
+        };
         parts.push(format!(
-            "load {} of {links} ({}): {} {}/s",
+            "{what} {} of {links} ({}): {} {}/s",
             number(load.load),
             load.capacity,
             number(load.per_second.round()),

@@ -353,6 +353,38 @@ impl<'a> Paths<'a> {
         }
     }
 
+    /// The links a packet of `flow` may cross, hop by hop: all of its shortest paths with packet spray, otherwise the one it takes. None
+    /// if there is no path.
+    pub fn ways(&self, flow: FlowId, from: HostId, to: HostId) -> Option<Vec<Vec<LinkId>>> {
+        let mut hops = vec![vec![*self.ports[self.topology.hosts()[from.index()].index()].first()?]];
+        loop {
+            let mut ends: Vec<_> =
+                hops.iter().next_back()?.iter().map(|link| self.topology.link(*link).to).collect();
+            ends.sort_unstable();
+            ends.dedup();
+            // All are as far from the destination, so they arrive together.
+            if let Some(host) = ends.iter().find_map(|node| self.topology.as_host(*node)) {
+                return (host == to).then_some(hops);
+            }
+            let next: Vec<_> = ends.iter().flat_map(|node| self.choices_at(*node, flow, to)).collect();
+            if next.is_empty() {
+                return None;
+            }
+            hops.push(next);
+        }
+    }
+
+    /// The links that a switch may choose for a packet of `flow` to `to`.
+    fn choices_at(&self, node: NodeId, flow: FlowId, to: HostId) -> Vec<LinkId> {
+        let leaf = self.tables.access[to.index()].leaf;
+        let sprays = matches!(self.choices[node.index()], Choice::Spray(_));
+        if !sprays || leaf == NO_LEAF || self.tables.leaves()[leaf as usize] == node {
+            return self.next(node, flow, to).into_iter().collect();
+        }
+        let ports = self.tables.routes[node.index()].ports_to(leaf).iter();
+        ports.map(|port| self.ports[node.index()][usize::from(*port)]).collect()
+    }
+
     pub(crate) fn topology(&self) -> &Topology {
         self.topology
     }

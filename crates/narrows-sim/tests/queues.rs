@@ -2,17 +2,20 @@
 
 mod support;
 
-use narrows_proto::stream::Stats;
+use narrows_proto::stream::{Params, Stats};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::switch::{Buffer, Dynamic, Sharing, SwitchConfig};
-use narrows_sim::topology::{Dumbbell, FatTree, LeafSpine, ParkingLot, Star, Topology};
-use narrows_sim::traffic::FlowSpec;
+use narrows_sim::topology::{Dumbbell, FatTree, LeafSpine, ParkingLot, Star, Topology, Wire};
+use narrows_sim::traffic::{FlowSpec, Group};
 use narrows_sim::workload::{Pairs, Partner, Sizes, poisson};
 use narrows_sim::{
-    DropCause, FlowId, FlowRecord, GroupId, HostId, IdealPath, Network, Paths, Purpose, Stream, ideal_fct,
+    DropCause, FlowId, FlowRecord, GroupId, HostId, IdealPath, Network, Paths, Purpose, Routing, Stream,
+    ideal_fct,
 };
+use proptest::prelude::*;
 use support::{
-    ENDLESS, Run, at, dcqcn, deep, flow, group, link, network, params, rdma, traffic, unlimited, window,
+    ENDLESS, Run, at, dcqcn, dctcp, deep, flow, group, link, network, params, rdma, traffic, unlimited,
+    window,
 };
 
 const GBPS: fn(u64) -> BitRate = BitRate::from_gbps;
@@ -129,6 +132,104 @@ fn on_an_idle_path_the_ideal_time_is_exact_to_the_picosecond() {
     }
     .build(&mut leaf_spine, "");
     assert_ideal(&network(leaf_spine, &forwarding), 0, 3);
+}
+
+/// A link: its rate in Gb/s, its delay in nanoseconds.
+type RateAndDelay = (u64, u64);
+
+/// Two hosts, and stages of switches between them with links of any rate and delay.
+#[derive(Clone, Debug)]
+struct Random {
+    /// Links of the hosts; then for each switch in the middle the links to it and from it.
+    hosts: [RateAndDelay; 2],
+    middle: Vec<(Vec<RateAndDelay>, Vec<RateAndDelay>)>,
+    routing: Routing,
+    size: u64,
+    transport: u8,
+}
+
+fn any_network() -> impl Strategy<Value = Random> {
+    let any_link = || (prop::sample::select(vec![1_u64, 7, 10, 25, 40, 100]), 0..5_000_u64);
+    let links = move || prop::collection::vec(any_link(), 1..3);
+    let middle = prop::collection::vec((links(), links()), 1..4);
+    let routing = prop::sample::select(vec![Routing::Ecmp, Routing::DModK, Routing::Spray]);
+    let size = prop_oneof![1..3_000_u64, 1..60_000_u64];
+    ([any_link(), any_link()], middle, routing, size, 0..4_u8).prop_map(
+        |(hosts, middle, routing, size, transport)| Random { hosts, middle, routing, size, transport },
+    )
+}
+
+impl Random {
+    fn network(&self) -> Network {
+        let wire = |(gbps, delay): (u64, u64)| Wire::new(GBPS(gbps), Span::from_ns(delay));
+        let mut topology = Topology::default();
+        let hosts = ["a", "b"].map(|name| topology.add_host(name));
+        let leaves = ["left", "right"].map(|name| topology.add_switch(name, "tor", 0));
+        (0..2).for_each(|end| _ = topology.connect(hosts[end], leaves[end], wire(self.hosts[end])));
+        for (number, (to, from)) in self.middle.iter().enumerate() {
+            let spine = topology.add_switch(format!("spine{number}"), "spine", 1);
+            to.iter().for_each(|link| _ = topology.connect(leaves[0], spine, wire(*link)));
+            from.iter().for_each(|link| _ = topology.connect(spine, leaves[1], wire(*link)));
+        }
+        let forwarding = SwitchConfig { latency: Span::from_ns(300), ..deep() };
+        Network { routing: self.routing, ..network(topology, &forwarding) }
+    }
+
+    /// How it is carried, and whether a window or what was lost may make it slower than the ideal.
+    fn group(&self) -> (Group, bool) {
+        let handshake = Params { handshake: true, ..params() };
+        let selective = narrows_proto::rdma::Params {
+            recovery: narrows_proto::rdma::Recovery::SelectiveRepeat,
+            ..Default::default()
+        };
+        match self.transport {
+            0 => (group(params(), unlimited()), false),
+            1 => (group(handshake, unlimited()), false),
+            2 => (rdma(selective, dcqcn()), false),
+            _ => (group(handshake, dctcp()), true),
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn alone_no_flow_is_faster_than_its_ideal_and_on_one_path_none_is_slower(random in any_network(), seed in 0..8_u64) {
+        let network = random.network();
+        let (group, slower) = random.group();
+        let paths = Paths::new(&network.topology, network.routing, seed);
+        let path = |from, to| IdealPath::between(&network, &paths, FlowId(0), HostId(from), HostId(to));
+        let (forth, back) = (path(0, 1).expect("a path"), path(1, 0).expect("a path"));
+        let ideal = ideal_fct(&group.transport, &forth, &back, Bytes::new(random.size));
+        let traffic = traffic(group, vec![flow(0, 1, random.size)]);
+        let outcome = Run::new(&network, &traffic).seed(seed).run();
+        let took = outcome.flows[0].end.expect("complete") - Time::ZERO;
+        let one_path = random.routing != Routing::Spray || random.middle.iter().map(|(to, from)| to.len() * from.len()).sum::<usize>() == 1;
+        prop_assert!(took >= ideal, "{took} is less than {ideal}");
+        prop_assert!(took == ideal || slower || !one_path, "{took}, ideal {ideal}");
+    }
+}
+
+#[test]
+fn sprayed_packets_that_overtake_a_slow_path_are_not_faster_than_ideal() {
+    // The path that one packet takes may be slow: 1 Gb/s beside 40 Gb/s.
+    let slow_beside_fast = Random {
+        hosts: [(10, 1_000), (10, 1_000)],
+        middle: vec![(vec![(1, 1_000)], vec![(1, 1_000)]), (vec![(40, 1_000)], vec![(40, 1_000)])],
+        routing: Routing::Spray,
+        size: 1_000,
+        transport: 0,
+    };
+    let network = slow_beside_fast.network();
+    let paths = Paths::new(&network.topology, network.routing, 1);
+    let (group, _) = slow_beside_fast.group();
+    let path = IdealPath::between(&network, &paths, FlowId(0), HostId(0), HostId(1)).expect("a path");
+    let ideal = ideal_fct(&group.transport, &path, &path, Bytes::new(1_000));
+    let times = (0..20).map(|seed| {
+        let traffic = traffic(group.clone(), vec![flow(0, 1, 1_000)]);
+        Run::new(&network, &traffic).seed(seed).run().flows[0].end.expect("complete") - Time::ZERO
+    });
+    // One packet: the fastest path is an exact bound, and some seed takes it.
+    assert_eq!(times.min(), Some(ideal));
 }
 
 #[test]

@@ -267,6 +267,8 @@ codes! {
         "Commands that read results take the folder that narrows run or narrows compare has written, or a folder inside it: one that holds run.json, or whose folders do, at most two levels down."
     BadResults "N0141" "results that cannot be read"
         "The tables of a results folder are Parquet files, its summary is run.json. One of them is missing, was cut off, or holds something that this version does not write. Run the scenario again: narrows run DIR/scenario.toml gives the same results."
+    Pairing "N0142" "hosts cannot be paired like this"
+        "pairing = \"in_order\" joins the first host of `from` with the first of `to`, the second with the second, and so on; names count in the order in which they are written, what * stands for in the order of the network (narrows check --nodes). Both sides need as many hosts, none may meet itself, and each pair must be one that `between` allows. pairs = [[\"a\", \"b\"], …] says the pairs themselves, one host on each side. pairing = \"random\" lets senders take turns and draws receivers."
     ManyCells "N0150" "a sweep of very many cells"
         "A grid has a cell for each combination of the values of its axes and each seed, and that is quickly more than was meant. More than 10 000 cells are run on demand only: narrows sweep --yes."
     MissingCells "N0151" "cells of a sweep are missing"

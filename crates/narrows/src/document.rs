@@ -133,6 +133,11 @@ impl Document {
         self.inherited.push((table, into));
     }
 
+    /// Whether there is a value at the key `key` of the root.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.build().is_ok_and(|root| root.contains_key(key))
+    }
+
     /// Where the value at `path` is: keys, and numbers of array elements. If there is none, its nearest ancestor's.
     pub fn place(&self, path: &str) -> Option<Place> {
         let (span, _) = self.walk(path)?;

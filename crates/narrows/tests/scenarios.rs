@@ -9,6 +9,8 @@ use narrows::plan::Plan;
 use narrows::results::Results;
 use narrows::run::{Options, run};
 use narrows::templates;
+use narrows_sim::traffic::FlowSpec;
+use narrows_sim::{FlowId, Paths};
 
 fn results(name: &str, overrides: &[&str]) -> Results {
     let mut document = templates::find(name).expect("built in").document().expect("parses");
@@ -69,6 +71,34 @@ fn permutation_on_a_fat_tree() {
 #[test]
 fn parking_lot_with_red() {
     insta::assert_snapshot!(table(&results("parking-lot", &[])));
+}
+
+/// The hosts of each flow of a template, and the links between switches on its way.
+fn ways(name: &str) -> Vec<(String, String, Vec<String>)> {
+    let plan = Plan::new(templates::find(name).expect("built in").document().expect("parses")).expect("fits");
+    let topology = &plan.network.topology;
+    let paths = Paths::new(topology, plan.network.routing, plan.scenario.seed);
+    let way = |(number, flow): (usize, &FlowSpec)| {
+        let path = paths.path(FlowId::from(number), flow.from, flow.to).expect("a path");
+        let between = path[1..path.len() - 1].iter().map(|link| topology.link_name(*link));
+        (topology.host_name(flow.from).into(), topology.host_name(flow.to).into(), between.collect())
+    };
+    plan.traffic.flows.iter().enumerate().map(way).collect()
+}
+
+#[test]
+fn in_the_parking_lot_one_flow_crosses_all_bottlenecks_and_each_other_flow_one() {
+    let bottleneck = |hop: u32| format!("switch{hop} -> switch{}", hop + 1);
+    let cross = |hop: u32| (format!("hop{hop}/from"), format!("hop{hop}/to"), vec![bottleneck(hop)]);
+    let long = ("end/host0".to_owned(), "end/host1".to_owned(), (0..3).map(bottleneck).collect());
+    assert_eq!(ways("parking-lot"), [long, cross(0), cross(1), cross(2)]);
+}
+
+#[test]
+fn on_the_dumbbell_each_sender_has_a_receiver_of_its_own() {
+    let bottleneck = vec!["left/switch -> right/switch".to_owned()];
+    let pair = |host: u32| (format!("left/host{host}"), format!("right/host{host}"), bottleneck.clone());
+    assert_eq!(ways("dumbbell"), [0, 1, 2, 3].map(pair));
 }
 
 #[test]

@@ -25,7 +25,10 @@ pub(crate) fn check(arguments: &args::Check) -> Checked<Status> {
                 "pattern": group.pattern,
                 "flows": group.flows.len(),
                 "mean_size_bytes": group.sizes.as_ref().map(|sizes| sizes.sizes.mean()),
+                "load": group.load.as_ref().map(|load| load.load),
+                "load_counts": group.load.as_ref().map(|load| load.counts.name()),
                 (per_second): group.load.as_ref().map(|load| load.per_second),
+                "pairing": group.pairing.map(|pairing| pairing.to_string()),
             })
         };
         let output = json!({

@@ -5,7 +5,8 @@ mod rpc;
 mod sizes;
 
 pub use patterns::{
-    Pairs, PairsError, Partner, all_to_all, incast, long_lived, permutation, poisson, random,
+    Pairs, PairsError, Partner, Partners, Stagger, all_to_all, incast, long_lived, permutation, poisson,
+    random,
 };
 pub use rpc::{Calls, rpcs};
 pub use sizes::{Sizes, SizesError};

@@ -192,27 +192,65 @@ pub fn random(
     flows
 }
 
-/// `flows` flows of `size` between pairs drawn at random, starting evenly spread over `spread`.
+/// Which pair of hosts each of several flows joins.
+#[derive(Clone, Debug)]
+pub enum Partners {
+    /// Flow after flow the next of these, and after the last the first again; at least one.
+    Listed(Vec<(HostId, HostId)>),
+    /// Senders take turns, so that no host has two flows while another has none; receivers are drawn.
+    Drawn(Pairs),
+}
+
+impl Partners {
+    fn of(&self, number: u64, random: &mut Stream) -> (HostId, HostId) {
+        let turn = |len: usize| (number % len as u64) as usize;
+        match self {
+            Self::Listed(pairs) => pairs[turn(pairs.len())],
+            Self::Drawn(pairs) => {
+                let from = pairs.from()[turn(pairs.from().len())];
+                (from, pairs.draw_partner(from, random))
+            }
+        }
+    }
+}
+
+/// When each of several flows starts, after the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stagger {
+    /// All of them spread evenly over this time.
+    Over(Span),
+    /// Each so much later than the one before.
+    Every(Span),
+}
+
+impl Stagger {
+    /// How much later than the first flow one of `flows` starts.
+    pub fn after(self, number: u64, flows: u32) -> Span {
+        match self {
+            // Less than the spread.
+            Self::Over(spread) => {
+                Span::from_ps((u128::from(spread.as_ps()) * u128::from(number) / u128::from(flows)) as u64)
+            }
+            Self::Every(gap) => gap.saturating_mul(number),
+        }
+    }
+}
+
+/// `flows` flows of `size`, each between the hosts that `partners` says, starting as `stagger` says.
 pub fn long_lived(
     group: GroupId,
     flows: u32,
     size: Bytes,
-    pairs: &Pairs,
+    partners: &Partners,
     start: Time,
-    spread: Span,
+    stagger: Stagger,
     random: &mut Stream,
 ) -> Vec<FlowSpec> {
-    let senders = pairs.from();
-    (0..u64::from(flows))
-        .map(|number| {
-            // Senders take turns, so that no host has two flows while another has none.
-            let from = senders[(number % senders.len() as u64) as usize];
-            let to = pairs.draw_partner(from, random);
-            let after = u128::from(spread.as_ps()) * u128::from(number) / u128::from(flows);
-            let start = start + Span::from_ps(after as u64); // less than the spread
-            FlowSpec { from, to, group, start, size }
-        })
-        .collect()
+    let flow = |number| {
+        let (from, to) = partners.of(number, random);
+        FlowSpec { from, to, group, start: start + stagger.after(number, flows), size }
+    };
+    (0..u64::from(flows)).map(flow).collect()
 }
 
 /// `times` times, `period` apart, `fan_in` of the senders send `size` each to one receiver at once. Senders, and the
@@ -413,26 +451,31 @@ mod tests {
         assert_eq!(all_to_all(GROUP, &hosts(0..10), Bytes::new(1), Time::ZERO).len(), 90);
     }
 
+    fn lasting(flows: u32, partners: &Partners, stagger: Stagger) -> Vec<FlowSpec> {
+        long_lived(GROUP, flows, Bytes::MAX, partners, Time::ZERO, stagger, &mut random())
+    }
+
     #[test]
     fn long_lived_flows_are_spread_over_any_time() {
         let spread = Span::from_secs(86_400 * 30);
-        let flows =
-            long_lived(GROUP, 100, Bytes::MAX, &pairs(Partner::Any), Time::ZERO, spread, &mut random());
+        let flows = lasting(100, &Partners::Drawn(pairs(Partner::Any)), Stagger::Over(spread));
         assert_eq!(flows[99].start, Time::ZERO + spread / 100 * 99);
     }
 
     #[test]
     fn long_lived_flows_are_shared_out_over_the_senders() {
-        let flows = long_lived(
-            GROUP,
-            24,
-            Bytes::MAX,
-            &pairs(Partner::Other),
-            Time::ZERO,
-            Span::from_ms(24),
-            &mut random(),
-        );
+        let flows = lasting(24, &Partners::Drawn(pairs(Partner::Other)), Stagger::Over(Span::from_ms(24)));
         let first = flows.iter().filter(|flow| flow.from == HostId(0)).count();
         assert_eq!((first, flows[1].start), (2, Time::ZERO + Span::from_ms(1)));
+    }
+
+    #[test]
+    fn listed_pairs_take_turns_one_flow_after_the_other() {
+        let pairs = [(0, 5), (1, 4), (0, 3)].map(|(from, to)| (HostId(from), HostId(to)));
+        let flows = lasting(5, &Partners::Listed(pairs.to_vec()), Stagger::Every(Span::from_ms(20)));
+        let seen: Vec<_> = flows.iter().map(|flow| (flow.from, flow.to)).collect();
+        assert_eq!(seen, [pairs[0], pairs[1], pairs[2], pairs[0], pairs[1]]);
+        let starts: Vec<_> = flows.iter().map(|flow| flow.start - Time::ZERO).collect();
+        assert_eq!(starts, [0, 20, 40, 60, 80].map(Span::from_ms));
     }
 }

@@ -18,6 +18,7 @@ mod trace;
 mod traffic;
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ pub(crate) use traffic::ENDLESS;
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection, Severity};
 use crate::document::{Document, MOST_MISTAKES};
 use crate::metrics::{self, Kind};
-use crate::scenario::{self, Names, Pattern, Scenario};
+use crate::scenario::{self, Names, Pairing, Pattern, Scenario};
 use crate::sizes::LoadedSizes;
 
 /// A checked scenario, ready to run.
@@ -84,6 +85,62 @@ pub struct PlannedGroup {
     pub load: Option<Load>,
     /// Its calls in [`Traffic::rpcs`], if it makes remote procedure calls.
     pub rpcs: Option<Range<usize>>,
+    /// How its hosts are paired, if it has settings for that.
+    pub pairing: Option<PlannedPairing>,
+}
+
+/// How hosts are paired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlannedPairing {
+    /// The first sender with the first receiver, and so on.
+    InOrder,
+    /// As the scenario lists them.
+    Listed,
+    /// At random.
+    Random,
+}
+
+impl PlannedPairing {
+    /// The setting that gives it again.
+    fn setting(self) -> Option<Pairing> {
+        match self {
+            Self::InOrder => Some(Pairing::InOrder),
+            Self::Listed => None,
+            Self::Random => Some(Pairing::Random),
+        }
+    }
+}
+
+impl fmt::Display for PlannedPairing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InOrder => "paired in order",
+            Self::Listed => "pairs listed",
+            Self::Random => "paired at random",
+        })
+    }
+}
+
+/// What a [`Load`] is a fraction of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadOf {
+    /// Data packets on the wire.
+    Wire,
+    /// Payload.
+    Payload,
+    /// All packets: data, handshakes, acknowledgments.
+    Utilization,
+}
+
+impl LoadOf {
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wire => "wire",
+            Self::Payload => "payload",
+            Self::Utilization => "utilization",
+        }
+    }
 }
 
 /// An offered load.
@@ -91,6 +148,8 @@ pub struct PlannedGroup {
 pub struct Load {
     /// Fraction of what the links carry.
     pub load: f64,
+    /// What was counted.
+    pub counts: LoadOf,
     /// How many links.
     pub links: usize,
     /// What they carry together.
@@ -231,6 +290,9 @@ impl Plan {
         let warnings = checker.warnings;
         drop(paths);
         let traffic::PlannedTraffic { mut traffic, groups, .. } = planned;
+        for (group, planned) in scenario.traffic.iter_mut().zip(&groups) {
+            group.pattern.note(planned.pairing.and_then(PlannedPairing::setting));
+        }
         traffic.measured = measured.clone();
         let mut plan = Self {
             text: scenario.to_toml(),

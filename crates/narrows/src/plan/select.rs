@@ -61,6 +61,24 @@ pub(crate) fn hosts(topology: &Topology, names: Option<&Names>) -> Result<Vec<Ho
     }
 }
 
+/// The hosts with these names in the order of the names, as often as they are named; all if there are none.
+pub(crate) fn hosts_in_order(topology: &Topology, names: Option<&Names>) -> Result<Vec<HostId>, Diagnostic> {
+    let Some(names) = names else { return hosts(topology, None) };
+    let named = names.iter().map(|name| hosts(topology, Some(&Names::One(name.to_owned()))));
+    Ok(named.collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+/// The one host with this name.
+pub(crate) fn host(topology: &Topology, name: &str) -> Result<HostId, Diagnostic> {
+    match hosts(topology, Some(&Names::One(name.to_owned())))?[..] {
+        [host] => Ok(host),
+        ref several => {
+            let message = format!("\"{name}\" stands for {} hosts, expected one", several.len());
+            Err(Diagnostic::error(Code::Pairing, message))
+        }
+    }
+}
+
 /// The nodes with these names; all switches if there are none.
 pub(crate) fn nodes(topology: &Topology, names: Option<&Names>) -> Result<Vec<NodeId>, Diagnostic> {
     let all = topology.nodes().iter().map(|node| node.name.as_str());

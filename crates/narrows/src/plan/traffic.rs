@@ -1,6 +1,7 @@
 //! Traffic groups turned into flows and generators, checked.
 
 mod load;
+mod pairing;
 mod patterns;
 mod rpc;
 
@@ -63,6 +64,7 @@ pub(super) fn build(scenario: &Scenario, ground: &Ground<'_>, checker: &mut Chec
                 sizes: None,
                 load: None,
                 rpcs: None,
+                pairing: None,
                 pattern: pattern_name(&group.pattern),
             },
         };
@@ -217,14 +219,16 @@ impl Builder<'_> {
                 self.among(pattern.among.as_ref(), "permutation", checker).and_then(|hosts| {
                     self.room_for(hosts.len() as u64, "permutation", checker)?;
                     let size = self.size("permutation.size", pattern.size.unwrap_or(ENDLESS), checker)?;
-                    Some(workload::permutation(self.id, &hosts, size, self.start, &mut self.random))
+                    let flows = workload::permutation(self.id, &hosts, size, self.start, &mut self.random);
+                    Some(self.staggered(flows, pattern.start_every))
                 })
             }
             Pattern::AllToAll(pattern) => {
                 self.among(pattern.among.as_ref(), "all_to_all", checker).and_then(|hosts| {
                     self.room_for(hosts.len() as u64 * (hosts.len() as u64 - 1), "all_to_all", checker)?;
                     let size = self.size("all_to_all.size", pattern.size, checker)?;
-                    Some(workload::all_to_all(self.id, &hosts, size, self.start))
+                    let flows = workload::all_to_all(self.id, &hosts, size, self.start);
+                    Some(self.staggered(flows, pattern.start_every))
                 })
             }
             Pattern::OnOff(_) => self.on_off(planned, checker),

@@ -116,7 +116,7 @@ fn fast() -> Vec<Experiment> {
 
 /// Ten flows of 5 MB begin at once inside the data center.
 const BURST: &[&str] = &[
-    "traffic.dc.pattern={ long_lived = { flows = 10, size = \"5 MB\", from = \"dc0/rack0/*\", to = \"dc0/rack1/*\" } }",
+    "traffic.dc.pattern={ long_lived = { flows = 10, size = \"5 MB\", from = \"dc0/rack0/*\", to = \"dc0/rack1/*\", pairing = \"random\" } }",
     "traffic.dc.start=300 ms",
     "stop={ after = \"450 ms\" }",
     "measure={ from = \"300 ms\", until = \"450 ms\" }",

@@ -30,6 +30,8 @@ impl Results {
                 "pattern": group.pattern,
                 "mean_size_bytes": group.sizes.as_ref().map(|sizes| sizes.sizes.mean()),
                 "offered_load": group.load.as_ref().map(|load| load.load),
+                "load_counts": group.load.as_ref().map(|load| load.counts.name()),
+                "pairing": group.pairing.map(|pairing| pairing.to_string()),
             })
         };
         let metric = |metric: &Metric| (metric.name.clone(), json!(metric.value));

@@ -120,7 +120,8 @@ pub struct FlowRow {
     pub again: bool,
     /// When the receiver had all of it.
     pub end: Option<Time>,
-    /// How long it would have taken on the empty network, without a handshake if connections are kept.
+    /// How long it would have taken on the empty network, without a handshake if connections are kept; with packet spray no less than
+    /// this.
     pub ideal: Span,
     /// Payload known to the sender to have arrived.
     pub delivered: Bytes,
@@ -291,9 +292,10 @@ impl<'a> Ideals<'a> {
     fn of(&self, flow: FlowId, size: Bytes) -> Span {
         let spec = &self.plan.traffic.flows[flow.index()];
         let transport = &self.plan.traffic.groups[spec.group.index()].transport;
-        let path = |from, to| self.paths.path(flow, from, to).expect("the plan found a path");
-        let [forth, back] = [(spec.from, spec.to), (spec.to, spec.from)]
-            .map(|(from, to)| IdealPath::new(&self.plan.network, &path(from, to)));
+        let [forth, back] = [(spec.from, spec.to), (spec.to, spec.from)].map(|(from, to)| {
+            let path = IdealPath::between(&self.plan.network, &self.paths, flow, from, to);
+            path.expect("the plan found a path")
+        });
         ideal_fct(transport, &forth, &back, size)
     }
 }

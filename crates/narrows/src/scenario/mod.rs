@@ -22,7 +22,7 @@ pub use reaction::ReactionPoints;
 pub use share::Share;
 pub use switches::{PortChoice, Switch};
 pub use topology::{Explicit, ExplicitLink, ExplicitSwitch, Topology};
-pub use traffic::{Between, LinkSet, Pattern, SizeSource, Traffic};
+pub use traffic::{Between, Counts, LinkSet, Pairing, Pattern, Poisson, Rpc, SizeSource, Traffic};
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
@@ -30,6 +30,11 @@ use crate::reference;
 
 /// The version of the format this narrows reads and writes.
 pub const VERSION: i64 = 1;
+
+/// Keys that may be left out and yet stand in every scenario that [`Scenario::to_toml`] writes. Where all of them are, the scenario is
+/// taken for a stored one, which has every setting that there was when it was stored.
+const ALWAYS_STORED: [&str; 9] =
+    ["seed", "measure", "switches", "routing", "transport", "failures", "record", "expect", "ports"];
 
 /// An experiment.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -111,7 +116,20 @@ impl Scenario {
             return Err(Diagnostic::error(Code::Version, message).at(document.place("version")).into());
         }
         document.inherit("transport", "traffic");
-        document.read_into()
+        let mut scenario: Self = document.read_into()?;
+        if ALWAYS_STORED.iter().all(|key| document.has(key)) {
+            scenario.keep_old_defaults();
+        }
+        Ok(scenario)
+    }
+
+    /// Gives settings that are younger than the scenario the value that was in force when it was stored.
+    fn keep_old_defaults(&mut self) {
+        for group in &mut self.traffic {
+            if let Some(pairing) = group.pattern.pairing_mut() {
+                pairing.get_or_insert(Pairing::Random);
+            }
+        }
     }
 
     /// The scenario as TOML, with every setting, those that were left out included.
@@ -163,6 +181,15 @@ pub fn default_switch() -> Switch {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_scenario_always_stores_tells_it_from_one_that_was_written() {
+        let written = crate::templates::find("dumbbell").expect("built in").document().expect("parses");
+        let stored = Scenario::from_document(&mut written.clone()).expect("fits").to_toml();
+        let stored = Document::parse("stored", stored, "").expect("parses");
+        assert!(ALWAYS_STORED.iter().all(|key| stored.has(key)));
+        assert!(!ALWAYS_STORED.iter().all(|key| written.has(key)));
+    }
 
     #[test]
     fn the_schema_tells_what_can_be_chosen() {

@@ -66,6 +66,35 @@ pub enum Pattern {
 }
 
 impl Pattern {
+    /// How it pairs hosts; none if it lists pairs or has no such setting.
+    pub(super) fn pairing_mut(&mut self) -> Option<&mut Option<Pairing>> {
+        match self {
+            Self::LongLived(LongLived { pairing, pairs: None, .. })
+            | Self::OnOff(OnOff { pairing, pairs: None, .. }) => Some(pairing),
+            _ => None,
+        }
+    }
+
+    /// What its load counts; none if it has no load.
+    fn counts_mut(&mut self) -> Option<(&mut Option<Counts>, Option<f64>)> {
+        match self {
+            Self::Poisson(Poisson { counts, load, .. }) | Self::Rpc(Rpc { counts, load, .. }) => {
+                Some((counts, *load))
+            }
+            _ => None,
+        }
+    }
+
+    /// Writes down what was in force where nothing was said.
+    pub(crate) fn note(&mut self, chosen: Option<Pairing>) {
+        if let Some(pairing) = self.pairing_mut() {
+            *pairing = chosen;
+        }
+        if let Some((counts, Some(_))) = self.counts_mut() {
+            counts.get_or_insert(Counts::Wire);
+        }
+    }
+
     /// The file that it names, if it names one.
     pub(super) fn file_mut(&mut self) -> Option<&mut PathBuf> {
         let sizes = match self {
@@ -91,9 +120,17 @@ impl Pattern {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Poisson {
-    /// Bytes offered to the links of `of`, headers included, as a fraction of what these links carry.
-    pub load: f64,
-    /// The links the load is relative to.
+    /// Bytes offered to the links of `of` as a fraction of what these links carry. Either this or `utilization`.
+    #[serde(default)]
+    pub load: Option<f64>,
+    /// What `load` counts: bytes on the wire if left out.
+    #[serde(default)]
+    pub counts: Option<Counts>,
+    /// In place of `load`: the expected utilization of the links of `of`, all together, by data, handshakes and acknowledgments of this
+    /// traffic in their direction.
+    #[serde(default)]
+    pub utilization: Option<f64>,
+    /// The links that `load` or `utilization` is relative to.
     pub of: LinkSet,
     /// Sizes of flows.
     pub sizes: SizeSource,
@@ -134,14 +171,25 @@ pub struct Random {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LongLived {
-    /// How many flows.
-    pub flows: u32,
+    /// How many flows. Pairs take turns if there are fewer. One for each pair if left out; needed where pairs are random.
+    #[serde(default)]
+    pub flows: Option<u32>,
     /// Payload of each; they never end if left out.
     #[serde(default)]
     pub size: Option<Bytes>,
     /// Their starts are spread evenly over this time.
     #[serde(default)]
     pub spread: Span,
+    /// So much later than the one before each starts.
+    #[serde(default)]
+    pub start_every: Option<Span>,
+    /// How senders and receivers are paired if `from` and `to` are lists. In order if left out, where both are given, stand for as many
+    /// hosts, and each pair is one that `between` allows; otherwise at random.
+    #[serde(default)]
+    pub pairing: Option<Pairing>,
+    /// The pairs themselves, sender first, in place of `from`, `to` and `between`.
+    #[serde(default)]
+    pub pairs: Option<Vec<(String, String)>>,
     /// Which pairs of hosts.
     #[serde(default)]
     pub between: Between,
@@ -182,6 +230,9 @@ pub struct Permutation {
     /// Payload of each flow; they never end if left out.
     #[serde(default)]
     pub size: Option<Bytes>,
+    /// So much later than the one before each starts, in the order of senders.
+    #[serde(default)]
+    pub start_every: Option<Span>,
     /// Hosts that take part; all if left out.
     #[serde(default)]
     pub among: Option<Names>,
@@ -193,6 +244,9 @@ pub struct Permutation {
 pub struct AllToAll {
     /// Payload of each flow.
     pub size: Bytes,
+    /// So much later than the one before each starts, in the order of senders, then of receivers.
+    #[serde(default)]
+    pub start_every: Option<Span>,
     /// Hosts that take part; all if left out.
     #[serde(default)]
     pub among: Option<Names>,
@@ -202,14 +256,26 @@ pub struct AllToAll {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnOff {
-    /// Sources, each with a destination of its own.
-    pub sources: u32,
+    /// Sources, each with a destination of its own. Pairs take turns if there are fewer. One for each pair if left out; needed where
+    /// pairs are random.
+    #[serde(default)]
+    pub sources: Option<u32>,
     /// Rate during a burst, headers included.
     pub rate: BitRate,
     /// Length of a burst.
     pub on: Pause,
     /// Silence between two bursts.
     pub off: Pause,
+    /// So much later than the one before each source begins.
+    #[serde(default)]
+    pub start_every: Option<Span>,
+    /// How senders and receivers are paired if `from` and `to` are lists. In order if left out, where both are given, stand for as many
+    /// hosts, and each pair is one that `between` allows; otherwise at random.
+    #[serde(default)]
+    pub pairing: Option<Pairing>,
+    /// The pairs themselves, sender first, in place of `from`, `to` and `between`.
+    #[serde(default)]
+    pub pairs: Option<Vec<(String, String)>>,
     /// Which pairs of hosts.
     #[serde(default)]
     pub between: Between,
@@ -252,14 +318,22 @@ pub struct ClosedLoop {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rpc {
-    /// Bytes of responses offered to the links of `of`, headers included, as a fraction of what these links carry. Requests
-    /// and acknowledgements come on top.
-    pub load: f64,
-    /// The part of `load` that this group offers, as a number or a ratio such as "5/6". Groups that are classes of one
-    /// mix have the same `load`.
+    /// Bytes of responses offered to the links of `of` as a fraction of what these links carry. Requests and acknowledgements
+    /// come on top. Either this or `utilization`.
+    #[serde(default)]
+    pub load: Option<f64>,
+    /// What `load` counts: bytes on the wire if left out.
+    #[serde(default)]
+    pub counts: Option<Counts>,
+    /// In place of `load`: the expected utilization of the links of `of`, all together, by responses, requests, handshakes and
+    /// acknowledgments of this traffic in their direction.
+    #[serde(default)]
+    pub utilization: Option<f64>,
+    /// The part of `load` or `utilization` that this group has, as a number or a ratio such as "5/6". Groups that are classes of
+    /// one mix have the same `load`.
     #[serde(default)]
     pub share: Share,
-    /// The links the load is relative to, in the direction of responses: those that lead away from servers.
+    /// The links that `load` or `utilization` is relative to, in the direction of responses: those that lead away from servers.
     pub of: LinkSet,
     /// Payloads of responses.
     pub sizes: SizeSource,
@@ -302,6 +376,27 @@ pub enum LinkSet {
     WanLinks,
     /// Directed links by name, `from -> to`; `*` stands for any characters.
     Named(Names),
+}
+
+/// What a load counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Counts {
+    /// Payload, headers and framing of all data packets.
+    Wire,
+    /// Payload alone: goodput without losses.
+    Payload,
+}
+
+/// Which sender sends to which receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pairing {
+    /// The first of `from` to the first of `to`, and so on. Names count in the order in which they are written, what `*` stands for in
+    /// the order of the network.
+    InOrder,
+    /// Senders take turns; each time a receiver is drawn.
+    Random,
 }
 
 /// Which pairs of hosts.

@@ -12,6 +12,7 @@ mod losses;
 mod marks;
 mod phases;
 mod rates;
+mod timeouts;
 mod trials;
 
 use std::ops::ControlFlow;

@@ -174,7 +174,11 @@ mod tests {
     fn a_reduction_leaves_the_threshold_at_two_segments_at_least() {
         let mut window = in_avoidance(3);
         window.reduce_to(MSS, MSS);
-        assert_eq!((window.cwnd(), window.ssthresh), (MSS, MSS * 2), "the smaller floor holds for the window");
+        assert_eq!(
+            (window.cwnd(), window.ssthresh),
+            (MSS, MSS * 2),
+            "the smaller floor holds for the window"
+        );
         window.reduce_to(MSS, MSS * 10);
         assert_eq!((window.cwnd(), window.ssthresh), (MSS * 2, MSS * 10), "no mark opens it beyond two");
     }

@@ -7,14 +7,15 @@ use std::sync::Arc;
 use narrows_proto::units::{Span, Time};
 use narrows_sim::FlowId;
 use narrows_sim::traffic::{Dependent, FlowSpec, Generator, GeneratorKind, Milestone};
-use narrows_sim::workload;
+use narrows_sim::workload::{self, Stagger};
 
-use super::load::mean_wire_bytes;
+use super::load::{AskedLoad, Sent, on, reversed};
+use super::pairing::Asked;
 use super::{Builder, ENDLESS, PlannedTraffic};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::plan::Checker;
 use crate::plan::trace::{self, TraceFlows};
-use crate::scenario::Pattern;
+use crate::plan::{Checker, LoadOf};
+use crate::scenario::{Pattern, Poisson};
 
 impl Builder<'_> {
     pub(super) fn poisson(
@@ -26,17 +27,24 @@ impl Builder<'_> {
         let names = (pattern.from.as_ref(), pattern.to.as_ref());
         let pairs = self.pairs("poisson", pattern.between, names, checker);
         let sizes = self.sizes("poisson.sizes", &pattern.sizes, checker);
-        self.load("poisson.load", pattern.load, checker)?;
+        let Poisson { load, counts, utilization, .. } = *pattern;
+        let asked = AskedLoad { key: "poisson", load, counts, utilization };
+        let (load, counts) = self.asked_load(&asked, checker)?;
         let (pairs, sizes) = (pairs?, sizes?);
         let links = self.links_of("poisson.of", &pattern.of, pairs.from(), checker)?;
-        let crossed = self.crossings(&pairs, |pair| pair);
-        let wire_bytes = mean_wire_bytes(&sizes.sizes, &planned.traffic.groups[self.id.index()].transport);
-        let per_second = self.flows_for("poisson", pattern.load, &links, &crossed, wire_bytes, checker)?;
-        self.room_for(self.expected(per_second) as u64, "poisson.load", checker)?;
-        for (offered, crossed) in planned.offered.iter_mut().zip(&crossed) {
-            *offered += per_second * wire_bytes * crossed;
+        let forth = self.crossings(&pairs, |pair| pair);
+        let back = match counts {
+            LoadOf::Utilization => on(&links, &self.crossings(&pairs, reversed)),
+            LoadOf::Wire | LoadOf::Payload => 0.0,
+        };
+        let sent = Sent::by(&sizes.sizes, &planned.traffic.groups[self.id.index()].transport);
+        let bytes = sent.counted(counts, on(&links, &forth), back);
+        let per_second = self.flows_for("poisson", load, &links, bytes, checker)?;
+        self.room_for(self.expected(per_second) as u64, "poisson", checker)?;
+        for (offered, crossed) in planned.offered.iter_mut().zip(&forth) {
+            *offered += per_second * sent.data * crossed;
         }
-        self.planned.load = Some(self.offered_load(pattern.load, &links, per_second));
+        self.planned.load = Some(self.offered_load(load, counts, &links, per_second));
         let time = self.start..self.until;
         Some(workload::poisson(self.id, per_second, &sizes.sizes, &pairs, time, &mut self.random))
     }
@@ -56,14 +64,22 @@ impl Builder<'_> {
 
     pub(super) fn long_lived(&mut self, checker: &mut Checker<'_>) -> Option<Vec<FlowSpec>> {
         let Pattern::LongLived(pattern) = &self.group.pattern else { return None };
-        let names = (pattern.from.as_ref(), pattern.to.as_ref());
-        let pairs = self.pairs("long_lived", pattern.between, names, checker);
-        let flows = self.at_least_one("long_lived.flows", pattern.flows, checker);
+        let asked = Asked {
+            key: "long_lived",
+            pairing: pattern.pairing,
+            pairs: pattern.pairs.as_deref(),
+            between: pattern.between,
+            from: pattern.from.as_ref(),
+            to: pattern.to.as_ref(),
+        };
+        let partners = self.partners(&asked, checker);
+        let flows = self.one_for_each_pair("long_lived.flows", pattern.flows, partners.as_ref(), checker);
         let size = self.size("long_lived.size", pattern.size.unwrap_or(ENDLESS), checker);
-        let (pairs, flows, size) = (pairs?, flows?, size?);
+        let stagger = self.stagger(pattern.spread, pattern.start_every, checker);
+        let (partners, flows, size, stagger) = (partners?, flows?, size?, stagger?);
         self.room_for(flows.into(), "long_lived.flows", checker)?;
         let (start, random) = (self.start, &mut self.random);
-        let flows = workload::long_lived(self.id, flows, size, &pairs, start, pattern.spread, random);
+        let flows = workload::long_lived(self.id, flows, size, &partners, start, stagger, random);
         Some(flows.into_iter().filter(|flow| flow.start < self.until).collect())
     }
 
@@ -108,9 +124,16 @@ impl Builder<'_> {
         checker: &mut Checker<'_>,
     ) -> Option<Vec<FlowSpec>> {
         let Pattern::OnOff(pattern) = &self.group.pattern else { return None };
-        let names = (pattern.from.as_ref(), pattern.to.as_ref());
-        let pairs = self.pairs("on_off", pattern.between, names, checker);
-        let sources = self.at_least_one("on_off.sources", pattern.sources, checker);
+        let asked = Asked {
+            key: "on_off",
+            pairing: pattern.pairing,
+            pairs: pattern.pairs.as_deref(),
+            between: pattern.between,
+            from: pattern.from.as_ref(),
+            to: pattern.to.as_ref(),
+        };
+        let partners = self.partners(&asked, checker);
+        let sources = self.one_for_each_pair("on_off.sources", pattern.sources, partners.as_ref(), checker);
         if !narrows_sim::is_link_rate(pattern.rate) {
             let message = format!("rate = {}, expected 1 kb/s to 100 Tb/s", pattern.rate);
             self.error("on_off.rate", Diagnostic::error(Code::OutOfRange, message), checker);
@@ -125,16 +148,17 @@ impl Builder<'_> {
             self.error("on_off.on", Diagnostic::error(Code::OutOfRange, message), checker);
             return None;
         }
-        let (pairs, sources) = (pairs?, sources?);
+        let (partners, sources) = (partners?, sources?);
+        let stagger = Stagger::Every(pattern.start_every.unwrap_or_default());
         self.room_for(sources.into(), "on_off.sources", checker)?;
         let first = planned.traffic.flows.len();
         let mut flows = workload::long_lived(
             self.id,
             sources,
             ENDLESS,
-            &pairs,
+            &partners,
             Time::NEVER,
-            Span::ZERO,
+            stagger,
             &mut self.random,
         );
         let (on, off) = (pattern.on.mean().as_secs_f64(), pattern.off.mean().as_secs_f64());
@@ -147,7 +171,8 @@ impl Builder<'_> {
             flow.start = Time::NEVER;
             let (on, off) = (pattern.on, pattern.off);
             let kind = GeneratorKind::OnOff { flow: FlowId::from(first + number), on, off };
-            planned.traffic.generators.push(Generator { kind, start: self.start, until: self.until });
+            let start = self.start + stagger.after(number as u64, sources);
+            planned.traffic.generators.push(Generator { kind, start, until: self.until });
         }
         Some(flows)
     }

@@ -4,11 +4,11 @@ use narrows_sim::traffic::FlowSpec;
 use narrows_sim::workload::{Calls, Pairs, Sizes, rpcs};
 use narrows_sim::{FlowId, Purpose, Stream};
 
-use super::load::mean_wire_bytes;
+use super::load::{AskedLoad, Sent, on, reversed};
 use super::{Builder, PlannedTraffic};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::plan::Checker;
-use crate::scenario::{Pattern, Share};
+use crate::plan::{Checker, LoadOf};
+use crate::scenario::{Pattern, Rpc, Share};
 
 impl Builder<'_> {
     pub(super) fn rpc(
@@ -25,25 +25,32 @@ impl Builder<'_> {
         let request = self.size("rpc.request", pattern.request, checker);
         let fan_out = self.at_least_one("rpc.fan_out", pattern.fan_out, checker);
         let share = self.share(pattern.share, checker);
-        self.load("rpc.load", pattern.load, checker)?;
+        let Rpc { load, counts, utilization, .. } = *pattern;
+        let (load, counts) =
+            self.asked_load(&AskedLoad { key: "rpc", load, counts, utilization }, checker)?;
         let (pairs, sizes, request) = (pairs?, sizes?, request?);
         let (fan_out, share) = (fan_out?, share?);
         self.enough_servers(&pairs, fan_out, checker)?;
 
-        let load = pattern.load * share;
+        let load = load * share;
         let links = self.links_of("rpc.of", &pattern.of, &pairs.receivers(), checker)?;
         let asked = self.crossings(&pairs, |pair| pair);
-        let answered = self.crossings(&pairs, |(client, server)| (server, client));
+        let answered = self.crossings(&pairs, reversed);
         let transport = &planned.traffic.groups[self.id.index()].transport;
-        let response_bytes = mean_wire_bytes(&sizes.sizes, transport);
-        let responses = self.flows_for("rpc", load, &links, &answered, response_bytes, checker)?;
-        self.room_for((2.0 * self.expected(responses)) as u64, "rpc.load", checker)?;
-        let request_bytes = mean_wire_bytes(&Sizes::constant(request), transport);
+        let response = Sent::by(&sizes.sizes, transport);
+        let request_sent = Sent::by(&Sizes::constant(request), transport);
+        let (answers_cross, questions_cross) = (on(&links, &answered), on(&links, &asked));
+        let mut bytes = response.counted(counts, answers_cross, questions_cross);
+        if counts == LoadOf::Utilization {
+            bytes += request_sent.counted(counts, questions_cross, answers_cross);
+        }
+        let responses = self.flows_for("rpc", load, &links, bytes, checker)?;
+        self.room_for((2.0 * self.expected(responses)) as u64, "rpc", checker)?;
         for ((offered, asked), answered) in planned.offered.iter_mut().zip(&asked).zip(&answered) {
-            *offered += responses * (request_bytes * asked + response_bytes * answered);
+            *offered += responses * (request_sent.data * asked + response.data * answered);
         }
         let per_second = responses / f64::from(fan_out);
-        self.planned.load = Some(self.offered_load(load, &links, per_second));
+        self.planned.load = Some(self.offered_load(load, counts, &links, per_second));
         let calls = Calls {
             group: self.id,
             per_second,
