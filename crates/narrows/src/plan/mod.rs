@@ -607,24 +607,6 @@ fn recording(
     recording
 }
 
-/// Warns of groups whose flows are recorded only in part, unless the scenario says how many are.
-fn warn_of_cut_windows<'a>(
-    groups: impl Iterator<Item = &'a PlannedGroup>,
-    most: usize,
-    checker: &mut Checker<'_>,
-) {
-    const SHOWN: usize = 3;
-    let cut: Vec<_> = groups.filter(|group| group.flows.len() > most).collect();
-    let Some(largest) = cut.iter().map(|group| group.flows.len()).max() else { return };
-    let shown = cut.iter().take(SHOWN).map(|group| format!("{} of \"{}\"", group.flows.len(), group.name));
-    let shown = shown.collect::<Vec<_>>().join(", ");
-    let more =
-        if cut.len() > SHOWN { format!(" and {} more groups", cut.len() - SHOWN) } else { String::new() };
-    let message = format!("windows are recorded of the first {most} flows of a group only: of {shown}{more}");
-    let help = format!("set record.windows.flows: {largest} records all, {most} is what is done now");
-    checker.error("record.windows", Diagnostic::warning(Code::SomeWindows, message).help(help));
-}
-
 fn check_interval(path: &str, interval: Span, scenario: &Scenario, checker: &mut Checker<'_>) {
     const MOST: u64 = 100_000_000;
     let shortest = (scenario.stop.after + scenario.stop.drain) / MOST;

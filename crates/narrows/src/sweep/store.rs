@@ -154,6 +154,11 @@ impl Store {
         cell_in(folder, id)
     }
 
+    /// Whether the results of a cell are in the folder of a sweep.
+    pub(super) fn holds(folder: &Path, id: &str) -> bool {
+        is_complete(&cell_in(folder, id), id)
+    }
+
     /// The results of a cell are there.
     pub fn has(&self, id: &str) -> bool {
         is_complete(&self.cell(id), id)
