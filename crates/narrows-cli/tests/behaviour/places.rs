@@ -110,7 +110,7 @@ fn results_with_all_that_was_added_by_narrows_are_replaced() {
 #[test]
 fn a_sweep_can_be_replaced_and_one_with_notes_in_it_cannot() {
     let place = place();
-    let sweep = "name = 'try'\nscenario = 'small.toml'\n[grid]\nseed = [1, 2]";
+    let sweep = "name = 'try'\nscenario = 'small.toml'\nseeds = 2";
     std::fs::write(place.path().join("sweep.toml"), sweep).unwrap();
     assert_eq!(status(&narrows(&place, &["sweep", "sweep.toml", "--out", "a"])), Some(0));
     let notes = place.path().join("a/cells/notes.txt");

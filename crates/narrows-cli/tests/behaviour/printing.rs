@@ -17,7 +17,7 @@ fn to_full(place: &TempDir, arguments: &[&str]) -> Output {
 #[test]
 fn what_cannot_be_printed_is_told_by_every_command() {
     let place = place();
-    let sweep = "name = 'try'\nscenario = 'small.toml'\n[grid]\nseed = [1, 2]";
+    let sweep = "name = 'try'\nscenario = 'small.toml'\nseeds = 2";
     std::fs::write(place.path().join("sweep.toml"), sweep).unwrap();
     let matrix = "Nodes 16\nConnections 1\n0->1 id 1 start 0 size 2000\n";
     std::fs::write(place.path().join("one.cm"), matrix).unwrap();
