@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use snapbox::filter::{Filter, FilterNewlines, NormalizeToExpected};
 use snapbox::{Data, IntoData, Redactions};
-use xshell::{Shell, cmd};
+use xshell::Shell;
 
 use crate::target;
 
@@ -20,7 +20,6 @@ struct Example {
 /// for anything within a line. Commands of `cargo xtask` and pip are left out: continuous integration runs
 /// them, or they take too long.
 pub(crate) fn run(shell: &Shell) -> Result<()> {
-    cmd!(shell, "cargo build --release --quiet").run()?;
     let root = shell.current_dir();
     let folder = tempfile::tempdir()?;
     let narrows = target::narrows(shell, &["--release"])?;

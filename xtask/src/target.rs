@@ -16,7 +16,8 @@ pub(crate) fn folder(shell: &Shell) -> Result<PathBuf> {
 
 /// Builds the command `narrows`. Returns the program.
 pub(crate) fn narrows(shell: &Shell, options: &[&str]) -> Result<PathBuf> {
-    program(shell, &[&["build", "--package", "narrows-cli"], options].concat(), "bin", "narrows")
+    // With all default members in view it needs the same dependencies as the Python package.
+    program(shell, &[&["build", "--bin", "narrows"], options].concat(), "bin", "narrows")
 }
 
 /// Builds with `cargo`. Returns the program of this kind ("bin", "bench") and name.

@@ -21,7 +21,7 @@ const REQUIREMENTS: &str = "docs/guide/requirements.txt";
 
 /// Builds the guide into `guide/html` of cargo's target folder. Warnings are errors, and so is a page that loads something from the network.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
-    let narrows = target::narrows(shell, &[])?;
+    let narrows = target::narrows(shell, &["--release"])?;
     if arguments.pictures {
         pictures::take(shell, &narrows)?;
     }
