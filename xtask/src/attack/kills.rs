@@ -97,7 +97,8 @@ fn attack(reference: &Reference, narrows: &Program, moment: Moment) -> Result<(b
     // What has been written as a whole need not be written again, and the command may say so.
     let is_there = left.below(reference.job.out) == reference.after.below(reference.job.out);
     let again = narrows.run(path, arguments)?;
-    if !(again.status.success() || is_there && again.is_refusal()) {
+    let has_said_so = is_there && again.is_refusal();
+    if !again.status.success() && !has_said_so {
         return Ok((was_killed, Some(format!("started again: {}", again.brief()))));
     }
     let now = Tree::read(path)?;
