@@ -1,10 +1,13 @@
-//! Printing that does not fail: whoever reads may stop reading (`narrows list | head -1`), and a run goes on without them.
+//! Printing that does not fail: whoever reads may stop reading (`narrows list | head -1`), and a run goes on without them. What
+//! a terminal would obey instead of showing it is replaced on the way ([`narrows::visible`]).
 
 /// Prints a line to standard output.
 macro_rules! say {
+    () => { say!("") };
     ($($text:tt)*) => {{
         use std::io::Write;
-        let _ = writeln!(std::io::stdout().lock(), $($text)*);
+        let text = format_args!($($text)*).to_string();
+        let _ = writeln!(std::io::stdout().lock(), "{}", narrows::visible::visible_lines(&text));
     }};
 }
 
@@ -12,7 +15,8 @@ macro_rules! say {
 macro_rules! say_part {
     ($($text:tt)*) => {{
         use std::io::Write;
-        let _ = write!(std::io::stdout().lock(), $($text)*);
+        let text = format_args!($($text)*).to_string();
+        let _ = write!(std::io::stdout().lock(), "{}", narrows::visible::visible_lines(&text));
     }};
 }
 
@@ -27,13 +31,20 @@ use std::fmt::Arguments;
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
+use narrows::visible::visible_lines;
+
 /// Lines that wait to be printed, if they have to.
 static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
 
 pub(crate) fn to_stderr(text: Arguments<'_>) {
+    to_stderr_as_it_is(visible_lines(&text.to_string()).into_owned());
+}
+
+/// The same for text with colors of our own, whose names have been made visible before.
+pub(crate) fn to_stderr_as_it_is(text: String) {
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     match &mut *held {
-        Some(lines) => lines.push(text.to_string()),
+        Some(lines) => lines.push(text),
         None => {
             let _ = writeln!(std::io::stderr().lock(), "{text}");
         }
@@ -49,6 +60,6 @@ pub(crate) fn hold() {
 pub(crate) fn release() {
     let lines = HELD.lock().unwrap_or_else(PoisonError::into_inner).take();
     for line in lines.into_iter().flatten() {
-        to_stderr(format_args!("{line}"));
+        to_stderr_as_it_is(line);
     }
 }

@@ -2,12 +2,14 @@
 
 use comfy_table::{CellAlignment, Table, presets};
 use narrows::numbers::{grouped, number, with_interval};
-use narrows::plan::{Plan, PlannedGroup};
+use narrows::plan::{Expected, Plan, PlannedGroup};
 use narrows::report::{Cell, Summary, summarize};
 use narrows::repro::Reproduction;
 use narrows::results::Activity;
 use narrows::sweep::{Manifest, PointSummary};
+use narrows::visible::{markdown_cell, visible};
 use narrows_proto::units::Bytes;
+use serde_json::Value;
 
 /// The first line: what is run.
 pub fn headline(plan: &Plan, seeds: u32) -> String {
@@ -38,19 +40,16 @@ pub fn groups(plan: &Plan) -> String {
 }
 
 fn describe(group: &PlannedGroup) -> String {
+    // What is drawn when the run begins is known as a mean only.
+    let about = if group.expected.is_some_and(|expected| expected.is_random) { "about " } else { "" };
     let mut parts = Vec::new();
     if let Some(rpcs) = &group.rpcs {
-        parts.push(format!(
-            "{} {}",
-            grouped(rpcs.len() as i64),
-            if rpcs.len() == 1 { "RPC" } else { "RPCs" }
-        ));
+        let expected = |expected: Expected| (expected.flows / f64::from(expected.per_arrival)).round() as i64;
+        let rpcs = group.expected.map_or(rpcs.len() as i64, expected);
+        parts.push(format!("{about}{} {}", grouped(rpcs), if rpcs == 1 { "RPC" } else { "RPCs" }));
     }
-    if group.flows.len() == 1 {
-        parts.push("1 flow".to_owned());
-    } else {
-        parts.push(format!("{} flows", grouped(group.flows.len() as i64)));
-    }
+    let flows = group.expected_flows().round() as i64;
+    parts.push(if flows == 1 { "1 flow".to_owned() } else { format!("{about}{} flows", grouped(flows)) });
     if let Some(sizes) = &group.sizes {
         let percent = if sizes.percent { ", read as percent" } else { "" };
         let mean = Bytes::from_f64(sizes.sizes.mean() + 0.5);
@@ -74,10 +73,12 @@ pub fn summary(cells: &[Cell], markdown: bool) -> String {
     let Summary(groups) = summarize(cells);
     let several = cells.len() > 1;
     let mut header = vec![String::new(), String::new()];
+    let name =
+        |cell: &Cell| if markdown { markdown_cell(&cell.name) } else { visible(&cell.name).into_owned() };
     for (index, cell) in cells.iter().enumerate() {
-        header.push(cell.name.clone());
+        header.push(name(cell));
         if several && index > 0 {
-            header.push(format!("{} / {}", cell.name, cells[0].name));
+            header.push(format!("{} / {}", name(cell), name(&cells[0])));
         }
     }
     let mut table = if markdown { Table::new() } else { plain() };
@@ -171,8 +172,10 @@ pub fn points(manifest: &Manifest, points: &[PointSummary]) -> String {
     let header = manifest.axes.iter().map(String::as_str).chain(["seeds"]).chain(names.iter().copied());
     table.set_header(header);
     for point in points.iter().take(POINTS) {
-        let values =
-            point.values.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+        let text = |value: &Value| {
+            visible(&value.as_str().map_or_else(|| value.to_string(), str::to_owned)).into_owned()
+        };
+        let values = point.values.iter().map(text);
         let metrics = names.iter().map(|name| with_interval(point.metric(name), ""));
         table.add_row(values.chain([point.seeds.to_string()]).chain(metrics));
     }

@@ -81,7 +81,7 @@ fn write(imported: &Imported, to: &ImportOutput) -> Checked<Status> {
         fs::write(staged, text).map_err(|error| cannot_write(path, &error))?;
     }
     let shown = to.out.display().to_string();
-    let plan = Plan::new(Document::parse(&shown, imported.scenario.clone(), staging.path())?)?;
+    let plan = Plan::outline(Document::parse(&shown, imported.scenario.clone(), staging.path())?)?;
     for (path, _) in &files {
         let staged = staging.path().join(path.file_name().unwrap_or_default());
         fs::rename(staged, path).map_err(|error| cannot_write(path, &error))?;

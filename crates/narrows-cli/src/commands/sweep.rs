@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use narrows::diagnostic::Checked;
 use narrows::sweep::{self, Campaign, Manifest, PointSummary, Report, Settings, Shard, Store, Sweep};
+use narrows::visible::shown_path;
 use narrows_proto::units::Bytes;
 use serde_json::{Map, Value, json};
 
@@ -36,6 +37,7 @@ pub(crate) fn sweep(arguments: &args::Sweep) -> Checked<Status> {
     }
     let store = Store::open(&out, &manifest)?;
     catch_interrupts(CELLS_KEPT);
+    execution.check_threads();
     let options = execution.options(usize::MAX);
     let settings = Settings {
         jobs: options.jobs,
@@ -81,7 +83,7 @@ pub(crate) fn merge(arguments: &args::Merge) -> Checked<Status> {
     } else {
         say!("{}", headline(&manifest));
         say_part!("{}", show::points(&manifest, &points));
-        say!("wrote {}/  ({})", arguments.out.display(), files(&arguments.out));
+        say!("wrote {}/  ({})", shown_path(&arguments.out), files(&arguments.out));
     }
     Ok(Status::Done)
 }
@@ -134,7 +136,7 @@ fn dry_run(sweep: &Sweep, manifest: &Manifest, out: &Path, execution: &args::Exe
     }
     let same =
         if all > ids.len() { format!(" ({} of {all} are the same)", all - ids.len()) } else { String::new() };
-    say!("{} cells{same}, {there} are there in {}", ids.len(), out.display());
+    say!("{} cells{same}, {there} are there in {}", ids.len(), shown_path(out));
     say!(
         "a cell needs up to {memory:.1} of memory; all together about {} M packet-hops",
         narrows::numbers::number(hops / 1e6)
@@ -198,8 +200,8 @@ fn unfinished(
     }
     match (status, shard) {
         (Status::Done, Some(Shard { index, of })) => {
-            say!("shard {index}/{of} is done: its cells are in {}/cells", out.display());
-            say!("when all are: narrows merge {} ... --out DIR", out.display());
+            say!("shard {index}/{of} is done: its cells are in {}/cells", shown_path(out));
+            say!("when all are: narrows merge {} ... --out DIR", shown_path(out));
         }
         _ => say!("there is no data set yet: start the sweep again to run what is missing"),
     }
@@ -218,7 +220,7 @@ fn print(manifest: &Manifest, points: &[PointSummary], out: &Path, as_json: bool
         return;
     }
     say_part!("{}", show::points(manifest, points));
-    say!("wrote {}/  ({})", out.display(), files(out));
+    say!("wrote {}/  ({})", shown_path(out), files(out));
 }
 
 fn to_json(manifest: &Manifest, points: &[PointSummary], out: &Path) -> Value {

@@ -248,7 +248,8 @@ impl Meeting {
     /// Looks for the others a bounded number of times. False if they have not come.
     fn spin(&self, generation: usize) -> bool {
         for _ in 0..self.spins {
-            if self.generation.load(Ordering::Acquire) != generation || self.poisoned.load(Ordering::Relaxed) {
+            if self.generation.load(Ordering::Acquire) != generation || self.poisoned.load(Ordering::Relaxed)
+            {
                 return true;
             }
             std::hint::spin_loop();

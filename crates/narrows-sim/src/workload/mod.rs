@@ -7,5 +7,5 @@ mod sizes;
 pub use patterns::{
     Pairs, PairsError, Partner, all_to_all, incast, long_lived, permutation, poisson, random,
 };
-pub use rpc::{Calls, rpcs};
+pub use rpc::{Calls, DrawnCalls, rpcs};
 pub use sizes::{Sizes, SizesError};

@@ -17,7 +17,7 @@ use narrows_sim::{FlowId, GroupId, HostId, LinkId, Network, Paths, Purpose, Stre
 
 use super::select::{self, Places};
 use super::trace::TraceFlows;
-use super::{Checker, Load, PlannedGroup, near_source, trace};
+use super::{Checker, Expected, Load, PlannedGroup, near_source, trace};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::Document;
 use crate::scenario::{Between, LinkSet, Names, Pattern, Scenario, SizeSource};
@@ -42,6 +42,8 @@ pub(super) struct Ground<'a> {
     pub(super) seed: u64,
     /// Traffic starts before this.
     pub(super) end: Time,
+    /// No more flows are drawn of a group that has one after the other as long as the run lasts.
+    pub(super) most: u64,
 }
 
 /// The traffic of a scenario, and what it comes to.
@@ -72,6 +74,7 @@ pub(super) fn build(scenario: &Scenario, ground: &Ground<'_>, checker: &mut Chec
                 name: group.name.clone(),
                 control: group.cc.as_ref().map_or_else(|| "datagrams".into(), ToString::to_string),
                 flows: 0..0,
+                expected: None,
                 sizes: None,
                 load: None,
                 rpcs: None,
@@ -213,7 +216,8 @@ impl Builder<'_> {
             return;
         }
         let group = self.group;
-        self.room = checker.limits.flows.saturating_sub(planned.traffic.flows.len() as u64);
+        let before: f64 = planned.groups.iter().map(PlannedGroup::expected_flows).sum();
+        self.room = checker.limits.flows.saturating_sub(before as u64);
         let flows = match &group.pattern {
             Pattern::Poisson(_) => self.poisson(planned, checker),
             Pattern::Random(_) => self.random(checker),
@@ -368,7 +372,12 @@ impl Builder<'_> {
         }
         self.planned.load = Some(self.offered_load(pattern.load, &links, per_second));
         let time = self.start..self.until;
-        Some(workload::poisson(self.id, per_second, &sizes.sizes, &pairs, time, &mut self.random))
+        let expected = Expected { flows: self.expected(per_second), per_arrival: 1, is_random: true };
+        let most = usize::try_from(self.ground.most).unwrap_or(usize::MAX);
+        let mut flows = workload::poisson(self.id, per_second, &sizes.sizes, &pairs, time, &mut self.random);
+        let drawn = flows.by_ref().take(most).collect();
+        self.planned.expected = flows.next().map(|_| expected);
+        Some(drawn)
     }
 
     fn load(&self, key: &str, load: f64, checker: &mut Checker<'_>) -> Option<()> {
@@ -543,8 +552,14 @@ impl Builder<'_> {
             self.error("incast", Diagnostic::error(Code::OutOfRange, message), checker);
             return None;
         }
+        let at_once = u64::from(fan_in).max(from.len() as u64);
+        let drawn = u32::try_from((self.ground.most / at_once).max(1)).unwrap_or(u32::MAX).min(times);
+        if drawn < times {
+            let flows = f64::from(fan_in) * f64::from(times);
+            self.planned.expected = Some(Expected { flows, per_arrival: fan_in, is_random: false });
+        }
         let random = &mut self.random;
-        let flows = workload::incast(self.id, &from, &to, fan_in, size, start, period, times, random);
+        let flows = workload::incast(self.id, &from, &to, fan_in, size, start, period, drawn, random);
         Some(flows.into_iter().filter(|flow| flow.start < self.until).collect())
     }
 

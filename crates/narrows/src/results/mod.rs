@@ -5,6 +5,7 @@ mod columns;
 mod folder;
 mod json;
 mod output;
+mod pages;
 mod parquet_file;
 mod rpcs;
 mod staged;
