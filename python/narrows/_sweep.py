@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import closing
@@ -163,7 +164,8 @@ def sweep(
 
     A cell (a point and a seed) is known by the hash of its scenario, its seed and the engine, and its results are
     there as a whole or not at all: a sweep that was interrupted, by whatever, goes on where it stopped, and a larger
-    grid runs only what is new. The bytes are the same wherever and in whichever order cells were run.
+    grid runs only what is new. A cell whose files are damaged is run again, with a warning. The bytes are the same
+    wherever and in whichever order cells were run.
 
     :param grid: an array of values by path, or options by label: ``{"traffic.dc.load": [0.2, 0.4], "control":
         {"dctcp": {"traffic.dc.cc": {"dctcp": {}}}, "gemini": {…}}}``; or the path of a ``sweep.toml``.
@@ -237,6 +239,7 @@ def _local(
     if jobs < 1 or threads < 1:
         raise ValueError(f"jobs = {jobs}, threads = {threads}, expected at least 1")
     campaign = _narrows.Campaign(asked, folder, jobs=jobs, threads=threads, retries=retries, force=force)
+    _warn(campaign)
     with closing(campaign):
         if not shown:
             campaign.run(progress=None)
@@ -244,6 +247,12 @@ def _local(
             with _bar(asked.name, total=1.0, unit="sweep") as bar:
                 campaign.run(progress=_show(bar))
         return _finish(campaign, folder)
+
+
+def _warn(campaign: Campaign) -> None:
+    """Tell of cells that were there and are damaged."""
+    for warning in campaign.warnings:
+        warnings.warn(warning, stacklevel=4)
 
 
 def _show(bar: Any) -> Callable[[float, int, int], None]:
@@ -339,6 +348,7 @@ def _elsewhere(
 ) -> SweepResults:
     """Wherever an executor runs it. Results are put in the store one by one, as they come."""
     campaign = _narrows.Campaign(asked, folder, jobs=place.width, threads=threads, retries=retries, force=True)
+    _warn(campaign)
     store, files = str(folder.resolve()), campaign.files()
     running: dict[Future[Any], tuple[str, str]] = {}
     place.controllers = asked.controllers

@@ -1,6 +1,8 @@
 //! What the commands do to files, to signals, and when there is too little of something.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod stored;
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

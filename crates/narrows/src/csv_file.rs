@@ -1,6 +1,5 @@
 //! CSV files with the place of every field, for messages.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::diagnostic::{Checked, Code, Diagnostic, Place, Source};
@@ -28,21 +27,13 @@ pub(crate) struct Field<'a> {
 type Line<'a> = (usize, &'a str);
 
 impl Table {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// If it cannot be read.
-    pub(crate) fn read(path: &Path) -> Checked<Self> {
-        let unreadable = |error: std::io::Error| {
-            Diagnostic::error(Code::InputFailed, format!("cannot read {}: {error}", path.display()))
-        };
-        let text = std::fs::read_to_string(path).map_err(unreadable)?;
-        Ok(Self::new(&path.display().to_string(), text))
-    }
-
     /// The table in a text called `name`.
     pub(crate) fn new(name: &str, text: String) -> Self {
-        let source = Arc::new(Source { name: name.to_owned(), text });
+        Self::of(Arc::new(Source { name: name.to_owned(), text }))
+    }
+
+    /// The table in a text.
+    pub(crate) fn of(source: Arc<Source>) -> Self {
         // A first line may be a number by itself, and blanks may stand beside tabs.
         let all = |separator| lines(&source.text).skip(1).all(|line| line.1.contains(separator));
         let some = |separator| lines(&source.text).take(2).any(|line| line.1.contains(separator));

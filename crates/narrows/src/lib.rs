@@ -1,7 +1,9 @@
 //! Scenario to plan to run to results.
+mod checksum;
 mod csv_file;
 pub mod diagnostic;
 pub mod document;
+pub mod inputs;
 pub mod live;
 pub mod metrics;
 pub mod numbers;

@@ -2,7 +2,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use narrows::diagnostic::Checked;
-use narrows::sweep::{self, Campaign, Manifest, PointSummary, Report, Settings, Shard, Store, Sweep};
+use narrows::sweep::{
+    self, Campaign, Damaged, Health, Manifest, Merged, PointSummary, Report, Settings, Shard, Store, Sweep,
+};
 use narrows_proto::units::Bytes;
 use serde_json::{Map, Value, json};
 
@@ -26,6 +28,7 @@ pub(crate) fn sweep(arguments: &args::Sweep) -> Checked<Status> {
     }
     sweep.check_size(arguments.yes)?;
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&sweep.name));
+    sweep.resume(&out)?;
     let manifest = Arc::new(sweep.manifest()?);
     let execution = &arguments.execution;
     if !execution.json {
@@ -46,6 +49,7 @@ pub(crate) fn sweep(arguments: &args::Sweep) -> Checked<Status> {
     };
     let campaign = Campaign::new(Arc::new(sweep), &manifest, &store, settings)?;
     show_warnings(&campaign, &manifest);
+    campaign.found().iter().for_each(fail::show_one);
     let cells = Cells::new(campaign.tally(), execution.quiet || execution.json);
     let report = sweep::run(campaign, &store, settings, &|event| {
         cells.tell(event);
@@ -75,9 +79,13 @@ pub(crate) fn sweep(arguments: &args::Sweep) -> Checked<Status> {
 
 /// Puts folders of shards together.
 pub(crate) fn merge(arguments: &args::Merge) -> Checked<Status> {
-    let (manifest, points) = sweep::merge(&arguments.folders, &arguments.out)?;
+    let merged = sweep::merge(&arguments.folders, &arguments.out)?;
+    merged.warnings().iter().for_each(fail::show_one);
+    let Merged { manifest, points, damaged, .. } = merged;
     if arguments.json {
-        say!("{}", pretty(&to_json(&manifest, &points, &arguments.out)));
+        let mut output = to_json(&manifest, &points, &arguments.out);
+        output["damaged"] = ids(&damaged);
+        say!("{}", pretty(&output));
     } else {
         say!("{}", headline(&manifest));
         say_part!("{}", show::points(&manifest, &points));
@@ -104,6 +112,7 @@ fn headline(manifest: &Manifest) -> String {
 
 /// Tells what would be run.
 fn dry_run(sweep: &Sweep, manifest: &Manifest, out: &Path, execution: &args::Execution) -> Checked<Status> {
+    sweep.changed_inputs().iter().for_each(fail::show_one);
     let points: Vec<usize> = (0..manifest.points.len()).collect();
     let estimates = sweep.estimate(manifest, &points, usize::from(execution.threads))?;
     let asked = manifest.points.iter().flat_map(|point| point.cells.iter().take(manifest.seeds as usize));
@@ -111,7 +120,9 @@ fn dry_run(sweep: &Sweep, manifest: &Manifest, out: &Path, execution: &args::Exe
     let all = ids.len();
     ids.sort_unstable();
     ids.dedup();
-    let there = ids.iter().filter(|id| Store::holds(out, id)).count();
+    let health: Vec<_> = ids.iter().map(|id| Store::health_in(out, id)).collect();
+    let there = health.iter().filter(|health| health.is_sound()).count();
+    let damaged = health.iter().filter(|health| matches!(health, Health::Damaged(_))).count();
     let memory = estimates.iter().map(|estimate| estimate.memory).max().unwrap_or(Bytes::ZERO);
     let hops = estimates.iter().map(|estimate| estimate.cost).sum::<f64>() * f64::from(manifest.seeds);
     if execution.json {
@@ -122,7 +133,7 @@ fn dry_run(sweep: &Sweep, manifest: &Manifest, out: &Path, execution: &args::Exe
             .collect();
         let output = json!({
             "name": manifest.name, "out": out, "engine": manifest.engine, "axes": axes,
-            "points": manifest.points.len(), "cells": ids.len(), "there": there,
+            "points": manifest.points.len(), "cells": ids.len(), "there": there, "damaged": damaged,
             "memory_bytes": memory.get(), "packet_hops": hops,
         });
         say!("{}", pretty(&output));
@@ -134,7 +145,8 @@ fn dry_run(sweep: &Sweep, manifest: &Manifest, out: &Path, execution: &args::Exe
     }
     let same =
         if all > ids.len() { format!(" ({} of {all} are the same)", all - ids.len()) } else { String::new() };
-    say!("{} cells{same}, {there} are there in {}", ids.len(), out.display());
+    let damaged = if damaged > 0 { format!(", {damaged} are damaged") } else { String::new() };
+    say!("{} cells{same}, {there} are there in {}{damaged}", ids.len(), out.display());
     say!(
         "a cell needs up to {memory:.1} of memory; all together about {} M packet-hops",
         narrows::numbers::number(hops / 1e6)
@@ -191,7 +203,7 @@ fn unfinished(
         let tally = &report.tally;
         let output = json!({
             "name": manifest.name, "out": out, "engine": manifest.engine, "cells": tally.cells,
-            "there": tally.found, "run": tally.done, "failed": failed, "complete": false,
+            "there": tally.found, "run": tally.done, "damaged": ids(&report.damaged), "failed": failed, "complete": false,
         });
         say!("{}", pretty(&output));
         return status;
@@ -213,12 +225,17 @@ fn print(manifest: &Manifest, points: &[PointSummary], out: &Path, as_json: bool
         output["cells"] = json!(tally.cells);
         output["there"] = json!(tally.found);
         output["run"] = json!(tally.done);
+        output["damaged"] = ids(&report.damaged);
         output["complete"] = json!(true);
         say!("{}", pretty(&output));
         return;
     }
     say_part!("{}", show::points(manifest, points));
     say!("wrote {}/  ({})", out.display(), files(out));
+}
+
+fn ids(cells: &[Damaged]) -> Value {
+    cells.iter().map(|cell| cell.id.as_str()).collect()
 }
 
 fn to_json(manifest: &Manifest, points: &[PointSummary], out: &Path) -> Value {

@@ -35,6 +35,7 @@ pub(crate) use traffic::ENDLESS;
 
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection, Severity};
 use crate::document::{Document, MOST_MISTAKES};
+use crate::inputs::{self, Input};
 use crate::metrics::{self, Kind};
 use crate::scenario::{self, Names, Pattern, Scenario};
 use crate::sizes::LoadedSizes;
@@ -42,10 +43,12 @@ use crate::sizes::LoadedSizes;
 /// A checked scenario, ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What it was made from.
+    /// What it was made from. It names files as its results keep them; see [`Input::path`].
     pub scenario: Scenario,
     /// The scenario as it is run, every setting in it, overrides applied.
     pub text: String,
+    /// The files that it names, as they were read.
+    pub inputs: Vec<Input>,
     /// The network.
     pub network: Network,
     /// The traffic.
@@ -226,10 +229,12 @@ impl Plan {
         telemetry::check(&network, &paths, &planned.traffic, &mut checker);
         let warnings = checker.warnings;
         drop(paths);
+        let inputs = inputs::collect(&mut scenario, &document)?;
         let traffic::PlannedTraffic { mut traffic, groups, .. } = planned;
         traffic.measured = measured.clone();
         Ok(Self {
             text: scenario.to_toml(),
+            inputs,
             network,
             traffic,
             groups,
@@ -259,7 +264,8 @@ impl Plan {
 
     /// How much memory the run will need at the most, on so many threads.
     pub fn memory(&self, threads: usize) -> Bytes {
-        memory::estimate(&self.network, &self.traffic, threads as u64)
+        let inputs: u64 = self.inputs.iter().map(|input| input.content.text().len() as u64).sum();
+        memory::estimate(&self.network, &self.traffic, threads as u64).saturating_add(Bytes::new(inputs))
     }
 
     /// How much work the run will be: roughly the packet-hops that are to be expected.

@@ -20,6 +20,7 @@ use super::trace::TraceFlows;
 use super::{Checker, Load, PlannedGroup, near_source, trace};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::Document;
+use crate::inputs::Content;
 use crate::scenario::{Between, LinkSet, Names, Pattern, Scenario, SizeSource};
 use crate::sizes::{self, LoadedSizes};
 
@@ -337,7 +338,7 @@ impl Builder<'_> {
     }
 
     fn sizes(&mut self, key: &str, source: &SizeSource, checker: &mut Checker<'_>) -> Option<LoadedSizes> {
-        match sizes::load(source, |path| self.ground.document.file(path)) {
+        match sizes::load(source, |path| self.ground.document.input(path)) {
             Ok(loaded) => {
                 self.planned.sizes = Some(loaded.clone());
                 Some(loaded)
@@ -634,9 +635,9 @@ impl Builder<'_> {
         planned: &mut PlannedTraffic,
         checker: &mut Checker<'_>,
     ) -> Option<Vec<FlowSpec>> {
-        let file = self.ground.document.file(file);
-        let flows = trace::read(&file, &self.ground.network.topology, self.id, self.start, self.room);
-        match flows {
+        let topology = &self.ground.network.topology;
+        let read = |content: Content| trace::read(&content, topology, self.id, self.start, self.room);
+        match self.ground.document.input(file).and_then(read) {
             Ok(TraceFlows { flows, dependents }) => Some(self.enter(flows, dependents, planned, checker)),
             Err(rejection) => {
                 for diagnostic in rejection.0 {

@@ -1,0 +1,24 @@
+//! Checksums of content, the same on every machine: BLAKE3, of which 128 bits tell files apart.
+
+use std::io;
+use std::path::Path;
+
+/// Of bytes: 32 hexadecimal digits.
+pub(crate) fn of_bytes(content: &[u8]) -> String {
+    text(&blake3::hash(content))
+}
+
+/// Of the content of a file, which need not fit into memory.
+///
+/// # Errors
+/// If it cannot be read.
+pub(crate) fn of_file(path: &Path) -> io::Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(std::fs::File::open(path)?)?;
+    Ok(text(&hasher.finalize()))
+}
+
+/// A hash as 32 hexadecimal digits.
+pub(crate) fn text(hash: &blake3::Hash) -> String {
+    hash.to_hex()[..32].to_owned()
+}
