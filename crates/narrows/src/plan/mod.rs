@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use narrows_proto::cc::custom::Maker;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
-use narrows_sim::topology::Topology;
+use narrows_sim::topology::{NodeKind, Topology};
 use narrows_sim::traffic::{FlowSpec, Rpc, Traffic};
 use narrows_sim::{FlowId, HostId, LinkId, Network, NodeId, Paths, Stop};
 
@@ -230,6 +230,11 @@ impl Plan {
         let warnings = checker.warnings;
         drop(paths);
         let inputs = inputs::collect(&mut scenario, &document)?;
+        let classes = network.topology.nodes().iter().filter_map(|node| match &node.kind {
+            NodeKind::Switch { class, .. } => Some(class.as_str()),
+            NodeKind::Host(_) => None,
+        });
+        scenario.complete(classes);
         let traffic::PlannedTraffic { mut traffic, groups, .. } = planned;
         traffic.measured = measured.clone();
         Ok(Self {
