@@ -20,6 +20,14 @@ class Error(Exception):
 
     diagnostics: tuple[Diagnostic, ...]
 
+class NarrowsWarning(UserWarning):
+    """Something suspicious about a scenario, a sweep or a run.
+
+    The text begins with the code that ``narrows explain`` knows; ``diagnostic`` has its parts.
+    """
+
+    diagnostic: Diagnostic
+
 @final
 class Diagnostic:
     """One thing that is wrong with an input, or suspicious."""
@@ -247,7 +255,10 @@ class Scenario:
     def controllers(self) -> dict[str, type[Controller]]:
         """Congestion controls of Python, by the names it has for them."""
     def check(self) -> Check:
-        """Find all mistakes, and tell what the scenario comes to. Nothing is run."""
+        """Find all mistakes, and tell what the scenario comes to. Nothing is run.
+
+        What is suspicious is also told as :class:`NarrowsWarning`.
+        """
     def to_toml(self) -> str:
         """The scenario as TOML, with every setting, those that were left out included."""
     @property
@@ -338,6 +349,12 @@ class Results:
     @property
     def info(self) -> dict[str, Any]:
         """Everything that stands in ``run.json``."""
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """What was suspicious about the scenario, and what stopped traffic for too long.
+
+        Those of a folder have a code and a message only.
+        """
     @property
     def seed(self) -> int:
         """The seed of the run."""
@@ -467,9 +484,8 @@ class Campaign:
         retries: int,
         force: bool,
     ) -> Self: ...
-    @property
-    def warnings(self) -> list[str]:
-        """Why cells that were there are run again, and how many could not be verified."""
+    def warn(self, calls: int) -> None:
+        """Tell what was found in its folder and what is suspicious about its points, as warnings of the function so many calls above the caller."""
     def run(self, *, progress: Callable[[float, int, int], object] | None) -> None:
         """Run all cells on the cores of this machine."""
     def next(self) -> tuple[str, str] | None:

@@ -62,6 +62,8 @@ def run(
         is done instead.
     :raises narrows.Error: if the scenario makes no sense; its text is what the command prints. Exceptions that a
         controller raises end the run and come out as they are.
+    :warns narrows.NarrowsWarning: of what is suspicious, before the run begins, and of traffic that was stopped for too
+        long, when it has ended; also in ``results.warnings``.
     """
     scenario = scenario_of(scenario)
     if controllers:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import closing
@@ -58,7 +57,8 @@ class SweepResults:
     def select(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> list[PointSummary]:
         """The points with these values: ``found.select(control="dctcp", load=0.4)``.
 
-        An axis that is a path may be named by its last key: ``load`` for ``traffic.dc.load``.
+        An axis that is a path may be named by its last key: ``load`` for
+        ``traffic.dc.pattern.poisson.load``.
         """
         wanted = {self.axis(name): value for name, value in {**(values or {}), **more}.items()}
         for name, value in wanted.items():
@@ -167,8 +167,9 @@ def sweep(
     grid runs only what is new. A cell whose files are damaged is run again, with a warning. The bytes are the same
     wherever and in whichever order cells were run.
 
-    :param grid: an array of values by path, or options by label: ``{"traffic.dc.load": [0.2, 0.4], "control":
-        {"dctcp": {"traffic.dc.cc": {"dctcp": {}}}, "gemini": {…}}}``; or the path of a ``sweep.toml``.
+    :param grid: an array of values by path, or options by label: ``{"traffic.dc.pattern.poisson.load": [0.2, 0.4],
+        "control": {"dctcp": {"traffic.dc.cc": {"dctcp": {}}}, "gemini": {"traffic.dc.cc": {"gemini": {}}}}}``;
+        or the path of a ``sweep.toml``.
     :param scenario: what is varied; not with a ``sweep.toml``, which says it itself.
     :param seeds: seeds of each point, counting up from the scenario's own.
     :param set: changes for all points.
@@ -186,6 +187,7 @@ def sweep(
     :param force: go on even if memory may not suffice.
     :param progress: show a bar; by default in terminals and notebooks.
     :raises narrows.Error: if something makes no sense, or cells could not be run; finished ones are kept.
+    :warns narrows.NarrowsWarning: of what is suspicious about its points, each thing once.
     """
     asked = _asked(grid, scenario, seeds, set, until, name)
     asked.check_size(yes)
@@ -239,20 +241,14 @@ def _local(
     if jobs < 1 or threads < 1:
         raise ValueError(f"jobs = {jobs}, threads = {threads}, expected at least 1")
     campaign = _narrows.Campaign(asked, folder, jobs=jobs, threads=threads, retries=retries, force=force)
-    _warn(campaign)
     with closing(campaign):
+        campaign.warn(2)
         if not shown:
             campaign.run(progress=None)
         else:
             with _bar(asked.name, total=1.0, unit="sweep") as bar:
                 campaign.run(progress=_show(bar))
         return _finish(campaign, folder)
-
-
-def _warn(campaign: Campaign) -> None:
-    """Tell of cells that were there and are damaged."""
-    for warning in campaign.warnings:
-        warnings.warn(warning, stacklevel=4)
 
 
 def _show(bar: Any) -> Callable[[float, int, int], None]:
@@ -348,11 +344,11 @@ def _elsewhere(
 ) -> SweepResults:
     """Wherever an executor runs it. Results are put in the store one by one, as they come."""
     campaign = _narrows.Campaign(asked, folder, jobs=place.width, threads=threads, retries=retries, force=True)
-    _warn(campaign)
     store, files = str(folder.resolve()), campaign.files()
     running: dict[Future[Any], tuple[str, str]] = {}
     place.controllers = asked.controllers
     with closing(campaign):
+        campaign.warn(2)
         try:
             if shown:
                 with _bar(asked.name, total=1.0, unit="sweep") as bar:

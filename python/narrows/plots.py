@@ -210,7 +210,8 @@ def sweep(
     """A metric of a sweep over one axis, with 95 % confidence bands over seeds.
 
     :param found: what :func:`narrows.sweep` returned.
-    :param x: the axis from left to right; its last key will do: ``"load"`` for ``"traffic.dc.load"``.
+    :param x: the axis from left to right; its last key will do: ``"load"`` for
+        ``"traffic.dc.pattern.poisson.load"``.
     :param y: a metric: ``"dc.p99_slowdown"``.
     :param by: an axis with a line for each value.
     :param where: values of all other axes: ``{"control": "dctcp"}``.

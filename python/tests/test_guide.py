@@ -18,7 +18,9 @@ BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULT
 #: The scheduler of the guide; that of the test stands for it.
 ADDRESS = "tcp://10.0.0.1:8786"
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::ResourceWarning", "ignore::narrows.NarrowsWarning"
+)
 
 
 @pytest.fixture

@@ -80,6 +80,18 @@ def test_tables_are_the_files_that_the_command_writes(results: narrows.Results, 
     results.save(tmp_path / "out", overwrite=True)
 
 
+def test_a_folder_with_other_things_in_it_is_not_replaced(results: narrows.Results, tmp_path: Path) -> None:
+    results.save(tmp_path / "out")
+    (tmp_path / "out" / "notes.txt").write_text("mine")
+    before = sorted(path.name for path in (tmp_path / "out").iterdir())
+    with pytest.raises(narrows.Error, match="N0123") as raised:
+        results.save(tmp_path / "out", overwrite=True)
+    assert raised.value.diagnostics[0].message.endswith("notes.txt")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == before
+    with pytest.raises(narrows.Error, match="N0015"):
+        results.report(tmp_path / "out", overwrite=True)
+
+
 def test_stored_results_are_the_results(results: narrows.Results, tmp_path: Path) -> None:
     results.save(tmp_path / "out")
     stored = narrows.Results.load(tmp_path / "out")

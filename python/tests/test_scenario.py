@@ -84,7 +84,8 @@ def test_what_makes_no_sense_as_a_whole_is_found_by_check(scenario: narrows.Scen
 
 def test_check_tells_what_a_scenario_comes_to_and_what_is_suspicious(scenario: narrows.Scenario) -> None:
     scenario["switches.tor.marking"] = "off"
-    check = scenario.check()
+    with pytest.warns(narrows.NarrowsWarning):
+        check = scenario.check()
     assert "8 hosts" in repr(check)
     assert check.memory_bytes > 0
     assert [warning.code for warning in check.warnings] == ["N0109"]

@@ -9,6 +9,8 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde_json::{Value, json};
 use xshell::{Shell, cmd};
 
+use crate::target;
+
 /// Where the hashes of the results are kept.
 const HASHES: &str = "crates/narrows-sim/benches/engine/hashes.json";
 
@@ -35,7 +37,7 @@ pub(crate) struct Arguments {
 ///
 /// Fails if a result is another than the one stored. A missed target is shown, but no failure: it may be the machine.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
-    let program = build(shell, "narrows-sim", "engine")?;
+    let program = build(shell, "engine")?;
     let names = select(&cmd!(shell, "{program} --list").quiet().read()?, &arguments.only)?;
     if let Some(load) = load_average().filter(|load| *load > 0.5) {
         eprintln!("the machine is busy (load {load}): speeds will be too low");
@@ -69,17 +71,12 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
 }
 
 /// The program of a benchmark.
-pub(crate) fn build(shell: &Shell, package: &str, bench: &str) -> Result<PathBuf> {
+pub(crate) fn build(shell: &Shell, bench: &str) -> Result<PathBuf> {
     eprintln!("building the benchmark {bench}");
-    let options = ["--quiet", "--no-run", "--message-format", "json"];
-    let messages =
-        cmd!(shell, "cargo bench --package {package} --bench {bench} {options...}").quiet().read()?;
-    let executable = messages.lines().find_map(|line| {
-        let message: Value = serde_json::from_str(line).ok()?;
-        let is_it = message["target"]["kind"][0] == "bench" && message["target"]["name"] == bench;
-        message["executable"].as_str().filter(|_| is_it).map(PathBuf::from)
-    });
-    executable.context("cargo names no program for the benchmark")
+    // Both packages, whichever is asked for: so that what both use is compiled once.
+    let packages = ["--package", "narrows-proto", "--package", "narrows-sim"];
+    let arguments = [&["bench"], &packages[..], &["--bench", bench, "--no-run"]].concat();
+    target::program(shell, &arguments, "bench", bench)
 }
 
 /// The scenarios to run, of those `listed`.

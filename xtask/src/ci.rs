@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
-use crate::{fuzz, guide, instructions, python, readme, repro, viewers};
+use crate::{attack, fuzz, guide, instructions, python, readme, repro, viewers};
 
 /// All tests: of units, of properties, of scenarios, of documentation, of the Python package.
 pub(crate) fn test(shell: &Shell) -> Result<()> {
@@ -18,7 +18,7 @@ type Step = fn(&Shell) -> Result<()>;
 
 /// Everything, and how long it took.
 pub(crate) fn all(shell: &Shell) -> Result<()> {
-    let steps: [(&str, Step); 10] = [
+    let steps: [(&str, Step); 11] = [
         ("format and lints", lints),
         ("tests", |shell| Ok(cmd!(shell, "cargo test --workspace --quiet").run()?)),
         ("documentation", documentation),
@@ -28,6 +28,7 @@ pub(crate) fn all(shell: &Shell) -> Result<()> {
         ("Python package", |shell| python::run(shell, &python::Arguments::default())),
         ("papers", repro::quick),
         ("instructions", |shell| instructions::run(shell, &instructions::Arguments::default())),
+        ("attack", |shell| attack::run(shell, &attack::Arguments::short())),
         ("fuzzing", |shell| fuzz::run(shell, &fuzz::Arguments::short())),
     ];
     let mut times = Vec::new();

@@ -12,6 +12,8 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use xshell::{Shell, cmd};
 
+use crate::target;
+
 /// A program of `fuzz/fuzz_targets`.
 struct Target {
     name: &'static str,
@@ -23,11 +25,13 @@ struct Target {
     changes: u32,
 }
 
-const TARGETS: [Target; 6] = [
+const TARGETS: [Target; 8] = [
     Target { name: "import_hpcc", seeds: &[], longest: 2048, changes: 4 },
     Target { name: "import_htsim", seeds: &[], longest: 2048, changes: 4 },
     Target { name: "scenario", seeds: &["scenarios"], longest: 4096, changes: 2 },
     Target { name: "sizes", seeds: &["crates/narrows/data/sizes"], longest: 1024, changes: 5 },
+    Target { name: "stored", seeds: &[], longest: 256, changes: 5 },
+    Target { name: "sweep", seeds: &[], longest: 2048, changes: 2 },
     Target { name: "trace", seeds: &[], longest: 1024, changes: 5 },
     Target { name: "units", seeds: &[], longest: 64, changes: 5 },
 ];
@@ -54,10 +58,20 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// One target for so long, with other random numbers each time.
+    pub(crate) fn of(target: &str, seconds: u32) -> Self {
+        Self { targets: vec![target.to_owned()], seconds, repeatable: false }
+    }
+
     /// A short run that tries about the same inputs each time.
     pub(crate) fn short() -> Self {
         Self { targets: Vec::new(), seconds: 15, repeatable: true }
     }
+}
+
+/// Names of all targets.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    TARGETS.iter().map(|target| target.name)
 }
 
 /// Feeds every target random input for a while. Fails if one panics, takes longer than ten seconds over an input, or needs
@@ -65,18 +79,20 @@ impl Arguments {
 ///
 /// What was interesting is kept in `fuzz/corpus`, what failed in `fuzz/artifacts`; both are tried first the next time.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
-    let programs = build(shell)?;
+    let folder = target::folder(shell)?.join("fuzz");
+    let programs = build(shell, &folder)?;
     let chosen = |target: &&Target| {
         arguments.targets.is_empty() || arguments.targets.iter().any(|name| name == target.name)
     };
     for target in TARGETS.iter().filter(chosen) {
-        feed(&shell.current_dir(), &programs.join(target.name), target, arguments)?;
+        let log = folder.join(format!("{}.log", target.name));
+        feed(&shell.current_dir(), &programs.join(target.name), &log, target, arguments)?;
     }
     Ok(())
 }
 
 /// Builds all targets. Returns the folder they are in.
-fn build(shell: &Shell) -> Result<PathBuf> {
+fn build(shell: &Shell, folder: &Path) -> Result<PathBuf> {
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     let found = cmd!(shell, "{compiler} --version").quiet().ignore_stdout().ignore_stderr().run();
     ensure!(
@@ -87,25 +103,23 @@ fn build(shell: &Shell) -> Result<PathBuf> {
     let version = cmd!(shell, "rustc --verbose --version").read()?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     let host = host.context("rustc does not say for which platform it compiles")?;
-    let target_dir = shell.current_dir().join("fuzz/target");
     // Naming the platform, even though it is this one, keeps the instrumentation out of build scripts.
     let flags = INSTRUMENTATION.split(' ').collect::<Vec<_>>().join("\x1f");
     let _flags = shell.push_env("CARGO_ENCODED_RUSTFLAGS", flags);
     let cargo = cmd!(shell, "cargo build --quiet --release --bins --manifest-path fuzz/Cargo.toml");
-    cargo.args(["--target", host, "--target-dir"]).arg(&target_dir).run()?;
-    Ok(target_dir.join(host).join("release"))
+    cargo.args(["--target", host, "--target-dir"]).arg(folder).run()?;
+    Ok(folder.join(host).join("release"))
 }
 
-fn feed(root: &Path, program: &Path, target: &Target, arguments: &Arguments) -> Result<()> {
+fn feed(root: &Path, program: &Path, log: &Path, target: &Target, arguments: &Arguments) -> Result<()> {
     let name = target.name;
     let (corpus, artifacts) = (format!("fuzz/corpus/{name}"), format!("fuzz/artifacts/{name}"));
     let seeds = format!("fuzz/seeds/{name}");
     for folder in [&corpus, &artifacts] {
         fs::create_dir_all(root.join(folder))?;
     }
-    let log = root.join("fuzz/target").join(format!("{name}.log"));
     let mut command = Command::new(program);
-    command.current_dir(root).stderr(File::create(&log)?);
+    command.current_dir(root).stderr(File::create(log)?);
     command.arg(format!("-max_total_time={}", arguments.seconds));
     command.args(["-timeout=10", "-rss_limit_mb=4096", "-dict=fuzz/narrows.dict"]);
     command.arg(format!("-max_len={}", target.longest)).arg(format!("-mutate_depth={}", target.changes));
@@ -117,9 +131,9 @@ fn feed(root: &Path, program: &Path, target: &Target, arguments: &Arguments) -> 
     command.args([&corpus, &artifacts]).args(target.seeds);
     command.args(Some(&seeds).filter(|seeds| root.join(seeds).is_dir()));
     let status = command.status().with_context(|| format!("cannot run {}", program.display()))?;
-    let output = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
+    let output = String::from_utf8_lossy(&fs::read(log)?).into_owned();
     if !status.success() {
-        bail!(failure(root, program, target, &log, &output));
+        bail!(failure(root, program, target, log, &output));
     }
     ensure!(
         output.contains("inline 8-bit counters"),
@@ -174,7 +188,7 @@ mod tests {
         let text = failure(
             root,
             Path::new("/root/fuzz/units"),
-            &TARGETS[5],
+            TARGETS.last().expect("targets"),
             Path::new("/root/fuzz/units.log"),
             output,
         );

@@ -1,5 +1,6 @@
 //! Chores of this workspace. `cargo xtask --help` lists them.
 
+mod attack;
 mod bench;
 mod ci;
 mod environment;
@@ -9,6 +10,7 @@ mod instructions;
 mod python;
 mod readme;
 mod repro;
+mod target;
 mod viewers;
 
 use anyhow::Result;
@@ -31,6 +33,8 @@ enum Task {
     Instructions(instructions::Arguments),
     /// Feed random input to the parsers
     Fuzz(fuzz::Arguments),
+    /// Attack the command: kills, full disks, random combinations of mechanisms, hostile input
+    Attack(attack::Arguments),
     /// Repeat papers in full and write docs/reproductions/PAPER.md
     Repro(repro::Arguments),
     /// Run the commands of README.md and compare what they print
@@ -52,6 +56,7 @@ fn main() -> Result<()> {
         Task::Bench(arguments) => bench::run(&shell, &arguments),
         Task::Instructions(arguments) => instructions::run(&shell, &arguments),
         Task::Fuzz(arguments) => fuzz::run(&shell, &arguments),
+        Task::Attack(arguments) => attack::run(&shell, &arguments),
         Task::Repro(arguments) => repro::run(&shell, &arguments),
         Task::Readme => readme::run(&shell),
         Task::Guide(arguments) => guide::run(&shell, &arguments),

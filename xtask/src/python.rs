@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use xshell::{Shell, cmd};
 
-use crate::environment;
+use crate::{environment, target};
 
 /// What is tested.
 #[derive(Debug, Default, Args)]
@@ -21,13 +21,13 @@ pub(crate) struct Arguments {
 
 /// What is installed besides, with exact versions.
 const REQUIREMENTS: &str = "python/requirements.txt";
-/// Where everything goes that is made on the way.
-const FOLDER: &str = "target/python";
 
 /// Builds the wheel, installs it, checks types and style, runs the tests and the notebooks.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
-    let python = environment::prepare(shell, &Path::new(FOLDER).join("venv"), REQUIREMENTS)?;
-    install(shell, &python)?;
+    // Everything goes there that is made on the way.
+    let folder = target::folder(shell)?.join("python");
+    let python = environment::prepare(shell, &folder.join("venv"), REQUIREMENTS)?;
+    install(shell, &python, &folder)?;
     for check in [&["ruff", "check"][..], &["ruff", "format", "--check"]] {
         cmd!(shell, "{python} -m {check...} --quiet python docs/notebooks").quiet().run()?;
     }
@@ -42,14 +42,14 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         .run()
         .context("tests of the Python package failed")?;
     if !arguments.no_notebooks {
-        notebooks(shell, &python)?;
+        notebooks(shell, &python, &folder)?;
     }
     Ok(())
 }
 
 /// Builds the wheel as users get it (most of it is there once the command has been built) and puts it where the environment finds it.
-pub(crate) fn install(shell: &Shell, python: &Path) -> Result<()> {
-    let wheels = Path::new(FOLDER).join("wheels");
+pub(crate) fn install(shell: &Shell, python: &Path, folder: &Path) -> Result<()> {
+    let wheels = folder.join("wheels");
     shell.remove_path(&wheels)?;
     let build = cmd!(shell, "{python} -m maturin build --release --quiet --out {wheels}");
     build.run().context("the Python package could not be built")?;
@@ -71,13 +71,13 @@ fn wheels_in(shell: &Shell, folder: &Path) -> Result<PathBuf> {
 }
 
 /// Runs the notebooks of docs/notebooks as programs, each in a folder of its own.
-fn notebooks(shell: &Shell, python: &Path) -> Result<()> {
+fn notebooks(shell: &Shell, python: &Path, folder: &Path) -> Result<()> {
     let mut notebooks = shell.read_dir("docs/notebooks")?;
     notebooks.retain(|path| path.extension().is_some_and(|extension| extension == "py"));
     for notebook in notebooks {
         let notebook = shell.current_dir().join(notebook);
         let name = notebook.file_stem().unwrap_or_default().to_owned();
-        let folder = Path::new(FOLDER).join("notebooks").join(name);
+        let folder = folder.join("notebooks").join(name);
         shell.remove_path(&folder)?;
         shell.create_dir(&folder)?;
         let _inside = shell.push_dir(&folder);

@@ -7,6 +7,8 @@ use snapbox::filter::{Filter, FilterNewlines, NormalizeToExpected};
 use snapbox::{Data, IntoData, Redactions};
 use xshell::{Shell, cmd};
 
+use crate::target;
+
 /// A command and the lines it should print.
 struct Example {
     command: String,
@@ -21,7 +23,8 @@ pub(crate) fn run(shell: &Shell) -> Result<()> {
     cmd!(shell, "cargo build --release --quiet").run()?;
     let root = shell.current_dir();
     let folder = tempfile::tempdir()?;
-    let binaries = root.join("target/release");
+    let narrows = target::narrows(shell, &["--release"])?;
+    let binaries = narrows.parent().context("the program is in a folder")?;
     let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap_or_default());
     for example in examples(&shell.read_file("README.md")?) {
         let elsewhere = ["cargo xtask", "git ", "pip "];

@@ -32,7 +32,7 @@ pub(crate) enum Command {
     Report(Report),
     /// Show the report of results in a browser
     Open(Open),
-    /// Repeat the experiments of a paper and judge its claims
+    /// Repeat the experiments of a paper and judge its claims; started again after it was ended, it goes on
     Repro(Repro),
     /// Simulate a stored run again and write what happened for Wireshark, qvis or Perfetto
     Trace(Trace),
@@ -60,7 +60,7 @@ pub(crate) struct Demo {
     /// What is shown
     #[arg(default_value = "two-dc-mix")]
     pub(crate) subject: DemoSubject,
-    /// Where results go [default: out/demo or out/demo-SUBJECT, replaced each time]
+    /// Where results go [default: out/demo or out/demo-SUBJECT, where older results are replaced]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Repeat each cell with this many seeds
@@ -92,7 +92,7 @@ pub(crate) struct Run {
     /// Where results go [default: out/NAME]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Replace older results
+    /// Replace older results; a folder with anything else in it stays
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Run with this many seeds, counting up from the scenario's
@@ -121,7 +121,7 @@ pub(crate) struct Compare {
     /// Where results go [default: out/compare-NAME]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Replace older results
+    /// Replace older results; a folder with anything else in it stays
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Repeat each cell with this many seeds
@@ -157,7 +157,7 @@ pub(crate) struct Sweep {
     /// Run even more than 10 000 cells
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Tell what would be run, and how much of it is there
+    /// Tell what would be run, in which order, and how much of it is there, with all warnings and mistakes; nothing is written
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -223,7 +223,7 @@ pub(crate) struct Repro {
     /// Where results go [default: out/repro/PAPER, where older results are replaced]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Replace older results in the folder given with --out
+    /// Replace older results in the folder given with --out; a folder with anything else in it stays
     #[arg(long, requires = "out")]
     pub(crate) overwrite: bool,
     #[command(flatten)]
@@ -277,7 +277,7 @@ pub(crate) struct Trace {
     /// Where it goes [default: trace.pcapng, qlog or trace.perfetto-trace in DIR]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Replace what is there
+    /// Replace what is there; a folder with anything but qlog files in it stays
     #[arg(long)]
     pub(crate) overwrite: bool,
     /// Where files are that the scenario names [default: DIR]
@@ -426,7 +426,7 @@ pub(crate) enum FctDialect {
 /// Simulators whose files are read.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Import {
-    /// ns-3's RDMA simulations: HPCC, ConWeave, ns3-datacenter, SimAI, ns3-rdma
+    /// ns-3's RDMA simulations: HPCC, ConWeave, ns3-datacenter, SimAI, ASTRA-sim, m3, ns3-rdma
     Hpcc(ImportHpcc),
     /// htsim: a connection matrix, on a topology or a fat tree
     Htsim(ImportHtsim),
@@ -443,8 +443,20 @@ pub(crate) struct ImportHpcc {
     /// config.txt
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// What BUFFER_SIZE of the configuration counts
+    #[arg(long, value_name = "UNIT", default_value = "mib")]
+    pub(crate) buffer_unit: BufferUnit,
     #[command(flatten)]
     pub(crate) output: ImportOutput,
+}
+
+/// Units of BUFFER_SIZE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BufferUnit {
+    /// MiB: HPCC, ConWeave, ns3-datacenter, SimAI, ASTRA-sim
+    Mib,
+    /// KiB: m3, m4, Hawkeye
+    Kib,
 }
 
 #[derive(Debug, Args)]

@@ -19,11 +19,31 @@ use clap::Parser;
 
 use self::args::{Arguments, Command};
 
-/// Does what the arguments say, the first of which is the name of the command, and prints what comes of it. Ends the process if
-/// they make no sense or ask for help.
+/// Does what the arguments say, the first of which is the name of the command, and prints what comes of it.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
-    let arguments = Arguments::parse_from(arguments);
-    let result = match &arguments.command {
+    let status = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => obey(&arguments.command),
+        Err(refused) if refused.use_stderr() => {
+            // Without a place for messages, the status says it.
+            let _ = refused.print();
+            return Status::BadInput;
+        }
+        Err(help) => {
+            output::note(help.print());
+            Status::Done
+        }
+    };
+    match output::finish() {
+        Err(diagnostic) if status != Status::Interrupted => {
+            fail::show(&diagnostic.into());
+            Status::BadInput
+        }
+        _ => status,
+    }
+}
+
+fn obey(command: &Command) -> Status {
+    let result = match command {
         Command::Demo(demo) => commands::demo(demo),
         Command::Run(run) => commands::run(run),
         Command::Compare(compare) => commands::compare(compare),
@@ -58,7 +78,7 @@ pub enum Status {
     Done,
     /// Something that was expected does not hold.
     Broken,
-    /// The input makes no sense.
+    /// The input makes no sense, or the output cannot be written.
     BadInput,
     /// Ctrl-C: what is written is not complete.
     Interrupted,

@@ -1,19 +1,21 @@
-//! Printing that does not fail: whoever reads may stop reading (`narrows list | head -1`), and a run goes on without them.
+//! Printing that does not end a run: whoever reads may stop reading (`narrows list | head -1`), and it goes on without them. What could
+//! not be printed for another reason is told at the end.
 
 /// Prints a line to standard output.
 macro_rules! say {
-    ($($text:tt)*) => {{
-        use std::io::Write;
-        let _ = writeln!(std::io::stdout().lock(), $($text)*);
-    }};
+    () => {
+        say_part!("\n")
+    };
+    ($($text:tt)*) => {
+        say_part!("{}\n", format_args!($($text)*))
+    };
 }
 
 /// Prints text to standard output as it is.
 macro_rules! say_part {
-    ($($text:tt)*) => {{
-        use std::io::Write;
-        let _ = write!(std::io::stdout().lock(), $($text)*);
-    }};
+    ($($text:tt)*) => {
+        $crate::output::to_stdout(format_args!($($text)*))
+    };
 }
 
 /// Prints a line to standard error, or later if the terminal shows something else.
@@ -24,11 +26,38 @@ macro_rules! complain {
 }
 
 use std::fmt::Arguments;
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
+
+use narrows::diagnostic::{Code, Diagnostic};
+
+/// Why something could not be printed, the first time.
+static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
 
 /// Lines that wait to be printed, if they have to.
 static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
+
+pub(crate) fn to_stdout(text: Arguments<'_>) {
+    note(io::stdout().lock().write_fmt(text));
+}
+
+/// Remembers that something could not be printed.
+pub(crate) fn note(printed: io::Result<()>) {
+    let Err(error) = printed else { return };
+    FAILED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+}
+
+/// Prints what still waits to be printed. An error if not everything could be; none if nobody wants to read it.
+pub(crate) fn finish() -> Result<(), Diagnostic> {
+    note(io::stdout().lock().flush());
+    match FAILED.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let message = format!("cannot write to standard output: {error}");
+            Err(Diagnostic::error(Code::OutputFailed, message))
+        }
+        _ => Ok(()),
+    }
+}
 
 pub(crate) fn to_stderr(text: Arguments<'_>) {
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);

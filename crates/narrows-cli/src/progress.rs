@@ -23,6 +23,9 @@ pub(crate) const KEPT: &str = "what there is will be written";
 pub(crate) const LOST: &str = "nothing will be written";
 
 /// See [`KEPT`].
+pub(crate) const RUNS_KEPT: &str = "finished runs are kept";
+
+/// See [`KEPT`].
 pub(crate) const CELLS_KEPT: &str = "finished cells are kept";
 
 /// From now on the first Ctrl-C ends runs early, the second ends the program.

@@ -147,7 +147,7 @@ fn mistakes_in_a_matrix_are_shown_where_they_are() {
     assert!(error("Nodes 16\nConnections 1\n1->1 id 1 start 0 size 5\n").contains("to itself"));
     assert!(error("Nodes 16\nConnections 1\n1->0 id 0 start 0 size 5\n").starts_with("a.cm:3:9  an id is 0"));
     assert!(
-        error("Nodes 16\nConnections 1\n1->0 id 1 start 0.5 size 5\n")
+        error("Nodes 16\nConnections 1\n1->0 id 1 start x size 5\n")
             .starts_with("a.cm:3:17  the start in picoseconds")
     );
     assert!(error("Nodes 16\nConnections 1\n1->0 id 1 start 0 size -5\n").starts_with("a.cm:3:24"));
@@ -183,4 +183,63 @@ fn lengths_of_queues_have_units() {
     assert_eq!("15packets".parse(), Ok(Queue::Packets(15)));
     assert_eq!("135kB".parse(), Ok(Queue::Bytes(Bytes::new(135_000))));
     assert!("15".parse::<Queue>().is_err());
+}
+
+fn why<'a>(imported: &'a Imported, what: &str) -> Option<&'a str> {
+    imported.notes.iter().find(|note| note.what == what).map(|note| note.why.as_str())
+}
+
+#[test]
+fn messages_may_have_no_number() {
+    let matrix = "Nodes 2\nConnections 4\nTriggers 0\n0->1 id 1 msg start 0 size 4086\n0->1 id 1 msg start 0 size 4086\n\
+                  0->1 id 1 msg 7 start 0 size 4086\n1->0 id 2 start 0 size 5 msg\n";
+    let imported = import(matrix, None);
+    assert_eq!(plan(&imported).traffic.flows.len(), 4);
+    let ids: Vec<_> = imported.files[0].1.lines().skip(1).map(|row| row.split(',').nth(4).unwrap()).collect();
+    assert_eq!(ids, ["f1n0", "f1n1", "f1m7", "f2n3"]);
+    assert!(why(&imported, "msg").is_some());
+}
+
+#[test]
+fn connections_may_share_an_id() {
+    let matrix = "Nodes 16\nConnections 3\nTriggers 1\n0->1 id 1 start 0 size 10 recv_done_trigger 1\n1->2 id 1 start 0 size 20\n\
+                  2->3 id 3 trigger 1 size 30\ntrigger id 1 oneshot\n";
+    let imported = import(matrix, None);
+    assert_eq!(plan(&imported).traffic.dependents.len(), 1);
+    let ids: Vec<_> = imported.files[0].1.lines().skip(1).map(|row| row.split(',').nth(4).unwrap()).collect();
+    assert_eq!(ids, ["f1", "f1n1", "f3"]);
+}
+
+#[test]
+fn starts_are_binary_fractions_and_sizes_end_at_their_decimals() {
+    let matrix = "Nodes 16\nConnections 3\n0->1 start 0.000000 size 2000000.9\n1->2 start 1.5 size 0\n2->3 start 1e6 size 7\n";
+    let imported = import(matrix, None);
+    let plan = plan(&imported);
+    let starts: Vec<_> = plan.traffic.flows.iter().map(|flow| flow.start).collect();
+    assert_eq!(starts, [Time::ZERO, Time::from_ps(1), Time::from_ps(1_000_000)]);
+    assert_eq!(plan.traffic.flows[0].size, Bytes::new(2_000_000));
+    assert_eq!(why(&imported, "start"), Some("cut to picoseconds (connections: 1)"));
+}
+
+#[test]
+fn what_htsim_passes_over_in_a_header_is_ignored_and_counted() {
+    let matrix = format!("made by a script\n\nNodes 32 of them\n{ONE}");
+    let imported = import(&matrix, Some(&format!("xyz 1\n{LEAF_SPINE}")));
+    assert_eq!(plan(&imported).traffic.flows.len(), 1);
+    let ignored = Some("what htsim does not know is ignored, as there (lines: 1)");
+    assert_eq!(
+        (why(&imported, "header of the .cm"), why(&imported, "header of the .topo")),
+        (ignored, ignored)
+    );
+    // After the header it ends at such a line.
+    assert!(error(&format!("Nodes 16\n{ONE}xyz 1\n"), None).starts_with("a.cm:4:1  found \"xyz\""));
+}
+
+#[test]
+fn links_of_another_speed_in_a_tier_are_told() {
+    let topology =
+        LEAF_SPINE.replace("Tier 1\n", "Tier 1\nAsymmetric_speed_Gbps 50\nAsymmetric_mode single\n");
+    let imported = import(&format!("Nodes 32\n{ONE}"), Some(&topology));
+    assert_eq!(why(&imported, "Asymmetric_speed_Gbps 50 of tier 1"), Some("links of a tier have one rate"));
+    plan(&imported);
 }

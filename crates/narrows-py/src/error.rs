@@ -1,15 +1,22 @@
 //! Diagnostics as objects of Python, and exceptions that carry them.
 
 use narrows::diagnostic::{self, Code, Rejection, Severity};
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyUserWarning};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 pyo3::create_exception!(
     narrows,
     Error,
     PyException,
     "An input that makes no sense, or results that cannot be read or written.\n\nThe text is what the command `narrows` prints; `diagnostics` has its parts."
+);
+
+pyo3::create_exception!(
+    narrows,
+    NarrowsWarning,
+    PyUserWarning,
+    "Something suspicious about a scenario, a sweep or a run.\n\nThe text begins with the code that `narrows explain` knows; `diagnostic` has its parts."
 );
 
 /// One thing that is wrong with an input, or suspicious.
@@ -66,6 +73,48 @@ impl Diagnostic {
     }
 }
 
+impl Diagnostic {
+    /// A warning that has no place: one that was stored, or is about a run.
+    pub(crate) fn warning(code: &str, message: &str) -> Self {
+        Self {
+            code: code.to_owned(),
+            severity: "warning".to_owned(),
+            message: message.to_owned(),
+            help: None,
+            source: None,
+            line: None,
+            column: None,
+        }
+    }
+}
+
+/// Tells warnings to the module `warnings`, as those of the Python function that is so many calls above the one that called us. Fails
+/// where a filter makes them exceptions.
+pub(crate) fn warn<'a>(
+    py: Python<'_>,
+    warnings: impl IntoIterator<Item = &'a diagnostic::Diagnostic>,
+    calls: usize,
+) -> PyResult<()> {
+    let mut told = warnings.into_iter().filter(|found| found.severity == Severity::Warning).peekable();
+    if told.peek().is_none() {
+        return Ok(());
+    }
+    let module = py.import("warnings")?;
+    let category = py.get_type::<NarrowsWarning>();
+    let options = PyDict::new(py);
+    options.set_item("stacklevel", calls + 1)?;
+    for found in told {
+        let diagnostic = Diagnostic::from(found);
+        let Diagnostic { code, message, help, .. } = &diagnostic;
+        let help =
+            help.as_ref().map_or_else(String::new, |help| format!("\n  {}", help.replace('\n', "\n  ")));
+        let warning = category.call1((format!("{code}: {message}{help}"),))?;
+        warning.setattr("diagnostic", diagnostic)?;
+        module.call_method("warn", (warning,), Some(&options))?;
+    }
+    Ok(())
+}
+
 impl From<&diagnostic::Diagnostic> for Diagnostic {
     fn from(from: &diagnostic::Diagnostic) -> Self {
         let place = from.place.as_ref().map(|place| (place.source.name.clone(), place.line_and_column()));
@@ -90,7 +139,8 @@ impl From<&diagnostic::Diagnostic> for Diagnostic {
 /// An exception with the text that the command prints.
 pub(crate) fn raise(rejection: &Rejection) -> PyErr {
     let mut rejection = rejection.clone();
-    for found in rejection.0.iter_mut().filter(|found| found.code == Code::OutputExists) {
+    let of_output = [Code::OutputExists, Code::OutputBusy, Code::NotOurs];
+    for found in rejection.0.iter_mut().filter(|found| of_output.contains(&found.code)) {
         // What the command says names its flags.
         found.help = found.help.take().map(|help| match help.contains("--overwrite") {
             true => "choose another place, or replace it with overwrite=True".into(),

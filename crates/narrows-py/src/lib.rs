@@ -22,7 +22,7 @@ mod _narrows {
     #[pymodule_export]
     use super::controller::facts::{Ack, Congestion, Hop, Limit, Path, Telemetry};
     #[pymodule_export]
-    use super::error::{Diagnostic, Error};
+    use super::error::{Diagnostic, Error, NarrowsWarning};
     #[pymodule_export]
     use super::main;
     #[pymodule_export]

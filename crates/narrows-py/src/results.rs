@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use narrows::diagnostic::{Code, Diagnostic as Found};
 use narrows::report::{self, Cell, Digest};
-use narrows::results::{self, Output, Staged, Stored, TABLES, TableInfo, cannot_write};
+use narrows::results::{self, Output, Staged, Stored, TABLES, TableInfo};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use serde_json::Value;
 
-use crate::error::{OrRaise, raise};
+use crate::error::{Diagnostic, OrRaise, raise};
 use crate::table::Table;
 use crate::value::from_json;
 
@@ -82,6 +82,19 @@ impl Results {
     #[getter]
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         from_json(py, &self.summary)
+    }
+
+    /// What was suspicious about the scenario, and what stopped traffic for too long.
+    #[getter]
+    fn warnings(&self) -> Vec<Diagnostic> {
+        if let Kept::Here(results) = &*self.kept {
+            return results.plan.warnings.iter().chain(&results.held_up).map(Diagnostic::from).collect();
+        }
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let stored = self.summary["warnings"].as_array().into_iter().flatten();
+        let stored = stored.filter_map(|warning| Some((text(&warning["code"])?, text(&warning["message"])?)));
+        let held_up = text(&self.summary["held_up"]).map(|message| (Code::HeldUp.name().to_owned(), message));
+        stored.chain(held_up).map(|(code, message)| Diagnostic::warning(&code, &message)).collect()
     }
 
     /// The seed of the run.
@@ -226,12 +239,8 @@ fn cells_of(cells: Vec<(String, Vec<PyRef<'_, Results>>)>, in_full: bool) -> PyR
 }
 
 fn write(path: &Path, page: &str, overwrite: bool) -> PyResult<()> {
-    let put = || {
-        let staged = Staged::file(path, overwrite)?;
-        std::fs::write(staged.path(), page).map_err(|error| cannot_write(path, &error))?;
-        staged.finish()
-    };
-    put().map_err(|found| raise(&found.into()))
+    let put = Staged::file(path, overwrite).and_then(|staged| staged.write(page));
+    put.map_err(|found| raise(&found.into()))
 }
 
 /// What cells measured, as a table of a notebook.

@@ -13,7 +13,7 @@ use narrows::{repro, results};
 use narrows_sim::Progress;
 use pyo3::prelude::*;
 
-use crate::error::OrRaise;
+use crate::error::{OrRaise, warn};
 use crate::reproduction::Reproduction;
 use crate::results::Results;
 use crate::scenario::Scenario;
@@ -97,6 +97,7 @@ pub(crate) fn run(
     let (plan, failure) = py.detach(|| scenario.plan(seed))?;
     let options = Options { threads, jobs: 1, force };
     check_memory(&[Arc::clone(&plan)], options).or_raise()?;
+    warn(py, &plan.warnings, 1)?;
     let hear = |py: Python<'_>, now: Progress| {
         let Some(progress) = &progress else { return Ok(()) };
         let done = fraction_done(&plan, now.now);
@@ -106,7 +107,10 @@ pub(crate) fn run(
         beside(py, |watch| narrows::run::run(&plan, options, |progress| watch.tell(progress)), hear)?;
     match failure.take() {
         Some(raised) => Err(raised),
-        None => Ok(Results::of(results)),
+        None => {
+            warn(py, &results.held_up, 1)?;
+            Ok(Results::of(results))
+        }
     }
 }
 

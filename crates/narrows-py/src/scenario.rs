@@ -14,7 +14,7 @@ use pyo3::types::{PyDict, PyType};
 use toml::Value;
 
 use crate::controller::{Controllers, Failure};
-use crate::error::{Diagnostic, OrRaise, raise};
+use crate::error::{Diagnostic, OrRaise, raise, warn};
 use crate::value::{from_toml, to_toml};
 
 /// What diagnostics call the text of a change.
@@ -161,6 +161,7 @@ impl Scenario {
     /// Finds all mistakes, and tells what the scenario comes to. Nothing is run.
     fn check(&self, py: Python<'_>) -> PyResult<Check> {
         let (plan, _) = py.detach(|| self.plan(None))?;
+        warn(py, &plan.warnings, 0)?;
         let memory = plan.memory(1);
         let (headline, groups) = (narrows_cli::show::headline(&plan, 1), narrows_cli::show::groups(&plan));
         let text = format!("{headline}\n{groups}  at most {memory:.0} of memory");

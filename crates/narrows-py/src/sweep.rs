@@ -14,10 +14,13 @@ use pyo3::types::{PyBytes, PyDict, PyType};
 use serde_json::{Map, Value};
 
 use crate::controller::{Controllers, Failure};
-use crate::error::{OrRaise, raise};
+use crate::error::{OrRaise, raise, warn};
 use crate::running::beside;
 use crate::scenario::Scenario;
 use crate::value::{from_json, to_json, to_map};
+
+/// More different warnings than this are counted, not told.
+const WARNINGS: usize = 5;
 
 /// What a sweep is asked for.
 #[pyclass(module = "narrows", frozen)]
@@ -173,9 +176,8 @@ pub(crate) struct Campaign {
     settings: Settings,
     /// What failed in a campaign that was run on this machine, and how far it came.
     ended: Mutex<Option<sweep::Report>>,
-    /// Why cells that were there are run again, and how many could not be verified.
-    #[pyo3(get)]
-    warnings: Vec<String>,
+    /// What is suspicious about its points, why cells that were there are run again, and how many could not be verified.
+    warnings: Vec<narrows::diagnostic::Diagnostic>,
 }
 
 impl Campaign {
@@ -221,12 +223,21 @@ impl Campaign {
             let manifest = Arc::new(sweep.manifest()?);
             let store = Store::open(&folder, &manifest)?;
             let campaign = sweep::Campaign::new(Arc::clone(&sweep), &manifest, &store, settings)?;
-            let warnings = campaign.found().into_iter().map(|warning| warning.message).collect();
+            let warnings = campaign.found().into_iter().chain(campaign.warnings()).collect();
             let (state, ended) = (Mutex::new(Some(campaign)), Mutex::new(None));
             let store = Mutex::new(Some(Arc::new(store)));
             Ok(Self { state, sweep, failure, manifest, store, settings, ended, warnings })
         })
         .or_raise()
+    }
+
+    /// Tells what was found in its folder and what is suspicious about its points, as warnings of the function that is so many calls above the caller.
+    fn warn(&self, py: Python<'_>, calls: usize) -> PyResult<()> {
+        warn(py, self.warnings.iter().take(WARNINGS), calls)?;
+        let more = self.warnings.len().saturating_sub(WARNINGS);
+        let Some(next) = self.warnings.get(WARNINGS) else { return Ok(()) };
+        let message = format!("{more} more warnings; those of a run are in its `warnings`");
+        warn(py, [&narrows::diagnostic::Diagnostic::warning(next.code, message)], calls)
     }
 
     /// Runs all cells on the cores of this machine. `progress` is called now and then with the fraction that is done, the cells that

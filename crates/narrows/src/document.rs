@@ -12,6 +12,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use crate::diagnostic::{Checked, Code, Diagnostic, Place, Rejection, Source};
+use crate::input_file;
 use crate::inputs::{Content, Inputs};
 
 /// More mistakes than this are not listed: most of them have one cause.
@@ -43,14 +44,10 @@ impl Document {
     /// Reads a file.
     ///
     /// # Errors
-    /// If it cannot be read, or is no TOML.
+    /// If it cannot be read, is larger than [`input_file::LARGEST_SCENARIO`], or is no TOML.
     pub fn read(path: &Path) -> Checked<Self> {
-        let unreadable = |error: std::io::Error| {
-            Diagnostic::error(Code::InputFailed, format!("cannot read {}: {error}", path.display()))
-        };
-        let text = std::fs::read_to_string(path).map_err(unreadable)?;
-        let folder = path.parent().map(Path::to_owned).unwrap_or_default();
-        Self::parse(&path.display().to_string(), text, folder)
+        let source = input_file::read_text(path, input_file::LARGEST_SCENARIO)?;
+        Self::from_source(source, path.parent().map(Path::to_owned).unwrap_or_default())
     }
 
     /// Parses a text called `name`; paths in it are relative to `folder`.
@@ -58,11 +55,14 @@ impl Document {
     /// # Errors
     /// If it is no TOML; all mistakes are reported, up to a hundred.
     pub fn parse(name: &str, text: impl Into<String>, folder: impl Into<PathBuf>) -> Checked<Self> {
-        let source = Arc::new(Source { name: name.to_owned(), text: text.into() });
+        Self::from_source(Arc::new(Source { name: name.to_owned(), text: text.into() }), folder.into())
+    }
+
+    fn from_source(source: Arc<Source>, folder: PathBuf) -> Checked<Self> {
         let document = Self {
             texts: vec![source],
             origins: vec![None],
-            folder: folder.into(),
+            folder,
             inputs: Inputs::default(),
             inherited: Vec::new(),
             makers: BTreeMap::new(),
@@ -159,6 +159,17 @@ impl Document {
 
     /// Where the value at `path` is: keys, and numbers of array elements. If there is none, its nearest ancestor's.
     pub fn place(&self, path: &str) -> Option<Place> {
+        let (span, _) = self.walk(path)?;
+        (!span.is_empty()).then(|| self.locate(&span))
+    }
+
+    /// Whether it has this value, or leaves it to a default.
+    pub(crate) fn says(&self, path: &str) -> bool {
+        self.walk(path).is_some_and(|(_, found)| found)
+    }
+
+    /// Follows a path as far as it goes: where that is, and whether it is all of it.
+    fn walk(&self, path: &str) -> Option<(Range<usize>, bool)> {
         let root = self.build().ok()?;
         let mut span = 0..0;
         let mut table = Some(&root);
@@ -169,12 +180,12 @@ impl Document {
                 (None, Some(array)) => element(array, segment).and_then(|index| array.get(index)),
                 (None, None) => None,
             };
-            let Some(next) = next else { break };
+            let Some(next) = next else { return Some((span, false)) };
             span = next.span();
             table = next.get_ref().as_table();
             array = next.get_ref().as_array();
         }
-        (!span.is_empty()).then(|| self.locate(&span))
+        Some((span, true))
     }
 
     /// Reads the document into a type.

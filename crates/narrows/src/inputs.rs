@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::checksum;
 use crate::diagnostic::{Checked, Code, Diagnostic, Source};
 use crate::document::Document;
+use crate::input_file;
 use crate::scenario::Scenario;
 
 /// Where results keep the files that their scenario names.
@@ -26,8 +27,20 @@ pub struct Content {
 impl Content {
     /// The content of a file that messages call `name`.
     pub fn new(name: &str, text: String) -> Self {
-        let hash = checksum::of_bytes(text.as_bytes());
-        Self { source: Arc::new(Source { name: name.to_owned(), text }), hash }
+        Self::of(Arc::new(Source { name: name.to_owned(), text }))
+    }
+
+    /// The content of a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is larger than [`input_file::LARGEST_TABLE`].
+    fn read(path: &Path) -> Checked<Self> {
+        Ok(Self::of(input_file::read_text(path, input_file::LARGEST_TABLE)?))
+    }
+
+    fn of(source: Arc<Source>) -> Self {
+        let hash = checksum::of_bytes(source.text.as_bytes());
+        Self { source, hash }
     }
 
     /// The text, with the name that messages have for it.
@@ -91,12 +104,9 @@ impl Inputs {
         if let Some(content) = known.read.get(path) {
             return Ok(content.clone());
         }
-        let content = match (std::fs::read_to_string(path), known.kept.get(path)) {
-            (Ok(text), _) => Content::new(&path.display().to_string(), text),
-            (Err(error), Some((hash, place))) if error.kind() == io::ErrorKind::NotFound => {
-                read(place, hash)?
-            }
-            (Err(error), _) => return Err(unreadable(path, &error).into()),
+        let content = match known.kept.get(path) {
+            Some((hash, place)) if is_gone(path) => read(place, hash)?,
+            _ => Content::read(path)?,
         };
         known.read.insert(path.to_owned(), content.clone());
         Ok(content)
@@ -133,8 +143,7 @@ impl Inputs {
 /// # Errors
 /// If it cannot be read, or is not what it was.
 pub(crate) fn read(place: &Path, hash: &str) -> Checked<Content> {
-    let text = std::fs::read_to_string(place).map_err(|error| unreadable(place, &error))?;
-    let content = Content::new(&place.display().to_string(), text);
+    let content = Content::read(place)?;
     if content.hash == hash {
         return Ok(content);
     }
@@ -177,8 +186,8 @@ fn free_name(file: &Path, content: &Content, taken: &[Input]) -> String {
     std::iter::once(name.clone()).chain((2..).map(numbered)).find(is_free).unwrap_or_default()
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> Diagnostic {
-    Diagnostic::error(Code::InputFailed, format!("cannot read {}: {error}", path.display()))
+fn is_gone(path: &Path) -> bool {
+    path.metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 fn changed_since(path: &Path, place: &Path) -> Diagnostic {

@@ -3,6 +3,7 @@ mod checksum;
 mod csv_file;
 pub mod diagnostic;
 pub mod document;
+pub mod input_file;
 pub mod inputs;
 pub mod live;
 pub mod metrics;

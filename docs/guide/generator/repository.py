@@ -10,6 +10,7 @@ PLACES = {
     "ARCHITECTURE.md": "architecture.md",
     "CHANGELOG.md": "changelog.md",
     "docs/references.md": "references.md",
+    "docs/robustness.md": "robustness.md",
     "docs/speed.md": "speed.md",
 }
 GUIDE = "docs/guide/"

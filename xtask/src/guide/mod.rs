@@ -2,13 +2,11 @@
 
 mod pictures;
 
-use std::path::Path;
-
 use anyhow::{Context, Result};
 use clap::Args;
 use xshell::{Shell, cmd};
 
-use crate::environment;
+use crate::{environment, target};
 
 /// What is built.
 #[derive(Debug, Default, Args)]
@@ -20,20 +18,19 @@ pub(crate) struct Arguments {
 
 /// What is installed, with exact versions.
 const REQUIREMENTS: &str = "docs/guide/requirements.txt";
-/// Where everything goes that is made on the way.
-const FOLDER: &str = "target/guide";
 
-/// Builds the guide into `target/guide/html`. Warnings are errors, and so is a page that loads something from the network.
+/// Builds the guide into `guide/html` of cargo's target folder. Warnings are errors, and so is a page that loads something from the network.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
-    cmd!(shell, "cargo build --package narrows-cli --quiet").run()?;
-    let narrows = shell.current_dir().join("target/debug/narrows");
+    let narrows = target::narrows(shell, &[])?;
     if arguments.pictures {
         pictures::take(shell, &narrows)?;
     }
-    let python = environment::prepare(shell, &Path::new(FOLDER).join("venv"), REQUIREMENTS)?;
+    // Everything goes there that is made on the way.
+    let folder = target::folder(shell)?.join("guide");
+    let python = environment::prepare(shell, &folder.join("venv"), REQUIREMENTS)?;
     let generator = "docs/guide/generator";
     cmd!(shell, "{python} -m unittest discover --quiet --start-directory {generator}").quiet().run()?;
-    let (source, html) = (format!("{FOLDER}/source"), format!("{FOLDER}/html"));
+    let (source, html) = (folder.join("source"), folder.join("html"));
     cmd!(shell, "{python} {generator}/generate.py {narrows} {source}").quiet().run()?;
     // Pages that are gone would stay otherwise.
     shell.remove_path(&html)?;
@@ -42,6 +39,6 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         .run()
         .context("the guide has mistakes; see above")?;
     cmd!(shell, "{python} {generator}/offline.py {html}").quiet().run()?;
-    eprintln!("wrote {html}/index.html");
+    eprintln!("wrote {}", html.join("index.html").display());
     Ok(())
 }

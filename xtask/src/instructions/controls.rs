@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use xshell::{Shell, cmd};
 
-use super::{Row, callgrind, comparable, show, sort};
+use super::{Row, callgrind, comparable, show, side_by_side, sort};
 use crate::bench::build;
 
 /// Where the counts are kept.
@@ -47,19 +47,19 @@ fn compare(stored: &Counts, found: &Counts) -> Vec<Row> {
 }
 
 fn count_all(shell: &Shell) -> Result<Counts> {
-    let program = build(shell, "narrows-proto", "controls")?;
+    let program = build(shell, "controls")?;
     let names = cmd!(shell, "{program} --list").quiet().read()?;
-    let mut counts = Counts::new();
-    for name in names.lines() {
+    let names: Vec<_> = names.lines().collect();
+    let counts = side_by_side(shell, &names, |shell, name| {
         eprintln!("counting the instructions of {name}");
         let (profile, printed) = callgrind(shell, &program, &[name], COUNTED, &[])?;
         let printed: Value = serde_json::from_str(&printed)?;
         let acknowledgements = printed["acknowledgements"].as_u64().context("no acknowledgements")?;
         let instructions = total(&profile).context("a profile without a total")?;
         ensure!(instructions > 0, "callgrind saw no call of {COUNTED}");
-        counts.insert(name.to_owned(), instructions as f64 / acknowledgements as f64);
-    }
-    Ok(counts)
+        Ok(((*name).to_owned(), instructions as f64 / acknowledgements as f64))
+    });
+    Ok(counts?.into_iter().collect())
 }
 
 /// All instructions of a profile.

@@ -8,6 +8,8 @@ mod packet_path;
 mod profile;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -43,6 +45,8 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         return Ok(());
     }
     let compiler = compiler(shell)?;
+    // Names and places of inlined functions; it does not change the code.
+    let _debug = shell.push_env("CARGO_PROFILE_BENCH_DEBUG", "1");
     let mut complaints = controls::run(shell, &compiler, arguments.bless)?;
     if !arguments.controls {
         complaints.extend(packet_path::run(shell, &compiler, arguments.bless)?);
@@ -90,6 +94,32 @@ fn callgrind(
         .quiet()
         .read()?;
     Ok((shell.read_file(&output)?, printed))
+}
+
+/// Calls `work` for each item, one for each core at a time: counts do not depend on what else the machine does. What it returns comes
+/// in the order of the items.
+fn side_by_side<I: Sync, T: Send>(
+    shell: &Shell,
+    items: &[I],
+    work: impl Fn(&Shell, &I) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let (next, folder) = (AtomicUsize::new(0), shell.current_dir());
+    let worker = || -> Result<Vec<(usize, T)>> {
+        let shell = Shell::new()?;
+        shell.change_dir(&folder);
+        let numbers = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+        let mine = numbers.map_while(|number| Some((number, items.get(number)?)));
+        mine.map(|(number, item)| Ok((number, work(&shell, item)?))).collect()
+    };
+    let done = thread::scope(|scope| {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..cores.min(items.len())).map(|_| scope.spawn(worker)).collect();
+        let joined = workers.into_iter().map(|worker| worker.join().expect("a worker returns its errors"));
+        joined.collect::<Result<Vec<_>>>()
+    })?;
+    let mut done: Vec<_> = done.into_iter().flatten().collect();
+    done.sort_by_key(|(number, _)| *number);
+    Ok(done.into_iter().map(|(_, made)| made).collect())
 }
 
 /// A line of the comparison.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use xshell::Shell;
 
 use super::profile::Profile;
-use super::{REST, Row, callgrind, comparable, show, sort};
+use super::{REST, Row, callgrind, comparable, show, side_by_side, sort};
 use crate::bench::{Measurement, build};
 
 /// Where the counts are kept.
@@ -124,13 +124,8 @@ fn compare(stored: &Count, found: &Count) -> Vec<Row> {
 }
 
 fn count_all(shell: &Shell) -> Result<BTreeMap<String, Count>> {
-    let program = {
-        // Names and places of inlined functions; it does not change the code.
-        let _debug = shell.push_env("CARGO_PROFILE_BENCH_DEBUG", "1");
-        build(shell, "narrows-sim", "engine")?
-    };
-    let mut counts = BTreeMap::new();
-    for name in SCENARIOS {
+    let program = build(shell, "engine")?;
+    let counts = side_by_side(shell, &SCENARIOS, |shell, name| {
         eprintln!("counting the instructions of {name}");
         let options = ["--dump-instr=yes", "--compress-strings=no", "--compress-pos=no"];
         let (profile, printed) =
@@ -142,9 +137,9 @@ fn count_all(shell: &Shell) -> Result<BTreeMap<String, Count>> {
         let per_hop = |count: u64| count as f64 / result.packet_hops as f64;
         let handlers = profile.handlers(&program)?.into_iter();
         let handlers = handlers.map(|(handler, count)| (handler, per_hop(count))).collect();
-        counts.insert(name.to_owned(), Count { hash: result.hash, total: per_hop(sum), handlers });
-    }
-    Ok(counts)
+        Ok(((*name).to_owned(), Count { hash: result.hash, total: per_hop(sum), handlers }))
+    });
+    Ok(counts?.into_iter().collect())
 }
 
 #[cfg(test)]

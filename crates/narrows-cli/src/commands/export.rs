@@ -1,7 +1,5 @@
-use std::io::Write;
-
 use narrows::diagnostic::Checked;
-use narrows::results::{Staged, Stored, cannot_write};
+use narrows::results::{Staged, Stored};
 use narrows_formats::export::fct::{self, Dialect};
 use narrows_formats::export::{flent, openmetrics};
 
@@ -31,9 +29,7 @@ fn export_fct(to: &args::ExportFct) -> Checked<Status> {
     let fct = fct::export(&Stored::open(&to.results)?, dialect)?;
     let path = to.out.clone().unwrap_or_else(|| to.results.join("fct.txt"));
     let staged = Staged::file(&path, to.overwrite)?;
-    let written = staged.handle().and_then(|mut file| file.write_all(fct.text.as_bytes()));
-    written.map_err(|error| cannot_write(&path, &error))?;
-    staged.finish()?;
+    staged.write(&fct.text)?;
     for note in &fct.notes {
         say!("{note}");
     }

@@ -1,10 +1,9 @@
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::document::Document;
 use narrows::plan::Plan;
-use narrows::results::cannot_write;
+use narrows::results::{Staged, cannot_write};
 use narrows_formats::import::{Imported, hpcc, htsim};
 
 use super::show_warnings;
@@ -19,9 +18,13 @@ pub(crate) fn import(arguments: &args::Import) -> Checked<Status> {
                 topology: from.topology.clone(),
                 flows: from.flows.clone(),
                 config: from.config.clone(),
+                buffer_unit: match from.buffer_unit {
+                    args::BufferUnit::Mib => hpcc::BufferUnit::Mib,
+                    args::BufferUnit::Kib => hpcc::BufferUnit::Kib,
+                },
             };
-            let (imported, unknown) = hpcc::import(&inputs, &name(&from.output.out))?;
-            unknown.iter().for_each(fail::show_one);
+            let (imported, warnings) = hpcc::import(&inputs, &name(&from.output.out))?;
+            warnings.iter().for_each(fail::show_one);
             write(&imported, &from.output)
         }
         args::Import::Htsim(from) => {
@@ -67,25 +70,16 @@ fn write(imported: &Imported, to: &ImportOutput) -> Checked<Status> {
     let scenario = (to.out.clone(), &imported.scenario);
     let files: Vec<(PathBuf, &String)> =
         imported.files.iter().map(|(name, text)| (folder.join(name), text)).chain([scenario]).collect();
-    if let Some((path, _)) = files.iter().find(|(path, _)| path.exists() && !to.overwrite) {
-        let message = format!("the file {} exists", path.display());
-        let help = "choose another name with -o, or replace it with --overwrite";
-        return Err(Diagnostic::error(Code::OutputExists, message).help(help).into());
-    }
-    fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))?;
-    // Beside the target, so that renaming cannot cross file systems.
-    let staging = tempfile::Builder::new().prefix(".narrows-").tempdir_in(folder);
-    let staging = staging.map_err(|error| cannot_write(folder, &error))?;
+    let targets: Vec<PathBuf> = files.iter().map(|(path, _)| path.clone()).collect();
+    let staged = Staged::files(&targets, to.overwrite)?;
+    let hidden = staged.hidden();
     for (path, text) in &files {
-        let staged = staging.path().join(path.file_name().unwrap_or_default());
-        fs::write(staged, text).map_err(|error| cannot_write(path, &error))?;
+        let name = path.file_name().unwrap_or_default();
+        std::fs::write(hidden.join(name), text).map_err(|error| cannot_write(path, &error))?;
     }
     let shown = to.out.display().to_string();
-    let plan = Plan::new(Document::parse(&shown, imported.scenario.clone(), staging.path())?)?;
-    for (path, _) in &files {
-        let staged = staging.path().join(path.file_name().unwrap_or_default());
-        fs::rename(staged, path).map_err(|error| cannot_write(path, &error))?;
-    }
+    let plan = Plan::new(Document::parse(&shown, imported.scenario.clone(), &hidden)?)?;
+    staged.finish()?;
     say!("{}", show::headline(&plan, 1));
     say_part!("{}", show::groups(&plan));
     show_warnings(&plan);

@@ -1,5 +1,5 @@
 use clap::CommandFactory;
-use narrows::diagnostic::{self, Checked, Code, Diagnostic};
+use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::metrics::METRICS;
 use narrows::plan::Plan;
 use narrows::reference::{self, Topic, TopicKind, topics_of};
@@ -163,11 +163,10 @@ pub(crate) fn explain(arguments: &args::Explain) -> Checked<Status> {
     let name = arguments.name.trim();
     let found = reference::find(name);
     if found.is_empty() {
-        let all = reference::topics();
         let error = Diagnostic::error(Code::UnknownName, format!("nothing has the name \"{name}\""));
-        let nearest = diagnostic::nearest(name, all.iter().map(|topic| topic.name.as_str()));
-        let nearest = nearest.map(|nearest| format!("did you mean \"{nearest}\"? ")).unwrap_or_default();
-        return Err(error.help(nearest + "`narrows list` shows all names").into());
+        let all = "`narrows list` shows what has one, `narrows schema` all settings";
+        let help = reference::suggestion(name).map_or(all.to_owned(), |near| format!("{near}\n{all}"));
+        return Err(error.help(help).into());
     }
     for (number, topic) in found.iter().enumerate() {
         if number > 0 {
@@ -220,11 +219,8 @@ fn print_settings(definition: &str) {
 
 /// Prints completions for a shell.
 pub(crate) fn completions(arguments: &args::Completions) -> Checked<Status> {
-    clap_complete::generate(
-        arguments.shell,
-        &mut args::Arguments::command(),
-        "narrows",
-        &mut std::io::stdout(),
-    );
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut args::Arguments::command(), "narrows", &mut script);
+    say_part!("{}", String::from_utf8_lossy(&script));
     Ok(Status::Done)
 }

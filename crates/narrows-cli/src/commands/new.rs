@@ -1,7 +1,7 @@
-use std::fs::OpenOptions;
-use std::io::Write;
+use std::path::Path;
 
 use narrows::diagnostic::{Checked, Code, Diagnostic};
+use narrows::results::Staged;
 use narrows::templates;
 
 use crate::{Status, args};
@@ -15,16 +15,11 @@ pub(crate) fn new(arguments: &args::New) -> Checked<Status> {
     };
     let text = template.text_for(&arguments.name)?;
     let path = format!("{}.toml", arguments.name);
-    let failed = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            Diagnostic::error(Code::OutputExists, format!("the file {path} exists"))
-                .help("choose another name")
-        }
-        _ => Diagnostic::error(Code::OutputFailed, format!("cannot write {path}: {error}")),
-    };
-    // Never over an older file, not even in a race.
-    let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
+    let written = Staged::file(Path::new(&path), false).and_then(|staged| staged.write(text));
+    written.map_err(|found| match found.code {
+        Code::OutputExists => found.help("choose another name"),
+        _ => found,
+    })?;
     say!("wrote {path}; now: narrows run {path}");
     Ok(Status::Done)
 }

@@ -1,9 +1,8 @@
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::report::{Cell, page};
-use narrows::results::{Staged, cannot_write, find};
+use narrows::results::{Staged, find};
 
 use super::numbered;
 use crate::{Status, args};
@@ -49,9 +48,7 @@ fn make(cells: &[Cell], path: &Path, replace: bool) -> Checked<()> {
     } else {
         names.join(", ")
     };
-    let written = staged.handle().and_then(|mut file| file.write_all(page(&title, cells).as_bytes()));
-    written.map_err(|error| cannot_write(path, &error))?;
-    Ok(staged.finish()?)
+    Ok(staged.write(page(&title, cells))?)
 }
 
 /// The results in all folders; cells of several folders of the same name get a number.

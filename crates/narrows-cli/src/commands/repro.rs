@@ -1,13 +1,13 @@
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use narrows::diagnostic::Checked;
-use narrows::repro::{Measured, PAPERS, Paper, Reproduction, Request, Study, find};
+use narrows::repro::{Found, Kept, PAPERS, Paper, Ran, Reproduction, Request, Study, find};
 use narrows::results::{Output, Results};
 use serde_json::json;
 
 use super::{side_by_side, status};
-use crate::progress::{LOST, catch_interrupts, is_interrupted};
+use crate::progress::{RUNS_KEPT, catch_interrupts, is_interrupted};
 use crate::{Status, args, show};
 
 /// Repeats the experiments of a paper and judges its claims.
@@ -22,34 +22,30 @@ pub(crate) fn repro(arguments: &args::Repro) -> Checked<Status> {
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out/repro").join(name));
     // The default folder is the command's own, so that it can be repeated.
     let output = Output::begin(&out, arguments.overwrite || arguments.out.is_none())?;
-    catch_interrupts(LOST);
+    catch_interrupts(RUNS_KEPT);
     let execution = &arguments.execution;
     if !execution.json {
         let seeds = if study.seeds == 1 { "1 seed".into() } else { format!("{} seeds", study.seeds) };
         let (title, runs, version) = (study.paper.title, study.runs.len(), env!("CARGO_PKG_VERSION"));
         say!("{name} · {title} · {runs} runs · {seeds} · narrows {version}");
     }
-    let named = study.runs.iter().map(|run| (Arc::clone(&run.plan), run.name.clone())).collect();
-    let finish = |run: usize, results: Results| {
-        if !results.complete {
-            return (Measured::default(), Vec::new());
-        }
-        // Expectations are about the scenarios as chosen.
-        let as_chosen = study.runs[run].alternative.is_none();
-        let broken = if as_chosen { results.broken_expectations() } else { Vec::new() };
-        (study.measure(run, &results), broken)
-    };
-    let finished = side_by_side(named, execution, None, finish)?;
-    if is_interrupted() {
+    let kept = Kept::beside(&output);
+    let ran = run_missing(&study, &kept, execution)?;
+    let all = ran.iter().cloned().collect::<Option<Vec<_>>>();
+    let Some(all) = all.filter(|_| !is_interrupted()) else {
+        let (done, runs) = (ran.iter().flatten().count(), study.runs.len());
+        let place = kept.folder().display();
+        complain!("{done} of {runs} runs are kept in {place}: the same command goes on from there");
         return Ok(Status::Interrupted);
-    }
-    let (measured, broken): (Vec<_>, Vec<_>) = finished.into_iter().unzip();
+    };
+    let (measured, broken): (Vec<_>, Vec<_>) = all.into_iter().unzip();
     let broken = study.runs.iter().zip(broken);
     let broken: Vec<_> =
         broken.flat_map(|(run, all)| all.into_iter().map(|each| (run.name.clone(), each))).collect();
     let reproduction = study.conclude(measured);
     reproduction.write(&output)?;
     output.finish()?;
+    kept.remove();
     if execution.json {
         say!("{}", serde_json::to_string_pretty(&reproduction.to_json()).unwrap_or_default());
     } else {
@@ -60,6 +56,57 @@ pub(crate) fn repro(arguments: &args::Repro) -> Checked<Status> {
         Status::Done if arguments.strict && reproduction.tally().misses > 0 => Ok(Status::Broken),
         status => Ok(status),
     }
+}
+
+/// What all runs came to: those that were run before, and those that are run now. None of those that Ctrl-C left out.
+fn run_missing(study: &Study, kept: &Kept, execution: &args::Execution) -> Checked<Vec<Option<Ran>>> {
+    let mut damaged = 0;
+    let mut find = |run: usize| match kept.find(study, run) {
+        Found::Ran(ran) => Some(ran),
+        Found::Nothing => None,
+        Found::Damaged => {
+            damaged += 1;
+            None
+        }
+    };
+    let mut all: Vec<_> = (0..study.runs.len()).map(&mut find).collect();
+    let missing: Vec<usize> = (0..all.len()).filter(|run| all[*run].is_none()).collect();
+    if damaged > 0 {
+        complain!("{damaged} of the runs that were kept are damaged: they are run again");
+    }
+    if missing.len() < all.len() && !execution.quiet {
+        complain!(
+            "{} of {} runs were done before and are not run again",
+            all.len() - missing.len(),
+            all.len()
+        );
+    }
+    if missing.is_empty() {
+        return Ok(all);
+    }
+    let named = missing.iter().map(|run| (Arc::clone(&study.runs[*run].plan), study.runs[*run].name.clone()));
+    let cannot_keep = Once::new();
+    let finish = |number: usize, results: Results| {
+        let run = missing[number];
+        if !results.complete {
+            return None;
+        }
+        // Expectations are about the scenarios as chosen.
+        let as_chosen = study.runs[run].alternative.is_none();
+        let broken = if as_chosen { results.broken_expectations() } else { Vec::new() };
+        let ran = (study.measure(run, &results), broken);
+        if let Err(rejection) = kept.keep(study, run, &ran) {
+            // The run counts all the same.
+            cannot_keep
+                .call_once(|| complain!("finished runs will be lost if this one is ended: {rejection}"));
+        }
+        Some(ran)
+    };
+    let finished = side_by_side(named.collect(), execution, None, finish)?;
+    for (run, ran) in missing.iter().zip(finished) {
+        all[*run] = ran;
+    }
+    Ok(all)
 }
 
 fn print(reproduction: &Reproduction) {

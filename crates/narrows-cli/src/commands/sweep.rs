@@ -1,11 +1,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use narrows::diagnostic::Checked;
+use narrows::diagnostic::{Checked, Diagnostic};
+use narrows::plan::available_memory;
 use narrows::sweep::{
-    self, Campaign, Damaged, Health, Manifest, Merged, PointSummary, Report, Settings, Shard, Store, Sweep,
+    self, Campaign, Damaged, Manifest, Merged, PointSummary, Report, Settings, Shard, Store, Sweep, Want,
 };
-use narrows_proto::units::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::files;
@@ -14,6 +14,8 @@ use crate::{Status, args, fail, show};
 
 /// More different warnings than this are counted, not shown.
 const WARNINGS: usize = 5;
+/// More cells that would be run than this are counted, not listed.
+const CELLS_SHOWN: usize = 10;
 /// More cells that failed than this are counted, not listed.
 const FAILURES: usize = 20;
 
@@ -34,11 +36,6 @@ pub(crate) fn sweep(arguments: &args::Sweep) -> Checked<Status> {
     if !execution.json {
         say!("{}", headline(&manifest));
     }
-    if arguments.dry_run {
-        return dry_run(&sweep, &manifest, &out, execution);
-    }
-    let store = Store::open(&out, &manifest)?;
-    catch_interrupts(CELLS_KEPT);
     let options = execution.options(usize::MAX);
     let settings = Settings {
         jobs: options.jobs,
@@ -47,9 +44,15 @@ pub(crate) fn sweep(arguments: &args::Sweep) -> Checked<Status> {
         shard: arguments.shard,
         force: options.force,
     };
-    let campaign = Campaign::new(Arc::new(sweep), &manifest, &store, settings)?;
-    show_warnings(&campaign, &manifest);
-    campaign.found().iter().for_each(fail::show_one);
+    let sweep = Arc::new(sweep);
+    if arguments.dry_run {
+        let campaign = Campaign::new(sweep, &manifest, &Store::look(&out, &manifest)?, settings)?;
+        return dry_run(&campaign, &manifest, &out, execution);
+    }
+    let store = Store::open(&out, &manifest)?;
+    catch_interrupts(CELLS_KEPT);
+    let campaign = Campaign::new(sweep, &manifest, &store, settings)?;
+    show_warnings(&campaign);
     let cells = Cells::new(campaign.tally(), execution.quiet || execution.json);
     let report = sweep::run(campaign, &store, settings, &|event| {
         cells.tell(event);
@@ -110,31 +113,36 @@ fn headline(manifest: &Manifest) -> String {
     format!("{} · {points} × {seeds} · narrows {}", manifest.name, manifest.engine)
 }
 
-/// Tells what would be run.
-fn dry_run(sweep: &Sweep, manifest: &Manifest, out: &Path, execution: &args::Execution) -> Checked<Status> {
-    sweep.changed_inputs().iter().for_each(fail::show_one);
-    let points: Vec<usize> = (0..manifest.points.len()).collect();
-    let estimates = sweep.estimate(manifest, &points, usize::from(execution.threads))?;
-    let asked = manifest.points.iter().flat_map(|point| point.cells.iter().take(manifest.seeds as usize));
-    let mut ids: Vec<&String> = asked.collect();
-    let all = ids.len();
-    ids.sort_unstable();
-    ids.dedup();
-    let health: Vec<_> = ids.iter().map(|id| Store::health_in(out, id)).collect();
-    let there = health.iter().filter(|health| health.is_sound()).count();
-    let damaged = health.iter().filter(|health| matches!(health, Health::Damaged(_))).count();
-    let memory = estimates.iter().map(|estimate| estimate.memory).max().unwrap_or(Bytes::ZERO);
-    let hops = estimates.iter().map(|estimate| estimate.cost).sum::<f64>() * f64::from(manifest.seeds);
+/// Tells what would be run and what would be said of it, and writes nothing.
+fn dry_run(
+    campaign: &Campaign,
+    manifest: &Manifest,
+    out: &Path,
+    execution: &args::Execution,
+) -> Checked<Status> {
+    show_warnings(campaign);
+    campaign.check_memory(available_memory())?;
+    let sweep = campaign.sweep();
+    let tally = campaign.tally();
+    let (memory, hops) = (campaign.largest(), tally.cost);
     if execution.json {
         let axes: Map<_, _> = sweep
             .axes
             .iter()
             .map(|axis| (axis.name.clone(), axis.steps.iter().map(|step| step.value.clone()).collect()))
             .collect();
+        let cell = |want: &Want| {
+            let Want { point, seed, id, cost, memory } = want;
+            json!({ "point": point, "seed": seed, "cell": id, "packet_hops": cost, "memory_bytes": memory.get() })
+        };
+        let warning = |warning: Diagnostic| json!({ "code": warning.code.name(), "message": warning.message, "help": warning.help });
         let output = json!({
             "name": manifest.name, "out": out, "engine": manifest.engine, "axes": axes,
-            "points": manifest.points.len(), "cells": ids.len(), "there": there, "damaged": damaged,
+            "points": manifest.points.len(), "cells": tally.cells, "there": tally.found,
+            "damaged": ids(campaign.damaged()),
             "memory_bytes": memory.get(), "packet_hops": hops,
+            "warnings": campaign.found().into_iter().chain(campaign.warnings()).map(warning).collect::<Vec<_>>(),
+            "order": campaign.waiting().map(cell).collect::<Vec<_>>(),
         });
         say!("{}", pretty(&output));
         return Ok(Status::Done);
@@ -143,10 +151,34 @@ fn dry_run(sweep: &Sweep, manifest: &Manifest, out: &Path, execution: &args::Exe
         let steps: Vec<_> = axis.steps.iter().map(sweep::Step::text).collect();
         say!("  {}: {}", axis.name, steps.join(", "));
     }
-    let same =
-        if all > ids.len() { format!(" ({} of {all} are the same)", all - ids.len()) } else { String::new() };
-    let damaged = if damaged > 0 { format!(", {damaged} are damaged") } else { String::new() };
-    say!("{} cells{same}, {there} are there in {}{damaged}", ids.len(), out.display());
+    let asked = manifest.points.len() as u64 * u64::from(manifest.seeds);
+    // A shard has fewer for another reason, and points of a rule that are done have more.
+    let same = match asked.checked_sub(tally.cells) {
+        Some(same) if same > 0 && !campaign.is_shard() => format!(" ({same} of {asked} are the same)"),
+        _ => String::new(),
+    };
+    let damaged = match campaign.damaged().len() {
+        0 => String::new(),
+        damaged => format!(", {damaged} are damaged"),
+    };
+    say!("{} cells{same}, {} are there in {}{damaged}", tally.cells, tally.found, out.display());
+    let left = tally.cells - tally.found;
+    if left == 0 {
+        say!("nothing is left to run");
+        return Ok(Status::Done);
+    }
+    say!("{left} would be run, the costliest first:");
+    let row = |want: &Want| {
+        let hops = format!("{} M packet-hops", narrows::numbers::number(want.cost / 1e6));
+        [
+            format!("{}, seed {}", manifest.describe(want.point), want.seed),
+            format!("{hops}, {:.1}", want.memory),
+        ]
+    };
+    say_part!("{}", show::list(campaign.waiting().take(CELLS_SHOWN).map(row)));
+    if left > CELLS_SHOWN as u64 {
+        say!("  and {} more; --json lists all", left - CELLS_SHOWN as u64);
+    }
     say!(
         "a cell needs up to {memory:.1} of memory; all together about {} M packet-hops",
         narrows::numbers::number(hops / 1e6)
@@ -154,17 +186,10 @@ fn dry_run(sweep: &Sweep, manifest: &Manifest, out: &Path, execution: &args::Exe
     Ok(Status::Done)
 }
 
-fn show_warnings(campaign: &Campaign, manifest: &Manifest) {
+fn show_warnings(campaign: &Campaign) {
+    campaign.found().iter().for_each(fail::show_one);
     let warnings = campaign.warnings();
-    for (point, warning) in warnings.iter().take(WARNINGS) {
-        let mut warning = warning.clone();
-        if !manifest.axes.is_empty() {
-            let at = format!("at the point {}", manifest.describe(*point));
-            warning.help = Some(warning.help.map_or(at.clone(), |help| format!("{help}\n{at}")));
-        }
-        // Its place is in a text that nobody wrote.
-        fail::show_one(&warning.at(None));
-    }
+    warnings.iter().take(WARNINGS).for_each(fail::show_one);
     if warnings.len() > WARNINGS {
         complain!("and {} more warnings; run.json of each cell has them", warnings.len() - WARNINGS);
     }

@@ -4,11 +4,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::Path;
 
 use narrows::diagnostic::Checked;
-use narrows::results::{Staged, Stored, Table, cannot_write};
+use narrows::results::{Staged, Stored, Table};
 use serde_json::Value;
 
 use super::Written;
@@ -50,9 +49,7 @@ pub fn write(stored: &Stored, out: Option<&Path>, overwrite: bool) -> Checked<Wr
     let staged = Staged::file(&path, overwrite)?;
     let text = text(stored)?;
     let families = text.lines().filter(|line| line.starts_with("# TYPE ")).count();
-    let mut handle = staged.handle().map_err(|error| cannot_write(&path, &error))?;
-    handle.write_all(text.as_bytes()).map_err(|error| cannot_write(&path, &error))?;
-    staged.finish()?;
+    staged.write(&text)?;
     Ok(Written { path, what: format!("{families} metrics") })
 }
 

@@ -1,18 +1,20 @@
 //! Networks and flows of other simulators as scenarios.
 //!
-//! An importer reads text and returns text: a scenario, the traces beside it, and what it could not express. Numbers that a
-//! file announces are compared with what follows and never used to reserve memory.
+//! An importer reads text and returns text: a scenario, the traces beside it, and what it could not express. It accepts what the
+//! programs accept that the files are written for. Numbers that a file announces are never used to reserve memory.
 
 pub mod hpcc;
 pub mod htsim;
 mod scenario;
 mod words;
 
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use narrows::diagnostic::{Checked, Code, Diagnostic, Source};
+use narrows::diagnostic::{Checked, Source};
+use narrows::input_file;
+
+pub use self::words::Ignored;
 
 /// What an import came to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,24 +44,12 @@ impl Note {
     }
 }
 
-/// Larger files are refused.
-const LARGEST: u64 = 1 << 30;
-
 /// Reads a text.
 ///
 /// # Errors
-/// If it cannot be read, is no UTF-8, or is larger than 1 GiB.
+/// If it cannot be read, is no UTF-8, or is larger than [`input_file::LARGEST_TABLE`].
 pub fn read(path: &Path) -> Checked<Arc<Source>> {
-    let failed = |message: String| Diagnostic::error(Code::InputFailed, message);
-    let name = path.display();
-    let mut text = String::new();
-    let file = std::fs::File::open(path).map_err(|error| failed(format!("cannot read {name}: {error}")))?;
-    let read = file.take(LARGEST + 1).read_to_string(&mut text);
-    read.map_err(|error| failed(format!("cannot read {name}: {error}")))?;
-    if text.len() as u64 > LARGEST {
-        return Err(failed(format!("{name} is larger than 1 GiB, which is the most that is read")).into());
-    }
-    Ok(source(&name.to_string(), text))
+    input_file::read_text(path, input_file::LARGEST_TABLE)
 }
 
 /// A text with a name, for messages.

@@ -5,6 +5,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use narrows::diagnostic::{Checked, Code, Diagnostic, Place, Source};
+use narrows_proto::units::QuantityError;
+
+use super::Note;
 
 /// A word of a text.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +49,21 @@ impl<'a> Word<'a> {
         Ok(number)
     }
 
+    /// The same for programs that read a whole number and stop at its decimals: 3000.0 is 3000.
+    pub(super) fn whole_cut<T: FromStr + PartialOrd + Display + Copy>(
+        self,
+        what: &str,
+        least: T,
+        most: T,
+    ) -> Checked<T> {
+        match self.text.split_once('.') {
+            Some((whole, decimals)) if !whole.is_empty() && decimals.bytes().all(|b| b.is_ascii_digit()) => {
+                self.part(whole).whole(what, least, most)
+            }
+            _ => self.whole(what, least, most),
+        }
+    }
+
     /// A finite number that is not negative.
     pub(super) fn number(self, what: &str) -> Checked<f64> {
         let number: f64 = self.read(&format!("{what}, a number"))?;
@@ -58,6 +76,34 @@ impl<'a> Word<'a> {
     /// A quantity: `text` is what the word says, with a unit that is read here.
     pub(super) fn quantity<T: FromStr<Err = E>, E: Display>(self, what: &str, text: &str) -> Checked<T> {
         text.parse().map_err(|error| self.error(format!("{what}: {error}")).into())
+    }
+
+    /// The same for numbers that other programs read as binary fractions: what is finer than the smallest step is left out. Says
+    /// whether anything was.
+    pub(super) fn quantity_cut<T: FromStr<Err = QuantityError>>(
+        self,
+        what: &str,
+        text: &str,
+    ) -> Checked<(T, bool)> {
+        // Binary fractions have 17 digits, a picosecond has 12 decimals; many more would overflow.
+        const MOST: usize = 20;
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let long = end > MOST && text[..MOST].contains('.');
+        let mut shorter = match long {
+            true => format!("{}{}", text[..MOST].trim_end_matches('.'), &text[end..]),
+            false => text.to_owned(),
+        };
+        for position in (0..end.min(MOST)).rev() {
+            match shorter.parse() {
+                Err(QuantityError::TooFine { .. }) => {}
+                Ok(value) => return Ok((value, shorter != text)),
+                Err(error) => return Err(self.error(format!("{what}: {error}")).into()),
+            }
+            if shorter.as_bytes().get(position).is_some_and(u8::is_ascii_digit) {
+                shorter.replace_range(position..=position, "0");
+            }
+        }
+        Ok((self.quantity(what, &shorter)?, shorter != text))
     }
 }
 
@@ -89,14 +135,45 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// There must be no more. `what` says what the file announced.
-    pub(super) fn end(&mut self, what: impl Fn() -> String) -> Checked<()> {
-        match self.left.next() {
-            None => Ok(()),
-            Some(text) => {
-                let word = Word { source: self.source, text };
-                Err(word.error(format!("found \"{text}\" after {}", what())).into())
-            }
+    /// The words of the line that the next word is on, from that word on.
+    pub(super) fn ahead(&self) -> Vec<Word<'a>> {
+        let line = self.rest().lines().next().unwrap_or_default();
+        line.split_ascii_whitespace().map(|text| Word { source: self.source, text }).collect()
+    }
+
+    /// What nobody reads.
+    pub(super) fn ignored(self) -> Ignored {
+        let lines = self.rest().lines().filter_map(|line| line.split_ascii_whitespace().next());
+        let (rows, text): (Vec<_>, Vec<_>) = lines.partition(|first| first.parse::<u64>().is_ok());
+        Ignored { rows: rows.len(), text: text.len() }
+    }
+
+    /// The text from the next word on.
+    fn rest(&self) -> &'a str {
+        let all = self.source.text.as_str();
+        let next = self.left.clone().next();
+        next.map_or("", |word| &all[word.as_ptr() as usize - all.as_ptr() as usize..])
+    }
+}
+
+/// Lines after those that a file announces. Programs that read as many as are announced pass them over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ignored {
+    /// Lines that begin with a number.
+    pub rows: usize,
+    /// Other lines.
+    pub text: usize,
+}
+
+impl Ignored {
+    /// Notes what was ignored of `file`. `announced` says what was not.
+    pub(super) fn note(self, file: &str, announced: &str, notes: &mut Vec<Note>) {
+        let Self { rows, text } = self;
+        if rows + text > 0 {
+            let why = format!(
+                "what follows the announced {announced} is ignored, as there (rows: {rows}, other lines: {text})"
+            );
+            notes.push(Note::new(file, why));
         }
     }
 }

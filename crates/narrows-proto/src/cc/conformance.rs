@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::registry::ALGORITHMS;
-use super::{Ack, Cc, Config, Congestion, Controller, DeliverySample, Limit, Path};
+use super::{Ack, Cc, Config, Congestion, Controller, DeliverySample, Limit, Path, copa, dctcp, gemini};
 use crate::rack::Told;
 use crate::telemetry::{Hop, Telemetry};
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -181,6 +181,20 @@ proptest! {
     }
 
     #[test]
+    fn the_slow_start_threshold_never_falls_below_two_segments(signals in any_signals()) {
+        for config in Config::all().into_iter().chain(with_windows_of_one_segment()) {
+            let name = config.name();
+            let mut cc = config.build(&path());
+            for signal in &signals {
+                tell(&mut cc, std::slice::from_ref(signal), |_, _, _| {});
+                cc.inside(&mut |what, value| {
+                    assert!(what != "ssthresh_bytes" || value >= (MSS * 2).as_f64(), "{name}: {value} after {signal:?}");
+                });
+            }
+        }
+    }
+
+    #[test]
     fn an_idle_time_never_raises_the_window(signals in any_signals()) {
         for config in Config::all() {
             let name = config.name();
@@ -212,6 +226,48 @@ proptest! {
                 tell(&mut config.build(&path()), &signals, |_, _, after| limits.push(after));
             }
             prop_assert_eq!(&limits[0], &limits[1], "{}", config.name());
+        }
+    }
+}
+
+/// Controls whose windows may be smaller than the threshold.
+fn with_windows_of_one_segment() -> [Config; 3] {
+    [
+        Config::Dctcp(dctcp::Params { min_window: 1, ..Default::default() }),
+        Config::Gemini(gemini::Params { min_window: 1, ..Default::default() }),
+        Config::Copa(copa::Params { min_window: 1, ..Default::default() }),
+    ]
+}
+
+/// Tells `cc` of one window of acknowledgements after `rtt`, one for each segment, all of them marked or none.
+fn round_trip(cc: &mut Cc, now: Time, rtt: Span, marked: bool) {
+    for segment in 0..(cc.limit().cwnd.get() / MSS.get()).min(100) {
+        let marked = if marked { MSS } else { Bytes::ZERO };
+        cc.on_ack(&Ack { now, rtt: Some(rtt), srtt: rtt, marked, round_start: segment == 0, ..ack(MSS) });
+    }
+}
+
+#[test]
+fn after_a_timeout_and_a_mark_the_window_grows_past_one_segment_within_ten_round_trips() {
+    // Short, so that delay controls have no reason to hold back.
+    let rtt = Span::from_us(10);
+    let fixed = |config: &Config| matches!(config, Config::Fixed(_));
+    let configs = Config::all().into_iter().filter(|config| !fixed(config));
+    for config in configs.chain(with_windows_of_one_segment()) {
+        for flight in 1..=10 {
+            let (name, mut cc, mut now) = (config.name(), config.build(&path()), Time::ZERO);
+            let mut pass = |cc: &mut Cc, marked| {
+                now += rtt;
+                round_trip(cc, now, rtt, marked);
+                now
+            };
+            let time = pass(&mut cc, false);
+            let flight_size = MSS * flight;
+            cc.on_congestion(time, Congestion::Timeout { flight_size, repeated: false });
+            let time = pass(&mut cc, true);
+            cc.on_congestion(time, Congestion::Mark { flight_size: MSS });
+            (0..10).for_each(|_| _ = pass(&mut cc, false));
+            assert!(cc.limit().cwnd >= MSS * 2, "{name}: {:?} with {flight} in flight", cc.limit());
         }
     }
 }

@@ -19,7 +19,7 @@
 //! Differs from RFC 9438 §4.4: the window grows by each segment acknowledged and not by each acknowledgement, as in Linux, so
 //! that delayed acknowledgements do not halve the growth; and W_est never lowers it (§4.3).
 
-use super::parts::{HyStart, HyStartParams};
+use super::parts::{HyStart, HyStartParams, MIN_THRESHOLD};
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
 use crate::units::{Bytes, Span, Time};
 
@@ -150,7 +150,7 @@ impl Cubic {
         self.state.cwnd += step / hystart.growth_divisor() as f64;
         // Rounds and round-trip times count whether the window limits or not.
         if hystart.on_ack(ack.rtt, ack.round_start) {
-            self.state.ssthresh = self.state.cwnd;
+            self.state.ssthresh = self.state.cwnd.max(MIN_THRESHOLD as f64);
             self.hystart = None;
         }
     }
@@ -179,7 +179,7 @@ impl Cubic {
         let lost_ground = self.fast_convergence && w_max.is_some_and(|w_max| cwnd < w_max);
         self.state.w_max = Some(if lost_ground { cwnd * (1.0 + self.beta) / 2.0 } else { cwnd });
         self.state.cwnd_prior = cwnd;
-        self.state.ssthresh = (used * self.beta).max(2.0);
+        self.state.ssthresh = (used * self.beta).max(MIN_THRESHOLD as f64);
         self.state.epoch = None;
     }
 }

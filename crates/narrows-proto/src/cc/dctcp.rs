@@ -28,7 +28,8 @@ pub struct Params {
     pub gain: f64,
     /// alpha before the first round; 1, so that the first cut is a halving (RFC 8257 §3.3).
     pub initial_alpha: f64,
-    /// Marks never reduce the window below this many segments. RFC 8257 leaves it to the implementation; Linux uses 2.
+    /// Marks never reduce the window below this many segments. RFC 8257 leaves it to the implementation; Linux uses 2. The slow
+    /// start threshold stays at 2 or this, whichever is more: with 1, slow start leads from one segment to two.
     pub min_window: u64,
 }
 

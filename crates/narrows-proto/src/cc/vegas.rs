@@ -159,7 +159,7 @@ impl Vegas {
     }
 
     fn reduce_to(&mut self, segments: f64) {
-        self.window.reduce_to(segments, MIN_WINDOW.min(self.window.get()));
+        self.window.reduce_to(segments, MIN_WINDOW);
     }
 }
 

@@ -362,3 +362,15 @@ fn enter_completions(flows: &mut [FlowRecord], mut completions: Vec<(crate::ids:
 pub fn is_link_rate(rate: narrows_proto::units::BitRate) -> bool {
     (WireTime::MIN_RATE..=WireTime::MAX_RATE).contains(&rate)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_another_number_of_packet_hops_have_another_fingerprint() {
+        let of = |hops| fingerprint(&[], &[], hops, Time::ZERO);
+        assert_ne!(of(1), of(2));
+        assert_eq!(of(1), of(1));
+    }
+}

@@ -55,6 +55,16 @@ impl Default for Sharing {
     }
 }
 
+impl Dynamic {
+    /// The smallest α that is not 0 at the precision it is kept with.
+    pub const LEAST: f64 = 1.0 / 65_536.0;
+
+    /// α · 2^16.
+    fn scaled(self) -> u64 {
+        (self.alpha * 65_536.0) as u64
+    }
+}
+
 impl Buffer {
     /// Memory of a switch with this many ports.
     pub fn total(&self, ports: usize) -> Bytes {
@@ -71,6 +81,23 @@ impl Buffer {
             Sharing::Static => self.size / ports.max(1) as u64,
             Sharing::Dynamic(Dynamic { alpha }) => {
                 Bytes::from_f64(self.size.as_f64() * alpha / (1.0 + alpha))
+            }
+        }
+    }
+
+    /// Whether a queue of an otherwise empty switch with this many ports takes a packet of this size.
+    pub fn admits(&self, ports: usize, packet: Bytes) -> bool {
+        Memory::new(self, ports).admit(0, packet.get()).is_ok()
+    }
+
+    /// The smallest `size` with which, shared like this, it [admits](Self::admits) a packet.
+    pub fn least(&self, ports: usize, packet: Bytes) -> Bytes {
+        match self.sharing {
+            Sharing::PerPort | Sharing::Complete => packet,
+            Sharing::Static => packet.saturating_mul(ports.max(1) as u64),
+            Sharing::Dynamic(dynamic) => {
+                let least = (u128::from(packet.get()) << 16).div_ceil(dynamic.scaled().max(1).into());
+                packet.max(Bytes::new(u64::try_from(least).unwrap_or(u64::MAX)))
             }
         }
     }
@@ -91,7 +118,7 @@ pub(super) struct Memory {
 impl Memory {
     pub(super) fn new(buffer: &Buffer, ports: usize) -> Self {
         let alpha = match buffer.sharing {
-            Sharing::Dynamic(Dynamic { alpha }) => Some((alpha * 65_536.0) as u64),
+            Sharing::Dynamic(dynamic) => Some(dynamic.scaled()),
             _ => None,
         };
         let queue_limit = if alpha.is_some() { buffer.size } else { buffer.largest_queue(ports) };
@@ -170,6 +197,17 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_least_size_that_admits_a_packet_is_the_least(packet in 1..70_000_u64, ports in 1..65_usize, alpha in Dynamic::LEAST..16.0) {
+            for sharing in [Sharing::PerPort, Sharing::Static, Sharing::Complete, Sharing::Dynamic(Dynamic { alpha })] {
+                let packet = Bytes::new(packet);
+                let buffer = |size| Buffer { size, sharing };
+                let least = buffer(Bytes::ZERO).least(ports, packet);
+                prop_assert!(buffer(least).admits(ports, packet));
+                prop_assert!(!buffer(least - Bytes::new(1)).admits(ports, packet));
+            }
+        }
+
         #[test]
         fn what_fits_a_fuller_memory_fits(used in 0..100_000_u64, less in 0..100_000_u64, backlog in 0..50_000_u64, size in 1..2_000_u64, alpha in 0.01..16.0) {
             // So an occupancy that is only known to be at most `used` may admit, but never refuse.

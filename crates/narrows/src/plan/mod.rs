@@ -9,6 +9,7 @@ mod memory;
 mod near_source;
 mod network;
 mod rack;
+mod room;
 mod segments;
 mod select;
 mod signals;
@@ -160,7 +161,7 @@ impl Checker<'_> {
 }
 
 /// No run is longer than this: picoseconds fit 64 bits with room for sums.
-const LONGEST: Span = Span::from_secs(30 * 86_400);
+pub const LONGEST: Span = Span::from_secs(30 * 86_400);
 
 impl Plan {
     /// Checks the scenario of a document and lays everything out.
@@ -207,6 +208,7 @@ impl Plan {
             checker
                 .error("traffic", Diagnostic::error(Code::NoTraffic, "nothing is sent: there is no traffic"));
         }
+        room::check(&scenario, &network, &planned.traffic, &mut checker);
         signals::check_with_traffic(&network, &planned.traffic, &mut checker);
         lossless::check_network(&scenario, &mut checker);
         warn_of_overload(&network, &planned, &mut checker);
@@ -516,10 +518,31 @@ fn recording(
         let chosen =
             |group: &&PlannedGroup| of.is_empty() || of.iter().any(|name| select::matches(name, &group.name));
         let most = windows.flows.0 as usize;
+        if !checker.document.says("record.windows.flows") {
+            warn_of_cut_windows(planned.groups.iter().filter(chosen), most, checker);
+        }
         let flows = planned.groups.iter().filter(chosen).flat_map(|group| group.flows.clone().take(most));
         recording.windows = Some((windows.interval, flows.map(FlowId::from).collect()));
     }
     recording
+}
+
+/// Warns of groups whose flows are recorded only in part, unless the scenario says how many are.
+fn warn_of_cut_windows<'a>(
+    groups: impl Iterator<Item = &'a PlannedGroup>,
+    most: usize,
+    checker: &mut Checker<'_>,
+) {
+    const SHOWN: usize = 3;
+    let cut: Vec<_> = groups.filter(|group| group.flows.len() > most).collect();
+    let Some(largest) = cut.iter().map(|group| group.flows.len()).max() else { return };
+    let shown = cut.iter().take(SHOWN).map(|group| format!("{} of \"{}\"", group.flows.len(), group.name));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    let more =
+        if cut.len() > SHOWN { format!(" and {} more groups", cut.len() - SHOWN) } else { String::new() };
+    let message = format!("windows are recorded of the first {most} flows of a group only: of {shown}{more}");
+    let help = format!("set record.windows.flows: {largest} records all, {most} is what is done now");
+    checker.error("record.windows", Diagnostic::warning(Code::SomeWindows, message).help(help));
 }
 
 fn check_interval(path: &str, interval: Span, scenario: &Scenario, checker: &mut Checker<'_>) {

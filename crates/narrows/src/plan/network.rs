@@ -393,15 +393,11 @@ fn check_switch(
     checker: &mut Checker<'_>,
 ) {
     let (size, sharing) = (switch.buffer.size, switch.buffer.sharing);
-    if size == Bytes::ZERO {
-        let message = "a buffer of 0 B, expected room for a packet";
-        checker.error(&format!("{path}.buffer.size"), Diagnostic::error(Code::OutOfRange, message));
-    }
     checker.delay(&format!("{path}.latency"), switch.latency);
     if let Sharing::Dynamic(Dynamic { alpha }) = sharing
-        && !(alpha > 0.0 && alpha <= 1024.0)
+        && !(Dynamic::LEAST..=1024.0).contains(&alpha)
     {
-        let message = format!("alpha = {alpha}, expected above 0, at most 1024");
+        let message = format!("alpha = {alpha}, expected at least 1/65536, at most 1024");
         checker.error(
             &format!("{path}.buffer.sharing.dynamic.alpha"),
             Diagnostic::error(Code::OutOfRange, message),

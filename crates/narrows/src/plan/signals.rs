@@ -202,13 +202,11 @@ fn check_number_of_points(network: &Network, checker: &mut Checker<'_>) {
     }
 }
 
-/// Checks what depends on the packets that are sent: room in limiters, room for tags, and whether PAUSE comes in time.
+/// Checks what depends on the packets that are sent: room for tags, and whether PAUSE comes in time.
 pub(super) fn check_with_traffic(network: &Network, traffic: &Traffic, checker: &mut Checker<'_>) {
     let largest = traffic.groups.iter().map(Group::largest_packet).max().unwrap_or(Bytes::ZERO);
     if let Some(reaction) = &network.reaction {
         let mut at = At(checker, "reaction_points".into());
-        let message = format!("queue = {}, expected room for a packet of {largest}", reaction.queue);
-        at.unless(reaction.queue >= largest, "queue", &message);
         let tagged = largest.saturating_add(reaction.rule.tag_size());
         if tagged > LARGEST_FRAME {
             let message = format!("packets of {tagged} with their tag, expected at most {LARGEST_FRAME}");

@@ -4,11 +4,14 @@
 
 mod mechanisms;
 mod ranges;
+mod search;
 mod text;
 
 use narrows_proto::cc::{Config, Ecn, registry};
 use serde::Serialize;
 use serde_json::Value;
+
+pub use search::suggestion;
 
 use crate::diagnostic::Code;
 use crate::metrics::{METRICS, MetricInfo, MetricSet};
@@ -64,6 +67,8 @@ pub enum TopicKind {
     Activity,
     /// A diagnostic.
     Diagnostic,
+    /// A key of scenarios.
+    Setting,
 }
 
 impl TopicKind {
@@ -82,6 +87,7 @@ impl TopicKind {
             Self::Metric => "metric",
             Self::Activity => "activity",
             Self::Diagnostic => "diagnostic",
+            Self::Setting => "setting",
         }
     }
 }
@@ -148,10 +154,11 @@ pub fn topics_of(kind: TopicKind) -> Vec<Topic> {
             };
             Code::ALL.iter().map(topic).collect()
         }
+        TopicKind::Setting => search::settings(),
     }
 }
 
-/// Everything.
+/// Everything but settings, which have their names from where they stand.
 pub fn topics() -> Vec<Topic> {
     use TopicKind as K;
     let kinds = [
@@ -171,7 +178,8 @@ pub fn topics() -> Vec<Topic> {
     kinds.into_iter().flat_map(topics_of).collect()
 }
 
-/// All topics of this name, whatever they are: in any case of letters; a metric also with its group before it.
+/// All topics of this name, whatever they are: in any case of letters; a metric also with its group before it. Settings only if nothing
+/// else has it.
 pub fn find(name: &str) -> Vec<Topic> {
     let is = |topic: &Topic, name: &str| topic.name.eq_ignore_ascii_case(name);
     let mut found: Vec<_> = topics().into_iter().filter(|topic| is(topic, name)).collect();
@@ -180,6 +188,9 @@ pub fn find(name: &str) -> Vec<Topic> {
         let plain = ["dc_", "wan_"].iter().find_map(|segment| metric.strip_prefix(segment)).unwrap_or(metric);
         let metrics = topics_of(TopicKind::Metric).into_iter();
         found = metrics.filter(|topic| is(topic, metric) || is(topic, plain)).collect();
+    }
+    if found.is_empty() {
+        found = search::settings().into_iter().filter(|topic| is(topic, name)).collect();
     }
     found
 }

@@ -18,6 +18,7 @@ mod check;
 mod claims;
 mod dvl;
 mod gemini;
+mod kept;
 mod markdown;
 mod outcome;
 mod rackcc;
@@ -29,6 +30,7 @@ mod write;
 use std::collections::BTreeMap;
 
 pub use claims::{Claim, Class, Expected, Side, Verdict};
+pub use kept::{Found, Kept, Ran};
 pub use outcome::{FigureOutcome, Judged, ParameterOutcome, Reproduction, Tally};
 pub use study::{Request, Run, Study};
 

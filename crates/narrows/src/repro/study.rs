@@ -198,6 +198,12 @@ impl Study {
         measured
     }
 
+    /// Quantities and curves that the experiment of a run may measure.
+    pub(super) fn declared(&self, run: usize) -> (&'static [&'static str], &'static [&'static str]) {
+        let experiment = &self.experiments[self.runs[run].experiment];
+        (experiment.quantities, experiment.series)
+    }
+
     /// Puts together what all runs measured, in their order.
     pub fn conclude(self, measured: Vec<Measured>) -> Reproduction {
         let mut samples = Samples::new();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::folder::{write_folder, write_text};
-use super::{Results, Staged};
+use super::{Contents, Results, Staged};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 
 /// A folder in the making. What is written goes to a hidden folder beside the target; [`Output::finish`] renames it.
@@ -18,15 +18,10 @@ impl Output {
     /// Begins a folder. Call it before anything is simulated: it finds out whether results can be written at all.
     ///
     /// # Errors
-    /// If the target exists and must not be replaced, or its parent cannot be written to.
+    /// If the target exists and must not be replaced, somebody else is writing to it, or its parent cannot be written to.
     pub fn begin(target: &Path, overwrite: bool) -> Checked<Self> {
-        if target.exists() && !target.is_dir() {
-            let message = format!("{} is not a folder", target.display());
-            return Err(Diagnostic::error(Code::OutputExists, message)
-                .help("choose another with --out")
-                .into());
-        }
-        Ok(Self { target: target.to_owned(), staged: Staged::folder(target, overwrite)? })
+        let staged = Staged::folder(target, overwrite, Contents::Results)?;
+        Ok(Self { target: target.to_owned(), staged })
     }
 
     /// Writes the tables, the summary and the scenario of a run into the subfolder `within` (empty: the folder itself).
@@ -55,9 +50,16 @@ impl Output {
     /// Puts the folder in its place.
     ///
     /// # Errors
-    /// If it cannot be renamed; then what stood there before stays.
+    /// If it cannot be renamed, or something has appeared there meanwhile; then that stays, and the folder gets another name.
     pub fn finish(self) -> Checked<()> {
         Ok(self.staged.finish()?)
+    }
+
+    /// A hidden place beside the folder, for what is kept until it is written.
+    pub(crate) fn hidden_beside(&self, what: &str) -> PathBuf {
+        let target = self.staged.target();
+        // Not a name that is removed with what dead processes left.
+        target.with_file_name(format!(".narrows.{what}.{}", target.file_name().unwrap_or_default().display()))
     }
 
     fn failed(&self, what: &str, error: &dyn std::fmt::Display) -> Diagnostic {
@@ -86,13 +88,15 @@ mod tests {
         let target = place.path().join("out");
         for name in ["old", "new"] {
             let output = Output::begin(&target, name == "new").unwrap();
-            output.write_text("", name, "").unwrap();
+            output.write_text("", "run.json", "{ \"narrows\": \"0.1.0\" }").unwrap();
+            output.write_text("", &format!("{name}.flent.gz"), "").unwrap();
             output.finish().unwrap();
         }
         assert!(Output::begin(&target, false).is_err());
-        let names: Vec<_> =
+        let mut names: Vec<_> =
             std::fs::read_dir(&target).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(names, ["new"]);
+        names.sort();
+        assert_eq!(names, ["new.flent.gz", "run.json"]);
         assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1, "nothing else is left");
     }
 }

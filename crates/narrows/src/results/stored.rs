@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{Results, Table, parquet_file};
 use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::input_file::{LARGEST_SCENARIO, LARGEST_SUMMARY, read_bytes};
 
 /// The results of one run in a folder. Tables are read when they are asked for.
 #[derive(Clone, Debug)]
@@ -33,16 +34,16 @@ impl Stored {
     /// # Errors
     /// If it holds none, or it cannot be read.
     pub fn open(folder: &Path) -> Checked<Self> {
-        let read = |name: &str| {
-            let path = folder.join(name);
-            std::fs::read_to_string(&path).map_err(|error| unreadable(&path, &error))
-        };
-        if !folder.join("run.json").is_file() {
+        let path = folder.join("run.json");
+        if !path.is_file() {
             return Err(no_results(folder).into());
         }
-        let summary = serde_json::from_str(&read("run.json")?)
-            .map_err(|error| unreadable(&folder.join("run.json"), &error))?;
-        Ok(Self { folder: folder.to_owned(), summary, scenario: read("scenario.toml")? })
+        let text = read_bytes(&path, LARGEST_SUMMARY).map_err(|error| unreadable(&path, &error))?;
+        let summary = serde_json::from_slice(&text).map_err(|error| unreadable(&path, &error))?;
+        let path = folder.join("scenario.toml");
+        let scenario = read_bytes(&path, LARGEST_SCENARIO).map_err(|error| unreadable(&path, &error))?;
+        let scenario = String::from_utf8(scenario).map_err(|error| unreadable(&path, &error))?;
+        Ok(Self { folder: folder.to_owned(), summary, scenario })
     }
 
     /// Those columns of a table that there are; all if `columns` is none. None if the table was not recorded.

@@ -70,7 +70,7 @@ pub struct RecordWindows {
     /// Traffic groups whose flows are recorded; all if left out.
     #[serde(default)]
     pub of: Option<Names>,
-    /// Of each group, the first so many flows.
+    /// Of each group, the first so many flows; if left out 8, and a warning (N0181) tells of groups that have more.
     #[serde(default)]
     pub flows: Flows,
 }

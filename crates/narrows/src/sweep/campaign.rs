@@ -363,15 +363,36 @@ impl Campaign {
         damaged.into_iter().chain(self.sweep.changed_inputs()).collect()
     }
 
-    /// What the plans of points that have been looked at are warned of, each once, with the number of its first point.
-    pub fn warnings(&self) -> Vec<(usize, Diagnostic)> {
+    /// What the plans of points that have been looked at are warned of, each once, with the first point as help.
+    pub fn warnings(&self) -> Vec<Diagnostic> {
         let mut points: Vec<_> = self.estimates.keys().copied().collect();
         points.sort_unstable();
         let mut seen = HashSet::new();
-        let all = points.into_iter().flat_map(|point| {
-            self.estimates[&point].warnings.iter().map(move |warning| (point, warning.clone()))
-        });
-        all.filter(|(_, warning)| seen.insert((warning.code.name(), warning.message.clone()))).collect()
+        let all = points
+            .into_iter()
+            .flat_map(|point| self.estimates[&point].warnings.iter().map(move |warning| (point, warning)));
+        let first = all.filter(|(_, warning)| seen.insert((warning.code.name(), warning.message.clone())));
+        let told = |(point, warning): (usize, &Diagnostic)| {
+            // Its place is in a text that nobody wrote.
+            let warning = warning.clone().at(None);
+            if self.manifest.axes.is_empty() {
+                return warning;
+            }
+            let at = format!("at the point {}", self.manifest.describe(point));
+            let help = warning.help.as_ref().map_or(at.clone(), |help| format!("{help}\n{at}"));
+            warning.help(help)
+        };
+        first.map(told).collect()
+    }
+
+    /// Only a part of the cells is run.
+    pub fn is_shard(&self) -> bool {
+        self.settings.shard.is_some()
+    }
+
+    /// The cells that wait, in the order in which they are begun as long as memory allows.
+    pub fn waiting(&self) -> impl Iterator<Item = &Want> {
+        self.waiting.iter().map(|(_, number)| &self.order[*number])
     }
 
     /// The most memory that a cell which waits will need.
@@ -384,9 +405,9 @@ impl Campaign {
     ///
     /// # Errors
     /// With the largest.
-    pub fn check_memory(&self, available: Bytes) -> Checked<()> {
-        let largest = self.waiting.iter().map(|(_, number)| &self.order[*number]);
-        match largest.max_by_key(|want| want.memory).filter(|want| want.memory > available) {
+    pub fn check_memory(&self, available: Option<Bytes>) -> Checked<()> {
+        let Some(available) = available.filter(|_| !self.settings.force) else { return Ok(()) };
+        match self.waiting().max_by_key(|want| want.memory).filter(|want| want.memory > available) {
             None => Ok(()),
             Some(want) => {
                 let (needed, point) = (want.memory, self.sweep.describe(want.point));

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Task;
 use crate::checksum;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::input_file::{LARGEST_SUMMARY, read_bytes};
 use crate::results::write_text;
 
 /// What belongs to a cell, in its folder.
@@ -136,8 +137,9 @@ pub(super) fn seal(folder: &Path, task: &Task) -> io::Result<()> {
 /// Reads all files of a cell, and says whether they are those that were written.
 pub(super) fn health(folder: &Path, id: &str) -> Health {
     let damaged = |file: &str| Health::Damaged(file.to_owned());
-    let text = match std::fs::read_to_string(folder.join(CELL)) {
-        Ok(text) => text,
+    let text = match read_bytes(&folder.join(CELL), LARGEST_SUMMARY).map(String::from_utf8) {
+        Ok(Ok(text)) => text,
+        Ok(Err(_)) => return damaged(CELL),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.exists() => return Health::Missing,
         Err(_) => return damaged(CELL),
     };

@@ -56,9 +56,7 @@ pub fn run(
     tell: &(dyn Fn(Event<'_>) -> ControlFlow<()> + Sync),
 ) -> Checked<Report> {
     let available = available_memory().filter(|_| !settings.force);
-    if let Some(available) = available {
-        campaign.check_memory(available)?;
-    }
+    campaign.check_memory(available)?;
     let supplies = campaign.sweep().supplies();
     let execute = |task: &Task, folder: &std::path::Path, tell: &mut Tell<'_>| {
         task.run_into(&supplies, settings.threads, folder, tell)

@@ -15,7 +15,6 @@ mod local;
 mod merge;
 mod shard;
 mod spec;
-mod staging;
 mod stopping;
 mod store;
 mod task;
@@ -71,7 +70,15 @@ impl Sweep {
     /// # Errors
     /// If it or its scenario cannot be read, or a key or a value makes no sense.
     pub fn read(path: &Path) -> Checked<Self> {
-        spec::read(&Document::read(path)?, path)
+        Self::of(&Document::read(path)?, path)
+    }
+
+    /// The sweep that a document describes, which came from `path`.
+    ///
+    /// # Errors
+    /// As [`Sweep::read`].
+    pub fn of(document: &Document, path: &Path) -> Checked<Self> {
+        spec::read(document, path)
     }
 
     /// A sweep of the scenario in `base`. Axes without a name of their own come in the order of the grid.

@@ -9,13 +9,13 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde_json::Value;
 
 use super::complete::{self, Health, collect, seal};
-use super::staging::Staging;
 use super::task::Task;
 use super::{Attached, Manifest, Supplies};
 use crate::checksum;
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
+use crate::input_file::{LARGEST_SUMMARY, read_bytes};
 use crate::inputs::INPUTS;
-use crate::results::{Results, cannot_write, make_readable, write_results, write_text};
+use crate::results::{Results, Staging, cannot_write, make_readable, write_results, write_text};
 
 /// What was asked, in the folder of a sweep.
 const MANIFEST: &str = "sweep.json";
@@ -27,7 +27,8 @@ const CELLS: &str = "cells";
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
-    staging: Staging,
+    /// None if it is only looked at.
+    staging: Option<Staging>,
     /// Cells that have been found sound. They do not change any more, so they are looked at once.
     sound: Mutex<HashMap<String, Health>>,
 }
@@ -74,6 +75,24 @@ impl Store {
     /// If it cannot be written to, or belongs to something else.
     pub fn open(folder: &Path, manifest: &Manifest) -> Checked<Self> {
         let failed = |error: io::Error| cannot_write(folder, &error);
+        Self::look(folder, manifest)?;
+        std::fs::create_dir_all(folder.join(CELLS)).map_err(failed)?;
+        let store = Self::join(folder)?;
+        let text = manifest.to_text();
+        if std::fs::read_to_string(folder.join(MANIFEST)).ok().as_ref() != Some(&text) {
+            let staged = store.staging().join(MANIFEST);
+            let write = write_text(&staged, &text, true);
+            write.and_then(|()| std::fs::rename(staged, folder.join(MANIFEST))).map_err(failed)?;
+        }
+        Ok(store)
+    }
+
+    /// The same to look at what is there: nothing is made, nothing can be put.
+    ///
+    /// # Errors
+    /// If the folder belongs to something else.
+    pub fn look(folder: &Path, manifest: &Manifest) -> Checked<Self> {
+        let failed = |error: io::Error| cannot_write(folder, &error);
         if let Some(other) = Self::manifest(folder)?.filter(|other| other.name != manifest.name) {
             let message = format!("{} has the sweep \"{}\"", folder.display(), other.name);
             return Err(Diagnostic::error(Code::OutputExists, message)
@@ -86,15 +105,7 @@ impl Store {
                 .help("choose another with --out")
                 .into());
         }
-        std::fs::create_dir_all(folder.join(CELLS)).map_err(failed)?;
-        let store = Self::join(folder)?;
-        let text = manifest.to_text();
-        if std::fs::read_to_string(folder.join(MANIFEST)).ok().as_ref() != Some(&text) {
-            let staged = store.staging.path().join(MANIFEST);
-            let write = write_text(&staged, &text, true);
-            write.and_then(|()| std::fs::rename(staged, folder.join(MANIFEST))).map_err(failed)?;
-        }
-        Ok(store)
+        Ok(Self { folder: folder.to_owned(), staging: None, sound: Mutex::default() })
     }
 
     /// Opens the folder of a sweep that somebody else has begun.
@@ -103,7 +114,7 @@ impl Store {
     /// If it cannot be written to.
     pub fn join(folder: &Path) -> Checked<Self> {
         let staging = Staging::begin(folder).map_err(|error| cannot_write(folder, &error))?;
-        Ok(Self { folder: folder.to_owned(), staging, sound: Mutex::default() })
+        Ok(Self { folder: folder.to_owned(), staging: Some(staging), sound: Mutex::default() })
     }
 
     /// Where the folder of a sweep says what was asked.
@@ -120,8 +131,8 @@ impl Store {
         let unreadable = |error: &dyn std::fmt::Display| {
             Diagnostic::error(Code::BadResults, format!("cannot read {}: {error}", path.display()))
         };
-        match std::fs::read_to_string(&path) {
-            Ok(text) => Ok(Some(serde_json::from_str(&text).map_err(|error| unreadable(&error))?)),
+        match read_bytes(&path, LARGEST_SUMMARY) {
+            Ok(text) => Ok(Some(serde_json::from_slice(&text).map_err(|error| unreadable(&error))?)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
                 let message = format!("{} is not a folder", folder.display());
@@ -138,7 +149,7 @@ impl Store {
 
     /// A hidden folder for what is not finished.
     pub(super) fn staging(&self) -> &Path {
-        self.staging.path()
+        self.staging.as_ref().expect("a store that is written to was opened to write").path()
     }
 
     /// The folder of a cell, whether it is there or not.
@@ -192,8 +203,7 @@ impl Store {
             let write = || {
                 let folder = place.parent().unwrap_or(&self.folder);
                 std::fs::create_dir_all(folder)?;
-                let staged =
-                    tempfile::Builder::new().prefix(hash.as_str()).tempfile_in(self.staging.path())?;
+                let staged = tempfile::Builder::new().prefix(hash.as_str()).tempfile_in(self.staging())?;
                 write_text(staged.path(), content.text(), true)?;
                 make_readable(staged.path(), 0o644)?;
                 staged.persist(&place).map(drop).map_err(|error| error.error)
@@ -216,7 +226,7 @@ impl Store {
     /// # Errors
     /// If it cannot be made.
     pub fn begin(&self, id: &str) -> Result<Begun<'_>, Trouble> {
-        let folder = tempfile::Builder::new().prefix(id).tempdir_in(self.staging.path());
+        let folder = tempfile::Builder::new().prefix(id).tempdir_in(self.staging());
         let folder = folder.map_err(|error| Trouble::written(&self.cell(id), &error))?;
         Ok(Begun { store: self, id: id.to_owned(), folder })
     }
@@ -276,7 +286,7 @@ impl Begun<'_> {
                 return Ok(());
             }
             // What stands there is no whole cell.
-            let broken = self.store.staging.path().join(format!("broken-{}", self.id));
+            let broken = self.store.staging().join(format!("broken-{}", self.id));
             std::fs::rename(&target, broken)?;
             std::fs::rename(self.path(), &target)
         };
@@ -319,8 +329,8 @@ pub(super) fn summary(cell: &Path) -> Checked<Value> {
         let help = format!("remove {} and start again, and it is run anew", cell.display());
         Diagnostic::error(Code::BadResults, message).help(help)
     };
-    let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&error))?;
-    Ok(serde_json::from_str(&text).map_err(|error| unreadable(&error))?)
+    let text = read_bytes(&path, LARGEST_SUMMARY).map_err(|error| unreadable(&error))?;
+    Ok(serde_json::from_slice(&text).map_err(|error| unreadable(&error))?)
 }
 
 /// Something is there that does not belong to a sweep.

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::document::Document;
 use narrows::plan::Plan;
-use narrows::results::{Column, Results, Staged, Stored, Table, Values, cannot_write};
+use narrows::results::{Column, Contents, Results, Staged, Stored, Table, Values, cannot_write};
 use narrows_proto::units::Time;
 use narrows_sim::{LinkId, Progress, Stop};
 
@@ -131,8 +131,10 @@ impl<'a> Tracing<'a> {
         let plan = plan(stored, request)?;
         let selection = Selection::new(&plan, request)?;
         let target = request.out.clone().unwrap_or_else(|| stored.folder.join(request.format.file_name()));
-        let begin = if request.format == Format::Qlog { Staged::folder } else { Staged::file };
-        let staged = begin(&target, request.overwrite)?;
+        let staged = match request.format {
+            Format::Qlog => Staged::folder(&target, request.overwrite, Contents::Qlog)?,
+            _ => Staged::file(&target, request.overwrite)?,
+        };
         let (format, limit) = (request.format, request.limit);
         Ok(Self { stored, plan: Arc::new(plan), selection, format, limit, target, staged })
     }
@@ -158,7 +160,7 @@ impl<'a> Tracing<'a> {
                 let handle = staged.handle().map_err(failed)?;
                 Box::new(pcapng::Pcapng::new(Arc::clone(&plan), handle).map_err(failed)?)
             }
-            Format::Qlog => Box::new(qlog::Qlog::new(Arc::clone(&plan), staged.path())),
+            Format::Qlog => Box::new(qlog::Qlog::new(Arc::clone(&plan), &staged.path())),
             Format::Perfetto => {
                 let handle = staged.handle().map_err(failed)?;
                 Box::new(perfetto::Perfetto::new(Arc::clone(&plan), &selection, handle).map_err(failed)?)

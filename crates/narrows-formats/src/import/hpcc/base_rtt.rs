@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use narrows_proto::units::{BitRate, Bytes, Span};
 
+use super::Network;
+
 /// A graph of nodes by number, in which hosts do not forward.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
@@ -29,6 +31,17 @@ pub struct Pair {
     pub sending_ns: u64,
     /// The slowest link.
     pub bottleneck: BitRate,
+}
+
+/// What the windows of a network are computed from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Longest {
+    /// The longest base round-trip time between two hosts.
+    pub rtt: Span,
+    /// The largest product of base round-trip time and bandwidth of a pair.
+    pub bdp: Bytes,
+    /// The largest bandwidth of a pair.
+    pub rate: BitRate,
 }
 
 impl Pair {
@@ -83,9 +96,8 @@ impl Graph {
         found
     }
 
-    /// The longest base round-trip time between two hosts, and the largest product of round-trip time and bandwidth. None if
-    /// that takes too long to find out.
-    pub fn largest(&self, payload: Bytes) -> Option<(Span, Bytes)> {
+    /// What windows are computed from, if no flow is faster than `most`. None if that takes too long to find out.
+    pub fn longest(&self, payload: Bytes, most: BitRate) -> Option<Longest> {
         const MOST_STEPS: usize = 200_000_000;
         let hosts = (0..self.forwards.len()).filter(|node| !self.forwards[*node]);
         // Hosts on the same switch over the same kind of link see the same distances.
@@ -99,16 +111,30 @@ impl Graph {
         if kinds.len().saturating_mul(links + self.forwards.len()) > MOST_STEPS {
             return None;
         }
-        let (mut rtt, mut bdp) = (0, 0);
+        let (mut rtt, mut bdp, mut rate) = (0, 0, BitRate::ZERO);
         for host in kinds.values().map(|hosts| hosts[0]) {
             for (node, pair) in self.pairs(host, payload) {
                 if !self.forwards[node] {
+                    let bottleneck = pair.bottleneck.min(most);
                     rtt = rtt.max(pair.base_rtt_ns());
-                    let product = u128::from(pair.base_rtt_ns()) * u128::from(pair.bottleneck.as_bps());
+                    let product = u128::from(pair.base_rtt_ns()) * u128::from(bottleneck.as_bps());
                     bdp = bdp.max(u64::try_from(product / 8_000_000_000).unwrap_or(u64::MAX));
+                    rate = rate.max(bottleneck);
                 }
             }
         }
-        Some((Span::from_ps(rtt.saturating_mul(1000)), Bytes::new(bdp)))
+        Some(Longest { rtt: Span::from_ps(rtt.saturating_mul(1000)), bdp: Bytes::new(bdp), rate })
     }
+}
+
+/// The graph of a topology.
+pub(super) fn graph(network: &Network) -> Graph {
+    let mut graph = Graph::default();
+    let mut numbers = BTreeMap::new();
+    for link in &network.links {
+        let mut number = |id: u32| *numbers.entry(id).or_insert_with(|| graph.add(network.is_switch(id)));
+        let (a, b) = (number(link.ends.0), number(link.ends.1));
+        graph.join(a, b, Wire { rate: link.rate, delay: link.delay });
+    }
+    graph
 }

@@ -1,13 +1,17 @@
 //! `config.txt`: a key and its values in each line.
+//!
+//! ns-3 reads word by word and passes over what is no key, so values may be followed by `{comments}` and by anything else.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use narrows::diagnostic::{Checked, Code, Diagnostic, Source, nearest};
-use narrows_proto::units::{BitRate, Bytes, Span};
+use narrows::plan::LONGEST;
+use narrows_proto::units::{BitRate, Bytes, QuantityError, Span};
 
 use super::super::Note;
-use super::super::words::{Word, lines, truncated};
+use super::super::words::{Word, lines};
+use super::keys::KEYS;
 use super::topology::rate;
 
 /// What a `config.txt` says, as far as it is mapped. Defaults are those of HPCC's `third.cc`.
@@ -18,45 +22,67 @@ pub struct Config {
     /// `FLOW_FILE`.
     pub flow_file: Option<String>,
     /// `CC_MODE`.
-    pub cc_mode: u32,
+    pub mode: Mode,
     /// `ENABLE_QCN`: switches mark.
     pub marking: bool,
-    /// `ENABLE_PFC` (ConWeave); always on elsewhere.
+    /// `ENABLE_PFC` (ConWeave, m3); always on elsewhere.
     pub pfc: bool,
     /// `ENABLE_IRN` (ConWeave): selective repeat.
     pub irn: bool,
     /// `PACKET_PAYLOAD_SIZE`.
     pub payload: Bytes,
-    /// `SIMULATOR_STOP_TIME`.
+    /// `SIMULATOR_STOP_TIME`, or `FLOWGEN_STOP_TIME` (ConWeave); [`Span::MAX`] if nothing lasts that long.
     pub stop: Span,
-    /// `BUFFER_SIZE`, converted from MiB.
-    pub buffer: Bytes,
+    /// How long flows may take to finish after that: 10 s in ConWeave.
+    pub drain: Span,
+    /// `BUFFER_SIZE`.
+    pub buffer: Option<Bytes>,
     /// Thresholds by link rate: `KMIN_MAP`, `KMAX_MAP`, `PMAX_MAP`.
     pub thresholds: BTreeMap<BitRate, Thresholds>,
+    /// Thresholds of all ports (ns3-rdma): `KMIN`, `KMAX`, `PMAX`.
+    pub all_ports: Thresholds,
     /// `ALPHA_RESUME_INTERVAL`.
     pub alpha_interval: Span,
     /// `RATE_DECREASE_INTERVAL`.
     pub cut_interval: Span,
     /// `RP_TIMER`; third.cc leaves it unset, cards have 300 us.
     pub timer: Span,
-    /// `EWMA_GAIN`.
+    /// `EWMA_GAIN`, or `DCTCP_GAIN` (ns3-rdma).
     pub gain: f64,
     /// `FAST_RECOVERY_TIMES`.
     pub fast_recovery: u32,
+    /// `BYTE_COUNTER` (ns3-rdma).
+    pub byte_counter: Option<Bytes>,
+    /// `CNP_INTERVAL` (ns3-rdma).
+    pub cnp_interval: Option<Span>,
     /// `RATE_AI`.
     pub rate_ai: Option<BitRate>,
     /// `RATE_HAI`.
     pub rate_hai: Option<BitRate>,
     /// `MIN_RATE`.
-    pub min_rate: BitRate,
+    pub min_rate: Option<BitRate>,
+    /// `MAX_RATE` (m3): no flow is faster.
+    pub max_rate: Option<BitRate>,
     /// `CLAMP_TARGET_RATE`.
     pub clamp: bool,
+    /// `TIMELY_T_LOW` (m3), nanoseconds.
+    pub t_low: Option<Span>,
+    /// `TIMELY_T_HIGH` (m3), nanoseconds.
+    pub t_high: Option<Span>,
+    /// `TIMELY_BETA` (m3).
+    pub beta: Option<f64>,
     /// `ERROR_RATE_PER_LINK`, for links without one of their own.
     pub error_rate: f64,
     /// `L2_ACK_INTERVAL`, bytes.
     pub ack_interval: u64,
-    /// `HAS_WIN`: no more than a bandwidth-delay product is on its way.
-    pub window: bool,
+    /// `HAS_WIN`: no more than a bandwidth-delay product is on its way. On if left out, and off in ns3-rdma.
+    pub window: Option<bool>,
+    /// `VAR_WIN`: the window follows the rate.
+    pub var_window: Option<bool>,
+    /// `FIXED_WIN` (m3): a window instead of the bandwidth-delay product.
+    pub fixed_window: Option<Bytes>,
+    /// `BASE_RTT` (m3), nanoseconds, instead of the longest of the topology.
+    pub base_rtt: Option<Span>,
     /// `U_TARGET`.
     pub u_target: f64,
     /// `MI_THRESH`.
@@ -65,11 +91,54 @@ pub struct Config {
     pub link_down: Option<(Span, u32, u32)>,
     /// What is not mapped.
     pub notes: Vec<Note>,
-    /// Keys nobody knows, with the known one most like them.
-    pub unknown: Vec<Diagnostic>,
+    /// Keys nobody knows, with the known one most like them, and a buffer of a doubtful size.
+    pub warnings: Vec<Diagnostic>,
 }
 
-/// Marking thresholds of ports of one rate.
+/// Modes of congestion control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// 1.
+    Dcqcn,
+    /// 3.
+    Hpcc,
+    /// 7.
+    Timely,
+    /// 8.
+    Dctcp,
+    /// 10: HPCC-PINT, read as HPCC.
+    HpccPint,
+    /// 12 (ASTRA-sim): nothing reacts.
+    None,
+}
+
+impl Mode {
+    const ALL: [Self; 6] = [Self::Dcqcn, Self::Hpcc, Self::Timely, Self::Dctcp, Self::HpccPint, Self::None];
+
+    /// Its number in files.
+    pub fn number(self) -> u32 {
+        match self {
+            Self::Dcqcn => 1,
+            Self::Hpcc => 3,
+            Self::Timely => 7,
+            Self::Dctcp => 8,
+            Self::HpccPint => 10,
+            Self::None => 12,
+        }
+    }
+
+    /// It reads marks.
+    pub fn reads_marks(self) -> bool {
+        matches!(self, Self::Dcqcn | Self::Dctcp)
+    }
+
+    /// It reads telemetry.
+    pub fn reads_telemetry(self) -> bool {
+        matches!(self, Self::Hpcc | Self::HpccPint)
+    }
+}
+
+/// Marking thresholds of ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Thresholds {
     /// `KMIN_MAP`.
@@ -80,42 +149,83 @@ pub struct Thresholds {
     pub pmax: Option<f64>,
 }
 
+/// What `BUFFER_SIZE` counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BufferUnit {
+    /// MiB: HPCC, ConWeave, ns3-datacenter, SimAI, ASTRA-sim.
+    #[default]
+    Mib,
+    /// KiB: m3, m4, Hawkeye.
+    Kib,
+}
+
+impl BufferUnit {
+    /// The size of a buffer, and whether no switch has one like it: the largest with memory for all ports on the chip have 256 MiB,
+    /// the smallest more than 128 KiB.
+    fn size(self, number: u64) -> (Bytes, bool) {
+        let size = match self {
+            Self::Mib => Bytes::new(number << 20),
+            Self::Kib => Bytes::new(number << 10),
+        };
+        (size, size > Bytes::new(256 << 20) || size < Bytes::new(128 << 10))
+    }
+
+    /// As people and as the command line write it.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Mib => ("MiB", "mib"),
+            Self::Kib => ("KiB", "kib"),
+        }
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
             topology_file: None,
             flow_file: None,
-            cc_mode: 1,
+            mode: Mode::Dcqcn,
             marking: true,
             pfc: true,
             irn: false,
             payload: Bytes::new(1000),
             stop: Span::from_ms(3010),
-            buffer: Bytes::new(16 << 20),
+            drain: Span::ZERO,
+            buffer: None,
             thresholds: BTreeMap::new(),
+            all_ports: Thresholds::default(),
             alpha_interval: Span::from_us(55),
             cut_interval: Span::from_us(4),
             timer: Span::from_us(300),
             gain: 1.0 / 16.0,
             fast_recovery: 5,
+            byte_counter: None,
+            cnp_interval: None,
             rate_ai: None,
             rate_hai: None,
-            min_rate: BitRate::from_mbps(100),
+            min_rate: None,
+            max_rate: None,
             clamp: false,
+            t_low: None,
+            t_high: None,
+            beta: None,
             error_rate: 0.0,
             ack_interval: 0,
-            window: true,
+            window: None,
+            var_window: None,
+            fixed_window: None,
+            base_rtt: None,
             u_target: 0.95,
             mi_thresh: 5,
             link_down: None,
             notes: Vec::new(),
-            unknown: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 }
 
 /// Keys that are mapped.
-const MAPPED: [&str; 28] = [
+const MAPPED: [&str; 42] = [
     "TOPOLOGY_FILE",
     "FLOW_FILE",
     "CC_MODE",
@@ -124,204 +234,256 @@ const MAPPED: [&str; 28] = [
     "ENABLE_IRN",
     "PACKET_PAYLOAD_SIZE",
     "SIMULATOR_STOP_TIME",
+    "FLOWGEN_STOP_TIME",
     "BUFFER_SIZE",
     "KMIN_MAP",
     "KMAX_MAP",
     "PMAX_MAP",
+    "KMIN",
+    "KMAX",
+    "PMAX",
     "ALPHA_RESUME_INTERVAL",
     "RATE_DECREASE_INTERVAL",
     "RP_TIMER",
     "EWMA_GAIN",
+    "DCTCP_GAIN",
     "FAST_RECOVERY_TIMES",
+    "BYTE_COUNTER",
+    "CNP_INTERVAL",
     "RATE_AI",
     "RATE_HAI",
     "MIN_RATE",
+    "MAX_RATE",
     "CLAMP_TARGET_RATE",
+    "TIMELY_T_LOW",
+    "TIMELY_T_HIGH",
+    "TIMELY_BETA",
     "ERROR_RATE_PER_LINK",
     "L2_ACK_INTERVAL",
     "HAS_WIN",
+    "VAR_WIN",
+    "FIXED_WIN",
+    "BASE_RTT",
     "U_TARGET",
     "MI_THRESH",
     "LINK_DOWN",
     "L2_BACK_TO_ZERO",
 ];
 
-/// Keys that are known and have no counterpart: the value that means nothing (any if empty), and what Narrows does.
-const NOT_MAPPED: [(&str, &str, &str); 27] = [
-    ("USE_DYNAMIC_PFC_THRESHOLD", "1", "pfc stops above α = 1/8 of what is free, as with 1"),
-    ("ACK_HIGH_PRIO", "0", "acknowledgements have the priority of their flow"),
-    ("L2_CHUNK_SIZE", "", "only L2_BACK_TO_ZERO uses it"),
-    ("GLOBAL_T", "1", "one base round-trip time holds for the whole network"),
-    ("VAR_WIN", "0", "the window of DCQCN and TIMELY does not follow the rate"),
-    ("FAST_REACT", "1", "HPCC reacts to every acknowledgement"),
-    ("MULTI_RATE", "0", "HPCC has one rate, not one for each hop"),
-    ("SAMPLE_FEEDBACK", "0", "HPCC reads all telemetry"),
-    ("RATE_BOUND", "1", "rates are bounded, as with 1"),
-    ("INT_MULTI", "1", "telemetry has its own precision"),
-    ("PINT_LOG_BASE", "", "there is no HPCC-PINT"),
-    ("PINT_PROB", "", "there is no HPCC-PINT"),
-    ("DCTCP_RATE_AI", "", "DCTCP is the window of RFC 8257, not a rate"),
-    ("PAUSE_TIME", "", "pfc stops until it says go on"),
-    ("DATA_RATE", "", "links have their rates in topology.txt"),
-    ("LINK_DELAY", "", "links have their delays in topology.txt"),
-    ("ENABLE_TRACE", "0", "[record] says what is recorded"),
-    ("TRACE_FILE", "", "[record] says what is recorded"),
-    ("TRACE_OUTPUT_FILE", "", "[record] says what is recorded"),
-    ("FCT_OUTPUT_FILE", "", "narrows export fct writes it"),
-    ("PFC_OUTPUT_FILE", "", "results have a table of their own"),
-    ("QLEN_MON_FILE", "", "[record] says what is recorded"),
-    ("QLEN_MON_START", "", "[record] says what is recorded"),
-    ("QLEN_MON_END", "", "[record] says what is recorded"),
-    ("LB_MODE", "0", "flows keep their path (ECMP)"),
-    ("NVLS_ENABLE", "0", "switches do not reduce"),
-    ("RANDOM_SEED", "", "the scenario has a seed of its own"),
-];
+/// Units of thresholds: HPCC and its descendants, and ns3-rdma.
+const HPCC_UNIT: u64 = 1000;
+const RDMA_UNIT: u64 = 1030;
 
 impl Config {
     /// Reads a `config.txt`.
     ///
     /// # Errors
     /// If a value cannot be read.
-    pub fn parse(source: &Arc<Source>) -> Checked<Self> {
+    pub fn parse(source: &Arc<Source>, unit: BufferUnit) -> Checked<Self> {
         let mut config = Self::default();
+        let mut left = Vec::new();
         for words in lines(source) {
             let [key, values @ ..] = &words[..] else { continue };
-            if values.is_empty() && MAPPED.contains(&key.text) {
+            let values = values.split(|word| word.text.starts_with('{')).next().unwrap_or_default();
+            if !MAPPED.contains(&key.text) {
+                left.push((*key, values.first().copied()));
+                continue;
+            }
+            if values.is_empty() {
                 return Err(key.error(format!("{} has no value", key.text)).into());
             }
-            config.set(*key, values, source)?;
+            let read = config.set(*key, values, unit)?;
+            if let Some(ignored) = values.get(read).map(|_| values.len() - read) {
+                let why = format!("what follows its value is ignored, as there (words: {ignored})");
+                config.notes.push(Note::new(key.text, why));
+            }
+        }
+        for (key, value) in left {
+            config.leave_out(key, value);
         }
         Ok(config)
     }
 
-    fn set(&mut self, key: Word<'_>, values: &[Word<'_>], source: &Arc<Source>) -> Checked<()> {
-        let one = || values[0];
-        let flag = || -> Checked<bool> { Ok(values[0].whole::<u32>(key.text, 0, 1)? == 1) };
-        let micros = || -> Checked<Span> { values[0].quantity(key.text, &format!("{} us", values[0].text)) };
+    /// Sets what a key stands for, and says how many words it has read.
+    fn set(&mut self, key: Word<'_>, values: &[Word<'_>], unit: BufferUnit) -> Checked<usize> {
+        let one = values[0];
+        let flag = || -> Checked<bool> { Ok(one.whole_cut::<u64>(key.text, 0, u64::MAX)? > 0) };
+        let time = |unit: &str| -> Checked<Span> {
+            Ok(one.quantity_cut(key.text, &format!("{} {unit}", one.text))?.0)
+        };
+        let whole_ns =
+            || -> Checked<Span> { Ok(Span::from_ns(one.whole_cut(key.text, 1, 1_000_000_000_000)?)) };
+        let count = |most: u32| one.whole_cut(key.text, 0, most);
+        let bytes = || -> Checked<Bytes> { Ok(Bytes::new(one.whole_cut(key.text, 1, 1 << 40)?)) };
         match key.text {
-            "TOPOLOGY_FILE" => self.topology_file = Some(one().text.to_owned()),
-            "FLOW_FILE" => self.flow_file = Some(one().text.to_owned()),
-            "CC_MODE" => {
-                self.cc_mode = one().whole(key.text, 0, u32::MAX)?;
-                if ![1, 3, 7, 8, 10].contains(&self.cc_mode) {
-                    let message = format!("CC_MODE {} is not known", self.cc_mode);
-                    let help = "1 is DCQCN, 3 HPCC, 7 TIMELY, 8 DCTCP, 10 HPCC-PINT (read as HPCC)";
-                    return Err(one().error(message).help(help).into());
-                }
-            }
+            "TOPOLOGY_FILE" => self.topology_file = Some(one.text.to_owned()),
+            "FLOW_FILE" => self.flow_file = Some(one.text.to_owned()),
+            "CC_MODE" => self.mode = mode(one)?,
             "ENABLE_QCN" => self.marking = flag()?,
             "ENABLE_PFC" => self.pfc = flag()?,
             "ENABLE_IRN" => self.irn = flag()?,
             "CLAMP_TARGET_RATE" => self.clamp = flag()?,
-            "HAS_WIN" => self.window = flag()?,
-            "PACKET_PAYLOAD_SIZE" => self.payload = Bytes::new(one().whole(key.text, 1, 60_000)?),
-            "SIMULATOR_STOP_TIME" => {
-                self.stop = one().quantity(key.text, &format!("{} s", one().text))?;
+            "HAS_WIN" => self.window = Some(flag()?),
+            "VAR_WIN" => self.var_window = Some(flag()?),
+            "FIXED_WIN" => self.fixed_window = Some(bytes()?),
+            "BASE_RTT" => self.base_rtt = Some(whole_ns()?),
+            "PACKET_PAYLOAD_SIZE" => self.payload = Bytes::new(one.whole_cut(key.text, 1, 60_000)?),
+            "SIMULATOR_STOP_TIME" => self.stop(key, one)?,
+            "FLOWGEN_STOP_TIME" => {
+                self.stop(key, one)?;
+                self.drain = Span::from_secs(10);
             }
-            "BUFFER_SIZE" => self.buffer = Bytes::new(one().whole::<u64>(key.text, 1, 1 << 20)? << 20),
-            "ALPHA_RESUME_INTERVAL" => self.alpha_interval = micros()?,
-            "RATE_DECREASE_INTERVAL" => self.cut_interval = micros()?,
-            "RP_TIMER" => self.timer = micros()?,
-            "EWMA_GAIN" => self.gain = one().number(key.text)?,
-            "FAST_RECOVERY_TIMES" => self.fast_recovery = one().whole(key.text, 0, 1000)?,
-            "RATE_AI" => self.rate_ai = Some(rate(one())?),
-            "RATE_HAI" => self.rate_hai = Some(rate(one())?),
-            "MIN_RATE" => self.min_rate = rate(one())?,
+            "BUFFER_SIZE" => self.buffer(one, unit)?,
+            "ALPHA_RESUME_INTERVAL" => self.alpha_interval = time("us")?,
+            "RATE_DECREASE_INTERVAL" => self.cut_interval = time("us")?,
+            "RP_TIMER" => self.timer = time("us")?,
+            "CNP_INTERVAL" => self.cnp_interval = Some(time("us")?),
+            "TIMELY_T_LOW" => self.t_low = Some(whole_ns()?),
+            "TIMELY_T_HIGH" => self.t_high = Some(whole_ns()?),
+            "TIMELY_BETA" => self.beta = Some(one.number(key.text)?),
+            "EWMA_GAIN" | "DCTCP_GAIN" => self.gain = one.number(key.text)?,
+            "FAST_RECOVERY_TIMES" => self.fast_recovery = count(1000)?,
+            "BYTE_COUNTER" => self.byte_counter = Some(bytes()?),
+            "RATE_AI" => self.rate_ai = Some(rate(one)?),
+            "RATE_HAI" => self.rate_hai = Some(rate(one)?),
+            "MIN_RATE" => self.min_rate = Some(rate(one)?),
+            "MAX_RATE" => self.max_rate = Some(rate(one)?),
             "ERROR_RATE_PER_LINK" => {
-                self.error_rate = one().number(key.text)?;
+                self.error_rate = one.number(key.text)?;
                 if self.error_rate >= 1.0 {
-                    return Err(one().error("an error rate of 1 or more, expected less").into());
+                    return Err(one.error("an error rate of 1 or more, expected less").into());
                 }
             }
-            "L2_ACK_INTERVAL" => self.ack_interval = one().whole(key.text, 0, 1_000_000_000)?,
+            "L2_ACK_INTERVAL" => self.ack_interval = one.whole_cut(key.text, 0, 1_000_000_000)?,
             "L2_BACK_TO_ZERO" => {
                 if flag()? {
-                    self.note(key, values, "senders go back to what is missing, not to the start of a chunk");
+                    let why = "senders go back to what is missing, not to the start of a chunk";
+                    self.notes.push(Note::new("L2_BACK_TO_ZERO 1", why));
                 }
             }
-            "U_TARGET" => self.u_target = one().number(key.text)?,
-            "MI_THRESH" => self.mi_thresh = one().whole(key.text, 0, 1000)?,
+            "U_TARGET" => self.u_target = one.number(key.text)?,
+            "MI_THRESH" => self.mi_thresh = count(1000)?,
             "LINK_DOWN" => {
-                let [_, a, b] = exactly(key, values)?;
-                let after = micros()?;
+                let [_, a, b, ..] = values else {
+                    let message = format!("LINK_DOWN has {} values, expected 3", values.len());
+                    return Err(key.error(message).into());
+                };
+                let after = time("us")?;
                 let (a, b) = (a.whole("a node", 0, u32::MAX)?, b.whole("a node", 0, u32::MAX)?);
                 self.link_down = (after > Span::ZERO).then_some((after, a, b));
+                return Ok(3);
             }
-            "KMIN_MAP" => self.map(key, values, source, |own, word| {
-                own.kmin = Some(kilobytes(word)?);
-                Ok(())
-            })?,
-            "KMAX_MAP" => self.map(key, values, source, |own, word| {
-                own.kmax = Some(kilobytes(word)?);
-                Ok(())
-            })?,
-            "PMAX_MAP" => self.map(key, values, source, |own, word| {
-                own.pmax = Some(word.number("a probability")?);
-                Ok(())
-            })?,
-            _ => self.leave_out(key, values),
+            "KMIN" => self.all_ports.kmin = Some(threshold(one, RDMA_UNIT)?),
+            "KMAX" => self.all_ports.kmax = Some(threshold(one, RDMA_UNIT)?),
+            "PMAX" => self.all_ports.pmax = Some(one.number(key.text)?),
+            "KMIN_MAP" => {
+                return self.map(values, |own, word| threshold(word, HPCC_UNIT).map(|k| own.kmin = Some(k)));
+            }
+            "KMAX_MAP" => {
+                return self.map(values, |own, word| threshold(word, HPCC_UNIT).map(|k| own.kmax = Some(k)));
+            }
+            "PMAX_MAP" => {
+                return self
+                    .map(values, |own, word| word.number("a probability").map(|p| own.pmax = Some(p)));
+            }
+            unknown => debug_assert!(false, "{unknown} is mapped and not read"),
+        }
+        Ok(1)
+    }
+
+    /// When the run ends; [`Span::MAX`] if it cannot last that long.
+    fn stop(&mut self, key: Word<'_>, word: Word<'_>) -> Checked<()> {
+        let text = format!("{} s", word.text);
+        self.stop = match text.parse::<Span>() {
+            Ok(stop) if stop <= LONGEST => stop,
+            Ok(_) | Err(QuantityError::TooLarge { .. }) => {
+                let why = format!("the run ends when all flows have finished, after {LONGEST} at the latest");
+                self.notes.push(Note::new(format!("{} {}", key.text, word.text), why));
+                Span::MAX
+            }
+            Err(_) => word.quantity_cut(key.text, &text)?.0,
+        };
+        Ok(())
+    }
+
+    fn buffer(&mut self, word: Word<'_>, unit: BufferUnit) -> Checked<()> {
+        let number = word.whole_cut("BUFFER_SIZE", 1, 1 << 20)?;
+        let (size, doubtful) = unit.size(number);
+        self.buffer = Some(size);
+        if doubtful {
+            let other = if unit == BufferUnit::Mib { BufferUnit::Kib } else { BufferUnit::Mib };
+            let (shown, option) = other.names();
+            let message =
+                format!("BUFFER_SIZE {number} is {number} {} of memory in each switch", unit.names().0);
+            let help = match other.size(number) {
+                (_, false) => format!("with --buffer-unit {option} it is {number} {shown}"),
+                (_, true) => format!("it is not plausible in {shown} either"),
+            };
+            let warning = Diagnostic::warning(Code::DoubtfulUnit, message).at(word.place()).help(help);
+            self.warnings.push(warning);
         }
         Ok(())
     }
 
-    fn note(&mut self, key: Word<'_>, values: &[Word<'_>], why: &str) {
-        let mut what = key.text.to_owned();
-        for value in values.iter().take(4) {
-            what.push(' ');
-            what.push_str(value.text);
-        }
-        self.notes.push(Note::new(what, why));
-    }
-
-    fn leave_out(&mut self, key: Word<'_>, values: &[Word<'_>]) {
-        if let Some((_, same, why)) = NOT_MAPPED.iter().find(|(name, ..)| *name == key.text) {
-            if same.is_empty() || values.first().is_none_or(|value| value.text != *same) {
-                self.note(key, values, why);
-            }
+    /// Notes a key without a counterpart; those with the same reason share a note.
+    fn leave_out(&mut self, key: Word<'_>, value: Option<Word<'_>>) {
+        let value = value.map_or("", |value| value.text);
+        let Some(known) = KEYS.iter().find(|known| known.name == key.text) else {
+            let message = format!("the key {} is not known and left out", key.text);
+            let warning = Diagnostic::warning(Code::NotMapped, message).at(key.place());
+            let known = MAPPED.into_iter().chain(KEYS.iter().map(|key| key.name));
+            let warning = match nearest(key.text, known) {
+                Some(nearest) => warning.help(format!("did you mean {nearest}?")),
+                None => warning,
+            };
+            self.warnings.push(warning);
+            self.notes.push(Note::new(format!("{} {value}", key.text).trim_end(), "the key is not known"));
+            return;
+        };
+        if !known.matters(self.mode.number()) || (!known.same.is_empty() && known.same == value) {
             return;
         }
-        let message = format!("the key {} is not known and left out", key.text);
-        let diagnostic = Diagnostic::warning(Code::NotMapped, message).at(key.place());
-        let known = MAPPED.into_iter().chain(NOT_MAPPED.map(|(name, ..)| name));
-        let diagnostic = match nearest(key.text, known) {
-            Some(nearest) => diagnostic.help(format!("did you mean {nearest}?")),
-            None => diagnostic,
-        };
-        self.unknown.push(diagnostic);
-        self.note(key, values, "the key is not known");
+        let what = if known.same.is_empty() { key.text.to_owned() } else { format!("{} {value}", key.text) };
+        match self.notes.iter_mut().find(|note| note.why == known.why) {
+            Some(note) => note.what.push_str(&format!(", {what}")),
+            None => self.notes.push(Note::new(what, known.why)),
+        }
     }
 
     /// Reads `n (rate value)*`.
     fn map(
         &mut self,
-        key: Word<'_>,
         values: &[Word<'_>],
-        source: &Arc<Source>,
         set: impl Fn(&mut Thresholds, Word<'_>) -> Checked<()>,
-    ) -> Checked<()> {
-        let [count, values @ ..] = values else {
-            return Err(truncated(source, format!("{} has no value", key.text)));
-        };
+    ) -> Checked<usize> {
+        let (count, values) = (values[0], &values[1..]);
         let pairs: usize = count.whole("the number of pairs", 0, 1_000_000)?;
-        if values.len() != 2 * pairs {
+        if values.len() < 2 * pairs {
             let message = format!("{pairs} pairs of rate and value announced, {} words follow", values.len());
             return Err(count.error(message).into());
         }
-        for pair in values.chunks_exact(2) {
+        for pair in values[..2 * pairs].chunks_exact(2) {
             set(self.thresholds.entry(rate(pair[0])?).or_default(), pair[1])?;
         }
-        Ok(())
+        Ok(1 + 2 * pairs)
+    }
+
+    /// It is of ns3-rdma: DCQCN as published, without windows.
+    pub fn is_ns3_rdma(&self) -> bool {
+        self.byte_counter.is_some() || self.cnp_interval.is_some()
     }
 }
 
-/// So many values, no more and no less.
-fn exactly<'a, const N: usize>(key: Word<'_>, values: &[Word<'a>]) -> Checked<[Word<'a>; N]> {
-    let found = values.len();
-    values.try_into().map_err(|_| key.error(format!("{} has {found} values, expected {N}", key.text)).into())
+fn mode(word: Word<'_>) -> Checked<Mode> {
+    let number = word.whole("CC_MODE", 0, u32::MAX)?;
+    Mode::ALL.into_iter().find(|mode| mode.number() == number).ok_or_else(|| {
+        let help = "1 is DCQCN, 3 HPCC, 7 TIMELY, 8 DCTCP, 10 HPCC-PINT (read as HPCC), 12 none";
+        word.error(format!("CC_MODE {number} is not known")).help(help).into()
+    })
 }
 
-/// Thresholds are in units of 1000 B.
-fn kilobytes(word: Word<'_>) -> Checked<Bytes> {
-    let kilobytes: u64 = word.whole("a threshold in units of 1000 B", 0, 1 << 40)?;
-    Ok(Bytes::new(kilobytes * 1000))
+/// A threshold in units of so many bytes.
+fn threshold(word: Word<'_>, unit: u64) -> Checked<Bytes> {
+    let units: u64 = word.whole_cut(&format!("a threshold in units of {unit} B"), 0, 1 << 40)?;
+    Ok(Bytes::new(units * unit))
 }

@@ -1,11 +1,15 @@
-//! ns-3's RDMA simulations: HPCC and its descendants (ConWeave, ns3-datacenter, SimAI) and ns3-rdma.
+//! ns-3's RDMA simulations: HPCC, its descendants (ConWeave, ns3-datacenter, SimAI, ASTRA-sim, m3) and its ancestor ns3-rdma.
 //!
 //! Node ids stay: node 7 is called `node7`, be it a host or a switch. A host with several links (SimAI's GPUs) gets a switch
 //! of class `nic`, because hosts have one link here.
 
 pub mod base_rtt;
 mod config;
+mod connection;
 mod flows;
+mod keys;
+mod links;
+mod switches;
 mod topology;
 mod write;
 
@@ -14,8 +18,8 @@ use std::sync::Arc;
 
 use narrows::diagnostic::{Checked, Code, Diagnostic, Source};
 
-pub use self::config::{Config, Thresholds};
-pub use self::flows::{Flow, Flows};
+pub use self::config::{BufferUnit, Config, Mode, Thresholds};
+pub use self::flows::{Columns, Flow, Flows};
 pub use self::topology::{Dialect, Link, Network};
 use super::Imported;
 
@@ -28,6 +32,8 @@ pub struct Inputs {
     pub flows: Option<PathBuf>,
     /// `config.txt`.
     pub config: Option<PathBuf>,
+    /// What `BUFFER_SIZE` counts.
+    pub buffer_unit: BufferUnit,
 }
 
 /// Texts of the same files.
@@ -39,18 +45,21 @@ pub struct Texts {
     pub flows: Option<Arc<Source>>,
     /// `config.txt`.
     pub config: Option<Arc<Source>>,
+    /// What `BUFFER_SIZE` counts.
+    pub buffer_unit: BufferUnit,
 }
 
-/// What is not known of a configuration, as warnings.
-pub type Unknown = Vec<Diagnostic>;
+/// What is not known of a configuration, or doubtful.
+pub type Warnings = Vec<Diagnostic>;
 
 /// Reads the files and makes a scenario called `name` of them.
 ///
 /// # Errors
 /// If a file is missing or not what it should be.
-pub fn import(inputs: &Inputs, name: &str) -> Checked<(Imported, Unknown)> {
+pub fn import(inputs: &Inputs, name: &str) -> Checked<(Imported, Warnings)> {
     let config = inputs.config.as_deref().map(super::read).transpose()?;
-    let parsed = config.as_ref().map(Config::parse).transpose()?.unwrap_or_default();
+    let parse = |text| Config::parse(text, inputs.buffer_unit);
+    let parsed = config.as_ref().map(parse).transpose()?.unwrap_or_default();
     let named = |file: Option<&String>| -> Checked<Option<PathBuf>> {
         file.zip(inputs.config.as_deref()).map(|(file, config)| find(config, file)).transpose()
     };
@@ -70,6 +79,7 @@ pub fn import(inputs: &Inputs, name: &str) -> Checked<(Imported, Unknown)> {
         topology: super::read(&topology)?,
         flows: flows.as_deref().map(super::read).transpose()?,
         config,
+        buffer_unit: inputs.buffer_unit,
     };
     convert(&texts, name)
 }
@@ -78,10 +88,12 @@ pub fn import(inputs: &Inputs, name: &str) -> Checked<(Imported, Unknown)> {
 ///
 /// # Errors
 /// If a text is not what it should be.
-pub fn convert(texts: &Texts, name: &str) -> Checked<(Imported, Unknown)> {
-    let mut config = texts.config.as_ref().map(Config::parse).transpose()?.unwrap_or_default();
+pub fn convert(texts: &Texts, name: &str) -> Checked<(Imported, Warnings)> {
+    let parse = |text| Config::parse(text, texts.buffer_unit);
+    let mut config = texts.config.as_ref().map(parse).transpose()?.unwrap_or_default();
     let network = Network::parse(&texts.topology)?;
-    let flows = texts.flows.as_ref().map(|text| Flows::parse(text, &network)).transpose()?;
+    let flows = |text| Flows::parse(text, &network, config.payload);
+    let flows = texts.flows.as_ref().map(flows).transpose()?;
     if let Some((_, a, b)) = config.link_down {
         let joins = |link: &Link| link.ends == (a, b) || link.ends == (b, a);
         if !network.links.iter().any(joins) {
@@ -89,9 +101,9 @@ pub fn convert(texts: &Texts, name: &str) -> Checked<(Imported, Unknown)> {
             return Err(Diagnostic::error(Code::ForeignFile, message).into());
         }
     }
-    let unknown = std::mem::take(&mut config.unknown);
+    let warnings = std::mem::take(&mut config.warnings);
     let imported = write::scenario(&network, flows.as_ref(), &config, texts.config.is_some(), name)?;
-    Ok((imported, unknown))
+    Ok((imported, warnings))
 }
 
 /// A file that a configuration names, relative to its folder or one above: simulations are started from there.

@@ -4,19 +4,43 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use narrows::diagnostic::{Checked, Source};
-use narrows_proto::units::{BitRate, Bytes, Span, WireTime};
+use narrows_proto::units::{BitRate, Span, WireTime};
 
-use super::super::words::{Word, Words, lines};
+use super::super::words::{Ignored, Word, Words, lines, truncated};
 
-/// Which header the file has, told by how many fields its first line has.
+/// Which header the file has, told by the fields of its first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// `nodes switches links`: HPCC, ConWeave, ns3-rdma.
     Hpcc,
     /// `nodes switches tors links`: ns3-datacenter.
     Datacenter,
-    /// `nodes gpus_per_server nvswitches switches links gpu_type`: SimAI.
+    /// `nodes switches tors links host_rate uplink_rate`: ns3-datacenter's Reverie. The last field is a number.
+    Reverie,
+    /// `nodes gpus_per_server nvswitches switches links gpu_type`: SimAI. The last field is a name.
     SimAi,
+}
+
+impl Dialect {
+    fn of(header: &[Word<'_>]) -> Option<Self> {
+        match header {
+            [_, _, _] => Some(Self::Hpcc),
+            [_, _, _, _] => Some(Self::Datacenter),
+            [_, _, _, _, _, last] if last.text.parse::<f64>().is_ok() => Some(Self::Reverie),
+            [_, _, _, _, _, _] => Some(Self::SimAi),
+            _ => None,
+        }
+    }
+
+    /// Whose header it is, and what its fields are.
+    pub fn fields(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Hpcc => ("HPCC", "nodes switches links"),
+            Self::Datacenter => ("ns3-datacenter", "nodes switches tors links"),
+            Self::Reverie => ("Reverie", "nodes switches tors links host_rate uplink_rate"),
+            Self::SimAi => ("SimAI", "nodes gpus nvswitches switches links gpu_type"),
+        }
+    }
 }
 
 /// A network as the file has it.
@@ -32,6 +56,8 @@ pub struct Network {
     pub switches: BTreeSet<u32>,
     /// In the order of the file.
     pub links: Vec<Link>,
+    /// What the file has after them.
+    pub ignored: Ignored,
 }
 
 /// A link, the same in both directions.
@@ -57,20 +83,16 @@ impl Network {
     /// At the first word that is not what the format has there.
     pub fn parse(source: &Arc<Source>) -> Checked<Self> {
         let header = lines(source).next().unwrap_or_default();
-        let dialect = match header.len() {
-            3 => Dialect::Hpcc,
-            4 => Dialect::Datacenter,
-            6 => Dialect::SimAi,
-            found => {
-                let message = format!(
-                    "the first line has {found} fields, expected 3 (nodes switches links), 4 (nodes switches tors links) or 6 \
-                     (nodes gpus_per_server nvswitches switches links gpu_type)"
-                );
-                return Err(match header.first() {
-                    Some(word) => word.error(message).into(),
-                    None => super::super::words::truncated(source, message),
-                });
-            }
+        let Some(dialect) = Dialect::of(&header) else {
+            let message = format!(
+                "the first line has {} fields, expected 3 (nodes switches links), 4 (nodes switches tors links) or 6 \
+                 (nodes gpus_per_server nvswitches switches links gpu_type, or nodes switches tors links host_rate uplink_rate)",
+                header.len()
+            );
+            return Err(match header.first() {
+                Some(word) => word.error(message).into(),
+                None => truncated(source, message),
+            });
         };
         let mut words = Words::of(source);
         let count = |words: &mut Words<'_>, what: &str| {
@@ -83,12 +105,18 @@ impl Network {
             nvswitch_count = count(&mut words, "NVSwitches")?;
         }
         let switch_count = count(&mut words, "switches")?;
-        if dialect == Dialect::Datacenter {
+        if matches!(dialect, Dialect::Datacenter | Dialect::Reverie) {
             count(&mut words, "ToR switches")?;
         }
         let link_count = count(&mut words, "links")?;
-        if dialect == Dialect::SimAi {
-            words.next(|| "the type of GPU".into())?;
+        match dialect {
+            Dialect::Hpcc | Dialect::Datacenter => {}
+            // Rates of both levels; links have their own.
+            Dialect::Reverie => {
+                rate(words.next(|| "the rate of hosts".into())?)?;
+                rate(words.next(|| "the rate of uplinks".into())?)?;
+            }
+            Dialect::SimAi => drop(words.next(|| "the type of GPU".into())?),
         }
         let mut network = Self {
             dialect,
@@ -96,6 +124,7 @@ impl Network {
             nvswitches: BTreeSet::new(),
             switches: BTreeSet::new(),
             links: Vec::new(),
+            ignored: Ignored::default(),
         };
         for number in 0..nvswitch_count {
             let id = network.switch(&mut words, "NVSwitch", (number, nvswitch_count))?;
@@ -105,11 +134,13 @@ impl Network {
             let id = network.switch(&mut words, "switch", (number, switch_count))?;
             network.switches.insert(id);
         }
+        // ns3-rdma has no error rates.
+        let has_errors = words.ahead().len() != 4;
         for number in 0..link_count {
-            let link = network.link(&mut words, (number, link_count))?;
+            let link = network.link(&mut words, has_errors, (number, link_count))?;
             network.links.push(link);
         }
-        words.end(|| format!("{link_count} links, which is what the first line announces"))?;
+        network.ignored = words.ignored();
         Ok(network)
     }
 
@@ -145,10 +176,10 @@ impl Network {
         word.whole("the id of a node", 0, self.nodes - 1)
     }
 
-    fn link(&self, words: &mut Words<'_>, (number, of): (u32, u32)) -> Checked<Link> {
-        let mut next = |what: &str| {
-            words.next(|| format!("{what} of link {} of {of} (src dst rate delay error)", number + 1))
-        };
+    fn link(&self, words: &mut Words<'_>, has_errors: bool, (number, of): (u32, u32)) -> Checked<Link> {
+        let columns = if has_errors { "src dst rate delay error" } else { "src dst rate delay" };
+        let mut next =
+            |what: &str| words.next(|| format!("{what} of link {} of {of} ({columns})", number + 1));
         let (src, dst) = (next("the source")?, next("the destination")?);
         let ends = (self.id(src)?, self.id(dst)?);
         if ends.0 == ends.1 {
@@ -161,6 +192,9 @@ impl Network {
             return Err(rate_word.error(format!("a rate of {rate}, expected {range}")).into());
         }
         let delay = delay(next("the delay")?)?;
+        if !has_errors {
+            return Ok(Link { ends, rate, delay, error_rate: 0.0 });
+        }
         let error_word = next("the error rate")?;
         let error_rate = error_word.number("the error rate")?;
         if error_rate >= 1.0 {
@@ -184,21 +218,32 @@ pub(super) fn rate(word: Word<'_>) -> Checked<BitRate> {
                 .into());
         }
     };
-    if unit.ends_with('B') || unit.contains('i') {
-        // Bytes per second, or powers of two.
-        let bytes = unit.ends_with('B');
-        let unit = unit.replace('b', "B").replace("kiB", "KiB").replace("KB", "kB");
-        let amount: Bytes = word.quantity("the rate", &format!("{number} {unit}"))?;
-        let bits = if bytes { amount.get().checked_mul(8) } else { Some(amount.get()) };
-        return Ok(bits.map(BitRate::from_bps).ok_or_else(|| word.error("the rate is too large"))?);
-    }
-    word.quantity("the rate", &format!("{number} {}/s", unit.replace('K', "k")))
+    // Prefixes are of ten or of two; a byte is eight bits.
+    let (prefix, bits) = match unit.strip_suffix('B') {
+        Some(prefix) => (prefix, 8),
+        None => (unit.strip_suffix('b').unwrap_or(unit), 1),
+    };
+    let (unit, times) = match prefix {
+        "" => ("b/s", 1),
+        "k" | "K" => ("kb/s", 1),
+        "M" => ("Mb/s", 1),
+        "G" => ("Gb/s", 1),
+        "T" => ("Tb/s", 1),
+        "Ki" => ("b/s", 1 << 10),
+        "Mi" => ("b/s", 1 << 20),
+        "Gi" => ("b/s", 1 << 30),
+        _ => return Err(word.error(format!("the rate: unknown unit \"{unit}\"")).into()),
+    };
+    let (rate, _): (BitRate, _) = word.quantity_cut("the rate", &format!("{number} {unit}"))?;
+    let rate = rate.as_bps().checked_mul(bits * times);
+    Ok(rate.map(BitRate::from_bps).ok_or_else(|| word.error("the rate is too large"))?)
 }
 
 /// A time as ns-3 writes it: `1000ns`, `0.001ms`, or a bare number of seconds.
 pub(super) fn delay(word: Word<'_>) -> Checked<Span> {
     let (number, unit) = split_unit(word.text);
-    word.quantity("the delay", &format!("{number} {}", if unit.is_empty() { "s" } else { unit }))
+    let unit = if unit.is_empty() { "s" } else { unit };
+    Ok(word.quantity_cut("the delay", &format!("{number} {unit}"))?.0)
 }
 
 /// A number and what follows it.

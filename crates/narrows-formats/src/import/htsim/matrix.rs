@@ -1,11 +1,14 @@
 //! Connection matrices (`.cm`): a header with counts, then connections, triggers and failures in any order.
+//!
+//! htsim passes over what it does not know in the header, reads whole numbers up to their decimals and ends if counts differ.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use narrows::diagnostic::{Checked, Source};
+use narrows::diagnostic::{Checked, Source, nearest};
 use narrows_proto::units::Span;
 
+use super::super::Note;
 use super::super::words::{Word, lines, truncated};
 
 /// A connection matrix.
@@ -19,6 +22,8 @@ pub struct Matrix {
     pub triggers: BTreeMap<u32, Trigger>,
     /// Links that fail.
     pub failures: Vec<LinkFailure>,
+    /// What is not mapped.
+    pub notes: Vec<Note>,
 }
 
 /// A connection that carries one message.
@@ -32,6 +37,8 @@ pub struct Connection {
     pub id: Option<u32>,
     /// uet: which message of the connection.
     pub msg: Option<u32>,
+    /// Its id, with its message, is not its own: uet's messages may have no number (`msg` alone).
+    pub shared: bool,
     /// When it starts.
     pub start: Start,
     /// Payload; without end if 0.
@@ -86,6 +93,8 @@ pub enum Tier {
     Core,
 }
 
+const KEYWORDS: [&str; 6] = ["Nodes", "Connections", "Triggers", "Failures", "trigger", "failure"];
+
 /// Counts of a header.
 #[derive(Default)]
 struct Announced<'a> {
@@ -104,15 +113,14 @@ impl Matrix {
         let mut announced = Announced::default();
         let mut referenced: BTreeMap<u32, Word<'_>> = BTreeMap::new();
         let mut ids = BTreeSet::new();
-        let mut triggers = 0;
+        let (mut triggers, mut in_header, mut unknown_lines, mut cut) = (0, true, 0, 0);
         for words in lines(source) {
             let [first, values @ ..] = &words[..] else { continue };
-            let count = |what: &str| match values {
-                [count] => count.whole(what, 0, u64::MAX),
-                _ => {
-                    Err(first.error(format!("{} has {} values, expected 1", first.text, values.len())).into())
-                }
+            let count = |what: &str| match values.first() {
+                Some(count) => count.whole_cut(what, 0, u64::MAX),
+                None => Err(first.error(format!("{} has no value", first.text)).into()),
             };
+            in_header &= !first.text.contains("->") && !matches!(first.text, "trigger" | "failure");
             match first.text {
                 "Nodes" => {
                     matrix.nodes = u32::try_from(count("the number of nodes")?.min(1 << 24)).unwrap_or(0);
@@ -129,21 +137,29 @@ impl Matrix {
                     matrix.failures.push(failure);
                 }
                 text if text.contains("->") => {
-                    let connection = matrix.connection(*first, values, &mut referenced)?;
-                    if let Some(id) = connection.id
-                        && !ids.insert((id, connection.msg))
-                    {
-                        return Err(first.error(format!("a second connection has the id {id}")).into());
-                    }
+                    let (mut connection, start_cut) = matrix.connection(*first, values, &mut referenced)?;
+                    cut += usize::from(start_cut);
+                    connection.shared |= connection.id.is_some_and(|id| !ids.insert((id, connection.msg)));
                     matrix.connections.push(connection);
                 }
+                unknown if in_header && nearest(unknown, KEYWORDS).is_none() => {
+                    unknown_lines += 1;
+                }
                 unknown => {
-                    let known = ["Nodes", "Connections", "Triggers", "Failures", "trigger", "failure"];
+                    let known = KEYWORDS;
                     let message =
                         format!("found \"{unknown}\", expected a connection such as 1->0, or a keyword");
                     return Err(first.error(message).known(unknown, known).into());
                 }
             }
+        }
+        if unknown_lines > 0 {
+            let why = format!("what htsim does not know is ignored, as there (lines: {unknown_lines})");
+            matrix.notes.push(Note::new("header of the .cm", why));
+        }
+        if cut > 0 {
+            let why = format!("cut to picoseconds (connections: {cut})");
+            matrix.notes.push(Note::new("start", why));
         }
         if matrix.nodes == 0 {
             return Err(truncated(source, "the header has no number of nodes: Nodes N".into()));
@@ -175,7 +191,7 @@ impl Matrix {
         first: Word<'a>,
         values: &[Word<'a>],
         referenced: &mut BTreeMap<u32, Word<'a>>,
-    ) -> Checked<Connection> {
+    ) -> Checked<(Connection, bool)> {
         let Some((src, dst)) = first.text.split_once("->") else {
             return Err(first.error("expected a connection such as 1->0").into());
         };
@@ -194,13 +210,14 @@ impl Matrix {
             dst,
             id: None,
             msg: None,
+            shared: false,
             start: Start::At(Span::ZERO),
             size: 0,
             send_done: None,
             recv_done: None,
             prio: None,
         };
-        let (mut start, mut size) = (None, None);
+        let (mut start, mut size, mut cut) = (None, None, false);
         let mut trigger = |word: Word<'a>| -> Checked<u32> {
             let id = word.whole("the id of a trigger", 1, u32::MAX)?;
             referenced.entry(id).or_insert(word);
@@ -209,6 +226,13 @@ impl Matrix {
         let mut left = values.iter();
         while let Some(key) = left.next() {
             if key.text == "addon" {
+                continue;
+            }
+            // A message of the connection, which may have a number.
+            if key.text == "msg"
+                && left.as_slice().first().is_none_or(|next| next.text.parse::<f64>().is_err())
+            {
+                connection.shared = true;
                 continue;
             }
             let Some(value) = left.next() else {
@@ -221,11 +245,14 @@ impl Matrix {
             match key.text {
                 "id" => connection.id = Some(value.whole("an id", 1, u32::MAX)?),
                 "msg" => connection.msg = Some(value.whole("the id of a message", 0, u32::MAX)?),
-                "start" => begin(Start::At(
-                    value.quantity("the start in picoseconds", &format!("{} ps", value.text))?,
-                ))?,
+                "start" => {
+                    let text = format!("{} ps", value.text);
+                    let (at, finer) = value.quantity_cut("the start in picoseconds", &text)?;
+                    cut = finer;
+                    begin(Start::At(at))?;
+                }
                 "trigger" => begin(Start::Trigger(trigger(*value)?))?,
-                "size" => size = Some(value.whole("the size", 0, 1 << 60)?),
+                "size" => size = Some(value.whole_cut("the size", 0, 1 << 60)?),
                 "send_done_trigger" => connection.send_done = Some(trigger(*value)?),
                 "recv_done_trigger" => connection.recv_done = Some(trigger(*value)?),
                 "prio" => connection.prio = Some(value.whole("the priority", 0, u64::MAX)?),
@@ -252,7 +279,7 @@ impl Matrix {
         if matches!(connection.start, Start::Trigger(_)) && connection.id.is_none() {
             return Err(first.error("a connection with a trigger needs an id").into());
         }
-        Ok(connection)
+        Ok((connection, cut))
     }
 
     fn trigger(&mut self, first: Word<'_>, values: &[Word<'_>]) -> Checked<()> {

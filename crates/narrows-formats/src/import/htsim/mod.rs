@@ -134,7 +134,7 @@ fn write(
     name: &str,
 ) -> Checked<Imported> {
     let name = plain_name(name);
-    let mut notes = Vec::new();
+    let mut notes = [&matrix.notes[..], &tree.notes].concat();
     let trace = waits::trace(matrix, &mut notes)?;
     let levels = if has_topology { "as the .topo says" } else { "htsim's fat tree" };
     let read = vec![
@@ -203,10 +203,11 @@ fn note_connections(matrix: &Matrix, notes: &mut Vec<Note>) {
     if prios.len() > 1 {
         notes.push(Note::new("prio", "hosts share their link among their flows, whatever prio says"));
     }
-    if matrix.connections.iter().any(|connection| connection.msg.is_some()) {
+    if matrix.connections.iter().any(|connection| connection.msg.is_some() || connection.shared) {
         notes.push(Note::new(
             "msg",
-            "each message is a flow of its own, not one after the other on one connection",
+            "each message, and each connection with the id of another one, is a flow of its own, not one after the other on one \
+             connection",
         ));
     }
     if matrix.connections.iter().any(|connection| connection.size == 0) {

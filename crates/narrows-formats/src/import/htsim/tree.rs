@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use narrows::diagnostic::{Checked, Code, Diagnostic, Source};
+use narrows::diagnostic::{Checked, Code, Diagnostic, Source, nearest};
 use narrows_proto::units::{BitRate, Bytes, Span};
 
+use super::super::Note;
 use super::super::words::{Word, lines, truncated};
 
 /// A tree of two or three levels of switches.
@@ -20,6 +21,8 @@ pub struct Tree {
     pub uplinks: [u32; 2],
     /// Settings of each level, from the ToR switches up.
     pub levels: Vec<Level>,
+    /// What is not mapped.
+    pub notes: Vec<Note>,
 }
 
 /// Settings of a level of switches.
@@ -54,6 +57,8 @@ pub struct Usual {
     /// Time to forward a packet.
     pub latency: Span,
 }
+
+const HEADER: [&str; 4] = ["Nodes", "Tiers", "Podsize", "Tier"];
 
 /// No tree has more links.
 const MOST_LINKS: u64 = 4_000_000;
@@ -100,6 +105,7 @@ impl Tree {
             per_pod,
             uplinks: [half, half],
             levels: vec![level; usual.tiers as usize],
+            notes: Vec::new(),
         })
     }
 
@@ -110,15 +116,14 @@ impl Tree {
     pub fn parse(source: &Arc<Source>) -> Checked<Self> {
         let (mut nodes, mut tiers, mut pod) = (None, None, None);
         let mut levels: [Option<Level>; 3] = [None; 3];
-        let mut current = None;
+        let (mut current, mut unknown_lines, mut notes) = (None, 0, Vec::new());
         for words in lines(source) {
             let [key, values @ ..] = &words[..] else { continue };
-            let [value] = values else {
-                return Err(key
-                    .error(format!("{} has {} values, expected 1", key.text, values.len()))
-                    .into());
+            // htsim reads the first value.
+            let Some(value) = values.first() else {
+                return Err(key.error(format!("{} has no value", key.text)).into());
             };
-            let whole = |least: u32, most: u32| value.whole(key.text, least, most);
+            let whole = |least: u32, most: u32| value.whole_cut(key.text, least, most);
             match (key.text.to_ascii_lowercase().as_str(), current) {
                 ("nodes", _) => nodes = Some(whole(1, 1 << 24)?),
                 ("tiers", _) => tiers = Some(whole(2, 3)?),
@@ -131,16 +136,25 @@ impl Tree {
                     levels[tier] = Some(Level { bundle: 1, oversubscribed: 1, ..Level::default() });
                     current = Some(tier);
                 }
+                (name, Some(tier)) if name.starts_with("asymmetric_") => {
+                    let what = format!("{} {} of tier {tier}", key.text, value.text);
+                    notes.push(Note::new(what, "links of a tier have one rate"));
+                }
                 (name, Some(tier)) => {
                     if let Some(level) = &mut levels[tier] {
                         level.set(*key, name, *value)?;
                     }
                 }
-                (unknown, None) => {
+                (unknown, None) if nearest(unknown, HEADER).is_some() => {
                     let error = key.error(format!("the header has no \"{unknown}\""));
-                    return Err(error.known(unknown, ["Nodes", "Tiers", "Podsize", "Tier"]).into());
+                    return Err(error.known(unknown, HEADER).into());
                 }
+                (_, None) => unknown_lines += 1,
             }
+        }
+        if unknown_lines > 0 {
+            let why = format!("what htsim does not know is ignored, as there (lines: {unknown_lines})");
+            notes.push(Note::new("header of the .topo", why));
         }
         let missing = |what: &str| truncated(source, format!("the file has no {what}"));
         let nodes = nodes.ok_or_else(|| missing("Nodes"))?;
@@ -158,7 +172,8 @@ impl Tree {
             }
             all.push(level);
         }
-        Self::assemble(nodes, pod, all).map_err(|message| pod_word.error(message).into())
+        let tree = Self::assemble(nodes, pod, all).map_err(|message| pod_word.error(message))?;
+        Ok(Self { notes, ..tree })
     }
 
     /// Puts the levels together. The numbers must come out even.
@@ -192,6 +207,7 @@ impl Tree {
             per_pod: [tors_per_pod, aggs_per_pod],
             uplinks: [aggs_per_pod, 0],
             levels,
+            notes: Vec::new(),
         };
         if let Some(core) = tree.levels.get(2).copied() {
             let agg_up = even(
@@ -257,8 +273,8 @@ impl Tree {
 
 impl Level {
     fn set(&mut self, key: Word<'_>, name: &str, value: Word<'_>) -> Checked<()> {
-        let whole = |least: u32, most: u32| value.whole(key.text, least, most);
-        let bytes = || -> Checked<Bytes> { Ok(Bytes::new(value.whole(key.text, 1, 1 << 40)?)) };
+        let whole = |least: u32, most: u32| value.whole_cut(key.text, least, most);
+        let bytes = || -> Checked<Bytes> { Ok(Bytes::new(value.whole_cut(key.text, 1, 1 << 40)?)) };
         match name {
             "downlink_speed_gbps" => self.rate = BitRate::from_gbps(whole(1, 100_000)?.into()),
             "radix_down" => self.radix_down = whole(1, 32_767)?,

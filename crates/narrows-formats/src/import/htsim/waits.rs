@@ -40,6 +40,7 @@ pub(super) fn trace(matrix: &Matrix, notes: &mut Vec<Note>) -> Checked<String> {
 /// What a flow is called.
 fn id(number: usize, connection: &Connection) -> String {
     match (connection.id, connection.msg) {
+        (Some(id), _) if connection.shared => format!("f{id}n{number}"),
         (Some(id), None) => format!("f{id}"),
         (Some(id), Some(msg)) => format!("f{id}m{msg}"),
         (None, _) => format!("n{number}"),

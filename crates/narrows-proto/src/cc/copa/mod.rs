@@ -27,11 +27,11 @@
 //! connections and a deep buffer that is the rule, with two an episode.
 //!
 //! Differs from the paper, which leaves out timeouts: the window falls to one segment and slow start begins again, and
-//! 1/δ is halved as after a loss. It leaves out windows that do not limit the sender: they do not grow.
+//! 1/δ is halved as after a loss; delays do not end it below two segments. It leaves out windows that do not limit the sender: they do not grow.
 
 use std::cmp::Reverse;
 
-use super::parts::RecentMin;
+use super::parts::{MIN_THRESHOLD, RecentMin};
 use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
@@ -52,7 +52,7 @@ pub struct Params {
     pub min_rtt_window: Span,
     /// The queue is nearly empty below this fraction of the range of recent round-trip times; 0.1 (Copa §2.2).
     pub nearly_empty: f64,
-    /// Delays never reduce the window below this many segments; 2 (the authors' code).
+    /// Delays never reduce the window below this many segments; 2 (the authors' code). Slow start goes on to two segments even with 1.
     pub min_window: u64,
 }
 
@@ -149,7 +149,8 @@ impl Controller for Copa {
         let Some(delays) = &state.delays else { return };
         let increase = delays.permit(state.cwnd, state.inverse_delta);
         let acked = ack.acked.as_f64() / state.path.mss.as_f64();
-        if state.slow_start && increase {
+        // A queue that others have left must not end slow start with the one segment of a timeout.
+        if state.slow_start && (increase || state.cwnd < MIN_THRESHOLD as f64) {
             state.cwnd += if ack.cwnd_limited { acked } else { 0.0 };
         } else {
             state.slow_start = false;

@@ -23,7 +23,8 @@
 //! packets and prompt acknowledgements without it (`max_scale = 4`). A cut by marks takes half of the window at most even
 //! then: alpha·F of a window would leave nothing.
 //! Differs from GEMINI §III-B: slow start, which it does not describe, is TCP's and ends with the first reduction. So is
-//! the restart after an idle time.
+//! the restart after an idle time. Neither a mark nor a delay takes the threshold below two segments (RFC 5681 §3.1 Eq. 4), so a
+//! window that a timeout has left at one segment leaves it with the next acknowledgement that reports no congestion.
 //! Differs from GEMINI Algorithm 1: a round trip has passed when a segment sent after the reduction is acknowledged, and
 //! `RTT_min` counts no segments sent before it: they tell of the old window, and would have it reduced twice.
 //!
@@ -79,7 +80,8 @@ pub struct Params {
     pub pacing: f64,
     /// That factor in slow start; 2 as in Linux, so that the window can double in a round.
     pub slow_start_pacing: f64,
-    /// Marks and delays never reduce the window below this many segments; 2 as in DCTCP of Linux. GEMINI does not say.
+    /// Marks and delays never reduce the window below this many segments; 2 as in DCTCP of Linux. GEMINI does not say. The slow
+    /// start threshold stays at 2 or this, whichever is more: with 1, slow start leads from one segment to two.
     pub min_window: u64,
 }
 
@@ -280,7 +282,7 @@ impl Gemini {
         let by_marks = if marked { self.rules.cut_by_marks(self.alpha.get(), self.base_rtt) } else { 0.0 };
         let by_delay = if self.delayed { self.rules.params.beta } else { 0.0 };
         let target = self.window.get() * (1.0 - by_marks.max(by_delay));
-        self.window.reduce_to(target, (self.rules.params.min_window as f64).min(self.window.get()));
+        self.window.reduce_to(target, self.rules.params.min_window as f64);
         self.reduced(now);
     }
 

@@ -10,6 +10,10 @@ mod rest;
 mod segment_window;
 mod windowed_max;
 
+/// The slow start threshold stays at this many segments at least (RFC 5681 §3.1 Eq. 4). At one segment, congestion avoidance would begin
+/// where every segment waits for a delayed acknowledgement.
+pub const MIN_THRESHOLD: u64 = 2;
+
 pub use crate::split_mix::SplitMix;
 pub use ewma::Ewma;
 pub use hystart::{HyStart, HyStartParams};

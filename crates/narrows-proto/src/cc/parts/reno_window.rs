@@ -1,3 +1,4 @@
+use super::MIN_THRESHOLD;
 use crate::units::Bytes;
 
 /// A window that grows like Reno's: by what was acknowledged in slow start, then by one segment per window.
@@ -63,18 +64,20 @@ impl RenoWindow {
         }
     }
 
-    /// Sets window and threshold to `target`, at least `floor`.
+    /// Sets window and threshold to `target`, at least `floor`. The threshold stays at two segments at least (RFC 5681 §3.1 Eq. 4),
+    /// and a smaller window becomes no larger than that.
     pub fn reduce_to(&mut self, target: Bytes, floor: Bytes) {
+        let (target, least) = (target.max(floor), self.mss * MIN_THRESHOLD);
         self.before_loss = None;
-        self.ssthresh = target.max(floor);
-        self.cwnd = self.ssthresh;
+        self.ssthresh = target.max(least);
+        self.cwnd = target.min(self.cwnd.max(least));
         self.credit = Bytes::ZERO;
     }
 
     /// Leaves half of what was outstanding, at least two segments (RFC 5681 §3.1 Eq. 4).
     pub fn halve(&mut self, flight_size: Bytes) {
         let before = (self.cwnd, self.ssthresh);
-        self.reduce_to(self.used(flight_size) / 2, self.mss * 2);
+        self.reduce_to(self.used(flight_size) / 2, self.mss * MIN_THRESHOLD);
         self.before_loss = Some(before);
     }
 
@@ -83,7 +86,7 @@ impl RenoWindow {
     pub fn collapse(&mut self, flight_size: Bytes, repeated: bool) {
         if !repeated {
             self.before_loss = Some((self.cwnd, self.ssthresh));
-            self.ssthresh = (self.used(flight_size) / 2).max(self.mss * 2);
+            self.ssthresh = (self.used(flight_size) / 2).max(self.mss * MIN_THRESHOLD);
         }
         self.cwnd = self.mss;
         self.credit = Bytes::ZERO;
@@ -131,7 +134,7 @@ mod tests {
     }
 
     fn in_avoidance(segments: u64) -> RenoWindow {
-        let mut window = window(1);
+        let mut window = window(segments);
         window.reduce_to(MSS * segments, MSS);
         window
     }
@@ -165,6 +168,19 @@ mod tests {
         window.grow(MSS);
         assert!(window.in_slow_start());
         assert_eq!(window.ssthresh, MSS * 10);
+    }
+
+    #[test]
+    fn a_reduction_leaves_the_threshold_at_two_segments_at_least() {
+        let mut window = in_avoidance(3);
+        window.reduce_to(MSS, MSS);
+        assert_eq!(
+            (window.cwnd(), window.ssthresh),
+            (MSS, MSS * 2),
+            "the smaller floor holds for the window"
+        );
+        window.reduce_to(MSS, MSS * 10);
+        assert_eq!((window.cwnd(), window.ssthresh), (MSS * 2, MSS * 10), "no mark opens it beyond two");
     }
 
     #[test]

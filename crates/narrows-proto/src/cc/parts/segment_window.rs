@@ -1,3 +1,4 @@
+use super::MIN_THRESHOLD;
 use crate::units::Bytes;
 
 /// A window in segments, in fractions of them too, with the slow start of TCP and its answers to losses.
@@ -68,18 +69,20 @@ impl SegmentWindow {
         self.cwnd += segments;
     }
 
-    /// Sets window and threshold to `target` segments, at least `floor`. Slow start is over.
+    /// Takes window and threshold down to `target` segments, at least `floor`. Neither raises the window, and the threshold stays at
+    /// two segments at least: slow start leads there from what a timeout or a smaller floor has left.
     pub fn reduce_to(&mut self, target: f64, floor: f64) {
+        let target = target.max(floor);
         self.before_loss = None;
-        self.ssthresh = target.max(floor);
-        self.cwnd = self.ssthresh;
+        self.ssthresh = target.max(MIN_THRESHOLD as f64);
+        self.cwnd = self.cwnd.min(target);
     }
 
     /// Leaves half of what was outstanding, at least two segments.
     pub fn halve(&mut self, flight_size: Bytes) {
-        let before = (self.cwnd, self.ssthresh);
-        self.reduce_to(self.used(flight_size) / 2.0, 2.0);
-        self.before_loss = Some(before);
+        self.before_loss = Some((self.cwnd, self.ssthresh));
+        self.ssthresh = self.half_used(flight_size);
+        self.cwnd = self.ssthresh;
     }
 
     /// Falls back to one segment, and slow start up to half of what was outstanding. A repeated timeout leaves the
@@ -87,7 +90,7 @@ impl SegmentWindow {
     pub fn collapse(&mut self, flight_size: Bytes, repeated: bool) {
         if !repeated {
             self.before_loss = Some((self.cwnd, self.ssthresh));
-            self.ssthresh = (self.used(flight_size) / 2.0).max(2.0);
+            self.ssthresh = self.half_used(flight_size);
         }
         self.cwnd = 1.0;
         // One acknowledgement may now cover much that was sent before the timeout (RFC 3465 §2.3).
@@ -101,9 +104,10 @@ impl SegmentWindow {
         self.cwnd = self.cwnd.min(self.segments(window));
     }
 
-    /// The part of the window that was in use: a window the sender never filled says nothing of the path.
-    fn used(&self, flight_size: Bytes) -> f64 {
-        self.segments(flight_size).min(self.cwnd)
+    /// Half of the part of the window that was in use, at least two segments: a window the sender never filled says nothing of the
+    /// path.
+    fn half_used(&self, flight_size: Bytes) -> f64 {
+        (self.segments(flight_size).min(self.cwnd) / 2.0).max(MIN_THRESHOLD as f64)
     }
 
     /// Takes the last halving or collapse back, unless another reduction came after it.
@@ -155,13 +159,25 @@ mod tests {
 
     #[test]
     fn after_an_idle_time_the_window_starts_slowly_towards_three_quarters_of_what_it_was() {
-        let mut window = SegmentWindow::new(MSS, MSS * 10, 2);
+        let mut window = SegmentWindow::new(MSS, MSS * 20, 2);
         window.reduce_to(16.0, 2.0);
         window.widen(24.0);
         window.restart(MSS * 10);
         assert_eq!((window.get(), window.ssthresh), (10.0, 30.0));
         window.restart(MSS * 20);
         assert_eq!((window.get(), window.ssthresh), (10.0, 30.0), "it never opens the window");
+    }
+
+    #[test]
+    fn a_reduction_of_one_segment_leaves_it_in_slow_start_to_two() {
+        let mut window = SegmentWindow::new(MSS, MSS * 20, 2);
+        window.collapse(MSS * 20, false);
+        window.reduce_to(0.5, 2.0);
+        assert_eq!((window.get(), window.ssthresh), (1.0, 2.0), "the floor raises the threshold alone");
+        window.reduce_to(0.5, 1.0);
+        assert_eq!((window.get(), window.ssthresh), (1.0, 2.0), "no floor is below two for the threshold");
+        window.slow_start(MSS);
+        assert_eq!(window.get(), 2.0);
     }
 
     #[test]

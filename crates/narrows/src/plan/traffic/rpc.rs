@@ -4,7 +4,8 @@ use narrows_sim::traffic::FlowSpec;
 use narrows_sim::workload::{Calls, Pairs, Sizes, rpcs};
 use narrows_sim::{FlowId, Purpose, Stream};
 
-use super::{Builder, PlannedTraffic, mean_wire_bytes};
+use super::load::mean_wire_bytes;
+use super::{Builder, PlannedTraffic};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::Checker;
 use crate::scenario::{Pattern, Share};

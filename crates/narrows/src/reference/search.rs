@@ -1,0 +1,109 @@
+//! Names that are looked for: settings, and what was perhaps meant.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::{Topic, TopicKind, topics};
+use crate::scenario::Scenario;
+
+/// A word that is part of more names than this brings no more of them.
+const MOST_NAMES: usize = 8;
+/// Shorter words are part of too many names.
+const SHORTEST_WORD: usize = 3;
+/// A slip of the keyboard leaves at least this much of a name: one letter in four may differ.
+const ALIKE: f64 = 0.7;
+
+/// Settings, in the order of the schema.
+pub(super) fn settings() -> Vec<Topic> {
+    let schema = Scenario::schema();
+    let mut users: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for topic in topics() {
+        for definition in &topic.settings {
+            users.entry(definition.clone()).or_default().push(topic.name.clone());
+        }
+    }
+    let of = |place: String, definition: &Value| {
+        let properties = definition["properties"].as_object().into_iter().flatten();
+        properties.map(|(key, value)| setting(key, value, place.clone())).collect::<Vec<_>>()
+    };
+    let definitions = schema["$defs"].as_object().into_iter().flatten();
+    let inner = definitions.flat_map(|(name, definition)| match users.get(name) {
+        Some(users) => of(format!("settings of {}", users.join(", ")), definition),
+        None => of(format!("settings of {name}"), definition),
+    });
+    of("a scenario".into(), schema).into_iter().chain(inner).collect()
+}
+
+fn setting(key: &str, value: &Value, place: String) -> Topic {
+    let default = value.get("default").filter(|default| !default.is_object() && !default.is_null());
+    let default = default.map(|default| format!("Default: {default}\n"));
+    let accepted = value["accepts"].as_str().map(|range| format!("Accepted: {range}\n"));
+    let summary = value["description"].as_str().unwrap_or_default().replace('\n', " ");
+    let about = default.into_iter().chain(accepted).collect();
+    Topic { place, about, ..Topic::new(TopicKind::Setting, key, summary) }
+}
+
+/// What somebody may have meant by a name that nothing has: names that it is a part of, the name that it is most like, or what it is
+/// mentioned with. None if nothing is near.
+pub fn suggestion(name: &str) -> Option<String> {
+    let wanted = name.to_lowercase();
+    let all: Vec<_> = topics().into_iter().chain(settings()).collect();
+    let names_of = |is: &dyn Fn(&Topic) -> bool| {
+        let names: BTreeSet<_> =
+            all.iter().filter(|topic| is(topic)).map(|topic| topic.name.as_str()).collect();
+        names.into_iter().collect::<Vec<_>>()
+    };
+    let is_word = wanted.chars().count() >= SHORTEST_WORD;
+    let parts = names_of(&|topic| is_word && topic.name.to_lowercase().contains(&wanted));
+    if !parts.is_empty() {
+        return Some(format!("names with \"{name}\": {}", list(&parts)));
+    }
+    let likeness = |name: &str| strsim::normalized_damerau_levenshtein(&wanted, &name.to_lowercase());
+    let nearest =
+        all.iter().map(|topic| topic.name.as_str()).max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    if let Some(nearest) = nearest.filter(|nearest| likeness(nearest) >= ALIKE) {
+        return Some(format!("did you mean \"{nearest}\"?"));
+    }
+    let mentions = |topic: &Topic| {
+        topic.summary.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| word == wanted)
+    };
+    let mentioned = names_of(&|topic| is_word && mentions(topic));
+    (!mentioned.is_empty()).then(|| format!("it is mentioned with {}", list(&mentioned)))
+}
+
+fn list(names: &[&str]) -> String {
+    let shown = names[..names.len().min(MOST_NAMES)].join(", ");
+    let more = names.len().saturating_sub(MOST_NAMES);
+    if more > 0 { format!("{shown}, … ({more} more)") } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_finds_the_names_it_is_part_of() {
+        let found = suggestion("increase").expect("settings have it in their names");
+        assert!(found.starts_with("names with \"increase\": ") && !found.contains("incast"), "{found}");
+    }
+
+    #[test]
+    fn a_slip_of_the_keyboard_finds_the_name() {
+        assert_eq!(suggestion("dctpc").as_deref(), Some("did you mean \"dctcp\"?"));
+        assert_eq!(suggestion("gemni").as_deref(), Some("did you mean \"gemini\"?"));
+    }
+
+    #[test]
+    fn what_is_far_from_everything_suggests_nothing() {
+        assert_eq!(suggestion("zzzzz"), None);
+        assert_eq!(suggestion("q"), None);
+    }
+
+    #[test]
+    fn settings_are_found_by_their_names() {
+        let found = super::super::find("ack_every");
+        assert!(!found.is_empty() && found.iter().all(|topic| topic.kind == TopicKind::Setting), "{found:?}");
+        assert!(found.iter().any(|topic| topic.place == "settings of stream"), "{found:?}");
+    }
+}
