@@ -117,19 +117,13 @@ impl Scenario {
         }
         document.inherit("transport", "traffic");
         let mut scenario: Self = document.read_into()?;
-        if ALWAYS_STORED.iter().all(|key| document.has(key)) {
-            scenario.keep_old_defaults();
+        // Scenarios that were stored before there was a choice drew their pairs.
+        let is_stored = ALWAYS_STORED.iter().all(|key| document.has(key));
+        let left_out = if is_stored { Pairing::Random } else { Pairing::Auto };
+        for pairing in scenario.traffic.iter_mut().filter_map(|group| group.pattern.pairing_mut()) {
+            pairing.get_or_insert(left_out);
         }
         Ok(scenario)
-    }
-
-    /// Gives settings that are younger than the scenario the value that was in force when it was stored.
-    fn keep_old_defaults(&mut self) {
-        for group in &mut self.traffic {
-            if let Some(pairing) = group.pattern.pairing_mut() {
-                pairing.get_or_insert(Pairing::Random);
-            }
-        }
     }
 
     /// The scenario as TOML, with every setting, those that were left out included.

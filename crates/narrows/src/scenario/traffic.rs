@@ -183,8 +183,7 @@ pub struct LongLived {
     /// So much later than the one before each starts.
     #[serde(default)]
     pub start_every: Option<Span>,
-    /// How senders and receivers are paired if `from` and `to` are lists. In order if left out, where both are given, stand for as many
-    /// hosts, and each pair is one that `between` allows; otherwise at random.
+    /// How senders and receivers are paired if `from` and `to` are lists; `auto` if left out.
     #[serde(default)]
     pub pairing: Option<Pairing>,
     /// The pairs themselves, sender first, in place of `from`, `to` and `between`.
@@ -269,8 +268,7 @@ pub struct OnOff {
     /// So much later than the one before each source begins.
     #[serde(default)]
     pub start_every: Option<Span>,
-    /// How senders and receivers are paired if `from` and `to` are lists. In order if left out, where both are given, stand for as many
-    /// hosts, and each pair is one that `between` allows; otherwise at random.
+    /// How senders and receivers are paired if `from` and `to` are lists; `auto` if left out.
     #[serde(default)]
     pub pairing: Option<Pairing>,
     /// The pairs themselves, sender first, in place of `from`, `to` and `between`.
@@ -392,6 +390,8 @@ pub enum Counts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pairing {
+    /// In order where `from` and `to` are given, stand for as many hosts, and each pair is one that `between` allows; otherwise at random.
+    Auto,
     /// The first of `from` to the first of `to`, and so on. Names count in the order in which they are written, what `*` stands for in
     /// the order of the network.
     InOrder,

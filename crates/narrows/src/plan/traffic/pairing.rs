@@ -34,7 +34,9 @@ impl Builder<'_> {
                     return None;
                 }
             },
-            (None, None) if asked.from.is_some() && asked.to.is_some() && self.in_order(asked).is_ok() => {
+            (None, None | Some(Pairing::Auto))
+                if asked.from.is_some() && asked.to.is_some() && self.in_order(asked).is_ok() =>
+            {
                 (PlannedPairing::InOrder, Partners::Listed(self.in_order(asked).ok()?))
             }
             (None, _) => {
@@ -185,16 +187,21 @@ mod tests {
     use crate::diagnostic::Checked;
     use crate::document::Document;
     use crate::plan::{Plan, PlannedPairing};
+    use crate::scenario::Scenario;
 
     /// Two racks of four hosts, and flows of this pattern.
-    fn plan(pattern: &str) -> Checked<Plan> {
+    fn document(pattern: &str) -> Checked<Document> {
         let text = format!(
             "version = 1\nname = \"pairs\"\nstop = {{ after = \"1 s\" }}\n\
              topology.leaf_spine = {{ racks = 2, hosts_per_rack = 4, spines = 1, host_rate = \"1 Gb/s\", \
              uplink_rate = \"1 Gb/s\", delay = \"1 us\" }}\n\
              [[traffic]]\nname = \"all\"\ncc = {{ reno = {{}} }}\npattern = {{ {pattern} }}\n"
         );
-        Plan::new(Document::parse("pairs.toml", text, "")?)
+        Document::parse("pairs.toml", text, "")
+    }
+
+    fn plan(pattern: &str) -> Checked<Plan> {
+        Plan::new(document(pattern)?)
     }
 
     fn pairs_of(plan: &Plan) -> Vec<String> {
@@ -317,5 +324,15 @@ mod tests {
         let old = in_order.text.replace("pairing = \"in_order\"\n", "");
         assert_ne!(old, in_order.text);
         assert_eq!(pairs_of(&again(old)), pairs_of(&random));
+    }
+
+    #[test]
+    fn a_scenario_that_is_written_out_before_it_is_planned_keeps_its_pairs() {
+        let pattern = r#"long_lived = { flows = 4, from = "rack0/*", to = "rack1/*" }"#;
+        let document = document(pattern).expect("TOML");
+        let written = Scenario::from_document(&mut document.clone()).expect("fits").to_toml();
+        let again = Document::parse("written.toml", written.clone(), "").expect("TOML");
+        assert_eq!(Scenario::from_document(&mut again.clone()).expect("fits").to_toml(), written);
+        assert_eq!(pairs_of(&Plan::new(again).expect("fits")), pairs_of(&Plan::new(document).expect("fits")));
     }
 }
