@@ -33,10 +33,11 @@ class RenoWindow:
             self.cwnd += self.mss
 
     def reduce_to(self, target: int, floor: int) -> None:
-        """Set window and threshold to ``target``, at least ``floor``."""
+        """Set window and threshold to ``target``, at least ``floor``; the threshold stays at two segments (RFC 5681 §3.1)."""
+        target, least = max(target, floor), 2 * self.mss
         self.before_loss = None
-        self.ssthresh = max(target, floor)
-        self.cwnd = self.ssthresh
+        self.ssthresh = max(target, least)
+        self.cwnd = min(target, max(self.cwnd, least))
         self.credit = 0
 
     def halve(self, flight_size: int) -> None:
@@ -74,7 +75,7 @@ class Dctcp(narrows.Controller):
     """Reduce the window in proportion to the fraction of marked bytes (RFC 8257)."""
 
     ecn = "accurate"
-    version = "1"  # RenoWindow is not part of this class: count up when it changes
+    version = "2"  # RenoWindow is not part of this class: count up when it changes
 
     def __init__(
         self, path: narrows.Path, *, gain: float = 1 / 16, initial_alpha: float = 1.0, min_window: int = 2
