@@ -20,6 +20,11 @@ pub(crate) fn narrows(shell: &Shell, options: &[&str]) -> Result<PathBuf> {
     program(shell, &[&["build", "--bin", "narrows"], options].concat(), "bin", "narrows")
 }
 
+/// The command as the tests of the workspace use it, from the same build.
+pub(crate) fn tested(shell: &Shell) -> Result<PathBuf> {
+    program(shell, &["test", "--workspace", "--no-run"], "bin", "narrows")
+}
+
 /// Builds with `cargo`. Returns the program of this kind ("bin", "bench") and name.
 pub(crate) fn program(shell: &Shell, cargo: &[&str], kind: &str, name: &str) -> Result<PathBuf> {
     let messages = cmd!(shell, "cargo {cargo...} --quiet --message-format json").quiet().read()?;
@@ -30,6 +35,8 @@ fn executable(messages: &str, kind: &str, name: &str) -> Option<PathBuf> {
     messages.lines().find_map(|line| {
         let message: Value = serde_json::from_str(line).ok()?;
         let is_it = message["target"]["kind"][0] == kind && message["target"]["name"] == name;
+        // The unit tests of a program have its name, too.
+        let is_it = is_it && (kind != "bin" || message["profile"]["test"] != true);
         message["executable"].as_str().filter(|_| is_it).map(PathBuf::from)
     })
 }
@@ -52,6 +59,8 @@ mod tests {
         let message = |kind: &str, name: &str| {
             format!(r#"{{"target":{{"kind":["{kind}"],"name":"{name}"}},"executable":"/x/{kind}/{name}"}}"#)
         };
+        let unit_tests = message("bin", "narrows").replacen('{', r#"{"profile":{"test":true},"#, 1);
+        assert_eq!(executable(&unit_tests, "bin", "narrows"), None);
         let messages =
             [message("bin", "other"), message("test", "narrows"), message("bin", "narrows")].join("\n");
         assert_eq!(executable(&messages, "bin", "narrows"), Some("/x/bin/narrows".into()));

@@ -14,7 +14,7 @@ use std::fmt::Write;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use fastrand::Rng;
-use xshell::{Shell, cmd};
+use xshell::Shell;
 
 use self::program::Program;
 use crate::{fuzz, target};
@@ -84,9 +84,9 @@ impl Ground {
     }
 }
 
-/// Attacks the development build, whose assertions check the balance of packets after every run. Fails if anything was found.
+/// Attacks the build of the tests, whose assertions check the balance of packets after every run. Fails if anything was found.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
-    let narrows = Program::new(target::narrows(shell, &[])?);
+    let narrows = Program::new(target::tested(shell)?);
     let is_chosen = |attack| arguments.only.is_empty() || arguments.only.contains(&attack);
     let mut outcomes = Vec::new();
     let attacks: [(Attack, Run); 3] =
@@ -105,7 +105,7 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     let table = table(&outcomes);
     println!("{table}");
     if arguments.long && arguments.only.is_empty() {
-        let version = cmd!(shell, "cargo run --quiet --package narrows-cli -- --version").read()?;
+        let version = narrows.succeed(&shell.current_dir(), &["--version"])?.said;
         shell.write_file(PAGE, page(version.trim(), arguments.seed, &table, &outcomes))?;
         eprintln!("wrote {PAGE}");
     }
