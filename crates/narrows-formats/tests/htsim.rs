@@ -1,12 +1,15 @@
 //! Connection matrices and topologies of htsim, generated as their formats are documented.
 #![allow(missing_docs)]
 
-use narrows::document::Document;
-use narrows::plan::Plan;
+#[path = "support/imported.rs"]
+mod imported;
+
 use narrows_formats::import::htsim::{Queue, Settings, convert};
 use narrows_formats::import::{Imported, source};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::traffic::Milestone;
+
+use imported::plan;
 
 fn try_import(matrix: &str, topology: Option<&str>) -> Result<Imported, String> {
     let topology = topology.map(|text| source("net.topo", text));
@@ -20,16 +23,6 @@ fn import(matrix: &str, topology: Option<&str>) -> Imported {
 
 fn error(matrix: &str, topology: Option<&str>) -> String {
     try_import(matrix, topology).expect_err("refused")
-}
-
-fn plan(imported: &Imported) -> Plan {
-    let folder = tempfile::tempdir().expect("it fits");
-    for (name, text) in &imported.files {
-        std::fs::write(folder.path().join(name), text).expect("it fits");
-    }
-    let document =
-        Document::parse("scenario.toml", imported.scenario.as_str(), folder.path()).expect("it fits");
-    Plan::new(document).unwrap_or_else(|error| panic!("{error}"))
 }
 
 const ONE: &str = "Connections 1\n1->0 id 1 start 0 size 2000000\n";

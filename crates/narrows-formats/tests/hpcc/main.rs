@@ -2,15 +2,18 @@
 #![allow(missing_docs)]
 
 mod dialects;
+#[path = "../support/imported.rs"]
+mod imported;
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows_formats::import::hpcc::{BufferUnit, Dialect, Network, Texts, convert};
 use narrows_formats::import::{Imported, source};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
+
+use imported::plan;
 
 fn texts(topology: &str, flows: Option<&str>, config: Option<&str>) -> Texts {
     Texts {
@@ -27,16 +30,6 @@ fn import(texts: &Texts) -> Imported {
 
 fn error(texts: &Texts) -> String {
     convert(texts, "imported").expect_err("refused").to_string()
-}
-
-fn plan(imported: &Imported) -> Plan {
-    let folder = tempfile::tempdir().expect("it fits");
-    for (name, text) in &imported.files {
-        std::fs::write(folder.path().join(name), text).expect("it fits");
-    }
-    let document =
-        Document::parse("scenario.toml", imported.scenario.as_str(), folder.path()).expect("it fits");
-    Plan::new(document).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Links of a plan as (name, name, rate, delay), in order.
