@@ -23,25 +23,26 @@ pub(super) struct Asked<'a> {
 
 impl Builder<'_> {
     pub(super) fn partners(&mut self, asked: &Asked<'_>, checker: &mut Checker<'_>) -> Option<Partners> {
-        let (pairing, partners) = match (asked.pairs, asked.pairing) {
+        let (pairing, partners) = match (asked.pairs, asked.pairing.unwrap_or(Pairing::Auto)) {
             (Some(pairs), _) => {
                 (PlannedPairing::Listed, Partners::Listed(self.listed(pairs, asked, checker)?))
             }
-            (None, Some(Pairing::InOrder)) => match self.in_order(asked) {
+            (None, Pairing::InOrder) => match self.in_order(asked) {
                 Ok(pairs) => (PlannedPairing::InOrder, Partners::Listed(pairs)),
                 Err(error) => {
                     self.error(&format!("{}.pairing", asked.key), error, checker);
                     return None;
                 }
             },
-            (None, None | Some(Pairing::Auto))
-                if asked.from.is_some() && asked.to.is_some() && self.in_order(asked).is_ok() =>
-            {
-                (PlannedPairing::InOrder, Partners::Listed(self.in_order(asked).ok()?))
-            }
-            (None, _) => {
-                let pairs = self.pairs(asked.key, asked.between, (asked.from, asked.to), checker)?;
-                (PlannedPairing::Random, Partners::Drawn(pairs))
+            (None, pairing) => {
+                let both_given = asked.from.is_some() && asked.to.is_some();
+                match (both_given && pairing == Pairing::Auto).then(|| self.in_order(asked)) {
+                    Some(Ok(pairs)) => (PlannedPairing::InOrder, Partners::Listed(pairs)),
+                    _ => {
+                        let pairs = self.pairs(asked.key, asked.between, (asked.from, asked.to), checker)?;
+                        (PlannedPairing::Random, Partners::Drawn(pairs))
+                    }
+                }
             }
         };
         self.planned.pairing = Some(pairing);
