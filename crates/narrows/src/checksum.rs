@@ -2,5 +2,10 @@
 
 /// Of bytes: 32 hexadecimal digits.
 pub(crate) fn of_bytes(bytes: &[u8]) -> String {
-    blake3::hash(bytes).to_hex()[..32].to_owned()
+    text(&blake3::hash(bytes))
+}
+
+/// A hash as 32 hexadecimal digits.
+pub(crate) fn text(hash: &blake3::Hash) -> String {
+    hash.to_hex()[..32].to_owned()
 }

@@ -13,6 +13,7 @@ use super::change::text;
 use super::task::{Attached, Task};
 use super::{Store, Sweep, Until};
 use crate::ENGINE;
+use crate::checksum;
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::document::Document;
 use crate::plan::Plan;
@@ -123,7 +124,7 @@ impl Files {
 
 /// 128 bits are enough to tell cells apart.
 fn short(hasher: &blake3::Hasher) -> String {
-    hasher.finalize().to_hex()[..32].to_owned()
+    checksum::text(&hasher.finalize())
 }
 
 /// The scenario of a point, read, with names of its files that do not depend on where they are.

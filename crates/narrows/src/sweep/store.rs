@@ -161,7 +161,7 @@ impl Store {
 
     /// The results of a cell are there.
     pub fn has(&self, id: &str) -> bool {
-        is_complete(&self.cell(id), id)
+        Self::holds(&self.folder, id)
     }
 
     /// The value of a metric in the results of a cell; none if there was nothing to take it of.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::cells::id;
 use super::store::{Trouble, collect, write_cell};
 use crate::ENGINE;
+use crate::checksum;
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
 use crate::plan::Plan;
@@ -165,7 +166,7 @@ impl Task {
         let mut supplies = Supplies { files: BTreeMap::new(), makers: makers.clone() };
         for Attached { name, hash } in &self.files {
             let Some(content) = files.get(hash) else { continue };
-            if blake3::hash(content).to_hex()[..32] != **hash {
+            if checksum::of_bytes(content) != *hash {
                 let message = format!("the file {name} was changed on its way");
                 return Err(Diagnostic::error(Code::BadTask, message).into());
             }
