@@ -1,11 +1,11 @@
 //! Controls that learn from delays: Vegas, Copa, Swift.
 
-use super::{Page, Path, assert_near, datagrams};
+use super::{Page, Path, assert_near, half_taken};
 
 #[test]
 fn vegas_keeps_two_to_four_segments_waiting() {
     let path = Path { rate: 1000.0, round_trip: 0.05, buffer: 200, mark_above: None };
-    let run = path.play(6.0, "vegas = {}", &datagrams(&path, 1.0, 4.0));
+    let run = path.play(6.0, "vegas = {}", &half_taken(&path, 1.0, 4.0));
     let mut page = Page::new(
         "\
 Vegas over 1000 packets/s and 50 ms, which hold 50 packets. From 1 s to 4 s datagrams take half.

@@ -1,6 +1,6 @@
 //! Controls that learn from losses: Reno and CUBIC.
 
-use super::{Page, Path, assert_near, datagrams};
+use super::{Page, Path, assert_near, half_taken};
 
 #[test]
 fn reno_adds_a_segment_per_round_and_halves() {
@@ -65,7 +65,7 @@ const BETA: f64 = 0.7;
 #[test]
 fn cubic_follows_the_cubic_from_its_last_loss() {
     let path = Path { rate: 1000.0, round_trip: 0.1, buffer: 100, mark_above: None };
-    let run = path.play(36.0, "cubic = {}", &datagrams(&path, 0.0, 11.0));
+    let run = path.play(36.0, "cubic = {}", &half_taken(&path, 0.0, 11.0));
     let mut page = Page::new(
         "\
 CUBIC over 1000 packets/s and 100 ms: 100 packets on the way and 100 that can wait. Until 11 s datagrams take half.

@@ -92,8 +92,12 @@ queues = {{ interval = "{packet_ns:.0} ns", of = "left/switch" }}
 }
 
 /// Traffic that takes half of the bottleneck of [`Path`] from `from` to `until`, whatever happens.
-fn datagrams(path: &Path, from: f64, until: f64) -> String {
-    let rate = path.rate * PACKET * 4.0;
+fn half_taken(path: &Path, from: f64, until: f64) -> String {
+    datagrams(path.rate * PACKET * 4.0, from, until)
+}
+
+/// Datagrams at `rate` bit/s from `from` to `until`.
+fn datagrams(rate: f64, from: f64, until: f64) -> String {
     let length = until - from;
     format!(
         r#"
@@ -105,7 +109,7 @@ until = "{until} s"
 [traffic.pattern.on_off]
 sources = 1
 rate = "{rate:.0} b/s"
-on = {{ constant = "{length} s" }}
+on = {{ constant = "{length:.3} s" }}
 off = {{ constant = "1000 s" }}
 from = "left/host1"
 to = "right/host1"
