@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::parquet_file::TableWriter;
-use super::{Results, Table, TableInfo};
+use super::{Results, TABLES, Table, TableInfo};
 
 /// Writes the tables, the summary and the scenario of a run. With `flush` they are on the disk then, whatever happens to the
 /// machine.
@@ -15,7 +15,8 @@ use super::{Results, Table, TableInfo};
 /// # Errors
 /// With the name of the file that cannot be written.
 pub(crate) fn write_folder(results: &Results, folder: &Path, flush: bool) -> Result<(), (String, io::Error)> {
-    for table in results.tables() {
+    // One after the other, so that only one of them is in memory.
+    for table in TABLES.iter().filter_map(|info| results.table(info.name)) {
         let name = format!("{}.parquet", table.name);
         let written = write_table(&table, results, &folder.join(&name), flush);
         written.map_err(|error| (name, error))?;

@@ -3,9 +3,11 @@
 mod activity;
 mod columns;
 mod folder;
+mod guard;
 mod json;
 mod ours;
 mod output;
+mod pages;
 mod parquet_file;
 mod rpcs;
 mod staged;

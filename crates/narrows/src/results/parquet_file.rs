@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use narrows_proto::units::Bytes;
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
@@ -17,7 +18,10 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
-use super::{Column, Table, Values};
+use super::guard::guarded;
+use super::{Column, Table, Values, pages};
+use crate::input_file;
+use crate::plan::available_memory;
 
 /// Rows of a row group.
 pub(crate) const ROW_GROUP: usize = 1 << 20;
@@ -150,10 +154,20 @@ fn write_values<T: DataType>(
     column.close()
 }
 
-/// A file to read, by groups of rows.
+/// Rows take up to so many times the size of their file in memory. Tables of runs take up to some tens of times as much, as some
+/// column of each varies from row to row; a file that says more is damaged, or was made to use up the memory.
+const MOST_EXPANSION: u64 = 256;
+/// Rows that take no more than this in memory are read whatever the size of their file is.
+const ALWAYS_FITS: u64 = 256 << 20;
+/// Of what is read, so many copies are in memory at the most, when it is decoded and when something is made of it.
+const COPIES: u64 = 3;
+
+/// A file to read, by groups of rows. Nothing is decoded before it is known what it takes.
 pub(crate) struct TableReader {
     name: &'static str,
     reader: SerializedFileReader<File>,
+    /// Bytes of the file.
+    size: u64,
     /// Of those columns that are wanted: their places.
     places: Vec<usize>,
 }
@@ -165,12 +179,72 @@ impl TableReader {
         path: &Path,
         wanted: Option<&[&str]>,
     ) -> Result<Self, ParquetError> {
-        let reader = SerializedFileReader::new(File::open(path)?)?;
+        let file = input_file::open(path)?;
+        let size = file.metadata()?.len();
+        let reader = undamaged(|| SerializedFileReader::new(file))?;
         let fields = reader.metadata().file_metadata().schema_descr_ptr();
         let is_wanted =
             |place: &usize| wanted.is_none_or(|wanted| wanted.contains(&fields.column(*place).name()));
         let places = (0..fields.num_columns()).filter(is_wanted).collect();
-        Ok(Self { name, reader, places })
+        let reader = Self { name, reader, size, places };
+        let file = input_file::open(path)?;
+        (0..reader.groups()).try_for_each(|group| reader.check(&file, group))?;
+        Ok(reader)
+    }
+
+    /// A group must be what its file can hold: as many values in each column as rows, and no more bytes than compression makes
+    /// of those that are there.
+    fn check(&self, file: &File, group: usize) -> Result<(), ParquetError> {
+        let group = self.reader.metadata().row_group(group);
+        let damaged = |what: String| Err(ParquetError::General(format!("damaged: {what}")));
+        for place in &self.places {
+            let column = group.column(*place);
+            let name = column.column_descr().name();
+            let (rows, values) = (group.num_rows(), column.num_values());
+            if rows < 0 || values != rows {
+                return damaged(format!("column {name} has {values} values in a group of {rows} rows"));
+            }
+            let (compressed, whole) = (column.compressed_size(), column.uncompressed_size());
+            let (Ok(packed), Ok(unpacked)) = (u64::try_from(compressed), u64::try_from(whole)) else {
+                return damaged(format!("column {name} has less than no bytes"));
+            };
+            if packed > self.size {
+                return damaged(format!("column {name} has {packed} bytes in a file of {}", self.size));
+            }
+            if !pages::is_plausible(unpacked, packed) {
+                return damaged(format!("column {name} has {unpacked} bytes, compressed to {packed}"));
+            }
+            let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+            pages::check(file, u64::try_from(start).unwrap_or(u64::MAX), packed)?;
+        }
+        Ok(())
+    }
+
+    /// What so many rows take in memory must fit the file they are in, and the memory there is.
+    fn admit(&self, rows: i64) -> Result<(), ParquetError> {
+        let fields = self.reader.metadata().file_metadata().schema_descr_ptr();
+        let width = |place: &usize| {
+            let field = fields.column(*place);
+            let value =
+                if field.physical_type() == Physical::BYTE_ARRAY { size_of::<ByteArray>() } else { 8 };
+            value as u64 * if field.self_type().is_optional() { 2 } else { 1 }
+        };
+        let width: u64 = self.places.iter().map(width).sum();
+        let needed = width.saturating_mul(rows.max(0) as u64);
+        let refuse = |why: String| {
+            let needed = Bytes::new(needed);
+            Err(ParquetError::General(format!("{rows} rows would take {needed:.1} of memory, {why}")))
+        };
+        if needed > self.size.saturating_mul(MOST_EXPANSION).max(ALWAYS_FITS) {
+            let size = Bytes::new(self.size);
+            return refuse(format!("more than can be in a table of {size:.1} that a run has written"));
+        }
+        match available_memory() {
+            Some(available) if needed.saturating_mul(COPIES) > available.get() => {
+                refuse(format!("several times over; {available:.1} are available"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// How many groups there are.
@@ -204,13 +278,15 @@ impl TableReader {
     pub(crate) fn group(&self, number: usize) -> Result<Table, ParquetError> {
         let mut table = self.empty()?;
         let group = self.reader.get_row_group(number)?;
+        self.admit(group.metadata().num_rows())?;
         let rows = group.metadata().num_rows().max(0) as usize;
         for (column, place) in table.columns.iter_mut().zip(&self.places) {
             let optional = matches!(
                 column.values,
                 Values::MaybeIntegers(_) | Values::MaybeReals(_) | Values::MaybeNames(..)
             );
-            column.values = read_column(group.get_column_reader(*place)?, rows, optional)?;
+            let read = || read_column(group.get_column_reader(*place)?, rows, optional);
+            column.values = undamaged(read)?;
         }
         Ok(table)
     }
@@ -223,6 +299,8 @@ pub(super) fn read_table(
     wanted: Option<&[&str]>,
 ) -> Result<Table, ParquetError> {
     let reader = TableReader::open(name, path, wanted)?;
+    let groups = reader.reader.metadata().row_groups();
+    reader.admit(groups.iter().map(|group| group.num_rows()).fold(0, i64::saturating_add))?;
     let mut table = reader.empty()?;
     for group in 0..reader.groups() {
         for (column, more) in table.columns.iter_mut().zip(reader.group(group)?.columns) {
@@ -232,6 +310,12 @@ pub(super) fn read_table(
         }
     }
     Ok(table)
+}
+
+/// What the library makes of a file, which may be damaged.
+fn undamaged<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    let damaged = || Err(ParquetError::General("damaged: it cannot be decoded".into()));
+    guarded(read).unwrap_or_else(damaged)
 }
 
 fn read_column(column: ColumnReader, rows: usize, optional: bool) -> Result<Values, ParquetError> {
@@ -299,4 +383,59 @@ fn read_values<T: DataType>(
         read += records;
     }
     Ok((values, levels))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table of so many rows that all say the same, in a file.
+    fn same(rows: usize, groups: usize) -> (tempfile::TempDir, std::path::PathBuf) {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("t.parquet");
+        let column =
+            |name: &'static str| Column { name: name.into(), values: Values::Integers(vec![7; rows]) };
+        let table = Table { name: "queues", columns: vec![column("a"), column("b")] };
+        let mut writer = TableWriter::begin(File::create(&path).unwrap(), &table, Vec::new()).unwrap();
+        (0..groups).for_each(|_| writer.write(&table, 0..rows).unwrap());
+        writer.finish().unwrap();
+        (place, path)
+    }
+
+    #[test]
+    fn a_small_file_of_very_many_rows_is_refused_before_it_is_decoded() {
+        // 17 groups of 2^20 rows of 16 bytes: more than is always read.
+        let (_place, path) = same(ROW_GROUP, 17);
+        assert!(std::fs::metadata(&path).unwrap().len() < 1 << 20);
+        let error = read_table("queues", &path, None).unwrap_err().to_string();
+        assert!(error.contains("17825792 rows would take 285.2 MB of memory, more than can be"), "{error}");
+        assert_eq!(read_table("queues", &path, Some(&["a"])).unwrap().rows(), 17 * ROW_GROUP);
+    }
+
+    #[test]
+    fn a_small_file_of_as_many_rows_as_a_run_writes_is_read() {
+        let (_place, path) = same(1000, 3);
+        assert_eq!(read_table("queues", &path, None).unwrap().rows(), 3000);
+    }
+
+    #[test]
+    fn a_file_with_a_flipped_bit_is_read_or_refused() {
+        let (_place, path) = same(5, 1);
+        let whole = std::fs::read(&path).unwrap();
+        for byte in 0..whole.len() {
+            for bit in 0..8 {
+                let mut damaged = whole.clone();
+                damaged[byte] ^= 1 << bit;
+                std::fs::write(&path, &damaged).unwrap();
+                drop(read_table("queues", &path, None));
+            }
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_no_table() {
+        let error = TableReader::open("queues", Path::new("/dev/zero"), None).err().unwrap();
+        assert!(error.to_string().contains("not a regular file"), "{error}");
+    }
 }
