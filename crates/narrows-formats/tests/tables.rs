@@ -132,6 +132,18 @@ fn flent_needs_recorded_windows() {
 }
 
 #[test]
+fn flent_files_of_too_many_values_are_refused() {
+    let (_place, folder) = stored(STREAMS, None);
+    let summary = std::fs::read_to_string(folder.join("run.json")).unwrap();
+    let mut summary: Value = serde_json::from_str(&summary).unwrap();
+    summary["recorded"]["windows_interval_ps"] = 1.into();
+    std::fs::write(folder.join("run.json"), summary.to_string()).unwrap();
+    let error = flent::write(&Stored::open(&folder).unwrap(), None, false).unwrap_err();
+    assert_eq!(error.0[0].code.name(), "N0006");
+    assert!(error.0[0].message.ends_with("at most 4000000 go into a file of flent"), "{error}");
+}
+
+#[test]
 fn a_run_that_was_interrupted_at_once_is_exported() {
     let (_place, folder) = stored(STREAMS, Some(0));
     let text = openmetrics::text(&Stored::open(&folder).unwrap()).unwrap();

@@ -10,6 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::results::{Staged, Stored, Table, cannot_write};
+use narrows_proto::units::Span;
 use serde_json::{Map, Value, json};
 
 use super::Written;
@@ -19,10 +20,13 @@ const FORMAT: u32 = 4;
 /// The run is said to have begun then; simulated time has no date.
 const BEGAN: &str = "1970-01-01T00:00:00.000000Z";
 
+/// A file has a value for each flow at each moment, and there is no use for more than this: flent reads them all at once.
+const MOST_VALUES: u64 = 4_000_000;
+
 /// Writes `NAME.flent.gz`.
 ///
 /// # Errors
-/// If no windows were recorded, the results cannot be read, or the file cannot be written.
+/// If no windows were recorded or they are too many, the results cannot be read, or the file cannot be written.
 pub fn write(stored: &Stored, out: Option<&Path>, overwrite: bool) -> Checked<Written> {
     let name = stored.text("scenario").unwrap_or("narrows");
     let path = out.map_or_else(|| stored.folder.join(format!("{name}.flent.gz")), Path::to_owned);
@@ -60,6 +64,16 @@ fn data(stored: &Stored) -> Checked<Value> {
     let interval = recorded.and_then(Value::as_u64).filter(|interval| *interval > 0).unwrap_or(1_000_000_000);
     let flows = flows(&table, interval);
     let last = flows.values().filter_map(|(_, steps)| steps.keys().next_back()).max().copied().unwrap_or(0);
+    let values = last.saturating_add(1).saturating_mul(flows.len() as u64);
+    if values > MOST_VALUES {
+        let interval = Span::from_ps(interval);
+        let message = format!(
+            "{} flows at intervals of {interval} are {values} values, at most {MOST_VALUES} go into a file of flent",
+            flows.len()
+        );
+        let help = "record windows of fewer flows, or at longer intervals";
+        return Err(Diagnostic::error(Code::OutOfRange, message).help(help).into());
+    }
     let seconds = |step: u64| (step as f64 * interval as f64) / 1e12;
     let x_values: Vec<f64> = (0..=last).map(seconds).collect();
 
