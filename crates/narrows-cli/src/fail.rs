@@ -5,6 +5,9 @@ use std::io::IsTerminal;
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, Severity};
 use narrows::diagnostic::{self, Diagnostic, Rejection};
 
+use crate::excerpt;
+use crate::output::to_stderr_as_it_is;
+
 /// A diagnostic in the form miette draws.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.message)]
@@ -57,10 +60,12 @@ pub(crate) fn show(rejection: &Rejection) {
 pub(crate) fn show_one(diagnostic: &Diagnostic) {
     let terminal = std::io::stderr().is_terminal();
     let theme = if terminal { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-    complain!("{}", drawn(diagnostic, theme));
+    to_stderr_as_it_is(drawn(diagnostic, theme));
 }
 
 fn drawn(diagnostic: &Diagnostic, theme: GraphicalTheme) -> String {
+    let tame = excerpt::tame(diagnostic);
+    let diagnostic: &Diagnostic = &tame;
     let source = diagnostic.place.as_ref().map(|place| {
         let source = &place.source;
         NamedSource::new(source.name.clone(), source.text.clone())

@@ -7,6 +7,7 @@ mod output;
 
 mod args;
 mod commands;
+mod excerpt;
 pub mod fail;
 mod progress;
 pub mod show;

@@ -1,5 +1,6 @@
 //! Printing that does not end a run: whoever reads may stop reading (`narrows list | head -1`), and it goes on without them. What could
-//! not be printed for another reason is told at the end.
+//! not be printed for another reason is told at the end. What
+//! a terminal would obey instead of showing it is replaced on the way ([`narrows::visible`]).
 
 /// Prints a line to standard output.
 macro_rules! say {
@@ -30,6 +31,7 @@ use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 
 use narrows::diagnostic::{Code, Diagnostic};
+use narrows::visible::visible_lines;
 
 /// Why something could not be printed, the first time.
 static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
@@ -60,9 +62,14 @@ pub(crate) fn finish() -> Result<(), Diagnostic> {
 }
 
 pub(crate) fn to_stderr(text: Arguments<'_>) {
+    to_stderr_as_it_is(visible_lines(&text.to_string()).into_owned());
+}
+
+/// The same for text with colors of our own, whose names have been made visible before.
+pub(crate) fn to_stderr_as_it_is(text: String) {
     let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
     match &mut *held {
-        Some(lines) => lines.push(text.to_string()),
+        Some(lines) => lines.push(text),
         None => {
             let _ = writeln!(std::io::stderr().lock(), "{text}");
         }
@@ -78,6 +85,6 @@ pub(crate) fn hold() {
 pub(crate) fn release() {
     let lines = HELD.lock().unwrap_or_else(PoisonError::into_inner).take();
     for line in lines.into_iter().flatten() {
-        to_stderr(format_args!("{line}"));
+        to_stderr_as_it_is(line);
     }
 }

@@ -2,11 +2,12 @@
 
 use comfy_table::{CellAlignment, Table, presets};
 use narrows::numbers::{grouped, number, with_interval};
-use narrows::plan::{LoadOf, Plan, PlannedGroup, PlannedPairing};
+use narrows::plan::{Expected, LoadOf, Plan, PlannedGroup, PlannedPairing};
 use narrows::report::{Cell, Summary, summarize};
 use narrows::repro::Reproduction;
 use narrows::results::Activity;
 use narrows::sweep::{Manifest, Overview, OverviewRow, PointSummary, overview};
+use narrows::visible::{markdown_cell, visible};
 use narrows_proto::units::Bytes;
 use serde_json::Value;
 
@@ -39,21 +40,18 @@ pub fn groups(plan: &Plan) -> String {
 }
 
 fn describe(group: &PlannedGroup) -> String {
+    // What is drawn when the run begins is known as a mean only.
+    let about = if group.expected.is_some_and(|expected| expected.is_random) { "about " } else { "" };
     let mut parts = Vec::new();
     if let Some(rpcs) = &group.rpcs {
-        parts.push(format!(
-            "{} {}",
-            grouped(rpcs.len() as i64),
-            if rpcs.len() == 1 { "RPC" } else { "RPCs" }
-        ));
+        let expected = |expected: Expected| (expected.flows / f64::from(expected.per_arrival)).round() as i64;
+        let rpcs = group.expected.map_or(rpcs.len() as i64, expected);
+        parts.push(format!("{about}{} {}", grouped(rpcs), if rpcs == 1 { "RPC" } else { "RPCs" }));
     }
-    if group.flows.len() == 1 {
-        parts.push("1 flow".to_owned());
-    } else {
-        parts.push(format!("{} flows", grouped(group.flows.len() as i64)));
-    }
+    let flows = group.expected_flows().round() as i64;
+    parts.push(if flows == 1 { "1 flow".to_owned() } else { format!("{about}{} flows", grouped(flows)) });
     // Of one flow between two hosts there is nothing to say.
-    if let Some(pairing) = group.pairing.filter(|how| *how == PlannedPairing::Random || group.flows.len() > 1)
+    if let Some(pairing) = group.pairing.filter(|how| *how == PlannedPairing::Random || flows > 1)
     {
         parts.push(pairing.to_string());
     }
@@ -85,10 +83,12 @@ pub fn summary(cells: &[Cell], markdown: bool) -> String {
     let Summary(groups) = summarize(cells);
     let several = cells.len() > 1;
     let mut header = vec![String::new(), String::new()];
+    let name =
+        |cell: &Cell| if markdown { markdown_cell(&cell.name) } else { visible(&cell.name).into_owned() };
     for (index, cell) in cells.iter().enumerate() {
-        header.push(cell.name.clone());
+        header.push(name(cell));
         if several && index > 0 {
-            header.push(format!("{} / {}", cell.name, cells[0].name));
+            header.push(format!("{} / {}", name(cell), name(&cells[0])));
         }
     }
     let mut table = if markdown { Table::new() } else { plain() };
@@ -174,7 +174,9 @@ pub fn points(manifest: &Manifest, points: &[PointSummary]) -> String {
     let mut last = None;
     for OverviewRow { point, group, values } in &rows {
         let is_first = last.replace(point) != Some(point);
-        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = |value: &Value| {
+            visible(&value.as_str().map_or_else(|| value.to_string(), str::to_owned)).into_owned()
+        };
         let point = &shown[*point];
         let names = point.values.iter().map(text).chain([point.seeds.to_string()]);
         let names = names.map(|name| if is_first { name } else { String::new() });

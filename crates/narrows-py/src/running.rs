@@ -97,6 +97,7 @@ pub(crate) fn run(
     let (plan, failure) = py.detach(|| scenario.plan(seed))?;
     let options = Options { threads, jobs: 1, force };
     check_memory(&[Arc::clone(&plan)], options).or_raise()?;
+    let plan = py.detach(|| plan.drawn()).or_raise()?;
     warn(py, plan.told(), 1)?;
     let hear = |py: Python<'_>, now: Progress| {
         let Some(progress) = &progress else { return Ok(()) };

@@ -258,15 +258,14 @@ impl Scenario {
         &self.controllers
     }
 
-    /// What is run, with this seed if there is one, and where the first exception of its controls of Python will be.
+    /// The outline of what is run, with this seed if there is one, and where the first exception of its controls of Python will be.
     pub(crate) fn plan(&self, seed: Option<u64>) -> PyResult<(Arc<Plan>, Arc<Failure>)> {
         let (mut document, failure) = (self.document.clone(), Arc::default());
         self.controllers.attach(&mut document, &failure);
-        let plan = match seed {
-            Some(seed) => Plan::with_seed(&document, seed),
-            None => Plan::new(document),
-        };
-        Ok((plan.map(Arc::new).or_raise()?, failure))
+        if let Some(seed) = seed {
+            document.set(&format!("seed={seed}")).or_raise()?;
+        }
+        Ok((Plan::outline(document).map(Arc::new).or_raise()?, failure))
     }
 }
 

@@ -12,7 +12,7 @@ use narrows_sim::switch::{
 };
 use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topology, Wan, Wire};
 use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Pause, Traffic, Transport};
-use narrows_sim::workload::{Calls, Pairs, Partner, Sizes, permutation, poisson, rpcs};
+use narrows_sim::workload::{Calls, DrawnCalls, Pairs, Partner, Sizes, permutation, poisson, rpcs};
 use narrows_sim::{
     Execution, Failure, FlowRecord, GroupId, HostId, LimiterScope, LinkId, Network, NodeId, Outage, Outcome,
     PortCounters, Purpose, Reaction, ReactionPlace, Routing, Stream,
@@ -80,8 +80,8 @@ fn mixed_traffic() -> Traffic {
     let sizes = Sizes::from_points(&[(100.0, 0.0), (20_000.0, 0.6), (400_000.0, 1.0)]).expect("sizes");
     let time = Time::ZERO..at(Span::from_ms(2));
     let random = |index| Stream::new(5, Purpose::Workload, index);
-    let mut flows =
-        poisson(GroupId(0), 60_000.0, &sizes, &pairs(Partner::Same), time.clone(), &mut random(0));
+    let mut flows: Vec<_> =
+        poisson(GroupId(0), 60_000.0, &sizes, &pairs(Partner::Same), time.clone(), &mut random(0)).collect();
     flows.extend(poisson(GroupId(1), 8_000.0, &sizes, &pairs(Partner::Other), time, &mut random(1)));
     flows.extend(permutation(GroupId(2), &hosts, Bytes::new(200_000), Time::ZERO, &mut random(2)));
     let until = at(Span::from_ms(3));
@@ -116,9 +116,11 @@ fn mixed_traffic() -> Traffic {
         request: Bytes::new(2_000),
         responses: &sizes,
         time: Time::ZERO..at(Span::from_ms(2)),
+        most: u64::MAX,
     };
     let client = |host: HostId| Stream::new(5, Purpose::Rpc, host.0.into());
-    let (called, rpcs) = rpcs(&calls, &pairs(Partner::Any), flows.len().into(), client);
+    let DrawnCalls { flows: called, rpcs, .. } =
+        rpcs(&calls, &pairs(Partner::Any), flows.len().into(), client);
     flows.extend(called);
     let mut bulk = group(params(), reno());
     bulk.name = "bulk".into();

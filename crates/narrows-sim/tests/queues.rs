@@ -50,7 +50,8 @@ fn mean_waiting(load: f64) -> f64 {
         &pairs,
         Time::ZERO..at(duration),
         &mut Stream::new(1, Purpose::Workload, 0),
-    );
+    )
+    .collect();
     let traffic = traffic(group(params(), unlimited()), flows);
     let rows = Run::new(&network, &traffic).until(duration).ports(Span::from_ms(1));
     let bottleneck = link(&network, "left/switch", "right/switch");

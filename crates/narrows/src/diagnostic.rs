@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::visible::{visible, visible_lines};
+
 /// A mistake or something suspicious in an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -54,9 +56,10 @@ pub struct Rejection(pub Vec<Diagnostic>);
 pub type Checked<T> = Result<T, Rejection>;
 
 impl Diagnostic {
-    /// An error without a place.
+    /// An error without a place. Control characters of names in the message are shown as signs, as in [`Diagnostic::help`].
     pub fn error(code: Code, message: impl Into<String>) -> Self {
-        Self { code, severity: Severity::Error, message: message.into(), place: None, help: None }
+        let message = visible(&message.into()).into_owned();
+        Self { code, severity: Severity::Error, message, place: None, help: None }
     }
 
     /// A warning without a place.
@@ -73,7 +76,7 @@ impl Diagnostic {
     /// The same, with help.
     #[must_use]
     pub fn help(self, help: impl Into<String>) -> Self {
-        Self { help: Some(help.into()), ..self }
+        Self { help: Some(visible_lines(&help.into()).into_owned()), ..self }
     }
 
     /// The same, pointing out which of `known` names is nearest to the unknown one.
@@ -115,7 +118,7 @@ impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = &self.place {
             let (line, column) = place.line_and_column();
-            write!(f, "{}:{line}:{column}  ", place.source.name)?;
+            write!(f, "{}:{line}:{column}  ", visible(&place.source.name))?;
         }
         write!(f, "{}", self.message)?;
         match &self.help {
@@ -198,7 +201,7 @@ codes! {
     Sizes "N0013" "the points are no size distribution"
         "Both columns must never fall, and the last probability must be 1 (or 100, then all are read as percent)."
     Memory "N0014" "the run would need more memory than there is"
-        "The estimate counts nodes, links, packets in flight, full buffers and flow records. Shorten the run, lower the load, use fewer hosts, or go on with --force."
+        "The estimate counts nodes, links, packets in flight, full buffers, flow records, and all that [record] can keep until the end of stop.drain. Shorten the run or its drain, lower the load, record less or less often, use fewer hosts, or go on with --force."
     OutputExists "N0015" "the output exists"
         "Results are never mixed with older ones. Choose another folder with --out, or replace the old one with --overwrite. A folder is never replaced by a file, nor a file by a folder. The target is looked at before the run and once more after it; if somebody has put something there meanwhile, it stays, and the results are kept beside it under another name."
     OutputFailed "N0016" "the output cannot be written"
@@ -281,6 +284,8 @@ codes! {
         "Cells that are run elsewhere travel as JSON, with the content of the files that their scenario names; results come back as files. Something was left out or changed on the way."
     ControlFailed "N0155" "a congestion control from outside has failed"
         "The control that the program attached did not return, so the run was ended, and it has no results. What it said itself stands elsewhere: in Python it is the exception."
+    ManyThreads "N0156" "more threads than cores"
+        "The threads of one run wait for each other many thousand times a second, so that each of them needs a core of its own. With fewer cores a run on several threads takes longer than on one. Counted are the cores that this process may use: those of its affinity (taskset), and as many as the quota of its control group comes to (containers). Results are the same on any number."
     UnknownControl "N0160" "a congestion control that nobody brought along"
         "cc = { custom = { name = \"mine\" } } is a control that is not built in: the program that runs the scenario attaches what makes it under this name. In Python that is narrows.run(scenario, controllers={\"mine\": Mine}) with a subclass of narrows.Controller, in Rust Document::attach. The command narrows has none to attach, so it can show such a scenario's mistakes but not run it."
     CustomSettings "N0161" "a congestion control from outside refuses its settings"
@@ -313,6 +318,14 @@ mod tests {
         let start = source.text.find("gemni").expect("there");
         let diagnostic = Diagnostic::error(Code::Syntax, "bad").at(Place { source, span: start..start + 5 });
         assert_eq!(diagnostic.to_string(), "a.toml:2:5  bad");
+    }
+
+    #[test]
+    fn what_a_name_says_to_a_terminal_is_not_obeyed() {
+        let source = Arc::new(Source { name: "a\x1b.toml".into(), text: "x".into() });
+        let diagnostic = Diagnostic::error(Code::UnknownName, "no \"\x1b[2J\n\"").help("known: \x07\nb");
+        let text = diagnostic.at(Place { source, span: 0..1 }).to_string();
+        assert_eq!(text, "a␛.toml:1:1  no \"␛[2J␊\"\n  known: ␇\nb");
     }
 
     #[test]

@@ -296,7 +296,8 @@ fn parse_table(source: &Arc<Source>) -> Checked<DeTable<'_>> {
         return Ok(table.into_inner());
     }
     let diagnostic = |error: &toml::de::Error| {
-        let place = error.span().map(|span| Place { source: Arc::clone(source), span });
+        let span = error.span().or_else(|| too_deep(&source.text));
+        let place = span.map(|span| Place { source: Arc::clone(source), span });
         Diagnostic::error(Code::Syntax, error.message().to_owned()).at(place)
     };
     let mut diagnostics: Vec<_> = errors.iter().take(MOST_MISTAKES).map(diagnostic).collect();
@@ -304,6 +305,13 @@ fn parse_table(source: &Arc<Source>) -> Checked<DeTable<'_>> {
         diagnostics.push(Diagnostic::error(Code::Syntax, "there are more mistakes than these"));
     }
     Err(Rejection(diagnostics))
+}
+
+/// The first line whose keys may be too many for the parser, which does not say where they are.
+fn too_deep(text: &str) -> Option<Range<usize>> {
+    let line = text.lines().find(|line| line.matches('.').count() >= DEEPEST - 1)?;
+    let start = line.as_ptr() as usize - text.as_ptr() as usize;
+    Some(start..start + line.len())
 }
 
 /// Index of the element that is named by its number or by its `name`.

@@ -18,6 +18,7 @@ pub mod sizes;
 pub mod statistics;
 pub mod sweep;
 pub mod templates;
+pub mod visible;
 
 /// What simulates: the version, and a fingerprint of its sources that changes with every change of them. Two programs with the
 /// same engine give the same results.

@@ -39,14 +39,19 @@ impl Default for Options {
 /// # Errors
 /// With the estimate.
 pub fn check_memory(plans: &[Arc<Plan>], options: Options) -> Checked<()> {
-    let mut needs: Vec<_> = plans.iter().map(|plan| plan.memory(options.threads)).collect();
+    // All have their flows before the first is run; the largest ones may run side by side.
+    let mut needs: Vec<_> =
+        plans.iter().map(|plan| (plan.memory(options.threads), plan.memory_of_flows())).collect();
     needs.sort_unstable_by(|a, b| b.cmp(a));
-    let needed: Bytes = needs.into_iter().take(options.jobs.max(1)).sum();
+    let jobs = options.jobs.clamp(1, needs.len().max(1));
+    let (running, waiting) = needs.split_at(jobs.min(needs.len()));
+    let running = running.iter().map(|need| need.0);
+    let needed = running.chain(waiting.iter().map(|need| need.1)).fold(Bytes::ZERO, Bytes::saturating_add);
     match available_memory() {
         Some(available) if needed > available && !options.force => {
             let message =
                 format!("the run would need up to {needed:.1} of memory, {available:.1} are available");
-            let help = "shorten the run, lower the load, use fewer hosts or --jobs, or go on with --force";
+            let help = "shorten the run or its drain, lower the load, record less or less often, use fewer hosts or --jobs, or go on with --force";
             Err(Diagnostic::error(Code::Memory, message).help(help).into())
         }
         _ => Ok(()),

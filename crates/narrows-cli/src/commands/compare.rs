@@ -7,6 +7,7 @@ use narrows::plan::Plan;
 use narrows::report::{Cell, page, summarize};
 use narrows::results::Output;
 use narrows::statistics::FEWEST;
+use narrows::visible::{shown_path, visible};
 use serde_json::json;
 
 use super::{Job, apply, document, execute, numbered, plans, show_warnings, status};
@@ -32,7 +33,8 @@ struct Show<'a> {
 pub(crate) fn compare(arguments: &args::Compare) -> Checked<Status> {
     let mut documents = Vec::new();
     for path in &arguments.scenarios {
-        let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        let name =
+            path.file_stem().map_or_else(String::new, |stem| visible(&stem.to_string_lossy()).into_owned());
         documents.push((name, document(path, &arguments.input)?));
     }
     let base = documents[0].1.clone();
@@ -175,7 +177,7 @@ fn variant(base: &Document, text: &str) -> Checked<(String, Document)> {
     let mut document = base.clone();
     let overrides = assignments.split(';').map(str::to_owned).collect();
     apply(&mut document, &args::Input { overrides, seed: None })?;
-    Ok((name.trim().to_owned(), document))
+    Ok((visible(name.trim()).into_owned(), document))
 }
 
 fn contenders(documents: Vec<(String, Document)>, seeds: u32) -> Checked<Vec<Contender>> {
@@ -246,7 +248,7 @@ fn print_cells(cells: &[Cell], show: &Show<'_>, execution: &args::Execution) {
         return;
     }
     say_part!("{}{}", show::activity(cells), show::unfinished(cells));
-    say!("wrote {}/report.html and a folder of tables for each cell and seed", show.out.display());
+    say!("wrote {}/report.html and a folder of tables for each cell and seed", shown_path(&show.out));
 }
 
 /// A name as a folder: other characters than letters, digits, `-`, `_`, `+` and `.` become `-`.

@@ -1,5 +1,6 @@
 use narrows::diagnostic::Checked;
 use narrows::results::{Staged, Stored};
+use narrows::visible::shown_path;
 use narrows_formats::export::fct::{self, Dialect};
 use narrows_formats::export::{flent, openmetrics};
 
@@ -16,7 +17,7 @@ pub(crate) fn export(arguments: &args::Export) -> Checked<Status> {
         }
         ExportFormat::Flent(to) => flent::write(&one_run(&to.results)?, to.out.as_deref(), to.overwrite)?,
     };
-    say!("wrote {}  ({})", written.path.display(), written.what);
+    say!("wrote {}  ({})", shown_path(&written.path), written.what);
     Ok(Status::Done)
 }
 
@@ -33,7 +34,7 @@ fn export_fct(to: &args::ExportFct) -> Checked<Status> {
     for note in &fct.notes {
         say!("{note}");
     }
-    say!("wrote {}: {} flows", path.display(), fct.finished);
+    say!("wrote {}: {} flows", shown_path(&path), fct.finished);
     if fct.unfinished > 0 {
         say!(
             "{} flows had not finished: the format has no place for them, and they are left out",

@@ -78,7 +78,7 @@ fn write(imported: &Imported, to: &ImportOutput) -> Checked<Status> {
         std::fs::write(hidden.join(name), text).map_err(|error| cannot_write(path, &error))?;
     }
     let shown = to.out.display().to_string();
-    let plan = Plan::new(Document::parse(&shown, imported.scenario.clone(), &hidden)?)?;
+    let plan = Plan::outline(Document::parse(&shown, imported.scenario.clone(), &hidden)?)?;
     staged.finish()?;
     say!("{}", show::headline(&plan, 1));
     say_part!("{}", show::groups(&plan));

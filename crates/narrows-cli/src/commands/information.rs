@@ -5,6 +5,7 @@ use narrows::plan::Plan;
 use narrows::reference::{self, Topic, TopicKind, topics_of};
 use narrows::results::{ColumnInfo, TABLES};
 use narrows::scenario::Scenario;
+use narrows::visible::shown_path;
 use narrows_sim::topology::NodeKind;
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ use crate::{Status, show};
 
 /// Checks a scenario and shows what it comes to.
 pub(crate) fn check(arguments: &args::Check) -> Checked<Status> {
-    let plan = Plan::new(document(&arguments.scenario, &arguments.input)?)?;
+    let plan = Plan::outline(document(&arguments.scenario, &arguments.input)?)?;
     let memory = plan.memory(1);
     if arguments.json {
         let group = |group: &narrows::plan::PlannedGroup| {
@@ -23,7 +24,8 @@ pub(crate) fn check(arguments: &args::Check) -> Checked<Status> {
                 "name": group.name,
                 "control": group.control,
                 "pattern": group.pattern,
-                "flows": group.flows.len(),
+                "flows": group.expected_flows().round() as u64,
+                "flows_are_expected": group.expected.is_some(),
                 "mean_size_bytes": group.sizes.as_ref().map(|sizes| sizes.sizes.mean()),
                 "load": group.load.as_ref().map(|load| load.load),
                 "load_counts": group.load.as_ref().map(|load| load.counts.name()),
@@ -48,7 +50,7 @@ pub(crate) fn check(arguments: &args::Check) -> Checked<Status> {
         print_nodes(&plan);
     }
     show_warnings(&plan);
-    say!("{} is fine", arguments.scenario.display());
+    say!("{} is fine", shown_path(&arguments.scenario));
     Ok(Status::Done)
 }
 

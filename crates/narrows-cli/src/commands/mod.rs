@@ -32,7 +32,7 @@ use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows::report::{Digest, page_of_run};
 use narrows::results::{Broken, Output, Results};
-use narrows::run::{check_memory, run_all, run_watched};
+use narrows::run::{Options, check_memory, run_all, run_watched};
 
 use crate::args::{Execution, Input};
 use crate::progress::{Meter, goes_on, is_interrupted};
@@ -56,9 +56,9 @@ fn apply(document: &mut Document, input: &Input) -> Checked<()> {
     Ok(())
 }
 
-/// Plans for consecutive seeds, counting up from the document's own.
+/// Outlines of plans for consecutive seeds, counting up from the document's own.
 fn plans(document: &Document, seeds: u32) -> Checked<Vec<Arc<Plan>>> {
-    let first = Plan::new(document.clone())?;
+    let first = Plan::outline(document.clone())?;
     let seed = first.scenario.seed;
     let Some(last) = seed.checked_add(u64::from(seeds) - 1) else {
         let message = format!("{seeds} seeds from {seed} on, the largest seed is {}", u64::MAX);
@@ -66,7 +66,9 @@ fn plans(document: &Document, seeds: u32) -> Checked<Vec<Arc<Plan>>> {
     };
     let mut plans = vec![Arc::new(first)];
     for more in (seed..=last).skip(1) {
-        plans.push(Arc::new(Plan::with_seed(document, more)?));
+        let mut document = document.clone();
+        document.set(&format!("seed={more}"))?;
+        plans.push(Arc::new(Plan::outline(document)?));
     }
     Ok(plans)
 }
@@ -75,6 +77,19 @@ fn show_warnings(plan: &Plan) {
     for warning in plan.told().filter(|warning| warning.severity == Severity::Warning) {
         fail::show_one(warning);
     }
+}
+
+/// Draws all flows of plans of which there are outlines, if there is memory for them and the runs. Shows what is suspicious about
+/// the first of them that the outline did not show.
+fn draw(outlines: Vec<Arc<Plan>>, options: Options) -> Checked<Vec<Arc<Plan>>> {
+    check_memory(&outlines, options)?;
+    let Some(known) = outlines.first().map(|first| first.warnings.clone()) else { return Ok(outlines) };
+    let plans = outlines.into_iter().map(Plan::drawn).collect::<Checked<Vec<_>>>()?;
+    let is_known = |warning: &&Diagnostic| {
+        known.iter().any(|known| (known.code, &known.place) == (warning.code, &warning.place))
+    };
+    plans[0].warnings.iter().filter(|warning| !is_known(warning)).for_each(fail::show_one);
+    Ok(plans)
 }
 
 /// One run: what, under which name, and the subfolder its results go to.
@@ -122,9 +137,11 @@ fn side_by_side<T: Send>(
     board: Option<&Board>,
     finish: impl Fn(usize, Results) -> T + Send + Sync,
 ) -> Checked<Vec<T>> {
-    let plans: Vec<_> = named.iter().map(|(plan, _)| Arc::clone(plan)).collect();
-    let options = execution.options(plans.len());
-    check_memory(&plans, options)?;
+    execution.check_threads();
+    let options = execution.options(named.len());
+    let (plans, names): (Vec<_>, Vec<_>) = named.into_iter().unzip();
+    let plans = draw(plans, options)?;
+    let named = plans.iter().cloned().zip(names).collect();
     let began = Instant::now();
     let hops = AtomicU64::new(0);
     let meter = Meter::new(named, execution.quiet || execution.json || board.is_some());

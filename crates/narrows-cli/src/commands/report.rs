@@ -4,6 +4,7 @@ use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::report::{Cell, page};
 use narrows::results::{Staged, StoredCell, find};
 use narrows::sweep::stored_points;
+use narrows::visible::shown_path;
 
 use super::numbered;
 use crate::show::POINTS;
@@ -20,7 +21,7 @@ pub(crate) fn report(arguments: &args::Report) -> Checked<Status> {
     let replace = arguments.overwrite || (arguments.out.is_none() && arguments.folders.len() == 1);
     let out = arguments.out.clone().unwrap_or(own);
     make(&cells, &out, replace)?;
-    say!("wrote {}", out.display());
+    say!("wrote {}", shown_path(&out));
     Ok(Status::Done)
 }
 
@@ -32,7 +33,7 @@ pub(crate) fn open(arguments: &args::Open) -> Checked<Status> {
     if grows || !path.is_file() {
         make(&cells(std::slice::from_ref(&arguments.folder))?, &path, grows)?;
     }
-    say!("{}", path.display());
+    say!("{}", shown_path(&path));
     if !arguments.print
         && let Err(error) = open::that_detached(&path)
     {

@@ -4,6 +4,7 @@ use std::sync::{Arc, Once};
 use narrows::diagnostic::Checked;
 use narrows::repro::{Found, Kept, PAPERS, Paper, Ran, Reproduction, Request, Study, find};
 use narrows::results::{Output, Results};
+use narrows::visible::shown_path;
 use serde_json::json;
 
 use super::{side_by_side, status};
@@ -50,7 +51,7 @@ pub(crate) fn repro(arguments: &args::Repro) -> Checked<Status> {
         say!("{}", serde_json::to_string_pretty(&reproduction.to_json()).unwrap_or_default());
     } else {
         print(&reproduction);
-        say!("wrote {}/  (report.html, report.md, claims.json, scenarios/)", out.display());
+        say!("wrote {}/  (report.html, report.md, claims.json, scenarios/)", shown_path(&out));
     }
     match status(&broken) {
         Status::Done if arguments.strict && reproduction.tally().misses > 0 => Ok(Status::Broken),

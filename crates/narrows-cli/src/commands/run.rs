@@ -5,9 +5,10 @@ use narrows::diagnostic::Checked;
 use narrows::plan::Plan;
 use narrows::report::{Cell, page, summarize};
 use narrows::results::Output;
+use narrows::visible::shown_path;
 use serde_json::json;
 
-use super::{Job, document, execute, files, plans, show_warnings, status};
+use super::{Job, document, draw, execute, files, plans, show_warnings, status};
 use crate::fail;
 use crate::progress::{KEPT, catch_interrupts};
 use crate::watch::{self, Board, Screen};
@@ -19,7 +20,12 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
         watch::check()?;
     }
     let document = document(&arguments.scenario, &arguments.input)?;
-    let plans = plans(&document, arguments.seeds)?;
+    let mut plans = plans(&document, arguments.seeds)?;
+    if arguments.watch {
+        // Who watches sees groups and flows from the start.
+        let options = arguments.execution.options(plans.len());
+        plans = draw(plans, options)?;
+    }
     let plan = &plans[0];
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&plan.scenario.name));
     let output = Output::begin(&out, arguments.overwrite)?;
@@ -68,7 +74,7 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
     } else {
         say_part!("{}", show::summary(&cells, false));
         say_part!("{}{}", show::activity(&cells), show::unfinished(&cells));
-        say!("wrote {}/  ({})", out.display(), files(&out));
+        say!("wrote {}/  ({})", shown_path(&out), files(&out));
     }
     Ok(status(&broken))
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use narrows::diagnostic::{Checked, Diagnostic};
 use narrows::plan::available_memory;
 use narrows::sweep::{self, Campaign, Manifest, PointSummary, Report, Settings, Shard, Store, Sweep, Want};
+use narrows::visible::shown_path;
 use serde_json::{Map, Value, json};
 
 use super::files;
@@ -85,7 +86,7 @@ pub(crate) fn merge(arguments: &args::Merge) -> Checked<Status> {
     } else {
         say!("{}", headline(&manifest));
         say_part!("{}", show::points(&manifest, &points));
-        say!("wrote {}/  ({})", arguments.out.display(), files(&arguments.out));
+        say!("wrote {}/  ({})", shown_path(&arguments.out), files(&arguments.out));
     }
     Ok(Status::Done)
 }
@@ -149,7 +150,7 @@ fn dry_run(
         Some(same) if same > 0 && !campaign.is_shard() => format!(" ({same} of {asked} are the same)"),
         _ => String::new(),
     };
-    say!("{} cells{same}, {} are there in {}", tally.cells, tally.found, out.display());
+    say!("{} cells{same}, {} are there in {}", tally.cells, tally.found, shown_path(out));
     let left = tally.cells - tally.found;
     if left == 0 {
         say!("nothing is left to run");
@@ -222,8 +223,8 @@ fn unfinished(
     }
     match (status, shard) {
         (Status::Done, Some(Shard { index, of })) => {
-            say!("shard {index}/{of} is done: its cells are in {}/cells", out.display());
-            say!("when all are: narrows merge {} ... --out DIR", out.display());
+            say!("shard {index}/{of} is done: its cells are in {}/cells", shown_path(out));
+            say!("when all are: narrows merge {} ... --out DIR", shown_path(out));
         }
         _ => say!("there is no data set yet: start the sweep again to run what is missing"),
     }
@@ -242,7 +243,7 @@ fn print(manifest: &Manifest, points: &[PointSummary], out: &Path, as_json: bool
         return;
     }
     say_part!("{}", show::points(manifest, points));
-    say!("wrote {}/  ({})", out.display(), files(out));
+    say!("wrote {}/  ({})", shown_path(out), files(out));
 }
 
 fn to_json(manifest: &Manifest, points: &[PointSummary], out: &Path) -> Value {

@@ -1,5 +1,6 @@
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::results::{Stored, find};
+use narrows::visible::shown_path;
 use narrows_formats::export::trace::{Format, Request, Tracing};
 use narrows_proto::units::Time;
 
@@ -31,7 +32,7 @@ pub(crate) fn trace(arguments: &args::Trace) -> Checked<Status> {
     let written = tracing.run(|now| meter.tell(0, now));
     meter.finish(0);
     let Some(written) = written? else { return Ok(Status::Interrupted) };
-    say!("wrote {}  ({})", written.path.display(), written.what);
+    say!("wrote {}  ({})", shown_path(&written.path), written.what);
     Ok(Status::Done)
 }
 

@@ -128,7 +128,7 @@ impl Params {
             ("release_after", self.release_after),
         ];
         for (setting, span) in spans.into_iter().filter_map(|(setting, span)| Some((setting, span?))) {
-            OutOfRange::unless(span >= Span::from_ns(100), setting, span, "at least 100 ns")?;
+            OutOfRange::unless_timer(setting, span)?;
         }
         OutOfRange::unless(self.cap >= 1.0, "cap", self.cap, "at least 1; inf for none")?;
         let scaled = |error: OutOfRange| match self.is_set(error.setting) {

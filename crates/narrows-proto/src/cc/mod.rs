@@ -155,6 +155,14 @@ impl OutOfRange {
     ) -> Result<(), Self> {
         if in_range { Ok(()) } else { Err(Self { setting, found: found.to_string(), expected }) }
     }
+
+    /// Refuses the span of a timer that is so short that a run would do nothing else: below 100 ns.
+    ///
+    /// # Errors
+    /// If it is.
+    pub fn unless_timer(setting: &'static str, span: Span) -> Result<(), Self> {
+        Self::unless(span >= Span::from_ns(100), setting, span, "at least 100 ns")
+    }
 }
 
 /// What an algorithm is told of its connection before the first packet.

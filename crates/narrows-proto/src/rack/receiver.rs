@@ -50,7 +50,7 @@ impl Params {
     /// If one does not.
     pub fn check(&self) -> Result<(), OutOfRange> {
         let Self { interval, gain, queue_gain, floor } = *self;
-        OutOfRange::unless(interval > Span::ZERO, "interval", interval, "above 0")?;
+        OutOfRange::unless_timer("interval", interval)?;
         OutOfRange::unless(gain > 0.0 && gain.is_finite(), "gain", gain, "above 0")?;
         let possible = queue_gain >= 0.0 && queue_gain.is_finite();
         OutOfRange::unless(possible, "queue_gain", queue_gain, "at least 0")?;

@@ -106,8 +106,8 @@ impl Params {
         OutOfRange::unless(with_telemetry <= largest, "telemetry_size", telemetry_size, expected)?;
         let every = self.ack_every;
         OutOfRange::unless((1..=1_000).contains(&every), "ack_every", every, "1 to 1 000 packets")?;
-        let in_range = rto > Span::ZERO && rto <= Span::from_secs(86_400);
-        OutOfRange::unless(in_range, "rto", rto, "more than 0 s, at most one day")?;
+        let in_range = (Span::from_ns(100)..=Span::from_secs(86_400)).contains(&rto);
+        OutOfRange::unless(in_range, "rto", rto, "100 ns to one day")?;
         if let Some(window) = self.window {
             OutOfRange::unless(window >= mtu, "window", window, "room for a full packet")?;
         }

@@ -544,15 +544,15 @@ mod tests {
             (Params { restart_rate: 1.1, ..good() }, "restart_rate = 1.1, expected above 0, at most 1"),
             (
                 Params { restart_within: Span::ZERO, ..good() },
-                "restart_within = 0 ps, expected more than 0 s",
+                "restart_within = 0 ps, expected at least 100 ns",
             ),
             (
                 Params { restart_within: Span::MAX, ..good() },
                 &format!("restart_within = {}, expected at most 1 s", Span::MAX),
             ),
             (Params { max_backoff: 21, ..good() }, "max_backoff = 21, expected at most 20"),
-            (Params { drift_after: Span::ZERO, ..good() }, "drift_after = 0 ps, expected more than 0 s"),
-            (Params { drift_every: Span::ZERO, ..good() }, "drift_every = 0 ps, expected more than 0 s"),
+            (Params { drift_after: Span::ZERO, ..good() }, "drift_after = 0 ps, expected at least 100 ns"),
+            (Params { drift_every: Span::ZERO, ..good() }, "drift_every = 0 ps, expected at least 100 ns"),
             (Params { tag: Bytes::new(65), ..good() }, "tag = 65 B, expected at most 64 B"),
         ];
         for (params, message) in bad {

@@ -654,7 +654,7 @@ mod tests {
         let good = Params::default;
         let bad = [
             (Params { byte_reset: Bytes::ZERO, ..good() }, "byte_reset = 0 B, expected more than 0 B"),
-            (Params { time_reset: Span::ZERO, ..good() }, "time_reset = 0 ps, expected more than 0 s"),
+            (Params { time_reset: Span::ZERO, ..good() }, "time_reset = 0 ps, expected at least 100 ns"),
             (Params { threshold: 0, ..good() }, "threshold = 0, expected at least 1"),
             (Params { ai_rate: BitRate::ZERO, ..good() }, "ai_rate = 0 b/s, expected more than 0 b/s"),
             (Params { hai_rate: BitRate::ZERO, ..good() }, "hai_rate = 0 b/s, expected more than 0 b/s"),

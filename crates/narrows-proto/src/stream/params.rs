@@ -120,9 +120,9 @@ impl Params {
         }
         let every = self.ack_every;
         OutOfRange::unless((1..=1_000).contains(&every), "ack_every", every, "1 to 1 000 segments")?;
-        OutOfRange::unless(min_rto > Span::ZERO, "min_rto", min_rto, "more than 0 s")?;
+        OutOfRange::unless_timer("min_rto", min_rto)?;
         OutOfRange::unless(min_rto <= max_rto, "max_rto", max_rto, "at least min_rto")?;
-        OutOfRange::unless(initial_rto > Span::ZERO, "initial_rto", initial_rto, "more than 0 s")?;
+        OutOfRange::unless_timer("initial_rto", initial_rto)?;
         OutOfRange::unless(max_rto <= Span::from_secs(86_400), "max_rto", max_rto, "at most one day")
     }
 }

@@ -413,7 +413,7 @@ fn poisson(topology: &Topology, group: u32, partner: Partner, per_place: u32, lo
     let wire_bytes = sizes.mean() * params.mtu.as_f64() / params.mss().as_f64();
     let per_second = load * hosts.len() as f64 * RATE.as_f64() / 8.0 / wire_bytes;
     let time = Time::ZERO..after_10_ms().at;
-    workload::poisson(GroupId(group), per_second, &sizes, &pairs, time, &mut random(group.into()))
+    workload::poisson(GroupId(group), per_second, &sizes, &pairs, time, &mut random(group.into())).collect()
 }
 
 fn random(number: u64) -> Stream {

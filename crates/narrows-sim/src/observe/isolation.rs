@@ -1,6 +1,6 @@
 use narrows_proto::units::Time;
 
-use super::Observer;
+use super::{Observer, gather};
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::switch::IsolationEvent;
 use crate::topology::Topology;
@@ -69,7 +69,7 @@ impl IsolationObserver {
 
     /// All rows of these observers, by time, node and link.
     pub fn finish(observers: impl IntoIterator<Item = Self>) -> Vec<IsolationRow> {
-        let mut rows: Vec<_> = observers.into_iter().flat_map(|observer| observer.rows).collect();
+        let mut rows = gather(observers.into_iter().map(|observer| observer.rows));
         rows.sort_by_key(|row| (row.at, row.node, row.link));
         rows
     }

@@ -1,6 +1,6 @@
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
-use super::{Observer, next_interval};
+use super::{Observer, gather, next_interval};
 use crate::ids::NodeId;
 
 /// The state of a limiter at the first event in an interval.
@@ -43,7 +43,7 @@ impl LimiterObserver {
 
     /// All rows of these observers, by time, node and limiter.
     pub fn finish(observers: impl IntoIterator<Item = Self>) -> Vec<LimiterRow> {
-        let mut rows: Vec<_> = observers.into_iter().flat_map(|observer| observer.rows).collect();
+        let mut rows = gather(observers.into_iter().map(|observer| observer.rows));
         rows.sort_by_key(|row| (row.at, row.node, row.limiter));
         rows
     }

@@ -1,7 +1,7 @@
 use narrows_proto::notification::Signal;
 use narrows_proto::units::{Span, Time};
 
-use super::Observer;
+use super::{Observer, gather};
 use crate::ids::LinkId;
 use crate::record::DropCause;
 
@@ -97,38 +97,43 @@ impl PortObserver {
 
     /// All rows of these observers, by time and link. `end` is when the run ended.
     pub fn finish(observers: impl IntoIterator<Item = Self>, end: Time) -> Vec<PortRow> {
-        let mut rows = Vec::new();
-        for mut observer in observers {
+        let finish = |mut observer: Self| {
+            let length = observer.interval.as_ps();
             for place in 0..observer.watched.len() {
                 observer.close_lost(place);
-                let watched = &mut observer.watched[place];
-                watched.reach(end, observer.interval.as_ps(), &mut rows);
-                watched.close(end, observer.interval.as_ps(), &mut rows);
+                let Self { watched, rows, .. } = &mut observer;
+                watched[place].reach(end, length, rows);
+                watched[place].close(end, length, rows);
             }
-            rows.append(&mut observer.rows);
-        }
+            observer.rows
+        };
+        let mut rows = gather(observers.into_iter().map(finish));
         rows.sort_by_key(|row| (row.start, row.link));
-        rows.chunk_by(|a, b| (a.start, a.link) == (b.start, b.link)).map(merge).collect()
+        rows.dedup_by(|part, sum| {
+            let same = (part.start, part.link) == (sum.start, sum.link);
+            if same {
+                sum.add(part);
+            }
+            same
+        });
+        rows
     }
 }
 
-/// Puts what the two ends of a link told of one interval together.
-fn merge(parts: &[PortRow]) -> PortRow {
-    parts[1..].iter().fold(parts[0], |sum, part| PortRow {
-        max_backlog: sum.max_backlog + part.max_backlog,
-        max_isolated: sum.max_isolated + part.max_isolated,
-        mean_backlog: sum.mean_backlog + part.mean_backlog,
-        packets: sum.packets + part.packets,
-        bytes: sum.bytes + part.bytes,
-        marks: sum.marks + part.marks,
-        drops: sum.drops + part.drops,
-        messages: sum.messages + part.messages,
-        paused: sum.paused + part.paused,
-        ..sum
-    })
-}
-
 impl PortRow {
+    /// Adds what the other end of the link told of the same interval.
+    fn add(&mut self, part: &Self) {
+        self.max_backlog += part.max_backlog;
+        self.max_isolated += part.max_isolated;
+        self.mean_backlog += part.mean_backlog;
+        self.packets += part.packets;
+        self.bytes += part.bytes;
+        self.marks += part.marks;
+        self.drops += part.drops;
+        self.messages += part.messages;
+        self.paused += part.paused;
+    }
+
     fn new(start: Time, link: LinkId, max_backlog: u64) -> Self {
         Self {
             start,

@@ -1,7 +1,7 @@
 use narrows_proto::rack::Told;
 use narrows_proto::units::{BitRate, Span, Time};
 
-use super::{Observer, next_interval};
+use super::{Observer, gather, next_interval};
 use crate::ids::NodeId;
 
 /// What a switch told of a JumboFlow, the first time in an interval.
@@ -58,11 +58,9 @@ impl RackObserver {
 
     /// All rows of these observers, by time and node.
     pub fn finish(observers: impl IntoIterator<Item = Self>) -> (Vec<JumboFlowRow>, Vec<AdvertisedRow>) {
-        let (mut jumboflows, mut advertised) = (Vec::new(), Vec::new());
-        for observer in observers {
-            jumboflows.extend(observer.jumboflows);
-            advertised.extend(observer.advertised);
-        }
+        let (jumboflows, advertised): (Vec<_>, Vec<_>) =
+            observers.into_iter().map(|observer| (observer.jumboflows, observer.advertised)).unzip();
+        let (mut jumboflows, mut advertised) = (gather(jumboflows), gather(advertised));
         jumboflows.sort_by_key(|row| (row.at, row.node, row.rack, row.number));
         advertised.sort_by_key(|row| (row.at, row.node));
         (jumboflows, advertised)

@@ -1,7 +1,7 @@
 use narrows_proto::notification::Signal;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
-use super::{Observer, SenderRef, next_interval};
+use super::{Observer, SenderRef, gather, next_interval};
 use crate::ids::FlowId;
 
 /// The state of a sender at its first acknowledgement in an interval.
@@ -60,7 +60,7 @@ impl WindowObserver {
 
     /// All rows of these observers, by time and flow.
     pub fn finish(observers: impl IntoIterator<Item = Self>) -> Vec<WindowRow> {
-        let mut rows: Vec<_> = observers.into_iter().flat_map(|observer| observer.rows).collect();
+        let mut rows = gather(observers.into_iter().map(|observer| observer.rows));
         rows.sort_by_key(|row| (row.at, row.flow));
         rows
     }

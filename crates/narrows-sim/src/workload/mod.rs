@@ -8,5 +8,5 @@ pub use patterns::{
     Pairs, PairsError, Partner, Partners, Stagger, all_to_all, incast, long_lived, permutation, poisson,
     random,
 };
-pub use rpc::{Calls, rpcs};
+pub use rpc::{Calls, DrawnCalls, rpcs};
 pub use sizes::{Sizes, SizesError};

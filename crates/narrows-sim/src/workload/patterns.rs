@@ -148,27 +148,27 @@ impl Pairs {
     }
 }
 
-/// Flows that start at random, `per_second` on average, between pairs drawn anew each time (a Poisson process).
-pub fn poisson(
+/// Flows that start at random, `per_second` on average, between pairs drawn anew each time (a Poisson process). They are drawn
+/// as they are asked for.
+pub fn poisson<'a>(
     group: GroupId,
     per_second: f64,
-    sizes: &Sizes,
-    pairs: &Pairs,
+    sizes: &'a Sizes,
+    pairs: &'a Pairs,
     time: Range<Time>,
-    random: &mut Stream,
-) -> Vec<FlowSpec> {
+    random: &'a mut Stream,
+) -> impl Iterator<Item = FlowSpec> + use<'a> {
     let mean_gap = 1.0 / per_second;
-    let mut flows = Vec::new();
     let mut start = time.start;
-    loop {
+    std::iter::from_fn(move || {
         // The gap is drawn as a real number and added as whole picoseconds; the error is far below any link's time.
         start += Span::from_secs_f64(-libm::log(1.0 - random.uniform()) * mean_gap);
         if start >= time.end {
-            return flows;
+            return None;
         }
         let (from, to) = pairs.draw(random);
-        flows.push(FlowSpec { from, to, group, start, size: sizes.draw(random) });
-    }
+        Some(FlowSpec { from, to, group, start, size: sizes.draw(random) })
+    })
 }
 
 /// `flows` flows between pairs drawn at random, each starting at any moment of `within`, in order of their starts.
@@ -377,7 +377,8 @@ mod tests {
     fn poisson_flows_come_at_the_rate_asked_for_and_in_order() {
         let sizes = Sizes::constant(Bytes::new(1000));
         let time = Time::ZERO..Time::ZERO + Span::from_ms(100);
-        let flows = poisson(GROUP, 1e6, &sizes, &pairs(Partner::Any), time.clone(), &mut random());
+        let (pairs, mut random) = (pairs(Partner::Any), random());
+        let flows: Vec<_> = poisson(GROUP, 1e6, &sizes, &pairs, time.clone(), &mut random).collect();
         // 10^5 expected, standard deviation 316.
         assert!((flows.len() as f64 - 1e5).abs() < 1000.0, "{}", flows.len());
         assert!(flows.is_sorted_by_key(|flow| flow.start));

@@ -26,6 +26,19 @@ pub struct Calls<'a> {
     pub responses: &'a Sizes,
     /// Calls begin in this time.
     pub time: Range<Time>,
+    /// When there are so many flows, no more calls are drawn.
+    pub most: u64,
+}
+
+/// Calls that were drawn.
+#[derive(Clone, Debug)]
+pub struct DrawnCalls {
+    /// Their flows: of each call the requests, each followed by its response.
+    pub flows: Vec<FlowSpec>,
+    /// In order of time.
+    pub rpcs: Vec<Rpc>,
+    /// These are all.
+    pub complete: bool,
 }
 
 /// Calls of all clients in order of time, and their flows, the first of which will be number `first`.
@@ -40,7 +53,7 @@ pub fn rpcs(
     pairs: &Pairs,
     first: FlowId,
     stream: impl Fn(HostId) -> Stream,
-) -> (Vec<FlowSpec>, Vec<Rpc>) {
+) -> DrawnCalls {
     let clients = pairs.from();
     let mean_gap = clients.len() as f64 / calls.per_second;
     // As in `poisson`: drawn as a real number, added as whole picoseconds.
@@ -51,6 +64,9 @@ pub fn rpcs(
     let mut due: BinaryHeap<_> = streams.iter_mut().enumerate().map(next).collect();
     let (mut flows, mut rpcs) = (Vec::new(), Vec::new());
     while let Some(Reverse((start, number))) = due.pop().filter(|next| next.0.0 < calls.time.end) {
+        if flows.len() as u64 >= calls.most {
+            return DrawnCalls { flows, rpcs, complete: false };
+        }
         let (client, random) = (clients[number], &mut streams[number]);
         rpcs.push(Rpc { first: FlowId::from(first.index() + flows.len()), fan_out: calls.fan_out });
         for server in draw_servers(pairs, client, calls.fan_out, random) {
@@ -60,7 +76,7 @@ pub fn rpcs(
         }
         due.push(Reverse((start + gap(random), number)));
     }
-    (flows, rpcs)
+    DrawnCalls { flows, rpcs, complete: true }
 }
 
 /// So many different servers of `client`, all choices equally likely, in random order.
@@ -106,6 +122,7 @@ mod tests {
             request: Bytes::new(1000),
             responses,
             time: Time::ZERO..Time::ZERO + Span::from_ms(100),
+            most: u64::MAX,
         }
     }
 
@@ -113,7 +130,7 @@ mod tests {
     fn calls_come_at_the_rate_asked_for_in_order_and_from_all_clients_alike() {
         let sizes = Sizes::constant(Bytes::new(5000));
         let calls = calls(&sizes, 1);
-        let (flows, rpcs) = rpcs(&calls, &pairs(), FlowId(0), stream);
+        let DrawnCalls { flows, rpcs, .. } = rpcs(&calls, &pairs(), FlowId(0), stream);
         // 10^5 expected, standard deviation 316; of each client 25 000, standard deviation 158.
         assert!((rpcs.len() as f64 - 1e5).abs() < 1000.0, "{}", rpcs.len());
         let requests: Vec<_> = rpcs.iter().map(|rpc| flows[rpc.first.index()]).collect();
@@ -126,9 +143,18 @@ mod tests {
     }
 
     #[test]
+    fn the_first_calls_are_those_that_all_calls_begin_with() {
+        let sizes = Sizes::constant(Bytes::new(5000));
+        let all = rpcs(&calls(&sizes, 2), &pairs(), FlowId(0), stream);
+        let few = rpcs(&Calls { most: 1000, ..calls(&sizes, 2) }, &pairs(), FlowId(0), stream);
+        assert_eq!((all.complete, few.complete, few.flows.len(), few.rpcs.len()), (true, false, 1000, 250));
+        assert_eq!((&all.flows[..1000], &all.rpcs[..250]), (&few.flows[..], &few.rpcs[..]));
+    }
+
+    #[test]
     fn each_request_is_followed_by_the_response_of_its_server() {
         let sizes = Sizes::constant(Bytes::new(5000));
-        let (flows, rpcs) = rpcs(&calls(&sizes, 3), &pairs(), FlowId(7), stream);
+        let DrawnCalls { flows, rpcs, .. } = rpcs(&calls(&sizes, 3), &pairs(), FlowId(7), stream);
         assert_eq!((rpcs[0].first, rpcs[1].first), (FlowId(7), FlowId(13)));
         for rpc in &rpcs {
             let client = flows[rpc.first.index() - 7].from;
@@ -169,7 +195,8 @@ mod tests {
         let alone =
             Pairs::new(vec![HostId(2)], &(4..10).map(HostId).collect::<Vec<_>>(), Partner::Any, 10, |_| 0);
         let of = |pairs: &Pairs, per_second| {
-            let (flows, _) = rpcs(&Calls { per_second, ..calls(&sizes, 2) }, pairs, FlowId(0), stream);
+            let DrawnCalls { flows, .. } =
+                rpcs(&Calls { per_second, ..calls(&sizes, 2) }, pairs, FlowId(0), stream);
             flows.into_iter().filter(|flow| [flow.from, flow.to].contains(&HostId(2))).collect::<Vec<_>>()
         };
         assert_eq!(of(&alone.expect("partners exist"), 2.5e5), of(&pairs(), 1e6));

@@ -1,10 +1,10 @@
 //! How much work a run will be, so that the longest can go first. Only the order matters, so it is rough.
 
 use narrows_proto::units::{Bytes, Span, Time};
-use narrows_sim::traffic::{FlowSpec, GeneratorKind, Traffic};
-use narrows_sim::{HostId, Network, Paths};
+use narrows_sim::traffic::{FlowSpec, GeneratorKind};
+use narrows_sim::{HostId, Paths};
 
-use super::host_rates;
+use super::{Plan, host_rates};
 
 /// Flows whose way is looked at; of more a sample.
 const LOOKED_AT: usize = 4000;
@@ -17,7 +17,8 @@ const NODE: f64 = 10.0;
 const FLOW: f64 = 5.0;
 
 /// Packet-hops that are to be expected: bytes offered to each link in the simulated time, no more than it carries.
-pub(super) fn estimate(network: &Network, traffic: &Traffic, end: Time, seed: u64) -> f64 {
+pub(super) fn estimate(plan: &Plan) -> f64 {
+    let (network, traffic, end, seed) = (&plan.network, &plan.traffic, plan.stop.at, plan.scenario.seed);
     let topology = &network.topology;
     let rates = host_rates(topology);
     let sends = |from: HostId, span: Span| rates[from.index()].as_f64() / 8.0 * span.as_secs_f64();
@@ -50,17 +51,21 @@ pub(super) fn estimate(network: &Network, traffic: &Traffic, end: Time, seed: u6
             }
         }
     }
+    // Each of the flows that are drawn stands for so many.
+    let stands_for: Vec<_> =
+        plan.groups.iter().map(|group| group.expected_flows() / group.flows.len() as f64).collect();
     let planned = traffic.flows.iter().enumerate().filter(|(number, _)| !generated[*number]);
     for (_, flow) in planned.step_by(step) {
         let most = sends(flow.from, end.saturating_since(starts(flow)));
-        demands.push((flow.from, flow.to, step as f64 * (flow.size.get() as f64).min(most)));
+        let each = step as f64 * stands_for[flow.group.index()];
+        demands.push((flow.from, flow.to, each * (flow.size.get() as f64).min(most)));
     }
     let largest = traffic.groups.iter().map(|group| group.largest_packet()).max();
     let packet = largest.filter(|size| *size > Bytes::ZERO).map_or(PACKET, |size| size.get() as f64);
     let duration = end.as_secs_f64();
     let carried = paths.spread(demands).into_iter().zip(topology.links());
     let carried: f64 = carried.map(|(bytes, link)| bytes.min(link.wire.rate.as_f64() / 8.0 * duration)).sum();
-    let set_up = NODE * topology.nodes().len() as f64 + FLOW * traffic.flows.len() as f64;
+    let set_up = NODE * topology.nodes().len() as f64 + FLOW * plan.expected_flows();
     carried / packet * (1.0 + BACK) + set_up
 }
 

@@ -16,11 +16,28 @@ pub struct Limits {
     pub flows: u64,
     /// Hosts among which the senders of incasts are drawn, counted anew for each time.
     pub draws: u64,
+    /// Flows that are drawn of a group that has one after the other as long as the run lasts, before it is known that the
+    /// scenario has no mistakes and there is memory for all. With many groups less, together no more than ten times as many.
+    pub outlined: u64,
+}
+
+impl Limits {
+    /// Flows that are drawn of each of so many groups for an outline.
+    pub(super) fn outlined_of(&self, groups: usize) -> u64 {
+        const LEAST: u64 = 100;
+        self.outlined.min(10 * self.outlined / groups.max(1) as u64).max(LEAST.min(self.outlined))
+    }
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { links: 4_000_000, route_steps: 5_000_000_000, flows: 50_000_000, draws: 2_000_000_000 }
+        Self {
+            links: 4_000_000,
+            route_steps: 5_000_000_000,
+            flows: 50_000_000,
+            draws: 2_000_000_000,
+            outlined: 50_000,
+        }
     }
 }
 

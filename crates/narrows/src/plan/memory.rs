@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use narrows_proto::cc::Config;
 use narrows_proto::units::Bytes;
+use narrows_sim::NodeId;
 use narrows_sim::topology::NodeKind;
-use narrows_sim::traffic::{Group, Traffic, Transport};
-use narrows_sim::{Network, NodeId};
+use narrows_sim::traffic::{Group, Transport};
+
+use super::{Plan, kept};
 
 /// Bytes of a packet in a ring; rings grow by doubling.
 const PACKET: u64 = 32 * 2;
@@ -26,10 +28,16 @@ const ROUTE: u64 = 2 * 2;
 /// No machine has more, and sums over several runs fit 64 bits.
 const MOST: u64 = 1 << 50;
 /// Flows under way at once on each host, for traffic that starts flows as it goes.
-const LIVE_PER_HOST: u64 = 100;
+pub(super) const LIVE_PER_HOST: u64 = 100;
+/// Rows of a table are written in groups of at most 2^20, for each of which the file takes some 64 bytes in the meantime.
+const WRITTEN_AT_ONCE: u64 = 64 << 20;
 
-/// An upper estimate: every link full, every buffer full.
-pub(super) fn estimate(network: &Network, traffic: &Traffic, threads: u64) -> Bytes {
+/// What every run takes: writing tables and the report.
+const BASE: u64 = 16 << 20;
+
+/// An upper estimate: every link full, every buffer full, everything that is recorded happening all the time.
+pub(super) fn estimate(plan: &Plan, threads: u64) -> Bytes {
+    let (network, traffic) = (&plan.network, &plan.traffic);
     let smallest =
         traffic.groups.iter().map(|group| group.largest_packet()).min().unwrap_or(Bytes::new(1538));
     let packets = |bytes: Bytes| (bytes.get() / smallest.get().max(1)).saturating_add(2);
@@ -42,7 +50,7 @@ pub(super) fn estimate(network: &Network, traffic: &Traffic, threads: u64) -> By
         (NodeKind::Switch { .. }, Some(switch)) => packets(switch.buffer.total(ports.len())),
         _ => 0,
     }));
-    let flows = traffic.flows.len() as u64;
+    let flows = plan.most_flows();
     let live = flows.min(network.topology.hosts().len() as u64 * LIVE_PER_HOST);
     let hosts = network.topology.hosts();
     let rack = |host: &NodeId| ports[host.index()].first().map(|link| network.topology.link(*link).to);
@@ -50,31 +58,59 @@ pub(super) fn estimate(network: &Network, traffic: &Traffic, threads: u64) -> By
     let switches = network.topology.nodes().len() - hosts.len();
     let reads = |group: &Group| group.transport.control().is_some_and(Config::reads_telemetry);
     let slots = if traffic.groups.iter().any(reads) { TOLD } else { 1 };
+    let recorded = kept::estimate(plan);
     let total = [
+        BASE,
         (in_flight.saturating_add(buffered)).saturating_mul(slots * PACKET + SEGMENT),
         NODE * network.topology.nodes().len() as u64,
         LINK * links.len() as u64,
         ROUTE * switches as u64 * racks.len() as u64,
-        flows * (FLOW + 24 * threads),
+        flows.saturating_mul(FLOW + 24 * threads),
         live * LIVE_FLOW,
-        kept_connections(traffic, live) * CONNECTION,
+        kept_connections(plan, live).saturating_mul(CONNECTION),
+        recorded,
+        recorded.min(WRITTEN_AT_ONCE),
     ];
     Bytes::new(sum(&mut total.into_iter()).min(MOST))
 }
 
 /// One for each pair of hosts and group that keeps connections, and more where several flows are under way at once.
-fn kept_connections(traffic: &Traffic, live: u64) -> u64 {
+fn kept_connections(plan: &Plan, live: u64) -> u64 {
+    let traffic = &plan.traffic;
     let keeps = |group: &Group| matches!(&group.transport, Transport::Stream { params, .. } if params.keep_connections);
     let keeps: Vec<_> = traffic.groups.iter().map(keeps).collect();
     let kept = traffic.flows.iter().filter(|flow| keeps[flow.group.index()]);
     let pairs: BTreeSet<_> = kept.map(|flow| (flow.group, flow.from, flow.to)).collect();
-    if pairs.is_empty() { 0 } else { pairs.len() as u64 + live }
+    // Flows that are not drawn may be between any hosts.
+    let all =
+        (network_pairs(plan) * keeps.iter().filter(|keeps| **keeps).count() as u64).min(plan.most_flows());
+    let pairs = if plan.is_drawn() { pairs.len() as u64 } else { all };
+    if pairs == 0 { 0 } else { pairs + live }
 }
 
-/// Memory the system can still give; none if it does not tell.
+/// Ordered pairs of hosts.
+fn network_pairs(plan: &Plan) -> u64 {
+    let hosts = plan.network.topology.hosts().len() as u64;
+    hosts * hosts.saturating_sub(1)
+}
+
+/// Memory this process can still have: what the system can give, and what limits of its control group and of its address space
+/// (`ulimit -v`) leave; none if nothing tells.
 pub fn available() -> Option<Bytes> {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
-    let available = system.available_memory();
-    (available > 0).then_some(Bytes::new(available))
+    let free = Some(system.available_memory()).filter(|free| *free > 0);
+    let group = system.cgroup_limits().map(|limits| limits.free_memory);
+    [free, group, address_space()].into_iter().flatten().min().map(Bytes::new)
+}
+
+/// What is left of the address space; none if it has no limit, or the system does not tell.
+fn address_space() -> Option<u64> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let limit = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    let limit: u64 = limit.split_whitespace().next()?.parse().ok()?;
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let used = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
+    let used: u64 = used.split_whitespace().next()?.parse().ok()?;
+    Some(limit.saturating_sub(used << 10))
 }

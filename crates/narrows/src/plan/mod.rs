@@ -3,6 +3,7 @@
 mod controls;
 mod cost;
 mod custom;
+mod kept;
 mod limits;
 mod lossless;
 mod memory;
@@ -66,6 +67,8 @@ pub struct Plan {
     pub warnings: Vec<Diagnostic>,
     /// What is as well to know of settings that were left out. Not a part of results: their scenario leaves none out.
     pub notes: Vec<Diagnostic>,
+    /// What all flows are drawn from, if not all are drawn.
+    undrawn: Option<Box<(Document, Limits)>>,
 }
 
 /// What a traffic group comes to.
@@ -77,8 +80,10 @@ pub struct PlannedGroup {
     pub control: String,
     /// Its pattern.
     pub pattern: &'static str,
-    /// Its flows.
+    /// Its flows; of an outline those that are drawn.
     pub flows: Range<usize>,
+    /// What is to be expected, if not all of its flows are drawn.
+    pub expected: Option<Expected>,
     /// Its size distribution, if it draws sizes.
     pub sizes: Option<LoadedSizes>,
     /// Its load, if it has one.
@@ -140,6 +145,34 @@ impl LoadOf {
             Self::Payload => "payload",
             Self::Utilization => "utilization",
         }
+    }
+}
+
+/// What the flows of a group come to that are not all drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Expected {
+    /// How many, in the mean.
+    pub flows: f64,
+    /// Flows of one arrival: those of a remote procedure call or an incast, otherwise 1.
+    pub per_arrival: u32,
+    /// Arrivals are random, so that it is the mean that is known.
+    pub is_random: bool,
+}
+
+impl Expected {
+    /// So many flows at the most: more come with a probability below 10^-9, as the number of arrivals has a Poisson distribution.
+    pub fn most(self) -> u64 {
+        const DEVIATIONS: f64 = 6.5;
+        let arrivals = self.flows / f64::from(self.per_arrival);
+        let more = if self.is_random { DEVIATIONS * (arrivals.sqrt() + DEVIATIONS) } else { 0.0 };
+        ((arrivals + more) * f64::from(self.per_arrival)) as u64
+    }
+}
+
+impl PlannedGroup {
+    /// How many flows it has, or is expected to have.
+    pub fn expected_flows(&self) -> f64 {
+        self.expected.map_or(self.flows.len() as f64, |expected| expected.flows)
     }
 }
 
@@ -234,7 +267,49 @@ impl Plan {
     ///
     /// # Errors
     /// As [`Plan::new`].
-    pub fn within(mut document: Document, limits: Limits) -> Checked<Self> {
+    pub fn within(document: Document, limits: Limits) -> Checked<Self> {
+        Arc::new(Self::outline_within(document, limits)?).drawn().map(Arc::unwrap_or_clone)
+    }
+
+    /// Checks the scenario of a document and lays everything out but the flows of groups that have many, one after the other as
+    /// long as the run lasts: of those only the first are drawn, so that neither time nor memory depends on how long that is.
+    /// [`Plan::drawn`] has all of them. If there are not many, all are drawn here.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn outline(document: Document) -> Checked<Self> {
+        Self::outline_within(document, Limits::default())
+    }
+
+    /// The same with other limits than usual.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn outline_within(document: Document, limits: Limits) -> Checked<Self> {
+        let mut plan = Self::lay_out(document.clone(), limits, false)?;
+        if plan.groups.iter().any(|group| group.expected.is_some()) {
+            plan.undrawn = Some(Box::new((document, limits)));
+        }
+        Ok(plan)
+    }
+
+    /// All flows are drawn.
+    pub fn is_drawn(&self) -> bool {
+        self.undrawn.is_none()
+    }
+
+    /// The plan with all its flows, and all warnings.
+    ///
+    /// # Errors
+    /// If there is something wrong with those that were not drawn before.
+    pub fn drawn(self: Arc<Self>) -> Checked<Arc<Self>> {
+        let Some(undrawn) = &self.undrawn else { return Ok(self) };
+        let (document, limits) = (**undrawn).clone();
+        Self::lay_out(document, limits, true).map(Arc::new)
+    }
+
+    /// Checks and lays out, with all flows or the first of many.
+    fn lay_out(mut document: Document, limits: Limits, all: bool) -> Checked<Self> {
         let mut scenario = Scenario::from_document(&mut document)?;
         let (errors, warnings) = (Vec::new(), Vec::new());
         let mut checker = Checker { document: &document, limits, errors, warnings, unlisted: 0 };
@@ -259,6 +334,7 @@ impl Plan {
             document: &document,
             seed: scenario.seed,
             end,
+            most: if all { u64::MAX } else { limits.outlined_of(scenario.traffic.len()) },
         };
         let planned = traffic::build(&scenario, &ground, &mut checker);
         let no_flow = planned.traffic.flows.is_empty();
@@ -277,14 +353,17 @@ impl Plan {
             ..scenario.measure.until.map_or(end + Span::from_ps(1), |until| Time::ZERO + until);
         let drain = scenario.stop.drain;
         let stop = Stop { at: end + drain, when_drained: drain > Span::ZERO };
-        warn_of_nothing_measured(&planned.traffic, &measured, stop.at, &mut checker);
-        warn_of_short_run(&network, &planned.traffic, &measured, stop.at, &mut checker);
+        // Flows that are not drawn may be measured, and may start late.
+        if planned.groups.iter().all(|group| group.expected.is_none()) {
+            warn_of_nothing_measured(&planned.traffic, &measured, stop.at, &mut checker);
+            warn_of_short_run(&network, &planned.traffic, &measured, stop.at, &mut checker);
+        }
         rack::check(&network, &paths, &planned.traffic, &mut checker);
         if !checker.errors.is_empty() {
             return Err(checker.rejection());
         }
         controls::check(&scenario, &network, &planned, &mut checker);
-        near_source::check(&network, &paths, &planned.traffic, &mut checker);
+        near_source::check(&network, &paths, &planned.traffic, &planned.groups, &mut checker);
 
         telemetry::check(&network, &paths, &planned.traffic, &mut checker);
         let warnings = checker.warnings;
@@ -306,6 +385,7 @@ impl Plan {
             warnings,
             notes: Vec::new(),
             scenario,
+            undrawn: None,
         };
         plan.notes.extend(plan.cut_windows(&document));
         Ok(plan)
@@ -328,12 +408,29 @@ impl Plan {
 
     /// How much memory the run will need at the most, on so many threads.
     pub fn memory(&self, threads: usize) -> Bytes {
-        memory::estimate(&self.network, &self.traffic, threads as u64)
+        memory::estimate(self, threads as u64)
+    }
+
+    /// Memory of its flows before it is run, all of them drawn.
+    pub(crate) fn memory_of_flows(&self) -> Bytes {
+        // The list grows by doubling.
+        Bytes::new(self.most_flows().saturating_mul(2 * size_of::<FlowSpec>() as u64))
+    }
+
+    /// How many flows it has, or is expected to have.
+    pub fn expected_flows(&self) -> f64 {
+        self.groups.iter().map(PlannedGroup::expected_flows).sum()
+    }
+
+    /// How many flows it has, or hardly ever will have more than.
+    pub fn most_flows(&self) -> u64 {
+        let most = |group: &PlannedGroup| group.expected.map_or(group.flows.len() as u64, Expected::most);
+        self.groups.iter().map(most).fold(0, u64::saturating_add)
     }
 
     /// How much work the run will be: roughly the packet-hops that are to be expected.
     pub fn cost(&self) -> f64 {
-        cost::estimate(&self.network, &self.traffic, self.stop.at, self.scenario.seed)
+        cost::estimate(self)
     }
 
     /// A control that is not built in has failed; see [`Maker::has_failed`].

@@ -8,8 +8,8 @@ use narrows_sim::switch::CongestionPoint;
 use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic};
 use narrows_sim::{HostId, Network, Paths};
 
-use super::Checker;
 use super::select::Places;
+use super::{Checker, PlannedGroup};
 use crate::diagnostic::{Code, Diagnostic};
 
 /// The end-to-end control of a group, and its near-source loops if it has some. `path` leads to its `cc`.
@@ -42,14 +42,21 @@ pub(super) fn listens(traffic: &[crate::scenario::Traffic]) -> bool {
 }
 
 /// Warns of senders that no congestion point can reach.
-pub(super) fn check(network: &Network, paths: &Paths<'_>, traffic: &Traffic, checker: &mut Checker<'_>) {
+pub(super) fn check(
+    network: &Network,
+    paths: &Paths<'_>,
+    traffic: &Traffic,
+    groups: &[PlannedGroup],
+    checker: &mut Checker<'_>,
+) {
     for (number, group) in traffic.groups.iter().enumerate() {
         let Some(near_source) = &group.near_source else { continue };
         let path = format!("traffic.{number}.cc.annulus");
         let flows = traffic.flows.iter().filter(|flow| flow.group.index() == number);
         let deaf = deaf(network, paths, flows);
         if !deaf.is_empty() {
-            checker.error(&path, warning(network, group, &deaf));
+            let at_least = if groups[number].expected.is_some() { "at least " } else { "" };
+            checker.error(&path, warning(network, group, &deaf, at_least));
         }
         let no_places = near_source.places.iter().all(|place| *place == near_source.places[0]);
         if near_source.per == Aggregate::DestinationDc && no_places {
@@ -64,12 +71,12 @@ pub(super) fn check(network: &Network, paths: &Paths<'_>, traffic: &Traffic, che
     }
 }
 
-fn warning(network: &Network, group: &Group, deaf: &[(HostId, usize)]) -> Diagnostic {
+fn warning(network: &Network, group: &Group, deaf: &[(HostId, usize)], at_least: &str) -> Diagnostic {
     let flows: usize = deaf.iter().map(|(_, flows)| flows).sum();
     let names: Vec<_> = deaf.iter().take(4).map(|(host, _)| network.topology.host_name(*host)).collect();
     let more = if deaf.len() > names.len() { ", …" } else { "" };
     let message = format!(
-        "{flows} flows of traffic \"{}\" cross no port whose congestion point could tell their source; they are under \
+        "{at_least}{flows} flows of traffic \"{}\" cross no port whose congestion point could tell their source; they are under \
          their end-to-end control alone",
         group.name
     );

@@ -12,6 +12,7 @@ use narrows_sim::{Failure, LinkId, MOST_LEAVES, Network, NodeId, Outage, topolog
 use super::{Checker, lossless, rack, signals, telemetry};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::scenario::{self, Explicit, PortChoice, Scenario, Topology};
+use crate::visible::visible;
 
 /// No network has more levels of switches.
 const HIGHEST_TIER: u32 = 32;
@@ -267,6 +268,9 @@ fn build_explicit(explicit: &Explicit, checker: &mut Checker<'_>) -> Option<sim:
     let mut named = |name: &str, path: String, node, checker: &mut Checker<'_>| {
         if name.is_empty() {
             checker.error(&path, Diagnostic::error(Code::Topology, "a node without a name"));
+        } else if *visible(name) != *name {
+            let message = format!("the node name \"{name}\" has control characters");
+            checker.error(&path, Diagnostic::error(Code::OutOfRange, message));
         } else if nodes.insert(name.to_owned(), node).is_some() {
             checker
                 .error(&path, Diagnostic::error(Code::Duplicate, format!("two nodes are called \"{name}\"")));

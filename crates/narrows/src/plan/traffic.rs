@@ -31,6 +31,8 @@ pub(super) struct Ground<'a> {
     pub(super) seed: u64,
     /// Traffic starts before this.
     pub(super) end: Time,
+    /// No more flows are drawn of a group that has one after the other as long as the run lasts.
+    pub(super) most: u64,
 }
 
 /// The traffic of a scenario, and what it comes to.
@@ -61,6 +63,7 @@ pub(super) fn build(scenario: &Scenario, ground: &Ground<'_>, checker: &mut Chec
                 name: group.name.clone(),
                 control: group.cc.as_ref().map_or_else(|| "datagrams".into(), ToString::to_string),
                 flows: 0..0,
+                expected: None,
                 sizes: None,
                 load: None,
                 rpcs: None,
@@ -209,7 +212,8 @@ impl Builder<'_> {
             return;
         }
         let group = self.group;
-        self.room = checker.limits.flows.saturating_sub(planned.traffic.flows.len() as u64);
+        let before: f64 = planned.groups.iter().map(PlannedGroup::expected_flows).sum();
+        self.room = checker.limits.flows.saturating_sub(before as u64);
         let flows = match &group.pattern {
             Pattern::Poisson(_) => self.poisson(planned, checker),
             Pattern::Random(_) => self.random(checker),

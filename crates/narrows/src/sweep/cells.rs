@@ -242,7 +242,7 @@ impl Sweep {
     pub fn estimate(&self, manifest: &Manifest, points: &[usize], threads: usize) -> Checked<Vec<Estimated>> {
         let estimate = |number: &usize| {
             let estimate = self.task(*number, manifest.points[*number].first_seed).and_then(|task| {
-                let plan = task.plan(&self.supplies())?;
+                let plan = task.outline(&self.supplies())?;
                 self.check_metric(&plan)?;
                 // The scenario of a task leaves nothing out.
                 let notes = plan.cut_windows(&self.document(*number)?);
@@ -250,7 +250,7 @@ impl Sweep {
                 Ok(Estimated { cost: plan.cost(), memory: plan.memory(threads), warnings })
             });
             // A mistake is shown where it was made, in the scenario or the sweep, not in the text that was made of both.
-            estimate.map_err(|rejection| match self.document(*number).and_then(Plan::new) {
+            estimate.map_err(|rejection| match self.document(*number).and_then(Plan::outline) {
                 Err(original) => self.about(*number, original),
                 Ok(_) => self.about(*number, rejection),
             })

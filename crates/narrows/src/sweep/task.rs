@@ -89,11 +89,11 @@ impl Task {
         Err(Diagnostic::error(Code::OtherEngine, message).help(help).into())
     }
 
-    /// The plan.
+    /// The plan, in outline.
     ///
     /// # Errors
     /// If a file is missing, a control has other code here, or as [`Plan::new`].
-    pub fn plan(&self, supplies: &Supplies) -> Checked<Plan> {
+    pub fn outline(&self, supplies: &Supplies) -> Checked<Plan> {
         let mut document = Document::parse(&format!("cell {}", self.id), self.scenario.as_str(), "")?;
         for Attached { name, hash } in &self.files {
             let Some(place) = supplies.files.get(hash) else {
@@ -105,7 +105,7 @@ impl Task {
         for (name, maker) in &supplies.makers {
             document.attach(name, Arc::clone(maker));
         }
-        let mut plan = Plan::new(document)?;
+        let mut plan = Plan::outline(document)?;
         let other = plan.warnings.iter().position(|warning| warning.code == Code::OtherCode);
         match other.map(|other| plan.warnings.swap_remove(other)) {
             None => Ok(plan),
@@ -125,7 +125,7 @@ impl Task {
         mut progress: impl FnMut(f64) -> ControlFlow<()> + Send,
     ) -> Result<bool, Trouble> {
         self.check_engine()?;
-        let plan = Arc::new(self.plan(supplies)?);
+        let plan = Arc::new(self.outline(supplies)?).drawn()?;
         if let Some(other) = plan.warnings.iter().find(|warning| warning.code == Code::OtherCode) {
             let refused = Diagnostic::error(Code::OtherCode, other.message.clone());
             let help = "cells run where the code is the same as where the sweep was asked for";

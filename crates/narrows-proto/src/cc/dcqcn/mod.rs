@@ -217,7 +217,7 @@ impl Algorithm for Dcqcn {
         ];
         for (name, span) in spans {
             let span = span.unwrap_or(Span::from_us(1));
-            OutOfRange::unless(span > Span::ZERO, name, span, "more than 0 s")?;
+            OutOfRange::unless_timer(name, span)?;
         }
         if let (Variant::Paper, Some(interval)) = (params.variant, params.cut_interval) {
             let expected = "none with the variant \"paper\", which cuts at once";

@@ -14,7 +14,7 @@ use super::pairing::Asked;
 use super::{Builder, ENDLESS, PlannedTraffic};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::trace::{self, TraceFlows};
-use crate::plan::{Checker, LoadOf};
+use crate::plan::{Checker, Expected, LoadOf};
 use crate::scenario::{Pattern, Poisson};
 
 impl Builder<'_> {
@@ -46,7 +46,12 @@ impl Builder<'_> {
         }
         self.planned.load = Some(self.offered_load(load, counts, &links, per_second));
         let time = self.start..self.until;
-        Some(workload::poisson(self.id, per_second, &sizes.sizes, &pairs, time, &mut self.random))
+        let expected = Expected { flows: self.expected(per_second), per_arrival: 1, is_random: true };
+        let most = usize::try_from(self.ground.most).unwrap_or(usize::MAX);
+        let mut flows = workload::poisson(self.id, per_second, &sizes.sizes, &pairs, time, &mut self.random);
+        let drawn = flows.by_ref().take(most).collect();
+        self.planned.expected = flows.next().map(|_| expected);
+        Some(drawn)
     }
 
     pub(super) fn random(&mut self, checker: &mut Checker<'_>) -> Option<Vec<FlowSpec>> {
@@ -113,8 +118,14 @@ impl Builder<'_> {
             self.error("incast", Diagnostic::error(Code::OutOfRange, message), checker);
             return None;
         }
+        let at_once = u64::from(fan_in).max(from.len() as u64);
+        let drawn = u32::try_from((self.ground.most / at_once).max(1)).unwrap_or(u32::MAX).min(times);
+        if drawn < times {
+            let flows = f64::from(fan_in) * f64::from(times);
+            self.planned.expected = Some(Expected { flows, per_arrival: fan_in, is_random: false });
+        }
         let random = &mut self.random;
-        let flows = workload::incast(self.id, &from, &to, fan_in, size, start, period, times, random);
+        let flows = workload::incast(self.id, &from, &to, fan_in, size, start, period, drawn, random);
         Some(flows.into_iter().filter(|flow| flow.start < self.until).collect())
     }
 

@@ -7,7 +7,7 @@ use narrows_sim::{FlowId, Purpose, Stream};
 use super::load::{AskedLoad, Sent, on, reversed};
 use super::{Builder, PlannedTraffic};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::plan::{Checker, LoadOf};
+use crate::plan::{Checker, Expected, LoadOf};
 use crate::scenario::{Pattern, Rpc, Share};
 
 impl Builder<'_> {
@@ -58,15 +58,20 @@ impl Builder<'_> {
             request,
             responses: &sizes.sizes,
             time: self.start..self.until,
+            most: self.ground.most,
         };
         let (seed, group) = (self.ground.seed, u64::from(self.id.0));
         let first = FlowId::from(planned.traffic.flows.len());
-        let (flows, calls) = rpcs(&calls, &pairs, first, |client| {
+        let drawn = rpcs(&calls, &pairs, first, |client| {
             Stream::new(seed, Purpose::Rpc, group << 32 | u64::from(client.0))
         });
-        planned.traffic.rpcs.extend(calls);
+        if !drawn.complete {
+            let (flows, per_arrival) = (2.0 * self.expected(responses), fan_out.saturating_mul(2));
+            self.planned.expected = Some(Expected { flows, per_arrival, is_random: true });
+        }
+        planned.traffic.rpcs.extend(drawn.rpcs);
         self.planned.rpcs = Some(calls_so_far..planned.traffic.rpcs.len());
-        Some(flows)
+        Some(drawn.flows)
     }
 
     fn share(&self, share: Share, checker: &mut Checker<'_>) -> Option<f64> {
