@@ -166,7 +166,7 @@ fn runs_with_the_shortest_spans_that_are_accepted_end() {
         vec!["topology.star.delay='1 ps'"],
         vec!["traffic.all.rdma={ rto = '100 ns', cnp_interval = '0 s' }", "traffic.all.cc={ dcqcn = {} }"],
         vec![
-            "traffic.all.pattern={ closed_loop = { sizes = { constant = '1 B' }, think = { constant = '0 s' } } }",
+            "traffic.all.pattern={ closed_loop = { clients = 1, sizes = { constant = '1 B' }, think = { constant = '0 s' } } }",
             "stop.after='100 us'",
         ],
         vec!["switches.default.pause={ xoff = '10 kB', quanta = 1 }"],

@@ -21,9 +21,9 @@ use crate::packet::Packet;
 
 /// Windows between two reports of progress.
 const REPORT_EVERY: u64 = 256;
-/// How often a thread looks whether the others have come before it sleeps: some tens of microseconds, which is what a window
-/// takes and several times what falling asleep and waking up does.
-const SPINS: u32 = 2_000;
+/// How often a thread looks whether the others have come before it sleeps: some hundred microseconds, more than a window
+/// takes, and several times what falling asleep and waking up does.
+const SPINS: u32 = 20_000;
 
 /// Runs the shards until `stop`. Returns them, the time reached, and whether the run was not interrupted.
 pub(super) fn run<O: Observer>(
