@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use narrows::diagnostic::{Code, Diagnostic};
 use narrows::sweep::Shard;
 use narrows_formats::import::htsim::Queue;
 use narrows_proto::units::{BitRate, Bytes, QuantityError, Span};
@@ -560,21 +559,8 @@ pub(crate) struct Execution {
 impl Execution {
     /// As the library wants it, for this many runs.
     pub(crate) fn options(&self, runs: usize) -> narrows::run::Options {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = usize::from(self.threads);
-        let jobs = self.jobs.map_or((cores / threads).max(1), usize::from);
+        let jobs = self.jobs.map_or((narrows::run::cores() / threads).max(1), usize::from);
         narrows::run::Options { threads, jobs: jobs.min(runs.max(1)), force: self.force }
-    }
-
-    /// Warns of more threads than there are cores for.
-    pub(crate) fn check_threads(&self) {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        if usize::from(self.threads) > cores {
-            let ones = if cores == 1 { "1 core".into() } else { format!("{cores} cores") };
-            let message =
-                format!("{} threads on {ones}: threads of one run wait for each other", self.threads);
-            let help = format!("--threads {cores} is at least as fast");
-            crate::fail::show_one(&Diagnostic::warning(Code::ManyThreads, message).help(help));
-        }
     }
 }

@@ -51,8 +51,7 @@ fn describe(group: &PlannedGroup) -> String {
     let flows = group.expected_flows().round() as i64;
     parts.push(if flows == 1 { "1 flow".to_owned() } else { format!("{about}{} flows", grouped(flows)) });
     // Of one flow between two hosts there is nothing to say.
-    if let Some(pairing) = group.pairing.filter(|how| *how == PlannedPairing::Random || flows > 1)
-    {
+    if let Some(pairing) = group.pairing.filter(|how| *how == PlannedPairing::Random || flows > 1) {
         parts.push(pairing.to_string());
     }
     if let Some(sizes) = &group.sizes {

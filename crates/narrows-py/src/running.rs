@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use narrows::plan::Plan;
-use narrows::run::{Options, check_memory, fraction_done, run_all};
+use narrows::run::{Options, check_memory, fraction_done, run_all, too_many_threads};
 use narrows::{repro, results};
 use narrows_sim::Progress;
 use pyo3::prelude::*;
@@ -98,7 +98,7 @@ pub(crate) fn run(
     let options = Options { threads, jobs: 1, force };
     check_memory(&[Arc::clone(&plan)], options).or_raise()?;
     let plan = py.detach(|| plan.drawn()).or_raise()?;
-    warn(py, plan.told(), 1)?;
+    warn(py, too_many_threads(threads).iter().chain(plan.told()), 1)?;
     let hear = |py: Python<'_>, now: Progress| {
         let Some(progress) = &progress else { return Ok(()) };
         let done = fraction_done(&plan, now.now);

@@ -34,6 +34,21 @@ impl Default for Options {
     }
 }
 
+/// How many cores this process may use: by affinity, and by the quota of its control group.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// A warning if one run has more threads than there are cores for.
+pub fn too_many_threads(threads: usize) -> Option<Diagnostic> {
+    let cores = cores();
+    let ones = if cores == 1 { "1 core".into() } else { format!("{cores} cores") };
+    let message = format!("{threads} threads on {ones}: threads of one run wait for each other");
+    let help = if cores == 1 { "1 thread is".into() } else { format!("{cores} threads are") };
+    let warning = Diagnostic::warning(Code::ManyThreads, message).help(format!("{help} at least as fast"));
+    (threads > cores).then_some(warning)
+}
+
 /// Refuses plans that would need more memory than there is.
 ///
 /// # Errors

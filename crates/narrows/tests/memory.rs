@@ -211,3 +211,21 @@ fn a_scenario_with_too_many_flows_is_refused_before_any_are_drawn_in_vain() {
     assert!(Plan::new(document).is_err());
     assert!(count.peak().get() < 100_000_000, "{}", count.peak());
 }
+
+#[test]
+fn an_outline_says_that_windows_are_recorded_of_the_first_flows_only() {
+    let mut document = templates::find("leaf-spine").unwrap().document().unwrap();
+    document.set("record={ windows = { interval = '1 us' } }").unwrap();
+    let limits = narrows::plan::Limits { outlined: 10, ..narrows::plan::Limits::default() };
+    let outline = Plan::outline_within(document.clone(), limits).unwrap();
+    let expected = outline.groups[0].expected.expect("its flows come as long as the run lasts");
+    let note = &outline.notes[0];
+    assert!(note.message.contains(&format!("about {:.0} of", expected.flows)), "{}", note.message);
+    assert!(note.help.as_ref().unwrap().contains(&format!("{} records all", expected.most())), "{note:?}");
+    let all = Plan::new(document).unwrap();
+    assert!(
+        all.notes[0].message.contains(&format!("of {} of", all.groups[0].flows.len())),
+        "{:?}",
+        all.notes
+    );
+}

@@ -32,7 +32,7 @@ use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows::report::{Digest, page_of_run};
 use narrows::results::{Broken, Output, Results};
-use narrows::run::{Options, check_memory, run_all, run_watched};
+use narrows::run::{Options, check_memory, run_all, run_watched, too_many_threads};
 
 use crate::args::{Execution, Input};
 use crate::progress::{Meter, goes_on, is_interrupted};
@@ -137,8 +137,8 @@ fn side_by_side<T: Send>(
     board: Option<&Board>,
     finish: impl Fn(usize, Results) -> T + Send + Sync,
 ) -> Checked<Vec<T>> {
-    execution.check_threads();
     let options = execution.options(named.len());
+    too_many_threads(options.threads).iter().for_each(fail::show_one);
     let (plans, names): (Vec<_>, Vec<_>) = named.into_iter().unzip();
     let plans = draw(plans, options)?;
     let named = plans.iter().cloned().zip(names).collect();

@@ -22,12 +22,12 @@ name = "lossy"
 stop = { after = "20 ms", drain = "400 ms" }
 
 [topology.explicit]
-hosts = ["say \"hi\"", "tab\there", "größe/1", "d"]
-switches = [{ name = "s0\nnext" }, { name = "s1" }]
+hosts = ["say \"hi\"", "semi; colon", "größe/1", "d"]
+switches = [{ name = "s0, next" }, { name = "s1" }]
 links = [
-    { between = ["say \"hi\"", "s0\nnext"], rate = "1 Gb/s", delay = "5 us" },
-    { between = ["tab\there", "s0\nnext"], rate = "1 Gb/s", delay = "5 us" },
-    { between = ["s0\nnext", "s1"], rate = "100 Mb/s", delay = "20 us" },
+    { between = ["say \"hi\"", "s0, next"], rate = "1 Gb/s", delay = "5 us" },
+    { between = ["semi; colon", "s0, next"], rate = "1 Gb/s", delay = "5 us" },
+    { between = ["s0, next", "s1"], rate = "100 Mb/s", delay = "20 us" },
     { between = ["s1", "größe/1"], rate = "1 Gb/s", delay = "5 us", error_rate = 0.01 },
     { between = ["s1", "d"], rate = "1 Gb/s", delay = "5 us" },
 ]
@@ -46,7 +46,7 @@ cc = { reno = {} }
 
 [[traffic]]
 name = "dctcp"
-pattern = { long_lived = { flows = 1, from = ["tab*"], to = ["d"], size = "200 kB" } }
+pattern = { long_lived = { flows = 1, from = ["semi*"], to = ["d"], size = "200 kB" } }
 cc = { dctcp = {} }
 
 [record]

@@ -454,15 +454,18 @@ impl Plan {
         let most = windows.flows.0 as usize;
         let cut: Vec<_> =
             self.groups.iter().filter(|group| windows.has(&group.name) && group.flows.len() > most).collect();
-        let largest = cut.iter().map(|group| group.flows.len()).max()?;
-        let shown =
-            cut.iter().take(SHOWN).map(|group| format!("{} of \"{}\"", group.flows.len(), group.name));
+        let all =
+            cut.iter().map(|group| group.expected.map_or(group.flows.len() as u64, Expected::most)).max()?;
+        let shown = cut.iter().take(SHOWN).map(|group| {
+            let about = if group.expected.is_some() { "about " } else { "" };
+            format!("{about}{:.0} of \"{}\"", group.expected_flows(), group.name)
+        });
         let shown = shown.collect::<Vec<_>>().join(", ");
         let more =
             if cut.len() > SHOWN { format!(" and {} more groups", cut.len() - SHOWN) } else { String::new() };
         let message =
             format!("windows are recorded of the first {most} flows of a group only: of {shown}{more}");
-        let help = format!("set record.windows.flows: {largest} records all, {most} is what is done now");
+        let help = format!("set record.windows.flows: {all} records all, {most} is what is done now");
         let note = Diagnostic::warning(Code::SomeWindows, message).help(help);
         Some(note.at(document.place("record.windows")))
     }

@@ -12,6 +12,7 @@ use narrows_proto::units::Bytes;
 use super::cells::{Estimated, Manifest};
 use super::{Shard, Store, Sweep};
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
+use crate::run::too_many_threads;
 
 /// How a sweep is run. None of this changes results.
 #[derive(Clone, Copy, Debug)]
@@ -342,7 +343,8 @@ impl Campaign {
         failures
     }
 
-    /// What the plans of points that have been looked at are warned of, each once, with the first point as help.
+    /// A warning of too many threads, and what the plans of points that have been looked at are warned of, each once, with the first
+    /// point as help.
     pub fn warnings(&self) -> Vec<Diagnostic> {
         let mut points: Vec<_> = self.estimates.keys().copied().collect();
         points.sort_unstable();
@@ -361,7 +363,7 @@ impl Campaign {
             let help = warning.help.as_ref().map_or(at.clone(), |help| format!("{help}\n{at}"));
             warning.help(help)
         };
-        first.map(told).collect()
+        too_many_threads(self.settings.threads).into_iter().chain(first.map(told)).collect()
     }
 
     /// Only a part of the cells is run.

@@ -110,7 +110,7 @@ impl Frames {
                 } else {
                     ""
                 };
-                Some(format!("stops=\"{}\"{isolated}", super::printable(&topology.link_name(stop.link))))
+                Some(format!("stops=\"{}\"{isolated}", topology.link_name(stop.link)))
             }
             _ => packet.nak.map(|byte| format!("nak_byte={byte}")),
         }

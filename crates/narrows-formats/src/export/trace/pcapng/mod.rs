@@ -70,7 +70,7 @@ impl Pcapng {
         }
         let topology = &self.plan.network.topology;
         let wire = topology.link(link).wire;
-        let name = printable(&topology.link_name(link));
+        let name = topology.link_name(link);
         let description = format!("{name}, {}, {}, link {}", wire.rate, wire.delay, link.0);
         let block = InterfaceDescriptionBlock {
             linktype: DataLink::ETHERNET,
@@ -95,7 +95,7 @@ impl Pcapng {
             if std::mem::replace(&mut self.named[host.index()], true) {
                 continue;
             }
-            let name = printable(self.plan.network.topology.host_name(host));
+            let name = self.plan.network.topology.host_name(host).to_owned();
             let ip_addr = Cow::Owned(frames::ip_of(host).to_vec());
             records.push(Record::Ipv4(Ipv4Record { ip_addr, names: vec![name.into()] }));
         }
@@ -183,11 +183,6 @@ impl Sink for Pcapng {
         std::io::Write::flush(self.writer.get_mut())?;
         Ok(format!("{} packets at {} ports", self.packets, self.interfaces.len()))
     }
-}
-
-/// A name on one line: what cannot be printed becomes `_`, and so does what ends a name in the file.
-fn printable(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() { '_' } else { c }).collect()
 }
 
 fn into_io(error: PcapError) -> std::io::Error {
