@@ -366,7 +366,10 @@ class Results:
         """The run was not interrupted."""
     @property
     def scenario(self) -> str:
-        """The scenario as it was run, as TOML with every setting."""
+        """The scenario as it was run, as TOML with every setting.
+
+        Files that it names are in ``inputs/`` of the folder of the results.
+        """
     @property
     def table_names(self) -> list[str]:
         """Names of the tables there are."""
@@ -380,7 +383,10 @@ class Results:
     def flows(self) -> Table:
         """All flows that started."""
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a folder as ``narrows run`` does: tables as Parquet files, run.json, scenario.toml, report.html."""
+        """Write a folder as ``narrows run`` does: tables as Parquet files, run.json, scenario.toml, report.html.
+
+        Files that the scenario names go to ``inputs/``, as they were when it was run.
+        """
     def report(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the report, a page that opens in any browser."""
     def _repr_html_(self) -> str: ...
@@ -485,7 +491,7 @@ class Campaign:
         force: bool,
     ) -> Self: ...
     def warn(self, calls: int) -> None:
-        """Tell what is suspicious about its points as warnings of the function so many calls above the caller."""
+        """Tell what was found in its folder and what is suspicious about its points, as warnings of the function so many calls above the caller."""
     def run(self, *, progress: Callable[[float, int, int], object] | None) -> None:
         """Run all cells on the cores of this machine."""
     def next(self) -> tuple[str, str] | None:

@@ -154,7 +154,8 @@ def sweep(
 
     A cell (a point and a seed) is known by the hash of its scenario, its seed and the engine, and its results are
     there as a whole or not at all: a sweep that was interrupted, by whatever, goes on where it stopped, and a larger
-    grid runs only what is new. The bytes are the same wherever and in whichever order cells were run.
+    grid runs only what is new. A cell whose files are damaged is run again, with a warning. The bytes are the same
+    wherever and in whichever order cells were run.
 
     :param grid: an array of values by path, or options by label: ``{"traffic.dc.pattern.poisson.load": [0.2, 0.4],
         "control": {"dctcp": {"traffic.dc.cc": {"dctcp": {}}}, "gemini": {"traffic.dc.cc": {"gemini": {}}}}}``;

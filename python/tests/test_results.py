@@ -109,6 +109,26 @@ def test_stored_results_are_the_results(results: narrows.Results, tmp_path: Path
         narrows.Results.load(tmp_path / "nowhere")
 
 
+def test_saved_results_hold_the_files_that_were_run(tmp_path: Path) -> None:
+    trace = tmp_path / "flows.csv"
+    trace.write_text("start,src,dst,bytes\n0 us,rack0/host0,rack1/host0,50 kB\n")
+    (tmp_path / "s.toml").write_text(
+        small_scenario().with_set({"traffic.search.pattern": {"trace": {"file": "flows.csv"}}}).to_toml()
+    )
+    scenario = narrows.Scenario.load(tmp_path / "s.toml")
+    results = narrows.run(scenario)
+    was = trace.read_text()
+    trace.write_text(was + "1 us,rack0/host1,rack1/host0,50 kB\n")
+    assert len(narrows.run(scenario).flows) == 2, "a file is read for each run"
+    results.save(tmp_path / "out")
+    trace.unlink()
+    assert (tmp_path / "out/inputs/flows.csv").read_text() == was
+    (tmp_path / "out").rename(tmp_path / "moved")
+    again = narrows.run(tmp_path / "moved/scenario.toml")
+    assert again.scenario == results.scenario
+    assert again.flows.to_polars().equals(results.flows.to_polars())
+
+
 def test_a_summary_is_shown_as_text_and_as_a_table_of_a_notebook(results: narrows.Results) -> None:
     assert "slowdown p99" in repr(results)
     html = results._repr_html_()

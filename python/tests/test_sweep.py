@@ -112,7 +112,21 @@ def test_a_cell_that_lost_a_file_is_run_again(found: narrows.SweepResults, tmp_p
     out = tmp_path / "damaged"
     first = narrows.sweep(GRID, scenario=small_scenario(), seeds=3, out=out)
     (out / "cells" / first.points[0].cells[0] / "flows.parquet").unlink()
-    again = narrows.sweep(GRID, scenario=small_scenario(), seeds=3, out=out)
+    with pytest.warns(UserWarning, match=r"1 cell is damaged and run again: \w{32} \(flows\.parquet\)"):
+        again = narrows.sweep(GRID, scenario=small_scenario(), seeds=3, out=out)
+    assert again.tally["run"] == 1
+    assert tree(out) == tree(found.folder)
+
+
+def test_a_cell_with_a_flipped_bit_is_run_again(found: narrows.SweepResults, tmp_path: Path) -> None:
+    out = tmp_path / "flipped"
+    first = narrows.sweep(GRID, scenario=small_scenario(), seeds=3, out=out)
+    summary = out / "cells" / first.points[1].cells[2] / "run.json"
+    content = bytearray(summary.read_bytes())
+    content[len(content) // 2] ^= 1
+    summary.write_bytes(content)
+    with pytest.warns(UserWarning, match=r"\(run\.json\)"), ThreadPoolExecutor(1) as executor:
+        again = narrows.sweep(GRID, scenario=small_scenario(), seeds=3, out=out, executor=executor)
     assert again.tally["run"] == 1
     assert tree(out) == tree(found.folder)
 
@@ -315,8 +329,12 @@ def test_files_that_scenarios_name_go_with_their_cells(tmp_path: Path) -> None:
     near = narrows.sweep({}, scenario=tmp_path / "s.toml", out=tmp_path / "near")
     assert tree(far.folder) == tree(near.folder)
     (tmp_path / "flows.csv").write_text("start,src,dst,bytes\n0 us,rack0/host0,rack1/host0,60 kB\n")
-    other = narrows.sweep({}, scenario=tmp_path / "s.toml", out=tmp_path / "near")
+    with pytest.warns(UserWarning, match=r"flows\.csv has changed since the sweep began"):
+        other = narrows.sweep({}, scenario=tmp_path / "s.toml", out=tmp_path / "near")
     assert other.tally["run"] == 1
+    (tmp_path / "flows.csv").unlink()
+    same = narrows.sweep({}, scenario=tmp_path / "s.toml", out=tmp_path / "near")
+    assert same.tally["run"] == 0
 
 
 def test_a_plot_of_a_sweep_has_a_line_for_each_value(found: narrows.SweepResults) -> None:

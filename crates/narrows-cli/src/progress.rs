@@ -177,7 +177,7 @@ impl Cells {
     }
 
     fn draw(&self, state: &CellsState) {
-        let Tally { cells, found, done, failed, cost, cost_done } = state.tally;
+        let Tally { cells, found, done, failed, cost, cost_done, .. } = state.tally;
         let under_way: f64 = state.running.values().map(|(cost, fraction)| cost * fraction).sum();
         let part = if cost > 0.0 { ((cost_done + under_way) / cost).min(1.0) } else { 0.0 };
         let elapsed = self.began.elapsed().as_secs_f64();

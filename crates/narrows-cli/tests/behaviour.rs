@@ -6,6 +6,7 @@ mod places;
 #[cfg(target_os = "linux")]
 #[path = "behaviour/printing.rs"]
 mod printing;
+mod stored;
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

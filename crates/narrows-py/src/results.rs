@@ -116,7 +116,7 @@ impl Results {
         self.summary["complete"].as_bool().unwrap_or_default()
     }
 
-    /// The scenario as it was run, as TOML with every setting.
+    /// The scenario as it was run, as TOML with every setting. Files that it names are in inputs/ of the folder of the results.
     #[getter]
     fn scenario(&self) -> &str {
         match &*self.kept {
@@ -164,7 +164,7 @@ impl Results {
         self.table(py, "flows")
     }
 
-    /// Writes a folder as `narrows run` does: tables as Parquet files, run.json, scenario.toml, report.html.
+    /// Writes a folder as `narrows run` does: tables as Parquet files, run.json, scenario.toml with the files that it names in inputs/, report.html.
     #[pyo3(signature = (folder, *, overwrite=false))]
     fn save(&self, py: Python<'_>, folder: PathBuf, overwrite: bool) -> PyResult<()> {
         let Kept::Here(results) = &*self.kept else {

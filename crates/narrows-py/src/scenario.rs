@@ -262,6 +262,8 @@ impl Scenario {
     pub(crate) fn plan(&self, seed: Option<u64>) -> PyResult<(Arc<Plan>, Arc<Failure>)> {
         let (mut document, failure) = (self.document.clone(), Arc::default());
         self.controllers.attach(&mut document, &failure);
+        // A scenario may live for long, and the files that it names may change meanwhile.
+        document.forget_inputs();
         if let Some(seed) = seed {
             document.set(&format!("seed={seed}")).or_raise()?;
         }

@@ -1,10 +1,11 @@
 //! Sweeps: what is asked, how far it is, and cells that are run wherever this is called.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
-use narrows::input_file::{LARGEST_TABLE, read_bytes};
+use narrows::inputs::Content;
 use narrows::statistics;
 use narrows::sweep::{self, Event, Manifest, Settings, Store, Task, Trouble, Until, Want};
 use pyo3::exceptions::PyValueError;
@@ -52,6 +53,7 @@ impl Sweep {
         let (set, grid) = (to_map(set, &mut controllers)?, to_map(grid, &mut controllers)?);
         let (mut document, failure) = (scenario.document().clone(), Arc::default());
         controllers.attach(&mut document, &failure);
+        document.forget_inputs();
         let sweep = sweep::Sweep::from_json(name, document, &set, &grid, seeds, until).or_raise()?;
         Ok(Self { sweep: Arc::new(sweep), controllers, failure })
     }
@@ -208,7 +210,7 @@ pub(crate) struct Campaign {
     settings: Settings,
     /// What failed in a campaign that was run on this machine, and how far it came.
     ended: Mutex<Option<sweep::Report>>,
-    /// What is suspicious about its points.
+    /// What is suspicious about its points, why cells that were there are run again, and how many could not be verified.
     warnings: Vec<narrows::diagnostic::Diagnostic>,
 }
 
@@ -251,10 +253,11 @@ impl Campaign {
         let (sweep, failure) = (Arc::clone(&sweep.sweep), Arc::clone(&sweep.failure));
         let settings = Settings { jobs, threads, retries, force, shard: None };
         py.detach(|| {
+            sweep.resume(&folder)?;
             let manifest = Arc::new(sweep.manifest()?);
             let store = Store::open(&folder, &manifest)?;
             let campaign = sweep::Campaign::new(Arc::clone(&sweep), &manifest, &store, settings)?;
-            let warnings = campaign.warnings();
+            let warnings = campaign.found().into_iter().chain(campaign.warnings()).collect();
             let (state, ended) = (Mutex::new(Some(campaign)), Mutex::new(None));
             let store = Mutex::new(Some(Arc::new(store)));
             Ok(Self { state, sweep, failure, manifest, store, settings, ended, warnings })
@@ -262,7 +265,7 @@ impl Campaign {
         .or_raise()
     }
 
-    /// Tells what is suspicious about its points, as warnings of the function that is so many calls above the caller.
+    /// Tells what was found in its folder and what is suspicious about its points, as warnings of the function that is so many calls above the caller.
     fn warn(&self, py: Python<'_>, calls: usize) -> PyResult<()> {
         warn(py, self.warnings.iter().take(WARNINGS), calls)?;
         let more = self.warnings.len().saturating_sub(WARNINGS);
@@ -316,12 +319,10 @@ impl Campaign {
     }
 
     /// The files that scenarios name, by the hash of their content.
-    fn files(&self, py: Python<'_>) -> PyResult<BTreeMap<String, Py<PyBytes>>> {
-        let read = |(hash, path): (String, PathBuf)| {
-            let content = read_bytes(&path, LARGEST_TABLE)?;
-            Ok((hash, PyBytes::new(py, &content).unbind()))
-        };
-        self.sweep.supplies().files.into_iter().map(read).collect()
+    fn files(&self, py: Python<'_>) -> BTreeMap<String, Py<PyBytes>> {
+        let bytes =
+            |(hash, content): (String, Content)| (hash, PyBytes::new(py, content.text().as_bytes()).unbind());
+        self.sweep.supplies().files.into_iter().map(bytes).collect()
     }
 
     /// Whether the results of a cell are there.
@@ -451,9 +452,35 @@ enum Ran {
 
 /// The store in a folder, if it is the one that waits for this task.
 fn in_reach(folder: &Path, task: &Task) -> Result<Option<Store>, Trouble> {
-    let Ok(Some(manifest)) = Store::manifest(folder) else { return Ok(None) };
-    let waits = manifest.points.iter().any(|point| point.cells.contains(&task.id));
-    if waits { Ok(Some(Store::open(folder, &manifest)?)) } else { Ok(None) }
+    if KNOWN.lock().unwrap_or_else(PoisonError::into_inner).waits(folder, &task.id) {
+        return Ok(Some(Store::join(folder)?));
+    }
+    Ok(None)
+}
+
+/// The sweep that this worker works for: its `sweep.json` has all cells, so it is not read for each of them.
+static KNOWN: Mutex<Known> = Mutex::new(Known { folder: None, changed: None, ids: BTreeSet::new() });
+
+struct Known {
+    folder: Option<PathBuf>,
+    /// When it was written, and how long it is.
+    changed: Option<(SystemTime, u64)>,
+    ids: BTreeSet<String>,
+}
+
+impl Known {
+    /// The sweep in a folder has a cell.
+    fn waits(&mut self, folder: &Path, id: &str) -> bool {
+        let metadata = std::fs::metadata(Store::manifest_in(folder)).ok();
+        let changed = metadata.and_then(|metadata| Some((metadata.modified().ok()?, metadata.len())));
+        if self.folder.as_deref() != Some(folder) || changed.is_none() || self.changed != changed {
+            let manifest = Store::manifest(folder).ok().flatten();
+            let points = manifest.into_iter().flat_map(|manifest| manifest.points);
+            self.ids = points.flat_map(|point| point.cells).collect();
+            (self.folder, self.changed) = (Some(folder.to_owned()), changed);
+        }
+        self.ids.contains(id)
+    }
 }
 
 /// An exception; `for_all` says that no other cell could be run either.

@@ -1,8 +1,23 @@
 //! Checksums of content, the same on every machine: BLAKE3, of which 128 bits tell files apart.
 
+use std::io;
+use std::path::Path;
+
+use crate::input_file;
+
 /// Of bytes: 32 hexadecimal digits.
 pub(crate) fn of_bytes(bytes: &[u8]) -> String {
     text(&blake3::hash(bytes))
+}
+
+/// Of the content of a regular file, which need not fit into memory.
+///
+/// # Errors
+/// As [`input_file::open`], and if it cannot be read.
+pub(crate) fn of_file(path: &Path) -> io::Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(input_file::open(path)?)?;
+    Ok(text(&hasher.finalize()))
 }
 
 /// A hash as 32 hexadecimal digits.

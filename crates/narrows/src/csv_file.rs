@@ -1,10 +1,8 @@
 //! CSV files with the place of every field, for messages.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::diagnostic::{Checked, Code, Diagnostic, Place, Source};
-use crate::input_file;
 
 /// A text of rows of fields. Each line is a row, its fields separated by commas, semicolons, tabs or blanks, whichever the
 /// first row uses; empty lines and lines that begin with `#` are left out, and so is a first row with the names of the
@@ -29,20 +27,13 @@ pub(crate) struct Field<'a> {
 type Line<'a> = (usize, &'a str);
 
 impl Table {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// If it cannot be read, or is larger than [`input_file::LARGEST_TABLE`].
-    pub(crate) fn read(path: &Path) -> Checked<Self> {
-        Ok(Self::from_source(input_file::read_text(path, input_file::LARGEST_TABLE)?))
-    }
-
     /// The table in a text called `name`.
     pub(crate) fn new(name: &str, text: String) -> Self {
-        Self::from_source(Arc::new(Source { name: name.to_owned(), text }))
+        Self::of(Arc::new(Source { name: name.to_owned(), text }))
     }
 
-    fn from_source(source: Arc<Source>) -> Self {
+    /// The table in a text.
+    pub(crate) fn of(source: Arc<Source>) -> Self {
         // A first line may be a number by itself, and blanks may stand beside tabs.
         let all = |separator| lines(&source.text).skip(1).all(|line| line.1.contains(separator));
         let some = |separator| lines(&source.text).take(2).any(|line| line.1.contains(separator));

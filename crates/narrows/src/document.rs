@@ -13,6 +13,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use crate::diagnostic::{Checked, Code, Diagnostic, Place, Rejection, Source};
 use crate::input_file;
+use crate::inputs::{Content, Inputs};
 
 /// More mistakes than this are not listed: most of them have one cause.
 pub(crate) const MOST_MISTAKES: usize = 100;
@@ -31,8 +32,8 @@ pub struct Document {
     origins: Vec<Option<Place>>,
     /// Paths in the text are relative to this.
     folder: PathBuf,
-    /// Files that are somewhere else than the text says.
-    moved: BTreeMap<PathBuf, PathBuf>,
+    /// The files that it names, as far as they have been read; copies share them.
+    inputs: Inputs,
     /// Tables that give their values to the elements of arrays.
     inherited: Vec<(&'static str, &'static str)>,
     /// What makes controls that are not built in, by the names the text has for them.
@@ -62,7 +63,7 @@ impl Document {
             texts: vec![source],
             origins: vec![None],
             folder,
-            moved: BTreeMap::new(),
+            inputs: Inputs::default(),
             inherited: Vec::new(),
             makers: BTreeMap::new(),
         };
@@ -75,14 +76,37 @@ impl Document {
         &self.folder
     }
 
-    /// Where the file is that the text calls `path`.
-    pub fn file(&self, path: &Path) -> PathBuf {
-        self.moved.get(path).cloned().unwrap_or_else(|| self.folder.join(path))
+    /// The content of the file that the text calls `path`. It is read once: this document and its copies see the same.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn input(&self, path: &Path) -> Checked<Content> {
+        self.inputs.get(&self.folder.join(path))
     }
 
-    /// From now on the file that the text calls `path` is at `place`.
-    pub fn move_file(&mut self, path: impl Into<PathBuf>, place: impl Into<PathBuf>) {
-        self.moved.insert(path.into(), place.into());
+    /// The file that the text calls `path` has this content, for this document and its copies, whatever is there.
+    pub fn supply(&self, path: &Path, content: Content) {
+        self.inputs.supply(self.folder.join(path), content);
+    }
+
+    /// The file that the text calls `path` had this hash when results were begun that keep it at `place`.
+    pub(crate) fn expect_input(&self, path: &Path, hash: &str, place: PathBuf) {
+        self.inputs.expect(self.folder.join(path), hash, place);
+    }
+
+    /// Warnings of files that have changed since the results were begun that are continued.
+    pub(crate) fn changed_inputs(&self) -> Vec<Diagnostic> {
+        self.inputs.changed()
+    }
+
+    /// All files that have been read for it or a copy.
+    pub(crate) fn inputs(&self) -> Vec<Content> {
+        self.inputs.all()
+    }
+
+    /// Files that have been read are read again when they are needed.
+    pub fn forget_inputs(&mut self) {
+        self.inputs = Inputs::default();
     }
 
     /// Changes one value: `path=value`. The path has keys separated by dots; an element of an array is named by its
@@ -545,11 +569,13 @@ mod tests {
     }
 
     #[test]
-    fn files_may_be_elsewhere_than_the_text_says() {
-        let mut document = Document::parse("a.toml", "", "here").unwrap();
-        document.move_file("a.csv", "/there/b.csv");
-        let [moved, other] = ["a.csv", "c.csv"].map(|file| document.file(Path::new(file)));
-        assert_eq!((moved, other), (PathBuf::from("/there/b.csv"), PathBuf::from("here/c.csv")));
+    fn a_file_has_the_content_that_is_supplied_until_it_is_read_anew() {
+        let mut document = Document::parse("a.toml", "", "nowhere").unwrap();
+        document.supply(Path::new("a.csv"), Content::new("a.csv", "1,2".into()));
+        assert_eq!(document.clone().input(Path::new("a.csv")).unwrap().text(), "1,2");
+        document.forget_inputs();
+        let error = document.input(Path::new("a.csv")).expect_err("refused").to_string();
+        assert!(error.starts_with("cannot read nowhere/a.csv: "), "{error}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod csv_file;
 pub mod diagnostic;
 pub mod document;
 pub mod input_file;
+pub mod inputs;
 pub mod live;
 pub mod metrics;
 pub mod numbers;

@@ -1,12 +1,13 @@
 //! Distributions of flow sizes: built in, or from a file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use narrows_proto::units::Bytes;
 use narrows_sim::workload::{Sizes, SizesError};
 
 use crate::csv_file::{Field, Table};
 use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::inputs::Content;
 use crate::plan::ENDLESS;
 use crate::scenario::SizeSource;
 
@@ -71,11 +72,11 @@ impl BuiltIn {
     }
 }
 
-/// Loads a distribution. `place` knows where files are.
+/// Loads a distribution. `read` gives the content of a file.
 ///
 /// # Errors
 /// If a file cannot be read or its points are no distribution.
-pub fn load(source: &SizeSource, place: impl FnOnce(&Path) -> PathBuf) -> Checked<LoadedSizes> {
+pub fn load(source: &SizeSource, read: impl FnOnce(&Path) -> Checked<Content>) -> Checked<LoadedSizes> {
     if let Some(built_in) = built_in(source) {
         return Ok(built_in.load());
     }
@@ -90,7 +91,7 @@ pub fn load(source: &SizeSource, place: impl FnOnce(&Path) -> PathBuf) -> Checke
         SizeSource::Constant(size) => {
             Ok(LoadedSizes { sizes: Sizes::constant(*size), name: size.to_string(), percent: false })
         }
-        SizeSource::File(path) => from_table(&Table::read(&place(path))?),
+        SizeSource::File(path) => from_table(&Table::of(read(path)?.source())),
         _ => unreachable!("all others are built in"),
     }
 }
@@ -180,7 +181,7 @@ mod tests {
     const SHARES: [f64; 4] = [69.52, 25.3, 3.0, 2.18];
 
     fn loaded(source: &SizeSource) -> Sizes {
-        load(source, Path::to_owned).expect("built in").sizes
+        load(source, |_| unreachable!("it is no file")).expect("built in").sizes
     }
 
     /// Which part of the flows of each class, and which part of all bytes, by sampling at a million quantiles.
@@ -247,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_constant_size_leaves_room_for_sums() {
-        let load = |size| load(&SizeSource::Constant(size), Path::to_owned);
+        let load = |size| load(&SizeSource::Constant(size), |_| unreachable!("it is no file"));
         assert!(load(ENDLESS).is_ok());
         assert!(load(Bytes::MAX).is_err());
     }

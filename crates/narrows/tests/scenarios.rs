@@ -2,6 +2,8 @@
 //!
 //! A change of these tables is a change of results: it needs a reason. `INSTA_UPDATE=always cargo test` stores new ones.
 
+mod stored;
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
 

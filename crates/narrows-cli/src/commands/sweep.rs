@@ -3,7 +3,9 @@ use std::sync::Arc;
 
 use narrows::diagnostic::{Checked, Diagnostic};
 use narrows::plan::available_memory;
-use narrows::sweep::{self, Campaign, Manifest, PointSummary, Report, Settings, Shard, Store, Sweep, Want};
+use narrows::sweep::{
+    self, Campaign, Damaged, Manifest, Merged, PointSummary, Report, Settings, Shard, Store, Sweep, Want,
+};
 use narrows::visible::shown_path;
 use serde_json::{Map, Value, json};
 
@@ -29,6 +31,7 @@ pub(crate) fn sweep(arguments: &args::Sweep) -> Checked<Status> {
     }
     sweep.check_size(arguments.yes)?;
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&sweep.name));
+    sweep.resume(&out)?;
     let manifest = Arc::new(sweep.manifest()?);
     let execution = &arguments.execution;
     if !execution.json {
@@ -80,9 +83,13 @@ pub(crate) fn sweep(arguments: &args::Sweep) -> Checked<Status> {
 
 /// Puts folders of shards together.
 pub(crate) fn merge(arguments: &args::Merge) -> Checked<Status> {
-    let (manifest, points) = sweep::merge(&arguments.folders, &arguments.out)?;
+    let merged = sweep::merge(&arguments.folders, &arguments.out)?;
+    merged.warnings().iter().for_each(fail::show_one);
+    let Merged { manifest, points, damaged, .. } = merged;
     if arguments.json {
-        say!("{}", pretty(&to_json(&manifest, &points, &arguments.out)));
+        let mut output = to_json(&manifest, &points, &arguments.out);
+        output["damaged"] = ids(&damaged);
+        say!("{}", pretty(&output));
     } else {
         say!("{}", headline(&manifest));
         say_part!("{}", show::points(&manifest, &points));
@@ -133,8 +140,9 @@ fn dry_run(
         let output = json!({
             "name": manifest.name, "out": out, "engine": manifest.engine, "axes": axes,
             "points": manifest.points.len(), "cells": tally.cells, "there": tally.found,
+            "damaged": ids(campaign.damaged()),
             "memory_bytes": memory.get(), "packet_hops": hops,
-            "warnings": campaign.warnings().into_iter().map(warning).collect::<Vec<_>>(),
+            "warnings": campaign.found().into_iter().chain(campaign.warnings()).map(warning).collect::<Vec<_>>(),
             "order": campaign.waiting().map(cell).collect::<Vec<_>>(),
         });
         say!("{}", pretty(&output));
@@ -150,7 +158,11 @@ fn dry_run(
         Some(same) if same > 0 && !campaign.is_shard() => format!(" ({same} of {asked} are the same)"),
         _ => String::new(),
     };
-    say!("{} cells{same}, {} are there in {}", tally.cells, tally.found, shown_path(out));
+    let damaged = match campaign.damaged().len() {
+        0 => String::new(),
+        damaged => format!(", {damaged} are damaged"),
+    };
+    say!("{} cells{same}, {} are there in {}{damaged}", tally.cells, tally.found, shown_path(out));
     let left = tally.cells - tally.found;
     if left == 0 {
         say!("nothing is left to run");
@@ -176,6 +188,7 @@ fn dry_run(
 }
 
 fn show_warnings(campaign: &Campaign) {
+    campaign.found().iter().for_each(fail::show_one);
     let warnings = campaign.warnings();
     warnings.iter().take(WARNINGS).for_each(fail::show_one);
     if warnings.len() > WARNINGS {
@@ -216,7 +229,7 @@ fn unfinished(
         let tally = &report.tally;
         let output = json!({
             "name": manifest.name, "out": out, "engine": manifest.engine, "cells": tally.cells,
-            "there": tally.found, "run": tally.done, "failed": failed, "complete": false,
+            "there": tally.found, "run": tally.done, "damaged": ids(&report.damaged), "failed": failed, "complete": false,
         });
         say!("{}", pretty(&output));
         return status;
@@ -238,12 +251,17 @@ fn print(manifest: &Manifest, points: &[PointSummary], out: &Path, as_json: bool
         output["cells"] = json!(tally.cells);
         output["there"] = json!(tally.found);
         output["run"] = json!(tally.done);
+        output["damaged"] = ids(&report.damaged);
         output["complete"] = json!(true);
         say!("{}", pretty(&output));
         return;
     }
     say_part!("{}", show::points(manifest, points));
     say!("wrote {}/  ({})", shown_path(out), files(out));
+}
+
+fn ids(cells: &[Damaged]) -> Value {
+    cells.iter().map(|cell| cell.id.as_str()).collect()
 }
 
 fn to_json(manifest: &Manifest, points: &[PointSummary], out: &Path) -> Value {

@@ -104,7 +104,7 @@ impl Params {
         let bytes = || Bytes::new((defaults.byte_reset.as_f64() * scale * round_trips).max(1.0) as u64);
         qcn::Params {
             byte_reset: self.byte_reset.unwrap_or_else(bytes),
-            time_reset: self.time_reset.unwrap_or_else(|| self.dc_rtt.saturating_mul(ROUND_TRIPS_OF_A_STAGE)),
+            time_reset: self.time_stage(),
             threshold: self.threshold,
             ai_rate: rate(self.ai_rate, defaults.ai_rate),
             hai_rate: rate(self.hai_rate, defaults.hai_rate),
@@ -115,6 +115,16 @@ impl Params {
             variant: self.variant,
             tag: Bytes::ZERO,
         }
+    }
+
+    fn time_stage(&self) -> Span {
+        self.time_reset.unwrap_or_else(|| self.dc_rtt.saturating_mul(ROUND_TRIPS_OF_A_STAGE))
+    }
+
+    /// Writes out settings that were left out, unless they depend on the line rate or the flow.
+    pub fn complete(&mut self) {
+        self.time_reset = Some(self.time_stage());
+        self.measure_over.get_or_insert(self.dc_rtt);
     }
 
     /// Checks ranges that types cannot express, of scaled constants too if the line rate is known.

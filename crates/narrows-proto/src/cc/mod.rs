@@ -128,6 +128,11 @@ pub trait Algorithm: Controller + Sized {
         let _ = params;
         Ok(())
     }
+
+    /// Writes out settings that were left out, unless they depend on the path.
+    fn complete(params: &mut Self::Params) {
+        let _ = params;
+    }
 }
 
 /// A setting outside its range.

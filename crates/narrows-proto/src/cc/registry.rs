@@ -179,6 +179,18 @@ macro_rules! registry {
                 }
             }
 
+            /// Writes out settings that were left out, unless they depend on the path.
+            pub fn complete(&mut self) {
+                match self {
+                    $(Self::$algorithm(params) => super::$module::$algorithm::complete(params),)+
+                    Self::Annulus(params) => {
+                        params.end_to_end.complete();
+                        params.near_source.complete();
+                    }
+                    Self::Custom(_) => {}
+                }
+            }
+
             /// It hears things that only the RDMA transport tells.
             pub fn needs_rdma(&self) -> bool {
                 match self {

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use narrows_proto::cc::custom::Maker;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
-use narrows_sim::topology::Topology;
+use narrows_sim::topology::{NodeKind, Topology};
 use narrows_sim::traffic::{FlowSpec, Rpc, Traffic};
 use narrows_sim::{FlowId, HostId, LinkId, Network, NodeId, Paths, Stop};
 
@@ -38,6 +38,7 @@ pub(crate) use traffic::ENDLESS;
 
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection, Severity};
 use crate::document::{Document, MOST_MISTAKES};
+use crate::inputs::{self, Input};
 use crate::metrics::{self, Kind};
 use crate::scenario::{self, Names, Pairing, Pattern, Scenario};
 use crate::sizes::LoadedSizes;
@@ -45,10 +46,12 @@ use crate::sizes::LoadedSizes;
 /// A checked scenario, ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What it was made from.
+    /// What it was made from. It names files as its results keep them; see [`Input::path`].
     pub scenario: Scenario,
     /// The scenario as it is run, every setting in it, overrides applied.
     pub text: String,
+    /// The files that it names, as they were read.
+    pub inputs: Vec<Input>,
     /// The network.
     pub network: Network,
     /// The traffic.
@@ -368,6 +371,12 @@ impl Plan {
         telemetry::check(&network, &paths, &planned.traffic, &mut checker);
         let warnings = checker.warnings;
         drop(paths);
+        let inputs = inputs::collect(&mut scenario, &document)?;
+        let classes = network.topology.nodes().iter().filter_map(|node| match &node.kind {
+            NodeKind::Switch { class, .. } => Some(class.as_str()),
+            NodeKind::Host(_) => None,
+        });
+        scenario.complete(classes);
         let traffic::PlannedTraffic { mut traffic, groups, .. } = planned;
         for (group, planned) in scenario.traffic.iter_mut().zip(&groups) {
             group.pattern.note(planned.pairing.and_then(PlannedPairing::setting));
@@ -375,6 +384,7 @@ impl Plan {
         traffic.measured = measured.clone();
         let mut plan = Self {
             text: scenario.to_toml(),
+            inputs,
             network,
             traffic,
             groups,
@@ -408,7 +418,8 @@ impl Plan {
 
     /// How much memory the run will need at the most, on so many threads.
     pub fn memory(&self, threads: usize) -> Bytes {
-        memory::estimate(self, threads as u64)
+        let inputs: u64 = self.inputs.iter().map(|input| input.content.text().len() as u64).sum();
+        memory::estimate(self, threads as u64).saturating_add(Bytes::new(inputs))
     }
 
     /// Memory of its flows before it is run, all of them drawn.

@@ -3,7 +3,6 @@
 mod after;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use narrows_proto::units::{Bytes, Span, Time};
 use narrows_sim::topology::Topology;
@@ -13,6 +12,7 @@ use narrows_sim::{GroupId, HostId};
 use self::after::Waits;
 use crate::csv_file::{Field, Table};
 use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::inputs::Content;
 
 /// The flows of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,15 +26,15 @@ pub struct TraceFlows {
 /// Reads the flows of a trace. Times are relative to `start`.
 ///
 /// # Errors
-/// If the file or a row cannot be read, or names a host that does not exist, or there are more than `most` rows.
+/// If a row cannot be read, or names a host that does not exist, or there are more than `most` rows.
 pub(super) fn read(
-    path: &Path,
+    content: &Content,
     topology: &Topology,
     group: GroupId,
     start: Time,
     most: u64,
 ) -> Checked<TraceFlows> {
-    from_table(&Table::read(path)?, topology, group, start, most)
+    from_table(&Table::of(content.source()), topology, group, start, most)
 }
 
 /// Reads the flows of a trace called `name`, CSV with the columns start,src,dst,bytes, between the hosts of `topology`.

@@ -339,7 +339,7 @@ impl Builder<'_> {
     }
 
     fn sizes(&mut self, key: &str, source: &SizeSource, checker: &mut Checker<'_>) -> Option<LoadedSizes> {
-        match sizes::load(source, |path| self.ground.document.file(path)) {
+        match sizes::load(source, |path| self.ground.document.input(path)) {
             Ok(loaded) => {
                 self.planned.sizes = Some(loaded.clone());
                 Some(loaded)

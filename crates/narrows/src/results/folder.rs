@@ -8,13 +8,39 @@ use serde_json::{Value, json};
 
 use super::parquet_file::TableWriter;
 use super::{Results, TABLES, Table, TableInfo};
+use crate::inputs::INPUTS;
 
-/// Writes the tables, the summary and the scenario of a run. With `flush` they are on the disk then, whatever happens to the
-/// machine.
+/// What a folder of results may hold besides files: folders of this name. `inputs` has the files that the scenario names.
+pub const FOLDERS: [&str; 1] = [INPUTS];
+
+/// Writes the tables, the summary and the scenario of a run, with the files that the scenario names. With `flush` they are on the
+/// disk then, whatever happens to the machine.
 ///
 /// # Errors
 /// With the name of the file that cannot be written.
 pub(crate) fn write_folder(results: &Results, folder: &Path, flush: bool) -> Result<(), (String, io::Error)> {
+    write_results(results, &results.plan.text, folder, flush)?;
+    for input in &results.plan.inputs {
+        let path = input.path();
+        let write = || {
+            std::fs::create_dir_all(folder.join(INPUTS))?;
+            write_text(&folder.join(&path), input.content.text(), flush)
+        };
+        write().map_err(|error| (path.display().to_string(), error))?;
+    }
+    Ok(())
+}
+
+/// Writes the tables and the summary of a run, and `scenario` as its scenario.
+///
+/// # Errors
+/// As [`write_folder`].
+pub(crate) fn write_results(
+    results: &Results,
+    scenario: &str,
+    folder: &Path,
+    flush: bool,
+) -> Result<(), (String, io::Error)> {
     // One after the other, so that only one of them is in memory.
     for table in TABLES.iter().filter_map(|info| results.table(info.name)) {
         let name = format!("{}.parquet", table.name);
@@ -22,7 +48,7 @@ pub(crate) fn write_folder(results: &Results, folder: &Path, flush: bool) -> Res
         written.map_err(|error| (name, error))?;
     }
     let summary = serde_json::to_string_pretty(&results.to_json()).unwrap_or_default() + "\n";
-    for (name, text) in [("run.json", &summary), ("scenario.toml", &results.plan.text)] {
+    for (name, text) in [("run.json", summary.as_str()), ("scenario.toml", scenario)] {
         let written = write_text(&folder.join(name), text, flush);
         written.map_err(|error| (name.to_owned(), error))?;
     }

@@ -29,7 +29,8 @@ use narrows_sim::{
 
 pub use activity::{Activity, ActivityInfo, activity, activity_infos};
 pub use columns::{ColumnInfo, ColumnKind, TABLES, TableInfo};
-pub(crate) use folder::{meanings, write_folder, write_text};
+pub use folder::FOLDERS;
+pub(crate) use folder::{meanings, write_results, write_text};
 pub use ours::Contents;
 pub use output::Output;
 pub(crate) use parquet_file::{TableReader, TableWriter};

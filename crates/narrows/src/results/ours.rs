@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use super::columns::TableInfo;
 use super::staging::{PREFIX, seize};
+use crate::inputs::INPUTS;
 
 /// What a folder is to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +58,6 @@ enum Kind {
     Files(&'static str),
 }
 
-/// Where results keep the files that their scenarios name.
-const INPUTS: &str = "inputs";
 /// Files in the folder of a run besides tables.
 const OF_A_RUN: [&str; 8] = [
     "run.json",

@@ -1,5 +1,6 @@
 //! What a user writes: one TOML file. Every type here refuses keys it does not know.
 
+mod complete;
 mod measure;
 mod reaction;
 mod share;
@@ -126,7 +127,8 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The scenario as TOML, with every setting, those that were left out included.
+    /// The scenario as TOML, with every setting that has a default. Those whose default follows from other settings are written out
+    /// by [`Plan::text`](crate::plan::Plan::text).
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("whatever was read from TOML can be written as TOML")
     }

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use narrows_proto::units::Bytes;
 
 use super::cells::{Estimated, Manifest};
-use super::{Shard, Store, Sweep};
+use super::complete::warn_of_cells;
+use super::{Attached, Damaged, Health, Shard, Store, Sweep};
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::run::too_many_threads;
 
@@ -66,6 +67,8 @@ pub struct Tally {
     pub cells: u64,
     /// Those that were there before.
     pub found: u64,
+    /// Those of them whose files have no checksums, as an older version wrote them.
+    pub unverified: u64,
     /// Those that have been run.
     pub done: u64,
     /// Those that could not be run.
@@ -93,6 +96,7 @@ pub struct Campaign {
     mine: Option<HashSet<String>>,
     settings: Settings,
     failures: Vec<Failure>,
+    damaged: Vec<Damaged>,
     tally: Tally,
 }
 
@@ -126,14 +130,17 @@ impl Campaign {
     /// Begins: finds out which cells are there, and what the others will need.
     ///
     /// # Errors
-    /// If a scenario makes no sense, or a cell cannot be read.
+    /// If a scenario makes no sense, a cell cannot be read, or the files that scenarios name cannot be kept.
     pub fn new(
         sweep: Arc<Sweep>,
         manifest: &Arc<Manifest>,
         store: &Store,
         settings: Settings,
     ) -> Checked<Self> {
-        let decided = (0..manifest.points.len()).map(|point| manifest.decide(point, store.folder()));
+        let inputs: Vec<Attached> = manifest.inputs.iter().map(|input| input.kept.clone()).collect();
+        store.keep(&inputs, &sweep.supplies())?;
+        store.verify(manifest.points.iter().flat_map(|point| &point.cells));
+        let decided = (0..manifest.points.len()).map(|point| manifest.decide(point, store));
         let decided: Vec<Option<u32>> = decided.collect::<Checked<_>>()?;
         // Shards divide all cells, those that are there included, so that each comes to the same division.
         let is_planned = |point: &usize| settings.shard.is_some() || decided[*point].is_none();
@@ -149,6 +156,7 @@ impl Campaign {
             mine: None,
             settings,
             failures: Vec::new(),
+            damaged: Vec::new(),
             tally: Tally::default(),
             sweep,
             manifest: Arc::clone(manifest),
@@ -212,7 +220,12 @@ impl Campaign {
             let number = self.order.len();
             self.order.push(Want { point, seed, id: id.clone(), cost, memory });
             self.tally.cells += 1;
-            let there = store.has(id);
+            let health = store.health(id);
+            let there = health.is_sound();
+            self.tally.unverified += u64::from(health == Health::Unverified);
+            if let Health::Damaged(file) = health {
+                self.damaged.push(Damaged { id: id.clone(), file });
+            }
             let value = if there { self.value(id, store)? } else { None };
             let state = if there { State::Done } else { State::Waiting };
             self.cells.insert(id.clone(), Cell { state, tries: 0, number, value });
@@ -228,10 +241,7 @@ impl Campaign {
     }
 
     fn value(&self, id: &str, store: &Store) -> Checked<Option<f64>> {
-        self.manifest
-            .until
-            .as_ref()
-            .map_or(Ok(None), |until| Store::metric(store.folder(), id, &until.metric))
+        self.manifest.until.as_ref().map_or(Ok(None), |until| store.metric(id, &until.metric))
     }
 
     /// Decides whether a point needs more seeds.
@@ -341,6 +351,17 @@ impl Campaign {
         let mut failures = self.failures.clone();
         failures.sort_by_key(|failure| (failure.want.point, failure.want.seed));
         failures
+    }
+
+    /// Cells that were there and are not as they were written. They are run again.
+    pub fn damaged(&self) -> &[Damaged] {
+        &self.damaged
+    }
+
+    /// Why cells that were there are run again, and how many could not be verified: damage, and files of scenarios that have changed.
+    pub fn found(&self) -> Vec<Diagnostic> {
+        let damaged = warn_of_cells(&self.damaged, "and run again", self.tally.unverified);
+        damaged.into_iter().chain(self.sweep.changed_inputs()).collect()
     }
 
     /// A warning of too many threads, and what the plans of points that have been looked at are warned of, each once, with the first

@@ -1,8 +1,7 @@
 //! Cells: a point and a seed, known by the hash of everything that decides what comes out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use narrows_proto::units::Bytes;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -10,12 +9,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::change::text;
+use super::store::input_in;
 use super::task::{Attached, Task};
 use super::{Store, Sweep, Until};
 use crate::ENGINE;
 use crate::checksum;
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::document::Document;
+use crate::inputs::{self, Input};
 use crate::plan::Plan;
 use crate::scenario::Scenario;
 
@@ -33,8 +34,21 @@ pub struct Manifest {
     /// When a point has enough seeds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
+    /// Files that its scenarios name, as they were when it began. The folder of the sweep keeps them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<KeptInput>,
     /// The points; the last axis varies fastest.
     pub points: Vec<Point>,
+}
+
+/// A file that scenarios of a sweep name.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct KeptInput {
+    /// As the scenario names it: relative to the scenario, or absolute.
+    pub file: PathBuf,
+    /// What the folder of the sweep has instead.
+    #[serde(flatten)]
+    pub kept: Attached,
 }
 
 /// A point of the grid.
@@ -60,21 +74,28 @@ impl Manifest {
     ///
     /// # Errors
     /// If a cell cannot be read.
-    pub(super) fn decide(&self, point: usize, folder: &Path) -> Checked<Option<u32>> {
+    pub(super) fn decide(&self, point: usize, store: &Store) -> Checked<Option<u32>> {
         let cells = &self.points[point].cells;
-        let there = cells.iter().take_while(|id| Store::holds(folder, id));
+        let there = cells.iter().take_while(|id| store.has(id));
         let Some(until) = &self.until else {
             return Ok((there.count() >= self.seeds as usize).then_some(self.seeds));
         };
         // Looked at one by one, so that seeds beyond those that are enough need not be read.
         let mut values = Vec::new();
         for id in there {
-            values.push(Store::metric(folder, id, &until.metric)?);
+            values.push(store.metric(id, &until.metric)?);
             if let Some(enough) = until.enough(self.seeds, &values) {
                 return Ok(Some(enough));
             }
         }
         Ok(None)
+    }
+
+    /// Both are the same sweep, wherever their files were.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let Self { name, engine, axes, seeds, until, points, inputs: _ } = self;
+        let own = (name, engine, axes, seeds, until, points);
+        own == (&other.name, &other.engine, &other.axes, &other.seeds, &other.until, &other.points)
     }
 
     /// As it is written.
@@ -94,84 +115,36 @@ pub struct Estimated {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// Files that scenarios name, each read once.
-#[derive(Debug, Default)]
-pub(super) struct Files(Mutex<BTreeMap<PathBuf, String>>);
-
-impl Files {
-    /// The hash of the content of a file.
-    fn hash(&self, path: &Path) -> Checked<String> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(hash) = known.get(path) {
-            return Ok(hash.clone());
-        }
-        let mut hasher = blake3::Hasher::new();
-        let read = crate::input_file::open(path).and_then(|file| hasher.update_reader(file).map(drop));
-        read.map_err(|error| {
-            Diagnostic::error(Code::InputFailed, format!("cannot read {}: {error}", path.display()))
-        })?;
-        let hash = short(&hasher);
-        known.insert(path.to_owned(), hash.clone());
-        Ok(hash)
-    }
-
-    /// By hash: where it is.
-    pub(super) fn places(&self) -> BTreeMap<String, PathBuf> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.iter().map(|(path, hash)| (hash.clone(), path.clone())).collect()
-    }
-}
-
-/// 128 bits are enough to tell cells apart.
-fn short(hasher: &blake3::Hasher) -> String {
-    checksum::text(&hasher.finalize())
-}
-
 /// The scenario of a point, read, with names of its files that do not depend on where they are.
 struct Resolved {
     scenario: Scenario,
-    files: Vec<Attached>,
+    inputs: Vec<KeptInput>,
 }
 
 impl Resolved {
     /// Reads the scenario of a document.
-    fn new(mut document: Document, files: &Files) -> Checked<Self> {
+    fn new(mut document: Document) -> Checked<Self> {
         let mut scenario = Scenario::from_document(&mut document)?;
-        let mut attached: Vec<Attached> = Vec::new();
-        for file in scenario.files_mut() {
-            let hash = files.hash(&document.file(file))?;
-            let name = free_name(file, &hash, &attached);
-            *file = PathBuf::from(&name);
-            if !attached.iter().any(|other| other.name == name) {
-                attached.push(Attached { name, hash });
-            }
-        }
+        let kept = |Input { file, name, content }: Input| KeptInput {
+            file,
+            kept: Attached { name, hash: content.hash().to_owned() },
+        };
+        let inputs = inputs::collect(&mut scenario, &document)?.into_iter().map(kept).collect();
         // The code of controls from outside decides as well.
         for params in scenario.traffic.iter_mut().filter_map(|group| group.cc.as_mut()?.custom_mut()) {
             params.code = document.makers().get(&params.name).map(|maker| maker.version());
         }
-        Ok(Self { scenario, files: attached })
+        Ok(Self { scenario, inputs })
     }
 
     /// The cell with this seed.
     fn task(&mut self, seed: u64) -> Task {
         self.scenario.seed = seed;
         let scenario = self.scenario.to_toml();
-        let id = id(ENGINE, &scenario, &self.files);
-        Task { id, engine: ENGINE.to_owned(), seed, scenario, files: self.files.clone() }
+        let files: Vec<_> = self.inputs.iter().map(|input| input.kept.clone()).collect();
+        let id = id(ENGINE, &scenario, &files);
+        Task { id, engine: ENGINE.to_owned(), seed, scenario, files }
     }
-}
-
-/// The name of a file without its folder; with a number if another file has that.
-fn free_name(file: &Path, hash: &str, taken: &[Attached]) -> String {
-    let name = file.file_name().map_or_else(|| "file".into(), |name| name.to_string_lossy().into_owned());
-    let (stem, kind) = name.rsplit_once('.').map_or((name.as_str(), None), |(stem, kind)| (stem, Some(kind)));
-    let numbered = |number: u32| match kind {
-        Some(kind) => format!("{stem}-{number}.{kind}"),
-        None => format!("{stem}-{number}"),
-    };
-    let is_free = |name: &String| taken.iter().all(|other| other.name != *name || other.hash == hash);
-    std::iter::once(name.clone()).chain((2..).map(numbered)).find(is_free).unwrap_or_default()
 }
 
 /// The hash of everything that decides what comes out of a run.
@@ -187,10 +160,29 @@ pub(super) fn id(engine: &str, scenario: &str, files: &[Attached]) -> String {
         add(name);
         add(hash);
     }
-    short(&hasher)
+    checksum::text(&hasher.finalize())
 }
 
 impl Sweep {
+    /// Goes on with what is in a folder, if that has this sweep: a file of its scenario that is gone is taken from there.
+    ///
+    /// # Errors
+    /// If something else is in its place.
+    pub fn resume(&self, folder: &Path) -> Checked<()> {
+        let before = Store::manifest(folder)?.filter(|before| before.name == self.name);
+        let before = before.map(|before| before.inputs).unwrap_or_default();
+        for KeptInput { file, kept: Attached { name, hash } } in &before {
+            self.base.expect_input(file, hash, input_in(folder, hash, name));
+        }
+        Ok(())
+    }
+
+    /// Warnings of files that have changed since the sweep began that is gone on with. They are known when [`Sweep::manifest`] has read
+    /// them.
+    pub fn changed_inputs(&self) -> Vec<Diagnostic> {
+        self.base.changed_inputs()
+    }
+
     /// Every point and the ids of its cells.
     ///
     /// # Errors
@@ -199,18 +191,27 @@ impl Sweep {
     pub fn manifest(&self) -> Checked<Manifest> {
         let point = |number: usize| self.point(number).map_err(|rejection| self.about(number, rejection));
         let points: Vec<_> = (0..self.points() as usize).into_par_iter().map(point).collect();
+        let (points, of_points): (Vec<_>, Vec<_>) = all(points)?.into_iter().unzip();
+        let mut inputs: Vec<KeptInput> = Vec::new();
+        for input in of_points.into_iter().flatten() {
+            if !inputs.contains(&input) {
+                inputs.push(input);
+            }
+        }
         Ok(Manifest {
             name: self.name.clone(),
             engine: ENGINE.to_owned(),
             axes: self.axes.iter().map(|axis| axis.name.clone()).collect(),
             seeds: self.seeds,
             until: self.until.clone(),
-            points: all(points)?,
+            inputs,
+            points,
         })
     }
 
-    fn point(&self, number: usize) -> Checked<Point> {
-        let mut resolved = Resolved::new(self.document(number)?, &self.files)?;
+    /// A point, and the files that its scenario names.
+    fn point(&self, number: usize) -> Checked<(Point, Vec<KeptInput>)> {
+        let mut resolved = Resolved::new(self.document(number)?)?;
         let first_seed = resolved.scenario.seed;
         let Some(last) = first_seed.checked_add(u64::from(self.most_seeds()) - 1) else {
             let message =
@@ -218,11 +219,12 @@ impl Sweep {
             return Err(Diagnostic::error(Code::OutOfRange, message).into());
         };
         let steps = self.axes.iter().zip(self.steps(number));
-        Ok(Point {
+        let point = Point {
             values: steps.map(|(axis, step)| axis.steps[step].value.clone()).collect(),
             first_seed,
             cells: (first_seed..=last).map(|seed| resolved.task(seed).id).collect(),
-        })
+        };
+        Ok((point, resolved.inputs))
     }
 
     /// The cell of a point with this seed, to be run anywhere.
@@ -231,7 +233,7 @@ impl Sweep {
     /// As [`Sweep::manifest`].
     pub fn task(&self, point: usize, seed: u64) -> Checked<Task> {
         let document = self.document(point);
-        let resolved = document.and_then(|document| Resolved::new(document, &self.files));
+        let resolved = document.and_then(Resolved::new);
         Ok(resolved.map_err(|rejection| self.about(point, rejection))?.task(seed))
     }
 

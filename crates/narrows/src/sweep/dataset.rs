@@ -57,7 +57,7 @@ fn rows<'a>(manifest: &'a Manifest, store: &Store) -> Checked<Vec<Row<'a>>> {
     let mut rows = Vec::new();
     let mut missing = 0_u64;
     for (number, point) in manifest.points.iter().enumerate() {
-        let Some(seeds) = manifest.decide(number, store.folder())? else {
+        let Some(seeds) = manifest.decide(number, store)? else {
             let wanted = point.cells.iter().take(manifest.seeds as usize);
             // With a rule, how many more it takes is not known.
             missing += wanted.filter(|id| !store.has(id)).count().max(1) as u64;
@@ -105,45 +105,6 @@ pub fn assemble(manifest: &Manifest, store: &Store) -> Checked<Vec<PointSummary>
         place(name).map_err(|error| cannot_write(store.folder(), &error))?;
     }
     Ok(summarize(manifest, &rows, &metrics))
-}
-
-/// Puts cells of several folders together in one, and writes the data set if none is missing.
-///
-/// # Errors
-/// If the folders are of different sweeps, cells are missing or cannot be read, or something cannot be written. Cells that
-/// have been copied stay.
-pub fn merge(folders: &[PathBuf], out: &Path) -> Checked<(Manifest, Vec<PointSummary>)> {
-    let mut first: Option<(Manifest, &Path)> = None;
-    for folder in folders {
-        let Some(manifest) = Store::manifest(folder)? else {
-            let message = format!("{} holds no sweep.json", folder.display());
-            let help = "name folders that narrows sweep has written, such as out/NAME";
-            return Err(Diagnostic::error(Code::NoResults, message).help(help).into());
-        };
-        match &first {
-            None => first = Some((manifest, folder)),
-            Some((other, _)) if *other == manifest => {}
-            Some((other, place)) => {
-                let why = if other.engine == manifest.engine {
-                    "they were asked for different cells".to_owned()
-                } else {
-                    format!("their engines are {} and {}", other.engine, manifest.engine)
-                };
-                let (place, folder) = (place.display(), folder.display());
-                let message = format!("{place} and {folder} are of different sweeps: {why}");
-                return Err(Diagnostic::error(Code::OtherSweep, message).into());
-            }
-        }
-    }
-    let Some((manifest, _)) = first else {
-        return Err(Diagnostic::error(Code::NoResults, "there is no folder to merge").into());
-    };
-    let store = Store::open(out, &manifest)?;
-    let ids: Vec<&String> = manifest.points.iter().flat_map(|point| &point.cells).collect();
-    let copy = |id: &&String| folders.iter().try_for_each(|folder| store.copy(id, folder));
-    ids.par_iter().map(copy).collect::<Result<(), Trouble>>()?;
-    let summary = assemble(&manifest, &store)?;
-    Ok((manifest, summary))
 }
 
 /// Metrics of all cells.

@@ -6,6 +6,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use narrows_proto::units::Bytes;
 
+use super::Damaged;
 use super::campaign::{Campaign, Failure, Settings, Tally, Want};
 use super::store::{Store, Trouble};
 use super::task::Task;
@@ -30,6 +31,8 @@ pub struct Report {
     pub tally: Tally,
     /// Cells that could not be run.
     pub failures: Vec<Failure>,
+    /// Cells that were damaged and had to be run again.
+    pub damaged: Vec<Damaged>,
     /// It was told to end early.
     pub interrupted: bool,
     /// Why nothing more can be run, if that is so.
@@ -99,7 +102,8 @@ fn work(
     });
     let Work { campaign, interrupted, stopped, .. } =
         shared.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Report { tally: campaign.tally(), failures: campaign.failures(), interrupted, stopped }
+    let damaged = campaign.damaged().to_vec();
+    Report { tally: campaign.tally(), failures: campaign.failures(), damaged, interrupted, stopped }
 }
 
 /// How the run of a cell ended.

@@ -9,8 +9,10 @@
 mod campaign;
 mod cells;
 mod change;
+mod complete;
 mod dataset;
 mod local;
+mod merge;
 mod overview;
 mod points;
 mod shard;
@@ -25,10 +27,12 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 pub use campaign::{Campaign, Failure, Settings, Tally, Want};
-pub use cells::{Estimated, Manifest, Point};
+pub use cells::{Estimated, KeptInput, Manifest, Point};
 pub use change::{Axis, Change, Step};
-pub use dataset::{PointSummary, assemble, merge};
+pub use complete::{Damaged, Health};
+pub use dataset::{PointSummary, assemble};
 pub use local::{Event, Report, run};
+pub use merge::{Merged, merge};
 pub use overview::{Overview, OverviewRow, overview};
 pub use points::stored_points;
 pub use shard::Shard;
@@ -36,7 +40,6 @@ pub use stopping::Until;
 pub use store::{Begun, Store, Trouble};
 pub use task::{Attached, CellFiles, Supplies, Task};
 
-use self::cells::Files;
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
 use crate::plan::bad_name;
@@ -63,7 +66,6 @@ pub struct Sweep {
     pub until: Option<Until>,
     base: Document,
     set: Vec<Change>,
-    files: Files,
 }
 
 impl Sweep {
@@ -131,7 +133,7 @@ impl Sweep {
         if let Some(until) = &until {
             until.check(seeds)?;
         }
-        Ok(Self { name: name.to_owned(), axes, seeds, until, base, set, files: Files::default() })
+        Ok(Self { name: name.to_owned(), axes, seeds, until, base, set })
     }
 
     /// Changes one value of all points, after all others have been changed: `path=value`.
@@ -227,7 +229,8 @@ impl Sweep {
     /// What its scenarios need besides their text: files of those cells that have been asked for, and what was attached to the
     /// scenario.
     pub fn supplies(&self) -> Supplies {
-        Supplies { files: self.files.places(), makers: self.base.makers().clone() }
+        let files = self.base.inputs().into_iter().map(|content| (content.hash().to_owned(), content));
+        Supplies { files: files.collect(), makers: self.base.makers().clone() }
     }
 
     /// What a point is called in messages: `traffic.dc.load = 0.2, control = dctcp`.

@@ -20,11 +20,13 @@ pub fn stored_points(folder: &Path) -> Checked<Option<Vec<StoredCell>>> {
         return Ok(None);
     }
     let Some(manifest) = Store::manifest(folder)? else { return Ok(None) };
+    let store = Store::at(folder);
+    store.verify(manifest.points.iter().flat_map(|point| &point.cells));
     let mut points = Vec::new();
     for (number, point) in manifest.points.iter().enumerate() {
-        let there = || point.cells.iter().take_while(|id| Store::holds(folder, id)).count();
-        let seeds = manifest.decide(number, folder)?.map_or_else(there, |seeds| seeds as usize);
-        let runs: Vec<_> = point.cells[..seeds].iter().map(|id| Store::place(folder, id)).collect();
+        let there = || point.cells.iter().take_while(|id| store.has(id)).count();
+        let seeds = manifest.decide(number, &store)?.map_or_else(there, |seeds| seeds as usize);
+        let runs: Vec<_> = point.cells[..seeds].iter().map(|id| store.cell(id)).collect();
         if !runs.is_empty() {
             points.push(StoredCell { name: manifest.short(number), runs });
         }

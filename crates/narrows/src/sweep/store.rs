@@ -1,41 +1,36 @@
 //! Results of cells in a folder: each there as a whole or not at all.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use serde::{Deserialize, Serialize};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde_json::Value;
 
-use super::Manifest;
+use super::complete::{self, Health, collect, seal};
 use super::task::Task;
+use super::{Attached, Manifest, Supplies};
+use crate::checksum;
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::input_file::{LARGEST_SUMMARY, read_bytes};
-use crate::results::{Results, Staging, cannot_write, make_readable, write_folder, write_text};
+use crate::inputs::INPUTS;
+use crate::results::{Results, Staging, cannot_write, make_readable, write_results, write_text};
 
 /// What was asked, in the folder of a sweep.
 const MANIFEST: &str = "sweep.json";
-/// What belongs to a cell, in its folder.
-const CELL: &str = "cell.json";
 /// Where cells are.
 const CELLS: &str = "cells";
 
-/// The folder of a sweep: `sweep.json`, `cells/ID/` with the results of each cell, and the data set.
+/// The folder of a sweep: `sweep.json`, `cells/ID/` with the results of each cell, `inputs/HASH/NAME` with the files that their
+/// scenarios name, and the data set.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
     /// None if it is only looked at.
     staging: Option<Staging>,
-}
-
-/// `cell.json`: which files belong to a cell, with their sizes. A cell counts only if all of them are there, so one that was not on the
-/// disk yet when the power failed is run again.
-#[derive(Debug, Deserialize, Serialize)]
-struct Complete {
-    id: String,
-    engine: String,
-    seed: u64,
-    files: BTreeMap<String, u64>,
+    /// Cells that have been found sound. They do not change any more, so they are looked at once.
+    sound: Mutex<HashMap<String, Health>>,
 }
 
 /// Why a cell has no results.
@@ -82,8 +77,7 @@ impl Store {
         let failed = |error: io::Error| cannot_write(folder, &error);
         Self::look(folder, manifest)?;
         std::fs::create_dir_all(folder.join(CELLS)).map_err(failed)?;
-        let staging = Some(Staging::begin(folder).map_err(failed)?);
-        let store = Self { folder: folder.to_owned(), staging };
+        let store = Self::join(folder)?;
         let text = manifest.to_text();
         if std::fs::read_to_string(folder.join(MANIFEST)).ok().as_ref() != Some(&text) {
             let staged = store.staging().join(MANIFEST);
@@ -111,7 +105,26 @@ impl Store {
                 .help("choose another with --out")
                 .into());
         }
-        Ok(Self { folder: folder.to_owned(), staging: None })
+        Ok(Self::at(folder))
+    }
+
+    /// The store in the folder of a sweep, to look at what is there.
+    pub(super) fn at(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), staging: None, sound: Mutex::default() }
+    }
+
+    /// Opens the folder of a sweep that somebody else has begun.
+    ///
+    /// # Errors
+    /// If it cannot be written to.
+    pub fn join(folder: &Path) -> Checked<Self> {
+        let staging = Staging::begin(folder).map_err(|error| cannot_write(folder, &error))?;
+        Ok(Self { staging: Some(staging), ..Self::at(folder) })
+    }
+
+    /// Where the folder of a sweep says what was asked.
+    pub fn manifest_in(folder: &Path) -> PathBuf {
+        folder.join(MANIFEST)
     }
 
     /// What was asked of the sweep in a folder; none if there is none.
@@ -149,27 +162,68 @@ impl Store {
         cell_in(&self.folder, id)
     }
 
-    /// The folder of a cell in the folder of a sweep.
-    pub(super) fn place(folder: &Path, id: &str) -> PathBuf {
-        cell_in(folder, id)
-    }
-
-    /// Whether the results of a cell are in the folder of a sweep.
-    pub(super) fn holds(folder: &Path, id: &str) -> bool {
-        is_complete(&cell_in(folder, id), id)
-    }
-
-    /// The results of a cell are there.
+    /// The results of a cell are there, as they were written.
     pub fn has(&self, id: &str) -> bool {
-        Self::holds(&self.folder, id)
+        self.health(id).is_sound()
+    }
+
+    /// In which state the results of a cell are. All its files are read, once.
+    pub fn health(&self, id: &str) -> Health {
+        let known = || self.sound.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(health) = known().get(id) {
+            return health.clone();
+        }
+        let health = Self::health_in(&self.folder, id);
+        if health.is_sound() {
+            known().insert(id.to_owned(), health.clone());
+        }
+        health
+    }
+
+    /// Looks at many cells, on all cores.
+    pub(super) fn verify<'a>(&self, ids: impl Iterator<Item = &'a String>) {
+        let ids: Vec<_> = ids.collect();
+        ids.par_iter().for_each(|id| drop(self.health(id)));
+    }
+
+    /// In which state the results of a cell are in the folder of a sweep, which need not be there.
+    pub fn health_in(folder: &Path, id: &str) -> Health {
+        complete::health(&cell_in(folder, id), id)
+    }
+
+    /// Keeps the files that the scenarios of cells name, each once: `inputs/HASH/NAME`.
+    ///
+    /// # Errors
+    /// If one is not at hand, or cannot be written.
+    pub fn keep(&self, inputs: &[Attached], supplies: &Supplies) -> Checked<()> {
+        for Attached { name, hash } in inputs {
+            let place = input_in(&self.folder, hash, name);
+            if checksum::of_file(&place).is_ok_and(|found| found == *hash) {
+                continue;
+            }
+            let Some(content) = supplies.files.get(hash) else {
+                let message = format!("{} is missing or damaged", place.display());
+                return Err(Diagnostic::error(Code::BadResults, message).into());
+            };
+            let write = || {
+                let folder = place.parent().unwrap_or(&self.folder);
+                std::fs::create_dir_all(folder)?;
+                let staged = tempfile::Builder::new().prefix(hash.as_str()).tempfile_in(self.staging())?;
+                write_text(staged.path(), content.text(), true)?;
+                make_readable(staged.path(), 0o644)?;
+                staged.persist(&place).map(drop).map_err(|error| error.error)
+            };
+            write().map_err(|error: io::Error| cannot_write(&place, &error))?;
+        }
+        Ok(())
     }
 
     /// The value of a metric in the results of a cell; none if there was nothing to take it of.
     ///
     /// # Errors
     /// If the cell cannot be read.
-    pub(super) fn metric(folder: &Path, id: &str, name: &str) -> Checked<Option<f64>> {
-        Ok(summary(&cell_in(folder, id))?["metrics"][name].as_f64())
+    pub(super) fn metric(&self, id: &str, name: &str) -> Checked<Option<f64>> {
+        Ok(summary(&self.cell(id))?["metrics"][name].as_f64())
     }
 
     /// Begins a cell: a folder to write its results into.
@@ -198,14 +252,10 @@ impl Store {
         begun.finish()
     }
 
-    /// Copies a cell from the folder of another sweep, if it is there and not here.
+    /// Copies a cell from the folder of another sweep, where it is sound.
     pub(super) fn copy(&self, id: &str, from: &Path) -> Result<(), Trouble> {
         let source = cell_in(from, id);
-        if self.has(id) || !is_complete(&source, id) {
-            return Ok(());
-        }
-        let files = collect(&source).map_err(|error| Trouble::written(&source, &error))?;
-        self.put(id, &files)
+        self.put(id, &collect(&source).map_err(|error| Trouble::written(&source, &error))?)
     }
 }
 
@@ -229,8 +279,10 @@ impl Begun<'_> {
     /// If it is not complete, or cannot be renamed.
     pub fn finish(self) -> Result<(), Trouble> {
         let target = self.store.cell(&self.id);
-        if !is_complete(self.path(), &self.id) {
-            let message = format!("the results of cell {} are not complete", self.id);
+        let health = complete::health(self.path(), &self.id);
+        if let Health::Damaged(file) = &health {
+            let message =
+                format!("the results of cell {} are not complete: {file} is not what was written", self.id);
             return Err(Rejection::from(Diagnostic::error(Code::BadTask, message)).into());
         }
         let place = || {
@@ -243,53 +295,35 @@ impl Begun<'_> {
             std::fs::rename(&target, broken)?;
             std::fs::rename(self.path(), &target)
         };
-        place().map_err(|error| Trouble::written(&target, &error))
+        place().map_err(|error| Trouble::written(&target, &error))?;
+        let known = &self.store.sound;
+        known.lock().unwrap_or_else(PoisonError::into_inner).insert(self.id, health);
+        Ok(())
     }
 }
 
 /// Writes the results of a cell into a folder.
 pub(super) fn write_cell(results: &Results, task: &Task, folder: &Path) -> Result<(), Trouble> {
-    // They are not flushed to the disk: `cell.json` tells what was not written.
-    write_folder(results, folder, false)
-        .map_err(|(name, error)| Trouble::written(&folder.join(name), &error))?;
-    let complete = || {
-        let mut files = BTreeMap::new();
-        for entry in std::fs::read_dir(folder)? {
-            let entry = entry?;
-            files.insert(entry.file_name().to_string_lossy().into_owned(), entry.metadata()?.len());
+    let mut scenario = results.plan.scenario.clone();
+    for file in scenario.files_mut() {
+        let name = file.file_name().map(|name| name.to_string_lossy().into_owned());
+        if let Some(input) = task.files.iter().find(|input| Some(&input.name) == name.as_ref()) {
+            *file = PathBuf::from(format!("../../{INPUTS}/{}/{}", input.hash, input.name));
         }
-        let complete = Complete { id: task.id.clone(), engine: task.engine.clone(), seed: task.seed, files };
-        let text = serde_json::to_string_pretty(&complete).unwrap_or_default() + "\n";
-        write_text(&folder.join(CELL), &text, false)
-    };
-    complete().map_err(|error| Trouble::written(folder, &error))
-}
-
-/// All files of a folder.
-pub(super) fn collect(folder: &Path) -> io::Result<Vec<(String, Vec<u8>)>> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        files.push((entry.file_name().to_string_lossy().into_owned(), std::fs::read(entry.path())?));
     }
-    files.sort();
-    Ok(files)
+    // They are not flushed to the disk: `cell.json` tells what was not written.
+    write_results(results, &scenario.to_toml(), folder, false)
+        .map_err(|(name, error)| Trouble::written(&folder.join(name), &error))?;
+    seal(folder, task).map_err(|error| Trouble::written(folder, &error))
 }
 
 fn cell_in(folder: &Path, id: &str) -> PathBuf {
     folder.join(CELLS).join(id)
 }
 
-/// The folder holds the whole results of a cell.
-fn is_complete(folder: &Path, id: &str) -> bool {
-    let complete = read_bytes(&folder.join(CELL), LARGEST_SUMMARY).ok();
-    let Some(complete) = complete.and_then(|text| serde_json::from_slice::<Complete>(&text).ok()) else {
-        return false;
-    };
-    let is_there = |(name, size): (&String, &u64)| {
-        std::fs::metadata(folder.join(name)).is_ok_and(|metadata| metadata.len() == *size)
-    };
-    complete.id == id && complete.files.contains_key("run.json") && complete.files.iter().all(is_there)
+/// Where the folder of a sweep keeps a file that scenarios name.
+pub(super) fn input_in(folder: &Path, hash: &str, name: &str) -> PathBuf {
+    folder.join(INPUTS).join(hash).join(name)
 }
 
 /// `run.json` of a cell.

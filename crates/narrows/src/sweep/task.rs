@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use narrows_proto::cc::custom::Maker;
@@ -10,11 +10,12 @@ use narrows_sim::Progress;
 use serde::{Deserialize, Serialize};
 
 use super::cells::id;
-use super::store::{Trouble, collect, write_cell};
+use super::complete::collect;
+use super::store::{Trouble, write_cell};
 use crate::ENGINE;
-use crate::checksum;
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
+use crate::inputs::{Content, Input};
 use crate::plan::Plan;
 use crate::run::{Options, run};
 
@@ -39,7 +40,7 @@ pub type CellFiles = Vec<(String, Vec<u8>)>;
 /// A file that a scenario names.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Attached {
-    /// The name it has in the scenario.
+    /// Its name without a folder.
     pub name: String,
     /// The hash of its content.
     pub hash: String,
@@ -48,8 +49,8 @@ pub struct Attached {
 /// What a scenario needs besides its text.
 #[derive(Clone, Debug, Default)]
 pub struct Supplies {
-    /// Where files are, by the hash of their content.
-    pub files: BTreeMap<String, PathBuf>,
+    /// Files by the hash of their content.
+    pub files: BTreeMap<String, Content>,
     /// What makes congestion controls that are not built in, by name.
     pub makers: BTreeMap<String, Arc<dyn Maker>>,
 }
@@ -96,11 +97,11 @@ impl Task {
     pub fn outline(&self, supplies: &Supplies) -> Checked<Plan> {
         let mut document = Document::parse(&format!("cell {}", self.id), self.scenario.as_str(), "")?;
         for Attached { name, hash } in &self.files {
-            let Some(place) = supplies.files.get(hash) else {
+            let Some(content) = supplies.files.get(hash) else {
                 let message = format!("the file {name} did not come with the cell {}", self.id);
                 return Err(Diagnostic::error(Code::BadTask, message).into());
             };
-            document.move_file(name, place);
+            document.supply(&Input::path_of(name), content.clone());
         }
         for (name, maker) in &supplies.makers {
             document.attach(name, Arc::clone(maker));
@@ -166,13 +167,13 @@ impl Task {
         let mut supplies = Supplies { files: BTreeMap::new(), makers: makers.clone() };
         for Attached { name, hash } in &self.files {
             let Some(content) = files.get(hash) else { continue };
-            if checksum::of_bytes(content) != *hash {
+            let text = std::str::from_utf8(content).unwrap_or_default();
+            let content = Content::new(name, text.to_owned());
+            if content.hash() != hash {
                 let message = format!("the file {name} was changed on its way");
                 return Err(Diagnostic::error(Code::BadTask, message).into());
             }
-            let path = place.path().join(hash);
-            std::fs::write(&path, content).map_err(failed)?;
-            supplies.files.insert(hash.clone(), path);
+            supplies.files.insert(hash.clone(), content);
         }
         let results = place.path().join("results");
         std::fs::create_dir(&results).map_err(failed)?;

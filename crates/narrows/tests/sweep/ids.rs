@@ -56,8 +56,11 @@ fn a_task_runs_where_its_files_are_not_and_gives_the_same_bytes() {
     let sweep = traced(place.path(), "one", FLOWS);
     let task = Task::from_json(&sweep.task(0, 1).unwrap().to_json()).unwrap();
     let local = sweep.supplies();
-    let content =
-        local.files.iter().map(|(hash, path)| (hash.clone(), std::fs::read(path).unwrap())).collect();
+    let content = local
+        .files
+        .iter()
+        .map(|(hash, content)| (hash.clone(), content.text().as_bytes().to_vec()))
+        .collect();
     let goes_on = |_: f64| std::ops::ControlFlow::Continue(());
     let far = task.run_to_bytes(&content, &BTreeMap::new(), 1, goes_on).unwrap().unwrap();
     let here = place.path().join("here");

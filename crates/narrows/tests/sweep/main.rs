@@ -1,12 +1,15 @@
 //! Sweeps from the grid to the data set.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod damage;
 mod ids;
+mod inputs;
 mod reading;
 mod running;
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use narrows::sweep::{
@@ -79,6 +82,23 @@ fn make(sweep: &Sweep, out: &Path) -> Vec<PointSummary> {
     let manifest = manifest(sweep);
     let store = Store::open(out, &manifest).unwrap_or_else(|error| panic!("{error}"));
     assemble(&manifest, &store).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// All files below a folder with their content.
+fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(&next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files.insert(path.strip_prefix(folder).unwrap().to_owned(), std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    files
 }
 
 /// The files of the data set with their content.

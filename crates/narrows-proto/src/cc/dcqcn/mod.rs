@@ -207,6 +207,26 @@ impl Algorithm for Dcqcn {
         Ecn::Cnp
     }
 
+    fn complete(params: &mut Params) {
+        // What the vendor adds to rates grows with the link; byte stages are the paper's, the interval between cuts the vendor's.
+        let rules = params.rules(BitRate::from_gbps(25));
+        let rate = |rate: f64| BitRate::from_bps(rate as u64);
+        params.gain = Some(rules.gain);
+        params.alpha_interval = Some(rules.alpha_interval);
+        params.timer = Some(rules.timer);
+        params.threshold = Some(rules.threshold);
+        params.min_rate = Some(rate(rules.min_rate));
+        params.clamp_target = Some(rules.clamp_target);
+        match params.variant {
+            Variant::Paper => {
+                params.byte_counter = Some(Bytes::new(rules.byte_counter));
+                params.ai_rate = Some(rate(rules.ai_rate));
+                params.hai_rate = Some(rate(rules.hai_rate));
+            }
+            Variant::Vendor => params.cut_interval = Some(rules.cut_interval),
+        }
+    }
+
     fn check(params: &Params) -> Result<(), OutOfRange> {
         let gain = params.gain.unwrap_or(1.0);
         OutOfRange::unless(gain > 0.0 && gain <= 1.0, "gain", gain, "above 0, at most 1")?;

@@ -125,6 +125,10 @@ impl Algorithm for Timely {
         Ecn::Off
     }
 
+    fn complete(params: &mut Params) {
+        params.beta = Some(params.beta());
+    }
+
     fn check(params: &Params) -> Result<(), OutOfRange> {
         let Params { segment, t_low, t_high, min_rtt, delta, alpha, min_rate, .. } = *params;
         OutOfRange::unless(segment > Bytes::ZERO, "segment", segment, "more than 0 B")?;

@@ -13,6 +13,7 @@ use super::load::{AskedLoad, Sent, on, reversed};
 use super::pairing::Asked;
 use super::{Builder, ENDLESS, PlannedTraffic};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::inputs::Content;
 use crate::plan::trace::{self, TraceFlows};
 use crate::plan::{Checker, Expected, LoadOf};
 use crate::scenario::{Pattern, Poisson};
@@ -228,9 +229,9 @@ impl Builder<'_> {
         planned: &mut PlannedTraffic,
         checker: &mut Checker<'_>,
     ) -> Option<Vec<FlowSpec>> {
-        let file = self.ground.document.file(file);
-        let flows = trace::read(&file, &self.ground.network.topology, self.id, self.start, self.room);
-        match flows {
+        let topology = &self.ground.network.topology;
+        let read = |content: Content| trace::read(&content, topology, self.id, self.start, self.room);
+        match self.ground.document.input(file).and_then(read) {
             Ok(TraceFlows { flows, dependents }) => Some(self.enter(flows, dependents, planned, checker)),
             Err(rejection) => {
                 for diagnostic in rejection.0 {
