@@ -491,7 +491,10 @@ class Campaign:
         force: bool,
     ) -> Self: ...
     def warn(self, calls: int) -> None:
-        """Tell what was found in its folder and what is suspicious about its points, as warnings of the function so many calls above the caller."""
+        """Tell what was found in its folder and what is suspicious about its points.
+
+        Warnings name the function so many calls above the caller.
+        """
     def run(self, *, progress: Callable[[float, int, int], object] | None) -> None:
         """Run all cells on the cores of this machine."""
     def next(self) -> tuple[str, str] | None:

@@ -103,8 +103,8 @@ def test_ctrl_c_ends_a_run(tmp_path: Path) -> None:
 import narrows, sys
 scenario = narrows.Scenario.template("leaf-spine")
 try:
-    narrows.run(scenario, set={"stop.after": "1000 s", "traffic.search.pattern": {"long_lived": {"flows": 8}}},
-                progress=lambda done: print("begun", flush=True))
+    long = {"stop.after": "1000 s", "record": {}, "traffic.search.pattern": {"long_lived": {"flows": 8}}}
+    narrows.run(scenario, set=long, progress=lambda done: print("begun", flush=True))
 except KeyboardInterrupt:
     print("interrupted")
 """
