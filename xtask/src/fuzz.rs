@@ -6,6 +6,8 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{iter, thread};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -58,9 +60,9 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// One target for so long, with other random numbers each time.
-    pub(crate) fn of(target: &str, seconds: u32) -> Self {
-        Self { targets: vec![target.to_owned()], seconds, repeatable: false }
+    /// Every target for so long, with other random numbers each time.
+    pub(crate) fn long(seconds: u32) -> Self {
+        Self { targets: Vec::new(), seconds, repeatable: false }
     }
 
     /// A short run that tries about the same inputs each time.
@@ -69,26 +71,46 @@ impl Arguments {
     }
 }
 
-/// Names of all targets.
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    TARGETS.iter().map(|target| target.name)
-}
-
 /// Feeds every target random input for a while. Fails if one panics, takes longer than ten seconds over an input, or needs
 /// more than 4 GB of memory.
 ///
 /// What was interesting is kept in `fuzz/corpus`, what failed in `fuzz/artifacts`; both are tried first the next time.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
+    let failures: Vec<_> = feed_all(shell, arguments)?
+        .into_iter()
+        .filter_map(|(_, fed)| Some(format!("{:#}", fed.err()?)))
+        .collect();
+    ensure!(failures.is_empty(), failures.join("\n\n"));
+    Ok(())
+}
+
+/// Feeds the chosen targets, as many at once as there are cores. What is found in one keeps none of the others from being fed.
+///
+/// # Errors
+/// If they cannot be built.
+pub(crate) fn feed_all(shell: &Shell, arguments: &Arguments) -> Result<Vec<(&'static str, Result<()>)>> {
     let folder = target::folder(shell)?.join("fuzz");
-    let programs = build(shell, &folder)?;
+    let (programs, root) = (build(shell, &folder)?, shell.current_dir());
     let chosen = |target: &&Target| {
         arguments.targets.is_empty() || arguments.targets.iter().any(|name| name == target.name)
     };
-    for target in TARGETS.iter().filter(chosen) {
-        let log = folder.join(format!("{}.log", target.name));
-        feed(&shell.current_dir(), &programs.join(target.name), &log, target, arguments)?;
-    }
-    Ok(())
+    let chosen: Vec<_> = TARGETS.iter().filter(chosen).collect();
+    let (next, cores) = (AtomicUsize::new(0), thread::available_parallelism()?.get());
+    let work = || {
+        let turns = iter::from_fn(|| chosen.get(next.fetch_add(1, Ordering::Relaxed)));
+        let fed = turns.map(|target| {
+            let log = folder.join(format!("{}.log", target.name));
+            (target.name, feed(&root, &programs.join(target.name), &log, target, arguments))
+        });
+        fed.collect::<Vec<_>>()
+    };
+    Ok(thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores.min(chosen.len())).map(|_| scope.spawn(work)).collect();
+        let mut fed: Vec<_> =
+            workers.into_iter().flat_map(|worker| worker.join().expect("feeding does not panic")).collect();
+        fed.sort_by_key(|(name, _)| *name);
+        fed
+    }))
 }
 
 /// Builds all targets. Returns the folder they are in.

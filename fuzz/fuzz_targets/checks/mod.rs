@@ -11,7 +11,8 @@ use narrows::scenario::{Pattern, Scenario, SizeSource};
 pub const FOLDER: &str = "/nonexistent";
 
 /// Small enough to try thousands of scenarios in a second. That the usual limits hold is tested in `plan/limits.rs`.
-pub const LIMITS: Limits = Limits { links: 2_000, route_steps: 200_000, flows: 20_000, draws: 200_000 };
+pub const LIMITS: Limits =
+    Limits { links: 2_000, route_steps: 200_000, flows: 20_000, draws: 200_000, outlined: 2_000 };
 
 /// Whether the scenario would read a file outside the folder: a device might never end.
 pub fn reads_a_file(scenario: &Scenario) -> bool {

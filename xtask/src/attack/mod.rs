@@ -100,7 +100,7 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         }
     }
     if arguments.long && is_chosen(Attack::Inputs) {
-        outcomes.extend(hostile_inputs(shell, arguments.fuzz));
+        outcomes.extend(hostile_inputs(shell, arguments.fuzz)?);
     }
     let table = table(&outcomes);
     println!("{table}");
@@ -116,19 +116,14 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     }
 }
 
-/// A target that fails keeps none of the others from being fed.
-fn hostile_inputs(shell: &Shell, seconds: u32) -> Vec<Outcome> {
-    let target = |name: &'static str| Outcome {
+fn hostile_inputs(shell: &Shell, seconds: u32) -> Result<Vec<Outcome>> {
+    let outcome = |(name, fed): (&'static str, Result<()>)| Outcome {
         attack: "hostile input",
         what: format!("fuzzing target `{name}`"),
         tried: format!("{seconds} s of one core"),
-        found: fuzz::run(shell, &fuzz::Arguments::of(name, seconds))
-            .err()
-            .map(|error| format!("{name}: {error:#}").replace('\n', " "))
-            .into_iter()
-            .collect(),
+        found: fed.err().map(|error| format!("{name}: {error:#}").replace('\n', " ")).into_iter().collect(),
     };
-    fuzz::names().map(target).collect()
+    Ok(fuzz::feed_all(shell, &fuzz::Arguments::long(seconds))?.into_iter().map(outcome).collect())
 }
 
 fn table(outcomes: &[Outcome]) -> String {
