@@ -261,7 +261,7 @@ class Broken(Aimd):
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_exception_ends_the_run_and_comes_out_as_it_is(threads: int) -> None:
-    long = {"traffic.search.cc": Broken, "stop.after": "10 s"}
+    long = {"traffic.search.cc": Broken, "stop.after": "100 ms"}
     with pytest.raises(ZeroDivisionError) as caught:
         narrows.run(network(), set=long, threads=threads)
     frames = traceback.extract_tb(caught.value.__traceback__)

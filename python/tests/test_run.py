@@ -95,7 +95,7 @@ def test_progress_rises_and_may_end_a_run(scenario: narrows.Scenario) -> None:
         raise Enough
 
     with pytest.raises(Enough):
-        narrows.run(scenario, set={"stop.after": "100 s"}, progress=stop)
+        narrows.run(scenario, set={"stop.after": "100 s", "record": {}}, force=True, progress=stop)
 
 
 def test_ctrl_c_ends_a_run(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ import narrows, sys
 scenario = narrows.Scenario.template("leaf-spine")
 try:
     long = {"stop.after": "1000 s", "record": {}, "traffic.search.pattern": {"long_lived": {"flows": 8}}}
-    narrows.run(scenario, set=long, progress=lambda done: print("begun", flush=True))
+    narrows.run(scenario, set=long, force=True, progress=lambda done: print("begun", flush=True))
 except KeyboardInterrupt:
     print("interrupted")
 """

@@ -62,8 +62,8 @@ fn describe(group: &PlannedGroup) -> String {
     if let Some(load) = &group.load {
         let links = if load.links == 1 { "link".into() } else { format!("{} links", load.links) };
         let what = match load.counts {
-            LoadOf::Wire => "load",
-            LoadOf::Payload => "load in payload",
+            LoadOf::Wire => "wire load",
+            LoadOf::Payload => "payload load",
             LoadOf::Utilization => "utilization",
         };
         parts.push(format!(

@@ -7,6 +7,7 @@ use narrows_proto::units::Bytes;
 use narrows_sim::NodeId;
 use narrows_sim::topology::NodeKind;
 use narrows_sim::traffic::{Group, Transport};
+use sysinfo::CGroupLimits;
 
 use super::{Plan, kept};
 
@@ -100,8 +101,13 @@ pub fn available() -> Option<Bytes> {
     let mut system = sysinfo::System::new();
     system.refresh_memory();
     let free = Some(system.available_memory()).filter(|free| *free > 0);
-    let group = system.cgroup_limits().map(|limits| limits.free_memory);
+    let group = system.cgroup_limits().as_ref().map(left);
     [free, group, address_space()].into_iter().flatten().min().map(Bytes::new)
+}
+
+/// What is left to the control group. Files that the kernel keeps in memory are given up when memory is needed.
+fn left(limits: &CGroupLimits) -> u64 {
+    limits.total_memory.saturating_sub(limits.rss)
 }
 
 /// What is left of the address space; none if it has no limit, or the system does not tell.
@@ -113,4 +119,15 @@ fn address_space() -> Option<u64> {
     let used = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
     let used: u64 = used.split_whitespace().next()?.parse().ok()?;
     Some(limit.saturating_sub(used << 10))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_kept_in_memory_leave_their_room_to_the_control_group() {
+        let limits = CGroupLimits { total_memory: 10, free_memory: 1, free_swap: 0, rss: 3 };
+        assert_eq!(left(&limits), 7);
+    }
 }
