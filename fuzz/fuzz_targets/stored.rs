@@ -44,7 +44,7 @@ static FOLDER: LazyLock<Folder> = LazyLock::new(|| {
     // Left by another process of this number.
     let _ = std::fs::remove_dir_all(&path);
     let plan = Plan::new(Document::parse("stored.toml", SCENARIO, "").expect("TOML")).expect("a plan");
-    let results = run(&Arc::new(plan), Options::default(), |_| ControlFlow::Continue(()));
+    let results = run(&Arc::new(plan), Options::default(), |_| ControlFlow::Continue(())).expect("little is recorded");
     let output = Output::begin(&path, false).expect("a new folder");
     output.write(&results, "").expect("room");
     output.finish().expect("room");

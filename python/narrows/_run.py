@@ -103,7 +103,7 @@ def repro(
     :param figure: only this figure or table: ``3``, ``"Table 1"``.
     :param quick: a short form: one seed, shorter runs, not all experiments.
     :param seeds: repeat each experiment with this many seeds; 5 by default, 1 if ``quick``.
-    :param jobs: runs side by side; as many as there are cores by default.
+    :param jobs: runs side by side; by default as many as there are cores, fewer if memory would not suffice.
     :param progress: show a bar; by default in terminals and notebooks.
     """
     name = None if figure is None else str(figure)

@@ -542,7 +542,7 @@ pub(crate) struct Execution {
     /// Threads that share one run
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: u16,
-    /// Runs side by side [default: as many as there are cores for]
+    /// Runs side by side, fewer if memory would not suffice [default: as many as there are cores for]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
     /// Run even if memory may not suffice

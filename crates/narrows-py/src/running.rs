@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use narrows::plan::Plan;
-use narrows::run::{Options, check_memory, fraction_done, run_all, too_many_threads};
+use narrows::run::{Options, fit_memory, fraction_done, run_all, too_many_threads};
 use narrows::{repro, results};
 use narrows_sim::Progress;
 use pyo3::prelude::*;
@@ -96,7 +96,7 @@ pub(crate) fn run(
 ) -> PyResult<Results> {
     let (plan, failure) = py.detach(|| scenario.plan(seed))?;
     let options = Options { threads, jobs: 1, force };
-    check_memory(&[Arc::clone(&plan)], options).or_raise()?;
+    let options = fit_memory(&[Arc::clone(&plan)], options).or_raise()?;
     let plan = py.detach(|| plan.drawn()).or_raise()?;
     warn(py, too_many_threads(threads).iter().chain(plan.told()), 1)?;
     let hear = |py: Python<'_>, now: Progress| {
@@ -109,6 +109,7 @@ pub(crate) fn run(
     match failure.take() {
         Some(raised) => Err(raised),
         None => {
+            let results = results.or_raise()?;
             warn(py, &results.held_up, 1)?;
             Ok(Results::of(results))
         }
@@ -131,7 +132,7 @@ pub(crate) fn reproduce(
     let study = repro::find(paper).and_then(|paper| repro::Study::new(paper, &request)).or_raise()?;
     let plans: Vec<Arc<Plan>> = study.runs.iter().map(|run| Arc::clone(&run.plan)).collect();
     let options = Options { threads: 1, jobs, force: false };
-    check_memory(&plans, options).or_raise()?;
+    let options = fit_memory(&plans, options).or_raise()?;
     let hear = |py: Python<'_>, done: usize| {
         progress.as_ref().map_or(Ok(()), |progress| progress.call1(py, (done, plans.len())).map(drop))
     };
@@ -146,6 +147,6 @@ pub(crate) fn reproduce(
         };
         run_all(&plans, options, |_, _| watch.goes_on(), finish)
     };
-    let measured = beside(py, work, hear)?;
+    let measured = beside(py, work, hear)?.or_raise()?;
     Ok(Reproduction::of(study.conclude(measured)))
 }

@@ -333,12 +333,15 @@ fn threads_and_windows_change_nothing() {
 
 #[test]
 fn at_most_one_queue_is_allocated_at_each_port_and_side() {
-    use narrows_sim::observe::IsolationObserver;
+    use std::sync::Arc;
+
+    use narrows_sim::observe::{IsolationObserver, RowLimit};
     let network = by_destination(tree(), &isolating(Scheme::Edvl));
     let traffic = traffic(senders(unlimited()), storm(2));
     let nodes: Vec<_> = (0..network.topology.nodes().len()).map(NodeId::from).collect();
     let run = Run::new(&network, &traffic).until(Span::from_ms(20));
-    let outcome = run.observed(|| IsolationObserver::new(&network.topology, &nodes));
+    let limit = Arc::new(RowLimit::new(u64::MAX));
+    let outcome = run.observed(|| IsolationObserver::new(&network.topology, &nodes, Arc::clone(&limit)));
     let rows = IsolationObserver::finish(outcome.observers);
     let mut allocated = vec![[0_i32; 2]; network.topology.links().len()];
     for row in &rows {

@@ -7,14 +7,15 @@ use narrows_proto::cc::custom::Maker;
 use narrows_proto::units::{Bytes, Time};
 use narrows_sim::observe::{
     BetweenWindows, IsolationObserver, LimiterObserver, LiveObserver, Observer, PortObserver, RackObserver,
-    WindowObserver,
+    RowLimit, WindowObserver,
 };
 use narrows_sim::{Execution, LinkId, OnProgress, Progress, Simulation, simulate};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::live::Watched;
-use crate::plan::{Plan, available_memory};
+use crate::numbers::grouped;
+use crate::plan::{MOST_EVENTS, Plan, available_memory};
 use crate::results::{Recorded, Results};
 
 /// How plans are executed. None of this changes results.
@@ -49,33 +50,43 @@ pub fn too_many_threads(threads: usize) -> Option<Diagnostic> {
     (threads > cores).then_some(warning)
 }
 
-/// Refuses plans that would need more memory than there is.
+/// The options with as many runs side by side as there is memory for.
 ///
 /// # Errors
-/// With the estimate.
-pub fn check_memory(plans: &[Arc<Plan>], options: Options) -> Checked<()> {
+/// With the estimate, if there is not enough for the largest run alone, and it is not forced.
+pub fn fit_memory(plans: &[Arc<Plan>], options: Options) -> Checked<Options> {
+    match available_memory() {
+        Some(available) if !options.force => fit(plans, options, available),
+        _ => Ok(options),
+    }
+}
+
+fn fit(plans: &[Arc<Plan>], options: Options, available: Bytes) -> Checked<Options> {
     // All have their flows before the first is run; the largest ones may run side by side.
     let mut needs: Vec<_> =
         plans.iter().map(|plan| (plan.memory(options.threads), plan.memory_of_flows())).collect();
     needs.sort_unstable_by(|a, b| b.cmp(a));
-    let jobs = options.jobs.clamp(1, needs.len().max(1));
-    let (running, waiting) = needs.split_at(jobs.min(needs.len()));
-    let running = running.iter().map(|need| need.0);
-    let needed = running.chain(waiting.iter().map(|need| need.1)).fold(Bytes::ZERO, Bytes::saturating_add);
-    match available_memory() {
-        Some(available) if needed > available && !options.force => {
-            let message =
-                format!("the run would need up to {needed:.1} of memory, {available:.1} are available");
-            let help = "shorten the run or its drain, lower the load, record less or less often, use fewer hosts or --jobs, or go on with --force";
-            Err(Diagnostic::error(Code::Memory, message).help(help).into())
-        }
-        _ => Ok(()),
+    let needed = |jobs: usize| {
+        let (running, waiting) = needs.split_at(jobs.min(needs.len()));
+        let running = running.iter().map(|need| need.0);
+        running.chain(waiting.iter().map(|need| need.1)).fold(Bytes::ZERO, Bytes::saturating_add)
+    };
+    let jobs = (1..=options.jobs.min(needs.len()).max(1)).rev().find(|jobs| needed(*jobs) <= available);
+    if let Some(jobs) = jobs {
+        return Ok(Options { jobs, ..options });
     }
+    let message =
+        format!("the run would need up to {:.1} of memory, {available:.1} are available", needed(1));
+    let help = "shorten the run or its drain, lower the load, record less or less often, use fewer hosts, or go on with --force";
+    Err(Diagnostic::error(Code::Memory, message).help(help).into())
 }
 
 /// Runs one plan. `progress` is called every now and then and may end the run early, as does a control that fails and is not
 /// built in.
-pub fn run(plan: &Arc<Plan>, options: Options, mut progress: impl OnProgress) -> Results {
+///
+/// # Errors
+/// If more is recorded than memory was estimated for, and the run is not forced.
+pub fn run(plan: &Arc<Plan>, options: Options, mut progress: impl OnProgress) -> Checked<Results> {
     let record = &plan.record;
     let (ports_of, senders_of) =
         (record.queues.is_some() || record.links.is_some(), record.windows.is_some());
@@ -90,30 +101,39 @@ pub fn run(plan: &Arc<Plan>, options: Options, mut progress: impl OnProgress) ->
             simulate(network, traffic, scenario.seed, execution(options), *stop, progress)
         };
         let outcome = prepared(plan, &mut progress, work);
-        return Results::new(Arc::clone(plan), outcome, Recorded::default());
+        return Ok(Results::new(Arc::clone(plan), outcome, Recorded::default()));
     }
-    run_recorded(plan, options, &mut || None, &mut progress)
+    run_recorded(plan, options, most_events(options), &mut || None, &mut progress)
+}
+
+/// How many events a run may record.
+fn most_events(options: Options) -> u64 {
+    if options.force { u64::MAX } else { MOST_EVENTS }
 }
 
 /// The same for a run that is watched. The results are the same.
+///
+/// # Errors
+/// As [`run`].
 pub fn run_watched(
     plan: &Arc<Plan>,
     options: Options,
     watched: &Watched,
     mut progress: impl OnProgress,
-) -> Results {
+) -> Checked<Results> {
     let mut observers = watched.observers();
     let mut each = || Some(observers.next().expect("a watched run has as many threads as it was made for"));
-    run_recorded(plan, options, &mut each, &mut progress)
+    run_recorded(plan, options, most_events(options), &mut each, &mut progress)
 }
 
 /// Runs one plan with the observers of all that may be recorded, and of those who watch.
 fn run_recorded(
     plan: &Arc<Plan>,
     options: Options,
+    most_events: u64,
     live: &mut (dyn FnMut() -> Option<(Box<dyn BetweenWindows>, LiveObserver)> + Send),
     progress: &mut dyn OnProgress,
-) -> Results {
+) -> Checked<Results> {
     let links = plan.network.topology.links().len();
     let flows = plan.traffic.flows.len();
     let record = &plan.record;
@@ -124,7 +144,9 @@ fn run_recorded(
     let nodes = plan.network.topology.nodes().len();
     let limiters =
         || record.limiters.as_ref().map(|(interval, of)| LimiterObserver::new(*interval, nodes, of));
-    let isolation = || record.isolation.as_ref().map(|of| IsolationObserver::new(&plan.network.topology, of));
+    let events = Arc::new(RowLimit::new(most_events));
+    let watch_lanes = |of: &Vec<_>| IsolationObserver::new(&plan.network.topology, of, Arc::clone(&events));
+    let isolation = || record.isolation.as_ref().map(watch_lanes);
     let racks = || record.racks.as_ref().map(|(interval, of)| RackObserver::new(*interval, nodes, of));
     let recorders =
         || ((ports(&record.queues), ports(&record.links)), (windows(), (limiters(), (isolation(), racks()))));
@@ -133,7 +155,11 @@ fn run_recorded(
     let work = |progress: &mut dyn OnProgress| {
         narrows_sim::record(network, traffic, scenario.seed, execution(options), &mut all, *stop, progress)
     };
-    let mut outcome = prepared(plan, progress, work);
+    let mut goes_on = |now| if events.is_exceeded() { ControlFlow::Break(()) } else { progress(now) };
+    let mut outcome = prepared(plan, &mut goes_on, work);
+    if events.is_exceeded() {
+        return Err(too_many_events(most_events).into());
+    }
     let (mut queues, mut wires, mut senders, mut edges) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut lanes, mut shares) = (Vec::new(), Vec::new());
     for (((queue, wire), (sender, (edge, (lane, share)))), _) in std::mem::take(&mut outcome.observers) {
@@ -156,7 +182,16 @@ fn run_recorded(
         isolation: record.isolation.is_some().then(|| IsolationObserver::finish(lanes)),
         racks: record.racks.is_some().then(|| RackObserver::finish(shares)),
     };
-    Results::new(Arc::clone(plan), outcome, recorded)
+    Ok(Results::new(Arc::clone(plan), outcome, recorded))
+}
+
+fn too_many_events(most: u64) -> Diagnostic {
+    let message = format!(
+        "the run was ended, as it recorded more than {} events of isolation",
+        grouped(most.cast_signed())
+    );
+    let help = "record fewer switches (record.isolation.of), shorten the run, or go on with --force";
+    Diagnostic::error(Code::Memory, message).help(help)
 }
 
 /// Runs one plan on one thread under the eyes of `observer`, which comes back with the results. Nothing is recorded besides.
@@ -201,15 +236,19 @@ fn around(makers: &mut (dyn Iterator<Item = &Arc<dyn Maker>> + Send), work: &mut
 /// Runs several plans, `options.jobs` side by side. `progress` is told which plan it is about; `finish` gets the results of
 /// a plan as soon as they are there, so that they need not all be kept. What it makes of them comes back in the order of
 /// the plans.
+///
+/// # Errors
+/// As [`run`], of the first plan that fails.
 pub fn run_all<T: Send>(
     plans: &[Arc<Plan>],
     options: Options,
     progress: impl Fn(usize, Progress) -> ControlFlow<()> + Send + Sync,
     finish: impl Fn(usize, Results) -> T + Send + Sync,
-) -> Vec<T> {
-    side_by_side(plans, options, |number, plan| {
-        finish(number, run(plan, options, |now| progress(number, now)))
-    })
+) -> Checked<Vec<T>> {
+    let one = |number, plan: &_| {
+        run(plan, options, |now| progress(number, now)).map(|results| finish(number, results))
+    };
+    side_by_side(plans, options, one).into_iter().collect()
 }
 
 /// Calls `work` for each plan, `options.jobs` of them side by side. What it makes of them comes back in the order of the plans.
@@ -234,4 +273,42 @@ pub fn fraction_done(plan: &Plan, now: Time) -> f64 {
     let after = plan.scenario.stop.after.as_secs_f64();
     let done = now.as_secs_f64() / after.max(f64::MIN_POSITIVE);
     if plan.stop.when_drained { done.min(DRAINING) } else { done.min(1.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::templates;
+
+    #[test]
+    fn as_many_runs_go_side_by_side_as_there_is_memory_for() {
+        let plan = || Arc::new(Plan::new(templates::find("dumbbell").unwrap().document().unwrap()).unwrap());
+        let plans = [plan(), plan(), plan(), plan()];
+        let (one, waiting) = (plans[0].memory(1).get(), plans[0].memory_of_flows().get());
+        let jobs = |available| {
+            let options = Options { jobs: 8, ..Options::default() };
+            fit(&plans, options, Bytes::new(available)).map(|options| options.jobs).ok()
+        };
+        assert_eq!(jobs(4 * one), Some(4));
+        assert_eq!(jobs(3 * one + waiting), Some(3));
+        assert_eq!(jobs(3 * one + waiting - 1), Some(2));
+        assert_eq!(jobs(one + 3 * waiting), Some(1));
+        assert_eq!(jobs(one + 3 * waiting - 1), None);
+    }
+
+    #[test]
+    fn a_run_that_records_more_events_than_it_may_is_ended_and_says_so() {
+        let mut document = templates::find("isolation").unwrap().document().unwrap();
+        document.set("record={ isolation = {} }").unwrap();
+        document.set("expect=[]").unwrap();
+        let plan = Arc::new(Plan::new(document).unwrap());
+        let recorded = |most| {
+            let progress = &mut |_| ControlFlow::Continue(());
+            run_recorded(&plan, Options::default(), most, &mut || None, progress)
+        };
+        let events = recorded(u64::MAX).unwrap().isolation.unwrap().len() as u64;
+        assert_eq!(recorded(events).unwrap().isolation.unwrap().len() as u64, events);
+        let refused = recorded(events - 1).err().unwrap().to_string();
+        assert!(refused.contains("record.isolation.of"), "{refused}");
+    }
 }

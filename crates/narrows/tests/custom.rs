@@ -58,6 +58,7 @@ fn document(settings: &[&str]) -> Document {
 fn play(document: Document, threads: usize) -> Results {
     let plan = Plan::new(document).unwrap_or_else(|rejection| panic!("{rejection}"));
     run(&Arc::new(plan), Options { threads, ..Options::default() }, |_| ControlFlow::Continue(()))
+        .expect("little is recorded")
 }
 
 fn same<T: PartialEq + Debug>(name: &str, one: &T, other: &T) {
@@ -233,6 +234,7 @@ fn a_control_that_fails_ends_the_run() {
     let results = run(&plan, Options::default(), |progress| {
         maker.failed.store(progress.now >= middle, Ordering::Relaxed);
         ControlFlow::Continue(())
-    });
+    })
+    .unwrap();
     assert!(!results.complete && results.ended < Time::ZERO + Span::from_ms(20), "{}", results.ended);
 }

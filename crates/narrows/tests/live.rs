@@ -42,7 +42,8 @@ fn watched(plan: &Arc<Plan>, threads: usize) -> (Results, Look, u64) {
     let results = run_watched(plan, options(threads), &watched, |_| {
         watched.live.ask();
         ControlFlow::Continue(())
-    });
+    })
+    .unwrap();
     (results, watched.live.look(), watched.live.answered())
 }
 
@@ -65,7 +66,7 @@ fn all_of(results: &Results) -> String {
 fn results_are_the_same_whether_somebody_watches_or_not() {
     for (name, overrides) in SCENARIOS {
         let plan = planned(name, overrides);
-        let expected = all_of(&run(&plan, options(1), |_| ControlFlow::Continue(())));
+        let expected = all_of(&run(&plan, options(1), |_| ControlFlow::Continue(())).unwrap());
         for threads in [1, 3] {
             let (results, _, answered) = watched(&plan, threads);
             assert!(answered > 1, "{name}: nobody has looked");
@@ -164,7 +165,7 @@ fn a_run_that_is_paused_stands_still_and_shows_where() {
         control.pause(false);
         assert!(look(unanswered).until > paused.until);
         quit.store(true, Ordering::Relaxed);
-        assert!(!run.join().unwrap().complete);
+        assert!(!run.join().unwrap().unwrap().complete);
     });
 }
 

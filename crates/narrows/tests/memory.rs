@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use narrows::plan::Plan;
 use narrows::report::Digest;
+use narrows::repro::{PAPERS, Request, Study};
 use narrows::results::Output;
 use narrows::run::{Options, run};
 use narrows::templates::{self, TEMPLATES};
@@ -83,7 +84,7 @@ fn promised_and_used(template: &str, overrides: &[&str]) -> (Bytes, Bytes) {
     let plan = Arc::new(Plan::new(document).unwrap());
     let promised = plan.memory(1);
     let output = Output::begin(&place.path().join("out"), false).unwrap();
-    let results = run(&plan, Options::default(), |_| ControlFlow::Continue(()));
+    let results = run(&plan, Options::default(), |_| ControlFlow::Continue(())).unwrap();
     output.write(&results, "").unwrap();
     let digest = Digest::of(&results).unwrap();
     output.write_text("", "report.html", &narrows::report::page_of_run(&digest)).unwrap();
@@ -143,6 +144,18 @@ fn what_is_promised_for_recording_is_no_more_than_ports_busy_all_the_time_would_
     let (promised, used) = (with.0 - without.0, with.1.saturating_sub(without.1));
     // Most ports lead to senders that only get acknowledgements, and a list is counted at twice its length.
     assert!(used <= promised && promised.get() < 40 * used.get(), "{used} used, {promised} promised");
+}
+
+#[test]
+fn no_experiment_of_a_paper_asks_for_more_than_a_common_machine_has() {
+    for paper in PAPERS {
+        for quick in [true, false] {
+            let study = Study::new(paper, &Request { quick, ..Request::default() }).unwrap();
+            let most = study.runs.iter().map(|run| run.plan.memory(1)).max().unwrap_or_default();
+            println!("{} {quick}: {most}", paper.name);
+            assert!(most < Bytes::new(6_000_000_000), "{}, quick: {quick}: {most}", paper.name);
+        }
+    }
 }
 
 /// What a check of a template takes when the run is as long as this: the most in use, and all that was asked for.

@@ -41,7 +41,7 @@ fn planned(overrides: &[&str]) -> Arc<Plan> {
 }
 
 fn results(plan: &Arc<Plan>) -> Results {
-    run(plan, Options::default(), |_| ControlFlow::Continue(()))
+    run(plan, Options::default(), |_| ControlFlow::Continue(())).expect("little is recorded")
 }
 
 /// The flows of the second group.

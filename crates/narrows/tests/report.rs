@@ -13,7 +13,7 @@ fn results(template: &str, overrides: &[&str]) -> Results {
     let mut document = templates::find(template).expect("built in").document().expect("parses");
     overrides.iter().for_each(|assignment| document.set(assignment).expect("fits"));
     let plan = Arc::new(Plan::new(document).unwrap_or_else(|error| panic!("{error}")));
-    run(&plan, Options::default(), |_| ControlFlow::Continue(()))
+    run(&plan, Options::default(), |_| ControlFlow::Continue(())).expect("little is recorded")
 }
 
 fn stored(results: &[(&Results, &str)]) -> tempfile::TempDir {

@@ -39,7 +39,7 @@ fn document(pattern: &str) -> Document {
 }
 
 fn results(plan: &Arc<Plan>) -> Results {
-    run(plan, Options::default(), |_| ControlFlow::Continue(()))
+    run(plan, Options::default(), |_| ControlFlow::Continue(())).expect("little is recorded")
 }
 
 /// The mix of DC and WAN with responses of one size, so that there are enough for a narrow tolerance.
@@ -126,7 +126,9 @@ fn classes_with_shares_of_five_and_one_sixth_carry_five_to_one() {
 #[test]
 fn calls_are_the_same_at_any_number_of_threads() {
     let plan = mix(&["stop.after='6 ms'"]);
-    let on = |threads| run(&plan, Options { threads, ..Options::default() }, |_| ControlFlow::Continue(()));
+    let on = |threads| {
+        run(&plan, Options { threads, ..Options::default() }, |_| ControlFlow::Continue(())).unwrap()
+    };
     let one = on(1);
     for threads in [2, 3] {
         let other = on(threads);

@@ -20,7 +20,7 @@ fn results(name: &str, overrides: &[&str]) -> Results {
         document.set(assignment).expect("fits");
     }
     let plan = Arc::new(Plan::new(document).unwrap_or_else(|error| panic!("{error}")));
-    run(&plan, Options::default(), |_| ControlFlow::Continue(()))
+    run(&plan, Options::default(), |_| ControlFlow::Continue(())).expect("little is recorded")
 }
 
 /// One line for each metric that is not zero, as a whole number of thousandths, and each activity.

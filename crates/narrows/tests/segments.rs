@@ -48,7 +48,7 @@ fn results(traffic: &[String], overrides: &[&str]) -> Results {
     for assignment in overrides {
         document.set(assignment).expect("fits");
     }
-    run(&planned(document), Options::default(), |_| ControlFlow::Continue(()))
+    run(&planned(document), Options::default(), |_| ControlFlow::Continue(())).expect("little is recorded")
 }
 
 fn metrics<const N: usize>(results: &Results, names: [&str; N]) -> [Option<f64>; N] {
@@ -148,7 +148,7 @@ fn a_network_with_one_data_center_has_no_metrics_of_segments_and_they_cannot_be_
     document.set("expect=[]").expect("fits");
     document.set("stop={after='10 ms'}").expect("fits");
     document.set("measure={}").expect("fits");
-    let results = run(&planned(document), Options::default(), |_| ControlFlow::Continue(()));
+    let results = run(&planned(document), Options::default(), |_| ControlFlow::Continue(())).unwrap();
     let of_segments = |name: &str| name.starts_with("total.dc_") || name.starts_with("total.wan_");
     assert!(!results.metrics.iter().any(|metric| of_segments(&metric.name)));
 }

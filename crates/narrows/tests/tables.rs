@@ -21,7 +21,7 @@ fn written() -> (Results, tempfile::TempDir) {
         .set("record={queues={interval='50 us'}, links={interval='50 us'}, windows={interval='50 us'}}")
         .expect("fits");
     let plan = Arc::new(Plan::new(document).unwrap_or_else(|error| panic!("{error}")));
-    let results = run(&plan, Options::default(), |_| ControlFlow::Continue(()));
+    let results = run(&plan, Options::default(), |_| ControlFlow::Continue(())).expect("little is recorded");
     let place = tempfile::tempdir().expect("a place");
     let output = Output::begin(&place.path().join("out"), false).expect("can be written");
     output.write(&results, "").expect("written");

@@ -32,7 +32,7 @@ use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows::report::{Digest, page_of_run};
 use narrows::results::{Broken, Output, Results};
-use narrows::run::{Options, check_memory, run_all, run_watched, too_many_threads};
+use narrows::run::{fit_memory, run_all, run_watched, too_many_threads};
 
 use crate::args::{Execution, Input};
 use crate::progress::{Meter, goes_on, is_interrupted};
@@ -79,10 +79,9 @@ fn show_warnings(plan: &Plan) {
     }
 }
 
-/// Draws all flows of plans of which there are outlines, if there is memory for them and the runs. Shows what is suspicious about
-/// the first of them that the outline did not show.
-fn draw(outlines: Vec<Arc<Plan>>, options: Options) -> Checked<Vec<Arc<Plan>>> {
-    check_memory(&outlines, options)?;
+/// Draws all flows of plans of which there are outlines. Shows what is suspicious about the first of them that the outline did
+/// not show.
+fn draw(outlines: Vec<Arc<Plan>>) -> Checked<Vec<Arc<Plan>>> {
     let Some(known) = outlines.first().map(|first| first.warnings.clone()) else { return Ok(outlines) };
     let plans = outlines.into_iter().map(Plan::drawn).collect::<Checked<Vec<_>>>()?;
     let is_known = |warning: &&Diagnostic| {
@@ -140,7 +139,8 @@ fn side_by_side<T: Send>(
     let options = execution.options(named.len());
     too_many_threads(options.threads).iter().for_each(fail::show_one);
     let (plans, names): (Vec<_>, Vec<_>) = named.into_iter().unzip();
-    let plans = draw(plans, options)?;
+    let options = fit_memory(&plans, options)?;
+    let plans = draw(plans)?;
     let named = plans.iter().cloned().zip(names).collect();
     let began = Instant::now();
     let hops = AtomicU64::new(0);
@@ -151,13 +151,16 @@ fn side_by_side<T: Send>(
         finish(number, results)
     };
     let finished = match board {
-        None => run_all(&plans, options, |number, progress| meter.tell(number, progress), finish),
-        Some(board) => narrows::run::side_by_side(&plans, options, |number, plan| {
-            let watched = board.begin(number, options.threads);
-            let results = run_watched(plan, options, &watched, |_| goes_on());
-            board.finish(number);
-            finish(number, results)
-        }),
+        None => run_all(&plans, options, |number, progress| meter.tell(number, progress), finish)?,
+        Some(board) => {
+            let watch = |number, plan: &_| {
+                let watched = board.begin(number, options.threads);
+                let results = run_watched(plan, options, &watched, |_| goes_on());
+                board.finish(number);
+                results.map(|results| finish(number, results))
+            };
+            narrows::run::side_by_side(&plans, options, watch).into_iter().collect::<Checked<_>>()?
+        }
     };
     if !execution.quiet {
         let hops = hops.into_inner() as f64 / 1e6;

@@ -5,6 +5,7 @@ use narrows::diagnostic::Checked;
 use narrows::plan::Plan;
 use narrows::report::{Cell, page, summarize};
 use narrows::results::Output;
+use narrows::run::fit_memory;
 use narrows::visible::shown_path;
 use serde_json::json;
 
@@ -23,8 +24,8 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
     let mut plans = plans(&document, arguments.seeds)?;
     if arguments.watch {
         // Who watches sees groups and flows from the start.
-        let options = arguments.execution.options(plans.len());
-        plans = draw(plans, options)?;
+        fit_memory(&plans, arguments.execution.options(plans.len()))?;
+        plans = draw(plans)?;
     }
     let plan = &plans[0];
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&plan.scenario.name));

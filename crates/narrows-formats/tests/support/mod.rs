@@ -81,7 +81,8 @@ pub(crate) fn stored(scenario: &str, hops: Option<u64>) -> (TempDir, PathBuf) {
     let results = run(&plan, Options::default(), |progress| match hops {
         Some(hops) if progress.packet_hops >= hops => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
-    });
+    })
+    .unwrap();
     let output = Output::begin(&folder, false).unwrap();
     output.write(&results, "").unwrap();
     output.finish().unwrap();

@@ -1,3 +1,6 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use narrows_proto::units::Time;
 
 use super::{Observer, gather};
@@ -51,20 +54,45 @@ impl IsolationEvent {
     }
 }
 
+/// How many rows the observers of one run may keep together. They come with events, so that nothing else bounds them.
+#[derive(Debug)]
+pub struct RowLimit {
+    most: u64,
+    asked: AtomicU64,
+}
+
+impl RowLimit {
+    /// At most so many.
+    pub fn new(most: u64) -> Self {
+        Self { most, asked: AtomicU64::new(0) }
+    }
+
+    /// There were more, which are not kept.
+    pub fn is_exceeded(&self) -> bool {
+        self.asked.load(Ordering::Relaxed) > self.most
+    }
+
+    /// One more row may be kept.
+    fn admits(&self) -> bool {
+        self.asked.fetch_add(1, Ordering::Relaxed) < self.most
+    }
+}
+
 /// Watches what happens to queues for isolated flows.
 #[derive(Clone, Debug)]
 pub struct IsolationObserver {
     /// By link: the nodes it leads from and to, if they are watched.
     ends: Vec<[Option<NodeId>; 2]>,
     rows: Vec<IsolationRow>,
+    limit: Arc<RowLimit>,
 }
 
 impl IsolationObserver {
-    /// Watches these nodes.
-    pub fn new(topology: &Topology, watched: &[NodeId]) -> Self {
+    /// Watches these nodes. If the limit turns out to be exceeded, rows are missing.
+    pub fn new(topology: &Topology, watched: &[NodeId], limit: Arc<RowLimit>) -> Self {
         let known = |node: NodeId| watched.contains(&node).then_some(node);
         let ends = topology.links().iter().map(|link| [known(link.from), known(link.to)]).collect();
-        Self { ends, rows: Vec::new() }
+        Self { ends, rows: Vec::new(), limit }
     }
 
     /// All rows of these observers, by time, node and link.
@@ -82,6 +110,7 @@ impl Observer for IsolationObserver {
             IsolationEvent::Allocated | IsolationEvent::Freed | IsolationEvent::Flow(_) => from,
             IsolationEvent::AllocatedAtInput | IsolationEvent::FreedAtInput | IsolationEvent::Told(_) => to,
         };
+        let node = node.filter(|_| self.limit.admits());
         self.rows.extend(node.map(|node| IsolationRow { at, node, link, event }));
     }
 }
@@ -102,12 +131,32 @@ mod tests {
         let switch = nodes.find(|node| topology.tier(*node).is_some()).unwrap();
         let out = topology.ports()[switch.index()][0];
         let into = Topology::reverse(out);
-        let mut observer = IsolationObserver::new(&topology, &[switch]);
+        let limit = Arc::new(RowLimit::new(3));
+        let mut observer = IsolationObserver::new(&topology, &[switch], Arc::clone(&limit));
         observer.isolation(Time::ZERO, out, IsolationEvent::Allocated);
         observer.isolation(Time::ZERO, into, IsolationEvent::Told(FlowId(3)));
         observer.isolation(Time::ZERO, into, IsolationEvent::Allocated);
         let rows = IsolationObserver::finish([observer]);
         assert_eq!(rows.len(), 2, "the last is at the host");
         assert!(rows.iter().all(|row| row.node == switch));
+        assert!(!limit.is_exceeded());
+    }
+
+    #[test]
+    fn all_observers_of_a_run_keep_no_more_rows_than_the_limit() {
+        let mut topology = Topology::default();
+        let (rate, delay) = (BitRate::from_gbps(10), Span::from_us(1));
+        Star { hosts: 2, rate, delay }.build(&mut topology, "");
+        let nodes: Vec<_> = (0..topology.nodes().len()).map(NodeId::from).collect();
+        let limit = Arc::new(RowLimit::new(3));
+        let mut observers = [(); 2].map(|()| IsolationObserver::new(&topology, &nodes, Arc::clone(&limit)));
+        for _ in 0..2 {
+            for observer in &mut observers {
+                assert!(!limit.is_exceeded());
+                observer.isolation(Time::ZERO, LinkId(0), IsolationEvent::Allocated);
+            }
+        }
+        assert!(limit.is_exceeded());
+        assert_eq!(IsolationObserver::finish(observers).len(), 3);
     }
 }

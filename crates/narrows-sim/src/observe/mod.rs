@@ -23,7 +23,7 @@ use crate::ids::{FlowId, LinkId, NodeId};
 use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters};
 use crate::switch::IsolationEvent;
 
-pub use isolation::{IsolationObserver, IsolationRow};
+pub use isolation::{IsolationObserver, IsolationRow, RowLimit};
 pub use limiters::{LimiterObserver, LimiterRow};
 pub use live::{Counts, Durations, GroupLook, LinkLook, Live, LiveObserver, Look, SenderCounts};
 pub use packets::{PacketKind, PacketRef, StopFrame};

@@ -89,7 +89,8 @@ mod tests {
         // Where windows are the limit and not links, as over long ways, less comes.
         for template in ["incast", "leaf-spine", "datagrams", "victim", "rdma", "rpc"] {
             let plan = Arc::new(plan(template, &["stop={ after = '10 ms' }", "measure={}", "expect=[]"]));
-            let hops = run(&plan, Options::default(), |_| ControlFlow::Continue(())).packet_hops as f64;
+            let hops =
+                run(&plan, Options::default(), |_| ControlFlow::Continue(())).unwrap().packet_hops as f64;
             let ratio = plan.cost() / hops;
             assert!((0.2..5.0).contains(&ratio), "{template}: {} expected, {hops} came", plan.cost());
         }

@@ -90,8 +90,12 @@ fn limiters(plan: &Plan, end: Span) -> u64 {
     limiters.saturating_mul(intervals(end, *interval))
 }
 
+/// The most events of isolation that a run may record, unless it is forced: what could come is a thousand times what does.
+pub(crate) const MOST_EVENTS: u64 = 1 << 23;
+
 /// Each packet that leaves a port can have isolated a flow there, of which a neighbour is told. Queues for isolated flows are
-/// set up and given up, at the port and at the input, as often as `detect` bytes can come and go.
+/// set up and given up, at the port and at the input, as often as `detect` bytes can come and go. A run with more than
+/// [`MOST_EVENTS`] is ended.
 fn isolation(plan: &Plan, end: Span) -> u64 {
     let Some(nodes) = &plan.record.isolation else { return 0 };
     let topology = &plan.network.topology;
@@ -106,7 +110,7 @@ fn isolation(plan: &Plan, end: Span) -> u64 {
         let cycles = carried.div_ceil(isolation.detect.max(packet));
         packets.saturating_mul(2).saturating_add(cycles.saturating_mul(4))
     });
-    rows.fold(0, u64::saturating_add)
+    rows.fold(0, u64::saturating_add).min(MOST_EVENTS)
 }
 
 /// One for each JumboFlow to another rack and interval, and no more than the switch tells its hosts.

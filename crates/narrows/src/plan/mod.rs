@@ -29,6 +29,7 @@ use narrows_sim::topology::{NodeKind, Topology};
 use narrows_sim::traffic::{FlowSpec, Rpc, Traffic};
 use narrows_sim::{FlowId, HostId, LinkId, Network, NodeId, Paths, Stop};
 
+pub(crate) use kept::MOST_EVENTS;
 pub use limits::Limits;
 pub use memory::available as available_memory;
 pub use segments::Segment;

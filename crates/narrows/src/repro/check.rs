@@ -124,7 +124,7 @@ fn reproduce(request: Request<'_>) -> Reproduction {
     let plans: Vec<_> = study.runs.iter().map(|run| run.plan.clone()).collect();
     let progress = |_, _| ControlFlow::Continue(());
     let measured = run_all(&plans, Options::default(), progress, |run, results| study.measure(run, &results));
-    study.conclude(measured)
+    study.conclude(measured.unwrap())
 }
 
 #[test]

@@ -84,7 +84,7 @@ mod tests {
 
     fn held_up(scenario: &str) -> Option<String> {
         let plan = Plan::new(Document::parse("test.toml", scenario, "").unwrap()).unwrap();
-        let results = run(&Arc::new(plan), Options::default(), |_| ControlFlow::Continue(()));
+        let results = run(&Arc::new(plan), Options::default(), |_| ControlFlow::Continue(())).unwrap();
         results.held_up.map(|diagnostic| diagnostic.message)
     }
 

@@ -134,7 +134,7 @@ impl Task {
         }
         let end = plan.stop.at.as_secs_f64();
         let options = Options { threads, ..Options::default() };
-        let results = run(&plan, options, |Progress { now, .. }| progress(now.as_secs_f64() / end));
+        let results = run(&plan, options, |Progress { now, .. }| progress(now.as_secs_f64() / end))?;
         if plan.has_failed_control() {
             let failed =
                 Diagnostic::error(Code::ControlFailed, "a congestion control from outside has failed");

@@ -120,7 +120,8 @@ limiters = {{ interval = "10 us" }}
         let scenario = self.scenario();
         let document = Document::parse("near-source.toml", scenario.clone(), "").expect("parses");
         let plan = Arc::new(Plan::new(document).unwrap_or_else(|error| panic!("{error}\n{scenario}")));
-        let results = run(&plan, Options::default(), |_| ControlFlow::Continue(()));
+        let results =
+            run(&plan, Options::default(), |_| ControlFlow::Continue(())).expect("little is recorded");
         Played { plan, results }
     }
 }

@@ -33,7 +33,7 @@ fn with_files(place: &Path) -> Arc<Sweep> {
 /// Runs a stored scenario, and writes its results.
 fn run_stored(scenario: &Path, out: &Path) {
     let plan = Document::read(scenario).and_then(Plan::new).unwrap_or_else(|error| panic!("{error}"));
-    let results = run(&Arc::new(plan), Options::default(), |_| ControlFlow::Continue(()));
+    let results = run(&Arc::new(plan), Options::default(), |_| ControlFlow::Continue(())).unwrap();
     let output = Output::begin(out, false).unwrap();
     output.write(&results, "").unwrap();
     output.finish().unwrap();

@@ -157,7 +157,7 @@ fn play(scenario: &str) -> (Vec<Sample>, Vec<Interval>) {
     let document = Document::parse("trajectory.toml", scenario.to_owned(), "").expect("parses");
     let plan = Arc::new(Plan::new(document).unwrap_or_else(|error| panic!("{error}\n{scenario}")));
     assert!(plan.warnings.is_empty(), "{}", plan.warnings[0]);
-    let results = run(&plan, Options::default(), |_| ControlFlow::Continue(()));
+    let results = run(&plan, Options::default(), |_| ControlFlow::Continue(())).expect("little is recorded");
     let topology = &plan.network.topology;
     let bottleneck = |row: &&PortRow| topology.link_name(row.link) == "left/switch -> right/switch";
     // The handshake is an acknowledgement of nothing.

@@ -297,7 +297,7 @@ mod tests {
     /// What the links whose names begin and end like this carried in the measured time, all packets, as a fraction.
     fn utilization(plan: Plan, from: &str, to: &str) -> f64 {
         let plan = Arc::new(plan);
-        let results = run(&plan, Options::default(), |_| ControlFlow::Continue(()));
+        let results = run(&plan, Options::default(), |_| ControlFlow::Continue(())).unwrap();
         let topology = &plan.network.topology;
         let length = (plan.measured.end.min(Time::ZERO + plan.scenario.stop.after) - plan.measured.start)
             .as_secs_f64();
