@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
-use crate::{attack, fuzz, guide, instructions, python, readme, repro, viewers};
+use crate::{attack, fuzz, guide, instructions, python, readme, repro, structure, viewers};
 
 /// All tests: of units, of properties, of scenarios, of documentation, of the Python package.
 pub(crate) fn test(shell: &Shell) -> Result<()> {
@@ -18,8 +18,9 @@ type Step = fn(&Shell) -> Result<()>;
 
 /// Everything, and how long it took.
 pub(crate) fn all(shell: &Shell) -> Result<()> {
-    let steps: [(&str, Step); 11] = [
+    let steps: [(&str, Step); 12] = [
         ("format and lints", lints),
+        ("structure", |shell| structure::run(shell, &structure::Arguments::default())),
         ("tests", |shell| Ok(cmd!(shell, "cargo test --workspace --quiet").run()?)),
         ("documentation", documentation),
         ("guide", |shell| guide::run(shell, &guide::Arguments::default())),

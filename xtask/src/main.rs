@@ -10,6 +10,7 @@ mod instructions;
 mod python;
 mod readme;
 mod repro;
+mod structure;
 mod target;
 mod viewers;
 
@@ -35,6 +36,8 @@ enum Task {
     Fuzz(fuzz::Arguments),
     /// Attack the command: kills, full disks, random combinations of mechanisms, hostile input
     Attack(attack::Arguments),
+    /// Find circles of imports, long files and long functions, and compare them with the stored numbers
+    Structure(structure::Arguments),
     /// Repeat papers in full and write docs/reproductions/PAPER.md
     Repro(repro::Arguments),
     /// Run the commands of README.md and compare what they print
@@ -57,6 +60,7 @@ fn main() -> Result<()> {
         Task::Instructions(arguments) => instructions::run(&shell, &arguments),
         Task::Fuzz(arguments) => fuzz::run(&shell, &arguments),
         Task::Attack(arguments) => attack::run(&shell, &arguments),
+        Task::Structure(arguments) => structure::run(&shell, &arguments),
         Task::Repro(arguments) => repro::run(&shell, &arguments),
         Task::Readme => readme::run(&shell),
         Task::Guide(arguments) => guide::run(&shell, &arguments),
