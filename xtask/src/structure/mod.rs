@@ -15,7 +15,7 @@ use comfy_table::Table;
 use serde_json::Value;
 use xshell::Shell;
 
-use self::graph::{Sources, circles};
+use self::graph::{Sources, circles, imports};
 use self::source::{Place, Source};
 use crate::bench::table;
 
@@ -26,6 +26,9 @@ pub(crate) struct Arguments {
     /// Store the numbers of today as the ones that may not be exceeded
     #[arg(long)]
     bless: bool,
+    /// List the imports that make up each circle
+    #[arg(long)]
+    imports: bool,
     /// How many of the longest files and functions are listed
     #[arg(long, default_value_t = 5, value_name = "N")]
     longest: usize,
@@ -67,6 +70,10 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     for (name, sources) in &crates {
         for circle in circles(sources) {
             println!("{name}: {} files in a circle: {}", circle.len(), circle.join(", "));
+            let inside = |(from, to): &(&str, &str)| circle.contains(from) && circle.contains(to);
+            for (from, to) in imports(sources).into_iter().filter(|_| arguments.imports).filter(inside) {
+                println!("  {from} → {to}");
+            }
         }
     }
     println!("{}", longest(&crates, arguments.longest));
