@@ -13,7 +13,6 @@
 
 use narrows_proto::units::{Span, Time};
 
-use crate::engine::calendar::{Calendar, Windows};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::link::Wires;
 use crate::packet::{Fields, Kind, Packet};
@@ -21,6 +20,7 @@ use crate::prefetch::{prefetch, prefetch_at, prefetch_lines};
 use crate::random::mix;
 use crate::routing::{Paths, Routing};
 use crate::topology::Topology;
+use crate::world::calendar::{Calendar, Windows};
 
 /// Hosts that send to each other, each to one.
 #[derive(Clone, Debug)]

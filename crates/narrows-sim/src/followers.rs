@@ -7,9 +7,9 @@
 
 use narrows_proto::units::{Span, Time};
 
-use crate::engine::Network;
 use crate::ideal::IdealPath;
 use crate::ids::{FlowId, HostId};
+use crate::network::Network;
 use crate::routing::Paths;
 use crate::traffic::{Dependent, Milestone, Traffic};
 

@@ -12,8 +12,8 @@
 
 use narrows_proto::units::{Bytes, Span, WireTime};
 
-use crate::engine::Network;
 use crate::ids::{FlowId, HostId, LinkId};
+use crate::network::Network;
 use crate::routing::Paths;
 use crate::traffic::Transport;
 

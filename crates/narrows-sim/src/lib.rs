@@ -56,6 +56,7 @@ mod ideal;
 mod ids;
 mod limiter;
 mod link;
+mod network;
 pub mod observe;
 mod packet;
 mod prefetch;
@@ -69,16 +70,17 @@ mod telemetry;
 pub mod topology;
 pub mod traffic;
 pub mod workload;
+mod world;
 
 pub use deadlock::circle_of;
 pub use engine::{
-    Execution, Failure, Network, OnProgress, Outcome, Progress, Simulation, Stop, is_link_rate, record,
-    simulate,
+    Execution, OnProgress, Outcome, Progress, Simulation, Stop, is_link_rate, record, simulate,
 };
 pub use ideal::{IdealPath, ideal_fct};
 pub use ids::{FlowId, GroupId, HostId, LinkId, NodeId};
 pub use limiter::{LimiterScope, Reaction, ReactionPlace};
 pub use link::Outage;
+pub use network::{Failure, Network};
 pub use rack::RackAgent;
 pub use random::{Purpose, Stream};
 pub use record::{DatagramRecord, DropCause, FlowRecord, PortCounters, RackRecord, ReactionRecord};

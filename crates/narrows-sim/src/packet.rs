@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 use narrows_proto::notification::{CpId, Notification, Signal};
 use narrows_proto::rdma;
 use narrows_proto::stream::{AckFrame, SackBlocks, Segment};
-use narrows_proto::units::Time;
+use narrows_proto::units::{Bytes, Time};
 
 use crate::ids::{FlowId, HostId};
 
@@ -108,6 +108,11 @@ pub(crate) const FIN: u8 = 16;
 pub(crate) const AGAIN: u8 = 32;
 /// Acknowledgement over RDMA: a packet was missing. The first word of its trailers names the one that arrived instead.
 pub(crate) const NAK: u8 = 32;
+
+/// Size on the wire as packets carry it.
+pub(crate) fn wire_size(size: Bytes) -> u16 {
+    u16::try_from(size.get()).expect("settings keep packets below 64 KiB")
+}
 
 /// All flags there are.
 #[cfg(test)]

@@ -138,7 +138,7 @@ fn fields(kind: Kind, to: HostId, agent: &RackAgent) -> Fields {
         seq: 0,
         flow: FlowId(0),
         to,
-        size: crate::engine::wire_size(agent.message_size),
+        size: crate::packet::wire_size(agent.message_size),
         turn: 0,
         kind,
         priority: agent.message_priority,

@@ -5,18 +5,16 @@ use std::sync::Arc;
 use narrows_proto::telemetry::MOST_RATES;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
-use super::calendar::{Calendar, Windows};
 use super::measured::Measured;
 use super::shard::{Node, Shard};
-use super::shared::{Flight, GroupState, NO_FLOW, Shared, wire_size};
-use super::world::{FlowTable, Log, NO_SLOT, NO_SUBFLOW, Reception, UNREGISTERED, World};
-use super::{Failure, Network};
 use crate::followers::Followers;
 use crate::host::{Host, HostGenerator, HostParts};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::limiter::{Reaction, ReactionPlace};
 use crate::link::{Egress, Impairment, Outage, Target, Wires};
+use crate::network::{Failure, Network};
 use crate::observe::Observer;
+use crate::packet::wire_size;
 use crate::rack::RackAgent;
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Routes, RoutingTables};
@@ -26,6 +24,10 @@ use crate::switch::{
 use crate::telemetry::Meter;
 use crate::topology::{Link, Topology};
 use crate::traffic::{GeneratorKind, Group, Rpc, Traffic};
+use crate::world::{
+    Calendar, Flight, FlowTable, GroupState, Log, NO_FLOW, NO_SLOT, NO_SUBFLOW, Reception, Shared,
+    UNREGISTERED, Windows, World,
+};
 
 pub(super) fn shards<O: Observer>(
     network: &Network,

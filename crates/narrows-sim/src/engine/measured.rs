@@ -5,9 +5,8 @@ use std::ops::Range;
 
 use narrows_proto::units::{Bytes, Time};
 
-use super::calendar::Windows;
-use super::shared::Shared;
 use crate::link::{Wire, Wires};
+use crate::world::{Shared, Windows};
 
 /// Counts bytes of the measured time for the wires of one thread.
 #[derive(Debug)]

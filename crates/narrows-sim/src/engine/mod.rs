@@ -6,92 +6,20 @@
 //! Nodes of one window are independent, so threads can share them and the result does not depend on how.
 
 mod build;
-pub(crate) mod calendar;
 mod measured;
 mod parallel;
 mod shard;
-pub(crate) mod shared;
-mod world;
 
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
+use narrows_proto::units::{Bytes, Span, Time, WireTime};
 
-use self::calendar::Windows;
 use self::shard::Shard;
-pub(crate) use self::shared::{GroupState, TransportState, wire_size};
-pub(crate) use self::world::{NO_SLOT, NO_SUBFLOW, Reception, UNREGISTERED, World};
-use crate::ids::{LinkId, NodeId};
-use crate::limiter::Reaction;
-use crate::link::Outage;
+use crate::network::Network;
 use crate::observe::{Observer, Recorders};
 use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters, RackRecord, ReactionRecord};
-use crate::routing::Routing;
-use crate::switch::SwitchConfig;
-use crate::topology::Topology;
 use crate::traffic::Traffic;
-
-/// A network and how it works.
-#[derive(Clone, Debug)]
-pub struct Network {
-    /// Nodes and links.
-    pub topology: Topology,
-    /// By node; none for hosts.
-    pub switches: Vec<Option<SwitchConfig>>,
-    /// How switches choose among shortest paths.
-    pub routing: Routing,
-    /// Links that fail.
-    pub failures: Vec<Failure>,
-    /// Reaction points, if there are any.
-    pub reaction: Option<Reaction>,
-}
-
-impl Network {
-    /// Rates of the ports that write telemetry, each once, in order. At most
-    /// [`MOST_RATES`](narrows_proto::telemetry::MOST_RATES) can be told apart.
-    pub fn told_rates(&self) -> Vec<BitRate> {
-        let writes =
-            |node: NodeId| self.switches[node.index()].as_ref().is_some_and(|switch| switch.telemetry);
-        let links = self.topology.links().iter().filter(|link| writes(link.from));
-        let rates: BTreeSet<_> = links.map(|link| link.wire.rate).collect();
-        rates.into_iter().collect()
-    }
-
-    /// Headroom for each lossless class of a link that leads to a switch with priority-based flow control; none otherwise.
-    /// `largest` is the largest packet.
-    pub fn headroom(&self, link: LinkId, largest: Bytes) -> Bytes {
-        let settings = self.switches[self.topology.link(link).to.index()].as_ref();
-        let Some(pfc) = settings.and_then(|switch| switch.pfc.as_ref()) else { return Bytes::ZERO };
-        pfc.headroom.unwrap_or_else(|| self.needed_headroom(link, largest))
-    }
-
-    /// The most that may still arrive over a link after the switch it leads to has stopped it, with PAUSE or by class; none if it
-    /// never does. With priority-based flow control [`headroom`](Self::headroom) has to hold it. `largest` is the largest packet.
-    pub fn needed_headroom(&self, link: LinkId, largest: Bytes) -> Bytes {
-        let link = self.topology.link(link);
-        let settings = |node: NodeId| self.switches[node.index()].as_ref();
-        let latency = |node: NodeId| settings(node).map_or(Span::ZERO, |switch| switch.latency);
-        let [forth, back] = [link.to, link.from].map(|end| link.wire.delay + latency(end));
-        let rate = link.wire.rate;
-        match settings(link.to) {
-            Some(SwitchConfig { pfc: Some(pfc), .. }) => pfc.needed_headroom(rate, forth, back, largest),
-            Some(SwitchConfig { pause: Some(pause), .. }) => pause.headroom(rate, forth, back, largest),
-            _ => Bytes::ZERO,
-        }
-    }
-}
-
-/// A link that fails in both directions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// Either direction.
-    pub link: LinkId,
-    /// When it is down.
-    pub outage: Outage,
-    /// How long switches need to notice that it went down or came up, and to change their routes.
-    pub reroute_after: Span,
-}
+use crate::world::{MAX_WINDOW, Windows};
 
 /// How a run is to be executed. None of this changes its results.
 #[derive(Clone, Copy, Debug)]
@@ -326,7 +254,7 @@ fn look_ahead(network: &Network, traffic: &Traffic) -> Span {
         let latency = network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
         link.wire.delay + latency + link.wire.rate.time_to_send(smallest)
     });
-    links.min().expect("a network has links").min(crate::switch::MAX_WINDOW)
+    links.min().expect("a network has links").min(MAX_WINDOW)
 }
 
 /// A source's and its sink's record belong together.

@@ -1,7 +1,7 @@
 use narrows_proto::units::{Span, Time};
 
+use super::Outcome;
 use super::measured::Measured;
-use super::{Outcome, World};
 use crate::followers::News;
 use crate::host::Host;
 use crate::observe::{Observer, Reviewed};
@@ -9,6 +9,7 @@ use crate::packet::Packet;
 use crate::prefetch::prefetch_lines;
 use crate::record::PortCounters;
 use crate::switch::Switch;
+use crate::world::World;
 
 /// The nodes of one thread and what they share.
 #[derive(Debug)]

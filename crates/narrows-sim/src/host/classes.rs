@@ -8,13 +8,13 @@ use narrows_proto::units::{Span, Time};
 use super::Host;
 use super::agenda::Wake;
 use super::nic::Nic;
-use crate::engine::World;
 use crate::ids::{HostId, LinkId};
 use crate::observe::Observer;
 use crate::packet::{Packet, Trailers};
 use crate::record::PortCounters;
 use crate::ring::Ring;
 use crate::switch::{ISOLATED_CLASS, Watch, read_pfc};
+use crate::world::World;
 
 /// What a host keeps if its switch stops classes.
 #[derive(Debug)]

@@ -6,11 +6,11 @@ use narrows_proto::units::Time;
 
 use super::agenda::Wake;
 use super::{Host, NewFlow};
-use crate::engine::World;
 use crate::followers::News;
 use crate::ids::FlowId;
 use crate::observe::Observer;
 use crate::traffic::Milestone;
+use crate::world::World;
 
 /// A flow that waits.
 #[derive(Debug)]

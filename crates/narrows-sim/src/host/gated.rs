@@ -12,12 +12,12 @@ use narrows_proto::units::{BitRate, Time};
 use super::Host;
 use super::limited::Turn;
 use super::outgoing::{Line, Outgoing, Source};
-use crate::engine::{GroupState, NO_SLOT, World};
 use crate::ids::{FlowId, GroupId, NodeId};
 use crate::observe::Observer;
 use crate::packet::Packet;
 use crate::random::{Purpose, Stream};
 use crate::record::ReactionRecord;
+use crate::world::{GroupState, NO_SLOT, World};
 
 /// In the place of a limiter: the flow has a near-source loop instead.
 pub(super) const GATED: u32 = NO_SLOT - 1;

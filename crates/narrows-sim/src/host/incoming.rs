@@ -8,12 +8,13 @@ use super::agenda::Wake;
 use super::nic::Nic;
 use super::racks::Racks;
 use super::{Host, NewFlow};
-use crate::engine::{GroupState, Reception, TransportState, World, wire_size};
 use crate::ids::{FlowId, HostId};
 use crate::observe::Observer;
+use crate::packet::wire_size;
 use crate::packet::{self, Fields, Kind, Packet, Trailers};
 use crate::rack::Membership;
 use crate::traffic::Milestone;
+use crate::world::{GroupState, Reception, TransportState, World};
 
 /// The receiving half of a flow.
 #[derive(Debug)]

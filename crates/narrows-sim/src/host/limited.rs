@@ -14,12 +14,12 @@ use super::gated::GATED;
 use super::nic::Place;
 use super::outgoing::{Line, Outgoing, Source};
 use super::racks::{SUBFLOW, Subflow};
-use crate::engine::{NO_SLOT, World};
 use crate::ids::{FlowId, HostId, NodeId};
 use crate::limiter::{Limiters, Reaction};
 use crate::observe::Observer;
 use crate::packet::Packet;
 use crate::record::ReactionRecord;
+use crate::world::{NO_SLOT, World};
 
 /// The reaction points of a host.
 #[derive(Debug)]

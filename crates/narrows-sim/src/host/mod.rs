@@ -30,7 +30,6 @@ use self::nic::{Nic, Place};
 use self::outgoing::{Line, Outgoing, Source};
 use self::racks::{Racks, SUBFLOW};
 use self::slots::Slots;
-use crate::engine::{NO_SLOT, Reception, TransportState, World};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Egress;
@@ -42,6 +41,7 @@ use crate::record::{DatagramRecord, PortCounters};
 use crate::switch::read_pause;
 use crate::telemetry;
 use crate::traffic::Milestone;
+use crate::world::{NO_SLOT, Reception, TransportState, World};
 
 /// A host: senders, receivers, and the one link they share.
 #[derive(Debug)]

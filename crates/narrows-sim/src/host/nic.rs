@@ -1,10 +1,10 @@
 use narrows_proto::units::{Span, Time};
 
-use crate::engine::World;
 use crate::link::Egress;
 use crate::observe::{Observer, PacketRef};
 use crate::packet::{Packet, Trailers};
 use crate::ring::Ring;
+use crate::world::World;
 
 const PRIORITIES: usize = 8;
 

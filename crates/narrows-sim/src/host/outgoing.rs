@@ -9,10 +9,11 @@ use super::agenda::{Agenda, Wake};
 use super::nic::{Place, Places};
 use super::racks::{SUBFLOW, Subflow};
 use super::slots::Slots;
-use crate::engine::{GroupState, TransportState, wire_size};
 use crate::ids::{FlowId, HostId};
+use crate::packet::wire_size;
 use crate::packet::{self, Fields, Kind, Packet};
 use crate::record::FlowRecord;
+use crate::world::{GroupState, TransportState};
 
 /// The sending half of a flow.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub(super) struct Outgoing {
     pub(super) group: u32,
     pub(super) turn: u64,
     pub(super) source: Source,
-    /// The limiter it passes through, [`GATED`](super::gated::GATED), or [`NO_SLOT`](crate::engine::NO_SLOT).
+    /// The limiter it passes through, [`GATED`](super::gated::GATED), or [`NO_SLOT`](crate::world::NO_SLOT).
     pub(super) limiter: u32,
     /// Its near-source loop, if it has one instead.
     pub(super) gate: u32,
@@ -139,7 +140,7 @@ impl Outgoing {
 
     /// What stands in place of a limiter if it has none.
     pub(super) fn without_limiter(&self) -> u32 {
-        if self.rack.is_subflow() { SUBFLOW } else { crate::engine::NO_SLOT }
+        if self.rack.is_subflow() { SUBFLOW } else { crate::world::NO_SLOT }
     }
 
     /// It is one, and not over yet.

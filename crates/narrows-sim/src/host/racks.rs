@@ -11,13 +11,13 @@ use super::agenda::Wake;
 use super::limited::Turn;
 use super::outgoing::{Outgoing, Source};
 use super::{Host, NewFlow};
-use crate::engine::{GroupState, NO_SLOT, World};
 use crate::ids::{FlowId, HostId, NodeId};
 use crate::observe::{Observer, SenderRef};
 use crate::packet::{Kind, Packet, Trailers};
 use crate::rack::{self, Access, Membership, RackAgent};
 use crate::record::RackRecord;
 use crate::routing::NO_LEAF;
+use crate::world::{GroupState, NO_SLOT, World};
 
 /// In the place of a limiter: the flow is a subflow, and asks what its host knows before it sends.
 pub(super) const SUBFLOW: u32 = NO_SLOT - 2;

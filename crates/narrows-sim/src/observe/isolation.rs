@@ -3,7 +3,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use narrows_proto::units::Time;
 
-use super::{Observer, gather};
+use super::Observer;
+use super::rows::gather;
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::switch::IsolationEvent;
 use crate::topology::Topology;

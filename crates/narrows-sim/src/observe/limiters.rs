@@ -1,6 +1,7 @@
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
-use super::{Observer, gather, next_interval};
+use super::Observer;
+use super::rows::{gather, next_interval};
 use crate::ids::NodeId;
 
 /// The state of a limiter at the first event in an interval.

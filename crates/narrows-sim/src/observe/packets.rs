@@ -5,7 +5,8 @@ use narrows_proto::units::Span;
 
 use crate::ids::{FlowId, HostId, LinkId};
 use crate::packet::{AGAIN, ASKS, CWR, ECE, ECT, FIN, Kind, NAK, Packet, Trailers};
-use crate::{rack, switch};
+use crate::rack;
+use crate::switch::{read_pause, read_pfc};
 
 /// A packet on its way, as an observer sees it. What it says is worked out when it is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -183,11 +184,11 @@ impl<'a> PacketRef<'a> {
     pub fn stop(self) -> Option<StopFrame> {
         match self.kind() {
             PacketKind::Pause => {
-                let (link, lasts) = switch::read_pause(self.packet);
+                let (link, lasts) = read_pause(self.packet);
                 Some(StopFrame { link, classes: u16::MAX, lasts })
             }
             PacketKind::Pfc => {
-                let (link, classes, lasts) = switch::read_pfc(self.packet);
+                let (link, classes, lasts) = read_pfc(self.packet);
                 Some(StopFrame { link, classes, lasts })
             }
             _ => None,

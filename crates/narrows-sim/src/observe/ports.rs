@@ -1,7 +1,8 @@
 use narrows_proto::notification::Signal;
 use narrows_proto::units::{Span, Time};
 
-use super::{Observer, gather};
+use super::Observer;
+use super::rows::gather;
 use crate::ids::LinkId;
 use crate::record::DropCause;
 

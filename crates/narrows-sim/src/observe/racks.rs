@@ -1,7 +1,8 @@
 use narrows_proto::rack::Told;
 use narrows_proto::units::{BitRate, Span, Time};
 
-use super::{Observer, gather, next_interval};
+use super::Observer;
+use super::rows::{gather, next_interval};
 use crate::ids::NodeId;
 
 /// What a switch told of a JumboFlow, the first time in an interval.

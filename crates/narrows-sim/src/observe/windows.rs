@@ -1,7 +1,8 @@
 use narrows_proto::notification::Signal;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
-use super::{Observer, SenderRef, gather, next_interval};
+use super::rows::{gather, next_interval};
+use super::{Observer, SenderRef};
 use crate::ids::FlowId;
 
 /// The state of a sender at its first acknowledgement in an interval.

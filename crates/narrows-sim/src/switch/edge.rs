@@ -6,12 +6,12 @@ use std::collections::BinaryHeap;
 use narrows_proto::units::{BitRate, Time};
 
 use super::congestion_point::is_limitable;
-use crate::engine::World;
 use crate::ids::NodeId;
 use crate::limiter::{Limiters, Reaction};
 use crate::observe::Observer;
 use crate::packet::Packet;
 use crate::record::ReactionRecord;
+use crate::world::World;
 
 /// The limiters of an edge switch.
 #[derive(Debug)]

@@ -3,6 +3,8 @@
 //! A packet passes fixed stages: route, marking, admission to the packet memory, PAUSE, congestion point, queue, link.
 
 mod buffer;
+mod common;
+mod config;
 mod congestion_point;
 mod edge;
 mod lossless;
@@ -13,11 +15,12 @@ mod rack;
 mod scheduled;
 mod signalling;
 
-use narrows_proto::notification::Signal;
-use narrows_proto::units::{Bytes, Span, Time};
+use narrows_proto::units::{Bytes, Time};
 
 use self::buffer::Memory;
 pub use self::buffer::{Buffer, Dynamic, Sharing};
+use self::common::{Common, OWN};
+pub use self::config::{PortKind, SwitchConfig};
 use self::congestion_point::CongestionPoints;
 pub use self::congestion_point::{
     Bcn, BcnVersion, CongestionPoint, MOST_CONGESTION_POINTS, Message, Qcn, Reach, Sampling,
@@ -27,7 +30,7 @@ use self::edge::{EdgeLimiters, Entry};
 pub(crate) use self::lossless::{ISOLATED_CLASS, Watch, read as read_pfc};
 pub use self::lossless::{Isolation, IsolationEvent, JointStop, Pfc, Scheme, Xoff};
 use self::lossless::{LosslessParts, LosslessPorts};
-use self::marking::{Marker, Verdict};
+use self::marking::Marker;
 pub use self::marking::{Marking, Red, RedAction, RedAt, Step};
 use self::pause::Ingresses;
 pub use self::pause::Pause;
@@ -37,77 +40,17 @@ pub(crate) use self::rack::RackParts;
 use self::rack::{Pass, RackState};
 use self::scheduled::ScheduledPorts;
 use self::signalling::SignallingPorts;
-use crate::engine::World;
 use crate::ids::{LinkId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Egress;
-use crate::observe::{Observer, PacketRef, Reviewed};
-use crate::packet::{CE, ECT, Kind, Packet, Trailers};
+use crate::observe::{Observer, Reviewed};
+use crate::packet::{Kind, Packet};
 use crate::prefetch::prefetch;
-use crate::rack::RackAgent;
 use crate::random::Stream;
 use crate::record::{DropCause, PortCounters};
 use crate::routing::{Access, Choice, Routes};
 use crate::telemetry::Meter;
-
-/// Settings of a switch.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SwitchConfig {
-    /// Its packet memory.
-    pub buffer: Buffer,
-    /// How its queues signal congestion.
-    pub marking: Marking,
-    /// Time from the last bit of a packet until it joins a queue.
-    pub latency: Span,
-    /// How its ports work.
-    pub ports: PortKind,
-    /// How its queues talk to the sources of their packets. Needs scheduled ports.
-    pub congestion_point: CongestionPoint,
-    /// When it pauses its neighbours. Needs scheduled ports at all of them.
-    pub pause: Option<Pause>,
-    /// How it stops classes of packets at its neighbours. Needs scheduled ports at all of them.
-    pub pfc: Option<Pfc>,
-    /// How it isolates congested flows. Needs `pfc`.
-    pub isolation: Option<Isolation>,
-    /// It writes telemetry into packets that want it, when it begins to send them (HPCC: Li et al., SIGCOMM 2019, §4.1). Needs
-    /// scheduled ports.
-    pub telemetry: bool,
-    /// It keeps the state of the JumboFlows of its rack (RackCC).
-    pub rack: Option<RackAgent>,
-}
-
-impl SwitchConfig {
-    /// With this packet memory, plain ports, and everything else off.
-    pub fn new(buffer: Buffer) -> Self {
-        Self {
-            buffer,
-            marking: Marking::Off,
-            latency: Span::ZERO,
-            ports: PortKind::Plain,
-            congestion_point: CongestionPoint::Off,
-            pause: None,
-            pfc: None,
-            isolation: None,
-            telemetry: false,
-            rack: None,
-        }
-    }
-
-    /// Its queues talk to the sources of their packets.
-    pub fn has_congestion_points(&self) -> bool {
-        !matches!(self.congestion_point, CongestionPoint::Off)
-    }
-}
-
-/// Kinds of ports. Both give the same results where both apply.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PortKind {
-    /// First in, first out: knows the departure of a packet when it arrives.
-    #[default]
-    Plain,
-    /// A queue for each priority, the highest first.
-    Scheduled,
-}
+use crate::world::{Arrival, Arrivals, MAX_WINDOW, PLACE_BITS, World, place};
 
 /// A switch.
 #[derive(Debug)]
@@ -184,49 +127,7 @@ enum Ports {
     Lossless(Box<LosslessPorts>),
 }
 
-/// What all ports of a switch share.
-#[derive(Debug)]
-struct Common {
-    memory: Memory,
-    marker: Marker,
-    /// By port.
-    counters: Vec<PortCounters>,
-    links: Vec<LinkId>,
-}
-
-/// A packet that arrives in the window being worked on. The last of the fields is for speed only.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    packet: Packet,
-    /// Where it leaves, or [`UNROUTED`].
-    port: u16,
-    /// It brought trailers: the index of the first, plus one.
-    trailers: u32,
-    /// The wire it leaves on.
-    leaves_on: u32,
-}
-
-/// Scratch of a thread: the arrivals at one switch in one window.
-#[derive(Debug, Default)]
-pub(crate) struct Arrivals {
-    /// In the order of wires.
-    list: Vec<Arrival>,
-    trailers: Vec<Trailers>,
-    /// What to do when: the time since an origin, then the place in the list, so that simultaneous arrivals are taken in
-    /// the order of wires.
-    order: Vec<u64>,
-    /// Where routes are looked up late: the wire each of the list came over, counted from the first of the switch.
-    wires: Vec<u32>,
-}
-
-/// Bits of an entry of [`Arrivals::order`] that hold the place.
-const PLACE_BITS: u32 = 24;
-/// Windows are shorter than this, so that the time fits the other bits.
-pub(crate) const MAX_WINDOW: Span = Span::from_ps(1 << (64 - PLACE_BITS - 1));
-
 const UNROUTED: u16 = u16::MAX;
-/// Instead of a wire: the packet is one of the switch itself, or it does not matter.
-const OWN: u32 = u32::MAX;
 /// The most ports a switch may have: they are numbered with 15 bits.
 pub const MOST_PORTS: usize = (1 << 15) - 1;
 
@@ -671,148 +572,5 @@ impl Ports {
             Self::Signalling(ports) => ports.backlog(now, port, common, world),
             Self::Lossless(ports) => ports.backlog(now, port, common, world),
         }
-    }
-}
-
-impl Arrivals {
-    /// Keeps the trailers of a packet. Returns their index, plus one.
-    #[cold]
-    fn keep(&mut self, trailers: &Trailers) -> u32 {
-        self.trailers.push(*trailers);
-        self.trailers.len() as u32
-    }
-}
-
-/// The place of an entry of [`Arrivals::order`] in the list.
-#[inline(always)]
-fn place(entry: u64) -> usize {
-    (entry & ((1 << PLACE_BITS) - 1)) as usize
-}
-
-impl Common {
-    /// Marking and admission to the packet memory: what becomes of a packet that finds `backlog` bytes waiting, if it is not
-    /// dropped. `idle_since` is when the link ran out of packets, if it did; then it need not wait.
-    #[inline(always)]
-    fn judge<O: Observer>(
-        &mut self,
-        now: Time,
-        port: usize,
-        packet: Packet,
-        backlog: u64,
-        idle_since: Option<Time>,
-        world: &mut World<O>,
-    ) -> Option<Packet> {
-        let verdict = self.marker.judge(now, port, backlog, idle_since, packet.is(ECT));
-        let packet = self.admit(now, port, packet, backlog, idle_since.is_some(), world)?;
-        match verdict {
-            Verdict::Pass => Some(packet),
-            Verdict::Mark => Some(self.mark(now, port, packet, world)),
-            Verdict::Drop => self.drop_by_red(now, port, packet, world),
-        }
-    }
-
-    /// A packet joins a port where `backlog` bytes go before it.
-    #[inline(always)]
-    fn tell_queued<O: Observer>(
-        &self,
-        now: Time,
-        port: usize,
-        packet: Packet,
-        backlog: u64,
-        world: &mut World<O>,
-    ) {
-        if O::ACTIVE {
-            let told = PacketRef::new(packet, &world.trailers);
-            world.observer.queued(now, self.links[port], told, backlog);
-        }
-    }
-
-    /// Admission alone.
-    #[inline(always)]
-    fn admit<O: Observer>(
-        &mut self,
-        now: Time,
-        port: usize,
-        packet: Packet,
-        backlog: u64,
-        idle: bool,
-        world: &mut World<O>,
-    ) -> Option<Packet> {
-        if !idle && let Err(cause) = self.memory.admit(backlog, packet.size().into()) {
-            self.drop(now, port, packet, cause, world);
-            return None;
-        }
-        Some(packet)
-    }
-
-    #[inline]
-    fn note_backlog<O: Observer>(&mut self, now: Time, port: usize, waiting: u64, world: &mut World<O>) {
-        let counters = &mut self.counters[port];
-        counters.max_backlog = counters.max_backlog.max(waiting);
-        world.observer.backlog(now, self.links[port], waiting);
-    }
-
-    fn note_message<O: Observer>(&mut self, now: Time, port: usize, signal: Signal, world: &mut World<O>) {
-        let counters = &mut self.counters[port];
-        match signal {
-            Signal::Stop => counters.stops += 1,
-            _ if signal.is_slower() => counters.slower += 1,
-            _ => counters.faster += 1,
-        }
-        world.observer.notified(now, self.links[port], signal);
-    }
-
-    /// RED drops a packet, unless it is to be left alone.
-    #[cold]
-    fn drop_by_red<O: Observer>(
-        &mut self,
-        now: Time,
-        port: usize,
-        packet: Packet,
-        world: &mut World<O>,
-    ) -> Option<Packet> {
-        if packet.is_left_unmarked() {
-            return Some(packet);
-        }
-        self.drop(now, port, packet, DropCause::Red, world);
-        None
-    }
-
-    #[inline(always)]
-    fn drop<O: Observer>(
-        &mut self,
-        now: Time,
-        port: usize,
-        packet: Packet,
-        cause: DropCause,
-        world: &mut World<O>,
-    ) {
-        self.note_drop(now, port, packet.size(), cause, world);
-        if O::ACTIVE {
-            let told = PacketRef::new(packet, &world.trailers);
-            world.observer.discarded(now, self.links[port], told, cause);
-        }
-    }
-
-    #[cold]
-    fn note_drop<O: Observer>(
-        &mut self,
-        now: Time,
-        port: usize,
-        size: u16,
-        cause: DropCause,
-        world: &mut World<O>,
-    ) {
-        self.counters[port].count_drop(cause, size);
-        world.observer.dropped(now, self.links[port], size, cause);
-    }
-
-    #[inline]
-    fn mark<O: Observer>(&mut self, now: Time, port: usize, packet: Packet, world: &mut World<O>) -> Packet {
-        self.counters[port].marks += 1;
-        if O::ACTIVE {
-            world.observer.marked(now, self.links[port]);
-        }
-        packet.with(CE)
     }
 }

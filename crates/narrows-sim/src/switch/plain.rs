@@ -3,14 +3,15 @@
 
 use narrows_proto::units::{Span, Time, WireTime};
 
-use super::{Common, Verdict};
-use crate::engine::World;
+use super::common::Common;
+use super::marking::Verdict;
 use crate::ids::LinkId;
 use crate::link::{Egress, Target};
 use crate::observe::{Observer, PacketRef};
 use crate::packet::{ECT, Packet};
 use crate::prefetch::prefetch;
 use crate::ring::Ring;
+use crate::world::World;
 
 /// All plain ports of a switch.
 #[derive(Debug)]

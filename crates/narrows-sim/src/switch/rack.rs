@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 use narrows_proto::rack::jumbo::JumboFlow;
 use narrows_proto::units::{Span, Time};
 
-use crate::engine::{NO_SUBFLOW, TransportState, UNREGISTERED, World};
 use crate::ids::{FlowId, HostId, NodeId};
 use crate::observe::Observer;
 use crate::packet::{AGAIN, ECE, Kind, Packet, Trailers};
 use crate::prefetch::prefetch_at;
 use crate::rack::{self, Access, Membership, RackAgent};
 use crate::record::RackRecord;
+use crate::world::{NO_SUBFLOW, TransportState, UNREGISTERED, World};
 
 /// What is kept at a switch.
 #[derive(Debug)]

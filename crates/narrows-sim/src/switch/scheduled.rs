@@ -6,13 +6,13 @@ use std::collections::binary_heap::PeekMut;
 
 use narrows_proto::units::Time;
 
-use super::Common;
-use crate::engine::World;
+use super::common::Common;
 use crate::ids::LinkId;
 use crate::link::Egress;
 use crate::observe::{Observer, PacketRef};
 use crate::packet::{Packet, Trailers};
 use crate::ring::Ring;
+use crate::world::World;
 
 const PRIORITIES: usize = 8;
 

@@ -6,16 +6,16 @@ use std::collections::binary_heap::PeekMut;
 
 use narrows_proto::units::{Span, Time};
 
-use super::Common;
+use super::common::Common;
 use super::congestion_point::{CongestionPoints, Sampler};
 use super::pause::{Ingresses, Order};
 use super::scheduled::ScheduledPort;
-use crate::engine::World;
 use crate::ids::{HostId, LinkId};
 use crate::link::Egress;
 use crate::observe::Observer;
 use crate::packet::Packet;
 use crate::telemetry::Meter;
+use crate::world::World;
 
 /// All ports of a switch that signals, or that a neighbour may pause.
 #[derive(Debug)]

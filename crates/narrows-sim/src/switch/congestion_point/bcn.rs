@@ -15,7 +15,7 @@
 use narrows_proto::notification::Signal;
 use narrows_proto::units::Bytes;
 
-use super::Message;
+use super::message::Message;
 use crate::random::Stream;
 
 /// A congestion point of BCN (Bergamasco, IEEE 802.1 Interim, Berlin, May 2005; Bergamasco & Pan, BCN 2.0, 2006).

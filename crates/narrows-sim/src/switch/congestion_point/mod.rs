@@ -5,116 +5,25 @@
 //! Messages themselves are not sampled (IEEE 802.1Qau §32.1.1).
 
 mod bcn;
+mod config;
+mod message;
 mod qcn;
 
 use std::num::NonZeroU16;
 
 use narrows_proto::notification::{CpId, Notification, Signal};
-use narrows_proto::units::{Bytes, Time};
+use narrows_proto::units::Time;
 
 pub use self::bcn::{Bcn, BcnVersion, Sampling};
+pub use self::config::{CongestionPoint, MOST_CONGESTION_POINTS};
+pub use self::message::{Message, Reach};
 pub use self::qcn::Qcn;
-use super::Common;
-use crate::engine::World;
-use crate::ids::{HostId, LinkId, NodeId};
+use super::common::Common;
+use crate::ids::HostId;
 use crate::observe::Observer;
 use crate::packet::{Kind, Packet};
 use crate::random::Stream;
-use crate::topology::{Topology, datacenter};
-
-/// How the queues of a switch talk to the sources of their packets.
-#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CongestionPoint {
-    /// They do not.
-    #[default]
-    Off,
-    /// Backward congestion notification: slow down, speed up, stop.
-    Bcn(Bcn),
-    /// Quantised congestion notification (IEEE 802.1Qau): slow down.
-    Qcn(Qcn),
-}
-
-/// Messages of congestion points as frames.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Message {
-    /// Bytes on the wire, framing included: a 64 B frame, preamble and gap. 118 B and more if a message quotes 64 B of the
-    /// sampled frame.
-    pub size: Bytes,
-    /// 0 to 7. The highest by default, so that messages wait for nothing but the packet on the wire.
-    pub priority: u8,
-    /// Which sources can be told (Annulus: CNMs are frames of layer 2, addressed to the source of the sampled frame, and a
-    /// router has changed that address, so that a routed network delivers them near the source only).
-    pub reach: Reach,
-}
-
-impl Default for Message {
-    fn default() -> Self {
-        Self { size: Bytes::new(84), priority: 7, reach: Reach::default() }
-    }
-}
-
-/// Which sources the messages of a switch reach. A sample of any other source counts, but nobody is told.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Reach {
-    /// All.
-    #[default]
-    Everywhere,
-    /// Hosts in the data center of the switch.
-    Dc,
-    /// Hosts that are at most one switch away: of a top-of-rack switch its own, of an aggregation switch those of the racks
-    /// below.
-    TorAgg,
-    /// Hosts attached to the switch itself.
-    Tor,
-}
-
-impl Reach {
-    /// By host: whether the messages of `switch` reach it; none if they reach all. `ports` are those of the topology.
-    pub fn hosts(self, topology: &Topology, ports: &[Vec<LinkId>], switch: NodeId) -> Option<Vec<bool>> {
-        let hosts = topology.hosts().iter();
-        let place = |node: NodeId| datacenter(&topology.node(node).name);
-        match self {
-            Self::Everywhere => None,
-            Self::Dc => Some(hosts.map(|host| place(*host) == place(switch)).collect()),
-            Self::TorAgg | Self::Tor => {
-                let neighbours =
-                    |node: NodeId| ports[node.index()].iter().map(|link| topology.link(*link).to);
-                let mut near = vec![false; topology.hosts().len()];
-                let mut add = |node: NodeId| {
-                    if let Some(host) = topology.as_host(node) {
-                        near[host.index()] = true;
-                    }
-                };
-                for node in neighbours(switch) {
-                    add(node);
-                    if self == Self::TorAgg && topology.as_host(node).is_none() {
-                        neighbours(node).for_each(&mut add);
-                    }
-                }
-                Some(near)
-            }
-        }
-    }
-}
-
-impl CongestionPoint {
-    /// Its messages, unless it has none.
-    pub fn message(&self) -> Option<&Message> {
-        match self {
-            Self::Off => None,
-            Self::Bcn(bcn) => Some(&bcn.message),
-            Self::Qcn(qcn) => Some(&qcn.message),
-        }
-    }
-}
-
-/// The most congestion points that can be told apart: ports of all switches that have some.
-pub const MOST_CONGESTION_POINTS: usize = u16::MAX as usize;
+use crate::world::World;
 
 const PRIORITIES: usize = 8;
 

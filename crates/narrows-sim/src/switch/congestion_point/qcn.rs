@@ -9,7 +9,7 @@
 
 use narrows_proto::units::Bytes;
 
-use super::Message;
+use super::message::Message;
 use crate::random::Stream;
 
 /// A congestion point of QCN.

@@ -19,13 +19,13 @@ pub use self::isolation::{Isolation, IsolationEvent, JointStop, Scheme};
 use self::isolation::{Left, Stage, Tell};
 use self::markings::Side;
 pub(crate) use self::watch::Watch;
+use super::buffer::Buffer;
+use super::common::{Common, OWN};
 use super::congestion_point::{CongestionPoints, Sampler};
 use super::marking::Verdict;
 use super::pause::{InputLink, Order};
 use super::scheduled::ScheduledPort;
 use super::signalling::{neighbour, transmit};
-use super::{Buffer, Common, OWN};
-use crate::engine::World;
 use crate::ids::FlowId;
 use crate::link::Egress;
 use crate::observe::Observer;
@@ -33,6 +33,7 @@ use crate::packet::{ECT, Fields, Kind, Packet};
 use crate::record::DropCause;
 use crate::ring::Ring;
 use crate::telemetry::Meter;
+use crate::world::World;
 
 /// All ports of a switch that stops its neighbours by class, or that they stop.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use narrows_proto::datagram;
 use narrows_proto::rack::subflow;
 use narrows_proto::rdma;
 use narrows_proto::stream;
-use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
+use narrows_proto::units::{BitRate, Span, Time, WireTime};
 
 use crate::followers::Followers;
 use crate::ids::FlowId;
@@ -168,9 +168,4 @@ impl GroupState {
             _ => panic!("the group does not use RDMA"),
         }
     }
-}
-
-/// Size on the wire as packets carry it.
-pub(crate) fn wire_size(size: Bytes) -> u16 {
-    u16::try_from(size.get()).expect("settings keep packets below 64 KiB")
 }

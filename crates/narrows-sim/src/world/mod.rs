@@ -1,16 +1,22 @@
+//! What a node stands on: the links that leave it, the calendar, what is known of flows, what is reported.
+
+mod arrivals;
+pub(crate) mod calendar;
+mod shared;
+
 use std::sync::Arc;
 
 use narrows_proto::units::Time;
 
-use super::calendar::Calendar;
-use super::shared::Shared;
+pub(crate) use self::arrivals::{Arrival, Arrivals, MAX_WINDOW, PLACE_BITS, place};
+pub(crate) use self::calendar::{Calendar, Windows};
+pub(crate) use self::shared::{Flight, GroupState, NO_FLOW, Shared, TransportState};
 use crate::followers::News;
 use crate::ids::FlowId;
 use crate::link::{Target, Wires};
 use crate::observe::{Observer, PacketRef};
 use crate::packet::{Packet, Trailers};
 use crate::record::{DatagramRecord, FlowRecord, RackRecord, ReactionRecord};
-use crate::switch::Arrivals;
 
 /// Everything a node may touch besides itself: the links that leave it, the calendar, the tables of its thread.
 #[derive(Debug)]

@@ -1,0 +1,73 @@
+//! A network and how it works: settings only.
+
+use std::collections::BTreeSet;
+
+use narrows_proto::units::{BitRate, Bytes, Span};
+
+use crate::ids::{LinkId, NodeId};
+use crate::limiter::Reaction;
+use crate::link::Outage;
+use crate::routing::Routing;
+use crate::switch::SwitchConfig;
+use crate::topology::Topology;
+
+/// A network and how it works.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// Nodes and links.
+    pub topology: Topology,
+    /// By node; none for hosts.
+    pub switches: Vec<Option<SwitchConfig>>,
+    /// How switches choose among shortest paths.
+    pub routing: Routing,
+    /// Links that fail.
+    pub failures: Vec<Failure>,
+    /// Reaction points, if there are any.
+    pub reaction: Option<Reaction>,
+}
+
+impl Network {
+    /// Rates of the ports that write telemetry, each once, in order. At most
+    /// [`MOST_RATES`](narrows_proto::telemetry::MOST_RATES) can be told apart.
+    pub fn told_rates(&self) -> Vec<BitRate> {
+        let writes =
+            |node: NodeId| self.switches[node.index()].as_ref().is_some_and(|switch| switch.telemetry);
+        let links = self.topology.links().iter().filter(|link| writes(link.from));
+        let rates: BTreeSet<_> = links.map(|link| link.wire.rate).collect();
+        rates.into_iter().collect()
+    }
+
+    /// Headroom for each lossless class of a link that leads to a switch with priority-based flow control; none otherwise.
+    /// `largest` is the largest packet.
+    pub fn headroom(&self, link: LinkId, largest: Bytes) -> Bytes {
+        let settings = self.switches[self.topology.link(link).to.index()].as_ref();
+        let Some(pfc) = settings.and_then(|switch| switch.pfc.as_ref()) else { return Bytes::ZERO };
+        pfc.headroom.unwrap_or_else(|| self.needed_headroom(link, largest))
+    }
+
+    /// The most that may still arrive over a link after the switch it leads to has stopped it, with PAUSE or by class; none if it
+    /// never does. With priority-based flow control [`headroom`](Self::headroom) has to hold it. `largest` is the largest packet.
+    pub fn needed_headroom(&self, link: LinkId, largest: Bytes) -> Bytes {
+        let link = self.topology.link(link);
+        let settings = |node: NodeId| self.switches[node.index()].as_ref();
+        let latency = |node: NodeId| settings(node).map_or(Span::ZERO, |switch| switch.latency);
+        let [forth, back] = [link.to, link.from].map(|end| link.wire.delay + latency(end));
+        let rate = link.wire.rate;
+        match settings(link.to) {
+            Some(SwitchConfig { pfc: Some(pfc), .. }) => pfc.needed_headroom(rate, forth, back, largest),
+            Some(SwitchConfig { pause: Some(pause), .. }) => pause.headroom(rate, forth, back, largest),
+            _ => Bytes::ZERO,
+        }
+    }
+}
+
+/// A link that fails in both directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Either direction.
+    pub link: LinkId,
+    /// When it is down.
+    pub outage: Outage,
+    /// How long switches need to notice that it went down or came up, and to change their routes.
+    pub reroute_after: Span,
+}

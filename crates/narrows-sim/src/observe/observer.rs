@@ -1,0 +1,268 @@
+//! What observers hear of.
+
+use narrows_proto::cc::Limit;
+use narrows_proto::notification::Signal;
+use narrows_proto::rack::Told;
+use narrows_proto::stream::{Repairing, Stats};
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_proto::{rdma, stream};
+
+use super::packets::PacketRef;
+use crate::ids::{FlowId, LinkId, NodeId};
+use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters};
+use crate::switch::IsolationEvent;
+
+/// A sender of any transport.
+#[derive(Clone, Copy, Debug)]
+pub enum SenderRef<'a> {
+    /// Of a stream.
+    Stream(&'a stream::Sender),
+    /// Over RDMA.
+    Rdma(&'a rdma::Sender),
+}
+
+impl SenderRef<'_> {
+    /// The window and pacing rate in force.
+    pub fn limit(self) -> Limit {
+        match self {
+            Self::Stream(sender) => sender.limit(),
+            Self::Rdma(sender) => sender.limit(),
+        }
+    }
+
+    /// Payload on its way.
+    pub fn inflight(self) -> Bytes {
+        match self {
+            Self::Stream(sender) => sender.inflight(),
+            Self::Rdma(sender) => sender.inflight(),
+        }
+    }
+
+    /// Smoothed round-trip time; zero before the first sample.
+    pub fn srtt(self) -> Span {
+        match self {
+            Self::Stream(sender) => sender.srtt(),
+            Self::Rdma(sender) => sender.srtt(),
+        }
+    }
+
+    /// Smallest round-trip time, and mean deviation (RFC 6298); none before the first sample.
+    pub fn rtt_range(self) -> Option<(Span, Span)> {
+        match self {
+            Self::Stream(sender) => sender.rtt_range(),
+            Self::Rdma(sender) => sender.rtt_range(),
+        }
+    }
+
+    /// What it repairs.
+    pub fn repairing(self) -> Repairing {
+        match self {
+            Self::Stream(sender) => sender.repairing(),
+            Self::Rdma(sender) => sender.repairing(),
+        }
+    }
+
+    /// What its congestion control keeps besides the limit ([`Controller::inside`](narrows_proto::cc::Controller::inside)).
+    pub fn inside(self, tell: &mut dyn FnMut(&'static str, f64)) {
+        match self {
+            Self::Stream(sender) => sender.inside(tell),
+            Self::Rdma(sender) => sender.inside(tell),
+        }
+    }
+
+    /// Payload delivered, in or out of order.
+    pub fn delivered(self) -> Bytes {
+        match self {
+            Self::Stream(sender) => sender.delivered(),
+            Self::Rdma(sender) => sender.delivered(),
+        }
+    }
+
+    /// What happened so far.
+    pub fn stats(self) -> Stats {
+        match self {
+            Self::Stream(sender) => sender.stats(),
+            Self::Rdma(sender) => sender.stats(),
+        }
+    }
+}
+
+/// One thing of many that an observer is shown when it asks for a review.
+#[derive(Clone, Copy, Debug)]
+pub enum Reviewed<'a> {
+    /// A review begins.
+    Begin,
+    /// What was counted so far at the port of a link and on that link. One link may come twice, from both its ends; then
+    /// both together are meant.
+    Port(LinkId, &'a PortCounters),
+    /// Packets that had nowhere to go.
+    NoRoute(&'a PortCounters),
+    /// A flow whose sender does not know yet that it is complete.
+    Flow(&'a FlowRecord),
+    /// A source of datagrams, or a sink: each tells its half.
+    Datagrams(&'a DatagramRecord),
+}
+
+/// Makes the trait of a list of what observers hear of, and the observers that pass all of it on.
+macro_rules! observer {
+    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $kind:ty),*);)*) => {
+        /// Hears of what happens. Compose observers in tuples.
+        pub trait Observer: Send {
+            /// False only if no method does anything; then what would be told is not even looked up.
+            const ACTIVE: bool = true;
+
+            $(
+                $(#[$doc])*
+                #[inline]
+                fn $name(&mut self, $($argument: $kind),*) {
+                    let _ = ($($argument,)*);
+                }
+            )*
+
+            /// Asked at the end of each window: whether to go through all ports and flows of this thread with
+            /// [`review`](Self::review), then call [`reviewed`](Self::reviewed). Every run ends with a review.
+            #[inline]
+            fn wants_review(&mut self) -> bool {
+                false
+            }
+        }
+
+        /// Watches if there is something to watch.
+        impl<A: Observer> Observer for Option<A> {
+            $(
+                #[inline]
+                fn $name(&mut self, $($argument: $kind),*) {
+                    if let Some(observer) = self {
+                        observer.$name($($argument),*);
+                    }
+                }
+            )*
+
+            #[inline]
+            fn wants_review(&mut self) -> bool {
+                self.as_mut().is_some_and(Observer::wants_review)
+            }
+        }
+
+        impl<A: Observer, B: Observer> Observer for (A, B) {
+            const ACTIVE: bool = A::ACTIVE || B::ACTIVE;
+
+            $(
+                #[inline]
+                fn $name(&mut self, $($argument: $kind),*) {
+                    self.0.$name($($argument),*);
+                    self.1.$name($($argument),*);
+                }
+            )*
+
+            #[inline]
+            fn wants_review(&mut self) -> bool {
+                // Both are asked.
+                self.0.wants_review() | self.1.wants_review()
+            }
+        }
+    };
+}
+
+observer! {
+    /// At `at`, `backlog` bytes wait at the port of `link`.
+    fn backlog(at: Time, link: LinkId, backlog: u64);
+
+    /// At `at`, a packet of `size` bytes begins to be sent over `link`.
+    fn sent(at: Time, link: LinkId, size: u16);
+
+    /// At `at`, a packet at the port of `link` was marked.
+    fn marked(at: Time, link: LinkId);
+
+    /// At `at`, a packet of `size` bytes was dropped at the port of `link`.
+    fn dropped(at: Time, link: LinkId, size: u16, cause: DropCause);
+
+    /// A packet of `size` bytes that would have arrived over `link` at `at` was lost on the way. The node at the far end
+    /// tells this; the order of time holds only among these calls.
+    fn lost(at: Time, link: LinkId, size: u16, cause: DropCause);
+
+    /// At `at`, a congestion point at the port of `link` has told a source something.
+    fn notified(at: Time, link: LinkId, signal: Signal);
+
+    /// At `at`, the host of `flow` has heard of it from a congestion point; its limiter or near-source loop takes it in.
+    fn told(at: Time, flow: FlowId, signal: Signal);
+
+    /// At `at`, the node at the far end of `link` has paused it until `until`, or no longer.
+    fn paused(at: Time, link: LinkId, until: Time);
+
+    /// At `at`, `backlog` of the bytes that wait at the port of `link` are those of isolated flows.
+    fn isolated_backlog(at: Time, link: LinkId, backlog: u64);
+
+    /// At `at`, something happened to the queue for isolated flows of the port of `link`, or to that of `link` at the switch it
+    /// leads to.
+    fn isolation(at: Time, link: LinkId, event: IsolationEvent);
+
+    /// At `at`, limiter number `limiter` of `node` sends at `rate`, and `waiting` bytes wait in it.
+    fn limiter(at: Time, node: NodeId, limiter: u32, rate: BitRate, waiting: u64);
+
+    /// At `at`, the switch `node` has told its hosts of JumboFlow number `number` to the rack of switch number `rack` among those
+    /// with hosts.
+    fn jumboflow(at: Time, node: NodeId, rack: u32, number: u32, told: &Told);
+
+    /// At `at`, the host `node` has advertised a rate, knowing that `queue` bytes had waited for it.
+    fn advertised(at: Time, node: NodeId, rate: BitRate, queue: u64);
+
+    /// At `at`, the sender of `flow` has taken in an acknowledgement, a notification packet or a timer.
+    fn window(at: Time, flow: FlowId, sender: SenderRef<'_>);
+
+    /// At `at`, `packet` has joined the port of `link` at a switch, where `backlog` bytes waited that go before it. If it was
+    /// marked there, [`marked`](Self::marked) was called just before.
+    fn queued(at: Time, link: LinkId, packet: PacketRef<'_>, backlog: u64);
+
+    /// At `at`, `packet` begins to be sent over `link`. Plain ports tell it when the packet joins them, so `at` may lie ahead, even
+    /// beyond the end of the run.
+    fn departs(at: Time, link: LinkId, packet: PacketRef<'_>);
+
+    /// `packet` was dropped at `at` at the port of `link`, or lost on the way over it when it would have arrived; then the
+    /// node at the far end tells this, and the order of time holds only among such calls.
+    fn discarded(at: Time, link: LinkId, packet: PacketRef<'_>, cause: DropCause);
+
+    /// At `at`, `flow` has started, or a client its next one.
+    fn started(at: Time, flow: FlowId);
+
+    /// At `at`, the receiver of `flow` had all of it.
+    fn completed(at: Time, flow: FlowId);
+
+    /// At `at`, the sender of a flow has heard that it is complete. `record` has no end; the receiver knows that.
+    fn closed(at: Time, record: &FlowRecord);
+
+    /// See [`wants_review`](Self::wants_review).
+    fn review(what: Reviewed<'_>);
+
+    /// The review is over. All that happened before `until` has been told, departures from ports included.
+    fn reviewed(until: Time);
+
+    /// A window is over: nothing more happens before `until`. The run waits as long as this takes.
+    fn window_over(until: Time);
+}
+
+impl Observer for () {
+    const ACTIVE: bool = false;
+}
+
+/// An observer of the moments between two windows, when nothing happens.
+pub trait BetweenWindows: std::fmt::Debug + Send {
+    /// Observers beside this one are asked whether they want a review.
+    fn before_review(&mut self);
+
+    /// A window is over: nothing more happens before `until`. The run waits as long as this takes.
+    fn window_over(&mut self, until: Time);
+}
+
+impl Observer for Box<dyn BetweenWindows> {
+    #[inline]
+    fn wants_review(&mut self) -> bool {
+        self.before_review();
+        false
+    }
+
+    #[inline]
+    fn window_over(&mut self, until: Time) {
+        self.as_mut().window_over(until);
+    }
+}

@@ -1,0 +1,170 @@
+//! What all ports of a switch share: packet memory, marking, counters.
+
+use narrows_proto::notification::Signal;
+use narrows_proto::units::Time;
+
+use super::buffer::Memory;
+use super::marking::{Marker, Verdict};
+use crate::ids::LinkId;
+use crate::observe::{Observer, PacketRef};
+use crate::packet::{CE, ECT, Packet};
+use crate::record::{DropCause, PortCounters};
+use crate::world::World;
+
+/// Instead of a wire: the packet is one of the switch itself, or it does not matter.
+pub(super) const OWN: u32 = u32::MAX;
+/// What all ports of a switch share.
+#[derive(Debug)]
+pub(super) struct Common {
+    pub(super) memory: Memory,
+    pub(super) marker: Marker,
+    /// By port.
+    pub(super) counters: Vec<PortCounters>,
+    pub(super) links: Vec<LinkId>,
+}
+
+impl Common {
+    /// Marking and admission to the packet memory: what becomes of a packet that finds `backlog` bytes waiting, if it is not
+    /// dropped. `idle_since` is when the link ran out of packets, if it did; then it need not wait.
+    #[inline(always)]
+    pub(super) fn judge<O: Observer>(
+        &mut self,
+        now: Time,
+        port: usize,
+        packet: Packet,
+        backlog: u64,
+        idle_since: Option<Time>,
+        world: &mut World<O>,
+    ) -> Option<Packet> {
+        let verdict = self.marker.judge(now, port, backlog, idle_since, packet.is(ECT));
+        let packet = self.admit(now, port, packet, backlog, idle_since.is_some(), world)?;
+        match verdict {
+            Verdict::Pass => Some(packet),
+            Verdict::Mark => Some(self.mark(now, port, packet, world)),
+            Verdict::Drop => self.drop_by_red(now, port, packet, world),
+        }
+    }
+
+    /// A packet joins a port where `backlog` bytes go before it.
+    #[inline(always)]
+    pub(super) fn tell_queued<O: Observer>(
+        &self,
+        now: Time,
+        port: usize,
+        packet: Packet,
+        backlog: u64,
+        world: &mut World<O>,
+    ) {
+        if O::ACTIVE {
+            let told = PacketRef::new(packet, &world.trailers);
+            world.observer.queued(now, self.links[port], told, backlog);
+        }
+    }
+
+    /// Admission alone.
+    #[inline(always)]
+    pub(super) fn admit<O: Observer>(
+        &mut self,
+        now: Time,
+        port: usize,
+        packet: Packet,
+        backlog: u64,
+        idle: bool,
+        world: &mut World<O>,
+    ) -> Option<Packet> {
+        if !idle && let Err(cause) = self.memory.admit(backlog, packet.size().into()) {
+            self.drop(now, port, packet, cause, world);
+            return None;
+        }
+        Some(packet)
+    }
+
+    #[inline]
+    pub(super) fn note_backlog<O: Observer>(
+        &mut self,
+        now: Time,
+        port: usize,
+        waiting: u64,
+        world: &mut World<O>,
+    ) {
+        let counters = &mut self.counters[port];
+        counters.max_backlog = counters.max_backlog.max(waiting);
+        world.observer.backlog(now, self.links[port], waiting);
+    }
+
+    pub(super) fn note_message<O: Observer>(
+        &mut self,
+        now: Time,
+        port: usize,
+        signal: Signal,
+        world: &mut World<O>,
+    ) {
+        let counters = &mut self.counters[port];
+        match signal {
+            Signal::Stop => counters.stops += 1,
+            _ if signal.is_slower() => counters.slower += 1,
+            _ => counters.faster += 1,
+        }
+        world.observer.notified(now, self.links[port], signal);
+    }
+
+    /// RED drops a packet, unless it is to be left alone.
+    #[cold]
+    pub(super) fn drop_by_red<O: Observer>(
+        &mut self,
+        now: Time,
+        port: usize,
+        packet: Packet,
+        world: &mut World<O>,
+    ) -> Option<Packet> {
+        if packet.is_left_unmarked() {
+            return Some(packet);
+        }
+        self.drop(now, port, packet, DropCause::Red, world);
+        None
+    }
+
+    #[inline(always)]
+    pub(super) fn drop<O: Observer>(
+        &mut self,
+        now: Time,
+        port: usize,
+        packet: Packet,
+        cause: DropCause,
+        world: &mut World<O>,
+    ) {
+        self.note_drop(now, port, packet.size(), cause, world);
+        if O::ACTIVE {
+            let told = PacketRef::new(packet, &world.trailers);
+            world.observer.discarded(now, self.links[port], told, cause);
+        }
+    }
+
+    #[cold]
+    pub(super) fn note_drop<O: Observer>(
+        &mut self,
+        now: Time,
+        port: usize,
+        size: u16,
+        cause: DropCause,
+        world: &mut World<O>,
+    ) {
+        self.counters[port].count_drop(cause, size);
+        world.observer.dropped(now, self.links[port], size, cause);
+    }
+
+    #[inline]
+    pub(super) fn mark<O: Observer>(
+        &mut self,
+        now: Time,
+        port: usize,
+        packet: Packet,
+        world: &mut World<O>,
+    ) -> Packet {
+        self.counters[port].marks += 1;
+        if O::ACTIVE {
+            world.observer.marked(now, self.links[port]);
+        }
+        packet.with(CE)
+    }
+}

@@ -1,0 +1,50 @@
+//! What arrives at one switch in one window.
+
+use narrows_proto::units::Span;
+
+use crate::packet::{Packet, Trailers};
+
+/// A packet that arrives in the window being worked on. The last of the fields is for speed only.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) packet: Packet,
+    /// Where it leaves, or an impossible number if that is looked up late.
+    pub(crate) port: u16,
+    /// It brought trailers: the index of the first, plus one.
+    pub(crate) trailers: u32,
+    /// The wire it leaves on.
+    pub(crate) leaves_on: u32,
+}
+
+/// Scratch of a thread: the arrivals at one switch in one window.
+#[derive(Debug, Default)]
+pub(crate) struct Arrivals {
+    /// In the order of wires.
+    pub(crate) list: Vec<Arrival>,
+    pub(crate) trailers: Vec<Trailers>,
+    /// What to do when: the time since an origin, then the place in the list, so that simultaneous arrivals are taken in
+    /// the order of wires.
+    pub(crate) order: Vec<u64>,
+    /// Where routes are looked up late: the wire each of the list came over, counted from the first of the switch.
+    pub(crate) wires: Vec<u32>,
+}
+
+/// Bits of an entry of [`Arrivals::order`] that hold the place.
+pub(crate) const PLACE_BITS: u32 = 24;
+/// Windows are shorter than this, so that the time fits the other bits.
+pub(crate) const MAX_WINDOW: Span = Span::from_ps(1 << (64 - PLACE_BITS - 1));
+
+impl Arrivals {
+    /// Keeps the trailers of a packet. Returns their index, plus one.
+    #[cold]
+    pub(crate) fn keep(&mut self, trailers: &Trailers) -> u32 {
+        self.trailers.push(*trailers);
+        self.trailers.len() as u32
+    }
+}
+
+/// The place of an entry of [`Arrivals::order`] in the list.
+#[inline(always)]
+pub(crate) fn place(entry: u64) -> usize {
+    (entry & ((1 << PLACE_BITS) - 1)) as usize
+}
