@@ -66,17 +66,17 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     let crates = crates(&shell.current_dir())?;
     let found: BTreeMap<_, _> =
         crates.iter().map(|(name, sources)| (name.as_str(), Extremes::of(sources))).collect();
-    println!("{}", overview(&crates, &found));
+    eprintln!("{}", overview(&crates, &found));
     for (name, sources) in &crates {
         for circle in circles(sources) {
-            println!("{name}: {} files in a circle: {}", circle.len(), circle.join(", "));
+            eprintln!("{name}: {} files in a circle: {}", circle.len(), circle.join(", "));
             let inside = |(from, to): &(&str, &str)| circle.contains(from) && circle.contains(to);
             for (from, to) in imports(sources).into_iter().filter(|_| arguments.imports).filter(inside) {
-                println!("  {from} → {to}");
+                eprintln!("  {from} → {to}");
             }
         }
     }
-    println!("{}", longest(&crates, arguments.longest));
+    eprintln!("{}", longest(&crates, arguments.longest));
     if arguments.bless {
         let of_crate = |(name, found): (&&str, &Extremes)| {
             let numbers = found.named().map(|(what, number)| (what.to_owned(), Value::from(number)));
