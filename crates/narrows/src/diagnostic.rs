@@ -201,7 +201,7 @@ codes! {
     Sizes "N0013" "the points are no size distribution"
         "Both columns must never fall, and the last probability must be 1 (or 100, then all are read as percent)."
     Memory "N0014" "the run would need more memory than there is"
-        "The estimate counts nodes, links, packets in flight, full buffers, flow records, and all that [record] can keep until the end of stop.drain. Shorten the run or its drain, lower the load, record less or less often, use fewer hosts, or go on with --force."
+        "The estimate counts nodes, links, packets in flight, full buffers, flow records, and all that [record] can keep until the end of stop.drain; of several runs the largest has to fit alone. Of events of isolation, which nothing bounds beforehand, room for 8 388 608 is counted, and a run that records more is ended. Shorten the run or its drain, lower the load, record less or less often, use fewer hosts, or go on with --force."
     OutputExists "N0015" "the output exists"
         "Results are never mixed with older ones. Choose another folder with --out, or replace the old one with --overwrite. A folder is never replaced by a file, nor a file by a folder. The target is looked at before the run and once more after it; if somebody has put something there meanwhile, it stays, and the results are kept beside it under another name."
     OutputFailed "N0016" "the output cannot be written"
