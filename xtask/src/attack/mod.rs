@@ -120,7 +120,7 @@ fn hostile_inputs(shell: &Shell, seconds: u32) -> Result<Vec<Outcome>> {
     let outcome = |(name, fed): (&'static str, Result<()>)| Outcome {
         attack: "hostile input",
         what: format!("fuzzing target `{name}`"),
-        tried: format!("{seconds} s of one core"),
+        tried: format!("{seconds} s"),
         found: fed.err().map(|error| format!("{name}: {error:#}").replace('\n', " ")).into_iter().collect(),
     };
     Ok(fuzz::feed_all(shell, &fuzz::Arguments::long(seconds))?.into_iter().map(outcome).collect())

@@ -112,6 +112,13 @@ impl Staging {
     }
 }
 
+impl Drop for Staging {
+    fn drop(&mut self) {
+        // What this leaves, dropping the folder may still remove.
+        let _ = remove(self.path());
+    }
+}
+
 /// The right to write to a target, held by one process at a time. Nothing is left of it when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Claim {
@@ -184,10 +191,28 @@ fn clean(parent: &Path) {
         let Some(_lock) = seize(&path) else { continue };
         // Another process may be doing the same.
         let _ = match path.is_dir() {
-            true => put_back(&path, parent).and_then(|()| std::fs::remove_dir_all(&path)),
+            true => put_back(&path, parent).and_then(|()| remove(&path)),
             false => std::fs::remove_file(&path),
         };
     }
+}
+
+/// Removes a hidden folder, its lock after everything else: a process that is killed meanwhile leaves a folder that others know to be
+/// left over.
+fn remove(folder: &Path) -> io::Result<()> {
+    for path in all_but_lock(folder)? {
+        match path.symlink_metadata()?.is_dir() {
+            true => std::fs::remove_dir_all(path)?,
+            false => std::fs::remove_file(path)?,
+        }
+    }
+    std::fs::remove_dir_all(folder)
+}
+
+fn all_but_lock(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    let is_other = |path: &io::Result<PathBuf>| path.as_ref().map_or(true, |path| !path.ends_with(LOCK));
+    entries.filter(is_other).collect()
 }
 
 /// Puts back what was about to be replaced.
@@ -250,6 +275,26 @@ mod tests {
         std::fs::create_dir(&dead).unwrap();
         std::fs::write(dead.join(LOCK), "").unwrap();
         dead
+    }
+
+    #[test]
+    fn while_a_hidden_folder_is_removed_it_has_its_lock_until_nothing_else_is_there() {
+        let place = tempfile::tempdir().unwrap();
+        for _ in 0..20 {
+            let staging = Staging::begin(place.path()).unwrap();
+            let folder = staging.path().to_owned();
+            for number in 0..300 {
+                std::fs::write(folder.join(number.to_string()), "").unwrap();
+            }
+            std::thread::scope(|scope| {
+                scope.spawn(|| drop(staging));
+                while let Ok(entries) = std::fs::read_dir(&folder) {
+                    let left: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+                    assert!(left.is_empty() || left.iter().any(|name| name == LOCK), "{left:?}");
+                }
+            });
+        }
+        assert_eq!(names(place.path()), 0);
     }
 
     #[test]
