@@ -124,6 +124,55 @@ pub(crate) const MAX_TRAILERS: usize = 2;
 /// The slots behind a packet.
 pub(crate) type Trailers = [Packet; MAX_TRAILERS];
 
+/// The slots of packets that have none.
+pub(crate) static NO_TRAILERS: Trailers = [Packet { place: 0, header: 0 }; MAX_TRAILERS];
+
+/// A packet in hand, with the slots that belong to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parcel<'a> {
+    pub(crate) packet: Packet,
+    /// As many of them count as the packet says.
+    pub(crate) trailers: &'a Trailers,
+}
+
+impl Parcel<'static> {
+    /// A packet without slots.
+    #[inline(always)]
+    pub(crate) fn bare(packet: Packet) -> Self {
+        debug_assert!(packet.trailers() == 0, "{packet:?} brings trailers");
+        Self { packet, trailers: &NO_TRAILERS }
+    }
+}
+
+impl Parcel<'_> {
+    /// The slots that count.
+    #[inline(always)]
+    pub(crate) fn slots(&self) -> &[Packet] {
+        &self.trailers[..self.packet.trailers()]
+    }
+
+    /// The acknowledgement inside.
+    pub(crate) fn ack_frame(&self) -> AckFrame {
+        let slots = self.slots();
+        let sacks = if slots.is_empty() { SackBlocks::default() } else { unpack(slots) };
+        let packet = self.packet;
+        AckFrame { ack: packet.seq(), syn: packet.kind() == Kind::SynAck, ece: packet.is(ECE), sacks }
+    }
+
+    /// The acknowledgement of an RDMA connection inside.
+    pub(crate) fn rdma_ack_frame(&self) -> rdma::AckFrame {
+        let packet = self.packet;
+        let nak = packet.is(NAK).then(|| self.trailers[0].words()[0]);
+        rdma::AckFrame { ack: packet.seq(), nak, ece: packet.is(ECE) }
+    }
+
+    /// The same slots behind a packet that was changed.
+    #[inline(always)]
+    pub(crate) fn with(self, packet: Packet) -> Self {
+        Self { packet, ..self }
+    }
+}
+
 impl Packet {
     #[inline(always)]
     pub(crate) fn new(fields: Fields) -> Self {
@@ -374,19 +423,6 @@ impl Packet {
             q_delta: (self.seq() >> 32) as i16,
         })
     }
-
-    /// The acknowledgement inside.
-    pub(crate) fn ack_frame(self, trailers: &Trailers) -> AckFrame {
-        let sacks =
-            if self.trailers() == 0 { SackBlocks::default() } else { unpack(&trailers[..self.trailers()]) };
-        AckFrame { ack: self.seq(), syn: self.kind() == Kind::SynAck, ece: self.is(ECE), sacks }
-    }
-
-    /// The acknowledgement of an RDMA connection inside.
-    pub(crate) fn rdma_ack_frame(self, trailers: &Trailers) -> rdma::AckFrame {
-        let nak = self.is(NAK).then(|| trailers[0].words()[0]);
-        rdma::AckFrame { ack: self.seq(), nak, ece: self.is(ECE) }
-    }
 }
 
 impl std::fmt::Debug for Packet {
@@ -412,15 +448,15 @@ pub(crate) fn rdma_flags(segment: &Segment) -> u8 {
 /// The flags and trailers of a packet that carries `frame`, and the telemetry of a data packet if it brought some. Returns how
 /// many trailers are used.
 #[inline]
-pub(crate) fn pack_rdma(frame: &rdma::AckFrame, told: Option<(Packet, &Trailers)>) -> (u8, u8, Trailers) {
+pub(crate) fn pack_rdma(frame: &rdma::AckFrame, told: Option<Parcel<'_>>) -> (u8, u8, Trailers) {
     let flags = if frame.ece { ECE } else { 0 } | if frame.nak.is_some() { NAK } else { 0 };
     let named = frame.nak.unwrap_or(0);
     match told {
         None => (flags, frame.nak.is_some().into(), [slot([named, 0, 0]), Packet::default()]),
-        Some((data, trailers)) => {
+        Some(Parcel { packet, trailers }) => {
             let [_, first, second, path] = trailers[0].words();
             let slots = [Packet::of_words([named, first, second, path]), trailers[1]];
-            (flags, data.trailers() as u8, slots)
+            (flags, packet.trailers() as u8, slots)
         }
     }
 }
@@ -472,7 +508,7 @@ mod tests {
             (0..blocks).for_each(|n| frame.sacks.push(u64::MAX - 2 * n - 1..u64::MAX - 2 * n));
             let (used, trailers) = pack(&frame.sacks);
             let packet = Packet::new(Fields { seq: frame.ack, trailers: used, ..fields() });
-            assert_eq!(packet.ack_frame(&trailers), frame);
+            assert_eq!(Parcel { packet, trailers: &trailers }.ack_frame(), frame);
         }
     }
 
@@ -508,7 +544,7 @@ mod tests {
             let frame = rdma::AckFrame { ack: u64::MAX - 9, nak, ece };
             let (flags, used, trailers) = pack_rdma(&frame, None);
             let packet = Packet::new(Fields { seq: frame.ack, flags, trailers: used, ..fields() });
-            assert_eq!(packet.rdma_ack_frame(&trailers), frame);
+            assert_eq!(Parcel { packet, trailers: &trailers }.rdma_ack_frame(), frame);
         }
     }
 

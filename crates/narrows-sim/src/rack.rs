@@ -4,7 +4,7 @@ use narrows_proto::rack::{Told, jumbo, receiver};
 use narrows_proto::units::{BitRate, Bytes, Span};
 
 use crate::ids::{FlowId, HostId};
-use crate::packet::{Fields, Kind, Packet, Trailers};
+use crate::packet::{Fields, Kind, Packet, Parcel, Trailers};
 
 /// What keeps the state of JumboFlows at the switch of a rack (RackCC: Zhuo et al., HotNets 2016).
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -59,7 +59,7 @@ pub(crate) fn broadcast(number: u32, told: &Told, to: HostId, agent: &RackAgent)
 }
 
 /// The number of the JumboFlow that a message is about, and what it says.
-pub(crate) fn told(packet: Packet, trailers: &Trailers) -> (u32, Told) {
+pub(crate) fn told(Parcel { packet, trailers }: Parcel<'_>) -> (u32, Told) {
     let ([alpha, yielded, throughput, marked], [counts, rtt, base_rtt, recent_rtt]) =
         (trailers[0].words(), trailers[1].words());
     let told = Told {
@@ -166,7 +166,7 @@ mod tests {
             quiet: true,
         };
         let (packet, trailers) = broadcast(9, &sent, HostId(3), &RackAgent::default());
-        assert_eq!(told(packet, &trailers), (9, sent));
+        assert_eq!(told(Parcel { packet, trailers: &trailers }), (9, sent));
         assert_eq!((packet.kind(), packet.to(), packet.trailers()), (Kind::JumboFlow, HostId(3), 2));
     }
 

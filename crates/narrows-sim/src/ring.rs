@@ -1,6 +1,6 @@
 use narrows_proto::units::Time;
 
-use crate::packet::{Packet, Trailers};
+use crate::packet::{Packet, Parcel, Trailers};
 use crate::prefetch::prefetch_at;
 
 /// A queue in one block of memory that grows to the most it ever held.
@@ -94,9 +94,9 @@ impl Ring<Packet> {
 
     /// Pushes a packet and what belongs to it.
     #[inline(always)]
-    pub(crate) fn push_with(&mut self, packet: Packet, trailers: &Trailers) {
-        self.push(packet);
-        for trailer in &trailers[..packet.trailers()] {
+    pub(crate) fn push_with(&mut self, parcel: Parcel<'_>) {
+        self.push(parcel.packet);
+        for trailer in parcel.slots() {
             self.push(*trailer);
         }
     }
@@ -149,7 +149,8 @@ mod tests {
                     let (flow, to, kind) = (FlowId(0), HostId(0), Kind::Ack);
                     let fields = Fields { seq: number, flow, to, size: 84, turn: 0, kind, priority: 0, flags: 0, trailers: extra };
                     let packet = Packet::new(fields).arriving(Time::from_ps(number));
-                    ring.push_with(packet, &[Packet::new(Fields { seq: number + 1000, ..fields }); 2]);
+                    let trailers = [Packet::new(Fields { seq: number + 1000, ..fields }); 2];
+                    ring.push_with(Parcel { packet, trailers: &trailers });
                     model.push_back((number, extra));
                 } else {
                     let packet = ring.pop(&mut trailers);

@@ -10,7 +10,7 @@ use narrows_proto::telemetry::{Hop, MOST_HOPS, Telemetry};
 use narrows_proto::units::{BitRate, Time};
 
 use crate::ids::LinkId;
-use crate::packet::{Packet, Trailers};
+use crate::packet::{Packet, Parcel, Trailers};
 use crate::random::mix;
 
 /// What a port with telemetry needs to write a record.
@@ -71,7 +71,7 @@ const fn place_of(record: usize) -> (usize, usize) {
 
 /// What the acknowledgement `packet` brings back. `rates` are by code.
 #[inline]
-pub(crate) fn read(packet: Packet, trailers: &Trailers, rates: &[BitRate]) -> Option<Telemetry> {
+pub(crate) fn read(Parcel { packet, trailers }: Parcel<'_>, rates: &[BitRate]) -> Option<Telemetry> {
     if packet.trailers() == 0 {
         return None;
     }
@@ -119,7 +119,7 @@ mod tests {
             let (packet, trailers) = travel(hops);
             let slots = [0, 1, 1, 2, 2, 2, 2][hops as usize];
             assert_eq!((packet.trailers(), packet.seq(), packet.size()), (slots, 3, 1148));
-            let read = read(packet, &trailers, &RATES);
+            let read = read(Parcel { packet, trailers: &trailers }, &RATES);
             let expected: Vec<_> = (0..hops.min(5))
                 .map(u64::from)
                 .map(|hop| Hop::new(RATES[hop as usize % 2], at(1000 * hop), 12_800 * hop, 80 * hop))
@@ -136,7 +136,7 @@ mod tests {
             for link in links {
                 packet = Meter::new(LinkId(link), RATES[0], &RATES).send(at(1), packet, 0, &mut trailers);
             }
-            read(packet, &trailers, &RATES).map(|telemetry| telemetry.path)
+            read(Parcel { packet, trailers: &trailers }, &RATES).map(|telemetry| telemetry.path)
         };
         assert_eq!(of([1, 2]), of([1, 2]));
         // By their numbers alone 1 and 2 would be the same as 0 and 3.
@@ -146,15 +146,17 @@ mod tests {
     #[test]
     fn an_acknowledgement_brings_records_back_beside_what_is_missing() {
         for nak in [None, Some(77)] {
-            let (data, trailers) = travel(4);
+            let (packet, trailers) = travel(4);
+            let data = Parcel { packet, trailers: &trailers };
             let frame = AckFrame { ack: 9, nak, ece: false };
-            let (flags, used, back) = pack_rdma(&frame, Some((data, &trailers)));
-            let ack = packet(Kind::Ack, flags).with_trailers(used);
-            assert_eq!(read(ack, &back, &RATES), read(data, &trailers, &RATES));
-            assert_eq!(ack.rdma_ack_frame(&back).nak, nak);
+            let (flags, used, back) = pack_rdma(&frame, Some(data));
+            let ack = Parcel { packet: self::packet(Kind::Ack, flags).with_trailers(used), trailers: &back };
+            assert_eq!(read(ack, &RATES), read(data, &RATES));
+            assert_eq!(ack.rdma_ack_frame().nak, nak);
             // Without telemetry nothing is read from it.
             let (flags, used, back) = pack_rdma(&frame, None);
-            assert_eq!(read(packet(Kind::Ack, flags).with_trailers(used), &back, &RATES), None);
+            let bare = self::packet(Kind::Ack, flags).with_trailers(used);
+            assert_eq!(read(Parcel { packet: bare, trailers: &back }, &RATES), None);
         }
     }
 

@@ -68,7 +68,6 @@ pub(super) fn shards<O: Observer>(
                 outboxes: (0..threads).map(|_| Vec::new()).collect(),
                 outbox_head: Time::NEVER,
                 news: vec![Vec::new(); if shared.followers.is_empty() { 0 } else { threads }],
-                trailers: Default::default(),
                 flows: FlowTable {
                     senders: vec![NO_SLOT; traffic.flows.len()],
                     receivers: vec![Reception::None; traffic.flows.len()],

@@ -10,7 +10,7 @@ use super::agenda::Wake;
 use super::nic::Nic;
 use crate::ids::{HostId, LinkId};
 use crate::observe::Observer;
-use crate::packet::{Packet, Trailers};
+use crate::packet::{NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::record::PortCounters;
 use crate::ring::Ring;
 use crate::switch::{ISOLATED_CLASS, Watch, read_pfc};
@@ -91,22 +91,21 @@ impl Classes {
             if self.stopped & 1 << packet.priority() == 0 {
                 return Some(packet);
             }
-            self.held.push_with(packet, trailers);
+            self.held.push_with(Parcel { packet, trailers });
         }
         None
     }
 
     /// What was held goes before what became ready since.
-    fn let_go(&mut self, nic: &mut Nic, trailers: &mut Trailers) {
-        let in_hand = *trailers;
-        while let Some(packet) = nic.pop_ready(trailers) {
-            self.held.push_with(packet, trailers);
+    fn let_go(&mut self, nic: &mut Nic) {
+        let mut trailers = NO_TRAILERS;
+        while let Some(packet) = nic.pop_ready(&mut trailers) {
+            self.held.push_with(Parcel { packet, trailers: &trailers });
         }
         while !self.held.is_empty() {
-            let packet = self.held.pop(trailers);
-            nic.push_ready(packet, trailers);
+            let packet = self.held.pop(&mut trailers);
+            nic.push_ready(Parcel { packet, trailers: &trailers });
         }
-        *trailers = in_hand;
     }
 }
 
@@ -139,7 +138,7 @@ impl Host {
         classes.until = until;
         self.nic.stop(mask as u8);
         if before & !mask & 0xff != 0 {
-            classes.let_go(&mut self.nic, &mut world.trailers);
+            classes.let_go(&mut self.nic);
         }
         if before & !mask & 1 << ISOLATED_CLASS != 0 {
             classes.calm_since = now;

@@ -11,7 +11,7 @@ use super::{Host, NewFlow};
 use crate::ids::{FlowId, HostId};
 use crate::observe::Observer;
 use crate::packet::wire_size;
-use crate::packet::{self, Fields, Kind, Packet, Trailers};
+use crate::packet::{self, Fields, Kind, Packet, Parcel, Trailers};
 use crate::rack::Membership;
 use crate::traffic::Milestone;
 use crate::world::{GroupState, Reception, TransportState, World};
@@ -43,7 +43,8 @@ pub(super) enum Sink {
 
 impl Host {
     /// A data segment or SYN arrived.
-    pub(super) fn on_segment<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+    pub(super) fn on_segment<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
+        let packet = parcel.packet;
         let slot = match world.flows.receivers[packet.flow().index()] {
             Reception::Live { slot, turn } if turn == packet.turn() => slot,
             Reception::Done { turn, ack } if turn == packet.turn() => {
@@ -80,7 +81,7 @@ impl Host {
             }
             Sink::Rdma(receiver) => {
                 let params = &group.rdma().params;
-                let told = (packet.trailers() > 0).then_some((packet, &world.trailers));
+                let told = (packet.trailers() > 0).then_some(parcel);
                 receiver.on_segment(params, now, &packet.rdma_segment(group.overhead), |reply| match reply {
                     Reply::Ack(frame) => push_rdma_ack(nic, &frame, told, back, group),
                     Reply::Cnp => push_cnp(nic, back, group),
@@ -195,7 +196,7 @@ impl Host {
             flags: if packet.is_marked() { packet::ECE } else { 0 },
             trailers: 0,
         });
-        self.nic.push_ready(answer, &Trailers::default());
+        self.nic.push_ready(Parcel::bare(answer));
     }
 
     pub(super) fn on_datagram<O>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
@@ -282,7 +283,7 @@ fn push_ack_with(
         flags: if frame.ece { packet::ECE } else { 0 },
         trailers,
     });
-    nic.push_ready(packet, &slots);
+    nic.push_ready(Parcel { packet, trailers: &slots });
 }
 
 /// Queues the acknowledgement `frame` of an RDMA connection, with the telemetry of the data packet it answers, if there is some.
@@ -290,7 +291,7 @@ fn push_ack_with(
 fn push_rdma_ack(
     nic: &mut Nic,
     frame: &rdma::AckFrame,
-    told: Option<(Packet, &Trailers)>,
+    told: Option<Parcel<'_>>,
     back: Back,
     group: &GroupState,
 ) {
@@ -306,7 +307,7 @@ fn push_rdma_ack(
         flags: flags | group.rdma().ect,
         trailers,
     });
-    nic.push_ready(packet, &slots);
+    nic.push_ready(Parcel { packet, trailers: &slots });
 }
 
 /// Queues a congestion notification packet.
@@ -323,7 +324,7 @@ fn push_cnp(nic: &mut Nic, back: Back, group: &GroupState) {
         flags: rdma.ect,
         trailers: 0,
     });
-    nic.push_ready(packet, &Trailers::default());
+    nic.push_ready(Parcel::bare(packet));
 }
 
 /// `turn` came before `than`, on a circle of 2^16.

@@ -34,7 +34,7 @@ use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Egress;
 use crate::observe::{Observer, Reviewed, SenderRef};
-use crate::packet::{Kind, Packet};
+use crate::packet::{Kind, NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::prefetch::prefetch;
 use crate::rack::RackAgent;
 use crate::record::{DatagramRecord, PortCounters};
@@ -191,6 +191,7 @@ impl Host {
 
     /// Does everything due before `until`. Returns when the next thing is due.
     pub(crate) fn advance<O: Observer>(&mut self, until: Time, world: &mut World<O>) -> Time {
+        let mut slots = NO_TRAILERS;
         loop {
             let arrival = world.wires.heads[self.wire];
             let free = if self.nic.has_work() { self.nic.busy_until } else { Time::NEVER };
@@ -206,22 +207,23 @@ impl Host {
             } else if now == self.next_start {
                 self.start_scheduled(now, world);
             } else {
-                self.take_arrival(now, world);
+                self.take_arrival(now, &mut slots, world);
             }
             if self.nic.busy_until <= now && self.nic.has_work() {
-                self.fill_link(now, world);
+                self.fill_link(now, &mut slots, world);
             }
         }
     }
 
     #[inline]
-    fn take_arrival<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
+    fn take_arrival<O: Observer>(&mut self, now: Time, slots: &mut Trailers, world: &mut World<O>) {
         let ring = &mut world.wires.wires[self.wire].ring;
-        let packet = ring.pop(&mut world.trailers);
+        let packet = ring.pop(slots);
+        let parcel = Parcel { packet, trailers: slots };
         world.wires.heads[self.wire] = ring.front_at();
         world.hops += 1;
         if self.watched {
-            if self.impaired && !world.survives(self.wire, packet) {
+            if self.impaired && !world.survives(self.wire, parcel) {
                 return;
             }
             if let Some(racks) = &mut self.racks {
@@ -229,18 +231,19 @@ impl Host {
             }
         }
         match packet.kind() {
-            Kind::Data | Kind::Syn => self.on_segment(now, packet, world),
-            Kind::Ack => self.on_ack(now, packet, world),
-            kind => self.take_other(now, kind, packet, world),
+            Kind::Data | Kind::Syn => self.on_segment(now, parcel, world),
+            Kind::Ack => self.on_ack(now, parcel, world),
+            kind => self.take_other(now, kind, parcel, world),
         }
     }
 
     /// A packet arrived that is neither data nor an acknowledgement of a connection.
     #[inline(never)]
-    fn take_other<O: Observer>(&mut self, now: Time, kind: Kind, packet: Packet, world: &mut World<O>) {
+    fn take_other<O: Observer>(&mut self, now: Time, kind: Kind, parcel: Parcel<'_>, world: &mut World<O>) {
+        let packet = parcel.packet;
         match kind {
             Kind::Data | Kind::Syn | Kind::Ack => unreachable!("the caller has taken these"),
-            Kind::SynAck => self.on_syn_ack(now, packet, world),
+            Kind::SynAck => self.on_syn_ack(now, parcel, world),
             Kind::Datagram => self.on_datagram(now, packet, world),
             Kind::Notice => self.on_notice(now, packet, world),
             Kind::Cnp => self.on_cnp(now, packet, world),
@@ -251,29 +254,31 @@ impl Host {
             }
             Kind::Pfc => self.on_pfc(now, packet, world),
             Kind::Isolate => self.on_isolate(now, packet),
-            Kind::JumboFlow => self.on_jumboflow(now, packet, world),
+            Kind::JumboFlow => self.on_jumboflow(now, parcel, world),
             Kind::Access => self.on_access(packet),
             Kind::Membership => self.on_membership(now, packet, world),
-            Kind::Limited => self.take_limited(now, packet.untagged(world.shared.tag_size), world),
+            Kind::Limited => {
+                self.take_limited(now, parcel.with(packet.untagged(world.shared.tag_size)), world);
+            }
         }
     }
 
     /// A packet from a limiter, without its tag.
-    fn take_limited<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
-        match packet.kind() {
-            Kind::Datagram => self.on_datagram(now, packet, world),
-            _ => self.on_segment(now, packet, world),
+    fn take_limited<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
+        match parcel.packet.kind() {
+            Kind::Datagram => self.on_datagram(now, parcel.packet, world),
+            _ => self.on_segment(now, parcel, world),
         }
     }
 
     /// Sends one packet, if any flow has one to send.
-    fn fill_link<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
+    fn fill_link<O: Observer>(&mut self, now: Time, slots: &mut Trailers, world: &mut World<O>) {
         let ready = match &mut self.classes {
-            None => self.nic.pop_ready(&mut world.trailers),
-            Some(classes) => classes.pop_ready(&mut self.nic, &mut world.trailers),
+            None => self.nic.pop_ready(slots),
+            Some(classes) => classes.pop_ready(&mut self.nic, slots),
         };
         if let Some(packet) = ready {
-            self.nic.send(now, packet, world);
+            self.nic.send(now, Parcel { packet, trailers: slots }, world);
             return;
         }
         while let Some(slot) = self.nic.turn() {
@@ -322,10 +327,11 @@ impl Host {
             None => packet,
             Some(classes) => classes.on_wire(now, packet),
         };
-        self.nic.send(now, packet, world);
+        self.nic.send(now, Parcel::bare(packet), world);
     }
 
-    fn on_ack<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+    fn on_ack<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
+        let packet = parcel.packet;
         let slot = world.flows.senders[packet.flow().index()];
         let Some(outgoing) =
             self.outgoing.get_mut(slot).filter(|outgoing| outgoing.turn as u16 == packet.turn())
@@ -335,17 +341,17 @@ impl Host {
         let group = &world.shared.groups[outgoing.group as usize];
         let complete = match &mut outgoing.source {
             Source::Stream(sender) => {
-                sender.on_ack(&group.stream().params, now, &packet.ack_frame(&world.trailers));
+                sender.on_ack(&group.stream().params, now, &parcel.ack_frame());
                 world.observer.window(now, outgoing.flow, SenderRef::Stream(sender));
                 sender.is_complete()
             }
             Source::Rdma(sender) => {
                 if packet.trailers() > 0
-                    && let Some(told) = telemetry::read(packet, &world.trailers, &world.shared.told_rates)
+                    && let Some(told) = telemetry::read(parcel, &world.shared.told_rates)
                 {
                     sender.on_telemetry(now, &told);
                 }
-                sender.on_ack(&group.rdma().params, now, &packet.rdma_ack_frame(&world.trailers));
+                sender.on_ack(&group.rdma().params, now, &parcel.rdma_ack_frame());
                 world.observer.window(now, outgoing.flow, SenderRef::Rdma(sender));
                 sender.is_complete()
             }

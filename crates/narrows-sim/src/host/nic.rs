@@ -2,7 +2,7 @@ use narrows_proto::units::{Span, Time};
 
 use crate::link::Egress;
 use crate::observe::{Observer, PacketRef};
-use crate::packet::{Packet, Trailers};
+use crate::packet::{Packet, Parcel, Trailers};
 use crate::ring::Ring;
 use crate::world::World;
 
@@ -79,8 +79,8 @@ impl Nic {
     }
 
     #[inline]
-    pub(super) fn push_ready(&mut self, packet: Packet, trailers: &Trailers) {
-        self.ready.push_with(packet, trailers);
+    pub(super) fn push_ready(&mut self, parcel: Parcel<'_>) {
+        self.ready.push_with(parcel);
     }
 
     #[inline]
@@ -172,11 +172,12 @@ impl Nic {
 
     /// Sends a packet. The link must be free.
     #[inline]
-    pub(super) fn send<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+    pub(super) fn send<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
+        let packet = parcel.packet;
         debug_assert!(self.busy_until <= now);
         self.busy_until = self.sent_at(now, packet);
         world.observer.sent(now, self.egress.link, packet.size());
-        world.observer.departs(now, self.egress.link, PacketRef::new(packet, &world.trailers));
-        world.carry(self.egress.to, packet.arriving(self.busy_until + self.egress.delay));
+        world.observer.departs(now, self.egress.link, PacketRef::new(parcel));
+        world.carry(self.egress.to, parcel.with(packet.arriving(self.busy_until + self.egress.delay)));
     }
 }

@@ -13,7 +13,7 @@ use super::outgoing::{Outgoing, Source};
 use super::{Host, NewFlow};
 use crate::ids::{FlowId, HostId, NodeId};
 use crate::observe::{Observer, SenderRef};
-use crate::packet::{Kind, Packet, Trailers};
+use crate::packet::{Kind, Packet, Parcel};
 use crate::rack::{self, Access, Membership, RackAgent};
 use crate::record::RackRecord;
 use crate::routing::NO_LEAF;
@@ -274,7 +274,7 @@ impl Host {
         let datagrams = matches!(outgoing.source, Source::Datagram(_));
         if !opens && (!inside || datagrams) {
             let packet = racks.membership(outgoing, true);
-            self.nic.push_ready(packet, &Trailers::default());
+            self.nic.push_ready(Parcel::bare(packet));
         }
         if !opens && !inside {
             racks.known[outgoing.rack.jumboflow as usize].waiting.push(slot);
@@ -288,18 +288,19 @@ impl Host {
         let Some(racks) = self.racks.as_mut().filter(|_| outgoing.rack.is_subflow()) else { return };
         if std::mem::replace(&mut outgoing.rack.registered, false) {
             let packet = racks.membership(outgoing, false);
-            self.nic.push_ready(packet, &Trailers::default());
+            self.nic.push_ready(Parcel::bare(packet));
         }
     }
 
     /// The answer to a SYN arrived: with it the rate of the destination, and next what the switch has to say.
-    pub(super) fn on_syn_ack<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+    pub(super) fn on_syn_ack<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
+        let packet = parcel.packet;
         let slot = world.flows.senders[packet.flow().index()];
         if let Some(racks) = &mut self.racks
             && let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| outgoing.rack.is_subflow())
         {
-            if packet.trailers() > 0 {
-                racks.advertised(outgoing.to, BitRate::from_bps(world.trailers[0].words()[0]));
+            if let Some(slot) = parcel.slots().first() {
+                racks.advertised(outgoing.to, BitRate::from_bps(slot.words()[0]));
             }
             let of = outgoing.rack;
             if world.shared.access[outgoing.to.index()].leaf != racks.leaf {
@@ -310,14 +311,14 @@ impl Host {
                 outgoing.on_rack(now, group, None, rate, &mut world.observer);
             }
         }
-        self.on_ack(now, packet.with_trailers(0), world);
+        self.on_ack(now, Parcel::bare(packet.with_trailers(0)), world);
     }
 
     /// The switch told of a JumboFlow.
     #[cold]
-    pub(super) fn on_jumboflow<O>(&mut self, now: Time, packet: Packet, world: &World<O>) {
+    pub(super) fn on_jumboflow<O>(&mut self, now: Time, parcel: Parcel<'_>, world: &World<O>) {
         let Some(racks) = &mut self.racks else { return };
-        let (number, told) = rack::told(packet, &world.trailers);
+        let (number, told) = rack::told(parcel);
         let each = racks.agent.jumboflows;
         let place = racks.place(number / each, number % each) as usize;
         let known = &mut racks.known[place];
@@ -440,7 +441,7 @@ impl Host {
         world.observer.advertised(now, *node, rate, queue);
         for (source, _) in &receiver.sources {
             let packet = Access::Rate(*host, rate).packet(*source, agent);
-            self.nic.push_ready(packet, &Trailers::default());
+            self.nic.push_ready(Parcel::bare(packet));
             record.advertisements += 1;
         }
         receiver.runs = !receiver.sources.is_empty() || rate < *line;

@@ -4,15 +4,14 @@ use narrows_proto::notification::Notification;
 use narrows_proto::units::Span;
 
 use crate::ids::{FlowId, HostId, LinkId};
-use crate::packet::{AGAIN, ASKS, CWR, ECE, ECT, FIN, Kind, NAK, Packet, Trailers};
+use crate::packet::{AGAIN, ASKS, CWR, ECE, ECT, FIN, Kind, NAK, Packet, Parcel};
 use crate::rack;
 use crate::switch::{read_pause, read_pfc};
 
 /// A packet on its way, as an observer sees it. What it says is worked out when it is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketRef<'a> {
-    packet: Packet,
-    trailers: &'a Trailers,
+    parcel: Parcel<'a>,
 }
 
 /// Kinds of packets.
@@ -59,13 +58,17 @@ pub struct StopFrame {
 
 impl<'a> PacketRef<'a> {
     #[inline(always)]
-    pub(crate) fn new(packet: Packet, trailers: &'a Trailers) -> Self {
-        Self { packet, trailers }
+    pub(crate) fn new(parcel: Parcel<'a>) -> Self {
+        Self { parcel }
+    }
+
+    fn packet(self) -> Packet {
+        self.parcel.packet
     }
 
     /// Its kind, whether or not a limiter has tagged it.
     pub fn kind(self) -> PacketKind {
-        match self.packet.kind_below_tag() {
+        match self.packet().kind_below_tag() {
             Kind::Data | Kind::Limited => PacketKind::Data,
             Kind::Ack => PacketKind::Ack,
             Kind::Syn => PacketKind::Syn,
@@ -86,7 +89,7 @@ impl<'a> PacketRef<'a> {
     pub fn flow(self) -> Option<FlowId> {
         match self.kind() {
             PacketKind::Pause | PacketKind::Pfc | PacketKind::JumboFlow | PacketKind::Access => None,
-            _ => Some(self.packet.flow()),
+            _ => Some(self.packet().flow()),
         }
     }
 
@@ -94,7 +97,7 @@ impl<'a> PacketRef<'a> {
     pub fn turn(self) -> u16 {
         match self.kind() {
             PacketKind::Notice | PacketKind::Isolate => 0,
-            _ => self.packet.turn(),
+            _ => self.packet().turn(),
         }
     }
 
@@ -102,93 +105,93 @@ impl<'a> PacketRef<'a> {
     pub fn to(self) -> Option<HostId> {
         match self.kind() {
             PacketKind::Pause | PacketKind::Pfc | PacketKind::Isolate => None,
-            _ => Some(self.packet.to()),
+            _ => Some(self.packet().to()),
         }
     }
 
     /// Data and datagrams: the first byte, or the number. Acknowledgements: everything below has arrived.
     pub fn seq(self) -> u64 {
-        self.packet.seq()
+        self.packet().seq()
     }
 
     /// Bytes on the wire.
     pub fn size(self) -> u16 {
-        self.packet.size()
+        self.packet().size()
     }
 
     /// 0 to 7; 7 goes first.
     pub fn priority(self) -> u8 {
-        self.packet.priority()
+        self.packet().priority()
     }
 
     /// A limiter has tagged it, which has made it larger.
     pub fn is_tagged(self) -> bool {
-        self.packet.kind() == Kind::Limited
+        self.packet().kind() == Kind::Limited
     }
 
     /// It may be marked (ECT), or is marked.
     pub fn is_ect(self) -> bool {
-        self.packet.is(ECT) || self.packet.is_left_unmarked()
+        self.packet().is(ECT) || self.packet().is_left_unmarked()
     }
 
     /// It has been marked (CE).
     pub fn is_marked(self) -> bool {
-        self.packet.is_marked()
+        self.packet().is_marked()
     }
 
     /// It echoes a mark.
     pub fn echoes_mark(self) -> bool {
-        matches!(self.kind(), PacketKind::Ack | PacketKind::SynAck) && self.packet.is(ECE)
+        matches!(self.kind(), PacketKind::Ack | PacketKind::SynAck) && self.packet().is(ECE)
     }
 
     /// Data of a stream: the sender has reduced its window. Over RDMA the same bit is [`asks`](Self::asks).
     pub fn reduced(self) -> bool {
-        self.kind() == PacketKind::Data && self.packet.is(CWR)
+        self.kind() == PacketKind::Data && self.packet().is(CWR)
     }
 
     /// Data over RDMA: it asks for an acknowledgement.
     pub fn asks(self) -> bool {
-        self.kind() == PacketKind::Data && self.packet.is(ASKS)
+        self.kind() == PacketKind::Data && self.packet().is(ASKS)
     }
 
     /// Data: the last of its flow.
     pub fn is_last(self) -> bool {
-        self.kind() == PacketKind::Data && self.packet.is(FIN)
+        self.kind() == PacketKind::Data && self.packet().is(FIN)
     }
 
     /// Data: it was sent before.
     pub fn is_again(self) -> bool {
-        self.kind() == PacketKind::Data && self.packet.is(AGAIN)
+        self.kind() == PacketKind::Data && self.packet().is(AGAIN)
     }
 
     /// Selective acknowledgements of a stream, most recent first.
     pub fn sacks(self) -> impl Iterator<Item = Range<u64>> {
         let is_ack = self.kind() == PacketKind::Ack;
-        let sacks = is_ack.then(|| self.packet.ack_frame(self.trailers).sacks);
+        let sacks = is_ack.then(|| self.parcel.ack_frame().sacks);
         let blocks: Vec<_> = sacks.iter().flat_map(|sacks| sacks.iter()).collect();
         blocks.into_iter()
     }
 
     /// Acknowledgement over RDMA: the first byte of the packet that arrived in place of one that is missing.
     pub fn nak(self) -> Option<u64> {
-        let is_nak = self.kind() == PacketKind::Ack && self.packet.is(NAK);
-        is_nak.then(|| self.packet.rdma_ack_frame(self.trailers).nak).flatten()
+        let is_nak = self.kind() == PacketKind::Ack && self.packet().is(NAK);
+        is_nak.then(|| self.parcel.rdma_ack_frame().nak).flatten()
     }
 
     /// What a congestion point says.
     pub fn notification(self) -> Option<Notification> {
-        (self.kind() == PacketKind::Notice).then(|| self.packet.notification()).flatten()
+        (self.kind() == PacketKind::Notice).then(|| self.packet().notification()).flatten()
     }
 
     /// What a PAUSE frame or one of priority-based flow control asks for.
     pub fn stop(self) -> Option<StopFrame> {
         match self.kind() {
             PacketKind::Pause => {
-                let (link, lasts) = read_pause(self.packet);
+                let (link, lasts) = read_pause(self.packet());
                 Some(StopFrame { link, classes: u16::MAX, lasts })
             }
             PacketKind::Pfc => {
-                let (link, classes, lasts) = read_pfc(self.packet);
+                let (link, classes, lasts) = read_pfc(self.packet());
                 Some(StopFrame { link, classes, lasts })
             }
             _ => None,
@@ -198,8 +201,8 @@ impl<'a> PacketRef<'a> {
     /// Names a flow that is to be isolated no longer, or says that a subflow ends.
     pub fn is_over(self) -> bool {
         match self.kind() {
-            PacketKind::Isolate => self.packet.turn() == 1,
-            PacketKind::Membership => !rack::Membership::read(self.packet).joins,
+            PacketKind::Isolate => self.packet().turn() == 1,
+            PacketKind::Membership => !rack::Membership::read(self.packet()).joins,
             _ => false,
         }
     }

@@ -7,7 +7,7 @@ use super::buffer::Memory;
 use super::marking::{Marker, Verdict};
 use crate::ids::LinkId;
 use crate::observe::{Observer, PacketRef};
-use crate::packet::{CE, ECT, Packet};
+use crate::packet::{CE, ECT, Packet, Parcel};
 use crate::record::{DropCause, PortCounters};
 use crate::world::World;
 
@@ -31,17 +31,17 @@ impl Common {
         &mut self,
         now: Time,
         port: usize,
-        packet: Packet,
+        parcel: Parcel<'_>,
         backlog: u64,
         idle_since: Option<Time>,
         world: &mut World<O>,
     ) -> Option<Packet> {
-        let verdict = self.marker.judge(now, port, backlog, idle_since, packet.is(ECT));
-        let packet = self.admit(now, port, packet, backlog, idle_since.is_some(), world)?;
+        let verdict = self.marker.judge(now, port, backlog, idle_since, parcel.packet.is(ECT));
+        let packet = self.admit(now, port, parcel, backlog, idle_since.is_some(), world)?;
         match verdict {
             Verdict::Pass => Some(packet),
             Verdict::Mark => Some(self.mark(now, port, packet, world)),
-            Verdict::Drop => self.drop_by_red(now, port, packet, world),
+            Verdict::Drop => self.drop_by_red(now, port, parcel, world),
         }
     }
 
@@ -51,13 +51,12 @@ impl Common {
         &self,
         now: Time,
         port: usize,
-        packet: Packet,
+        parcel: Parcel<'_>,
         backlog: u64,
         world: &mut World<O>,
     ) {
         if O::ACTIVE {
-            let told = PacketRef::new(packet, &world.trailers);
-            world.observer.queued(now, self.links[port], told, backlog);
+            world.observer.queued(now, self.links[port], PacketRef::new(parcel), backlog);
         }
     }
 
@@ -67,16 +66,16 @@ impl Common {
         &mut self,
         now: Time,
         port: usize,
-        packet: Packet,
+        parcel: Parcel<'_>,
         backlog: u64,
         idle: bool,
         world: &mut World<O>,
     ) -> Option<Packet> {
-        if !idle && let Err(cause) = self.memory.admit(backlog, packet.size().into()) {
-            self.drop(now, port, packet, cause, world);
+        if !idle && let Err(cause) = self.memory.admit(backlog, parcel.packet.size().into()) {
+            self.drop(now, port, parcel, cause, world);
             return None;
         }
-        Some(packet)
+        Some(parcel.packet)
     }
 
     #[inline]
@@ -114,13 +113,13 @@ impl Common {
         &mut self,
         now: Time,
         port: usize,
-        packet: Packet,
+        parcel: Parcel<'_>,
         world: &mut World<O>,
     ) -> Option<Packet> {
-        if packet.is_left_unmarked() {
-            return Some(packet);
+        if parcel.packet.is_left_unmarked() {
+            return Some(parcel.packet);
         }
-        self.drop(now, port, packet, DropCause::Red, world);
+        self.drop(now, port, parcel, DropCause::Red, world);
         None
     }
 
@@ -129,14 +128,13 @@ impl Common {
         &mut self,
         now: Time,
         port: usize,
-        packet: Packet,
+        parcel: Parcel<'_>,
         cause: DropCause,
         world: &mut World<O>,
     ) {
-        self.note_drop(now, port, packet.size(), cause, world);
+        self.note_drop(now, port, parcel.packet.size(), cause, world);
         if O::ACTIVE {
-            let told = PacketRef::new(packet, &world.trailers);
-            world.observer.discarded(now, self.links[port], told, cause);
+            world.observer.discarded(now, self.links[port], PacketRef::new(parcel), cause);
         }
     }
 

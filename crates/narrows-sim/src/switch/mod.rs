@@ -44,7 +44,7 @@ use crate::ids::{LinkId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Egress;
 use crate::observe::{Observer, Reviewed};
-use crate::packet::{Kind, Packet};
+use crate::packet::{Kind, Packet, Parcel};
 use crate::prefetch::prefetch;
 use crate::random::Stream;
 use crate::record::{DropCause, PortCounters};
@@ -237,7 +237,7 @@ impl Switch {
     pub(crate) fn advance<O: Observer>(&mut self, until: Time, world: &mut World<O>) -> Time {
         let mut arrivals = std::mem::take(&mut world.arrivals);
         let next_arrival = self.collect(until, &mut arrivals, world);
-        let Arrivals { list, trailers, order, wires } = &mut arrivals;
+        let Arrivals { list, trailers, order, wires, .. } = &mut arrivals;
         if self.rack.is_some() {
             self.prefetch_subflows(list, world);
         }
@@ -248,16 +248,14 @@ impl Switch {
                 wire.ring.prefetch_end();
             }
             let arrival = &list[place(*entry)];
-            if arrival.trailers > 0 {
-                world.trailers = trailers[arrival.trailers as usize - 1];
-            }
-            let now = arrival.packet.at();
+            let parcel = arrival.parcel(trailers);
+            let now = parcel.packet.at();
             match arrival.port {
                 UNROUTED => {
                     let from = wires.get(place(*entry)).copied().unwrap_or(OWN);
-                    self.join_late(now, arrival.packet, from, world);
+                    self.join_late(now, parcel, from, world);
                 }
-                port => self.join(now, port.into(), arrival.packet, OWN, world),
+                port => self.join(now, port.into(), parcel, OWN, world),
             }
         }
         list.clear();
@@ -294,26 +292,31 @@ impl Switch {
 
     /// Packets that limiters release up to and including `now` join their ports.
     fn release_limited<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
-        let in_hand = world.trailers;
         while let Some((at, packet, from)) = self.edge.as_mut().and_then(|edge| edge.release(now, world)) {
-            self.route_late(at, packet, from, world);
+            self.route_late(at, Parcel::bare(packet), from, world);
         }
-        world.trailers = in_hand;
     }
 
     /// A packet that came over wire number `from` joins a port.
     #[inline(always)]
-    fn join<O: Observer>(&mut self, now: Time, port: usize, packet: Packet, from: u32, world: &mut World<O>) {
+    fn join<O: Observer>(
+        &mut self,
+        now: Time,
+        port: usize,
+        parcel: Parcel<'_>,
+        from: u32,
+        world: &mut World<O>,
+    ) {
         match &mut self.ports {
-            Ports::Plain(ports) => ports.join(now, port, packet, &mut self.common, world),
-            Ports::Scheduled(ports) => ports.join(now, port, packet, &mut self.common, world),
+            Ports::Plain(ports) => ports.join(now, port, parcel, &mut self.common, world),
+            Ports::Scheduled(ports) => ports.join(now, port, parcel, &mut self.common, world),
             Ports::Signalling(ports) => {
-                if ports.join(now, port, packet, from, &mut self.common, world) {
+                if ports.join(now, port, parcel, from, &mut self.common, world) {
                     self.send_message(now, world);
                 }
             }
             Ports::Lossless(ports) => {
-                if ports.join(now, port, packet, from, &mut self.common, world) {
+                if ports.join(now, port, parcel, from, &mut self.common, world) {
                     self.send_message(now, world);
                 }
             }
@@ -329,7 +332,7 @@ impl Switch {
             Ports::Plain(_) | Ports::Scheduled(_) => None,
         };
         if let Some(message) = message {
-            self.join_late(now, message, OWN, world);
+            self.join_late(now, Parcel::bare(message), OWN, world);
         }
     }
 
@@ -352,9 +355,9 @@ impl Switch {
                 if head >= until {
                     break head;
                 }
-                let packet = ring.pop(&mut world.trailers);
+                let packet = ring.pop(&mut arrivals.slots);
                 world.hops += 1;
-                if self.impaired && !world.survives(wire, packet) {
+                if self.impaired && !world.survives(wire, Parcel { packet, trailers: &arrivals.slots }) {
                     continue;
                 }
                 let port = if route_now {
@@ -365,7 +368,7 @@ impl Switch {
                 };
                 let leaves_on = self.leads_to.get(usize::from(port)).copied().unwrap_or(u32::MAX);
                 world.wires.prefetch(leaves_on);
-                let trailers = if packet.trailers() == 0 { 0 } else { arrivals.keep(&world.trailers) };
+                let trailers = if packet.trailers() == 0 { 0 } else { arrivals.keep() };
                 arrivals.order.push((head.as_ps() - origin) << PLACE_BITS | arrivals.list.len() as u64);
                 arrivals.list.push(Arrival { packet, port, trailers, leaves_on });
             };
@@ -391,7 +394,8 @@ impl Switch {
 
     /// Routes are looked up late, or are changing, or there is none.
     #[cold]
-    fn join_late<O: Observer>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) {
+    fn join_late<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, from: u32, world: &mut World<O>) {
+        let packet = parcel.packet;
         // First, so that ports see everything in order of time.
         if self.rack.is_some() {
             self.tell_rack(now, world);
@@ -419,20 +423,20 @@ impl Switch {
                 Entry::Through => {}
                 Entry::Kept => return,
                 Entry::Full(port) => {
-                    return self.common.drop(now, port.into(), packet, DropCause::Limiter, world);
+                    return self.common.drop(now, port.into(), parcel, DropCause::Limiter, world);
                 }
             }
         }
         if self.rack.is_some() {
-            return self.join_at_rack(now, packet, from, world);
+            return self.join_at_rack(now, parcel, from, world);
         }
-        self.route_late(now, packet, from, world);
+        self.route_late(now, parcel, from, world);
     }
 
     /// A packet joins a port of a switch that keeps the state of JumboFlows.
-    fn join_at_rack<O: Observer>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) {
+    fn join_at_rack<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, from: u32, world: &mut World<O>) {
         let Some(rack) = &mut self.rack else { return };
-        let (packet, over) = match rack.pass(now, packet, from, world) {
+        let (packet, over) = match rack.pass(now, parcel.packet, from, world) {
             Pass::Through(packet) => (packet, None),
             Pass::Over(packet, number) => (packet, Some(number as usize)),
             Pass::LastHop(packet) => {
@@ -444,11 +448,12 @@ impl Switch {
             }
             Pass::Taken => return,
         };
-        let Some(number) = over else { return self.route_late(now, packet, from, world) };
+        let parcel = parcel.with(packet);
+        let Some(number) = over else { return self.route_late(now, parcel, from, world) };
         self.edit_routes(now);
         let ports = self.routes.ports_to(world.shared.access[packet.to().index()].leaf);
         match ports.get(number % ports.len().max(1)) {
-            Some(port) => self.join(now, (*port).into(), packet, from, world),
+            Some(port) => self.join(now, (*port).into(), parcel, from, world),
             None => self.no_route.count_drop(DropCause::NoRoute, packet.size()),
         }
     }
@@ -476,17 +481,15 @@ impl Switch {
                 rack.report(port, backlog);
             }
             rack.step(at, world);
-            let in_hand = world.trailers;
             while let Some((packet, trailers)) = self.rack.as_mut().and_then(|rack| rack.take_message()) {
-                world.trailers = trailers;
-                self.route_late(at, packet, OWN, world);
+                self.route_late(at, Parcel { packet, trailers: &trailers }, OWN, world);
             }
-            world.trailers = in_hand;
         }
     }
 
     /// Looks up the route of a packet now.
-    fn route_late<O: Observer>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) {
+    fn route_late<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, from: u32, world: &mut World<O>) {
+        let packet = parcel.packet;
         self.edit_routes(now);
         let leaf = world.shared.access[packet.to().index()].leaf;
         let port = match &mut self.choice {
@@ -497,7 +500,7 @@ impl Switch {
         };
         match port {
             UNROUTED => self.no_route.count_drop(DropCause::NoRoute, packet.size()),
-            port => self.join(now, port.into(), packet, from, world),
+            port => self.join(now, port.into(), parcel, from, world),
         }
     }
 

@@ -8,7 +8,7 @@ use super::marking::Verdict;
 use crate::ids::LinkId;
 use crate::link::{Egress, Target};
 use crate::observe::{Observer, PacketRef};
-use crate::packet::{ECT, Packet};
+use crate::packet::{ECT, Parcel};
 use crate::prefetch::prefetch;
 use crate::ring::Ring;
 use crate::world::World;
@@ -114,10 +114,11 @@ impl PlainPorts {
         &mut self,
         now: Time,
         number: usize,
-        packet: Packet,
+        parcel: Parcel<'_>,
         common: &mut Common,
         world: &mut World<O>,
     ) {
+        let packet = parcel.packet;
         let port = &mut self.ports[number];
         if port.waiting > 0 {
             common.memory.used -= port.settle(now, &mut world.observer);
@@ -129,13 +130,13 @@ impl PlainPorts {
             // The memory still counts what has begun to be sent since the other ports were last looked at.
             self.settle(now, common, world);
             if let Err(cause) = common.memory.admit(self.ports[number].waiting, packet.size().into()) {
-                return common.drop(now, number, packet, cause, world);
+                return common.drop(now, number, parcel, cause, world);
             }
         }
         let packet = match verdict {
             Verdict::Pass => packet,
             Verdict::Mark => common.mark(now, number, packet, world),
-            Verdict::Drop => match common.drop_by_red(now, number, packet, world) {
+            Verdict::Drop => match common.drop_by_red(now, number, parcel, world) {
                 Some(packet) => packet,
                 None => return,
             },
@@ -144,7 +145,7 @@ impl PlainPorts {
         let kind = &self.kinds[usize::from(port.kind)];
         let start = if idle_since.is_some() { now } else { port.busy_until };
         if O::ACTIVE {
-            let told = PacketRef::new(packet, &world.trailers);
+            let told = PacketRef::new(parcel.with(packet));
             world.observer.queued(now, port.link, told, port.waiting);
             world.observer.departs(start, port.link, told);
         }
@@ -156,7 +157,7 @@ impl PlainPorts {
             world.observer.sent(now, port.link, packet.size());
         }
         port.busy_until = start + kind.wire_time.of(packet.size());
-        world.carry(port.to, packet.arriving(port.busy_until + kind.delay));
+        world.carry(port.to, parcel.with(packet.arriving(port.busy_until + kind.delay)));
     }
 
     /// Bytes that wait at a port.

@@ -10,7 +10,7 @@ use super::common::Common;
 use crate::ids::LinkId;
 use crate::link::Egress;
 use crate::observe::{Observer, PacketRef};
-use crate::packet::{Packet, Trailers};
+use crate::packet::{NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::ring::Ring;
 use crate::world::World;
 
@@ -59,7 +59,7 @@ impl ScheduledPorts {
         &mut self,
         now: Time,
         number: usize,
-        packet: Packet,
+        parcel: Parcel<'_>,
         common: &mut Common,
         world: &mut World<O>,
     ) {
@@ -67,14 +67,15 @@ impl ScheduledPorts {
             self.serve(now, common, world);
         }
         let port = &mut self.ports[number];
-        let backlog = port.backlog(packet.priority());
+        let backlog = port.backlog(parcel.packet.priority());
         let idle = port.busy_until <= now;
         debug_assert!(!idle || port.occupied == 0, "a free port has sent what it had");
         let idle_since = idle.then_some(port.busy_until);
-        let Some(packet) = common.judge(now, number, packet, backlog, idle_since, world) else { return };
-        common.tell_queued(now, number, packet, if idle { 0 } else { backlog }, world);
+        let Some(packet) = common.judge(now, number, parcel, backlog, idle_since, world) else { return };
+        let parcel = parcel.with(packet);
+        common.tell_queued(now, number, parcel, if idle { 0 } else { backlog }, world);
         if idle {
-            port.transmit(now, packet, world);
+            port.transmit(now, parcel, world);
             return;
         }
         if port.occupied == 0 {
@@ -82,7 +83,7 @@ impl ScheduledPorts {
             self.frees.push(Reverse((port.busy_until, number as u32)));
         }
         common.memory.used += u64::from(packet.size());
-        port.push(packet, &world.trailers);
+        port.push(parcel);
         common.note_backlog(now, number, port.waiting, world);
     }
 
@@ -115,14 +116,14 @@ impl ScheduledPorts {
 
     /// Lets ports send up to and including `now`.
     fn serve<O: Observer>(&mut self, now: Time, common: &mut Common, world: &mut World<O>) {
-        let in_hand = world.trailers;
+        let mut slots = NO_TRAILERS;
         while let Some(mut entry) = self.frees.peek_mut().filter(|entry| entry.0.0 <= now) {
             let Reverse((at, number)) = *entry;
             let port = &mut self.ports[number as usize];
-            let packet = port.pop(&mut world.trailers);
+            let packet = port.pop(&mut slots);
             common.memory.used -= u64::from(packet.size());
             world.observer.backlog(at, port.egress.link, port.waiting);
-            port.transmit(at, packet, world);
+            port.transmit(at, Parcel { packet, trailers: &slots }, world);
             if port.occupied == 0 {
                 PeekMut::pop(entry);
             } else {
@@ -130,7 +131,6 @@ impl ScheduledPorts {
             }
         }
         self.next_free = self.frees.peek().map_or(Time::NEVER, |entry| entry.0.0);
-        world.trailers = in_hand;
     }
 }
 
@@ -160,9 +160,10 @@ impl ScheduledPort {
         self.backlogs[usize::from(priority)]
     }
 
-    pub(super) fn push(&mut self, packet: Packet, trailers: &Trailers) {
+    pub(super) fn push(&mut self, parcel: Parcel<'_>) {
+        let packet = parcel.packet;
         let priority = usize::from(packet.priority());
-        self.queues[priority].push_with(packet, trailers);
+        self.queues[priority].push_with(parcel);
         self.backlogs[priority] += u64::from(packet.size());
         self.waiting += u64::from(packet.size());
         self.occupied |= 1 << priority;
@@ -192,10 +193,11 @@ impl ScheduledPort {
         packet
     }
 
-    pub(super) fn transmit<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+    pub(super) fn transmit<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
+        let packet = parcel.packet;
         self.busy_until = now + self.egress.wire_time.of(packet.size());
         world.observer.sent(now, self.egress.link, packet.size());
-        world.observer.departs(now, self.egress.link, PacketRef::new(packet, &world.trailers));
-        world.carry(self.egress.to, packet.arriving(self.busy_until + self.egress.delay));
+        world.observer.departs(now, self.egress.link, PacketRef::new(parcel));
+        world.carry(self.egress.to, parcel.with(packet.arriving(self.busy_until + self.egress.delay)));
     }
 }

@@ -13,7 +13,7 @@ use super::scheduled::ScheduledPort;
 use crate::ids::{HostId, LinkId};
 use crate::link::Egress;
 use crate::observe::Observer;
-use crate::packet::Packet;
+use crate::packet::{NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::telemetry::Meter;
 use crate::world::World;
 
@@ -85,7 +85,7 @@ impl SignallingPorts {
         &mut self,
         now: Time,
         number: usize,
-        packet: Packet,
+        parcel: Parcel<'_>,
         from: u32,
         common: &mut Common,
         world: &mut World<O>,
@@ -93,6 +93,7 @@ impl SignallingPorts {
         if self.next <= now {
             self.serve(now, common, world);
         }
+        let packet = parcel.packet;
         let SignallingPort { port, sampler, meter, due, paused_until, .. } = &mut self.ports[number];
         let backlog = port.backlog(packet.priority());
         let free_at = port.busy_until.max(*paused_until);
@@ -100,18 +101,19 @@ impl SignallingPorts {
         debug_assert!(waits || port.is_empty(), "a free port has sent what it had");
         let is_message = packet.is_notice();
         let admitted = if is_message {
-            common.admit(now, number, packet, backlog, !waits, world)
+            common.admit(now, number, parcel, backlog, !waits, world)
         } else {
             let idle_since = (!waits).then_some(port.busy_until);
-            common.judge(now, number, packet, backlog, idle_since, world)
+            common.judge(now, number, parcel, backlog, idle_since, world)
         };
         let Some(packet) = admitted else { return false };
-        common.tell_queued(now, number, packet, if waits { backlog } else { 0 }, world);
+        let parcel = parcel.with(packet);
+        common.tell_queued(now, number, parcel, if waits { backlog } else { 0 }, world);
         let size = u64::from(packet.size());
         if waits {
             common.memory.used += size;
             // While it waits a packet needs no time of arrival; it remembers which way it came.
-            port.push(packet.arriving(Time::from_ps(from.into())), &world.trailers);
+            port.push(parcel.with(packet.arriving(Time::from_ps(from.into()))));
             common.note_backlog(now, number, port.waiting, world);
             if free_at < *due {
                 *due = free_at;
@@ -119,7 +121,7 @@ impl SignallingPorts {
                 self.agenda.push(Reverse((free_at, number as u32)));
             }
         } else {
-            transmit(now, port, meter, packet, world);
+            transmit(now, port, meter, parcel, world);
         }
         let is_sample =
             !is_message && self.points.as_ref().is_some_and(|points| points.counts(sampler, packet));
@@ -196,15 +198,14 @@ impl SignallingPorts {
 
     /// Does everything due up to and including `now`.
     fn serve<O: Observer>(&mut self, now: Time, common: &mut Common, world: &mut World<O>) {
-        let in_hand = world.trailers;
+        let mut slots = NO_TRAILERS;
         while let Some(&Reverse((at, number))) = self.agenda.peek()
             && at <= now
         {
-            let order = self.step(at, number as usize, common, world);
+            let order = self.step(at, number as usize, &mut slots, common, world);
             self.obey(at, order, common, world);
         }
         self.next = self.agenda.peek().map_or(Time::NEVER, |entry| entry.0.0);
-        world.trailers = in_hand;
     }
 
     /// Does what the first entry of the agenda says. Returns what a neighbour is to be told.
@@ -213,6 +214,7 @@ impl SignallingPorts {
         &mut self,
         at: Time,
         number: usize,
+        slots: &mut Trailers,
         common: &mut Common,
         world: &mut World<O>,
     ) -> Option<Order> {
@@ -227,12 +229,12 @@ impl SignallingPorts {
         }
         let mut released = None;
         if let Some(frame) = port.frame.take() {
-            transmit(at, &mut port.port, &mut port.meter, frame, world);
+            transmit(at, &mut port.port, &mut port.meter, Parcel::bare(frame), world);
         } else {
-            let packet = port.port.pop(&mut world.trailers);
+            let packet = port.port.pop(slots);
             common.memory.used -= u64::from(packet.size());
             world.observer.backlog(at, port.port.link(), port.port.waiting);
-            transmit(at, &mut port.port, &mut port.meter, packet, world);
+            transmit(at, &mut port.port, &mut port.meter, Parcel { packet, trailers: slots }, world);
             released = Some((packet.at().as_ps() as usize, u64::from(packet.size())));
         }
         port.due = port.next();
@@ -292,7 +294,7 @@ impl SignallingPorts {
         if it.port.busy_until <= now {
             // A free port sends it at once.
             it.frame = None;
-            transmit(now, &mut it.port, &mut it.meter, order.frame, world);
+            transmit(now, &mut it.port, &mut it.meter, Parcel::bare(order.frame), world);
         } else {
             it.frame = Some(order.frame);
         }
@@ -319,13 +321,16 @@ pub(super) fn transmit<O: Observer>(
     now: Time,
     port: &mut ScheduledPort,
     meter: &mut Option<Meter>,
-    mut packet: Packet,
+    parcel: Parcel<'_>,
     world: &mut World<O>,
 ) {
-    if let Some(meter) = meter {
-        packet = meter.send(now, packet, port.waiting, &mut world.trailers);
-    }
-    port.transmit(now, packet, world);
+    let Some(meter) = meter else {
+        port.transmit(now, parcel, world);
+        return;
+    };
+    let mut trailers = *parcel.trailers;
+    let packet = meter.send(now, parcel.packet, port.waiting, &mut trailers);
+    port.transmit(now, Parcel { packet, trailers: &trailers }, world);
 }
 
 impl SignallingPort {

@@ -2,7 +2,7 @@
 
 use narrows_proto::units::Span;
 
-use crate::packet::{Packet, Trailers};
+use crate::packet::{NO_TRAILERS, Packet, Parcel, Trailers};
 
 /// A packet that arrives in the window being worked on. The last of the fields is for speed only.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,8 @@ pub(crate) struct Arrivals {
     pub(crate) order: Vec<u64>,
     /// Where routes are looked up late: the wire each of the list came over, counted from the first of the switch.
     pub(crate) wires: Vec<u32>,
+    /// The slots of the packet that was taken last.
+    pub(crate) slots: Trailers,
 }
 
 /// Bits of an entry of [`Arrivals::order`] that hold the place.
@@ -35,11 +37,20 @@ pub(crate) const PLACE_BITS: u32 = 24;
 pub(crate) const MAX_WINDOW: Span = Span::from_ps(1 << (64 - PLACE_BITS - 1));
 
 impl Arrivals {
-    /// Keeps the trailers of a packet. Returns their index, plus one.
+    /// Keeps the slots of the packet that was taken last. Returns their index, plus one.
     #[cold]
-    pub(crate) fn keep(&mut self, trailers: &Trailers) -> u32 {
-        self.trailers.push(*trailers);
+    pub(crate) fn keep(&mut self) -> u32 {
+        self.trailers.push(self.slots);
         self.trailers.len() as u32
+    }
+}
+
+impl Arrival {
+    /// The packet and its slots, which are among those that were kept.
+    #[inline(always)]
+    pub(crate) fn parcel(self, kept: &[Trailers]) -> Parcel<'_> {
+        let trailers = if self.trailers == 0 { &NO_TRAILERS } else { &kept[self.trailers as usize - 1] };
+        Parcel { packet: self.packet, trailers }
     }
 }
 

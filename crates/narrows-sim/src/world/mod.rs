@@ -15,7 +15,7 @@ use crate::followers::News;
 use crate::ids::FlowId;
 use crate::link::{Target, Wires};
 use crate::observe::{Observer, PacketRef};
-use crate::packet::{Packet, Trailers};
+use crate::packet::{NO_TRAILERS, Packet, Parcel};
 use crate::record::{DatagramRecord, FlowRecord, RackRecord, ReactionRecord};
 
 /// Everything a node may touch besides itself: the links that leave it, the calendar, the tables of its thread.
@@ -31,8 +31,6 @@ pub(crate) struct World<O> {
     pub(crate) outbox_head: Time,
     /// For each thread, this one included: news for its hosts. Empty if no flow waits for another.
     pub(crate) news: Vec<Vec<News>>,
-    /// Trailers of the packet in hand.
-    pub(crate) trailers: Trailers,
     pub(crate) flows: FlowTable,
     pub(crate) log: Log,
     pub(crate) observer: O,
@@ -85,18 +83,19 @@ pub(crate) struct Log {
 }
 
 impl<O: Observer> World<O> {
-    /// Puts the packet in hand, whose `at` says when it arrives, on a link.
+    /// Puts a packet, whose `at` says when it arrives, on a link.
     #[inline(always)]
-    pub(crate) fn carry(&mut self, to: Target, packet: Packet) {
+    pub(crate) fn carry(&mut self, to: Target, parcel: Parcel<'_>) {
         if u32::from(to.shard) == self.shard {
-            self.receive(to.wire, packet);
+            self.receive(to.wire, parcel);
         } else {
-            self.hand_over(to, packet);
+            self.hand_over(to, parcel);
         }
     }
 
     #[inline(always)]
-    fn receive(&mut self, number: u32, packet: Packet) {
+    fn receive(&mut self, number: u32, parcel: Parcel<'_>) {
+        let packet = parcel.packet;
         let wire = &mut self.wires.wires[number as usize];
         wire.packets += 1;
         wire.bytes += u64::from(packet.size());
@@ -104,15 +103,15 @@ impl<O: Observer> World<O> {
             self.wires.heads[number as usize] = packet.at();
             self.calendar.schedule(wire.node, packet.at());
         }
-        wire.ring.push_with(packet, &self.trailers);
+        wire.ring.push_with(parcel);
     }
 
     #[inline(never)]
-    fn hand_over(&mut self, to: Target, packet: Packet) {
+    fn hand_over(&mut self, to: Target, parcel: Parcel<'_>) {
         let outbox = &mut self.outboxes[usize::from(to.shard)];
-        outbox.push((to.wire, packet));
-        outbox.extend(self.trailers[..packet.trailers()].iter().map(|trailer| (to.wire, *trailer)));
-        self.outbox_head = self.outbox_head.min(packet.at());
+        outbox.push((to.wire, parcel.packet));
+        outbox.extend(parcel.slots().iter().map(|trailer| (to.wire, *trailer)));
+        self.outbox_head = self.outbox_head.min(parcel.packet.at());
     }
 
     /// Hands over news for a host of some thread when the window is over.
@@ -123,14 +122,15 @@ impl<O: Observer> World<O> {
 
     /// Whether the packet that just arrived over an impaired wire survived the trip.
     #[cold]
-    pub(crate) fn survives(&mut self, wire: usize, packet: Packet) -> bool {
+    pub(crate) fn survives(&mut self, wire: usize, parcel: Parcel<'_>) -> bool {
+        let packet = parcel.packet;
         let Some(impairment) = &mut self.wires.impairments[wire] else { return true };
         match impairment.pass(packet) {
             Ok(()) => true,
             Err(cause) => {
                 let (at, link) = (packet.at(), impairment.link);
                 self.observer.lost(at, link, packet.size(), cause);
-                self.observer.discarded(at, link, PacketRef::new(packet, &self.trailers), cause);
+                self.observer.discarded(at, link, PacketRef::new(parcel), cause);
                 false
             }
         }
@@ -139,11 +139,12 @@ impl<O: Observer> World<O> {
     /// Takes over what other threads sent. Trailers follow their packet.
     pub(crate) fn take_in(&mut self, mail: &mut Vec<(u32, Packet)>) {
         let mut mail_left = mail.drain(..);
+        let mut trailers = NO_TRAILERS;
         while let Some((wire, packet)) = mail_left.next() {
-            for trailer in 0..packet.trailers() {
-                self.trailers[trailer] = mail_left.next().expect("trailers follow their packet").1;
+            for trailer in &mut trailers[..packet.trailers()] {
+                *trailer = mail_left.next().expect("trailers follow their packet").1;
             }
-            self.receive(wire, packet);
+            self.receive(wire, Parcel { packet, trailers: &trailers });
         }
     }
 }

@@ -15,7 +15,7 @@ use narrows_proto::units::{Bytes, Span, Time};
 use super::super::pause::{InputLink, smallest_frame};
 use super::markings::{Markings, Side};
 use crate::ids::FlowId;
-use crate::packet::Packet;
+use crate::packet::{Packet, Parcel};
 use crate::record::PortCounters;
 use crate::ring::Ring;
 
@@ -511,9 +511,9 @@ impl Lane {
         self.queue.is_empty()
     }
 
-    pub(super) fn push(&mut self, packet: Packet, trailers: &crate::packet::Trailers) {
-        self.queue.push_with(packet, trailers);
-        self.backlog += u64::from(packet.size());
+    pub(super) fn push(&mut self, parcel: Parcel<'_>) {
+        self.queue.push_with(parcel);
+        self.backlog += u64::from(parcel.packet.size());
         self.markings.join(Side::Congested);
     }
 
@@ -618,7 +618,7 @@ mod tests {
         for number in 1..=130 {
             // The neighbour has listened by the fiftieth.
             let stored = stage.store(at(0), 0, packet(1), 1, number > 50);
-            stage.lane_mut(0).push(packet(1), &Trailers::default());
+            stage.lane_mut(0).push(Parcel::bare(packet(1)));
             let told = stored.tell.is_some();
             if stored.input_allocated || told || stored.stop {
                 events.push((number, stored.input_allocated, told, stored.stop));
@@ -700,7 +700,7 @@ mod tests {
         let mut isolated = 0;
         for _ in 0..1000 {
             while stage.lane(0).is_empty() {
-                stage.lane_mut(0).push(packet(1), &Trailers::default());
+                stage.lane_mut(0).push(Parcel::bare(packet(1)));
             }
             if stage.has_credit(0) {
                 stage.lane_mut(0).pop(at(0), true, &mut Trailers::default());

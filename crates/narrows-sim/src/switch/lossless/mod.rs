@@ -29,7 +29,7 @@ use super::signalling::{neighbour, transmit};
 use crate::ids::FlowId;
 use crate::link::Egress;
 use crate::observe::Observer;
-use crate::packet::{ECT, Fields, Kind, Packet};
+use crate::packet::{ECT, Fields, Kind, NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::record::DropCause;
 use crate::ring::Ring;
 use crate::telemetry::Meter;
@@ -170,7 +170,7 @@ impl LosslessPorts {
         &mut self,
         now: Time,
         number: usize,
-        packet: Packet,
+        parcel: Parcel<'_>,
         from: u32,
         common: &mut Common,
         world: &mut World<O>,
@@ -178,8 +178,8 @@ impl LosslessPorts {
         if self.next <= now {
             self.serve(now, common, world);
         }
-        let came_isolated = packet.is_isolated();
-        let packet = packet.in_common();
+        let came_isolated = parcel.packet.is_isolated();
+        let packet = parcel.packet.in_common();
         let priority = packet.priority();
         let side = self.stage.as_ref().map_or(Side::Normal, |stage| stage.side(number, packet));
         let port = &mut self.ports[number];
@@ -203,7 +203,7 @@ impl LosslessPorts {
         let mut tells_neighbour = false;
         let packet = match verdict {
             Verdict::Drop => {
-                common.drop(now, number, packet, DropCause::Red, world);
+                common.drop(now, number, parcel.with(packet), DropCause::Red, world);
                 return false;
             }
             Verdict::Mark => common.mark(now, number, packet, world),
@@ -215,26 +215,26 @@ impl LosslessPorts {
                 Some(ingresses) => match ingresses.store(from, class, size, backlog) {
                     Ok(tells) => tells_neighbour = tells,
                     Err(cause) => {
-                        common.drop(now, number, packet, cause, world);
+                        common.drop(now, number, parcel.with(packet), cause, world);
                         return false;
                     }
                 },
                 None => {
-                    if common.admit(now, number, packet, backlog, false, world).is_none() {
+                    if common.admit(now, number, parcel.with(packet), backlog, false, world).is_none() {
                         return false;
                     }
                 }
             }
             common.memory.used += size;
         }
-        common.tell_queued(now, number, packet, if waits { backlog } else { 0 }, world);
+        common.tell_queued(now, number, parcel.with(packet), if waits { backlog } else { 0 }, world);
         let origin = Origin { from, class, counted: false };
         match (queue, &mut self.stage) {
             (Queue::Isolated { .. }, Some(stage)) => {
                 if waits {
                     let stored = stage.store(now, number, packet, from, came_isolated);
                     let packet = packet.arriving(Origin { counted: stored.counted, ..origin }.keep());
-                    stage.lane_mut(number).push(packet, &world.trailers);
+                    stage.lane_mut(number).push(parcel.with(packet));
                     port.port.waiting += size;
                     let isolated = stage.lane(number).backlog;
                     world.observer.isolated_backlog(now, common.links[number], isolated);
@@ -253,14 +253,14 @@ impl LosslessPorts {
                     let markings = &mut stage.lane_mut(number).markings;
                     markings.join(Side::Congested);
                     markings.leave(Side::Congested);
-                    transmit(now, &mut port.port, &mut port.meter, packet.isolated(), world);
+                    transmit(now, &mut port.port, &mut port.meter, parcel.with(packet.isolated()), world);
                 }
             }
             (_, stage) => {
                 if waits {
-                    port.port.push(packet.arriving(origin.keep()), &world.trailers);
+                    port.port.push(parcel.with(packet.arriving(origin.keep())));
                 } else {
-                    transmit(now, &mut port.port, &mut port.meter, packet, world);
+                    transmit(now, &mut port.port, &mut port.meter, parcel.with(packet), world);
                 }
                 if let Some(stage) = stage
                     && priority == stage.config.priority
@@ -477,19 +477,25 @@ impl LosslessPorts {
 
     /// Does everything due up to and including `now`.
     fn serve<O: Observer>(&mut self, now: Time, common: &mut Common, world: &mut World<O>) {
-        let in_hand = world.trailers;
+        let mut slots = NO_TRAILERS;
         while let Some(&Reverse((at, number))) = self.agenda.peek()
             && at <= now
         {
-            self.step(at, number as usize, common, world);
+            self.step(at, number as usize, &mut slots, common, world);
         }
         self.next = self.agenda.peek().map_or(Time::NEVER, |entry| entry.0.0);
-        world.trailers = in_hand;
     }
 
     /// Does what the first entry of the agenda says.
     #[inline]
-    fn step<O: Observer>(&mut self, at: Time, number: usize, common: &mut Common, world: &mut World<O>) {
+    fn step<O: Observer>(
+        &mut self,
+        at: Time,
+        number: usize,
+        slots: &mut Trailers,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) {
         if number >= self.ports.len() {
             self.agenda.pop();
             let from = (number - self.ports.len()) as u32;
@@ -508,17 +514,17 @@ impl LosslessPorts {
         }
         let mut gone = None;
         if let Some(frame) = port.frame.take() {
-            transmit(at, &mut port.port, &mut port.meter, frame, world);
+            transmit(at, &mut port.port, &mut port.meter, Parcel::bare(frame), world);
         } else if !port.messages.is_empty() {
             let message = port.messages.take();
-            transmit(at, &mut port.port, &mut port.meter, message, world);
+            transmit(at, &mut port.port, &mut port.meter, Parcel::bare(message), world);
         } else if let Some(queue) = port.choose(at, number, self.stage.as_deref()) {
-            let packet = port.pop(at, number, queue, self.stage.as_deref_mut(), common, world);
+            let packet = port.pop(at, number, queue, slots, self.stage.as_deref_mut(), common, world);
             common.memory.used -= u64::from(packet.size());
             world.observer.backlog(at, port.port.link(), port.port.waiting);
             let isolated = matches!(queue, Queue::Isolated { .. });
             let on_wire = if isolated { packet.isolated() } else { packet };
-            transmit(at, &mut port.port, &mut port.meter, on_wire, world);
+            transmit(at, &mut port.port, &mut port.meter, Parcel { packet: on_wire, trailers: slots }, world);
             gone = Some(packet);
         }
         port.due = port.next(at, number, self.stage.as_deref());
@@ -618,7 +624,7 @@ impl LosslessPorts {
         if port.port.busy_until <= now {
             // A free port sends it at once.
             port.frame = None;
-            transmit(now, &mut port.port, &mut port.meter, frame, world);
+            transmit(now, &mut port.port, &mut port.meter, Parcel::bare(frame), world);
         } else {
             port.frame = Some(frame);
         }
@@ -715,33 +721,33 @@ impl LosslessPort {
 
     /// Takes the next packet of a queue.
     #[inline]
+    #[allow(clippy::too_many_arguments)]
     fn pop<O: Observer>(
         &mut self,
         now: Time,
         number: usize,
         queue: Queue,
+        slots: &mut Trailers,
         stage: Option<&mut Stage>,
         common: &Common,
         world: &mut World<O>,
     ) -> Packet {
         let (packet, left) = match (queue, stage) {
             (Queue::Isolated { paid }, Some(stage)) => {
-                let (packet, left) = stage.lane_mut(number).pop(now, paid, &mut world.trailers);
+                let (packet, left) = stage.lane_mut(number).pop(now, paid, slots);
                 self.port.waiting -= u64::from(packet.size());
                 let isolated = stage.lane(number).backlog;
                 world.observer.isolated_backlog(now, common.links[number], isolated);
                 (packet, left)
             }
             (Queue::Priority(priority), Some(stage)) if priority == stage.config.priority => {
-                let packet = self.port.pop_from(priority, &mut world.trailers);
+                let packet = self.port.pop_from(priority, slots);
                 if !stage.lane(number).is_empty() {
                     stage.earn(number, packet.size().into());
                 }
                 (packet, stage.lane_mut(number).leave_normal())
             }
-            (Queue::Priority(priority), _) => {
-                (self.port.pop_from(priority, &mut world.trailers), Left::Nothing)
-            }
+            (Queue::Priority(priority), _) => (self.port.pop_from(priority, slots), Left::Nothing),
             (Queue::Isolated { .. }, None) => unreachable!("isolated flows have a stage"),
         };
         if left == Left::Freed {
