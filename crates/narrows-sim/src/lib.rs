@@ -56,6 +56,7 @@ mod ideal;
 mod ids;
 mod limiter;
 mod link;
+mod mechanism;
 mod network;
 pub mod observe;
 mod packet;

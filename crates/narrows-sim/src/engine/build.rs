@@ -12,6 +12,7 @@ use crate::host::{Host, HostGenerator, HostParts};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::limiter::{Reaction, ReactionPlace};
 use crate::link::{Egress, Impairment, Outage, Target, Wires};
+use crate::mechanism::InputLink;
 use crate::network::{Failure, Network};
 use crate::observe::Observer;
 use crate::packet::wire_size;
@@ -19,7 +20,7 @@ use crate::rack::RackAgent;
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Routes, RoutingTables};
 use crate::switch::{
-    EdgeHost, InputLink, MOST_CONGESTION_POINTS, RackParts, SignalParts, Switch, SwitchConfig, SwitchParts,
+    EdgeHost, MOST_CONGESTION_POINTS, RackParts, SignalParts, Switch, SwitchConfig, SwitchParts,
 };
 use crate::telemetry::Meter;
 use crate::topology::{Link, Topology};

@@ -9,11 +9,12 @@ use super::Host;
 use super::agenda::Wake;
 use super::nic::Nic;
 use crate::ids::{HostId, LinkId};
+use crate::mechanism::pfc::Watch;
+use crate::mechanism::{ISOLATED_CLASS, StopFrame};
 use crate::observe::Observer;
-use crate::packet::{NO_TRAILERS, Packet, Parcel, Trailers};
+use crate::packet::{Kind, NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::record::PortCounters;
 use crate::ring::Ring;
-use crate::switch::{ISOLATED_CLASS, Watch, read_pfc};
 use crate::world::World;
 
 /// What a host keeps if its switch stops classes.
@@ -110,16 +111,19 @@ impl Classes {
 }
 
 impl Host {
-    /// A frame of priority-based flow control arrived.
+    /// A PAUSE frame or one of priority-based flow control arrived.
     #[cold]
-    pub(super) fn on_pfc<O: Observer>(&mut self, now: Time, frame: Packet, world: &mut World<O>) {
-        let (link, mask, span) = read_pfc(frame);
-        let until = if mask == 0 { now } else { now + span };
-        if mask != 0 {
+    pub(super) fn on_stop<O: Observer>(&mut self, now: Time, frame: Packet, world: &mut World<O>) {
+        let Some(StopFrame { link, classes, lasts }) = StopFrame::read(frame) else { return };
+        let until = if classes == 0 { now } else { now + lasts };
+        world.observer.paused(now, link, until);
+        if frame.kind() == Kind::Pause {
+            return self.nic.pause(now, lasts);
+        }
+        if classes != 0 {
             self.agenda.plan(until, Wake::Open);
         }
-        world.observer.paused(now, link, until);
-        self.stop_classes(now, mask, until, world);
+        self.stop_classes(now, classes, until, world);
     }
 
     /// Classes are stopped no longer, if nobody has renewed it.

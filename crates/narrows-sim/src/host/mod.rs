@@ -38,7 +38,6 @@ use crate::packet::{Kind, NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::prefetch::prefetch;
 use crate::rack::RackAgent;
 use crate::record::{DatagramRecord, PortCounters};
-use crate::switch::read_pause;
 use crate::telemetry;
 use crate::traffic::Milestone;
 use crate::world::{NO_SLOT, Reception, TransportState, World};
@@ -247,12 +246,7 @@ impl Host {
             Kind::Datagram => self.on_datagram(now, packet, world),
             Kind::Notice => self.on_notice(now, packet, world),
             Kind::Cnp => self.on_cnp(now, packet, world),
-            Kind::Pause => {
-                let (link, pause) = read_pause(packet);
-                self.nic.pause(now, pause);
-                world.observer.paused(now, link, now + pause);
-            }
-            Kind::Pfc => self.on_pfc(now, packet, world),
+            Kind::Pause | Kind::Pfc => self.on_stop(now, packet, world),
             Kind::Isolate => self.on_isolate(now, packet),
             Kind::JumboFlow => self.on_jumboflow(now, parcel, world),
             Kind::Access => self.on_access(packet),

@@ -1,12 +1,11 @@
 use std::ops::Range;
 
 use narrows_proto::notification::Notification;
-use narrows_proto::units::Span;
 
-use crate::ids::{FlowId, HostId, LinkId};
+use crate::ids::{FlowId, HostId};
+pub use crate::mechanism::StopFrame;
 use crate::packet::{AGAIN, ASKS, CWR, ECE, ECT, FIN, Kind, NAK, Packet, Parcel};
 use crate::rack;
-use crate::switch::{read_pause, read_pfc};
 
 /// A packet on its way, as an observer sees it. What it says is worked out when it is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -43,17 +42,6 @@ pub enum PacketKind {
     Membership,
     /// What concerns the access link of a destination.
     Access,
-}
-
-/// What a PAUSE frame or one of priority-based flow control asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StopFrame {
-    /// The link that is to stop.
-    pub link: LinkId,
-    /// A bit for each class that is to stop, and 256 for isolated flows; all of a PAUSE frame.
-    pub classes: u16,
-    /// For how long; zero: it may go on.
-    pub lasts: Span,
 }
 
 impl<'a> PacketRef<'a> {
@@ -185,17 +173,7 @@ impl<'a> PacketRef<'a> {
 
     /// What a PAUSE frame or one of priority-based flow control asks for.
     pub fn stop(self) -> Option<StopFrame> {
-        match self.kind() {
-            PacketKind::Pause => {
-                let (link, lasts) = read_pause(self.packet());
-                Some(StopFrame { link, classes: u16::MAX, lasts })
-            }
-            PacketKind::Pfc => {
-                let (link, classes, lasts) = read_pfc(self.packet());
-                Some(StopFrame { link, classes, lasts })
-            }
-            _ => None,
-        }
+        StopFrame::read(self.packet())
     }
 
     /// Names a flow that is to be isolated no longer, or says that a subflow ends.

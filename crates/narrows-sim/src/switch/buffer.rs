@@ -105,18 +105,18 @@ impl Buffer {
 
 /// Packet memory in use.
 #[derive(Clone, Debug)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     total: u64,
     /// The most any queue may hold, whatever is free.
     queue_limit: u64,
     /// α · 2^16.
     alpha: Option<u64>,
     /// Bytes waiting in all queues. Plain ports are brought up to date late, so this may be too much, never too little.
-    pub(super) used: u64,
+    pub(crate) used: u64,
 }
 
 impl Memory {
-    pub(super) fn new(buffer: &Buffer, ports: usize) -> Self {
+    pub(crate) fn new(buffer: &Buffer, ports: usize) -> Self {
         let alpha = match buffer.sharing {
             Sharing::Dynamic(dynamic) => Some(dynamic.scaled()),
             _ => None,
@@ -127,7 +127,7 @@ impl Memory {
 
     /// Whether a queue of `backlog` bytes may take `size` more.
     #[inline(always)]
-    pub(super) fn admit(&self, backlog: u64, size: u64) -> Result<(), DropCause> {
+    pub(crate) fn admit(&self, backlog: u64, size: u64) -> Result<(), DropCause> {
         if self.used + size > self.total {
             return Err(DropCause::BufferFull);
         }

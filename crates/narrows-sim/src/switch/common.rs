@@ -12,7 +12,21 @@ use crate::record::{DropCause, PortCounters};
 use crate::world::World;
 
 /// Instead of a wire: the packet is one of the switch itself, or it does not matter.
-pub(super) const OWN: u32 = u32::MAX;
+pub(crate) const OWN: u32 = u32::MAX;
+/// A packet that arrives at a port.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arriving<'a> {
+    pub(super) now: Time,
+    pub(super) port: usize,
+    pub(super) parcel: Parcel<'a>,
+    /// Bytes that wait in its queue.
+    pub(super) backlog: u64,
+    /// It need not wait: when the link ran out of packets.
+    pub(super) idle_since: Option<Time>,
+    /// The packet memory is asked whether it may wait.
+    pub(super) asks_memory: bool,
+}
+
 /// What all ports of a switch share.
 #[derive(Debug)]
 pub(super) struct Common {
@@ -24,20 +38,16 @@ pub(super) struct Common {
 }
 
 impl Common {
-    /// Marking and admission to the packet memory: what becomes of a packet that finds `backlog` bytes waiting, if it is not
-    /// dropped. `idle_since` is when the link ran out of packets, if it did; then it need not wait.
+    /// Marking and admission to the packet memory: what becomes of a packet, if it is not dropped.
     #[inline(always)]
     pub(super) fn judge<O: Observer>(
         &mut self,
-        now: Time,
-        port: usize,
-        parcel: Parcel<'_>,
-        backlog: u64,
-        idle_since: Option<Time>,
+        arriving: &Arriving<'_>,
         world: &mut World<O>,
     ) -> Option<Packet> {
+        let &Arriving { now, port, parcel, backlog, idle_since, .. } = arriving;
         let verdict = self.marker.judge(now, port, backlog, idle_since, parcel.packet.is(ECT));
-        let packet = self.admit(now, port, parcel, backlog, idle_since.is_some(), world)?;
+        let packet = self.admit(arriving, world)?;
         match verdict {
             Verdict::Pass => Some(packet),
             Verdict::Mark => Some(self.mark(now, port, packet, world)),
@@ -64,14 +74,11 @@ impl Common {
     #[inline(always)]
     pub(super) fn admit<O: Observer>(
         &mut self,
-        now: Time,
-        port: usize,
-        parcel: Parcel<'_>,
-        backlog: u64,
-        idle: bool,
+        arriving: &Arriving<'_>,
         world: &mut World<O>,
     ) -> Option<Packet> {
-        if !idle && let Err(cause) = self.memory.admit(backlog, parcel.packet.size().into()) {
+        let &Arriving { now, port, parcel, backlog, asks_memory, .. } = arriving;
+        if asks_memory && let Err(cause) = self.memory.admit(backlog, parcel.packet.size().into()) {
             self.drop(now, port, parcel, cause, world);
             return None;
         }

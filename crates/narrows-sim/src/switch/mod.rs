@@ -7,19 +7,18 @@ mod common;
 mod config;
 mod congestion_point;
 mod edge;
-mod lossless;
+mod fifo;
 mod marking;
-mod pause;
-mod plain;
+mod queue;
+mod queued;
 mod rack;
-mod scheduled;
-mod signalling;
 
 use narrows_proto::units::{Bytes, Time};
 
-use self::buffer::Memory;
+pub(crate) use self::buffer::Memory;
 pub use self::buffer::{Buffer, Dynamic, Sharing};
-use self::common::{Common, OWN};
+use self::common::Common;
+pub(crate) use self::common::OWN;
 pub use self::config::{PortKind, SwitchConfig};
 use self::congestion_point::CongestionPoints;
 pub use self::congestion_point::{
@@ -27,22 +26,20 @@ pub use self::congestion_point::{
 };
 pub(crate) use self::edge::EdgeHost;
 use self::edge::{EdgeLimiters, Entry};
-pub(crate) use self::lossless::{ISOLATED_CLASS, Watch, read as read_pfc};
-pub use self::lossless::{Isolation, IsolationEvent, JointStop, Pfc, Scheme, Xoff};
-use self::lossless::{LosslessParts, LosslessPorts};
+use self::fifo::FifoPorts;
 use self::marking::Marker;
 pub use self::marking::{Marking, Red, RedAction, RedAt, Step};
-use self::pause::Ingresses;
-pub use self::pause::Pause;
-pub(crate) use self::pause::{InputLink, read as read_pause};
-use self::plain::PlainPorts;
+use self::queued::{Control, Mechanisms, QueuedPorts};
 pub(crate) use self::rack::RackParts;
 use self::rack::{Pass, RackState};
-use self::scheduled::ScheduledPorts;
-use self::signalling::SignallingPorts;
 use crate::ids::{LinkId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Egress;
+pub use crate::mechanism::isolation::{Isolation, IsolationEvent, JointStop, Scheme};
+pub use crate::mechanism::pause::Pause;
+use crate::mechanism::pfc::Watch;
+pub use crate::mechanism::pfc::{Pfc, Xoff};
+use crate::mechanism::{FlowControl, InputLink, StopFrame, isolation, pause, pfc};
 use crate::observe::{Observer, Reviewed};
 use crate::packet::{Kind, Packet, Parcel};
 use crate::prefetch::prefetch;
@@ -118,13 +115,35 @@ pub(crate) struct SignalParts {
     pub(crate) meters: Vec<Meter>,
 }
 
+impl SignalParts {
+    fn mechanisms(self, config: &SwitchConfig, ports: usize, largest: Bytes) -> Mechanisms {
+        let Self { first_point, reach, random, inputs, lossless, meters } = self;
+        let flow_control = match (&config.pfc, &config.pause) {
+            (Some(pfc), _) => {
+                let isolating = config.isolation.is_some();
+                FlowControl::Pfc(pfc::Account::new(pfc, &config.buffer, isolating, &inputs, largest))
+            }
+            (None, Some(pause)) => FlowControl::Pause(pause::Account::new(pause, &inputs)),
+            (None, None) => FlowControl::Off,
+        };
+        let isolation = config.isolation.as_ref();
+        Mechanisms {
+            points: CongestionPoints::new(&config.congestion_point, ports, first_point, reach, random),
+            flow_control,
+            isolation: isolation.map(|config| isolation::Stage::new(config, ports, &inputs, largest)),
+            meters,
+            watches: if lossless { vec![Watch::default(); ports] } else { Vec::new() },
+            control: vec![Control::default(); ports],
+            inputs: inputs.len(),
+        }
+    }
+}
+
 /// The output ports.
 #[derive(Debug)]
 enum Ports {
-    Plain(PlainPorts),
-    Scheduled(ScheduledPorts),
-    Signalling(Box<SignallingPorts>),
-    Lossless(Box<LosslessPorts>),
+    Fifo(FifoPorts),
+    Queued(QueuedPorts),
 }
 
 const UNROUTED: u16 = u16::MAX;
@@ -171,32 +190,15 @@ impl Switch {
             routes: parts.routes,
             choice: parts.choice,
             next_edit: edits.last().map_or(Time::NEVER, |edit| edit.0),
-            ports: match (config.ports, parts.signals) {
-                (PortKind::Plain, signals) => {
-                    assert!(signals.is_none(), "plain ports do not signal");
-                    Ports::Plain(PlainPorts::new(&parts.egresses))
+            ports: match config.ports {
+                PortKind::Plain => {
+                    assert!(parts.signals.is_none(), "plain ports have no mechanisms");
+                    Ports::Fifo(FifoPorts::new(&parts.egresses))
                 }
-                (PortKind::Scheduled, None) => Ports::Scheduled(ScheduledPorts::new(&parts.egresses)),
-                (PortKind::Scheduled, Some(signals)) => {
-                    let SignalParts { first_point, reach, random, inputs, lossless, meters } = signals;
-                    let points = CongestionPoints::new(&config.congestion_point, first_point, reach, random);
-                    if lossless {
-                        let ports = LosslessPorts::new(LosslessParts {
-                            egresses: &parts.egresses,
-                            meters,
-                            points,
-                            buffer: &config.buffer,
-                            pfc: config.pfc.as_ref(),
-                            isolation: config.isolation.as_ref(),
-                            links: &inputs,
-                            largest: Bytes::new(parts.typical_packet.into()),
-                        });
-                        Ports::Lossless(Box::new(ports))
-                    } else {
-                        let ingresses = config.pause.as_ref().map(|pause| Ingresses::new(pause, &inputs));
-                        let ports = SignallingPorts::new(&parts.egresses, meters, points, ingresses);
-                        Ports::Signalling(Box::new(ports))
-                    }
+                PortKind::Scheduled => {
+                    let largest = Bytes::new(parts.typical_packet.into());
+                    let mechanisms = parts.signals.map(|signals| signals.mechanisms(config, count, largest));
+                    Ports::Queued(QueuedPorts::new(&parts.egresses, mechanisms))
                 }
             },
             common,
@@ -213,7 +215,7 @@ impl Switch {
         let last = first + self.wires as usize;
         world.wires.heads[first..last].iter().step_by(8).for_each(prefetch);
         world.wires.wires[first..last].iter().for_each(prefetch);
-        if let Ports::Plain(ports) = &self.ports {
+        if let Ports::Fifo(ports) = &self.ports {
             ports.prefetch();
         }
     }
@@ -228,7 +230,7 @@ impl Switch {
                 wire.ring.prefetch_front();
             }
         }
-        if let Ports::Plain(ports) = &self.ports {
+        if let Ports::Fifo(ports) = &self.ports {
             ports.prefetch_starts();
         }
     }
@@ -267,26 +269,21 @@ impl Switch {
             None => next_arrival,
             Some(_) => next_arrival.min(self.tell_rack(Time::from_ps(until.as_ps() - 1), world)),
         };
-        match &mut self.ports {
-            Ports::Plain(_) => next_arrival,
-            Ports::Scheduled(ports) => next_arrival.min(ports.serve_before(until, &mut self.common, world)),
-            Ports::Signalling(_) | Ports::Lossless(_) => {
-                next_arrival.min(self.serve_signalling(until, world))
-            }
+        match &self.ports {
+            Ports::Fifo(_) => next_arrival,
+            Ports::Queued(_) => next_arrival.min(self.serve_queues(until, world)),
         }
     }
 
     /// Lets limiters and ports do what is due before `until`. Returns when the next of them has something to do.
-    fn serve_signalling<O: Observer>(&mut self, until: Time, world: &mut World<O>) -> Time {
+    #[inline]
+    fn serve_queues<O: Observer>(&mut self, until: Time, world: &mut World<O>) -> Time {
         let last = Time::from_ps(until.as_ps() - 1);
         if self.edge.as_ref().is_some_and(|edge| edge.next() <= last) {
             self.release_limited(last, world);
         }
-        let next = match &mut self.ports {
-            Ports::Signalling(ports) => ports.serve_before(until, &mut self.common, world),
-            Ports::Lossless(ports) => ports.serve_before(until, &mut self.common, world),
-            Ports::Plain(_) | Ports::Scheduled(_) => Time::NEVER,
-        };
+        let Ports::Queued(ports) = &mut self.ports else { return Time::NEVER };
+        let next = ports.serve_before(until, &mut self.common, world);
         next.min(self.edge.as_ref().map_or(Time::NEVER, |edge| edge.next()))
     }
 
@@ -308,31 +305,12 @@ impl Switch {
         world: &mut World<O>,
     ) {
         match &mut self.ports {
-            Ports::Plain(ports) => ports.join(now, port, parcel, &mut self.common, world),
-            Ports::Scheduled(ports) => ports.join(now, port, parcel, &mut self.common, world),
-            Ports::Signalling(ports) => {
-                if ports.join(now, port, parcel, from, &mut self.common, world) {
-                    self.send_message(now, world);
+            Ports::Fifo(ports) => ports.join(now, port, parcel, &mut self.common, world),
+            Ports::Queued(ports) => {
+                if let Some(message) = ports.join(now, port, parcel, from, &mut self.common, world) {
+                    self.join_late(now, Parcel::bare(message), OWN, world);
                 }
             }
-            Ports::Lossless(ports) => {
-                if ports.join(now, port, parcel, from, &mut self.common, world) {
-                    self.send_message(now, world);
-                }
-            }
-        }
-    }
-
-    /// Sends the message that a congestion point has made.
-    #[inline(never)]
-    fn send_message<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
-        let message = match &mut self.ports {
-            Ports::Signalling(ports) => ports.take_message(),
-            Ports::Lossless(ports) => ports.take_message(),
-            Ports::Plain(_) | Ports::Scheduled(_) => None,
-        };
-        if let Some(message) = message {
-            self.join_late(now, Parcel::bare(message), OWN, world);
         }
     }
 
@@ -403,17 +381,8 @@ impl Switch {
         if self.edge.is_some() {
             self.release_limited(now, world);
         }
-        match (packet.kind(), &mut self.ports) {
-            (Kind::Pause, Ports::Signalling(ports)) => {
-                let (link, pause) = pause::read(packet);
-                return ports.pause(now, link, pause, &mut self.common, world);
-            }
-            (Kind::Pfc, Ports::Lossless(ports)) => return ports.stop(now, packet, &mut self.common, world),
-            (Kind::Isolate, Ports::Lossless(ports)) => {
-                return ports.on_told(now, from, packet, &mut self.common, world);
-            }
-            (Kind::Pause | Kind::Pfc | Kind::Isolate, _) => return,
-            _ => {}
+        if matches!(packet.kind(), Kind::Pause | Kind::Pfc | Kind::Isolate) {
+            return self.on_neighbor(now, packet, from, world);
         }
         if let Some(edge) = &mut self.edge {
             if packet.kind() == Kind::Notice && world.shared.access[packet.to().index()].leaf == self.leaf {
@@ -431,6 +400,15 @@ impl Switch {
             return self.join_at_rack(now, parcel, from, world);
         }
         self.route_late(now, parcel, from, world);
+    }
+
+    /// A frame or message of the neighbor at the other end of link number `from` arrived.
+    fn on_neighbor<O: Observer>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) {
+        let Ports::Queued(ports) = &mut self.ports else { return };
+        match StopFrame::read(packet) {
+            Some(stop) => ports.on_stop(&stop, now, &mut self.common, world),
+            None => ports.on_flow_message(now, from, packet, &mut self.common, world),
+        }
     }
 
     /// A packet joins a port of a switch that keeps the state of JumboFlows.
@@ -518,9 +496,8 @@ impl Switch {
     /// Shows the observer the counters of each port, after it was told of everything up to `now`.
     pub(crate) fn review<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
         match &mut self.ports {
-            Ports::Plain(ports) => ports.settle(now, &mut self.common, world),
-            Ports::Scheduled(_) | Ports::Signalling(_) => {}
-            Ports::Lossless(ports) => ports.report_lanes(&mut self.common),
+            Ports::Fifo(ports) => ports.settle(now, &mut self.common, world),
+            Ports::Queued(ports) => ports.report(&mut self.common),
         }
         for (link, counters) in self.common.links.iter().zip(&self.common.counters) {
             world.observer.review(Reviewed::Port(*link, counters));
@@ -543,10 +520,8 @@ impl Switch {
             world.log.reaction.add(&edge.record());
         }
         let waiting = match &mut self.ports {
-            Ports::Plain(ports) => ports.finish(now, &mut self.common, world),
-            Ports::Scheduled(ports) => ports.waiting(),
-            Ports::Signalling(ports) => ports.waiting(),
-            Ports::Lossless(ports) => {
+            Ports::Fifo(ports) => ports.finish(now, &mut self.common, world),
+            Ports::Queued(ports) => {
                 ports.finish(now, &mut self.common);
                 ports.waiting()
             }
@@ -570,10 +545,8 @@ impl Ports {
         world: &mut World<O>,
     ) -> u64 {
         match self {
-            Self::Plain(ports) => ports.backlog(now, port, common, world),
-            Self::Scheduled(ports) => ports.backlog(now, port, common, world),
-            Self::Signalling(ports) => ports.backlog(now, port, common, world),
-            Self::Lossless(ports) => ports.backlog(now, port, common, world),
+            Self::Fifo(ports) => ports.backlog(now, port, common, world),
+            Self::Queued(ports) => ports.backlog(now, port, common, world),
         }
     }
 }

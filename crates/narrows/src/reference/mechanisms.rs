@@ -77,7 +77,7 @@ const MECHANISMS: &[Mechanism] = &[
         summary: "congested flows get a queue of their own (DVL, enhanced DVL, 802.1Qcz); needs `pfc`",
         place: "switches.CLASS.isolation",
         source: "Gonzalez-Naharro et al., NEAT 2019; IEEE 802.1Qcz",
-        about: &[sim::ISOLATION, sim::MARKINGS],
+        about: &[sim::ISOLATION, sim::ORDER],
         settings: &["Isolation", "Scheme", "JointStop"],
     },
     Mechanism {

@@ -40,6 +40,8 @@ pub(super) struct CongestionPoints {
     reach: Option<Vec<bool>>,
     /// Each arrival counts as its size (QCN) or as one (BCN).
     by_size: bool,
+    /// By port.
+    samplers: Vec<Sampler>,
 }
 
 #[derive(Debug)]
@@ -50,7 +52,7 @@ enum Rule {
 
 /// What the congestion points of a port remember of its queues.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sampler {
+struct Sampler {
     /// Below zero an arrival is a sample.
     countdown: [i64; PRIORITIES],
     /// Bytes waiting at the last sample.
@@ -58,9 +60,10 @@ pub(super) struct Sampler {
 }
 
 impl CongestionPoints {
-    /// `first` numbers the congestion point of the first port; `reach` says by host whether it can be told.
+    /// `first` numbers the congestion point of the first of so many `ports`; `reach` says by host whether it can be told.
     pub(super) fn new(
         config: &CongestionPoint,
+        ports: usize,
         first: u16,
         reach: Option<Vec<bool>>,
         random: Stream,
@@ -71,7 +74,7 @@ impl CongestionPoints {
             CongestionPoint::Qcn(qcn) => Rule::Qcn(qcn.clone()),
         };
         let message = config.message()?;
-        Some(Self {
+        let mut points = Self {
             by_size: matches!(rule, Rule::Qcn(_)),
             rule,
             reach,
@@ -79,11 +82,14 @@ impl CongestionPoints {
             first: NonZeroU16::new(first)?,
             message_size: message.size.get() as u16,
             message_priority: message.priority,
-        })
+            samplers: Vec::new(),
+        };
+        points.samplers = (0..ports).map(|_| points.sampler()).collect();
+        Some(points)
     }
 
     /// A port that nothing has come to yet.
-    pub(super) fn sampler(&mut self) -> Sampler {
+    fn sampler(&mut self) -> Sampler {
         let mut sampler = Sampler::default();
         for countdown in &mut sampler.countdown {
             *countdown = match &self.rule {
@@ -94,28 +100,26 @@ impl CongestionPoints {
         sampler
     }
 
-    /// A packet has joined a queue. Returns whether it is a sample.
+    /// A packet has joined a queue of the port `number`. Returns whether it is a sample.
     #[inline(always)]
-    pub(super) fn counts(&self, sampler: &mut Sampler, packet: Packet) -> bool {
-        let countdown = &mut sampler.countdown[usize::from(packet.priority())];
+    pub(super) fn counts(&mut self, number: usize, packet: Packet) -> bool {
+        let countdown = &mut self.samplers[number].countdown[usize::from(packet.priority())];
         *countdown -= if self.by_size { i64::from(packet.size()) } else { 1 };
         *countdown < 0
     }
 
     /// A sample has joined a queue of the port `number` that holds `waiting` bytes now. Returns the message to its source, if it
     /// is told something.
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn answer<O: Observer>(
         &mut self,
         now: Time,
-        sampler: &mut Sampler,
         number: usize,
         packet: Packet,
         waiting: u64,
         common: &mut Common,
         world: &mut World<O>,
     ) -> Option<Packet> {
-        let notification = self.sample(sampler, number, packet, waiting)?;
+        let notification = self.sample(number, packet, waiting)?;
         let source = world.shared.flows[packet.flow().index()].from;
         if !self.reaches(source) {
             return None;
@@ -125,13 +129,8 @@ impl CongestionPoints {
     }
 
     /// A sample has joined a queue of the port `number` that holds `waiting` bytes now. Returns what its source is to be told.
-    fn sample(
-        &mut self,
-        sampler: &mut Sampler,
-        number: usize,
-        packet: Packet,
-        waiting: u64,
-    ) -> Option<Notification> {
+    fn sample(&mut self, number: usize, packet: Packet, waiting: u64) -> Option<Notification> {
+        let sampler = &mut self.samplers[number];
         let from = CpId(self.first.saturating_add(number as u16));
         let priority = usize::from(packet.priority());
         let before = std::mem::replace(&mut sampler.before[priority], waiting);
@@ -181,11 +180,8 @@ mod tests {
     use crate::packet::Fields;
     use crate::random::Purpose;
 
-    fn points(config: &CongestionPoint) -> (CongestionPoints, Sampler) {
-        let mut points =
-            CongestionPoints::new(config, 10, None, Stream::new(1, Purpose::Sampling, 0)).unwrap();
-        let sampler = points.sampler();
-        (points, sampler)
+    fn points(config: &CongestionPoint) -> CongestionPoints {
+        CongestionPoints::new(config, 3, 10, None, Stream::new(1, Purpose::Sampling, 0)).unwrap()
     }
 
     fn every_frame() -> CongestionPoint {
@@ -194,12 +190,11 @@ mod tests {
 
     fn arrive(
         points: &mut CongestionPoints,
-        port: &mut Sampler,
         number: usize,
         packet: Packet,
         waiting: u64,
     ) -> Option<Notification> {
-        if points.counts(port, packet) { points.sample(port, number, packet, waiting) } else { None }
+        if points.counts(number, packet) { points.sample(number, packet, waiting) } else { None }
     }
 
     fn packet(kind: Kind, priority: u8) -> Packet {
@@ -210,9 +205,9 @@ mod tests {
     #[test]
     fn the_message_has_every_field_of_the_queue() {
         // Qeq 24 000 B; 48 064 B wait, 25 600 B at the sample before: (24 000 − 48 064)/64 = −376, 22 464/64 = 351.
-        let (mut points, mut port) = points(&every_frame());
-        arrive(&mut points, &mut port, 2, packet(Kind::Data, 0), 25_600);
-        let notification = arrive(&mut points, &mut port, 2, packet(Kind::Data, 0), 48_064).unwrap();
+        let mut points = points(&every_frame());
+        arrive(&mut points, 2, packet(Kind::Data, 0), 25_600);
+        let notification = arrive(&mut points, 2, packet(Kind::Data, 0), 48_064).unwrap();
         assert_eq!(notification.from, CpId(NonZeroU16::new(12).unwrap()));
         assert_eq!((notification.q_offset, notification.q_delta), (-376, 351));
         let message = points.message(&notification, packet(Kind::Data, 0), HostId(9));
@@ -222,29 +217,27 @@ mod tests {
 
     #[test]
     fn queues_of_one_port_are_sampled_by_themselves() {
-        let (mut points, mut port) = points(&every_frame());
-        arrive(&mut points, &mut port, 2, packet(Kind::Data, 0), 48_000);
-        let other = arrive(&mut points, &mut port, 2, packet(Kind::Data, 1), 64_000).unwrap();
+        let mut points = points(&every_frame());
+        arrive(&mut points, 2, packet(Kind::Data, 0), 48_000);
+        let other = arrive(&mut points, 2, packet(Kind::Data, 1), 64_000).unwrap();
         assert_eq!(other.q_delta, 1_000);
     }
 
     #[test]
     fn acknowledgements_are_samples_without_a_message() {
-        let (mut points, mut port) = points(&every_frame());
-        assert_eq!(arrive(&mut points, &mut port, 0, packet(Kind::Ack, 0), 60_000), None);
+        let mut points = points(&every_frame());
+        assert_eq!(arrive(&mut points, 0, packet(Kind::Ack, 0), 60_000), None);
         // The sample counts: nothing has changed since.
-        assert_eq!(arrive(&mut points, &mut port, 0, packet(Kind::Data, 0), 60_000).unwrap().q_delta, 0);
+        assert_eq!(arrive(&mut points, 0, packet(Kind::Data, 0), 60_000).unwrap().q_delta, 0);
     }
 
     #[test]
     fn only_frames_tagged_with_this_congestion_point_are_sped_up() {
-        let (mut points, mut port) = points(&every_frame());
+        let mut points = points(&every_frame());
         let tag = |point: u16| NonZeroU16::new(point).map(CpId);
         let tagged = |point| packet(Kind::Data, 0).tagged(tag(point), 8);
-        assert!(
-            arrive(&mut points, &mut port, 1, tagged(11), 100).is_some_and(|told| !told.signal.is_slower())
-        );
-        assert_eq!(arrive(&mut points, &mut port, 1, tagged(12), 100), None);
-        assert_eq!(arrive(&mut points, &mut port, 1, packet(Kind::Data, 0), 100), None);
+        assert!(arrive(&mut points, 1, tagged(11), 100).is_some_and(|told| !told.signal.is_slower()));
+        assert_eq!(arrive(&mut points, 1, tagged(12), 100), None);
+        assert_eq!(arrive(&mut points, 1, packet(Kind::Data, 0), 100), None);
     }
 }

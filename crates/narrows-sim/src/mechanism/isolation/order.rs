@@ -1,8 +1,8 @@
-//! Markings: what keeps the packets of a flow in order while the flow moves from one queue of a port to another.
+//! Order tokens: what keeps the packets of a flow in order while the flow moves from one queue of a port to another.
 //!
-//! A marking is an element without length in a queue (Gonzalez-Naharro et al., NEAT 2019, "CFQ deallocation & in-order
-//! delivery"). They come in pairs, one in each queue, and a pair goes when both are at the head. A queue whose head is a
-//! marking waits for the other, with one exception: where flows move to the congested queue, nobody in the normal queue
+//! A token is an element without length in a queue (Gonzalez-Naharro et al., NEAT 2019, "CFQ deallocation & in-order
+//! delivery", where it is called a marking). They come in pairs, one in each queue, and a pair goes when both are at the head. A queue whose head is a
+//! token waits for the other, with one exception: where flows move to the congested queue, nobody in the normal queue
 //! has to wait.
 //!
 //! Differs from the slides: a pair is inserted for each flow that moves, and not only when the congested queue is allocated;
@@ -17,11 +17,11 @@ pub(super) enum Side {
     Congested,
 }
 
-/// The markings in the two queues of a port.
+/// The tokens in the two queues of a port.
 ///
-/// A marking is kept as a count: it is at the head when as many packets have left the queue as had joined before it.
+/// A token is kept as a count: it is at the head when as many packets have left the queue as had joined before it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Markings {
+pub(super) struct OrderTokens {
     joined: [u64; 2],
     left: [u64; 2],
     /// Pairs under way, oldest first.
@@ -36,7 +36,7 @@ struct Pair {
     closes: bool,
 }
 
-impl Markings {
+impl OrderTokens {
     /// A packet joined a queue.
     #[inline]
     pub(super) fn join(&mut self, side: Side) {
@@ -75,7 +75,7 @@ impl Markings {
         !self.pairs.is_empty()
     }
 
-    /// The head of a queue is a marking that waits for the other.
+    /// The head of a queue is a token that waits for the other.
     #[inline]
     pub(super) fn blocks(&self, side: Side) -> bool {
         let at_head = |pair: &Pair| self.left[side as usize] == pair.at[side as usize];
@@ -89,7 +89,7 @@ impl Markings {
     /// Takes pairs off that have met. Returns whether the last of them moved all flows back.
     fn meet(&mut self) -> bool {
         while let Some(pair) = self.pairs.front() {
-            // Nobody waits at a marking in the normal queue unless it closes, so packets behind it may have left.
+            // Nobody waits at a token in the normal queue unless it closes, so packets behind it may have left.
             if self.left[0] < pair.at[0] || self.left[1] < pair.at[1] {
                 return false;
             }
@@ -108,10 +108,10 @@ mod tests {
 
     use super::*;
 
-    /// Two queues with markings, and what left them.
+    /// Two queues with tokens, and what left them.
     #[derive(Clone, Default)]
     struct Model {
-        markings: Markings,
+        tokens: OrderTokens,
         queues: [VecDeque<(usize, u32)>; 2],
         isolated: [bool; FLOWS],
         sent: [u32; FLOWS],
@@ -144,21 +144,21 @@ mod tests {
             match step {
                 Step::Arrive(flow) => {
                     let side = if self.isolated[flow] { Side::Congested } else { Side::Normal };
-                    self.markings.join(side);
+                    self.tokens.join(side);
                     self.queues[side as usize].push_back((flow, self.sent[flow]));
                     self.sent[flow] += 1;
                 }
-                Step::Isolate(flow) if !self.isolated[flow] && !self.markings.is_closing() => {
-                    self.markings.open();
+                Step::Isolate(flow) if !self.isolated[flow] && !self.tokens.is_closing() => {
+                    self.tokens.open();
                     self.isolated[flow] = true;
                 }
                 Step::Close if self.isolated.contains(&true) => {
-                    self.markings.close();
+                    self.tokens.close();
                     self.isolated = [false; FLOWS];
                 }
-                Step::Serve(side) if !self.markings.blocks(side) => {
+                Step::Serve(side) if !self.tokens.blocks(side) => {
                     let Some((flow, number)) = self.queues[side as usize].pop_front() else { return false };
-                    self.markings.leave(side);
+                    self.tokens.leave(side);
                     assert_eq!(self.received[flow], number, "packets of a flow leave in order");
                     self.received[flow] += 1;
                 }
@@ -171,7 +171,7 @@ mod tests {
         fn drain(mut self) {
             while self.step(Step::Serve(Side::Congested)) || self.step(Step::Serve(Side::Normal)) {}
             assert_eq!(self.received, self.sent, "nothing waits for ever");
-            assert!(!self.markings.is_active(), "an empty port has no markings");
+            assert!(!self.tokens.is_active(), "an empty port has no tokens");
         }
     }
 
@@ -205,23 +205,23 @@ mod tests {
 
     #[test]
     fn the_normal_queue_does_not_wait_where_a_flow_leaves_it() {
-        let mut markings = Markings::default();
-        markings.join(Side::Normal);
-        markings.open();
-        assert!(!markings.blocks(Side::Normal));
-        assert!(markings.blocks(Side::Congested), "an older packet may be in the normal queue");
-        markings.leave(Side::Normal);
-        assert!(!markings.blocks(Side::Congested));
+        let mut tokens = OrderTokens::default();
+        tokens.join(Side::Normal);
+        tokens.open();
+        assert!(!tokens.blocks(Side::Normal));
+        assert!(tokens.blocks(Side::Congested), "an older packet may be in the normal queue");
+        tokens.leave(Side::Normal);
+        assert!(!tokens.blocks(Side::Congested));
     }
 
     #[test]
     fn the_normal_queue_waits_where_flows_come_back() {
-        let mut markings = Markings::default();
-        markings.open();
-        markings.join(Side::Congested);
-        assert!(!markings.close());
-        assert!(markings.blocks(Side::Normal) && !markings.blocks(Side::Congested));
-        assert!(markings.leave(Side::Congested), "all flows are back");
-        assert!(!markings.blocks(Side::Normal));
+        let mut tokens = OrderTokens::default();
+        tokens.open();
+        tokens.join(Side::Congested);
+        assert!(!tokens.close());
+        assert!(tokens.blocks(Side::Normal) && !tokens.blocks(Side::Congested));
+        assert!(tokens.leave(Side::Congested), "all flows are back");
+        assert!(!tokens.blocks(Side::Normal));
     }
 }

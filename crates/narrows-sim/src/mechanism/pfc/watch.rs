@@ -2,7 +2,7 @@
 
 use narrows_proto::units::Time;
 
-use super::ingress::CLASSES;
+use crate::mechanism::CLASSES;
 use crate::record::PortCounters;
 
 /// Since when each class of a port is stopped.

@@ -13,10 +13,10 @@ use crate::prefetch::prefetch;
 use crate::ring::Ring;
 use crate::world::World;
 
-/// All plain ports of a switch.
+/// All FIFO ports of a switch.
 #[derive(Debug)]
-pub(super) struct PlainPorts {
-    ports: Vec<PlainPort>,
+pub(super) struct FifoPorts {
+    ports: Vec<FifoPort>,
     /// The different links the ports lead to.
     kinds: Vec<LinkKind>,
 }
@@ -24,21 +24,21 @@ pub(super) struct PlainPorts {
 /// A port. One cache line.
 #[derive(Debug)]
 #[repr(align(64))]
-struct PlainPort {
+struct FifoPort {
     /// When the last packet has been sent.
     busy_until: Time,
-    /// Bytes that wait, as of the last call of [`settle`](PlainPort::settle).
+    /// Bytes that wait, as of the last call of [`settle`](FifoPort::settle).
     waiting: u64,
     max_waiting: u64,
     /// What waits.
     starts: Ring<Start>,
     to: Target,
     link: LinkId,
-    /// Index into [`PlainPorts::kinds`].
+    /// Index into [`FifoPorts::kinds`].
     kind: u16,
 }
 
-const _: () = assert!(size_of::<PlainPort>() == 64);
+const _: () = assert!(size_of::<FifoPort>() == 64);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LinkKind {
@@ -71,7 +71,7 @@ impl Start {
     }
 }
 
-impl PlainPorts {
+impl FifoPorts {
     pub(super) fn new(egresses: &[Egress]) -> Self {
         let mut kinds = Vec::new();
         let port = |egress: &Egress| {
@@ -80,7 +80,7 @@ impl PlainPorts {
                 kinds.push(kind);
                 kinds.len() - 1
             });
-            PlainPort {
+            FifoPort {
                 busy_until: Time::ZERO,
                 waiting: 0,
                 max_waiting: 0,
@@ -198,7 +198,7 @@ impl PlainPorts {
     }
 }
 
-impl PlainPort {
+impl FifoPort {
     /// Takes off what has begun to be sent by `now`. Returns how many bytes that are.
     #[inline]
     fn settle<O: Observer>(&mut self, now: Time, observer: &mut O) -> u64 {

@@ -1,0 +1,128 @@
+//! Settings of isolation.
+
+use narrows_proto::units::{Bytes, Span};
+
+use crate::ids::FlowId;
+use crate::mechanism::pause::smallest_frame;
+
+/// How a switch isolates congested flows. Needs [`Pfc`](crate::mechanism::pfc::Pfc) for the priority it watches.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Isolation {
+    /// The rules in force.
+    pub scheme: Scheme,
+    /// The priority whose queues are watched.
+    pub priority: u8,
+    /// A queue that holds this much is congested, and the packets that come then are those of congested flows.
+    pub detect: Bytes,
+    /// A congested queue that holds more than this has one at the links that feed it.
+    pub propagate_egress: Bytes,
+    /// With more than this of isolated flows from a link, the neighbour there is told.
+    pub propagate_ingress: Bytes,
+    /// With more than this from a link that came isolated, the class of isolated flows is stopped there. What the neighbour
+    /// does not isolate, for want of room in its table, no such stop would hold back.
+    pub stop: Bytes,
+    /// It may go on with no more than this. With enhanced DVL more than `detect`, or else the queue is given up each time its
+    /// class is stopped.
+    pub go: Bytes,
+    /// Flows a port can isolate at once. Others stay where they are, and PFC does what it does without isolation.
+    pub table: u32,
+    /// The part of the link that isolated flows get beside the others; those have the rest. One half means in turn.
+    pub share: f64,
+    /// A queue that a neighbour has stopped names no flows: those who wait there may be victims.
+    pub spare_stopped: bool,
+    /// When a stop of isolated flows stops the other queue of the port too.
+    pub joint_stop: Option<JointStop>,
+    /// How often a neighbour is told the same flow before its packets come isolated.
+    pub messages: u8,
+    /// Size of these messages on the wire, framing included.
+    pub message_size: Bytes,
+    /// How long a flow that a neighbour has named stays isolated after its queue has become empty, with `scheme = "qcz"`.
+    pub flow_life: Span,
+    /// Network cards are told too: each destination has a queue of its own there, and those that were named can be stopped
+    /// alone.
+    pub hosts: bool,
+    /// How long a flow that a neighbour has named stays isolated where that turns out not to be needed: at ports of enhanced DVL
+    /// that are not congested, and in network cards since the class of isolated flows was last stopped.
+    pub idle_life: Span,
+}
+
+/// Rules of isolation.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Scheme {
+    /// Basic DVL: a congested queue goes when it is empty and no neighbour downstream has one for its flows. The neighbours
+    /// upstream are told then.
+    Dvl,
+    /// Enhanced DVL: each switch decides for itself. A congested queue goes when both queues of the port together hold less than
+    /// what makes a queue congested.
+    #[default]
+    Edvl,
+    /// IEEE 802.1Qcz: neighbours are told of each flow at once; a queue goes when it is empty and what neighbours have named
+    /// has aged.
+    Qcz,
+}
+
+/// When a stop of isolated flows stops the other queue of the port too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JointStop {
+    /// Never. Basic DVL and 802.1Qcz.
+    Never,
+    /// While flows move back.
+    WhileClosing,
+    /// While any pair of markings is under way. Enhanced DVL.
+    WithMarkings,
+}
+
+impl Default for Isolation {
+    fn default() -> Self {
+        Self {
+            scheme: Scheme::default(),
+            priority: 0,
+            detect: Bytes::new(20_000),
+            propagate_egress: Bytes::new(20_000),
+            propagate_ingress: Bytes::new(20_000),
+            stop: Bytes::new(60_000),
+            go: Bytes::new(40_000),
+            table: 64,
+            share: 0.1,
+            spare_stopped: false,
+            joint_stop: None,
+            messages: 3,
+            message_size: smallest_frame(),
+            flow_life: Span::from_secs(1),
+            hosts: true,
+            idle_life: Span::from_us(100),
+        }
+    }
+}
+
+impl Isolation {
+    /// When a stop of isolated flows stops the other queue of the port too.
+    pub fn joint_stop(&self) -> JointStop {
+        self.joint_stop.unwrap_or(match self.scheme {
+            Scheme::Edvl => JointStop::WithMarkings,
+            Scheme::Dvl | Scheme::Qcz => JointStop::Never,
+        })
+    }
+}
+
+/// What happened to a congested queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IsolationEvent {
+    /// A port has one now.
+    Allocated,
+    /// It has none any more.
+    Freed,
+    /// One more flow joins it.
+    Flow(FlowId),
+    /// A link that leads to the switch has one now.
+    AllocatedAtInput,
+    /// It has none any more.
+    FreedAtInput,
+    /// The neighbour at the other end of a link was told a flow.
+    Told(FlowId),
+}

@@ -1,0 +1,203 @@
+//! Decisions of isolation, without a network around them.
+
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+
+use super::stage::{Joined, key};
+use super::{Choice, Isolation, Joining, Scheme, Stage, View};
+use crate::ids::{FlowId, HostId, LinkId};
+use crate::mechanism::{ISOLATED_CLASS, InputLink};
+use crate::packet::{Fields, Kind, Packet};
+use crate::record::PortCounters;
+
+const SIZE: u16 = 1000;
+
+fn packet(flow: u32) -> Packet {
+    let (flow, to, kind) = (FlowId(flow), HostId(7), Kind::Data);
+    Packet::new(Fields { seq: 0, flow, to, size: SIZE, turn: 0, kind, priority: 0, flags: 0, trailers: 0 })
+}
+
+fn stage(config: &Isolation) -> Stage {
+    let link = |link| InputLink {
+        link: LinkId(link),
+        back: link as usize,
+        rate: BitRate::from_gbps(40),
+        headroom: Bytes::new(10_000),
+        from_host: false,
+    };
+    Stage::new(config, 2, &[link(0), link(1)], Bytes::new(SIZE.into()))
+}
+
+fn at(us: u64) -> Time {
+    Time::ZERO + Span::from_us(us)
+}
+
+/// An idle port.
+fn view(us: u64, port: usize) -> View {
+    View { now: at(us), port, link: LinkId(9), normal: 0, isolated: 0, stops: 0 }
+}
+
+/// The switch itself names a flow: a packet of it finds a long queue.
+fn isolate(stage: &mut Stage, port: usize, flow: u32) {
+    let joining = Joining { packet: packet(flow), from: 0, isolated: false, queue: 0, waits: true };
+    let long = View { normal: 1 << 20, ..view(0, port) };
+    stage.on_enqueue(long, &joining, &mut ());
+    // The packet leaves again.
+    stage.on_dequeue(view(0, port), Choice { queue: 0, paid: false }, SIZE, &mut ());
+}
+
+/// A packet of an isolated flow comes over link 1 and is to wait behind `before` bytes.
+fn store(stage: &mut Stage, us: u64, flow: u32, before: u64, isolated: bool) -> Joined {
+    let queue = ISOLATED_CLASS;
+    let joining = Joining { packet: packet(flow), from: 1, isolated, queue, waits: true };
+    stage.on_enqueue(View { isolated: before, ..view(us, 0) }, &joining, &mut ())
+}
+
+/// Messages since the last call: the flow, and whether it is over.
+fn messages(stage: &mut Stage) -> Vec<(u64, bool)> {
+    let outbox = stage.take_outbox().unwrap_or_default();
+    outbox.messages.iter().map(|message| (message.key, message.over)).collect()
+}
+
+fn counters(stage: &Stage) -> PortCounters {
+    let mut counters = PortCounters::default();
+    stage.report(0, &mut counters);
+    counters
+}
+
+/// The port has its queue for isolated flows.
+fn is_isolated(stage: &Stage, flow: u32) -> bool {
+    stage.queue_of(0, packet(flow)) == ISOLATED_CLASS
+}
+
+#[test]
+fn a_full_table_leaves_flows_where_they_are_and_counts_them() {
+    let mut stage = stage(&Isolation { table: 2, ..Isolation::default() });
+    (1..=2).for_each(|flow| isolate(&mut stage, 0, flow));
+    isolate(&mut stage, 0, 2);
+    assert_eq!((counters(&stage).isolated_flows, counters(&stage).isolation_refused), (2, 0), "known");
+    isolate(&mut stage, 0, 3);
+    assert_eq!(counters(&stage).isolation_refused, 1);
+    assert!(is_isolated(&stage, 2) && !is_isolated(&stage, 3));
+    assert_eq!(stage.queue_of(1, packet(2)), 0, "at this port only");
+}
+
+#[test]
+fn the_neighbor_is_told_when_the_queue_of_the_link_has_grown_and_stopped_when_it_is_full() {
+    let mut stage = stage(&Isolation::default());
+    isolate(&mut stage, 0, 1);
+    messages(&mut stage);
+    let mut events = Vec::new();
+    let mut was_counted = false;
+    for number in 1..=130 {
+        // The neighbor has listened by the fiftieth.
+        let joined = store(&mut stage, 0, 1, (number - 1) * 1000, number > 50);
+        let told = !messages(&mut stage).is_empty();
+        if joined.counted != was_counted || told || joined.stop {
+            events.push((number, joined.counted && !was_counted, told, joined.stop));
+        }
+        was_counted = joined.counted;
+    }
+    // 20 kB at the port, then 20 kB of the link, then 60 kB that came isolated.
+    assert_eq!(events, [(21, true, false, false), (41, false, true, false), (111, false, false, true)]);
+}
+
+#[test]
+fn a_neighbor_is_told_three_times_and_again_once_it_has_listened() {
+    let mut stage = stage(&Isolation { scheme: Scheme::Qcz, ..Isolation::default() });
+    isolate(&mut stage, 0, 1);
+    messages(&mut stage);
+    let mut told = |us, isolated| {
+        store(&mut stage, us, 1, 0, isolated);
+        !messages(&mut stage).is_empty()
+    };
+    assert_eq!([told(0, false), told(1, false), told(10, false), told(20, false)], [true, false, true, true]);
+    assert!(!told(100, false), "enough");
+    assert!(!told(200, true));
+    assert!(told(201, false));
+}
+
+#[test]
+fn each_scheme_ends_isolation_in_its_own_way() {
+    let over = |scheme, downstream, isolated, normal, us| {
+        let mut stage = stage(&Isolation { scheme, detect: Bytes::new(40_000), ..Isolation::default() });
+        isolate(&mut stage, 0, 1);
+        if downstream {
+            stage.on_message(View { normal: 1 << 20, ..view(0, 0) }, key(packet(1)), false, &mut ());
+        }
+        stage.on_stop(View { isolated, normal, ..view(us, 0) }, &mut ());
+        !is_isolated(&stage, 1)
+    };
+    assert!(over(Scheme::Edvl, true, 20_000, 19_999, 0), "both queues together");
+    assert!(!over(Scheme::Edvl, false, 20_000, 20_000, 0));
+    assert!(over(Scheme::Dvl, false, 0, 39_999, 0));
+    assert!(!over(Scheme::Dvl, false, 1_000, 0, 0));
+    assert!(!over(Scheme::Dvl, true, 0, 0, 0), "the neighbor downstream still isolates it");
+    assert!(!over(Scheme::Qcz, true, 0, 0, 999_999));
+    assert!(over(Scheme::Qcz, true, 0, 0, 1_000_000), "aged");
+}
+
+#[test]
+fn a_queue_that_is_stopped_or_that_a_neighbor_has_just_asked_for_does_not_go() {
+    let stopped = |view: View| View { stops: 1 << ISOLATED_CLASS, ..view };
+    let mut own = stage(&Isolation::default());
+    isolate(&mut own, 0, 1);
+    own.on_stop(stopped(view(0, 0)), &mut ());
+    assert!(is_isolated(&own, 1));
+    own.on_stop(view(0, 0), &mut ());
+    assert!(!is_isolated(&own, 1));
+    let named = || {
+        let mut stage = stage(&Isolation::default());
+        stage.on_message(view(0, 0), key(packet(1)), false, &mut ());
+        stage
+    };
+    let mut asked = named();
+    asked.on_stop(view(0, 0), &mut ());
+    assert!(is_isolated(&asked, 1), "it was never congested");
+    asked.on_timer(stopped(view(100, 0)), &mut ());
+    assert!(is_isolated(&asked, 1), "stopped");
+    asked.on_timer(view(200, 0), &mut ());
+    assert!(!is_isolated(&asked, 1), "nobody needs it");
+    let mut congested = named();
+    congested.on_stop(View { isolated: 20_000, ..view(0, 0) }, &mut ());
+    assert!(is_isolated(&congested, 1));
+    congested.on_stop(View { isolated: 19_999, ..view(0, 0) }, &mut ());
+    assert!(!is_isolated(&congested, 1), "it was congested, and is no longer");
+}
+
+#[test]
+fn neighbors_that_were_told_are_told_the_end_by_basic_dvl() {
+    for (scheme, expected) in [(Scheme::Dvl, vec![(key(packet(1)), true)]), (Scheme::Edvl, vec![])] {
+        let (propagate_ingress, propagate_egress) = (Bytes::ZERO, Bytes::ZERO);
+        let config = Isolation { scheme, propagate_ingress, propagate_egress, ..Isolation::default() };
+        let mut stage = stage(&config);
+        (1..=2).for_each(|flow| isolate(&mut stage, 0, flow));
+        store(&mut stage, 0, 1, 0, false);
+        assert_eq!(messages(&mut stage), [(key(packet(1)), false)]);
+        stage.on_dequeue(view(0, 0), Choice { queue: ISOLATED_CLASS, paid: false }, SIZE, &mut ());
+        stage.on_stop(view(0, 0), &mut ());
+        assert_eq!(messages(&mut stage), expected);
+        assert_eq!(counters(&stage).isolations_ended, 1);
+    }
+}
+
+#[test]
+fn isolated_flows_get_their_share() {
+    let mut stage = stage(&Isolation { share: 0.2, ..Isolation::default() });
+    isolate(&mut stage, 0, 1);
+    let both_wait = 1 | 1 << ISOLATED_CLASS;
+    let mut isolated = 0;
+    for _ in 0..1000 {
+        let choice = stage.choose(0, both_wait, SIZE).unwrap();
+        assert_eq!(choice.paid, choice.queue == ISOLATED_CLASS);
+        isolated += u32::from(choice.paid);
+        let waits = View { isolated: 1000, normal: 1000, ..view(0, 0) };
+        stage.on_dequeue(waits, choice, SIZE, &mut ());
+    }
+    assert_eq!(isolated, 200);
+    assert_eq!(stage.choose(0, 1 << ISOLATED_CLASS, SIZE).map(|choice| choice.paid), Some(false));
+    assert_eq!(
+        stage.choose(0, both_wait | 1 << 5, SIZE).map(|choice| choice.queue),
+        Some(5),
+        "higher goes first"
+    );
+}

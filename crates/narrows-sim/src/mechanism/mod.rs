@@ -1,0 +1,135 @@
+//! Network mechanisms, each with a home of its own.
+
+pub(crate) mod isolation;
+pub(crate) mod pause;
+pub(crate) mod pfc;
+
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+
+use crate::ids::{HostId, LinkId};
+use crate::packet::{Kind, Packet};
+use crate::record::DropCause;
+
+/// Classes of packets on a link: eight priorities, and packets of isolated flows.
+pub(crate) const CLASSES: usize = 9;
+
+/// The class of isolated flows.
+pub(crate) const ISOLATED_CLASS: usize = 8;
+
+/// One link that leads to a switch which stops its neighbors or is stopped by them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InputLink {
+    pub(crate) link: LinkId,
+    /// The port that leads back over it.
+    pub(crate) back: usize,
+    pub(crate) rate: BitRate,
+    /// Of each of its classes, with priority-based flow control.
+    pub(crate) headroom: Bytes,
+    /// A host is at its other end.
+    pub(crate) from_host: bool,
+}
+
+/// What a PAUSE frame or one of priority-based flow control asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StopFrame {
+    /// The link that is to stop.
+    pub link: LinkId,
+    /// A bit for each class that is to stop, and 256 for isolated flows; all of a PAUSE frame.
+    pub classes: u16,
+    /// For how long; zero: it may go on.
+    pub lasts: Span,
+}
+
+impl StopFrame {
+    /// What a packet asks for, if it is such a frame.
+    pub(crate) fn read(packet: Packet) -> Option<Self> {
+        match packet.kind() {
+            Kind::Pause => Some(pause::read(packet)),
+            Kind::Pfc => Some(pfc::read(packet)),
+            _ => None,
+        }
+    }
+}
+
+/// A frame for the neighbor at the other end of a link, which says what it may send.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StopOrder {
+    /// The port that leads to it.
+    pub(crate) port: u32,
+    pub(crate) frame: Packet,
+    /// When to look again whether it still has to be stopped; never if it may go on.
+    pub(crate) renew_at: Time,
+}
+
+/// How a switch stops its neighbors.
+#[derive(Debug)]
+pub(crate) enum FlowControl {
+    Off,
+    Pause(pause::Account),
+    Pfc(pfc::Account),
+}
+
+impl FlowControl {
+    /// Whether it admits packets itself, in place of the packet memory.
+    #[inline]
+    pub(crate) fn admits(&self) -> bool {
+        matches!(self, Self::Pfc(_))
+    }
+
+    /// A packet that came in `class` over link number `from` is to wait in a queue of `backlog` bytes. Returns whether the
+    /// neighbor is to be notified.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    #[inline]
+    pub(crate) fn store(
+        &mut self,
+        from: u32,
+        class: usize,
+        size: u64,
+        backlog: u64,
+    ) -> Result<bool, DropCause> {
+        match self {
+            Self::Off => Ok(false),
+            Self::Pause(account) => Ok(account.store(from, size)),
+            Self::Pfc(account) => account.store(from, class, size, backlog),
+        }
+    }
+
+    /// It waits no longer. Returns whether the neighbor is to be notified.
+    #[inline]
+    pub(crate) fn release(&mut self, from: u32, class: usize, size: u64) -> bool {
+        match self {
+            Self::Off => false,
+            Self::Pause(account) => account.release(from, size),
+            Self::Pfc(account) => account.release(from, class, size),
+        }
+    }
+
+    /// The queue of isolated flows of link number `from` is too full, or no longer. Returns whether the neighbor is to be
+    /// notified.
+    pub(crate) fn stop_isolated(&mut self, from: u32, full: bool) -> bool {
+        match self {
+            Self::Pfc(account) => account.stop_isolated(from, full),
+            Self::Off | Self::Pause(_) => false,
+        }
+    }
+
+    /// What the neighbor of link number `from` is told at `now`, in a frame addressed to `to`.
+    pub(crate) fn order(&mut self, now: Time, from: u32, to: HostId) -> Option<StopOrder> {
+        match self {
+            Self::Off => None,
+            Self::Pause(account) => account.order(now, from, to),
+            Self::Pfc(account) => account.order(now, from, to),
+        }
+    }
+
+    /// The time to renew what link number `from` was told has come, if it is `now`.
+    pub(crate) fn is_due(&self, now: Time, from: u32) -> bool {
+        match self {
+            Self::Off => false,
+            Self::Pause(account) => account.is_due(now, from),
+            Self::Pfc(account) => account.is_due(now, from),
+        }
+    }
+}
