@@ -14,6 +14,22 @@ use crate::ids::{FlowId, HostId};
 /// A packet that carries more than fits (selective acknowledgements) is followed by [`Packet::trailers`] further slots.
 /// They travel with it, so nothing has to be allocated, shared between nodes or freed when it is dropped.
 ///
+/// ```text
+/// place   bits 0..64      time of arrival; while the packet waits, where it came from
+///         bits 64..128    sequence number; of control packets what they say
+/// header  bits 0..32      flow
+///         bits 32..56     destination
+///         bits 56..64     marks: bit 56 exempt from marking, bits 57 to 63 free
+///         bits 64..80     size on the wire
+///         bits 80..96     turn
+///         bits 96..100    kind: 0 data, 1 ack, 2 SYN, 3 SYN-ACK, 4 datagram, 5 control, 6 and 7 free;
+///                         bit 99 tagged by a limiter: 8, 10, 12; 9, 11, 13, 14, 15 free
+///         bits 100..103   priority
+///         bits 103..109   flags: ECT, CE, and four whose meaning depends on the kind
+///         bits 109..125   tag of a limiter; of control packets which one, bits 117 to 124 of those free
+///         bit  125        it comes from a queue for isolated flows
+///         bits 126..128   slots behind it
+/// ```
 /// The fields share two numbers and are reached by shifts, so that a packet that is changed and passed on stays in
 /// registers. With fields of their own, writing one and then copying the whole stalls until the write has reached the
 /// cache; that cost a third of the speed of large networks.
@@ -46,48 +62,99 @@ pub(crate) struct Fields {
     pub(crate) trailers: u8,
 }
 
-/// Where the smaller fields begin in the upper half of the header.
+/// Where fields begin in the lower half of the header, behind the 32 bits of the flow.
+const TO: u32 = 32;
+const MARKS: u32 = 56;
+
+/// Where fields begin in the upper half, behind the 16 bits of the size.
 const TURN: u32 = 16;
 const KIND: u32 = 32;
 const PRIORITY: u32 = 36;
 const FLAGS: u32 = 39;
 const TAG: u32 = 45;
+const ISOLATED: u64 = 1 << 61;
 const TRAILERS: u32 = 62;
 
-/// It comes from a queue for isolated flows.
-const ISOLATED: u64 = 1 << 61;
+/// Hosts are numbered with so many bits.
+pub(crate) const HOST_BITS: u32 = MARKS - TO;
 
-/// Of the bits of the kind: a limiter has tagged the packet. Acknowledgements, messages and frames are never tagged, so these
-/// combinations are free for other kinds.
+/// Of the bits of the kind: a limiter has tagged the packet.
 const LIMITED: u64 = 8 << KIND;
 
+/// Of the marks: ports neither mark the packet nor drop it in place of marking, though its connection uses ECN.
+const EXEMPT: u64 = 1 << MARKS;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub(crate) enum Kind {
     Data,
     Ack,
     Syn,
     SynAck,
     Datagram,
-    /// A congestion notification message ([`Notification`]).
-    Notice,
-    /// A PAUSE frame (IEEE 802.3 Annex 31B), for the neighbour only: `seq` is how long, in picoseconds, and `flow` the link
-    /// that is to pause.
-    Pause,
-    /// A congestion notification packet of an RDMA receiver: the flow is all it says.
-    Cnp,
+    /// What mechanisms send; it never carries a tag.
+    Control(Control),
     /// Data, SYN or datagram of a flow that a limiter slows down; [`Packet::untagged`] tells which.
     Limited,
-    /// A frame of priority-based flow control (IEEE 802.1Qbb), for the neighbour only.
+}
+
+/// Control packets: messages and frames of mechanisms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Control {
+    /// A congestion notification message ([`Notification`]).
+    Cnm,
+    /// A congestion notification packet of an RDMA receiver: the flow is all it says.
+    Cnp,
+    /// A PAUSE frame (IEEE 802.3 Annex 31B), for the neighbor only ([`crate::mechanism::pause`]).
+    Pause,
+    /// A frame of priority-based flow control (IEEE 802.1Qbb), for the neighbor only ([`crate::mechanism::pfc`]).
     Pfc,
+    /// A flow that the neighbor is to isolate, or no longer if `turn` is 1: `seq` is its key. For the neighbor only.
+    Isolate,
     /// What the switch of a rack tells a host of a JumboFlow, whose number is in place of the flow ([`crate::rack::told`]).
-    JumboFlow = 13,
+    JumboFlow,
     /// A host says that a subflow begins or ends ([`crate::rack::Membership`]).
     Membership,
     /// What concerns the access link of a destination ([`crate::rack::Access`]).
     Access,
-    /// A flow that the neighbour is to isolate, or no longer if `turn` is 1: `seq` is its key. For the neighbour only.
-    Isolate = 11,
+}
+
+impl Control {
+    const ALL: [Self; 8] = [
+        Self::Cnm,
+        Self::Cnp,
+        Self::Pause,
+        Self::Pfc,
+        Self::Isolate,
+        Self::JumboFlow,
+        Self::Membership,
+        Self::Access,
+    ];
+
+    /// It is for the neighbor, and routed nowhere.
+    #[inline]
+    pub(crate) fn is_for_neighbor(self) -> bool {
+        matches!(self, Self::Pause | Self::Pfc | Self::Isolate)
+    }
+}
+
+impl Kind {
+    /// Number of the kind of control packets.
+    const CONTROL: u64 = 5;
+
+    /// As it stands in the upper half of the header: the number of the kind, and of a control packet which one, in place of a tag.
+    #[inline(always)]
+    const fn bits(self) -> u64 {
+        match self {
+            Self::Data => 0,
+            Self::Ack => 1 << KIND,
+            Self::Syn => 2 << KIND,
+            Self::SynAck => 3 << KIND,
+            Self::Datagram => 4 << KIND,
+            Self::Control(control) => Self::CONTROL << KIND | (control as u64) << TAG,
+            Self::Limited => LIMITED,
+        }
+    }
 }
 
 /// The packet may be marked (ECT, RFC 3168 §5).
@@ -177,10 +244,11 @@ impl Packet {
     #[inline(always)]
     pub(crate) fn new(fields: Fields) -> Self {
         let Fields { seq, flow, to, size, turn, kind, priority, flags, trailers } = fields;
-        let low = u64::from(flow.0) | u64::from(to.0) << 32;
+        debug_assert!(to.0 >> HOST_BITS == 0, "host {} is numbered with more than {HOST_BITS} bits", to.0);
+        let low = u64::from(flow.0) | u64::from(to.0) << TO;
         let high = u64::from(size)
             | u64::from(turn) << TURN
-            | (kind as u64) << KIND
+            | kind.bits()
             | u64::from(priority) << PRIORITY
             | u64::from(flags) << FLAGS
             | u64::from(trailers) << TRAILERS;
@@ -211,7 +279,7 @@ impl Packet {
 
     #[inline(always)]
     pub(crate) fn to(self) -> HostId {
-        HostId((self.header >> 32) as u32)
+        HostId((self.header >> TO) as u32 & ((1 << HOST_BITS) - 1))
     }
 
     #[inline(always)]
@@ -231,30 +299,30 @@ impl Packet {
 
     #[inline(always)]
     pub(crate) fn kind(self) -> Kind {
-        let bits = (self.high() >> KIND) & 0xf;
-        match bits {
+        match (self.high() >> KIND) & 0xf {
             0 => Kind::Data,
             1 => Kind::Ack,
             2 => Kind::Syn,
             3 => Kind::SynAck,
             4 => Kind::Datagram,
-            5 => Kind::Notice,
-            6 => Kind::Pause,
-            7 => Kind::Cnp,
-            9 => Kind::Pfc,
-            11 => Kind::Isolate,
-            13 => Kind::JumboFlow,
-            14 => Kind::Membership,
-            15 => Kind::Access,
+            Kind::CONTROL => Kind::Control(self.which()),
             _ => Kind::Limited,
         }
     }
 
+    #[inline(always)]
+    fn which(self) -> Control {
+        Control::ALL[(self.high() >> TAG) as usize % Control::ALL.len()]
+    }
+
+    /// Which control packet it is, if it is one.
+    #[inline(always)]
+    pub(crate) fn control(self) -> Option<Control> {
+        ((self.high() >> KIND) & 0xf == Kind::CONTROL).then(|| self.which())
+    }
+
     /// What it was before a limiter tagged it, if one has.
     pub(crate) fn kind_below_tag(self) -> Kind {
-        const {
-            assert!(Kind::Data as u8 == 0 && Kind::Syn as u8 == 2 && Kind::Datagram as u8 == 4);
-        }
         match (self.high() >> KIND) & 0xf {
             8 => Kind::Data,
             10 => Kind::Syn,
@@ -265,8 +333,9 @@ impl Packet {
 
     /// It is a message of a congestion point.
     #[inline(always)]
-    pub(crate) fn is_notice(self) -> bool {
-        (self.high() >> KIND) & 0xf == Kind::Notice as u64
+    pub(crate) fn is_cnm(self) -> bool {
+        const BITS: u64 = Kind::Control(Control::Cnm).bits();
+        self.high() & (0xf << KIND | 0xffff << TAG) == BITS
     }
 
     #[inline(always)]
@@ -292,25 +361,26 @@ impl Packet {
         Self { header: self.header & !pair(0, ISOLATED), ..self }
     }
 
-    /// It has been marked. What [`leave_unmarked`](Self::leave_unmarked) made is not.
+    /// It has been marked.
     #[inline(always)]
     pub(crate) fn is_marked(self) -> bool {
         const FLAGS_OF: u64 = ((ECT | CE) as u64) << FLAGS;
         self.high() & FLAGS_OF == FLAGS_OF
     }
 
-    /// The same packet as one that ports neither mark nor drop in place of marking; one that is marked stays it. In the words of
-    /// RFC 3168 that is CE without ECT, which no sender makes.
-    pub(crate) fn leave_unmarked(self) -> Self {
+    /// The same packet as one that ports neither mark nor drop in place of marking; one that is marked stays it. In place of ECT it
+    /// has a mark of its own, so that ports need not look at that.
+    pub(crate) fn exempt(self) -> Self {
         if self.is(CE) || !self.is(ECT) {
             return self;
         }
-        Self { header: self.with(CE).header & !pair(0, u64::from(ECT) << FLAGS), ..self }
+        let ect = pair(0, u64::from(ECT) << FLAGS);
+        Self { header: (self.header | u128::from(EXEMPT)) & !ect, ..self }
     }
 
-    /// It is one that [`leave_unmarked`](Self::leave_unmarked) made.
-    pub(crate) fn is_left_unmarked(self) -> bool {
-        self.is(CE) && !self.is(ECT)
+    /// It is one that [`exempt`](Self::exempt) made.
+    pub(crate) fn is_exempt(self) -> bool {
+        self.header as u64 & EXEMPT != 0
     }
 
     /// The same packet with another sequence number.
@@ -344,7 +414,6 @@ impl Packet {
     #[inline(always)]
     pub(crate) fn wants_telemetry(self) -> bool {
         const FLAG: u64 = (TELEMETRY as u64) << FLAGS;
-        const { assert!(Kind::Data as u8 == 0) };
         self.high() & (7 << KIND | FLAG) == FLAG
     }
 
@@ -399,7 +468,7 @@ impl Packet {
     }
 
     /// A message of a congestion point about a flow, to the host that sends it.
-    pub(crate) fn notice(
+    pub(crate) fn cnm(
         notification: &Notification,
         flow: FlowId,
         to: HostId,
@@ -410,7 +479,7 @@ impl Packet {
         let seq =
             u64::from(from.0.get()) | u64::from(q_offset as u16) << 16 | u64::from(q_delta as u16) << 32;
         let turn = signal.to_bits().into();
-        let (kind, flags, trailers) = (Kind::Notice, 0, 0);
+        let (kind, flags, trailers) = (Kind::Control(Control::Cnm), 0, 0);
         Self::new(Fields { seq, flow, to, size, turn, kind, priority, flags, trailers })
     }
 
@@ -518,13 +587,13 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_is_left_unmarked_is_not_marked_and_a_marked_one_stays_it() {
+    fn an_exempt_packet_is_not_marked_and_a_marked_one_stays_it() {
         let plain = Packet::new(Fields { flags: ECT, kind: Kind::Data, ..fields() });
-        assert!(plain.leave_unmarked().is_left_unmarked() && !plain.leave_unmarked().is_marked());
+        assert!(plain.exempt().is_exempt() && !plain.exempt().is_marked() && !plain.exempt().is(ECT));
         let marked = plain.with(CE);
-        assert!(marked.leave_unmarked().is_marked() && !marked.is_left_unmarked());
+        assert!(marked.exempt().is_marked() && !marked.exempt().is_exempt());
         let deaf = Packet::new(fields());
-        assert_eq!(deaf.leave_unmarked(), deaf);
+        assert_eq!(deaf.exempt(), deaf);
     }
 
     #[test]
@@ -532,9 +601,12 @@ mod tests {
         for (q_offset, q_delta) in [(0, 0), (i16::MIN, i16::MAX), (-406, 17), (406, -17)] {
             let from = CpId(NonZeroU16::MAX);
             let sent = Notification { from, signal: Signal::Level(-3), q_offset, q_delta };
-            let packet = Packet::notice(&sent, FlowId(7), HostId(8), 84, 7);
+            let packet = Packet::cnm(&sent, FlowId(7), HostId(8), 84, 7);
             assert_eq!(packet.notification(), Some(sent));
-            assert_eq!((packet.flow(), packet.to(), packet.kind()), (FlowId(7), HostId(8), Kind::Notice));
+            assert_eq!(
+                (packet.flow(), packet.to(), packet.kind()),
+                (FlowId(7), HostId(8), Kind::Control(Control::Cnm))
+            );
         }
     }
 
@@ -560,8 +632,19 @@ mod tests {
     }
 
     #[test]
+    fn every_control_packet_is_known_by_its_number() {
+        for (number, control) in Control::ALL.into_iter().enumerate() {
+            assert_eq!(control as usize, number);
+            let packet = Packet::new(Fields { kind: Kind::Control(control), ..fields() });
+            assert_eq!((packet.kind(), packet.control()), (Kind::Control(control), Some(control)));
+            assert_eq!(packet.is_cnm(), control == Control::Cnm);
+        }
+        assert_eq!(Packet::new(fields()).control(), None);
+    }
+
+    #[test]
     fn every_field_keeps_to_itself() {
-        let (flow, to) = (FlowId(u32::MAX - 1), HostId(u32::MAX - 2));
+        let (flow, to) = (FlowId(u32::MAX - 1), HostId((1 << HOST_BITS) - 2));
         let full = Fields {
             seq: 5,
             flow,

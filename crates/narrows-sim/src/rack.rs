@@ -4,7 +4,7 @@ use narrows_proto::rack::{Told, jumbo, receiver};
 use narrows_proto::units::{BitRate, Bytes, Span};
 
 use crate::ids::{FlowId, HostId};
-use crate::packet::{Fields, Kind, Packet, Parcel, Trailers};
+use crate::packet::{Control, Fields, Kind, Packet, Parcel, Trailers};
 
 /// What keeps the state of JumboFlows at the switch of a rack (RackCC: Zhuo et al., HotNets 2016).
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -53,7 +53,7 @@ pub(crate) fn broadcast(number: u32, told: &Told, to: HostId, agent: &RackAgent)
         flow: FlowId(number),
         turn: told.quiet.into(),
         trailers: 2,
-        ..fields(Kind::JumboFlow, to, agent)
+        ..fields(Kind::Control(Control::JumboFlow), to, agent)
     });
     (packet, [Packet::of_words(first), Packet::of_words(second)])
 }
@@ -93,7 +93,7 @@ impl Membership {
     pub(crate) fn packet(self, agent: &RackAgent) -> Packet {
         let seq = u64::from(self.joins) | u64::from(self.jumboflow) << 1;
         let Self { flow, turn, to, .. } = self;
-        Packet::new(Fields { seq, flow, turn, ..fields(Kind::Membership, to, agent) })
+        Packet::new(Fields { seq, flow, turn, ..fields(Kind::Control(Control::Membership), to, agent) })
     }
 
     pub(crate) fn read(packet: Packet) -> Self {
@@ -122,7 +122,12 @@ impl Access {
             Self::Rate(from, rate) => (rate.as_bps(), from.0, 0),
             Self::Queue(bytes) => (bytes, 0, 1),
         };
-        Packet::new(Fields { seq, flow: FlowId(from), turn, ..fields(Kind::Access, to, agent) })
+        Packet::new(Fields {
+            seq,
+            flow: FlowId(from),
+            turn,
+            ..fields(Kind::Control(Control::Access), to, agent)
+        })
     }
 
     pub(crate) fn read(packet: Packet) -> Self {
@@ -167,7 +172,10 @@ mod tests {
         };
         let (packet, trailers) = broadcast(9, &sent, HostId(3), &RackAgent::default());
         assert_eq!(told(Parcel { packet, trailers: &trailers }), (9, sent));
-        assert_eq!((packet.kind(), packet.to(), packet.trailers()), (Kind::JumboFlow, HostId(3), 2));
+        assert_eq!(
+            (packet.kind(), packet.to(), packet.trailers()),
+            (Kind::Control(Control::JumboFlow), HostId(3), 2)
+        );
     }
 
     #[test]

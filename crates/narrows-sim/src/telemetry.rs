@@ -85,7 +85,7 @@ pub(crate) fn read(Parcel { packet, trailers }: Parcel<'_>, rates: &[BitRate]) -
 mod tests {
     use super::*;
     use crate::ids::{FlowId, HostId};
-    use crate::packet::{Fields, Kind, TELEMETRY, pack_rdma};
+    use crate::packet::{Control, Fields, Kind, TELEMETRY, pack_rdma};
     use narrows_proto::rdma::AckFrame;
     use narrows_proto::units::Span;
 
@@ -164,7 +164,9 @@ mod tests {
     fn every_packet_counts_and_only_data_that_wants_it_is_written_into() {
         let mut meter = Meter::new(LinkId(0), RATES[0], &RATES);
         let mut trailers = Trailers::default();
-        for other in [packet(Kind::Data, 0), packet(Kind::Ack, TELEMETRY), packet(Kind::Cnp, 0)] {
+        for other in
+            [packet(Kind::Data, 0), packet(Kind::Ack, TELEMETRY), packet(Kind::Control(Control::Cnp), 0)]
+        {
             assert_eq!(meter.send(at(1), other, 0, &mut trailers), other);
         }
         assert_eq!((meter.sent, trailers), (3 * 1148, Trailers::default()));

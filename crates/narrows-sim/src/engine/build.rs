@@ -15,7 +15,7 @@ use crate::link::{Egress, Impairment, Outage, Target, Wires};
 use crate::mechanism::InputLink;
 use crate::network::{Failure, Network};
 use crate::observe::Observer;
-use crate::packet::wire_size;
+use crate::packet::{HOST_BITS, wire_size};
 use crate::rack::RackAgent;
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Routes, RoutingTables};
@@ -38,6 +38,8 @@ pub(super) fn shards<O: Observer>(
     windows: Windows,
     mut observer: impl FnMut() -> O,
 ) -> Vec<Shard<O>> {
+    let hosts = network.topology.hosts().len();
+    assert!(hosts < 1 << HOST_BITS, "{hosts} hosts, packets number fewer than 2^{HOST_BITS}");
     let layout = Layout::new(network, traffic, seed, threads);
     let quantum = traffic.groups.iter().map(|group| group.largest_packet()).max().unwrap_or(Bytes::new(1));
     let shared = Arc::new(Shared {

@@ -12,7 +12,7 @@ use crate::ids::{HostId, LinkId};
 use crate::mechanism::pfc::Watch;
 use crate::mechanism::{ISOLATED_CLASS, StopFrame};
 use crate::observe::Observer;
-use crate::packet::{Kind, NO_TRAILERS, Packet, Parcel, Trailers};
+use crate::packet::{Control, NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::record::PortCounters;
 use crate::ring::Ring;
 use crate::world::World;
@@ -117,7 +117,7 @@ impl Host {
         let Some(StopFrame { link, classes, lasts }) = StopFrame::read(frame) else { return };
         let until = if classes == 0 { now } else { now + lasts };
         world.observer.paused(now, link, until);
-        if frame.kind() == Kind::Pause {
+        if frame.control() == Some(Control::Pause) {
             return self.nic.pause(now, lasts);
         }
         if classes != 0 {

@@ -11,7 +11,7 @@ use super::{Host, NewFlow};
 use crate::ids::{FlowId, HostId};
 use crate::observe::Observer;
 use crate::packet::wire_size;
-use crate::packet::{self, Fields, Kind, Packet, Parcel, Trailers};
+use crate::packet::{self, Control, Fields, Kind, Packet, Parcel, Trailers};
 use crate::rack::Membership;
 use crate::traffic::Milestone;
 use crate::world::{GroupState, Reception, TransportState, World};
@@ -319,7 +319,7 @@ fn push_cnp(nic: &mut Nic, back: Back, group: &GroupState) {
         to: back.to,
         size: wire_size(rdma.params.cnp_size),
         turn: back.turn,
-        kind: Kind::Cnp,
+        kind: Kind::Control(Control::Cnp),
         priority: rdma.cnp_priority,
         flags: rdma.ect,
         trailers: 0,

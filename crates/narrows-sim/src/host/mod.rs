@@ -34,7 +34,7 @@ use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Egress;
 use crate::observe::{Observer, Reviewed, SenderRef};
-use crate::packet::{Kind, NO_TRAILERS, Packet, Parcel, Trailers};
+use crate::packet::{Control, Kind, NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::prefetch::prefetch;
 use crate::rack::RackAgent;
 use crate::record::{DatagramRecord, PortCounters};
@@ -244,16 +244,30 @@ impl Host {
             Kind::Data | Kind::Syn | Kind::Ack => unreachable!("the caller has taken these"),
             Kind::SynAck => self.on_syn_ack(now, parcel, world),
             Kind::Datagram => self.on_datagram(now, packet, world),
-            Kind::Notice => self.on_notice(now, packet, world),
-            Kind::Cnp => self.on_cnp(now, packet, world),
-            Kind::Pause | Kind::Pfc => self.on_stop(now, packet, world),
-            Kind::Isolate => self.on_isolate(now, packet),
-            Kind::JumboFlow => self.on_jumboflow(now, parcel, world),
-            Kind::Access => self.on_access(packet),
-            Kind::Membership => self.on_membership(now, packet, world),
+            Kind::Control(control) => self.on_control(now, control, parcel, world),
             Kind::Limited => {
                 self.take_limited(now, parcel.with(packet.untagged(world.shared.tag_size)), world);
             }
+        }
+    }
+
+    /// A message or frame of a mechanism arrived.
+    fn on_control<O: Observer>(
+        &mut self,
+        now: Time,
+        control: Control,
+        parcel: Parcel<'_>,
+        world: &mut World<O>,
+    ) {
+        let packet = parcel.packet;
+        match control {
+            Control::Cnm => self.on_notice(now, packet, world),
+            Control::Cnp => self.on_cnp(now, packet, world),
+            Control::Pause | Control::Pfc => self.on_stop(now, packet, world),
+            Control::Isolate => self.on_isolate(now, packet),
+            Control::JumboFlow => self.on_jumboflow(now, parcel, world),
+            Control::Access => self.on_access(packet),
+            Control::Membership => self.on_membership(now, packet, world),
         }
     }
 

@@ -7,7 +7,7 @@ pub(crate) mod pfc;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use crate::ids::{HostId, LinkId};
-use crate::packet::{Kind, Packet};
+use crate::packet::{Control, Packet};
 use crate::record::DropCause;
 
 /// Classes of packets on a link: eight priorities, and packets of isolated flows.
@@ -43,9 +43,9 @@ pub struct StopFrame {
 impl StopFrame {
     /// What a packet asks for, if it is such a frame.
     pub(crate) fn read(packet: Packet) -> Option<Self> {
-        match packet.kind() {
-            Kind::Pause => Some(pause::read(packet)),
-            Kind::Pfc => Some(pfc::read(packet)),
+        match packet.control()? {
+            Control::Pause => Some(pause::read(packet)),
+            Control::Pfc => Some(pfc::read(packet)),
             _ => None,
         }
     }

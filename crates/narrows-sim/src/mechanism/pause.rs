@@ -8,7 +8,7 @@ use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use super::{InputLink, StopFrame, StopOrder};
 use crate::ids::{FlowId, HostId, LinkId};
-use crate::packet::{Fields, Kind, Packet};
+use crate::packet::{Control, Fields, Kind, Packet};
 
 /// When a switch pauses its neighbors.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -135,7 +135,7 @@ impl Account {
         let pause = if ingress.paused { ingress.lasts } else { Span::ZERO };
         // Half of the time is left for the next frame to arrive.
         ingress.renew_at = if ingress.paused { now + pause / 2 } else { Time::NEVER };
-        let (seq, flow, kind) = (pause.as_ps(), FlowId(ingress.link.0), Kind::Pause);
+        let (seq, flow, kind) = (pause.as_ps(), FlowId(ingress.link.0), Kind::Control(Control::Pause));
         let frame =
             Packet::new(Fields { seq, flow, to, size, turn: 0, kind, priority: 7, flags: 0, trailers: 0 });
         Some(StopOrder { port: ingress.back, frame, renew_at: ingress.renew_at })

@@ -4,7 +4,7 @@ use narrows_proto::notification::Notification;
 
 use crate::ids::{FlowId, HostId};
 pub use crate::mechanism::StopFrame;
-use crate::packet::{AGAIN, ASKS, CWR, ECE, ECT, FIN, Kind, NAK, Packet, Parcel};
+use crate::packet::{AGAIN, ASKS, CWR, Control, ECE, ECT, FIN, Kind, NAK, Packet, Parcel};
 use crate::rack;
 
 /// A packet on its way, as an observer sees it. What it says is worked out when it is asked for.
@@ -27,7 +27,7 @@ pub enum PacketKind {
     /// A datagram.
     Datagram,
     /// A message of a congestion point to the source of a flow.
-    Notice,
+    Cnm,
     /// A PAUSE frame (IEEE 802.3 Annex 31B).
     Pause,
     /// A frame of priority-based flow control (IEEE 802.1Qbb).
@@ -62,14 +62,16 @@ impl<'a> PacketRef<'a> {
             Kind::Syn => PacketKind::Syn,
             Kind::SynAck => PacketKind::SynAck,
             Kind::Datagram => PacketKind::Datagram,
-            Kind::Notice => PacketKind::Notice,
-            Kind::Pause => PacketKind::Pause,
-            Kind::Cnp => PacketKind::Cnp,
-            Kind::Pfc => PacketKind::Pfc,
-            Kind::JumboFlow => PacketKind::JumboFlow,
-            Kind::Membership => PacketKind::Membership,
-            Kind::Access => PacketKind::Access,
-            Kind::Isolate => PacketKind::Isolate,
+            Kind::Control(control) => match control {
+                Control::Cnm => PacketKind::Cnm,
+                Control::Cnp => PacketKind::Cnp,
+                Control::Pause => PacketKind::Pause,
+                Control::Pfc => PacketKind::Pfc,
+                Control::Isolate => PacketKind::Isolate,
+                Control::JumboFlow => PacketKind::JumboFlow,
+                Control::Membership => PacketKind::Membership,
+                Control::Access => PacketKind::Access,
+            },
         }
     }
 
@@ -84,7 +86,7 @@ impl<'a> PacketRef<'a> {
     /// Which of the flows that use the same [`FlowId`] one after the other, on a circle of 2^16; of a message about flows 0.
     pub fn turn(self) -> u16 {
         match self.kind() {
-            PacketKind::Notice | PacketKind::Isolate => 0,
+            PacketKind::Cnm | PacketKind::Isolate => 0,
             _ => self.packet().turn(),
         }
     }
@@ -119,7 +121,7 @@ impl<'a> PacketRef<'a> {
 
     /// It may be marked (ECT), or is marked.
     pub fn is_ect(self) -> bool {
-        self.packet().is(ECT) || self.packet().is_left_unmarked()
+        self.packet().is(ECT) || self.packet().is_exempt()
     }
 
     /// It has been marked (CE).
@@ -168,7 +170,7 @@ impl<'a> PacketRef<'a> {
 
     /// What a congestion point says.
     pub fn notification(self) -> Option<Notification> {
-        (self.kind() == PacketKind::Notice).then(|| self.packet().notification()).flatten()
+        (self.kind() == PacketKind::Cnm).then(|| self.packet().notification()).flatten()
     }
 
     /// What a PAUSE frame or one of priority-based flow control asks for.

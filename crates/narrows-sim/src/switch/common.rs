@@ -123,7 +123,7 @@ impl Common {
         parcel: Parcel<'_>,
         world: &mut World<O>,
     ) -> Option<Packet> {
-        if parcel.packet.is_left_unmarked() {
+        if parcel.packet.is_exempt() {
             return Some(parcel.packet);
         }
         self.drop(now, port, parcel, DropCause::Red, world);

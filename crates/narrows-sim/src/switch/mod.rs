@@ -29,7 +29,7 @@ use self::edge::{EdgeLimiters, Entry};
 use self::fifo::FifoPorts;
 use self::marking::Marker;
 pub use self::marking::{Marking, Red, RedAction, RedAt, Step};
-use self::queued::{Control, Mechanisms, QueuedPorts};
+use self::queued::{ControlQueue, Mechanisms, QueuedPorts};
 pub(crate) use self::rack::RackParts;
 use self::rack::{Pass, RackState};
 use crate::ids::{LinkId, NodeId};
@@ -41,7 +41,7 @@ use crate::mechanism::pfc::Watch;
 pub use crate::mechanism::pfc::{Pfc, Xoff};
 use crate::mechanism::{FlowControl, InputLink, StopFrame, isolation, pause, pfc};
 use crate::observe::{Observer, Reviewed};
-use crate::packet::{Kind, Packet, Parcel};
+use crate::packet::{Control, Packet, Parcel};
 use crate::prefetch::prefetch;
 use crate::random::Stream;
 use crate::record::{DropCause, PortCounters};
@@ -133,7 +133,7 @@ impl SignalParts {
             isolation: isolation.map(|config| isolation::Stage::new(config, ports, &inputs, largest)),
             meters,
             watches: if lossless { vec![Watch::default(); ports] } else { Vec::new() },
-            control: vec![Control::default(); ports],
+            control: vec![ControlQueue::default(); ports],
             inputs: inputs.len(),
         }
     }
@@ -381,11 +381,12 @@ impl Switch {
         if self.edge.is_some() {
             self.release_limited(now, world);
         }
-        if matches!(packet.kind(), Kind::Pause | Kind::Pfc | Kind::Isolate) {
+        let control = packet.control();
+        if control.is_some_and(Control::is_for_neighbor) {
             return self.on_neighbor(now, packet, from, world);
         }
         if let Some(edge) = &mut self.edge {
-            if packet.kind() == Kind::Notice && world.shared.access[packet.to().index()].leaf == self.leaf {
+            if packet.is_cnm() && world.shared.access[packet.to().index()].leaf == self.leaf {
                 return edge.on_notice(now, packet, world);
             }
             match edge.enter(now, packet, from, world) {
@@ -422,7 +423,7 @@ impl Switch {
                 let backlog = self.ports.backlog(now, access.port.into(), &mut self.common, world);
                 let Some(rack) = &mut self.rack else { return };
                 let may_be_marked = rack.on_last_hop(now, access.port, packet.to(), backlog);
-                (if may_be_marked { packet } else { packet.leave_unmarked() }, None)
+                (if may_be_marked { packet } else { packet.exempt() }, None)
             }
             Pass::Taken => return,
         };

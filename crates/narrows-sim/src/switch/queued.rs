@@ -27,7 +27,7 @@ use crate::mechanism::isolation::{Choice, FlowMessage, Joining, Stage};
 use crate::mechanism::pfc::Watch;
 use crate::mechanism::{FlowControl, ISOLATED_CLASS, StopFrame, StopOrder};
 use crate::observe::Observer;
-use crate::packet::{Fields, Kind, NO_TRAILERS, Packet, Parcel, Trailers};
+use crate::packet::{Control, Fields, Kind, NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::ring::Ring;
 use crate::telemetry::Meter;
 use crate::world::World;
@@ -55,21 +55,21 @@ pub(super) struct Mechanisms {
     /// By port, if classes are stopped.
     pub(super) watches: Vec<Watch>,
     /// By port: what goes before all queues.
-    pub(super) control: Vec<Control>,
+    pub(super) control: Vec<ControlQueue>,
     /// Links that lead to the switch.
     pub(super) inputs: usize,
 }
 
 /// What a port sends to its neighbor before all queues.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Control {
+pub(super) struct ControlQueue {
     /// A frame that stops it. A later one takes its place.
     frame: Option<Packet>,
     /// Messages about flows, which go next.
     messages: Ring<Packet>,
 }
 
-impl Control {
+impl ControlQueue {
     fn take(&mut self) -> Option<Packet> {
         let message = |messages: &mut Ring<Packet>| (!messages.is_empty()).then(|| messages.take());
         self.frame.take().or_else(|| message(&mut self.messages))
@@ -194,7 +194,7 @@ impl QueuedPorts {
         let idle_since = (!waits).then_some(port.busy_until);
         let arriving = Arriving { now, port: number, parcel, backlog, idle_since, asks_memory };
         let admitted =
-            if packet.is_notice() { common.admit(&arriving, world) } else { common.judge(&arriving, world) };
+            if packet.is_cnm() { common.admit(&arriving, world) } else { common.judge(&arriving, world) };
         let parcel = parcel.with(admitted?);
         let packet = parcel.packet;
         let size = u64::from(packet.size());
@@ -243,7 +243,7 @@ impl QueuedPorts {
         world: &mut World<O>,
     ) -> Option<Packet> {
         let points = self.mechanisms.as_mut()?.points.as_mut()?;
-        if packet.is_notice() || !points.counts(number, packet) {
+        if packet.is_cnm() || !points.counts(number, packet) {
             return None;
         }
         points.answer(now, number, packet, waiting, common, world)
@@ -494,7 +494,7 @@ impl QueuedPorts {
             to: neighbor(world),
             size: isolation.message_size(),
             turn: over.into(),
-            kind: Kind::Isolate,
+            kind: Kind::Control(Control::Isolate),
             priority: isolation.priority(),
             flags: 0,
             trailers: 0,

@@ -7,7 +7,7 @@ use narrows_proto::units::{Span, Time};
 
 use crate::ids::{FlowId, HostId, NodeId};
 use crate::observe::Observer;
-use crate::packet::{AGAIN, ECE, Kind, Packet, Trailers};
+use crate::packet::{AGAIN, Control, ECE, Kind, Packet, Trailers};
 use crate::prefetch::prefetch_at;
 use crate::rack::{self, Access, Membership, RackAgent};
 use crate::record::RackRecord;
@@ -110,6 +110,8 @@ pub(super) enum Pass {
 
 const NOWHERE: u32 = u32::MAX;
 
+const MEMBERSHIP: Kind = Kind::Control(Control::Membership);
+
 impl RackState {
     pub(super) fn new(parts: RackParts, leaf: u32, ports: usize) -> Self {
         let RackParts { agent, node, racks, from_host, hosts, phase } = parts;
@@ -176,7 +178,7 @@ impl RackState {
             kind => kind,
         };
         let subflow = match kind {
-            Kind::Data | Kind::Syn | Kind::Datagram | Kind::Ack | Kind::SynAck | Kind::Membership => {
+            Kind::Data | Kind::Syn | Kind::Datagram | Kind::Ack | Kind::SynAck | MEMBERSHIP => {
                 world.flows.subflows[flow.index()] != NO_SUBFLOW
             }
             _ => false,
@@ -193,7 +195,7 @@ impl RackState {
                 }
                 Pass::Through(packet)
             }
-            Kind::Membership if from_host => self.on_membership(now, packet, to, world),
+            MEMBERSHIP if from_host => self.on_membership(now, packet, to, world),
             _ if to == self.leaf => Pass::LastHop(packet),
             _ if from_host => self.on_sent(now, packet, kind, to, world),
             _ => Pass::Through(packet),

@@ -5,7 +5,7 @@ use narrows_proto::units::{Bytes, Span, Time};
 use super::{Pfc, Xoff};
 use crate::ids::{FlowId, HostId, LinkId};
 use crate::mechanism::{CLASSES, ISOLATED_CLASS, InputLink, StopFrame, StopOrder};
-use crate::packet::{Fields, Kind, Packet};
+use crate::packet::{Control, Fields, Kind, Packet};
 use crate::record::DropCause;
 use crate::switch::{Buffer, Memory, Sharing};
 
@@ -233,7 +233,7 @@ impl Ingress {
 /// A PFC frame. It says of all classes whether they are stopped, so the latest is always enough.
 fn frame(link: LinkId, stopped: u16, lasts: Span, size: u16, to: HostId) -> Packet {
     let seq = lasts.as_ps() << 16 | u64::from(stopped);
-    let (flow, kind) = (FlowId(link.0), Kind::Pfc);
+    let (flow, kind) = (FlowId(link.0), Kind::Control(Control::Pfc));
     Packet::new(Fields { seq, flow, to, size, turn: 0, kind, priority: 7, flags: 0, trailers: 0 })
 }
 

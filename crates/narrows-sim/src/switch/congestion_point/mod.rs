@@ -164,7 +164,7 @@ impl CongestionPoints {
 
     /// The message that carries `notification` about `flow` to `to`.
     fn message(&self, notification: &Notification, sampled: Packet, to: HostId) -> Packet {
-        Packet::notice(notification, sampled.flow(), to, self.message_size, self.message_priority)
+        Packet::cnm(notification, sampled.flow(), to, self.message_size, self.message_priority)
     }
 }
 

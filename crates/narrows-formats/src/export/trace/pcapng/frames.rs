@@ -93,7 +93,7 @@ impl Frames {
         let topology = &self.plan.network.topology;
         let goes = if packet.over { "ends" } else { "begins" };
         match packet.kind {
-            PacketKind::Notice => {
+            PacketKind::Cnm => {
                 let told = packet.notification?;
                 let (cp, signal) = (told.from.0, told.signal);
                 let (offset, delta) = (told.q_offset, told.q_delta);
