@@ -141,6 +141,8 @@ impl Part {
 struct Ledger {
     root: PathBuf,
     version: Version,
+    /// With nothing done.
+    plan: Vec<Row>,
     record: Record,
     /// Only the long form stores it.
     is_stored: bool,
@@ -152,18 +154,27 @@ impl Ledger {
         let root = shell.current_dir();
         let version = narrows.succeed(&root, &["--version"])?.said.trim().to_owned();
         let version = Version { version, date: cmd!(shell, "git log -1 --format=%cs").quiet().read()? };
-        let mut record = match std::fs::read_to_string(root.join(RECORD)) {
-            Ok(text) if long => {
-                serde_json::from_str(&text).with_context(|| format!("{RECORD} is damaged"))?
-            }
-            _ => Record::default(),
-        };
         let disks = SmallDisk::kind()?;
-        record.plan(parts.iter().map(|part| part.row(disks, long)).collect());
-        Ok(Self { root, version, record, is_stored: long, found: Vec::new() })
+        let plan = parts.iter().map(|part| part.row(disks, long)).collect();
+        let record = Record::default();
+        let mut ledger = Self { root, version, plan, record, is_stored: long, found: Vec::new() };
+        ledger.read()?;
+        Ok(ledger)
+    }
+
+    fn read(&mut self) -> Result<()> {
+        if let Ok(text) = std::fs::read_to_string(self.root.join(RECORD))
+            && self.is_stored
+        {
+            self.record = serde_json::from_str(&text).with_context(|| format!("{RECORD} is damaged"))?;
+        }
+        self.record.plan(&self.plan);
+        Ok(())
     }
 
     fn add(&mut self, row: usize, done: u64, found: Vec<String>) -> Result<()> {
+        // Another call may have added something.
+        self.read()?;
         self.found.extend_from_slice(&found);
         self.record.rows[row].add(done, found, &self.version);
         if self.is_stored {

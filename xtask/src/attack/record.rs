@@ -93,14 +93,18 @@ impl Row {
 }
 
 impl Record {
-    /// The rows in this order. What was done stays; what is asked for is as in `rows`.
-    pub(super) fn plan(&mut self, rows: Vec<Row>) {
-        let old = std::mem::replace(&mut self.rows, rows);
-        for row in &mut self.rows {
-            if let Some(old) = old.iter().find(|old| (&old.attack, &old.what) == (&row.attack, &row.what)) {
-                *row = Row { asked: row.asked, ..old.clone() };
-            }
+    /// Puts rows in this order and asks for as much as they do. What was done stays, below them if it is no longer asked for: disks
+    /// are made small in another way elsewhere.
+    pub(super) fn plan(&mut self, rows: &[Row]) {
+        let mut old = std::mem::take(&mut self.rows);
+        for row in rows {
+            let known = old.iter().position(|old| (&old.attack, &old.what) == (&row.attack, &row.what));
+            self.rows.push(match known {
+                Some(known) => Row { asked: row.asked, ..old.remove(known) },
+                None => row.clone(),
+            });
         }
+        self.rows.extend(old.into_iter().filter(|row| row.done > 0));
     }
 
     pub(super) fn table(&self) -> String {
@@ -194,10 +198,13 @@ mod tests {
     fn a_new_plan_keeps_what_was_done() {
         let mut record = Record { rows: vec![kills()] };
         record.rows[0].add(40, vec![], &version("2026-01-01"));
-        record.plan(vec![fuzzing(), Row { asked: 50, ..kills() }]);
+        record.plan(&[fuzzing(), Row { asked: 50, ..kills() }]);
         let [fuzzing, kills] = record.rows.as_slice() else { panic!("{record:?}") };
         assert_eq!((fuzzing.done, fuzzing.missing()), (0, 3600));
         assert_eq!((kills.done, kills.missing()), (40, 10));
+        let done = kills.clone();
+        record.plan(&[]);
+        assert_eq!(record.rows, [done], "what was not begun is gone");
     }
 
     #[test]
