@@ -3,13 +3,14 @@
 //! `cargo fuzz` would do the same with a nightly compiler. Without its address sanitizer, which safe Rust does not need,
 //! everything it asks of the compiler is stable.
 
+use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::{iter, thread};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::thread;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use xshell::{Shell, cmd};
@@ -38,6 +39,9 @@ const TARGETS: [Target; 8] = [
     Target { name: "units", seeds: &[], longest: 64, changes: 5 },
 ];
 
+/// An input may take so many seconds.
+const LONGEST: u64 = 10;
+
 /// What LLVM does for coverage: a counter and an address for every branch, and what comparisons compare.
 const INSTRUMENTATION: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -53,22 +57,30 @@ pub(crate) struct Arguments {
     targets: Vec<String>,
     /// How long each is fed
     #[arg(long, value_name = "N", default_value_t = 60)]
-    seconds: u32,
+    seconds: u64,
     /// Begin with the same random numbers each time
     #[arg(skip)]
     repeatable: bool,
 }
 
 impl Arguments {
-    /// Every target for so long, with other random numbers each time.
-    pub(crate) fn long(seconds: u32) -> Self {
-        Self { targets: Vec::new(), seconds, repeatable: false }
-    }
-
     /// A short run that tries about the same inputs each time.
     pub(crate) fn short() -> Self {
         Self { targets: Vec::new(), seconds: 15, repeatable: true }
     }
+}
+
+/// What came of feeding a target for a while.
+pub(crate) struct Fed {
+    /// Processor time that the target used, rounded.
+    pub(crate) processor_seconds: u64,
+    /// What failed, on which input.
+    pub(crate) found: Option<String>,
+}
+
+/// Names of all targets.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    TARGETS.iter().map(|target| target.name)
 }
 
 /// Feeds every target random input for a while. Fails if one panics, takes longer than ten seconds over an input, or needs
@@ -76,41 +88,50 @@ impl Arguments {
 ///
 /// What was interesting is kept in `fuzz/corpus`, what failed in `fuzz/artifacts`; both are tried first the next time.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
-    let failures: Vec<_> = feed_all(shell, arguments)?
-        .into_iter()
-        .filter_map(|(_, fed)| Some(format!("{:#}", fed.err()?)))
-        .collect();
+    let chosen =
+        |name: &&str| arguments.targets.is_empty() || arguments.targets.iter().any(|other| other == name);
+    let turns = names().filter(chosen).map(|name| (name, arguments.seconds)).collect();
+    let failures = Mutex::new(Vec::new());
+    feed_in_turns(shell, turns, arguments.repeatable, |_, fed| {
+        failures.lock().expect("no turn panics").extend(fed.found);
+        Ok(None)
+    })?;
+    let failures = failures.into_inner().expect("no turn panics");
     ensure!(failures.is_empty(), failures.join("\n\n"));
     Ok(())
 }
 
-/// Feeds the chosen targets, as many at once as there are cores. What is found in one keeps none of the others from being fed.
+/// Feeds targets, each for so many seconds, as many at once as there are cores. After its turn `after` says for how long a target
+/// is fed once more when the others have had their turns. What is found in one keeps none of the others from being fed.
 ///
 /// # Errors
-/// If they cannot be built.
-pub(crate) fn feed_all(shell: &Shell, arguments: &Arguments) -> Result<Vec<(&'static str, Result<()>)>> {
+/// If targets cannot be built or started, or `after` fails.
+pub(crate) fn feed_in_turns(
+    shell: &Shell,
+    turns: Vec<(&'static str, u64)>,
+    repeatable: bool,
+    after: impl Fn(&'static str, Fed) -> Result<Option<u64>> + Sync,
+) -> Result<()> {
+    if turns.is_empty() {
+        return Ok(());
+    }
     let folder = target::folder(shell)?.join("fuzz");
-    let (programs, root) = (build(shell, &folder)?, shell.current_dir());
-    let chosen = |target: &&Target| {
-        arguments.targets.is_empty() || arguments.targets.iter().any(|name| name == target.name)
-    };
-    let chosen: Vec<_> = TARGETS.iter().filter(chosen).collect();
-    let (next, cores) = (AtomicUsize::new(0), thread::available_parallelism()?.get());
+    let feeder = Feeder { programs: build(shell, &folder)?, folder, root: shell.current_dir(), repeatable };
+    let (cores, turns) = (thread::available_parallelism()?.get(), Mutex::new(VecDeque::from(turns)));
+    let next = || turns.lock().expect("no turn panics").pop_front();
     let work = || {
-        let turns = iter::from_fn(|| chosen.get(next.fetch_add(1, Ordering::Relaxed)));
-        let fed = turns.map(|target| {
-            let log = folder.join(format!("{}.log", target.name));
-            (target.name, feed(&root, &programs.join(target.name), &log, target, arguments))
-        });
-        fed.collect::<Vec<_>>()
+        while let Some((name, seconds)) = next() {
+            let target = TARGETS.iter().find(|target| target.name == name).expect("a target has this name");
+            if let Some(seconds) = after(name, feeder.feed(target, seconds)?)? {
+                turns.lock().expect("no turn panics").push_back((name, seconds));
+            }
+        }
+        Ok(())
     };
-    Ok(thread::scope(|scope| {
-        let workers: Vec<_> = (0..cores.min(chosen.len())).map(|_| scope.spawn(work)).collect();
-        let mut fed: Vec<_> =
-            workers.into_iter().flat_map(|worker| worker.join().expect("feeding does not panic")).collect();
-        fed.sort_by_key(|(name, _)| *name);
-        fed
-    }))
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().expect("feeding does not panic"))
+    })
 }
 
 /// Builds all targets. Returns the folder they are in.
@@ -133,38 +154,103 @@ fn build(shell: &Shell, folder: &Path) -> Result<PathBuf> {
     Ok(folder.join(host).join("release"))
 }
 
-fn feed(root: &Path, program: &Path, log: &Path, target: &Target, arguments: &Arguments) -> Result<()> {
-    let name = target.name;
-    let (corpus, artifacts) = (format!("fuzz/corpus/{name}"), format!("fuzz/artifacts/{name}"));
-    let seeds = format!("fuzz/seeds/{name}");
-    for folder in [&corpus, &artifacts] {
-        fs::create_dir_all(root.join(folder))?;
+/// Built targets, and where they are fed.
+struct Feeder {
+    root: PathBuf,
+    folder: PathBuf,
+    programs: PathBuf,
+    /// Begin with the same random numbers each time.
+    repeatable: bool,
+}
+
+impl Feeder {
+    fn feed(&self, target: &Target, seconds: u64) -> Result<Fed> {
+        let (name, root) = (target.name, &self.root);
+        let log = self.folder.join(format!("{name}.log"));
+        let (corpus, artifacts) = (format!("fuzz/corpus/{name}"), format!("fuzz/artifacts/{name}"));
+        let seeds = format!("fuzz/seeds/{name}");
+        for folder in [&corpus, &artifacts] {
+            fs::create_dir_all(root.join(folder))?;
+        }
+        let program = self.programs.join(name);
+        let mut command = timed(&program);
+        command.current_dir(root).stderr(File::create(&log)?);
+        command.arg(format!("-max_total_time={seconds}"));
+        command.args([&format!("-timeout={LONGEST}"), "-rss_limit_mb=4096", "-dict=fuzz/narrows.dict"]);
+        command.arg(format!("-max_len={}", target.longest)).arg(format!("-mutate_depth={}", target.changes));
+        command.arg(format!("-artifact_prefix={artifacts}/"));
+        if self.repeatable {
+            command.arg("-seed=1");
+        }
+        // New inputs go to the first folder; all are read.
+        command.args([&corpus, &artifacts]).args(target.seeds);
+        command.args(Some(&seeds).filter(|seeds| root.join(seeds).is_dir()));
+        let (success, processor) = run_timed(command)?;
+        let output = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
+        let fed = |found| Fed { processor_seconds: processor.round() as u64, found };
+        if !success {
+            if let Some(artifact) = output.lines().find_map(slow_input)
+                && !self.is_slow(&program, artifact)?
+            {
+                println!("fuzz {name}: an input that took {LONGEST} s beside others is fast alone");
+                fs::remove_file(root.join(artifact))?;
+                return Ok(fed(None));
+            }
+            return Ok(fed(Some(failure(root, &program, target, &log, &output))));
+        }
+        ensure!(
+            output.contains("inline 8-bit counters"),
+            "{name} was built without coverage, so it was fed blindly; see {}",
+            log.display()
+        );
+        let done = output.lines().rev().find_map(|line| line.strip_prefix("Done "));
+        println!(
+            "fuzz {name}: {}, {processor:.0} s of processor time, nothing found",
+            done.unwrap_or("done")
+        );
+        Ok(fed(None))
     }
-    let mut command = Command::new(program);
-    command.current_dir(root).stderr(File::create(log)?);
-    command.arg(format!("-max_total_time={}", arguments.seconds));
-    command.args(["-timeout=10", "-rss_limit_mb=4096", "-dict=fuzz/narrows.dict"]);
-    command.arg(format!("-max_len={}", target.longest)).arg(format!("-mutate_depth={}", target.changes));
-    command.arg(format!("-artifact_prefix={artifacts}/"));
-    if arguments.repeatable {
-        command.arg("-seed=1");
+
+    /// Whether an input takes too long by itself, in processor time: libFuzzer measures wall time.
+    fn is_slow(&self, program: &Path, artifact: &str) -> Result<bool> {
+        let mut command = timed(program);
+        command.current_dir(&self.root).stderr(Stdio::null());
+        command.arg(format!("-timeout={}", 10 * LONGEST)).arg(artifact);
+        let (success, processor) = run_timed(command)?;
+        Ok(!success || processor >= LONGEST as f64)
     }
-    // New inputs go to the first folder; all are read.
-    command.args([&corpus, &artifacts]).args(target.seeds);
-    command.args(Some(&seeds).filter(|seeds| root.join(seeds).is_dir()));
-    let status = command.status().with_context(|| format!("cannot run {}", program.display()))?;
-    let output = String::from_utf8_lossy(&fs::read(log)?).into_owned();
-    if !status.success() {
-        bail!(failure(root, program, target, log, &output));
-    }
-    ensure!(
-        output.contains("inline 8-bit counters"),
-        "{name} was built without coverage, so it was fed blindly; see {}",
-        log.display()
-    );
-    let done = output.lines().rev().find_map(|line| line.strip_prefix("Done "));
-    println!("fuzz {name}: {}, nothing found", done.unwrap_or("done"));
-    Ok(())
+}
+
+/// The input that took too long, if this line of libFuzzer's names one.
+fn slow_input(line: &str) -> Option<&str> {
+    let (_, artifact) = line.split_once("Test unit written to ")?;
+    artifact.contains("/timeout-").then(|| artifact.trim())
+}
+
+/// Starts a program in a shell that prints its processor time at the end.
+fn timed(program: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", "\"$@\"; status=$?; times; exit $status", "sh"]).arg(program);
+    command
+}
+
+/// Whether it succeeded, and its processor time in seconds.
+fn run_timed(mut command: Command) -> Result<(bool, f64)> {
+    let output = command.stdin(Stdio::null()).stdout(Stdio::piped()).output();
+    let output = output.with_context(|| format!("cannot run {command:?}"))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let processor = processor_seconds(&said).with_context(|| format!("no processor time in {said:?}"))?;
+    Ok((output.status.success(), processor))
+}
+
+/// What POSIX `times` prints of a shell's children in its second line, user and system: `1m2.30s 0m0.04s`.
+fn processor_seconds(times: &str) -> Option<f64> {
+    let seconds = |time: &str| {
+        let (minutes, seconds) = time.strip_suffix('s')?.split_once('m')?;
+        Some(minutes.parse::<f64>().ok()? * 60.0 + seconds.parse::<f64>().ok()?)
+    };
+    let (user, system) = times.lines().last()?.split_once(' ')?;
+    Some(seconds(user)? + seconds(system)?)
 }
 
 /// What failed, on which input, and how to see it again.
@@ -200,6 +286,28 @@ mod tests {
         let mut names: Vec<_> = sources.map(|path| path.file_stem().unwrap().to_owned()).collect();
         names.sort();
         assert_eq!(names, TARGETS.map(|target| target.name));
+    }
+
+    #[test]
+    fn processor_time_is_that_of_the_children() {
+        assert_eq!(processor_seconds("0m0.00s 0m0.01s\n1m2.50s 0m0.25s\n"), Some(62.75));
+        assert_eq!(processor_seconds("0m0.000000s 0m0.000000s\n2m0.500000s 0m0.000000s"), Some(120.5));
+        assert_eq!(processor_seconds("killed"), None);
+    }
+
+    #[test]
+    fn a_program_that_fails_has_processor_time_all_the_same() {
+        let mut command = timed(Path::new("sh"));
+        command.args(["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; exit 3"]);
+        let (success, processor) = run_timed(command).expect("a shell");
+        assert!(!success && processor > 0.0, "{processor}");
+    }
+
+    #[test]
+    fn only_time_makes_an_input_slow() {
+        let line = |kind| format!("artifact_prefix='fuzz/a/'; Test unit written to fuzz/a/{kind}-12");
+        assert_eq!(slow_input(&line("timeout")), Some("fuzz/a/timeout-12"));
+        assert_eq!(slow_input(&line("crash")), None);
     }
 
     #[test]

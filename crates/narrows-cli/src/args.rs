@@ -24,15 +24,15 @@ pub(crate) enum Command {
     Run(Run),
     /// Run several scenarios, or variants of one, and compare them
     Compare(Compare),
-    /// Run a grid of settings and make one data set of all results; started again, it goes on
+    /// Run a grid of settings and make one data set of all results; resumes when restarted
     Sweep(Sweep),
-    /// Put folders of the shards of a sweep together
+    /// Merge the shards of a sweep
     Merge(Merge),
     /// Make a page of results, or one that compares several
     Report(Report),
     /// Show the report of results in a browser
     Open(Open),
-    /// Repeat the experiments of a paper and judge its claims; started again after it was ended, it goes on
+    /// Repeat the experiments of a paper and judge its claims; resumes when restarted
     Repro(Repro),
     /// Simulate a stored run again and write what happened for Wireshark, qvis or Perfetto
     Trace(Trace),
@@ -44,7 +44,7 @@ pub(crate) enum Command {
     List(List),
     /// Write a scenario to start from
     New(New),
-    /// Make a scenario of the files of another simulator
+    /// Convert files of another simulator to a scenario
     #[command(subcommand)]
     Import(Import),
     /// Print the JSON schema of scenarios

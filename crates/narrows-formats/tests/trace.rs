@@ -337,7 +337,7 @@ fn perfetto_traces_have_tracks_counters_slices_and_instants() {
     assert_eq!(kinds.get(&1), Some(&2), "a slice for the life of each flow");
     assert_eq!(kinds.get(&1), kinds.get(&2));
     assert_eq!(named["marked"], sum(&folder, "ports", "marks"));
-    assert_eq!(named["sent again"], sum(&folder, "flows", "retransmissions"));
+    assert_eq!(named["retransmitted"], sum(&folder, "flows", "retransmissions"));
     assert!(kinds[&4] > 100);
 }
 

@@ -129,7 +129,7 @@
         ["start, ms", (flow) => String(Number(flow.start_ms.toPrecision(6))), true],
         ["time, µs", (flow) => number(flow.fct_us), true],
         ["slowdown", (flow) => number(flow.slowdown), true],
-        ["sent again", (flow) => String(flow.retransmissions), any((flow) => flow.retransmissions)],
+        ["retransmitted", (flow) => String(flow.retransmissions), any((flow) => flow.retransmissions)],
         ["timeouts", (flow) => String(flow.timeouts), any((flow) => flow.timeouts)],
         ["marked", (flow) => percent(flow.marked), any((flow) => flow.marked)],
         ["deepest queue on a way there", (_, index) => found[index]?.queue ?? "–", found.some((each) => each)],

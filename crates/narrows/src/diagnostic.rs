@@ -174,7 +174,7 @@ macro_rules! codes {
 }
 
 codes! {
-    Syntax "N0001" "the text is no TOML"
+    Syntax "N0001" "invalid TOML"
         "Scenarios are written in TOML (https://toml.io). Common slips: a string without quotation marks, a table in several lines inside { }, the same key twice."
     UnknownKey "N0002" "a key is not known here"
         "Every key is checked, so that a typo cannot be ignored. The message lists the keys that are accepted at this place. `narrows schema` prints a JSON schema that editors use for completion."
@@ -290,7 +290,7 @@ codes! {
         "The control that the program attached did not return, so the run was ended, and it has no results. What it said itself stands elsewhere: in Python it is the exception."
     ManyThreads "N0156" "more threads than cores"
         "The threads of one run wait for each other many thousand times a second, so that each of them needs a core of its own. With fewer cores a run on several threads takes longer than on one. Counted are the cores that this process may use: those of its affinity (taskset), and as many as the quota of its control group comes to (containers). Results are the same on any number."
-    UnknownControl "N0160" "a congestion control that nobody brought along"
+    UnknownControl "N0160" "a congestion control that is not attached"
         "cc = { custom = { name = \"mine\" } } is a control that is not built in: the program that runs the scenario attaches what makes it under this name. In Python that is narrows.run(scenario, controllers={\"mine\": Mine}) with a subclass of narrows.Controller, in Rust Document::attach. The command narrows has none to attach, so it can show such a scenario's mistakes but not run it."
     CustomSettings "N0161" "a congestion control from outside refuses its settings"
         "What stands in `settings` of cc = { custom = { … } } is handed to the control as it is. The message is the control's own."

@@ -44,7 +44,7 @@ impl Document {
     /// Reads a file.
     ///
     /// # Errors
-    /// If it cannot be read, is larger than [`input_file::LARGEST_SCENARIO`], or is no TOML.
+    /// If it cannot be read, is larger than [`input_file::LARGEST_SCENARIO`], or is not valid TOML.
     pub fn read(path: &Path) -> Checked<Self> {
         let source = input_file::read_text(path, input_file::LARGEST_SCENARIO)?;
         Self::from_source(source, path.parent().map(Path::to_owned).unwrap_or_default())
@@ -53,7 +53,7 @@ impl Document {
     /// Parses a text called `name`; paths in it are relative to `folder`.
     ///
     /// # Errors
-    /// If it is no TOML; all mistakes are reported, up to a hundred.
+    /// If it is not valid TOML; all mistakes are reported, up to a hundred.
     pub fn parse(name: &str, text: impl Into<String>, folder: impl Into<PathBuf>) -> Checked<Self> {
         Self::from_source(Arc::new(Source { name: name.to_owned(), text: text.into() }), folder.into())
     }
@@ -110,7 +110,7 @@ impl Document {
     }
 
     /// Changes one value: `path=value`. The path has keys separated by dots; an element of an array is named by its
-    /// number or by its `name`. A value that is no TOML is taken for a string without quotation marks.
+    /// number or by its `name`. A value that is not valid TOML is taken for a string without quotation marks.
     ///
     /// # Errors
     /// If the text is not of this form, or the path leads to no element of an array or past a value. Keys that do not

@@ -68,10 +68,10 @@ const FLOW_METRICS: [Taken<FlowSums>; 19] = [
     metric(
         "retransmitted_fraction",
         "",
-        "Payload sent again, in relation to all delivered payload, over the whole run.",
+        "Payload retransmitted, in relation to all delivered payload, over the whole run.",
         |of| fraction(of.retransmitted, of.delivered),
     ),
-    metric("retransmissions", "", "Segments sent again in the whole run.", |of| Some(of.retransmissions)),
+    metric("retransmissions", "", "Segments retransmitted in the whole run.", |of| Some(of.retransmissions)),
     metric("timeouts", "", "Times a retransmission timer ran out in the whole run.", |of| Some(of.timeouts)),
 ];
 

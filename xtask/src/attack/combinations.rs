@@ -8,19 +8,20 @@ use super::program::Program;
 use super::tree::Tree;
 use super::{Ground, Outcome};
 
-const COMBINATIONS: usize = 200;
-const FEW_COMBINATIONS: usize = 5;
+/// Combinations of the long form, and of the short one.
+pub(super) const COMBINATIONS: u64 = 200;
+pub(super) const FEW_COMBINATIONS: u64 = 5;
 /// Of so many that are drawn one is not refused: some mechanisms exclude each other.
-const DRAWS: usize = 50;
+const DRAWS: u64 = 50;
 const THREADS: [&str; 3] = ["1", "2", "3"];
 
-pub(super) fn run(ground: &mut Ground) -> Result<Vec<Outcome>> {
-    let combinations = ground.count(FEW_COMBINATIONS, COMBINATIONS);
+pub(super) fn run(ground: &mut Ground) -> Result<Outcome> {
+    let combinations = ground.times;
     eprintln!("{combinations} random combinations of mechanisms");
     let controls = controls(&ground.narrows)?;
-    let (mut accepted, mut found) = (0, Vec::new());
+    let (mut done, mut found) = (0, Vec::new());
     for number in 1..=combinations * DRAWS {
-        if accepted == combinations {
+        if done == combinations {
             break;
         }
         let scenario = scenario(&mut ground.random, &controls);
@@ -29,14 +30,13 @@ pub(super) fn run(ground: &mut Ground) -> Result<Vec<Outcome>> {
             Verdict::Same => None,
             Verdict::Wrong(problem) => Some(problem),
         };
-        accepted += 1;
+        done += 1;
         if let Some(problem) = problem {
             eprintln!("{scenario}");
             found.push(format!("combination {number}: {problem}"));
         }
     }
-    let what = "combinations of mechanisms on 1, 2 and 3 threads".to_owned();
-    Ok(vec![Outcome { attack: "combination", what, tried: accepted.to_string(), found }])
+    Ok(Outcome { done, found })
 }
 
 enum Verdict {

@@ -7,34 +7,28 @@ use super::small_disk::SmallDisk;
 use super::tree::Tree;
 use super::{Ground, Outcome};
 
+/// What runs out of room.
+pub(super) const JOBS: [Job; 8] = [RUN, COMPARE, SWEEP_ALL, MERGE, REPRO, REPORT, EXPORT, NEW];
 /// Sizes of the long form for each job, and of the short one.
-const SIZES: usize = 50;
-const FEW_SIZES: usize = 2;
+pub(super) const SIZES: u64 = 50;
+pub(super) const FEW_SIZES: u64 = 2;
 /// Much more than any job needs.
 const LARGE: u64 = 1 << 30;
 
-pub(super) fn run(ground: &mut Ground) -> Result<Vec<Outcome>> {
-    let jobs = [RUN, COMPARE, SWEEP_ALL, MERGE, REPRO, REPORT, EXPORT, NEW];
-    let sizes = ground.count(FEW_SIZES, SIZES);
-    let how = SmallDisk::kind()?;
-    jobs.into_iter()
-        .map(|job| {
-            eprintln!("{sizes} full disks under {} ({how})", job.name);
-            let reference = Reference::new(job, &ground.narrows)?;
-            let mut found = Vec::new();
-            for number in 0..sizes {
-                // Spread over all that is too small, each at a random place of its part.
-                let part = (number as f64 + ground.random.f64()) / sizes as f64;
-                let problem = attack(&reference, ground, part)?;
-                found
-                    .extend(problem.map(|problem| {
-                        format!("{}, {:.1} % of the room: {problem}", job.name, part * 100.0)
-                    }));
-            }
-            let what = format!("{} ({how})", job.name);
-            Ok(Outcome { attack: "full disk", what, tried: sizes.to_string(), found })
-        })
-        .collect()
+pub(super) fn run(job: Job, ground: &mut Ground) -> Result<Outcome> {
+    let sizes = ground.times;
+    eprintln!("{sizes} full disks under {}", job.name);
+    let reference = Reference::new(job, &ground.narrows)?;
+    let mut found = Vec::new();
+    for number in 0..sizes {
+        // Spread over all that is too small, each at a random place of its part.
+        let part = (number as f64 + ground.random.f64()) / sizes as f64;
+        let problem = attack(&reference, ground, part)?;
+        found.extend(
+            problem.map(|problem| format!("{}, {:.1} % of the room: {problem}", job.name, part * 100.0)),
+        );
+    }
+    Ok(Outcome { done: sizes, found })
 }
 
 /// One disk with room for a part of what is written. Returns what is wrong.

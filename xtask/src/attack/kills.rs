@@ -7,17 +7,19 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use fastrand::Rng;
 
-use super::jobs::{MERGE, REPLACE, REPRO, RUN, Reference, SWEEP_ALL};
+use super::jobs::{Job, MERGE, REPLACE, REPRO, RUN, Reference, SWEEP_ALL};
 use super::program::Program;
 use super::tree::{Tree, count};
 use super::{Ground, Outcome};
 
-/// Kills of the long form, shared by all jobs.
-const KILLS: usize = 200;
+/// What is killed.
+pub(super) const JOBS: [Job; 5] = [RUN, REPLACE, SWEEP_ALL, MERGE, REPRO];
+/// Kills of the long form for each job: 200 in all.
+pub(super) const KILLS: u64 = 200 / JOBS.len() as u64;
 /// Kills of the short form for each job.
-const FEW_KILLS: usize = 4;
+pub(super) const FEW_KILLS: u64 = 4;
 /// Of so many attempts for each kill one comes before the command has ended.
-const ATTEMPTS: usize = 5;
+const ATTEMPTS: u64 = 5;
 
 /// When the command is killed.
 #[derive(Clone, Copy, Debug)]
@@ -28,28 +30,22 @@ enum Moment {
     Entries(usize),
 }
 
-pub(super) fn run(ground: &mut Ground) -> Result<Vec<Outcome>> {
-    let jobs = [RUN, REPLACE, SWEEP_ALL, MERGE, REPRO];
-    let kills = ground.count(FEW_KILLS, KILLS.div_ceil(jobs.len()));
-    jobs.into_iter()
-        .map(|job| {
-            eprintln!("{kills} kills of {}", job.name);
-            let reference = Reference::new(job, &ground.narrows)?;
-            let (mut killed, mut found) = (0, Vec::new());
-            for attempt in 1..=kills * ATTEMPTS {
-                if killed == kills {
-                    break;
-                }
-                let moment = Moment::draw(&reference, &mut ground.random);
-                let (was_killed, problem) = attack(&reference, &ground.narrows, moment)?;
-                killed += usize::from(was_killed);
-                found.extend(
-                    problem.map(|problem| format!("{}, attempt {attempt}, {moment:?}: {problem}", job.name)),
-                );
-            }
-            Ok(Outcome { attack: "kill", what: job.name.into(), tried: killed.to_string(), found })
-        })
-        .collect()
+pub(super) fn run(job: Job, ground: &mut Ground) -> Result<Outcome> {
+    let kills = ground.times;
+    eprintln!("{kills} kills of {}", job.name);
+    let reference = Reference::new(job, &ground.narrows)?;
+    let (mut done, mut found) = (0, Vec::new());
+    for attempt in 1..=kills * ATTEMPTS {
+        if done == kills {
+            break;
+        }
+        let moment = Moment::draw(&reference, &mut ground.random);
+        let (was_killed, problem) = attack(&reference, &ground.narrows, moment)?;
+        done += u64::from(was_killed);
+        found
+            .extend(problem.map(|problem| format!("{}, attempt {attempt}, {moment:?}: {problem}", job.name)));
+    }
+    Ok(Outcome { done, found })
 }
 
 impl Moment {

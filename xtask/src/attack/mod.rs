@@ -1,30 +1,44 @@
 //! Attacks on the command: kills, full disks, random combinations of mechanisms, hostile input. What is done and what was found
-//! stands in docs/robustness.md, which the long form writes.
+//! stands in docs/robustness.md. The long form adds to it, part by part.
 
 mod combinations;
 mod disk;
 mod jobs;
 mod kills;
 mod program;
+mod record;
 mod small_disk;
 mod tree;
 
-use std::fmt::Write;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Mutex;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use fastrand::Rng;
-use xshell::Shell;
+use xshell::{Shell, cmd};
 
+use self::jobs::Job;
 use self::program::Program;
+use self::record::{Record, Row, Unit, Version};
+use self::small_disk::SmallDisk;
+use crate::fuzz::Fed;
 use crate::{fuzz, target};
 
-/// What the long form writes.
+/// What the long form has done so far, and its page.
+const RECORD: &str = "docs/robustness.json";
 const PAGE: &str = "docs/robustness.md";
+/// So much of one part is done before it is recorded.
+const BLOCK: u64 = 50;
+/// Processor time that the long form asks for each fuzzing target, in seconds.
+const FUZZING: u64 = 3600;
+/// A target is fed for at least and at most so many seconds before it is recorded.
+const TURN: [u64; 2] = [10, 120];
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// The long form, which takes hours and writes docs/robustness.md
+    /// The long form, which takes hours: does what docs/robustness.json lacks, and writes docs/robustness.md
     #[arg(long)]
     long: bool,
     /// Only this; may be repeated
@@ -33,15 +47,15 @@ pub(crate) struct Arguments {
     /// Draw other moments, sizes and combinations
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// In the long form, how long each fuzzing target is fed
-    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
-    fuzz: u32,
+    /// In the long form, for how much processor time each fuzzing target is fed in this call; what the record lacks if left out
+    #[arg(long, value_name = "SECONDS")]
+    fuzz: Option<u64>,
 }
 
 impl Arguments {
     /// About a minute. Hostile input is a step of its own in continuous integration.
     pub(crate) fn short() -> Self {
-        Self { long: false, only: Vec::new(), seed: 1, fuzz: 0 }
+        Self { long: false, only: Vec::new(), seed: 1, fuzz: None }
     }
 }
 
@@ -58,129 +72,219 @@ enum Attack {
     Inputs,
 }
 
-/// What came of one attack: a row of the table.
+/// What came of one attack.
 struct Outcome {
-    attack: &'static str,
-    what: String,
-    tried: String,
+    /// How often it was tried.
+    done: u64,
     /// One line each.
     found: Vec<String>,
 }
-
-/// An attack.
-type Run = fn(&mut Ground) -> Result<Vec<Outcome>>;
 
 /// What attacks need.
 struct Ground {
     narrows: Program,
     random: Rng,
-    long: bool,
+    /// How often the attack is tried.
+    times: u64,
 }
 
-impl Ground {
-    /// One number for the short form, another for the long one.
-    fn count(&self, short: usize, long: usize) -> usize {
-        if self.long { long } else { short }
+/// An attack on one thing: a row of the record.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Kills(Job),
+    Disk(Job),
+    Combinations,
+    Input(&'static str),
+}
+
+impl Part {
+    fn all() -> Vec<Self> {
+        let kills = kills::JOBS.into_iter().map(Self::Kills);
+        let disks = disk::JOBS.into_iter().map(Self::Disk);
+        let inputs = fuzz::names().map(Self::Input);
+        kills.chain(disks).chain([Self::Combinations]).chain(inputs).collect()
+    }
+
+    fn attack(self) -> Attack {
+        match self {
+            Self::Kills(_) => Attack::Kills,
+            Self::Disk(_) => Attack::Disk,
+            Self::Combinations => Attack::Combinations,
+            Self::Input(_) => Attack::Inputs,
+        }
+    }
+
+    /// With nothing done. Disks are made small in this way (see [`SmallDisk::kind`]).
+    fn row(self, disks: &str, long: bool) -> Row {
+        let times = |few, many| if long { many } else { few };
+        match self {
+            Self::Kills(job) => {
+                Row::new("kill", job.name, Unit::Times, times(kills::FEW_KILLS, kills::KILLS))
+            }
+            Self::Disk(job) => {
+                let attack = format!("full disk ({disks})");
+                Row::new(&attack, job.name, Unit::Times, times(disk::FEW_SIZES, disk::SIZES))
+            }
+            Self::Combinations => {
+                let times = times(combinations::FEW_COMBINATIONS, combinations::COMBINATIONS);
+                Row::new("combination", "mechanisms on 1, 2 and 3 threads", Unit::Times, times)
+            }
+            Self::Input(target) => {
+                let what = format!("fuzzing target `{target}`");
+                Row::new("hostile input", &what, Unit::ProcessorSeconds, FUZZING)
+            }
+        }
+    }
+}
+
+/// The record, and what this call adds to it.
+struct Ledger {
+    root: PathBuf,
+    version: Version,
+    /// With nothing done.
+    plan: Vec<Row>,
+    record: Record,
+    /// Only the long form stores it.
+    is_stored: bool,
+    found: Vec<String>,
+}
+
+impl Ledger {
+    fn new(shell: &Shell, narrows: &Program, parts: &[Part], long: bool) -> Result<Self> {
+        let root = shell.current_dir();
+        let version = narrows.succeed(&root, &["--version"])?.said.trim().to_owned();
+        let version = Version { version, date: cmd!(shell, "git log -1 --format=%cs").quiet().read()? };
+        let disks = SmallDisk::kind()?;
+        let plan = parts.iter().map(|part| part.row(disks, long)).collect();
+        let record = Record::default();
+        let mut ledger = Self { root, version, plan, record, is_stored: long, found: Vec::new() };
+        ledger.read()?;
+        Ok(ledger)
+    }
+
+    fn read(&mut self) -> Result<()> {
+        if let Ok(text) = std::fs::read_to_string(self.root.join(RECORD))
+            && self.is_stored
+        {
+            self.record = serde_json::from_str(&text).with_context(|| format!("{RECORD} is damaged"))?;
+        }
+        self.record.plan(&self.plan);
+        Ok(())
+    }
+
+    fn add(&mut self, row: usize, done: u64, found: Vec<String>) -> Result<()> {
+        // Another call may have added something.
+        self.read()?;
+        self.found.extend_from_slice(&found);
+        self.record.rows[row].add(done, found, &self.version);
+        if self.is_stored {
+            let text = serde_json::to_string_pretty(&self.record)?;
+            std::fs::write(self.root.join(RECORD), text + "\n")?;
+            std::fs::write(self.root.join(PAGE), self.record.page())?;
+        }
+        Ok(())
+    }
+
+    /// Repeats an attack until its row lacks nothing, or it finds something.
+    fn repeat(
+        &mut self,
+        row: usize,
+        narrows: &Program,
+        seed: u64,
+        attack: impl Fn(&mut Ground) -> Result<Outcome>,
+    ) -> Result<()> {
+        while let missing @ 1.. = self.record.rows[row].missing() {
+            let before = self.record.rows[row].done;
+            // Each part has random numbers of its own, so that one alone does what it does among the others.
+            let random = [row as u64, before]
+                .into_iter()
+                .fold(Rng::with_seed(seed), |mut random, number| Rng::with_seed(random.u64(..) ^ number));
+            let mut ground = Ground { narrows: narrows.clone(), random, times: missing.min(BLOCK) };
+            let Outcome { done, found } = attack(&mut ground)?;
+            ensure!(done > 0, "none of the attempts was an attack");
+            let found: Vec<_> =
+                found.into_iter().map(|line| format!("{line} (seed {seed}, after {before})")).collect();
+            let has_found = !found.is_empty();
+            self.add(row, done, found)?;
+            if has_found {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
 /// Attacks the build of the tests, whose assertions check the balance of packets after every run. Fails if anything was found.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
-    let narrows = Program::new(target::tested(shell)?);
-    let is_chosen = |attack| arguments.only.is_empty() || arguments.only.contains(&attack);
-    let mut outcomes = Vec::new();
-    let attacks: [(Attack, Run); 3] =
-        [(Attack::Kills, kills::run), (Attack::Disk, disk::run), (Attack::Combinations, combinations::run)];
-    for (attack, run) in attacks {
-        if is_chosen(attack) {
-            // Each has random numbers of its own, so that one alone does what it does among the others.
-            let random = Rng::with_seed(arguments.seed ^ ((attack as u64) << 32));
-            let mut ground = Ground { narrows: narrows.clone(), random, long: arguments.long };
-            outcomes.extend(run(&mut ground)?);
+    // A copy: the long form goes on while others build.
+    let copy = tempfile::tempdir()?;
+    let program = copy.path().join("narrows");
+    std::fs::copy(target::tested(shell)?, &program)?;
+    let narrows = Program::new(program);
+    let is_chosen = |part: &Part| arguments.only.is_empty() || arguments.only.contains(&part.attack());
+    let mut parts = Part::all();
+    parts.retain(|part| arguments.long || (is_chosen(part) && part.attack() != Attack::Inputs));
+    let mut ledger = Ledger::new(shell, &narrows, &parts, arguments.long)?;
+    let (seed, mut targets) = (arguments.seed, Vec::new());
+    for (row, part) in parts.into_iter().enumerate().filter(|(_, part)| is_chosen(part)) {
+        match part {
+            Part::Kills(job) => ledger.repeat(row, &narrows, seed, |ground| kills::run(job, ground))?,
+            Part::Disk(job) => ledger.repeat(row, &narrows, seed, |ground| disk::run(job, ground))?,
+            Part::Combinations => ledger.repeat(row, &narrows, seed, combinations::run)?,
+            Part::Input(target) => targets.push((target, row)),
         }
     }
-    if arguments.long && is_chosen(Attack::Inputs) {
-        outcomes.extend(hostile_inputs(shell, arguments.fuzz)?);
-    }
-    let table = table(&outcomes);
-    println!("{table}");
-    if arguments.long && arguments.only.is_empty() {
-        let version = narrows.succeed(&shell.current_dir(), &["--version"])?.said;
-        shell.write_file(PAGE, page(version.trim(), arguments.seed, &table, &outcomes))?;
-        eprintln!("wrote {PAGE}");
-    }
-    let found: Vec<_> = outcomes.iter().flat_map(|outcome| &outcome.found).map(String::as_str).collect();
-    match found.as_slice() {
+    let ledger = feed(shell, ledger, &targets, arguments.fuzz)?;
+    println!("{}", ledger.record.table());
+    match ledger.found.as_slice() {
         [] => Ok(()),
         found => bail!("{} of the attacks found something:\n  {}", found.len(), found.join("\n  ")),
     }
 }
 
-fn hostile_inputs(shell: &Shell, seconds: u32) -> Result<Vec<Outcome>> {
-    let outcome = |(name, fed): (&'static str, Result<()>)| Outcome {
-        attack: "hostile input",
-        what: format!("fuzzing target `{name}`"),
-        tried: format!("{seconds} s"),
-        found: fed.err().map(|error| format!("{name}: {error:#}").replace('\n', " ")).into_iter().collect(),
+/// Feeds fuzzing targets with these rows for so many seconds each, or for as many as their rows lack.
+fn feed(
+    shell: &Shell,
+    ledger: Ledger,
+    targets: &[(&'static str, usize)],
+    seconds: Option<u64>,
+) -> Result<Ledger> {
+    let goal = |row: &Row| row.done + seconds.unwrap_or(row.missing());
+    let goals: BTreeMap<_, _> =
+        targets.iter().map(|&(target, row)| (target, (row, goal(&ledger.record.rows[row])))).collect();
+    let next = |ledger: &Ledger, target| {
+        let (row, goal) = goals[target];
+        let left = goal.saturating_sub(ledger.record.rows[row].done);
+        (left > 0).then(|| left.clamp(TURN[0], TURN[1]))
     };
-    Ok(fuzz::feed_all(shell, &fuzz::Arguments::long(seconds))?.into_iter().map(outcome).collect())
-}
-
-fn table(outcomes: &[Outcome]) -> String {
-    let mut text = String::from("| attack | on what | how often | found |\n| --- | --- | --: | --: |\n");
-    for Outcome { attack, what, tried, found } in outcomes {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "| {attack} | {what} | {tried} | {} |", found.len());
-    }
-    text
-}
-
-fn page(version: &str, seed: u64, table: &str, outcomes: &[Outcome]) -> String {
-    let mut text = format!(
-        "# Robustness\n\n\
-         <!-- Written by cargo xtask attack --long; do not edit. -->\n\n\
-         What `cargo xtask attack --long` does to {version}, and how often that found something. Everything is drawn at random\n\
-         with seed {seed}. The command attacked is the development build: its assertions check after every run that each packet\n\
-         is delivered, dropped or under way.\n\n\
-         {table}\n\
-         - **Kills.** SIGKILL, half of them after a random time, half of them when a random number of files is there. Nothing\n\
-         \u{20} that was there before may have changed. The same command is started again: the results are then the same, byte for\n\
-         \u{20} byte, as without the kill, and nothing else is left.\n\
-         - **Full disk.** The disk has room for a random part of what is to be written. The command fails with a message that\n\
-         \u{20} names the file, and leaves nothing half written. With more room the results are the same as ever.\n\
-         - **Combinations.** Networks, switches, traffic and congestion controls put together at random. A scenario that is not\n\
-         \u{20} refused is run on one, two and three threads: packets are conserved, and all files are the same, byte for byte.\n\
-         - **Hostile input.** Fuzzing guided by coverage (`cargo xtask fuzz`): no input makes a parser panic, take ten seconds or\n\
-         \u{20} 4 GB of memory.\n"
-    );
-    let found: Vec<_> = outcomes.iter().flat_map(|outcome| &outcome.found).collect();
-    if !found.is_empty() {
-        text += "\n## Found\n\n";
-        found.iter().for_each(|line| text += &format!("- {line}\n"));
-    }
-    text
+    let first = targets.iter().filter_map(|&(target, _)| Some((target, next(&ledger, target)?))).collect();
+    let ledger = Mutex::new(ledger);
+    fuzz::feed_in_turns(shell, first, false, |target, fed| {
+        let Fed { processor_seconds, found } = fed;
+        let found: Vec<_> = found.map(|found| found.replace('\n', " ")).into_iter().collect();
+        let has_found = !found.is_empty();
+        let mut ledger = ledger.lock().expect("no turn panics");
+        ledger.add(goals[target].0, processor_seconds, found)?;
+        Ok(next(&ledger, target).filter(|_| !has_found))
+    })?;
+    Ok(ledger.into_inner().expect("no turn panics"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn outcome(found: &[&str]) -> Outcome {
-        let found = found.iter().map(|line| (*line).to_owned()).collect();
-        Outcome { attack: "kill", what: "`narrows run`".into(), tried: "50".into(), found }
+    #[test]
+    fn no_two_parts_have_the_same_row() {
+        let parts = Part::all();
+        let rows: std::collections::BTreeSet<_> =
+            parts.iter().map(|part| part.row("tmpfs", true)).map(|row| (row.attack, row.what)).collect();
+        assert_eq!(rows.len(), parts.len());
     }
 
     #[test]
-    fn the_page_has_a_row_for_each_outcome_and_all_that_was_found() {
-        let outcomes = [outcome(&[]), outcome(&["attempt 3: out/run.json differs"])];
-        let page = page("narrows 1.2.3", 7, &table(&outcomes), &outcomes);
-        for part in [
-            "narrows 1.2.3",
-            "seed 7",
-            "| kill | `narrows run` | 50 | 0 |\n| kill | `narrows run` | 50 | 1 |\n",
-            "- attempt 3: out/run.json differs\n",
-        ] {
-            assert!(page.contains(part), "{part}: {page}");
-        }
+    fn the_long_form_asks_for_two_hundred_kills() {
+        let rows = Part::all().into_iter().map(|part| part.row("tmpfs", true));
+        assert_eq!(rows.filter(|row| row.attack == "kill").map(|row| row.asked).sum::<u64>(), 200);
     }
 }

@@ -10,7 +10,7 @@ use super::show_warnings;
 use crate::args::{self, ImportOutput};
 use crate::{Status, fail, show};
 
-/// Makes a scenario of the files of another simulator.
+/// Converts files of another simulator to a scenario.
 pub(crate) fn import(arguments: &args::Import) -> Checked<Status> {
     match arguments {
         args::Import::Hpcc(from) => {

@@ -34,8 +34,8 @@ const OF_PORTS: [(&str, &str, &str, &str, bool); 9] = [
 /// Columns of the table of flows that are summed up by traffic group.
 const OF_FLOWS: [(&str, &str, &str, &str); 5] = [
     ("narrows_delivered_bytes", "bytes", "Payload known to have arrived", "delivered_bytes"),
-    ("narrows_retransmissions", "", "Segments sent again", "retransmissions"),
-    ("narrows_retransmitted_bytes", "bytes", "Payload sent again", "retransmitted_bytes"),
+    ("narrows_retransmissions", "", "Segments retransmitted", "retransmissions"),
+    ("narrows_retransmitted_bytes", "bytes", "Payload retransmitted", "retransmitted_bytes"),
     ("narrows_timeouts", "", "Expiries of retransmission timers", "timeouts"),
     ("narrows_marked_bytes", "bytes", "Payload acknowledged as marked", "marked_bytes"),
 ];

@@ -164,7 +164,7 @@ const MECHANISMS: &[Mechanism] = &[
     Mechanism {
         name: "datagram",
         kind: TopicKind::Transport,
-        summary: "datagrams like UDP's: never acknowledged, never sent again",
+        summary: "datagrams like UDP's: never acknowledged, never retransmitted",
         place: "traffic.GROUP.datagram, with the pattern `on_off`",
         source: "none",
         about: &[proto::DATAGRAM],

@@ -58,7 +58,7 @@ fn label(metric: &str) -> Option<(&'static str, Option<bool>, Shown)> {
         "small_p99_fct_us" => ("completion time p99 up to 100 kB, µs", Some(true), IfAny),
         "goodput_gbps" => ("goodput, Gb/s", Some(false), Always),
         "marked_fraction" => ("marked, fraction of bytes", None, IfAny),
-        "retransmitted_fraction" => ("sent again, fraction of bytes", Some(true), IfAny),
+        "retransmitted_fraction" => ("retransmitted, fraction of bytes", Some(true), IfAny),
         "timeouts" => ("timeouts", Some(true), IfAny),
         "rpcs" => ("RPCs measured", None, Always),
         "unfinished_rpcs" => ("unfinished RPCs", Some(true), WithEnds),

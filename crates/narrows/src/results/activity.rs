@@ -121,7 +121,7 @@ const EVENTS: &[Events] = &[
                 "Datagrams dropped in the host that made them, for want of room.",
                 Run(|run| run.datagrams.iter().map(|source| source.dropped_at_source).sum()),
             ),
-            event("retransmissions", "Segments sent again.", Flows(|stats| stats.retransmissions)),
+            event("retransmissions", "Segments retransmitted.", Flows(|stats| stats.retransmissions)),
             event(
                 "fast recoveries",
                 "Recoveries from losses that were noticed without a timeout.",

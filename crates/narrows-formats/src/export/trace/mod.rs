@@ -101,9 +101,9 @@ trait Sink: Send {
 /// What a sink wants to hear of.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wants {
-    /// Packets that begin to be sent; otherwise only those that are sent again.
+    /// Packets that begin to be sent; otherwise only those that are retransmitted.
     packets: bool,
-    /// Packets that are sent again, when they leave their host.
+    /// Packets that are retransmitted, when they leave their host.
     repeats: bool,
     /// Packets that are marked.
     marks: bool,

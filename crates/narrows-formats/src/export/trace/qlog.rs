@@ -165,7 +165,7 @@ impl Qlog {
         Ok(())
     }
 
-    /// A packet was sent again.
+    /// A packet was retransmitted.
     fn repeated(&mut self, at: Time, packet: &Packet) -> std::io::Result<()> {
         let Some(flow) = packet.flow else { return Ok(()) };
         self.begin(at, (flow.0, packet.turn));

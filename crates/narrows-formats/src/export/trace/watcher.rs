@@ -255,7 +255,7 @@ impl Observer for Watcher {
             return;
         }
         let selected = if repeat {
-            // When it leaves its host it is sent again, wherever ports are selected.
+            // When it leaves its host it is retransmitted, wherever ports are selected.
             self.selection.has_time(at) && self.selection.has_flow(packet.flow())
         } else {
             self.selects(at, link, packet)

@@ -21,6 +21,21 @@ pub(super) struct Asked<'a> {
     pub(super) to: Option<&'a Names>,
 }
 
+/// [`Asked`] of a pattern that has all of these keys.
+macro_rules! asked {
+    ($key:literal, $pattern:expr) => {
+        Asked {
+            key: $key,
+            pairing: $pattern.pairing,
+            pairs: $pattern.pairs.as_deref(),
+            between: $pattern.between,
+            from: $pattern.from.as_ref(),
+            to: $pattern.to.as_ref(),
+        }
+    };
+}
+pub(super) use asked;
+
 impl Builder<'_> {
     pub(super) fn partners(&mut self, asked: &Asked<'_>, checker: &mut Checker<'_>) -> Option<Partners> {
         let (pairing, partners) = match (asked.pairs, asked.pairing.unwrap_or(Pairing::Auto)) {

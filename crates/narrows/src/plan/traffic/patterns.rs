@@ -10,7 +10,7 @@ use narrows_sim::traffic::{Dependent, FlowSpec, Generator, GeneratorKind, Milest
 use narrows_sim::workload::{self, Stagger};
 
 use super::load::{AskedLoad, Sent, on, reversed};
-use super::pairing::Asked;
+use super::pairing::{Asked, asked};
 use super::{Builder, ENDLESS, PlannedTraffic};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::inputs::Content;
@@ -70,15 +70,7 @@ impl Builder<'_> {
 
     pub(super) fn long_lived(&mut self, checker: &mut Checker<'_>) -> Option<Vec<FlowSpec>> {
         let Pattern::LongLived(pattern) = &self.group.pattern else { return None };
-        let asked = Asked {
-            key: "long_lived",
-            pairing: pattern.pairing,
-            pairs: pattern.pairs.as_deref(),
-            between: pattern.between,
-            from: pattern.from.as_ref(),
-            to: pattern.to.as_ref(),
-        };
-        let partners = self.partners(&asked, checker);
+        let partners = self.partners(&asked!("long_lived", pattern), checker);
         let flows = self.one_for_each_pair("long_lived.flows", pattern.flows, partners.as_ref(), checker);
         let size = self.size("long_lived.size", pattern.size.unwrap_or(ENDLESS), checker);
         let stagger = self.stagger(pattern.spread, pattern.start_every, checker);
@@ -136,15 +128,7 @@ impl Builder<'_> {
         checker: &mut Checker<'_>,
     ) -> Option<Vec<FlowSpec>> {
         let Pattern::OnOff(pattern) = &self.group.pattern else { return None };
-        let asked = Asked {
-            key: "on_off",
-            pairing: pattern.pairing,
-            pairs: pattern.pairs.as_deref(),
-            between: pattern.between,
-            from: pattern.from.as_ref(),
-            to: pattern.to.as_ref(),
-        };
-        let partners = self.partners(&asked, checker);
+        let partners = self.partners(&asked!("on_off", pattern), checker);
         let sources = self.one_for_each_pair("on_off.sources", pattern.sources, partners.as_ref(), checker);
         if !narrows_sim::is_link_rate(pattern.rate) {
             let message = format!("rate = {}, expected 1 kb/s to 100 Tb/s", pattern.rate);

@@ -109,7 +109,7 @@ struct Seen {
     timeouts: u64,
 }
 
-/// Curves of the flows worth a look: of each group those that delivered most, those that sent again most, the slowest.
+/// Curves of the flows worth a look: of each group those that delivered most, those that retransmitted most, the slowest.
 pub(super) fn interesting(
     source: &impl Source,
     windows: &Table,
@@ -173,7 +173,7 @@ fn choose(seen: &BTreeMap<u64, Seen>, slow: &BTreeMap<u64, u64>, groups: usize) 
         best(
             &|_, seen| seen.timeouts.saturating_mul(1 << 40).saturating_add(seen.retransmitted),
             each / 3,
-            "sent again most",
+            "retransmitted most",
             &mut chosen,
         );
     }
@@ -247,6 +247,6 @@ mod tests {
         let chosen = choose(&all, &slow, 1);
         assert_eq!(chosen[..4], [0, 1, 2, 3].map(|flow| (flow, "delivered most")));
         assert_eq!(chosen[4..6], [(50, "slowest"), (51, "slowest")]);
-        assert_eq!(chosen[6..], [(70, "sent again most")]);
+        assert_eq!(chosen[6..], [(70, "retransmitted most")]);
     }
 }

@@ -149,7 +149,7 @@ pub(super) fn figures() -> Vec<Figure> {
         drawn(
             "Utilisation",
             "the bottleneck",
-            "What the uplink of a rack carries, with everything that is sent again, and what is lost.",
+            "What the uplink of a rack carries, retransmissions included, and what is lost.",
             vec![
                 over_load("uplink", "uplink_percent", "percent", false),
                 over_load("lost inside data centers", "lost_percent", "percent of packets", false),

@@ -116,12 +116,12 @@ const REACH: &[(&str, &str)] = &[
     ("queues_at_once", "of a port at once"),
 ];
 const SOUND: &[(&str, &str)] = &[
-    ("lost", "lost or sent again"),
+    ("lost", "lost or retransmitted"),
     ("unfinished", "unfinished"),
     ("left", "queues left"),
     ("stuck_us", "stuck, µs"),
 ];
-const KEPT: &[(&str, &str)] = &[("lost", "lost or sent again"), ("left", "queues left")];
+const KEPT: &[(&str, &str)] = &[("lost", "lost or retransmitted"), ("left", "queues left")];
 const VICTIM: &[(&str, &str)] = &[
     ("victim_us", "victim, µs"),
     ("victim_p99_us", "victim p99, µs"),
@@ -238,7 +238,7 @@ pub(super) fn figures() -> Vec<Figure> {
         Figure {
             name: "Lossless",
             title: "nothing lost, nothing left",
-            shows: "Packets dropped and packets sent again, which is what a receiver asks for when packets are out of order; flows \
+            shows: "Packets dropped and packets retransmitted, which a receiver requests when packets are out of order; flows \
                     that did not end; queues for isolated flows that were allocated and not freed; how long packets have been \
                     stopped when the run ends.",
             tables: vec![

@@ -104,8 +104,8 @@ const INCAST_COLUMNS: &[(&str, &str)] = &[
     ("speedup", "speed-up of the last"),
     ("alone_us", "DCTCP, µs"),
     ("shared_us", "RackCC, µs"),
-    ("alone_resent", "sent again, DCTCP, %"),
-    ("shared_resent", "sent again, RackCC, %"),
+    ("alone_resent", "retransmitted, DCTCP, %"),
+    ("shared_resent", "retransmitted, RackCC, %"),
 ];
 const CHURN: &[(&str, &str)] = &[("load30", "30 %"), ("load60", "60 %"), ("load80", "80 %")];
 const CHURN_COLUMNS: &[(&str, &str)] = &[

@@ -1,7 +1,7 @@
 //! Counters, slices and instants along a time line, for the Perfetto UI and its SQL (TrackEvent protobuf).
 //!
 //! Ports: `queue`, slices while paused, instants for marks, drops and losses. Flows: a slice for their life; `cwnd`, `in flight`,
-//! `srtt`, `pacing rate` and what the congestion control keeps besides; instants for timeouts and packets sent again.
+//! `srtt`, `pacing rate` and what the congestion control keeps besides; instants for timeouts and packets retransmitted.
 
 mod proto;
 
@@ -198,7 +198,7 @@ impl Perfetto {
         let Some(flow) = packet.flow else { return Ok(()) };
         let track = self.flow((flow.0, packet.turn))?.track;
         let byte = annotation("byte", Some(packet.seq), None);
-        self.event(at, track, Event::Instant("sent again".into(), vec![byte]))
+        self.event(at, track, Event::Instant("retransmitted".into(), vec![byte]))
     }
 
     fn window(&mut self, at: Time, window: &Window) -> std::io::Result<()> {
