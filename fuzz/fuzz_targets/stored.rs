@@ -96,7 +96,7 @@ fn alter(content: &mut Vec<u8>, change: &[u8]) {
 /// Reads everything that commands read of a results folder.
 fn read(folder: &Path) -> Checked<()> {
     let stored = Stored::open(folder)?;
-    for table in TABLES {
+    for table in TABLES.iter() {
         drop(stored.table(table.name, None));
     }
     for dialect in [Dialect::Hpcc, Dialect::ConWeave, Dialect::Abm] {

@@ -43,62 +43,73 @@ pub struct DatagramRecord {
     pub received_bytes: Bytes,
 }
 
-/// What reaction points did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReactionRecord {
-    /// Messages of congestion points that arrived.
-    pub heard: u64,
-    /// Messages that asked a flow without a limiter to speed up.
-    pub unheeded: u64,
-    /// Limiters made.
-    pub limiters: u64,
-    /// Packets that passed through a limiter.
-    pub limited: u64,
+/// Counters that every thread has of its own. Each says how what two threads counted becomes one: as the `sum`, the `max`, or
+/// `each` a sum in an array.
+macro_rules! counters {
+    ($(#[$about:meta])* pub struct $name:ident {
+        $($(#[$meaning:meta])* pub $field:ident: $type:ty = $merge:ident,)*
+    }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name {
+            $($(#[$meaning])* pub $field: $type,)*
+        }
+
+        impl $name {
+            pub(crate) fn add(&mut self, other: &Self) {
+                $($merge(&mut self.$field, other.$field);)*
+            }
+        }
+    };
 }
 
-impl ReactionRecord {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.heard += other.heard;
-        self.unheeded += other.unheeded;
-        self.limiters += other.limiters;
-        self.limited += other.limited;
+fn sum(total: &mut u64, part: u64) {
+    *total += part;
+}
+
+fn max<T: Ord + Copy>(most: &mut T, part: T) {
+    *most = part.max(*most);
+}
+
+fn each<const N: usize>(totals: &mut [u64; N], parts: [u64; N]) {
+    totals.iter_mut().zip(parts).for_each(|(total, part)| sum(total, part));
+}
+
+counters! {
+    /// What reaction points did.
+    pub struct ReactionRecord {
+        /// Messages of congestion points that arrived.
+        pub heard: u64 = sum,
+        /// Messages that asked a flow without a limiter to speed up.
+        pub unheeded: u64 = sum,
+        /// Limiters made.
+        pub limiters: u64 = sum,
+        /// Packets that passed through a limiter.
+        pub limited: u64 = sum,
     }
 }
 
-/// What switches of racks and their hosts did for JumboFlows (RackCC).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RackRecord {
-    /// Subflows registered.
-    pub registered: u64,
-    /// Those that hosts took back.
-    pub unregistered: u64,
-    /// Those that were forgotten, because nothing was seen of them for too long or their client had another.
-    pub expired: u64,
-    /// Subflows counted again when they sent without being registered.
-    pub late: u64,
-    /// Times a subflow found no room in the table.
-    pub refused: u64,
-    /// Messages of switches about JumboFlows, and about queues.
-    pub broadcasts: u64,
-    /// See [`broadcasts`](Self::broadcasts).
-    pub reports: u64,
-    /// Messages of hosts about the rate they have room for.
-    pub advertisements: u64,
-    /// Subflows registered when the run ended.
-    pub left: u64,
-}
-
-impl RackRecord {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.registered += other.registered;
-        self.unregistered += other.unregistered;
-        self.expired += other.expired;
-        self.late += other.late;
-        self.refused += other.refused;
-        self.broadcasts += other.broadcasts;
-        self.reports += other.reports;
-        self.advertisements += other.advertisements;
-        self.left += other.left;
+counters! {
+    /// What switches of racks and their hosts did for JumboFlows (RackCC).
+    pub struct RackRecord {
+        /// Subflows registered.
+        pub registered: u64 = sum,
+        /// Those that hosts took back.
+        pub unregistered: u64 = sum,
+        /// Those that were forgotten, because nothing was seen of them for too long or their client had another.
+        pub expired: u64 = sum,
+        /// Subflows counted again when they sent without being registered.
+        pub late: u64 = sum,
+        /// Times a subflow found no room in the table.
+        pub refused: u64 = sum,
+        /// Messages of switches about JumboFlows, and about queues.
+        pub broadcasts: u64 = sum,
+        /// See [`broadcasts`](Self::broadcasts).
+        pub reports: u64 = sum,
+        /// Messages of hosts about the rate they have room for.
+        pub advertisements: u64 = sum,
+        /// Subflows registered when the run ended.
+        pub left: u64 = sum,
     }
 }
 
@@ -147,47 +158,48 @@ impl DropCause {
     }
 }
 
-/// Counters of one direction of a link and the port it leaves from, over the whole run unless said otherwise.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PortCounters {
-    /// Packets that began to be sent.
-    pub packets: u64,
-    /// Bytes of those, framing included.
-    pub bytes: u64,
-    /// Bytes of those that began to be sent in the measured time ([`Traffic::measured`](crate::traffic::Traffic::measured)).
-    pub measured_bytes: u64,
-    /// Packets marked.
-    pub marks: u64,
-    /// Packets dropped, by [`DropCause`].
-    pub drops: [u64; DropCause::ALL.len()],
-    /// Bytes dropped.
-    pub dropped_bytes: u64,
-    /// The most bytes that ever waited.
-    pub max_backlog: u64,
-    /// PAUSE frames sent over it that stop the neighbour.
-    pub pauses: u64,
-    /// Messages of its congestion points that ask to slow down, to speed up, and to stop.
-    pub slower: u64,
-    /// See [`slower`](Self::slower).
-    pub faster: u64,
-    /// See [`slower`](Self::slower).
-    pub stops: u64,
-    /// The longest time a class of packets that waited stayed stopped (priority-based flow control).
-    pub longest_stop: Span,
-    /// How long a class that packets wait in has been stopped when the run ends.
-    pub stuck: Span,
-    /// How often it got a queue for isolated flows, and how often that went again.
-    pub isolations: u64,
-    /// See [`isolations`](Self::isolations).
-    pub isolations_ended: u64,
-    /// Flows that were isolated, and how often one could not be for want of room in the table.
-    pub isolated_flows: u64,
-    /// See [`isolated_flows`](Self::isolated_flows).
-    pub isolation_refused: u64,
-    /// Messages to the neighbour about flows that are to be isolated, or no longer.
-    pub isolation_messages: u64,
-    /// The most bytes of isolated flows that ever waited.
-    pub max_isolated: u64,
+counters! {
+    /// Counters of one direction of a link and the port it leaves from, over the whole run unless said otherwise.
+    pub struct PortCounters {
+        /// Packets that began to be sent.
+        pub packets: u64 = sum,
+        /// Bytes of those, framing included.
+        pub bytes: u64 = sum,
+        /// Bytes of those that began to be sent in the measured time ([`Traffic::measured`](crate::traffic::Traffic::measured)).
+        pub measured_bytes: u64 = sum,
+        /// Packets marked.
+        pub marks: u64 = sum,
+        /// Packets dropped, by [`DropCause`].
+        pub drops: [u64; DropCause::ALL.len()] = each,
+        /// Bytes dropped.
+        pub dropped_bytes: u64 = sum,
+        /// The most bytes that ever waited.
+        pub max_backlog: u64 = max,
+        /// PAUSE frames sent over it that stop the neighbour.
+        pub pauses: u64 = sum,
+        /// Messages of its congestion points that ask to slow down, to speed up, and to stop.
+        pub slower: u64 = sum,
+        /// See [`slower`](Self::slower).
+        pub faster: u64 = sum,
+        /// See [`slower`](Self::slower).
+        pub stops: u64 = sum,
+        /// The longest time a class of packets that waited stayed stopped (priority-based flow control).
+        pub longest_stop: Span = max,
+        /// How long a class that packets wait in has been stopped when the run ends.
+        pub stuck: Span = max,
+        /// How often it got a queue for isolated flows, and how often that went again.
+        pub isolations: u64 = sum,
+        /// See [`isolations`](Self::isolations).
+        pub isolations_ended: u64 = sum,
+        /// Flows that were isolated, and how often one could not be for want of room in the table.
+        pub isolated_flows: u64 = sum,
+        /// See [`isolated_flows`](Self::isolated_flows).
+        pub isolation_refused: u64 = sum,
+        /// Messages to the neighbour about flows that are to be isolated, or no longer.
+        pub isolation_messages: u64 = sum,
+        /// The most bytes of isolated flows that ever waited.
+        pub max_isolated: u64 = max,
+    }
 }
 
 impl PortCounters {

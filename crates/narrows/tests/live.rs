@@ -179,7 +179,7 @@ fn speeds_and_rates_are_those_between_looks() {
         let link = &mut look.links[3];
         (link.bytes, link.packets, link.most, link.peak) = (bytes, bytes / 1000, most, most);
         look.groups[0].delivered = Bytes::new(bytes);
-        look.counts.marks = bytes / 1000;
+        look.counts.ports.marks = bytes / 1000;
         look
     };
     monitor.take(look(100, 50_000, 9000), Duration::from_secs(1));

@@ -7,7 +7,6 @@ use crate::host::Host;
 use crate::observe::{Observer, Reviewed};
 use crate::packet::Packet;
 use crate::prefetch::prefetch_lines;
-use crate::record::PortCounters;
 use crate::switch::Switch;
 use crate::world::World;
 
@@ -148,31 +147,5 @@ impl<O: Observer> Shard<O> {
         outcome.reaction.add(&world.log.reaction);
         outcome.rack.add(&world.log.rack);
         debug_assert!(world.outboxes.iter().all(Vec::is_empty));
-    }
-}
-
-impl PortCounters {
-    fn add(&mut self, other: &Self) {
-        self.packets += other.packets;
-        self.bytes += other.bytes;
-        self.measured_bytes += other.measured_bytes;
-        self.marks += other.marks;
-        for (sum, part) in self.drops.iter_mut().zip(other.drops) {
-            *sum += part;
-        }
-        self.dropped_bytes += other.dropped_bytes;
-        self.max_backlog = self.max_backlog.max(other.max_backlog);
-        self.pauses += other.pauses;
-        self.slower += other.slower;
-        self.faster += other.faster;
-        self.stops += other.stops;
-        self.longest_stop = self.longest_stop.max(other.longest_stop);
-        self.stuck = self.stuck.max(other.stuck);
-        self.isolations += other.isolations;
-        self.isolations_ended += other.isolations_ended;
-        self.isolated_flows += other.isolated_flows;
-        self.isolation_refused += other.isolation_refused;
-        self.isolation_messages += other.isolation_messages;
-        self.max_isolated = self.max_isolated.max(other.max_isolated);
     }
 }

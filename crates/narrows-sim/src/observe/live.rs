@@ -11,7 +11,7 @@ use narrows_proto::units::{Bytes, Span, Time};
 
 use super::{Observer, Reviewed};
 use crate::ids::{FlowId, LinkId};
-use crate::record::{DropCause, FlowRecord, PortCounters};
+use crate::record::{DatagramRecord, FlowRecord, PortCounters};
 use crate::switch::IsolationEvent;
 use crate::traffic::Traffic;
 
@@ -71,48 +71,12 @@ pub struct GroupLook {
 /// What has happened so far, all over the network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Packets marked.
-    pub marks: u64,
-    /// Packets dropped, by [`DropCause`].
-    pub drops: [u64; DropCause::ALL.len()],
-    /// Datagrams dropped in hosts, for want of room.
-    pub dropped_at_source: u64,
-    /// Messages of congestion points.
-    pub messages: u64,
-    /// PAUSE frames, or stops of classes, sent.
-    pub pauses: u64,
-    /// Flows that were isolated.
-    pub isolated_flows: u64,
-    /// What all senders went through: retransmissions, timeouts, notification packets.
-    pub senders: SenderCounts,
-}
-
-/// What all senders went through. See [`Stats`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SenderCounts {
-    /// Segments sent again.
-    pub retransmissions: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
-    /// Times a loss was noticed without a timeout.
-    pub recoveries: u64,
-    /// Tail loss probes.
-    pub probes: u64,
-    /// Losses and timeouts that were none.
-    pub spurious: u64,
-    /// Congestion notification packets heard.
-    pub cnps: u64,
-}
-
-impl SenderCounts {
-    fn add(&mut self, stats: &Stats) {
-        self.retransmissions += stats.retransmissions;
-        self.timeouts += stats.timeouts;
-        self.recoveries += stats.recoveries;
-        self.probes += stats.probes;
-        self.spurious += stats.spurious;
-        self.cnps += stats.cnps;
-    }
+    /// Of all ports together, and of packets without a route.
+    pub ports: PortCounters,
+    /// Of all sources of datagrams together; of no flow in particular.
+    pub datagrams: DatagramRecord,
+    /// What all senders went through.
+    pub senders: Stats,
 }
 
 /// How often which length of time was seen, each known to a thirty-second of itself.
@@ -207,7 +171,7 @@ impl Live {
             links: vec![LinkLook::default(); live.links],
             groups: vec![GroupLook::default(); live.groups],
             closed: vec![Bytes::ZERO; live.groups],
-            senders: SenderCounts::default(),
+            over: Counts::default(),
             counts: Counts::default(),
             live: Arc::clone(&live),
         })
@@ -278,31 +242,41 @@ impl Look {
 
 impl Counts {
     fn add(&mut self, part: &Self) {
-        self.marks += part.marks;
-        for (sum, part) in self.drops.iter_mut().zip(part.drops) {
-            *sum += part;
-        }
-        self.dropped_at_source += part.dropped_at_source;
-        self.messages += part.messages;
-        self.pauses += part.pauses;
-        self.isolated_flows += part.isolated_flows;
-        let (sum, part) = (&mut self.senders, part.senders);
-        sum.retransmissions += part.retransmissions;
-        sum.timeouts += part.timeouts;
-        sum.recoveries += part.recoveries;
-        sum.probes += part.probes;
-        sum.spurious += part.spurious;
-        sum.cnps += part.cnps;
+        self.ports.add(&part.ports);
+        self.add_datagrams(&part.datagrams);
+        self.add_sender(&part.senders);
     }
 
-    fn add_port(&mut self, counters: &PortCounters) {
-        self.marks += counters.marks;
-        for (sum, part) in self.drops.iter_mut().zip(counters.drops) {
-            *sum += part;
-        }
-        self.messages += counters.messages();
-        self.pauses += counters.pauses;
-        self.isolated_flows += counters.isolated_flows;
+    fn add_datagrams(&mut self, part: &DatagramRecord) {
+        let sum = &mut self.datagrams;
+        let DatagramRecord { flow: _, sent, dropped_at_source, received, received_bytes } = *part;
+        sum.sent += sent;
+        sum.dropped_at_source += dropped_at_source;
+        sum.received += received;
+        sum.received_bytes += received_bytes;
+    }
+
+    fn add_sender(&mut self, part: &Stats) {
+        let sum = &mut self.senders;
+        let Stats {
+            retransmissions,
+            retransmitted,
+            timeouts,
+            recoveries,
+            spurious,
+            probes,
+            marked,
+            cnps,
+            injected: _,
+        } = *part;
+        sum.retransmissions += retransmissions;
+        sum.retransmitted += retransmitted;
+        sum.timeouts += timeouts;
+        sum.recoveries += recoveries;
+        sum.spurious += spurious;
+        sum.probes += probes;
+        sum.marked += marked;
+        sum.cnps += cnps;
     }
 }
 
@@ -317,8 +291,8 @@ pub struct LiveObserver {
     groups: Vec<GroupLook>,
     /// By group: payload delivered by flows that are over.
     closed: Vec<Bytes>,
-    /// What senders of flows that are over went through.
-    senders: SenderCounts,
+    /// What does not change any more: what senders of flows that are over went through.
+    over: Counts,
     /// What a review has counted so far.
     counts: Counts,
 }
@@ -330,7 +304,7 @@ impl LiveObserver {
 
     /// Counts begin anew with what does not change any more.
     fn begin(&mut self) {
-        self.counts = Counts { senders: self.senders, ..Counts::default() };
+        self.counts.clone_from(&self.over);
         for (group, closed) in self.groups.iter_mut().zip(&self.closed) {
             group.delivered = *closed;
         }
@@ -387,7 +361,7 @@ impl Observer for LiveObserver {
     fn closed(&mut self, _at: Time, record: &FlowRecord) {
         let group = self.live.group_of[record.flow.index()] as usize;
         self.closed[group] += record.delivered;
-        self.senders.add(&record.stats);
+        self.over.add_sender(&record.stats);
     }
 
     #[inline]
@@ -405,16 +379,16 @@ impl Observer for LiveObserver {
                 let link = &mut self.links[link.index()];
                 link.marks += counters.marks;
                 link.drops += counters.dropped();
-                self.counts.add_port(counters);
+                self.counts.ports.add(counters);
             }
-            Reviewed::NoRoute(counters) => self.counts.add_port(counters),
+            Reviewed::NoRoute(counters) => self.counts.ports.add(counters),
             Reviewed::Flow(record) => {
                 self.group(record.flow).delivered += record.delivered;
-                self.counts.senders.add(&record.stats);
+                self.counts.add_sender(&record.stats);
             }
             Reviewed::Datagrams(record) => {
                 self.group(record.flow).delivered += record.received_bytes;
-                self.counts.dropped_at_source += record.dropped_at_source;
+                self.counts.add_datagrams(record);
             }
         }
     }

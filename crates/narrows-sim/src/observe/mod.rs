@@ -16,7 +16,7 @@ mod windows;
 
 pub use isolation::{IsolationObserver, IsolationRow, RowLimit};
 pub use limiters::{LimiterObserver, LimiterRow};
-pub use live::{Counts, Durations, GroupLook, LinkLook, Live, LiveObserver, Look, SenderCounts};
+pub use live::{Counts, Durations, GroupLook, LinkLook, Live, LiveObserver, Look};
 pub use observer::{BetweenWindows, Observer, Reviewed, SenderRef};
 pub use packets::{PacketKind, PacketRef, StopFrame};
 pub use ports::{PortObserver, PortRow};

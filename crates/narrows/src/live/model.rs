@@ -343,14 +343,14 @@ fn part<T>(all: &[T], rows: Range<usize>) -> &[T] {
 
 /// With the names of [`Results::activity`](crate::results::Results::activity).
 fn named(counts: &Counts) -> [(&'static str, u64); 17] {
-    let drops = |cause: DropCause| counts.drops[cause as usize];
+    let drops = |cause: DropCause| counts.ports.drops[cause as usize];
     let senders = &counts.senders;
     [
-        ("ECN marks", counts.marks),
-        ("messages", counts.messages),
+        ("ECN marks", counts.ports.marks),
+        ("messages", counts.ports.messages()),
         ("CNPs", senders.cnps),
-        ("pauses", counts.pauses),
-        ("flows isolated", counts.isolated_flows),
+        ("pauses", counts.ports.pauses),
+        ("flows isolated", counts.ports.isolated_flows),
         ("drops: buffer full", drops(DropCause::BufferFull)),
         ("drops: queue limit", drops(DropCause::QueueLimit)),
         ("drops: RED", drops(DropCause::Red)),
@@ -358,7 +358,7 @@ fn named(counts: &Counts) -> [(&'static str, u64); 17] {
         ("drops: link down", drops(DropCause::LinkDown)),
         ("drops: no route", drops(DropCause::NoRoute)),
         ("drops: limiter full", drops(DropCause::Limiter)),
-        ("drops: at the source", counts.dropped_at_source),
+        ("drops: at the source", counts.datagrams.dropped_at_source),
         ("retransmissions", senders.retransmissions),
         ("fast recoveries", senders.recoveries),
         ("tail loss probes", senders.probes),

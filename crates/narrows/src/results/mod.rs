@@ -13,6 +13,7 @@ mod rpcs;
 mod staged;
 mod staging;
 mod stored;
+mod table;
 mod tables;
 mod watchdog;
 
@@ -28,7 +29,7 @@ use narrows_sim::{
 };
 
 pub use activity::{Activity, ActivityInfo, activity, activity_infos};
-pub use columns::{ColumnInfo, ColumnKind, TABLES, TableInfo};
+pub use columns::{ColumnInfo, ColumnKind, TableInfo};
 pub use folder::FOLDERS;
 pub(crate) use folder::{meanings, write_results, write_text};
 pub use ours::Contents;
@@ -39,7 +40,8 @@ pub(crate) use staged::make_readable;
 pub use staged::{Staged, cannot_write};
 pub(crate) use staging::Staging;
 pub use stored::{Source, Stored, StoredCell, find, without_seed};
-pub use tables::{Column, Table, Values};
+pub use table::{Column, Table, Values};
+pub use tables::TABLES;
 
 use crate::diagnostic::Diagnostic;
 use crate::metrics::{self, Kind, Metric, Queues};

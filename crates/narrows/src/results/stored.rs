@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Results, Table, parquet_file};
+use super::{Results, Table, TableInfo, parquet_file};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::input_file::{LARGEST_SCENARIO, LARGEST_SUMMARY, read_bytes};
 
@@ -57,7 +57,8 @@ impl Stored {
         }
         let table =
             parquet_file::read_table(name, &path, columns).map_err(|error| unreadable(&path, &error))?;
-        match table.misfit(columns) {
+        let misfit = TableInfo::find(name).and_then(|info| table.misfit(info, columns));
+        match misfit {
             None => Ok(Some(table)),
             Some(column) => {
                 let version = self.version();

@@ -45,8 +45,8 @@ fn look(plan: &Plan, step: u64) -> Look {
         group.finished = step * number;
         group.delivered = Bytes::new(step * number * 40_000);
     }
-    look.counts.marks = 1_000 * step;
-    look.counts.drops[0] = 12;
+    look.counts.ports.marks = 1_000 * step;
+    look.counts.ports.drops[0] = 12;
     look.counts.senders.timeouts = step;
     look
 }

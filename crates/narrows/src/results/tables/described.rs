@@ -1,0 +1,262 @@
+//! A table and its columns: what they are called and mean, and how they are taken of a run.
+
+use std::borrow::Cow;
+
+use super::super::columns::{ColumnInfo, TableInfo};
+use super::super::{Column, Results, Table, Values};
+use crate::plan::{Plan, Segment};
+
+/// A table whose rows are made of `R`s.
+pub(super) struct Described<R: Clone + 'static> {
+    name: &'static str,
+    meaning: &'static str,
+    present: &'static str,
+    rows: fn(&Results) -> Option<Cow<'_, [R]>>,
+    columns: Vec<Taken<R>>,
+}
+
+/// A column of a table.
+struct Taken<R> {
+    info: ColumnInfo,
+    is_in: fn(&Plan) -> bool,
+    values: ValuesOf<R>,
+}
+
+/// How the values of a column are taken of all rows.
+type ValuesOf<R> = Box<dyn Fn(&[R], &Results) -> Values + Send + Sync>;
+
+/// A table, whatever its rows are made of.
+pub(super) trait Named: Send + Sync {
+    fn name(&self) -> &'static str;
+
+    fn info(&self) -> TableInfo;
+
+    /// What a run has of it; none if it has not recorded it.
+    fn of(&self, run: &Results) -> Option<Table>;
+}
+
+impl<R: Clone> Named for Described<R> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn info(&self) -> TableInfo {
+        let columns = self.columns.iter().map(|column| column.info).collect();
+        TableInfo { name: self.name, meaning: self.meaning, present: self.present, columns }
+    }
+
+    fn of(&self, run: &Results) -> Option<Table> {
+        let rows = (self.rows)(run)?;
+        let there = self.columns.iter().filter(|column| (column.is_in)(&run.plan));
+        let column = |Taken { info, values, .. }: &Taken<R>| Column {
+            name: info.name.into(),
+            values: values(&rows, run),
+        };
+        Some(Table { name: self.name, columns: there.map(column).collect() })
+    }
+}
+
+/// Each of these adds a column: its name, what it means, and its value in a row.
+impl<R: Clone> Described<R> {
+    /// A table without columns. `rows` are none where `present` does not hold.
+    pub(super) fn new(
+        name: &'static str,
+        meaning: &'static str,
+        present: &'static str,
+        rows: fn(&Results) -> Option<Cow<'_, [R]>>,
+    ) -> Self {
+        Self { name, meaning, present, rows, columns: Vec::new() }
+    }
+
+    fn column(
+        mut self,
+        [name, unit, meaning]: [&'static str; 3],
+        values: impl Fn(&[R], &Results) -> Values + Send + Sync + 'static,
+        none: &Values,
+    ) -> Self {
+        let (kind, optional) = none.kind();
+        let info = ColumnInfo { name, kind, optional, unit, meaning, present: "" };
+        self.columns.push(Taken { info, is_in: |_| true, values: Box::new(values) });
+        self
+    }
+
+    /// Whole numbers in a unit.
+    pub(super) fn integer(
+        self,
+        info: [&'static str; 3],
+        value: impl Fn(&R, &Results) -> u64 + Send + Sync + 'static,
+    ) -> Self {
+        let values = move |rows: &[R], run: &Results| {
+            Values::Integers(rows.iter().map(|row| value(row, run)).collect())
+        };
+        self.column(info, values, &Values::Integers(Vec::new()))
+    }
+
+    /// Whole numbers in a unit, some of which may be missing.
+    fn maybe_integer(
+        self,
+        info: [&'static str; 3],
+        value: impl Fn(&R, &Results) -> Option<u64> + Send + Sync + 'static,
+    ) -> Self {
+        let values = move |rows: &[R], run: &Results| {
+            Values::MaybeIntegers(rows.iter().map(|row| value(row, run)).collect())
+        };
+        self.column(info, values, &Values::MaybeIntegers(Vec::new()))
+    }
+
+    pub(super) fn count(
+        self,
+        name: &'static str,
+        meaning: &'static str,
+        value: impl Fn(&R, &Results) -> u64 + Send + Sync + 'static,
+    ) -> Self {
+        self.integer([name, "", meaning], value)
+    }
+
+    pub(super) fn maybe_count(
+        self,
+        name: &'static str,
+        meaning: &'static str,
+        value: impl Fn(&R, &Results) -> Option<u64> + Send + Sync + 'static,
+    ) -> Self {
+        self.maybe_integer([name, "", meaning], value)
+    }
+
+    pub(super) fn ps(
+        self,
+        name: &'static str,
+        meaning: &'static str,
+        value: impl Fn(&R, &Results) -> u64 + Send + Sync + 'static,
+    ) -> Self {
+        self.integer([name, "ps", meaning], value)
+    }
+
+    pub(super) fn maybe_ps(
+        self,
+        name: &'static str,
+        meaning: &'static str,
+        value: impl Fn(&R, &Results) -> Option<u64> + Send + Sync + 'static,
+    ) -> Self {
+        self.maybe_integer([name, "ps", meaning], value)
+    }
+
+    pub(super) fn bytes(
+        self,
+        name: &'static str,
+        meaning: &'static str,
+        value: impl Fn(&R, &Results) -> u64 + Send + Sync + 'static,
+    ) -> Self {
+        self.integer([name, "B", meaning], value)
+    }
+
+    pub(super) fn maybe_bytes(
+        self,
+        name: &'static str,
+        meaning: &'static str,
+        value: impl Fn(&R, &Results) -> Option<u64> + Send + Sync + 'static,
+    ) -> Self {
+        self.maybe_integer([name, "B", meaning], value)
+    }
+
+    pub(super) fn bps(
+        self,
+        name: &'static str,
+        meaning: &'static str,
+        value: impl Fn(&R, &Results) -> u64 + Send + Sync + 'static,
+    ) -> Self {
+        self.integer([name, "bit/s", meaning], value)
+    }
+
+    pub(super) fn maybe_bps(
+        self,
+        name: &'static str,
+        meaning: &'static str,
+        value: impl Fn(&R, &Results) -> Option<u64> + Send + Sync + 'static,
+    ) -> Self {
+        self.maybe_integer([name, "bit/s", meaning], value)
+    }
+
+    /// Real numbers, of this unit.
+    pub(super) fn real(
+        self,
+        name: &'static str,
+        unit: &'static str,
+        meaning: &'static str,
+        value: impl Fn(&R, &Results) -> f64 + Send + Sync + 'static,
+    ) -> Self {
+        let values =
+            move |rows: &[R], run: &Results| Values::Reals(rows.iter().map(|row| value(row, run)).collect());
+        self.column([name, unit, meaning], values, &Values::Reals(Vec::new()))
+    }
+
+    /// Ratios, some of which may be missing.
+    pub(super) fn maybe_ratio(
+        self,
+        name: &'static str,
+        meaning: &'static str,
+        value: impl Fn(&R) -> Option<f64> + Send + Sync + 'static,
+    ) -> Self {
+        let values = move |rows: &[R], _: &Results| Values::MaybeReals(rows.iter().map(&value).collect());
+        self.column([name, "", meaning], values, &Values::MaybeReals(Vec::new()))
+    }
+
+    pub(super) fn flag(
+        self,
+        name: &'static str,
+        meaning: &'static str,
+        value: impl Fn(&R, &Results) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        let values =
+            move |rows: &[R], run: &Results| Values::Flags(rows.iter().map(|row| value(row, run)).collect());
+        self.column([name, "", meaning], values, &Values::Flags(Vec::new()))
+    }
+
+    /// Names: all that there may be, and for each row the index of one.
+    pub(super) fn name(
+        self,
+        name: &'static str,
+        meaning: &'static str,
+        names: fn(&Plan) -> Vec<String>,
+        index: impl Fn(&R, &Results) -> u32 + Send + Sync + 'static,
+    ) -> Self {
+        let values = move |rows: &[R], run: &Results| {
+            Values::Names(rows.iter().map(|row| index(row, run)).collect(), names(&run.plan))
+        };
+        self.column([name, "", meaning], values, &Values::Names(Vec::new(), Vec::new()))
+    }
+
+    /// The segment of a link, in networks that have segments.
+    pub(super) fn segment(self, link: impl Fn(&R) -> usize + Send + Sync + 'static) -> Self {
+        let meaning = "`dc` or `wan`: which part of the network the link belongs to.";
+        let names = |_: &Plan| Segment::ALL.map(|segment| segment.name().to_owned()).to_vec();
+        let segment = move |row: &R, run: &Results| {
+            let segments = run.plan.segments.as_ref().expect("only networks with segments have the column");
+            segments[link(row)] as u32
+        };
+        self.name("segment", meaning, names, segment)
+            .only("networks of several data centers", |plan| plan.segments.is_some())
+    }
+
+    /// Only some results have the last column.
+    pub(super) fn only(mut self, present: &'static str, is_in: fn(&Plan) -> bool) -> Self {
+        let last = self.columns.last_mut().expect("said of a column");
+        (last.info.present, last.is_in) = (present, is_in);
+        self
+    }
+}
+
+/// Names of traffic groups.
+pub(super) fn groups(plan: &Plan) -> Vec<String> {
+    plan.groups.iter().map(|group| group.name.clone()).collect()
+}
+
+/// Names of hosts.
+pub(super) fn hosts(plan: &Plan) -> Vec<String> {
+    let topology = &plan.network.topology;
+    topology.hosts().iter().map(|host| topology.node(*host).name.clone()).collect()
+}
+
+/// Names of nodes.
+pub(super) fn nodes(plan: &Plan) -> Vec<String> {
+    plan.network.topology.nodes().iter().map(|node| node.name.clone()).collect()
+}

@@ -1,0 +1,147 @@
+//! What ports and links did: in the whole run, and in recorded intervals.
+
+use std::borrow::Cow;
+
+use narrows_sim::observe::PortRow;
+use narrows_sim::topology::Link;
+use narrows_sim::{DropCause, LinkId, NodeId, PortCounters};
+
+use super::super::Results;
+use super::described::{Described, nodes};
+use crate::plan::Plan;
+
+const LINK: &str = "Number of the directed link, in the order of `narrows check --nodes`; it also stands for the port in front of it.";
+
+pub(super) fn ports() -> Described<LinkId> {
+    let table = Described::<LinkId>::new(
+        "ports",
+        "One row per directed link: what it is, and what the port it leaves from did in the whole run.",
+        "always",
+        |run| Some((0..run.ports.len()).map(LinkId::from).collect()),
+    );
+    let mut table = table
+        .count("link", LINK, |link, _| link.0.into())
+        .name("from", "The node that sends over the link.", nodes, |id, run| link(*id, run).from.0)
+        .name("to", "The node at its end.", nodes, |id, run| link(*id, run).to.0)
+        .flag("from_host", "A host sends over it.", |id, run| is_host(link(*id, run).from, run))
+        .flag("to_host", "It ends at a host.", |id, run| is_host(link(*id, run).to, run))
+        .segment(|id| id.index())
+        .bps("rate_bps", "Its rate.", |id, run| link(*id, run).wire.rate.as_bps())
+        .ps("delay_ps", "Its propagation delay.", |id, run| link(*id, run).wire.delay.as_ps())
+        .count("packets", "Packets that began to be sent.", |id, run| port(*id, run).packets)
+        .bytes("bytes", "Their bytes, framing included.", |id, run| port(*id, run).bytes)
+        .bytes(
+            "measured_bytes",
+            "The part of these that began to be sent in the measured time.",
+            |id, run| port(*id, run).measured_bytes,
+        )
+        .bytes("max_backlog_bytes", "The most that ever waited.", |id, run| port(*id, run).max_backlog)
+        .count("marks", "Packets that were marked.", |id, run| port(*id, run).marks)
+        .count(
+            "drops",
+            "Packets that were dropped at the port or lost on its link, for any reason.",
+            |id, run| port(*id, run).dropped(),
+        );
+    for (cause, name, meaning) in DROPS {
+        table = table.count(name, meaning, move |id, run| port(*id, run).drops[cause as usize]);
+    }
+    table
+        .count("messages", "Messages that its congestion points sent to sources.", |id, run| {
+            port(*id, run).messages()
+        })
+        .count(
+            "pauses",
+            "PAUSE frames, or stops of a class, sent over it to stop the neighbour.",
+            |id, run| port(*id, run).pauses,
+        )
+        .ps(
+            "longest_stop_ps",
+            "The longest time a class of packets that waited stayed stopped.",
+            |id, run| port(*id, run).longest_stop.as_ps(),
+        )
+        .count("isolated_flows", "Flows that were isolated.", |id, run| port(*id, run).isolated_flows)
+        .bytes("max_isolated_bytes", "The most that ever waited of isolated flows.", |id, run| {
+            port(*id, run).max_isolated
+        })
+}
+
+/// Causes of drops at ports and on links. Packets without a route came to no port.
+const DROPS: [(DropCause, &str, &str); 6] = [
+    (DropCause::BufferFull, "drops_buffer_full", "Those for which the whole packet memory was in use."),
+    (DropCause::QueueLimit, "drops_queue_limit", "Those whose queue had its share of the memory."),
+    (DropCause::Red, "drops_red", "Those that random early detection chose."),
+    (DropCause::LinkError, "drops_link_error", "Those lost to bit errors of the link."),
+    (DropCause::LinkDown, "drops_link_down", "Those lost because the link was down."),
+    (DropCause::Limiter, "drops_limiter", "Those that found the queue of their limiter full."),
+];
+
+pub(super) fn queues() -> Described<PortRow> {
+    let table = Described::<PortRow>::new(
+        "queues",
+        "One row per recorded port and interval in which something waited, left, was marked or dropped, or the port was paused.",
+        "with `record.queues`",
+        |run| run.queues.as_deref().map(Cow::Borrowed),
+    );
+    table
+        .ps("start_ps", "When the interval began.", |row, _| row.start.as_ps())
+        .name("node", "The node whose port it is.", nodes, |row, run| link(row.link, run).from.0)
+        .name("to", "The node at the other end of its link.", nodes, |row, run| link(row.link, run).to.0)
+        .count("link", LINK, |row, _| row.link.0.into())
+        .segment(|row| row.link.index())
+        .bytes("max_backlog_bytes", "The most that waited in the interval.", |row, _| row.max_backlog)
+        .bytes("max_isolated_bytes", "The most that waited of isolated flows.", |row, _| row.max_isolated)
+        .only("networks that isolate flows", isolates)
+        .real("mean_backlog_bytes", "B", "What waited on average over the interval.", |row, _| {
+            row.mean_backlog
+        })
+        .bytes("bytes", "Bytes of the packets that began to be sent, framing included.", |row, _| row.bytes)
+        .count("marks", "Packets that were marked.", |row, _| row.marks)
+        .count("drops", "Packets that were dropped at the port or lost on its link.", |row, _| row.drops)
+        .count("messages", "Messages that its congestion points sent to sources.", |row, _| row.messages)
+        .ps("paused_ps", "How long the node at the far end paused the port.", |row, _| row.paused.as_ps())
+}
+
+pub(super) fn links() -> Described<PortRow> {
+    let table = Described::<PortRow>::new(
+        "links",
+        "One row per recorded link and interval in which something waited for it, was sent or was lost.",
+        "with `record.links`",
+        |run| run.links.as_deref().map(Cow::Borrowed),
+    );
+    table
+        .ps("start_ps", "When the interval began.", |row, _| row.start.as_ps())
+        .name("from", "The node that sends over the link.", nodes, |row, run| link(row.link, run).from.0)
+        .name("to", "The node at its end.", nodes, |row, run| link(row.link, run).to.0)
+        .count("link", LINK, |row, _| row.link.0.into())
+        .segment(|row| row.link.index())
+        .count("packets", "Packets that began to be sent.", |row, _| row.packets)
+        .bytes("bytes", "Their bytes, framing included.", |row, _| row.bytes)
+        .real(
+            "utilisation",
+            "",
+            "Bits sent, framing included, as a fraction of what the link carries in an interval.",
+            utilisation,
+        )
+        .count("drops", "Packets that were dropped at the port or lost on the link.", |row, _| row.drops)
+}
+
+fn link(id: LinkId, run: &Results) -> &Link {
+    run.plan.network.topology.link(id)
+}
+
+fn port(id: LinkId, run: &Results) -> &PortCounters {
+    &run.ports[id.index()]
+}
+
+fn is_host(node: NodeId, run: &Results) -> bool {
+    run.plan.network.topology.as_host(node).is_some()
+}
+
+fn isolates(plan: &Plan) -> bool {
+    plan.network.switches.iter().flatten().any(|switch| switch.isolation.is_some())
+}
+
+fn utilisation(row: &PortRow, run: &Results) -> f64 {
+    let interval = run.plan.record.links.as_ref().map_or(0.0, |(interval, _)| interval.as_secs_f64());
+    row.bytes as f64 * 8.0 / (link(row.link, run).wire.rate.as_f64() * interval)
+}

@@ -1,0 +1,86 @@
+//! The tables of results. One entry for each column says what it is called, what it means and how its values are taken.
+
+mod described;
+mod flows;
+mod links;
+mod racks;
+mod recorded;
+
+use std::sync::LazyLock;
+
+use self::described::Named;
+use super::columns::TableInfo;
+use super::{Results, Table};
+
+/// All tables, in the order in which they are written.
+static ALL: LazyLock<[Box<dyn Named>; 11]> = LazyLock::new(|| {
+    [
+        Box::new(flows::flows()),
+        Box::new(links::ports()),
+        Box::new(links::queues()),
+        Box::new(links::links()),
+        Box::new(recorded::windows()),
+        Box::new(recorded::limiters()),
+        Box::new(recorded::isolation()),
+        Box::new(racks::jumboflows()),
+        Box::new(racks::advertised()),
+        Box::new(flows::rpcs()),
+        Box::new(flows::datagrams()),
+    ]
+});
+
+/// Descriptions of all tables, in the order in which they are written.
+pub static TABLES: LazyLock<Vec<TableInfo>> =
+    LazyLock::new(|| ALL.iter().map(|table| table.info()).collect());
+
+impl TableInfo {
+    /// The description of a table.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        TABLES.iter().find(|table| table.name == name)
+    }
+}
+
+impl Results {
+    /// All tables that there are: `flows` and `ports` always, `queues`, `links`, `windows`, `limiters`, `isolation`,
+    /// `jumboflows` and `advertised` if they were recorded, `rpcs` and `datagrams` if there are any.
+    pub fn tables(&self) -> Vec<Table> {
+        ALL.iter().filter_map(|table| table.of(self)).collect()
+    }
+
+    /// One table, if there is one of this name.
+    pub fn table(&self, name: &str) -> Option<Table> {
+        ALL.iter().find(|table| table.name() == name)?.of(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_stand_in_the_names_of_columns() {
+        for column in TABLES.iter().flat_map(|table| &table.columns) {
+            let expected = match column.name.rsplit('_').next() {
+                Some("ps") => "ps",
+                Some("bytes") => "B",
+                Some("bps") => "bit/s",
+                _ => "",
+            };
+            assert_eq!(column.unit, expected, "{}", column.name);
+        }
+    }
+
+    #[test]
+    fn names_of_tables_and_of_columns_in_a_table_are_unique() {
+        let unique = |names: Vec<&str>| {
+            let mut sorted = names.clone();
+            sorted.sort_unstable();
+            sorted.dedup();
+            assert_eq!(sorted.len(), names.len(), "{names:?}");
+        };
+        unique(TABLES.iter().map(|table| table.name).collect());
+        for table in TABLES.iter() {
+            unique(table.columns.iter().map(|column| column.name).collect());
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What was recorded of senders, limiters and queues for isolated flows.
+
+use std::borrow::Cow;
+
+use narrows_proto::units::BitRate;
+use narrows_sim::LinkId;
+use narrows_sim::observe::{IsolationRow, LimiterRow, WindowRow};
+use narrows_sim::switch::IsolationEvent;
+
+use super::described::{Described, groups, nodes};
+use crate::plan::Plan;
+
+pub(super) fn windows() -> Described<WindowRow> {
+    let table = Described::<WindowRow>::new(
+        "windows",
+        "One row per recorded flow and interval: the state of the sender after its first acknowledgement in it.",
+        "with `record.windows`",
+        |run| run.windows.as_deref().map(Cow::Borrowed),
+    );
+    table
+        .ps("at_ps", "When the acknowledgement came.", |row, _| row.at.as_ps())
+        .count("flow", "Number of the flow, as in `flows`.", |row, _| row.flow.0.into())
+        .name("group", "The traffic group.", groups, |row, run| {
+            run.plan.traffic.flows[row.flow.index()].group.0
+        })
+        .bytes("cwnd_bytes", "The congestion window.", |row, _| row.cwnd.get())
+        .maybe_bps(
+            "pacing_bps",
+            "The rate at which packets leave; missing if the control sets none.",
+            |row, _| row.pacing.map(BitRate::as_bps),
+        )
+        .bytes("inflight_bytes", "Payload on its way.", |row, _| row.inflight.get())
+        .ps("srtt_ps", "The smoothed round-trip time.", |row, _| row.srtt.as_ps())
+        .bytes("delivered_bytes", "Payload that is known to have arrived, of this flow alone.", |row, _| {
+            row.delivered.get()
+        })
+        .bytes("retransmitted_bytes", "Payload retransmitted since the flow began.", |row, _| {
+            row.retransmitted.get()
+        })
+        .bytes("marked_bytes", "Payload acknowledged as marked since the flow began.", |row, _| {
+            row.marked.get()
+        })
+        .count("timeouts", "Expiries of its timer since the flow began.", |row, _| row.timeouts)
+        .count("cnps", "Congestion notification packets heard since the flow began.", |row, _| row.cnps)
+        .count(
+            "messages",
+            "Messages of congestion points that its host has heard of it since the run began.",
+            |row, _| row.messages,
+        )
+}
+
+pub(super) fn limiters() -> Described<LimiterRow> {
+    let table = Described::<LimiterRow>::new(
+        "limiters",
+        "One row per limiter and interval: its state at its first event in it.",
+        "with `record.limiters`",
+        |run| run.limiters.as_deref().map(Cow::Borrowed),
+    );
+    table
+        .ps("at_ps", "When the event was.", |row, _| row.at.as_ps())
+        .name("node", "The host or edge switch that has the limiter.", nodes, |row, _| row.node.0)
+        .count("limiter", "Which of the limiters there. Numbers are used again.", |row, _| row.limiter.into())
+        .bps("rate_bps", "How fast it sends; 0 while it is stopped.", |row, _| row.rate.as_bps())
+        .bytes("waiting_bytes", "What waits in it.", |row, _| row.waiting.get())
+}
+
+pub(super) fn isolation() -> Described<IsolationRow> {
+    let table = Described::<IsolationRow>::new(
+        "isolation",
+        "One row per event of a queue for isolated flows.",
+        "with `record.isolation`",
+        |run| run.isolation.as_deref().map(Cow::Borrowed),
+    );
+    table
+        .ps("at_ps", "When it happened.", |row, _| row.at.as_ps())
+        .name("node", "The switch.", nodes, |row, _| row.node.0)
+        .name("link", "The link of the port; for events at an input the link that leads to the switch.", links, |row, _| row.link.0)
+        .name("event", "`allocated` or `freed`: a port got or gave back its queue; `allocated_at_input` and `freed_at_input` the same at an input; `flow`: a flow was isolated; `told`: a neighbour asked for it.", events, |row, _| row.event.number() as u32)
+        .maybe_count("flow", "Number of the flow, for events that are about one.", |row, _| row.event.flow().map(|flow| flow.0.into()))
+}
+
+fn links(plan: &Plan) -> Vec<String> {
+    let topology = &plan.network.topology;
+    (0..topology.links().len()).map(|link| topology.link_name(LinkId::from(link))).collect()
+}
+
+fn events(_: &Plan) -> Vec<String> {
+    IsolationEvent::NAMES.map(str::to_owned).to_vec()
+}
