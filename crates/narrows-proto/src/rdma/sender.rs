@@ -2,7 +2,7 @@
 
 use super::params::{Params, Recovery};
 use super::wire::AckFrame;
-use crate::cc::{Ack, Cc, Config, Congestion, Controller, Ecn, Limit, Path};
+use crate::cc::{Ack, Cc, Config, Congestion, Controller, Ecn, Limit, Path, Signal};
 use crate::rack::Told;
 use crate::stream::delivery::Delivery;
 use crate::stream::pacer::Pacer;
@@ -131,8 +131,8 @@ impl Sender {
     }
 
     /// What its congestion control keeps besides the limit ([`Controller::inside`]).
-    pub fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-        self.cc.inside(tell);
+    pub fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        self.cc.inside(report);
     }
 
     /// What happened so far.
@@ -259,7 +259,7 @@ impl Sender {
         if let Some(rate) = self.limit.pacing {
             self.pacer.on_send(now, rate.time_to_send(size));
         }
-        self.cc.on_sent(now, size);
+        self.cc.on_signal(now, &Signal::Sent { size });
         self.limit = self.cc.limit();
     }
 
@@ -341,26 +341,26 @@ impl Sender {
 
     /// What switches wrote into the packet that the next acknowledgement answers.
     pub fn on_telemetry(&mut self, now: Time, telemetry: &Telemetry) {
-        self.cc.on_telemetry(now, telemetry);
+        self.cc.on_signal(now, &Signal::Telemetry(telemetry));
     }
 
     /// A congestion notification packet arrived.
     pub fn on_cnp(&mut self, now: Time) {
         self.stats.cnps += 1;
-        self.cc.on_cnp(now);
+        self.cc.on_signal(now, &Signal::Cnp);
         self.limit = self.cc.limit();
     }
 
     /// The switch of its rack, or its destination, has told something.
     pub fn on_rack(&mut self, now: Time, told: Option<&Told>, destination: BitRate) {
-        self.cc.on_rack(now, told, destination);
+        self.cc.on_signal(now, &Signal::Rack { report: told, destination });
         self.limit = self.cc.limit();
     }
 
     /// A timer expired. Does nothing before [`next_timer`](Sender::next_timer).
     pub fn on_timer(&mut self, params: &Params, now: Time) {
         if self.cc.next_timer() <= now {
-            self.cc.on_timer(now);
+            self.cc.on_signal(now, &Signal::Timer);
             self.limit = self.cc.limit();
         }
         if self.rto_at <= now {

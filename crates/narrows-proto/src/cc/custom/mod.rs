@@ -17,10 +17,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Ack, Congestion, Controller, Ecn, Limit, Path};
-use crate::rack::Told;
-use crate::telemetry::Telemetry;
-use crate::units::{BitRate, Bytes, Span, Time, WireTime};
+use super::{Ack, Congestion, Controller, Ecn, Limit, Path, Signal};
+use crate::units::{Bytes, Span, Time, WireTime};
 
 mod outside;
 mod settings;
@@ -170,14 +168,6 @@ impl Custom {
 }
 
 impl Controller for Custom {
-    fn on_handshake(&mut self, now: Time, rtt: Span) {
-        self.at(now).on_handshake(now, rtt);
-    }
-
-    fn on_idle(&mut self, now: Time, idle: Span, restart: Option<Bytes>) {
-        self.at(now).on_idle(now, idle, restart);
-    }
-
     fn on_ack(&mut self, ack: &Ack) {
         self.at(ack.now).on_ack(ack);
     }
@@ -192,32 +182,22 @@ impl Controller for Custom {
         Limit { cwnd: cwnd.max(self.mss), pacing }
     }
 
-    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-        self.controller.inside(tell);
+    fn on_idle(&mut self, now: Time, idle: Span, restart: Option<Bytes>) {
+        self.at(now).on_idle(now, idle, restart);
     }
 
-    fn on_cnp(&mut self, now: Time) {
-        self.at(now).on_cnp(now);
-    }
-
-    fn on_sent(&mut self, now: Time, size: Bytes) {
-        self.at(now).on_sent(now, size);
-    }
-
-    fn on_telemetry(&mut self, now: Time, telemetry: &Telemetry) {
-        self.at(now).on_telemetry(now, telemetry);
-    }
-
-    fn on_rack(&mut self, now: Time, told: Option<&Told>, destination: BitRate) {
-        self.at(now).on_rack(now, told, destination);
-    }
-
-    fn on_timer(&mut self, now: Time) {
-        self.at(now).on_timer(now);
-        self.not_before = now + SHORTEST_TIMER;
+    fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
+        self.at(now).on_signal(now, signal);
+        if let Signal::Timer = signal {
+            self.not_before = now + SHORTEST_TIMER;
+        }
     }
 
     fn next_timer(&self) -> Time {
         self.controller.next_timer().max(self.not_before)
+    }
+
+    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        self.controller.inside(report);
     }
 }

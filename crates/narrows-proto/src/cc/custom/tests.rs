@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::cc::conformance::{MSS, ack, path};
 use crate::cc::{Algorithm, Cc, Config, OutOfRange, dctcp};
+use crate::units::BitRate;
 
 /// Asks for whatever it was made with.
 struct Rash {
@@ -57,7 +58,7 @@ fn a_timer_is_never_in_the_past() {
 #[test]
 fn a_timer_expires_at_most_once_per_microsecond() {
     let mut custom = rash(5_000, None, at(10));
-    custom.on_timer(at(10));
+    custom.on_signal(at(10), &Signal::Timer);
     assert_eq!(custom.next_timer(), at(11));
     custom.on_ack(&Ack { now: at(10), ..ack(MSS) });
     assert_eq!(custom.next_timer(), at(11));
@@ -66,7 +67,7 @@ fn a_timer_expires_at_most_once_per_microsecond() {
 #[test]
 fn a_control_without_a_timer_has_none() {
     let mut custom = rash(5_000, None, Time::NEVER);
-    custom.on_timer(at(10));
+    custom.on_signal(at(10), &Signal::Timer);
     assert_eq!(custom.next_timer(), Time::NEVER);
 }
 

@@ -22,7 +22,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Signal};
 use crate::telemetry::Telemetry;
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
@@ -200,10 +200,6 @@ impl Hpcc {
 }
 
 impl Controller for Hpcc {
-    fn on_telemetry(&mut self, now: Time, telemetry: &Telemetry) {
-        self.heard = self.measure(now, telemetry);
-    }
-
     fn on_ack(&mut self, ack: &Ack) {
         match std::mem::replace(&mut self.heard, Heard::Nothing) {
             // A round begins with records that nothing can be told from: Wc is due at its end.
@@ -218,16 +214,22 @@ impl Controller for Hpcc {
 
     fn on_congestion(&mut self, _now: Time, _event: Congestion) {}
 
-    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-        tell("utilisation", self.utilisation);
-        tell("reference_window_bytes", self.reference);
-    }
-
     fn limit(&self) -> Limit {
         let Rules { payload, mss, base_rtt, .. } = *self.rules;
         Limit {
             cwnd: Bytes::from_f64(self.window * payload).max(mss),
             pacing: Some(BitRate::from_f64(self.window * 8.0 / base_rtt)),
         }
+    }
+
+    fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
+        if let Signal::Telemetry(telemetry) = signal {
+            self.heard = self.measure(now, telemetry);
+        }
+    }
+
+    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("utilisation", self.utilisation);
+        report("reference_window_bytes", self.reference);
     }
 }

@@ -36,7 +36,7 @@ impl Fixture {
     }
 
     fn hear(&mut self, ns: u64, round_start: bool, hops: impl IntoIterator<Item = Hop>) -> &Hpcc {
-        self.0.on_telemetry(at(ns), &Telemetry::new(7, hops));
+        self.0.on_signal(at(ns), &Signal::Telemetry(&Telemetry::new(7, hops)));
         self.0.on_ack(&Ack { now: at(ns), round_start, ..ack(MSS) });
         &self.0
     }
@@ -188,9 +188,9 @@ fn the_reference_changes_once_for_each_round_trip() {
 #[test]
 fn records_of_another_way_are_kept_and_nothing_is_told_from_them() {
     let mut fixture = Fixture::new(&params());
-    fixture.0.on_telemetry(at(1000), &Telemetry::new(8, [hop(1000, 64_000, 0)]));
+    fixture.0.on_signal(at(1000), &Signal::Telemetry(&Telemetry::new(8, [hop(1000, 64_000, 0)])));
     assert_eq!((fixture.0.utilisation, fixture.0.heard), (1.0, Heard::Kept));
-    fixture.0.on_telemetry(at(3048), &Telemetry::new(8, [hop(3048, 65_280, 0)]));
+    fixture.0.on_signal(at(3048), &Signal::Telemetry(&Telemetry::new(8, [hop(3048, 65_280, 0)])));
     assert_near(fixture.0.utilisation, 0.8976);
 }
 

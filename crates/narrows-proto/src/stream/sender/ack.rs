@@ -2,7 +2,7 @@
 //! the controller hears of it.
 
 use super::{Flight, Phase, Probe, Repair, Sender, Undo};
-use crate::cc::{Ack, Congestion, Controller, Ecn};
+use crate::cc::{Ack, Congestion, Controller, Ecn, Signal};
 use crate::rack::Told;
 use crate::stream::params::Params;
 use crate::stream::prr::Prr;
@@ -61,7 +61,7 @@ impl Sender {
 
     /// The switch of its rack, or its destination, has told something.
     pub fn on_rack(&mut self, params: &Params, now: Time, told: Option<&Told>, destination: BitRate) {
-        self.cc.on_rack(now, told, destination);
+        self.cc.on_signal(now, &Signal::Rack { report: told, destination });
         self.refresh_limit(params);
     }
 
@@ -73,7 +73,7 @@ impl Sender {
                 let rtt = now.saturating_since(sent_at);
                 self.rtt.add(rtt);
                 self.sampled = true;
-                self.cc.on_handshake(now, rtt);
+                self.cc.on_signal(now, &Signal::Handshake { rtt });
             }
         }
     }

@@ -267,8 +267,8 @@ impl Sender {
     }
 
     /// What its congestion control keeps besides the limit ([`Controller::inside`]).
-    pub fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-        self.cc.inside(tell);
+    pub fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        self.cc.inside(report);
     }
 
     /// What happened so far.
