@@ -17,7 +17,7 @@ pub(crate) mod delivery;
 pub(crate) mod pacer;
 mod params;
 mod prr;
-mod rack;
+mod rack_tlp;
 mod receiver;
 pub(crate) mod rtt;
 pub(crate) mod scoreboard;

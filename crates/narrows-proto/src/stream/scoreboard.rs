@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::delivery::Snapshot;
-use super::rack::Rack;
+use super::rack_tlp::RackTlp;
 use crate::range_set::RangeSet;
 use crate::units::{Bytes, Span, Time};
 
@@ -217,16 +217,21 @@ impl Scoreboard {
     ///
     /// Segments are judged in the order they were sent (first transmissions in sequence, then retransmissions), so
     /// each is looked at a constant number of times.
-    pub(crate) fn detect_losses(&mut self, now: Time, rack: &Rack, reordering_window: Span) -> (Bytes, Time) {
+    pub(crate) fn detect_losses(
+        &mut self,
+        now: Time,
+        rack_tlp: &RackTlp,
+        reordering_window: Span,
+    ) -> (Bytes, Time) {
         let mut lost = Bytes::ZERO;
         let mut look_again = Time::NEVER;
         let mut judged = self.holes().judged.max(self.front);
         while let Some(sent) = self.segments.get((judged - self.front) as usize) {
             if sent.state == State::InFlight && !sent.retransmitted {
-                if sent.is_later_than(rack.newest()) {
+                if sent.is_later_than(rack_tlp.newest()) {
                     break;
                 }
-                let deadline = rack.deadline(sent, reordering_window);
+                let deadline = rack_tlp.deadline(sent, reordering_window);
                 if deadline > now {
                     look_again = deadline;
                     break;
@@ -240,10 +245,10 @@ impl Scoreboard {
             if let Some(sent) =
                 self.get(number).filter(|s| s.state == State::InFlight && s.sent_at == sent_at)
             {
-                if sent.is_later_than(rack.newest()) {
+                if sent.is_later_than(rack_tlp.newest()) {
                     break;
                 }
-                let deadline = rack.deadline(sent, reordering_window);
+                let deadline = rack_tlp.deadline(sent, reordering_window);
                 if deadline > now {
                     look_again = look_again.min(deadline);
                     break;

@@ -33,7 +33,7 @@ impl Sender {
         if self.board.una() > una_before {
             self.restart_timeout(now);
         }
-        self.rack.on_ack(now, &tally, &self.rtt);
+        self.rack_tlp.on_ack(now, &tally, &self.rtt);
         self.finish_probe(&tally);
         self.finish_repair();
         let mut lost = Bytes::ZERO;
@@ -88,7 +88,7 @@ impl Sender {
             self.board.sack(block, tally);
         }
         if let Some(duplicate) = duplicate {
-            self.rack.on_duplicate(self.board.una(), self.board.next());
+            self.rack_tlp.on_duplicate(self.board.una(), self.board.next());
             self.confirm_duplicate(now, duplicate.end);
         }
     }
@@ -122,14 +122,14 @@ impl Sender {
         if self.board.una() >= until {
             self.repair = Repair::None;
             self.prr = None;
-            self.rack.on_recovered();
+            self.rack_tlp.on_recovered();
         }
     }
 
     /// Returns what is lost now, and when more may be.
     pub(super) fn detect_losses(&mut self, now: Time, before: Flight) -> (Bytes, Time) {
         let window = self.reordering_window();
-        let (lost, look_again) = self.board.detect_losses(now, &self.rack, window);
+        let (lost, look_again) = self.board.detect_losses(now, &self.rack_tlp, window);
         if lost > Bytes::ZERO && self.repair == Repair::None {
             self.stats.recoveries += 1;
             self.repair = Repair::Fast { until: self.board.next() };
@@ -149,7 +149,7 @@ impl Sender {
     }
 
     pub(super) fn reordering_window(&self) -> Span {
-        self.rack.reordering_window(&self.rtt, self.repair != Repair::None, self.board.sacked_segments())
+        self.rack_tlp.reordering_window(&self.rtt, self.repair != Repair::None, self.board.sacked_segments())
     }
 
     fn on_mark(&mut self, now: Time, before: Flight) {

@@ -15,7 +15,7 @@ use super::delivery::Delivery;
 use super::pacer::Pacer;
 use super::params::Params;
 use super::prr::Prr;
-use super::rack::Rack;
+use super::rack_tlp::RackTlp;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::wire::Segment;
@@ -38,7 +38,7 @@ pub struct Sender {
     board: Scoreboard,
     rtt: RttEstimator,
     delivery: Delivery,
-    rack: Rack,
+    rack_tlp: RackTlp,
     repair: Repair,
     prr: Option<Box<Prr>>,
     probe: Probe,
