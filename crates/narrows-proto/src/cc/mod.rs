@@ -104,7 +104,7 @@ pub enum Signal<'a> {
     },
 }
 
-/// What the registry needs to know of an algorithm besides its behaviour.
+/// What the registry needs to know of an algorithm besides its behavior.
 pub trait Algorithm: Controller + Sized {
     /// Its settings, as they stand in a scenario.
     type Params: Default;

@@ -13,7 +13,7 @@
 //! Timeout   the same; the `retransmit_reset`-th in a row sets cwnd to its minimum
 //! cwnd < 1  a segment every RTT/cwnd, RTT the smoothed one               §3.4
 //! ```
-//! There is no slow start. The target must exceed the round-trip time of the empty path, serialisation included: Swift is
+//! There is no slow start. The target must exceed the round-trip time of the empty path, serialization included: Swift is
 //! meant for one data center, and the defaults are for its microseconds.
 //!
 //! The receiver must acknowledge every segment at once (`ack_every = 1`; §3.6): an acknowledgement that waits counts as

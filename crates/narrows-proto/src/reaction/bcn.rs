@@ -169,7 +169,7 @@ impl ReactionPoint {
         random: &mut impl FnMut() -> f64,
     ) {
         let signal = notification.signal;
-        if matches!(signal, Signal::Quantised(_) | Signal::Level(0)) {
+        if matches!(signal, Signal::Quantized(_) | Signal::Level(0)) {
             return;
         }
         if signal.is_slower() {

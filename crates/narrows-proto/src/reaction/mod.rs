@@ -25,7 +25,7 @@
 //! let config = Config::Qcn(Default::default());
 //! let mut limiter = ReactionPoint::new(&config, BitRate::from_gbps(10));
 //! let from = CpId(std::num::NonZeroU16::MIN);
-//! let strongest = Notification { from, signal: Signal::Quantised(63), q_offset: -400, q_delta: 400 };
+//! let strongest = Notification { from, signal: Signal::Quantized(63), q_offset: -400, q_delta: 400 };
 //! limiter.on_notification(Time::ZERO, &strongest, &mut || 0.5);
 //! assert_eq!(limiter.rate(), BitRate::from_bps(5_078_125_000)); // 1 − 63/128 of the line rate
 //! ```
@@ -44,7 +44,7 @@ pub mod qcn;
 pub enum Config {
     /// Backward congestion notification, of 2005 or 2006 as the messages are.
     Bcn(bcn::Params),
-    /// Quantised congestion notification, IEEE 802.1Qau.
+    /// Quantized congestion notification, IEEE 802.1Qau.
     Qcn(qcn::Params),
 }
 
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn messages_of_another_scheme_are_ignored() {
         let bcn = [Signal::Level(-4), Signal::Level(4), Signal::Explicit { slower: true }, Signal::Stop];
-        let qcn = [Signal::Quantised(63)];
+        let qcn = [Signal::Quantized(63)];
         for (config, foreign) in both().iter().zip([&qcn[..], &bcn[..]]) {
             let mut rp = ReactionPoint::new(config, LINE);
             for &signal in foreign {
@@ -257,7 +257,7 @@ mod tests {
 
     fn event() -> impl Strategy<Value = Event> {
         let signal = prop_oneof![
-            any::<u8>().prop_map(Signal::Quantised),
+            any::<u8>().prop_map(Signal::Quantized),
             any::<i8>().prop_map(Signal::Level),
             (-4..=4_i8).prop_map(Signal::Level),
             any::<bool>().prop_map(|slower| Signal::Explicit { slower }),

@@ -1,4 +1,4 @@
-//! QCN: cut by the quantised feedback, then recover by bytes sent and time passed.
+//! QCN: cut by the quantized feedback, then recover by bytes sent and time passed.
 //!
 //! ```text
 //! Message with feedback Fb, 1 to 63                                 802.1Qau clause 32
@@ -195,7 +195,7 @@ impl ReactionPoint {
         notification: &Notification,
         random: &mut impl FnMut() -> f64,
     ) {
-        let Signal::Quantised(feedback @ 1..) = notification.signal else { return };
+        let Signal::Quantized(feedback @ 1..) = notification.signal else { return };
         // Messages in a row leave the target where the first one found the rate: they tell of the same congestion.
         if self.phase == Phase::Inactive || self.byte_stage != 0 {
             self.target = self.current;
@@ -326,7 +326,7 @@ mod tests {
 
     fn feedback(feedback: u8) -> Notification {
         let from = CpId(NonZeroU16::MIN);
-        Notification { from, signal: Signal::Quantised(feedback), q_offset: 0, q_delta: 0 }
+        Notification { from, signal: Signal::Quantized(feedback), q_offset: 0, q_delta: 0 }
     }
 
     fn limiter(variant: Variant) -> ReactionPoint {

@@ -27,7 +27,7 @@
 //! [`Params::initial_rtt`] is set. From the first acknowledgement on the rate is 2.885·cwnd/RTT, as in Linux.
 //! Differs from Linux: recovery and `PROBE_RTT` do not restart the count of rounds, which the transport keeps. Each notes
 //! for itself when a round has passed.
-//! Differs from Linux: `PROBE_RTT` cannot tell the transport that samples are limited by it; they are recognised here by
+//! Differs from Linux: `PROBE_RTT` cannot tell the transport that samples are limited by it; they are recognized here by
 //! when their data was sent.
 //! Differs from Linux: the repair of a timeout ends when as much is delivered as was outstanding. Linux knows when the
 //! last of it is acknowledged, which is sooner if a part had arrived before.

@@ -1,7 +1,7 @@
 use super::super::OutOfRange;
 use crate::units::{BitRate, Bytes, Span, Time};
 
-/// How BBR recognises a policer; the `lt_` constants of Linux.
+/// How BBR recognizes a policer; the `lt_` constants of Linux.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "BbrPolicer")]

@@ -67,7 +67,7 @@ pub struct Hpcc {
     window: f64,
     reference: f64,
     /// U.
-    utilisation: f64,
+    utilization: f64,
     inc_stage: u32,
     heard: Heard,
     /// A round trip is over and Wc has not been updated.
@@ -133,7 +133,7 @@ impl Algorithm for Hpcc {
         Self {
             window: most,
             reference: most,
-            utilisation: 1.0,
+            utilization: 1.0,
             inc_stage: 0,
             heard: Heard::Nothing,
             round_over: false,
@@ -181,7 +181,7 @@ impl Hpcc {
             }
         }
         let share = tau.min(base_rtt) / base_rtt;
-        self.utilisation = (1.0 - share) * self.utilisation + share * most;
+        self.utilization = (1.0 - share) * self.utilization + share * most;
         *self.last = Last { at: now, telemetry: *telemetry };
         Heard::Measured
     }
@@ -189,8 +189,8 @@ impl Hpcc {
     /// ComputeWind.
     fn compute(&mut self, update: bool) {
         let Rules { eta, max_stage, w_ai, most, least, .. } = *self.rules;
-        let scaled = self.utilisation >= eta || self.inc_stage >= max_stage;
-        let window = if scaled { self.reference / (self.utilisation / eta) } else { self.reference } + w_ai;
+        let scaled = self.utilization >= eta || self.inc_stage >= max_stage;
+        let window = if scaled { self.reference / (self.utilization / eta) } else { self.reference } + w_ai;
         self.window = window.max(least).min(most);
         if update {
             self.inc_stage = if scaled { 0 } else { self.inc_stage + 1 };
@@ -229,7 +229,7 @@ impl Controller for Hpcc {
     }
 
     fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
-        report("utilisation", self.utilisation);
+        report("utilisation", self.utilization);
         report("reference_window_bytes", self.reference);
     }
 }

@@ -41,7 +41,7 @@ pub struct Params {
     pub t_low: Span,
     /// Above it the rate falls whatever the gradient; 500 us (Mittal et al. §6).
     pub t_high: Span,
-    /// What the gradient is normalised by, a constant; 20 us (Zhu et al., CoNEXT 2016).
+    /// What the gradient is normalized by, a constant; 20 us (Zhu et al., CoNEXT 2016).
     pub min_rtt: Span,
     /// Additive increase; 10 Mb/s (Mittal et al. §6).
     pub delta: BitRate,
