@@ -1,11 +1,11 @@
-//! What a congestion point in a switch tells the source of a frame (BCN, QCN).
+//! Congestion notification: what a congestion point in a switch reports to the source of a frame (BCN, QCN).
 
 use std::num::NonZeroU16;
 
 /// Names a congestion point: one port of one switch. Frames of limited flows carry it as a tag.
 ///
 /// Differs from IEEE 802.1Qau §33.4.4, whose identifiers have 8 bytes and name each queue of a port: queues of one port
-/// are told apart by the priority of the frame.
+/// differ in the priority of the frame.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CpId(pub NonZeroU16);
 
@@ -14,7 +14,7 @@ pub struct CpId(pub NonZeroU16);
 pub struct Notification {
     /// Who sends it.
     pub from: CpId,
-    /// What it asks for.
+    /// What it requests.
     pub signal: Signal,
     /// Set point minus queue length, in units of 64 B (cnmQOffset of QCN, Qoff of BCN).
     pub q_offset: i16,
@@ -22,16 +22,16 @@ pub struct Notification {
     pub q_delta: i16,
 }
 
-/// What a congestion notification message asks for.
+/// What a congestion notification message requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
     /// QCN: slow down; the quantized feedback, 1 to 63.
     Quantized(u8),
-    /// BCN of 2005: −4 to −1 ask to slow down, 1 to 4 to speed up.
+    /// BCN of 2005: −4 to −1 request to slow down, 1 to 4 to speed up.
     Level(i8),
     /// BCN of 2006: offset and change of the queue say it; the sign of the feedback.
     Explicit {
-        /// It asks to slow down.
+        /// It requests to slow down.
         slower: bool,
     },
     /// BCN0: stop.
@@ -39,7 +39,7 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// It asks to slow down or stop. Only such messages make a limiter.
+    /// It requests to slow down or stop. Only such messages make a limiter.
     pub fn is_slower(self) -> bool {
         match self {
             Self::Quantized(_) | Self::Stop => true,
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn only_negative_messages_ask_to_slow_down() {
+    fn only_negative_messages_request_to_slow_down() {
         let slower =
             [Signal::Quantized(1), Signal::Level(-1), Signal::Explicit { slower: true }, Signal::Stop];
         assert!(slower.iter().all(|signal| signal.is_slower()));

@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn or_from_line_rate_if_asked_to() {
+    fn or_from_line_rate_if_set_to() {
         let set = settings(&Params { start: Start::LineRate, ..Params::default() });
         let mut it = at_4_gbps(&set);
         it.on_notification(&set, at(4_000), &message(32), &mut middle);

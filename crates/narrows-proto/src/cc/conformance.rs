@@ -1,4 +1,4 @@
-//! What every registered algorithm must keep, whatever it hears. An algorithm's own file does not repeat these tests.
+//! What every registered algorithm must keep, whatever it receives. An algorithm's own file does not repeat these tests.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::registry::ALGORITHMS;
 use super::{
     Ack, Cc, Config, Congestion, Controller, DeliverySample, Limit, Path, Signal, copa, dctcp, gemini,
 };
-use crate::rack::Told;
+use crate::rack::JumboReport;
 use crate::telemetry::{Hop, Telemetry};
 use crate::units::{BitRate, Bytes, Span, Time};
 
@@ -37,7 +37,7 @@ pub(super) fn ack(acked: Bytes) -> Ack {
     }
 }
 
-/// What a controller may be told.
+/// What a controller may receive.
 #[derive(Clone, Debug)]
 enum Event {
     Ack(Ack),
@@ -48,8 +48,8 @@ enum Event {
     Idle(Span, bool),
     /// What a switch said of a port of 10 Gb/s: bytes it has sent, and bytes that wait.
     Telemetry(u64, u64),
-    /// What the switch of its rack told, and the rate its destination advertised.
-    Rack(Told, BitRate),
+    /// What the switch of its rack reported, and the rate its destination advertised.
+    Rack(JumboReport, BitRate),
 }
 
 /// The largest product the project promises to survive: 400 Gb/s × 300 ms = 15 GB in flight.
@@ -94,15 +94,15 @@ fn any_events() -> impl Strategy<Value = Vec<Event>> {
         .prop_map(|(ps, restart)| Event::Idle(Span::from_ps(ps), restart));
     let telemetry = (any::<u32>(), 0..10_000_000_u64);
     let telemetry = telemetry.prop_map(|(sent, waiting)| Event::Telemetry(sent.into(), waiting));
-    let told = (0.0..=1.0, 0..1000_u32, any::<[u64; 3]>(), -50.0..50.0, any::<bool>());
-    let told = told.prop_map(|(alpha, subflows, [throughput, marked, rtt], yielded, quiet)| {
+    let report = (0.0..=1.0, 0..1000_u32, any::<[u64; 3]>(), -50.0..50.0, any::<bool>());
+    let report = report.prop_map(|(alpha, subflows, [throughput, marked, rtt], yielded, quiet)| {
         let rtt = Span::from_ps(rtt % 1_000_000_000_000);
         let throughput = BitRate::from_bps(throughput >> 16);
         let (joined, base_rtt, recent_rtt) = (0, rtt, rtt * 2);
-        Told { alpha, joined, subflows, throughput, yielded, marked, rtt, base_rtt, recent_rtt, quiet }
+        JumboReport { alpha, joined, subflows, throughput, yielded, marked, rtt, base_rtt, recent_rtt, quiet }
     });
-    let rack = (told, 0..1_000_000_000_000_u64);
-    let rack = rack.prop_map(|(told, rate)| Event::Rack(told, BitRate::from_bps(rate)));
+    let rack = (report, 0..1_000_000_000_000_u64);
+    let rack = rack.prop_map(|(report, rate)| Event::Rack(report, BitRate::from_bps(rate)));
     let event = prop_oneof![
         5 => rack,
         40 => any_ack(),
@@ -114,8 +114,8 @@ fn any_events() -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(event, 0..400)
 }
 
-/// Tells `cc` the events, a microsecond and what is idle apart, and calls `check` with its limits before and after each.
-fn tell(cc: &mut Cc, events: &[Event], mut check: impl FnMut(&Event, Limit, Limit)) {
+/// Replays the events to `cc`, a microsecond and what is idle apart, and calls `check` with its limits before and after each.
+fn replay(cc: &mut Cc, events: &[Event], mut check: impl FnMut(&Event, Limit, Limit)) {
     let (mut delivered, mut lost) = (Bytes::ZERO, Bytes::ZERO);
     let mut now = Time::ZERO;
     for event in events {
@@ -161,7 +161,7 @@ proptest! {
     fn the_limit_always_lets_one_segment_out(events in any_events()) {
         for config in Config::all() {
             let name = config.name();
-            tell(&mut config.build(&path()), &events, |event, _, after| {
+            replay(&mut config.build(&path()), &events, |event, _, after| {
                 assert!(after.cwnd >= MSS, "{name}: {after:?} after {event:?}");
                 assert!(after.pacing.is_none_or(|rate| rate.as_bps() > 0), "{name}: {after:?} after {event:?}");
             });
@@ -172,7 +172,7 @@ proptest! {
     fn congestion_never_raises_the_limit(events in any_events()) {
         for config in Config::all() {
             let name = config.name();
-            tell(&mut config.build(&path()), &events, |event, before, after| {
+            replay(&mut config.build(&path()), &events, |event, before, after| {
                 let ceiling = match event {
                     Event::Congestion(Congestion::Timeout { .. }) => before.cwnd,
                     // Two segments are the smallest threshold (RFC 5681 §3.1), and a window may have been at one.
@@ -190,7 +190,7 @@ proptest! {
             let name = config.name();
             let mut cc = config.build(&path());
             for event in &events {
-                tell(&mut cc, std::slice::from_ref(event), |_, _, _| {});
+                replay(&mut cc, std::slice::from_ref(event), |_, _, _| {});
                 cc.inside(&mut |what, value| {
                     assert!(what != "ssthresh_bytes" || value >= (MSS * 2).as_f64(), "{name}: {value} after {event:?}");
                 });
@@ -202,7 +202,7 @@ proptest! {
     fn an_idle_time_never_raises_the_window(events in any_events()) {
         for config in Config::all() {
             let name = config.name();
-            tell(&mut config.build(&path()), &events, |event, before, after| {
+            replay(&mut config.build(&path()), &events, |event, before, after| {
                 if let Event::Idle(..) = event {
                     assert!(after.cwnd <= before.cwnd, "{name}: after {event:?}");
                 }
@@ -214,7 +214,7 @@ proptest! {
     fn an_unmarked_acknowledgement_never_lowers_a_window(events in any_events()) {
         for config in Config::all().into_iter().filter(|config| !config.reads_delay()) {
             let name = config.name();
-            tell(&mut config.build(&path()), &events, |event, before, after| {
+            replay(&mut config.build(&path()), &events, |event, before, after| {
                 if let Event::Ack(Ack { marked: Bytes::ZERO, .. }) = event {
                     assert!(after.cwnd >= before.cwnd, "{name}: after {event:?}");
                 }
@@ -227,7 +227,7 @@ proptest! {
         for config in Config::all() {
             let mut limits = [Vec::new(), Vec::new()];
             for limits in &mut limits {
-                tell(&mut config.build(&path()), &events, |_, _, after| limits.push(after));
+                replay(&mut config.build(&path()), &events, |_, _, after| limits.push(after));
             }
             prop_assert_eq!(&limits[0], &limits[1], "{}", config.name());
         }
@@ -243,7 +243,7 @@ fn with_windows_of_one_segment() -> [Config; 3] {
     ]
 }
 
-/// Tells `cc` of one window of acknowledgements after `rtt`, one for each segment, all of them marked or none.
+/// Acknowledges one window to `cc` after `rtt`, one for each segment, all of them marked or none.
 fn round_trip(cc: &mut Cc, now: Time, rtt: Span, marked: bool) {
     for segment in 0..(cc.limit().cwnd.get() / MSS.get()).min(100) {
         let marked = if marked { MSS } else { Bytes::ZERO };
@@ -281,7 +281,7 @@ fn a_flow_of_hours_at_the_largest_product_does_not_overflow() {
     let event = Event::Ack(Ack { acked: MSS * 64, ..ack(MSS) });
     let events = vec![event; 1_000_000];
     for config in Config::all() {
-        tell(&mut config.build(&path()), &events, |_, _, _| {});
+        replay(&mut config.build(&path()), &events, |_, _, _| {});
     }
 }
 

@@ -6,7 +6,7 @@
 //! Each algorithm is one file here plus one line in [`registry`]; the registry makes the enum that is dispatched by
 //! `match`, the configuration type and the list of names. Controls that are not built in come through [`custom`].
 
-use crate::rack::Told;
+use crate::rack::JumboReport;
 use crate::telemetry::Telemetry;
 use crate::units::{BitRate, Bytes, Span, Time};
 
@@ -95,10 +95,10 @@ pub enum Signal<'a> {
     /// What switches wrote into the packet that the next acknowledgement answers. Only with
     /// [`TELEMETRY`](Algorithm::TELEMETRY).
     Telemetry(&'a Telemetry),
-    /// The switch of its rack or its destination reported. Only with [`ASKS_RACK`](Algorithm::ASKS_RACK).
+    /// The switch of its rack or its destination reported. Only with [`NEEDS_RACK`](Algorithm::NEEDS_RACK).
     Rack {
         /// What the switch reports of the JumboFlow that the connection belongs to, if it was the switch.
-        report: Option<&'a Told>,
+        report: Option<&'a JumboReport>,
         /// The rate that the destination advertises.
         destination: BitRate,
     },
@@ -115,13 +115,13 @@ pub trait Algorithm: Controller + Sized {
     const SOURCE: &'static str;
     /// It reads delays or rates: its window may fall without a loss or a mark.
     const READS_DELAY: bool = false;
-    /// It hears things that only the [RDMA](crate::rdma) transport tells.
+    /// It needs [signals](Signal) that only the [RDMA](crate::rdma) transport sends.
     const NEEDS_RDMA: bool = false;
     /// Its packets collect [telemetry](crate::telemetry) of switches. Only over [RDMA](crate::rdma).
     const TELEMETRY: bool = false;
 
     /// It shares its state with all connections between two racks, through the switch of its rack.
-    const ASKS_RACK: bool = false;
+    const NEEDS_RACK: bool = false;
 
     /// A controller for a new connection.
     fn new(params: &Self::Params, path: &Path) -> Self;
@@ -179,7 +179,7 @@ impl OutOfRange {
     }
 }
 
-/// What an algorithm is told of its connection before the first packet.
+/// What an algorithm learns of its connection before the first packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     /// Payload of a full segment.

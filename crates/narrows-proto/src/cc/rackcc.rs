@@ -1,6 +1,6 @@
 //! RackCC: the rate of a subflow follows what its rack knows of the path (Zhuo et al., HotNets 2016).
 //!
-//! What it does with what it is told is in [`crate::rack::subflow`]; here is how a connection feeds it: rounds are those of its
+//! What it does with reports is in [`crate::rack::subflow`]; here is how a connection feeds it: rounds are those of its
 //! acknowledgements, its share is their window, and its rate paces packets. Marks that its own acknowledgements echo are left
 //! to the switch of its rack, which counts them for all subflows.
 
@@ -25,7 +25,7 @@ impl Algorithm for Rackcc {
         "all connections between two racks share one congestion state; new ones start at their share";
     const SOURCE: &'static str = "Zhuo, Zhang, Liu, Krishnamurthy, Anderson, HotNets 2016";
     const READS_DELAY: bool = true;
-    const ASKS_RACK: bool = true;
+    const NEEDS_RACK: bool = true;
 
     fn new(params: &Params, path: &Path) -> Self {
         Self {
@@ -82,7 +82,7 @@ impl Controller for Rackcc {
             Signal::Rack { report, destination } => {
                 self.subflow.on_destination(destination);
                 if let Some(report) = report {
-                    self.subflow.on_told(now, report);
+                    self.subflow.on_report(now, report);
                 }
             }
             _ => {}

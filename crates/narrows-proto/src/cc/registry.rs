@@ -154,7 +154,7 @@ macro_rules! registry {
                 }
             }
 
-            /// It hears things that only the RDMA transport tells.
+            /// It needs signals that only the RDMA transport sends.
             pub fn needs_rdma(&self) -> bool {
                 match self {
                     $(Self::$algorithm(_) => super::$module::$algorithm::NEEDS_RDMA,)+
@@ -173,11 +173,11 @@ macro_rules! registry {
             }
 
             /// It shares its state with all connections between two racks.
-            pub fn asks_rack(&self) -> bool {
+            pub fn needs_rack(&self) -> bool {
                 match self {
-                    $(Self::$algorithm(_) => super::$module::$algorithm::ASKS_RACK,)+
-                    Self::Annulus(params) => params.end_to_end.asks_rack(),
-                    Self::Custom(params) => params.uses().asks_rack,
+                    $(Self::$algorithm(_) => super::$module::$algorithm::NEEDS_RACK,)+
+                    Self::Annulus(params) => params.end_to_end.needs_rack(),
+                    Self::Custom(params) => params.uses().needs_rack,
                 }
             }
 

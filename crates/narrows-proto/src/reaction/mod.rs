@@ -7,7 +7,7 @@
 //!
 //! One message's way through this module:
 //!
-//! 1. It asks to slow down ([`Signal::is_slower`](crate::notification::Signal::is_slower)) and there is no limiter yet:
+//! 1. It requests to slow down ([`Signal::is_slower`](crate::notification::Signal::is_slower)) and there is no limiter yet:
 //!    the caller makes one with [`ReactionPoint::new`], at line rate.
 //! 2. [`ReactionPoint::on_notification`] changes the rate.
 //! 3. The caller sends the queue at that rate, stamps [`ReactionPoint::tag`] into each frame as it leaves, and reports
@@ -86,9 +86,9 @@ pub enum ReactionPoint {
     Qcn(qcn::ReactionPoint),
 }
 
-/// `random` is uniform in [0, 1) in all methods that take it. They draw from it only when the rule asks for chance.
+/// `random` is uniform in [0, 1) in all methods that take it. They draw from it only when the rule needs chance.
 impl ReactionPoint {
-    /// A limiter that sends at line rate and has not heard a message yet. The settings have passed [`Config::check`].
+    /// A limiter that sends at line rate and has not received a message yet. The settings have passed [`Config::check`].
     pub fn new(config: &Config, line_rate: BitRate) -> Self {
         match config {
             Config::Bcn(params) => Self::Bcn(bcn::ReactionPoint::new(params, line_rate)),
@@ -96,7 +96,7 @@ impl ReactionPoint {
         }
     }
 
-    /// Hears a message. Messages of another scheme are ignored.
+    /// A message arrived. Messages of another scheme are ignored.
     pub fn on_notification(
         &mut self,
         now: Time,
@@ -402,7 +402,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rates_stay_in_range_whatever_is_heard_and_runs_repeat(
+        fn rates_stay_in_range_whatever_is_received_and_runs_repeat(
             config in prop_oneof![bcn_config(), qcn_config(), select(both().to_vec())],
             line in select(vec![10_000_000, 10_000_000_000, WireTime::MAX_RATE.as_bps()]),
             events in prop::collection::vec(event(), 1..100),

@@ -2,7 +2,7 @@ use super::rtt::RttEstimator;
 use super::scoreboard::{Sent, Tally};
 use crate::units::{Span, Time};
 
-/// Recent ACKnowledgment (RFC 8985 §6): a segment is lost if one sent later by more than the reordering window has
+/// Recent acknowledgment, RACK-TLP (RFC 8985 §6): a segment is lost if one sent later by more than the reordering window has
 /// been delivered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RackTlp {

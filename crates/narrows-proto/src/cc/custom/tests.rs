@@ -5,7 +5,7 @@ use crate::cc::conformance::{MSS, ack, path};
 use crate::cc::{Algorithm, Cc, Config, OutOfRange, dctcp};
 use crate::units::BitRate;
 
-/// Asks for whatever it was made with.
+/// Requests whatever it was made with.
 struct Rash {
     limit: Limit,
     timer: Time,
@@ -43,8 +43,8 @@ fn a_window_always_lets_one_segment_out() {
 #[test]
 fn a_rate_is_one_that_a_link_may_have() {
     let rate = |bps| rash(5_000, Some(bps), Time::NEVER).limit().pacing.map(BitRate::as_bps);
-    let asked = [0, 1_000_000, u64::MAX];
-    assert_eq!(asked.map(rate), [1_000, 1_000_000, 100_000_000_000_000].map(Some));
+    let requested = [0, 1_000_000, u64::MAX];
+    assert_eq!(requested.map(rate), [1_000, 1_000_000, 100_000_000_000_000].map(Some));
 }
 
 #[test]

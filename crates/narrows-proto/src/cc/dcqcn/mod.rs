@@ -60,7 +60,7 @@ pub struct Params {
     pub threshold: Option<u32>,
     /// R_AI, what additive increase adds to the target. Paper: 40 Mb/s; vendor: 5 Mb/s for each 25 Gb/s of the host's link.
     pub ai_rate: Option<BitRate>,
-    /// R_HAI, what hyper increase adds. Vendor: 50 Mb/s for each 25 Gb/s of the host's link. The paper does not tell: 200 Mb/s
+    /// R_HAI, what hyper increase adds. Vendor: 50 Mb/s for each 25 Gb/s of the host's link. The paper gives no value: 200 Mb/s
     /// as in ns3-rdma.
     pub hai_rate: Option<BitRate>,
     /// No cut goes below this. Paper: 40 Mb/s; vendor: 100 Mb/s.
@@ -167,7 +167,7 @@ pub struct Dcqcn {
     alpha_at: Time,
     /// Vendor: a CNP has come since `alpha_at`.
     alpha_flag: bool,
-    /// Vendor: when the cut that a CNP has asked for is due.
+    /// Vendor: when the cut that a CNP has requested is due.
     cut_at: Time,
     /// When the first CNP came.
     first_cnp: Option<Time>,

@@ -26,7 +26,7 @@
 //! the restart after an idle time. Neither a mark nor a delay takes the threshold below two segments (RFC 5681 §3.1 Eq. 4), so a
 //! window that a timeout has left at one segment leaves it with the next acknowledgement that reports no congestion.
 //! Differs from GEMINI Algorithm 1: a round trip has passed when a segment sent after the reduction is acknowledged, and
-//! `RTT_min` counts no segments sent before it: they tell of the old window, and would have it reduced twice.
+//! `RTT_min` counts no segments sent before it: they report on the old window, and would have it reduced twice.
 //!
 //! The base round-trip time must be remembered for longer than a cycle of the delay half, T·C/(N·h) rounds with N flows: if
 //! the base rises as fast as the queue, no delay is ever found. If it is remembered for some cycles only, it drifts: delay

@@ -69,16 +69,16 @@ pub struct Hpcc {
     /// U.
     utilization: f64,
     inc_stage: u32,
-    heard: Heard,
+    received: Received,
     /// A round trip is over and Wc has not been updated.
     round_over: bool,
     rules: Box<Rules>,
     last: Box<Last>,
 }
 
-/// What came with the acknowledgement that is about to be heard of.
+/// What came just before an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Heard {
+enum Received {
     Nothing,
     /// Telemetry that follows no other.
     Kept,
@@ -135,7 +135,7 @@ impl Algorithm for Hpcc {
             reference: most,
             utilization: 1.0,
             inc_stage: 0,
-            heard: Heard::Nothing,
+            received: Received::Nothing,
             round_over: false,
             rules: Box::new(rules),
             last: Box::new(Last { at: Time::ZERO, telemetry: Telemetry::default() }),
@@ -160,19 +160,19 @@ impl Algorithm for Hpcc {
 }
 
 impl Hpcc {
-    /// MeasureInflight; none if the records do not follow those kept, so that nothing can be told.
-    fn measure(&mut self, now: Time, telemetry: &Telemetry) -> Heard {
+    /// MeasureInflight; none if the records do not follow those kept, so that nothing follows from them.
+    fn measure(&mut self, now: Time, telemetry: &Telemetry) -> Received {
         let before = &self.last.telemetry;
         let gap = now.saturating_since(self.last.at).as_ps() / 1000;
         if !telemetry.follows(before, gap) {
             *self.last = Last { at: now, telemetry: *telemetry };
-            return Heard::Kept;
+            return Received::Kept;
         }
         let base_rtt = self.rules.base_rtt;
         let (mut most, mut tau) = (0.0, 0.0);
         for (hop, before) in telemetry.hops().iter().zip(before.hops()) {
-            // Answers that overtook each other: the newer one was heard.
-            let Some(ns) = hop.ns_since(before) else { return Heard::Nothing };
+            // Answers that overtook each other: the newer one was received.
+            let Some(ns) = hop.ns_since(before) else { return Received::Nothing };
             let (seconds, rate) = (f64::from(ns) * 1e-9, hop.rate.as_f64() / 8.0);
             let queue = hop.queue().min(before.queue()).as_f64();
             let inflight = queue / (rate * base_rtt) + hop.sent_since(before).as_f64() / seconds / rate;
@@ -183,7 +183,7 @@ impl Hpcc {
         let share = tau.min(base_rtt) / base_rtt;
         self.utilization = (1.0 - share) * self.utilization + share * most;
         *self.last = Last { at: now, telemetry: *telemetry };
-        Heard::Measured
+        Received::Measured
     }
 
     /// ComputeWind.
@@ -201,11 +201,11 @@ impl Hpcc {
 
 impl Controller for Hpcc {
     fn on_ack(&mut self, ack: &Ack) {
-        match std::mem::replace(&mut self.heard, Heard::Nothing) {
-            // A round begins with records that nothing can be told from: Wc is due at its end.
-            Heard::Kept => {}
-            Heard::Nothing => self.round_over |= ack.round_start,
-            Heard::Measured => {
+        match std::mem::replace(&mut self.received, Received::Nothing) {
+            // A round begins with records that nothing follows from: Wc is due at its end.
+            Received::Kept => {}
+            Received::Nothing => self.round_over |= ack.round_start,
+            Received::Measured => {
                 let update = std::mem::take(&mut self.round_over) | ack.round_start;
                 self.compute(update);
             }
@@ -224,7 +224,7 @@ impl Controller for Hpcc {
 
     fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
         if let Signal::Telemetry(telemetry) = signal {
-            self.heard = self.measure(now, telemetry);
+            self.received = self.measure(now, telemetry);
         }
     }
 

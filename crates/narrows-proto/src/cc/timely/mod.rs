@@ -183,7 +183,7 @@ impl Controller for Timely {
         self.acked = self.acked.saturating_add(ack.acked.get());
         self.round_over |= ack.round_start;
         let complete = if self.params.every_round_trip { self.round_over } else { self.acked >= segment };
-        // A packet that was sent twice tells no time: the next one does.
+        // A packet that was sent twice gives no sample: the next one does.
         let (true, Some(rtt)) = (complete, ack.rtt) else { return };
         self.acked %= segment;
         self.round_over = false;

@@ -1,9 +1,9 @@
 //! What an acknowledgement does: delivered segments leave the scoreboard, losses and marks are noticed, repairs end, and
-//! the controller hears of it.
+//! the controller receives a digest.
 
 use super::{Flight, Phase, Probe, Repair, Sender, Undo};
 use crate::cc::{Ack, Congestion, Controller, Ecn, Signal};
-use crate::rack::Told;
+use crate::rack::JumboReport;
 use crate::stream::params::Params;
 use crate::stream::prr::Prr;
 use crate::stream::scoreboard::{Sent, Tally};
@@ -59,9 +59,15 @@ impl Sender {
         self.arm(params, now, look_again);
     }
 
-    /// The switch of its rack, or its destination, has told something.
-    pub fn on_rack(&mut self, params: &Params, now: Time, told: Option<&Told>, destination: BitRate) {
-        self.cc.on_signal(now, &Signal::Rack { report: told, destination });
+    /// The switch of its rack, or its destination, has reported.
+    pub fn on_rack(
+        &mut self,
+        params: &Params,
+        now: Time,
+        report: Option<&JumboReport>,
+        destination: BitRate,
+    ) {
+        self.cc.on_signal(now, &Signal::Rack { report, destination });
         self.refresh_limit(params);
     }
 
@@ -161,7 +167,7 @@ impl Sender {
         self.undo = None;
     }
 
-    /// Tells the controller what was delivered.
+    /// Reports to the controller what was delivered.
     fn digest(&mut self, now: Time, frame: &AckFrame, tally: &Tally, newest: &Sent, before: Flight) {
         let (delivery, round_start) = self.delivery.on_ack(now, tally.acked, newest, self.rtt.min());
         if round_start {
@@ -187,7 +193,7 @@ impl Sender {
             in_recovery: matches!(self.repair, Repair::Fast { .. }) || frame.ece && self.ecn == Ecn::Classic,
         };
         #[cfg(test)]
-        (self.heard = Some(ack));
+        (self.last_ack = Some(ack));
         self.cc.on_ack(&ack);
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Sequence numbers, what is on its way, repairs and what is counted of a flow begin anew with each flow, which has a receiver
 //! of its own. What is known of the path stays: congestion control, round-trip time, reordering, delivery rate and rounds,
-//! and when the next packet may leave. Counts that the controller hears go on.
+//! and when the next packet may leave. Counts that the controller receives go on.
 
 use super::{Endpoint, Phase, Probe, Repair, Sender, Stats, Timer, TimerKind};
 use crate::cc::{Cc, Config, Controller, Ecn, Path};
@@ -121,7 +121,7 @@ impl Sender {
             stats: Stats::default(),
             sent_besides: sent,
             #[cfg(test)]
-            heard: None,
+            last_ack: None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The sending half of a connection: asks the parts beside it and acts on their answers.
+//! The sending half of a connection: queries the parts beside it and acts on their answers.
 //!
 //! Here is what a sender is made of; [`ack`] is what an acknowledgement does, [`timer`] what the passing of time does, and
 //! [`transmit`] what is sent next.
@@ -64,9 +64,9 @@ pub struct Sender {
     sent_besides: Bytes,
     /// Payload that earlier flows of the connection delivered.
     delivered_before: Bytes,
-    /// What the controller heard last.
+    /// What the controller received last.
     #[cfg(test)]
-    pub(in crate::stream) heard: Option<crate::cc::Ack>,
+    pub(in crate::stream) last_ack: Option<crate::cc::Ack>,
 }
 
 /// What a sender knows of the host it runs on.
@@ -96,7 +96,7 @@ pub struct Stats {
     /// Payload acknowledged as marked ([`Ecn::Accurate`]), or reductions for marks times the segment size
     /// ([`Ecn::Classic`]).
     pub marked: Bytes,
-    /// Congestion notification packets heard ([`Ecn::Cnp`]).
+    /// Congestion notification packets received ([`Ecn::Cnp`]).
     pub cnps: u64,
     /// When the last byte was handed over for the first time, to the link or to a limiter before it; none as long as it was
     /// not.
@@ -108,7 +108,7 @@ pub struct Stats {
 pub enum Repairing {
     /// Nothing.
     Nothing,
-    /// A loss that acknowledgements have told of.
+    /// A loss that acknowledgements have reported.
     Loss,
     /// All that was on its way when the retransmission timer expired.
     Timeout,
