@@ -22,6 +22,7 @@ mod receiver;
 pub(crate) mod rtt;
 pub(crate) mod scoreboard;
 mod sender;
+pub(crate) mod sent;
 mod wire;
 
 #[cfg(test)]

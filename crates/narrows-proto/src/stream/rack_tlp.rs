@@ -1,5 +1,5 @@
 use super::rtt::RttEstimator;
-use super::scoreboard::{Sent, Tally};
+use super::sent::{Sent, Tally};
 use crate::units::{Span, Time};
 
 /// Recent acknowledgment, RACK-TLP (RFC 8985 §6): a segment is lost if one sent later by more than the reordering window has

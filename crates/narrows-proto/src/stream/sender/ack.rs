@@ -6,7 +6,7 @@ use crate::cc::{Ack, Congestion, Controller, Ecn, Signal};
 use crate::rack::JumboReport;
 use crate::stream::params::Params;
 use crate::stream::prr::Prr;
-use crate::stream::scoreboard::{Sent, Tally};
+use crate::stream::sent::{Sent, Tally};
 use crate::stream::wire::AckFrame;
 use crate::units::{BitRate, Bytes, Span, Time};
 

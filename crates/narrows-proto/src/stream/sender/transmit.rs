@@ -2,7 +2,7 @@
 
 use super::{Phase, Poll, Probe, Sender, Timer, TimerKind};
 use crate::stream::params::Params;
-use crate::stream::scoreboard::{Sent, State};
+use crate::stream::sent::{Sent, State};
 use crate::stream::wire::Segment;
 use crate::units::{Bytes, Time};
 
