@@ -5,7 +5,7 @@
 //! cargo bench -p narrows-proto --bench controls -- reno      one of them
 //! ```
 //! `cargo xtask instructions` runs each under callgrind and counts what is executed inside the functions `counted_…`. The
-//! path and the sender around the control are as simple as they can be without telling the control anything untrue: every
+//! path and the sender around the control are as simple as they can be without reporting anything untrue to the control: every
 //! segment is acknowledged on its own, and what did not fit the queue is noticed when its acknowledgement is missing.
 
 use std::collections::VecDeque;
@@ -30,7 +30,7 @@ const MARK_ABOVE: Bytes = Bytes::new(100_000);
 fn main() -> ExitCode {
     // `cargo bench` adds --bench, and tests of benchmarks want nothing measured.
     let wanted = std::env::args().skip(1).find(|word| word != "--bench");
-    // Controls for RDMA hear of nothing on this path.
+    // Controls for RDMA receive no signals on this path.
     let all: Vec<_> = Config::all().into_iter().filter(|config| !config.needs_rdma()).collect();
     match wanted.as_deref() {
         None => {}
@@ -147,7 +147,7 @@ impl Connection {
         let carried = BOTTLENECK.as_f64() * self.now.saturating_since(Time::ZERO).as_secs_f64() / 8.0;
         let used = (self.delivered.as_f64() / MSS.as_f64()) * PACKET.as_f64() / carried;
         let (name, lost) = (self.name, self.lost.as_f64() / self.sent.as_f64());
-        assert!(used > 0.5, "{name} used {used:.3} of the path: in use it hears other acknowledgements");
+        assert!(used > 0.5, "{name} used {used:.3} of the path: in use it receives other acknowledgements");
         format!(
             r#"{{"name":"{name}","acknowledgements":{ACKNOWLEDGEMENTS},"used":{used:.3},"lost":{lost:.5}}}"#
         )

@@ -2,7 +2,7 @@
 //! ([`crate::rack`]) a source also keeps to its share.
 
 use crate::cc::{OutOfRange, Path};
-use crate::rack::{Told, subflow};
+use crate::rack::{JumboReport, subflow};
 use crate::stream::Poll;
 use crate::stream::Segment;
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
@@ -93,14 +93,14 @@ struct Share {
     /// When the next datagram may leave.
     release: Time,
     round_end: Time,
-    /// Echoed with a number above this one, a datagram that left then tells the round-trip time.
+    /// Echoed with a number above this one, a datagram that left then is a sample of the round-trip time.
     probe: Option<(u64, Time)>,
-    /// Echoed below this, and when that was heard.
+    /// Echoed below this, and when that was received.
     echoed: u64,
     echoed_at: Time,
 }
 
-/// A source that has not heard of its share waits for so long, if it does not know the round-trip time.
+/// A source that has not received its share waits for so long, if it does not know the round-trip time.
 const PATIENCE: Span = Span::from_ms(1);
 
 impl Share {
@@ -179,13 +179,13 @@ impl Source {
         Self { share: Some(Box::new(share)), ..self }
     }
 
-    /// The switch of its rack, or its destination, has told something.
-    pub fn on_rack(&mut self, now: Time, told: Option<&Told>, destination: BitRate) {
+    /// The switch of its rack, or its destination, has reported.
+    pub fn on_rack(&mut self, now: Time, report: Option<&JumboReport>, destination: BitRate) {
         let Some(share) = &mut self.share else { return };
         share.subflow.on_destination(destination);
-        let Some(told) = told else { return };
+        let Some(report) = report else { return };
         let waited = !share.subflow.has_begun();
-        share.subflow.on_told(now, told);
+        share.subflow.on_report(now, report);
         if waited {
             share.release = share.release.min(now);
         }

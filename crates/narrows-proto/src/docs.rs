@@ -1,7 +1,7 @@
 //! The documentation of a module as a text, so that what the sources say can be shown at run time.
 
 /// The module documentation (`//!`) at the beginning of a source file, without its marks. The path is relative to the file that
-/// asks. Nothing else of the file gets into the program.
+/// calls. Nothing else of the file gets into the program.
 #[macro_export]
 macro_rules! module_docs {
     ($file:literal) => {{

@@ -1,7 +1,7 @@
 //! End-host logic as plain values: what a NIC, a kernel or a simulator would agree on.
 //!
 //! A flow is a [`stream::Sender`] and a [`stream::Receiver`] that exchange [`stream::Segment`]s and
-//! [`stream::AckFrame`]s. The sender asks its [`cc::Cc`] how much may be in flight. Nothing here reads a clock or does
+//! [`stream::AckFrame`]s. The sender queries its [`cc::Cc`] how much may be in flight. Nothing here reads a clock or does
 //! I/O; `now` is an argument.
 //!
 //! One segment's way through this crate:

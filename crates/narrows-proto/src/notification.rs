@@ -1,11 +1,11 @@
-//! What a congestion point in a switch tells the source of a frame (BCN, QCN).
+//! Congestion notification: what a congestion point in a switch reports to the source of a frame (BCN, QCN).
 
 use std::num::NonZeroU16;
 
 /// Names a congestion point: one port of one switch. Frames of limited flows carry it as a tag.
 ///
 /// Differs from IEEE 802.1Qau §33.4.4, whose identifiers have 8 bytes and name each queue of a port: queues of one port
-/// are told apart by the priority of the frame.
+/// differ in the priority of the frame.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CpId(pub NonZeroU16);
 
@@ -14,7 +14,7 @@ pub struct CpId(pub NonZeroU16);
 pub struct Notification {
     /// Who sends it.
     pub from: CpId,
-    /// What it asks for.
+    /// What it requests.
     pub signal: Signal,
     /// Set point minus queue length, in units of 64 B (cnmQOffset of QCN, Qoff of BCN).
     pub q_offset: i16,
@@ -22,16 +22,16 @@ pub struct Notification {
     pub q_delta: i16,
 }
 
-/// What a congestion notification message asks for.
+/// What a congestion notification message requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
-    /// QCN: slow down; the quantised feedback, 1 to 63.
-    Quantised(u8),
-    /// BCN of 2005: −4 to −1 ask to slow down, 1 to 4 to speed up.
+    /// QCN: slow down; the quantized feedback, 1 to 63.
+    Quantized(u8),
+    /// BCN of 2005: −4 to −1 request to slow down, 1 to 4 to speed up.
     Level(i8),
     /// BCN of 2006: offset and change of the queue say it; the sign of the feedback.
     Explicit {
-        /// It asks to slow down.
+        /// It requests to slow down.
         slower: bool,
     },
     /// BCN0: stop.
@@ -39,10 +39,10 @@ pub enum Signal {
 }
 
 impl Signal {
-    /// It asks to slow down or stop. Only such messages make a limiter.
+    /// It requests to slow down or stop. Only such messages make a limiter.
     pub fn is_slower(self) -> bool {
         match self {
-            Self::Quantised(_) | Self::Stop => true,
+            Self::Quantized(_) | Self::Stop => true,
             Self::Level(level) => level < 0,
             Self::Explicit { slower } => slower,
         }
@@ -51,7 +51,7 @@ impl Signal {
     /// As 8 bits of a frame.
     pub fn to_bits(self) -> u8 {
         match self {
-            Self::Quantised(feedback) => feedback.min(63),
+            Self::Quantized(feedback) => feedback.min(63),
             Self::Level(level) => 0x40 | (level & 0x0f) as u8,
             Self::Explicit { slower } => 0x80 | u8::from(slower),
             Self::Stop => 0xc0,
@@ -61,7 +61,7 @@ impl Signal {
     /// What [`to_bits`](Self::to_bits) has made.
     pub fn from_bits(bits: u8) -> Self {
         match bits >> 6 {
-            0 => Self::Quantised(bits),
+            0 => Self::Quantized(bits),
             // Four bits with a sign.
             1 => Self::Level((bits << 4) as i8 >> 4),
             2 => Self::Explicit { slower: bits & 1 != 0 },
@@ -78,15 +78,15 @@ mod tests {
     fn signals_survive_the_trip() {
         let levels = (-4..=4).filter(|level| *level != 0).map(Signal::Level);
         let explicit = [true, false].map(|slower| Signal::Explicit { slower });
-        for signal in (1..=63).map(Signal::Quantised).chain(levels).chain(explicit).chain([Signal::Stop]) {
+        for signal in (1..=63).map(Signal::Quantized).chain(levels).chain(explicit).chain([Signal::Stop]) {
             assert_eq!(Signal::from_bits(signal.to_bits()), signal);
         }
     }
 
     #[test]
-    fn only_negative_messages_ask_to_slow_down() {
+    fn only_negative_messages_request_to_slow_down() {
         let slower =
-            [Signal::Quantised(1), Signal::Level(-1), Signal::Explicit { slower: true }, Signal::Stop];
+            [Signal::Quantized(1), Signal::Level(-1), Signal::Explicit { slower: true }, Signal::Stop];
         assert!(slower.iter().all(|signal| signal.is_slower()));
         assert!(!Signal::Level(1).is_slower() && !Signal::Explicit { slower: false }.is_slower());
     }

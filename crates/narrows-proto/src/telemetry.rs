@@ -1,4 +1,4 @@
-//! In-band network telemetry: what a packet was told on its way, as HPCC has it (Li et al., SIGCOMM 2019, §4.1).
+//! In-band network telemetry: what switches write into a packet on its way, as HPCC has it (Li et al., SIGCOMM 2019, §4.1).
 //!
 //! Each switch writes one record into a packet when it begins to send it. A record has 64 bits:
 //!
@@ -8,13 +8,13 @@
 //! 20 bits  bytes the port has sent, in 128 B        wraps after 134 MB
 //! 16 bits  bytes that wait at the port, in 80 B     5.2 MB at the most
 //! ```
-//! Differs from Li et al.: codes number the rates of the network at hand, and a longer queue is told as the longest there is.
+//! Differs from Li et al.: codes number the rates of the network at hand, and a longer queue is recorded as the longest there is.
 
 use crate::units::{BitRate, Bytes, Time};
 
 /// Records fit a packet.
 pub const MOST_HOPS: usize = 5;
-/// Rates can be told apart.
+/// Rates that codes can distinguish.
 pub const MOST_RATES: usize = 15;
 
 const TIME_BITS: u32 = 24;
@@ -24,9 +24,9 @@ const QUEUE_BITS: u32 = 16;
 const SENT_UNIT: u64 = 128;
 const QUEUE_UNIT: u64 = 80;
 
-/// Two records of a port that are less than so many ns apart can be told in order: half of the circle of times.
+/// Two records of a port that are less than so many ns apart can be put in order: half of the circle of times.
 const LONGEST_NS: u32 = 1 << (TIME_BITS - 1);
-/// Ports that may have sent more than so much in between cannot be told from such that sent less.
+/// Ports that may have sent more than so much in between cannot be distinguished from such that sent less.
 const MOST_SENT: u64 = SENT_UNIT << SENT_BITS;
 
 /// What one switch wrote.
@@ -91,7 +91,7 @@ impl Hop {
     }
 }
 
-/// What a packet was told on its way, in the order of switches.
+/// What switches wrote into a packet on its way, in the order of switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Telemetry {
     /// The same for packets that took the same way. 12 bits.
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_rounded_down_and_long_queues_told_as_the_longest() {
+    fn units_are_rounded_down_and_long_queues_recorded_as_the_longest() {
         assert_eq!(Hop::new(RATE, at(0), 0, 159).queue(), Bytes::new(80));
         assert_eq!(Hop::new(RATE, at(0), 0, 1 << 40).queue(), Bytes::new(65_535 * 80));
         let (before, after) = (Hop::new(RATE, at(0), 127, 0), Hop::new(RATE, at(1), 128, 0));

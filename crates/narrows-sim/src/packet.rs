@@ -457,14 +457,14 @@ impl Packet {
             fin: self.is(FIN),
             cwr: self.is(CWR),
             retransmission: self.is(AGAIN),
-            asks: false,
+            requests_ack: false,
             ce: self.is_marked(),
         }
     }
 
     /// The packet of an RDMA connection inside.
     pub(crate) fn rdma_segment(self, overhead: u16) -> Segment {
-        Segment { cwr: false, asks: self.is(ASKS), ..self.segment(overhead) }
+        Segment { cwr: false, requests_ack: self.is(ASKS), ..self.segment(overhead) }
     }
 
     /// A message of a congestion point about a flow, to the host that sends it.
@@ -511,7 +511,7 @@ pub(crate) fn segment_flags(segment: &Segment) -> u8 {
 /// The flags of a packet of an RDMA connection that carries `segment`.
 #[inline(always)]
 pub(crate) fn rdma_flags(segment: &Segment) -> u8 {
-    segment_flags(segment) | if segment.asks { ASKS } else { 0 }
+    segment_flags(segment) | if segment.requests_ack { ASKS } else { 0 }
 }
 
 /// The flags and trailers of a packet that carries `frame`, and the telemetry of a data packet if it brought some. Returns how
@@ -623,8 +623,8 @@ mod tests {
     #[test]
     fn packets_over_rdma_survive_the_trip() {
         for bits in 0..8 {
-            let (asks, fin, retransmission) = (bits & 1 > 0, bits & 2 > 0, bits & 4 > 0);
-            let segment = Segment { seq: 7, len: 1, asks, fin, retransmission, ..Segment::default() };
+            let (requests_ack, fin, retransmission) = (bits & 1 > 0, bits & 2 > 0, bits & 4 > 0);
+            let segment = Segment { seq: 7, len: 1, requests_ack, fin, retransmission, ..Segment::default() };
             let (kind, flags) = (Kind::Data, rdma_flags(&segment));
             let packet = Packet::new(Fields { seq: 7, size: 83, kind, flags, ..fields() });
             assert_eq!(packet.rdma_segment(82), segment);

@@ -1,6 +1,6 @@
 //! What the switch of a rack and its hosts tell each other about JumboFlows (RackCC).
 
-use narrows_proto::rack::{Told, jumbo, receiver};
+use narrows_proto::rack::{JumboReport, jumbo, receiver};
 use narrows_proto::units::{BitRate, Bytes, Span};
 
 use crate::ids::{FlowId, HostId};
@@ -45,7 +45,12 @@ impl Default for RackAgent {
 }
 
 /// A message that says `told` of the JumboFlow with this number, to a host.
-pub(crate) fn broadcast(number: u32, told: &Told, to: HostId, agent: &RackAgent) -> (Packet, Trailers) {
+pub(crate) fn broadcast(
+    number: u32,
+    told: &JumboReport,
+    to: HostId,
+    agent: &RackAgent,
+) -> (Packet, Trailers) {
     let counts = u64::from(told.subflows) | u64::from(told.joined) << 32;
     let first = [told.alpha.to_bits(), told.yielded.to_bits(), told.throughput.as_bps(), told.marked];
     let second = [counts, told.rtt.as_ps(), told.base_rtt.as_ps(), told.recent_rtt.as_ps()];
@@ -59,10 +64,10 @@ pub(crate) fn broadcast(number: u32, told: &Told, to: HostId, agent: &RackAgent)
 }
 
 /// The number of the JumboFlow that a message is about, and what it says.
-pub(crate) fn told(Parcel { packet, trailers }: Parcel<'_>) -> (u32, Told) {
+pub(crate) fn told(Parcel { packet, trailers }: Parcel<'_>) -> (u32, JumboReport) {
     let ([alpha, yielded, throughput, marked], [counts, rtt, base_rtt, recent_rtt]) =
         (trailers[0].words(), trailers[1].words());
-    let told = Told {
+    let told = JumboReport {
         alpha: f64::from_bits(alpha),
         joined: (counts >> 32) as u32,
         subflows: counts as u32,
@@ -158,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_a_switch_tells_survives_the_trip() {
-        let sent = Told {
+        let sent = JumboReport {
             alpha: 0.123,
             joined: 7,
             subflows: u32::MAX,

@@ -134,7 +134,7 @@ impl Transport {
     /// Its flows share their state with all flows between the same racks.
     pub fn asks_rack(&self) -> bool {
         match self {
-            Self::Stream { cc, .. } | Self::Rdma { cc, .. } => cc.asks_rack(),
+            Self::Stream { cc, .. } | Self::Rdma { cc, .. } => cc.needs_rack(),
             Self::Datagram { share, .. } => share.is_some(),
         }
     }

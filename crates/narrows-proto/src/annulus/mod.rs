@@ -1,6 +1,6 @@
 //! Annulus: a near-source control loop beside any end-to-end control.
 //!
-//! A switch close to the sender tells it of congestion within microseconds, while the end-to-end loop of a WAN flow needs a
+//! A switch close to the sender notifies it of congestion within microseconds, while the end-to-end loop of a WAN flow needs a
 //! WAN round trip. The two loops are not merged: the end-to-end control keeps its window and its pacing rate, and a
 //! [`NearSource`] loop has a rate of its own. A packet leaves when both allow it.
 //!
@@ -11,7 +11,7 @@
 //! Recovery     QCN's byte and time stages, with scaled constants         802.1Qau clause 32
 //! Release      R_ns is line rate, or it has held up nothing for a while  open in the talk: `release_after`
 //! ```
-//! Because nothing is wrapped, nothing has to be forwarded: the end-to-end control hears exactly what it hears without
+//! Because nothing is wrapped, nothing has to be forwarded: the end-to-end control receives exactly what it receives without
 //! Annulus. Three rules keep the loops from winding each other up; each can be switched off:
 //!
 //! - What is sent while the near-source loop holds the sender up is marked as application-limited, so that it does not

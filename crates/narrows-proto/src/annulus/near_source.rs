@@ -221,7 +221,7 @@ impl NearSource {
         notification: &Notification,
         random: &mut impl FnMut() -> f64,
     ) {
-        if !matches!(notification.signal, Signal::Quantised(1..)) {
+        if !matches!(notification.signal, Signal::Quantized(1..)) {
             return;
         }
         let meter = &self.meter;
@@ -365,7 +365,7 @@ mod tests {
 
     fn message(feedback: u8) -> Notification {
         let from = CpId(NonZeroU16::MIN);
-        Notification { from, signal: Signal::Quantised(feedback), q_offset: 0, q_delta: 0 }
+        Notification { from, signal: Signal::Quantized(feedback), q_offset: 0, q_delta: 0 }
     }
 
     fn settings(params: &Params) -> Settings {
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn or_from_line_rate_if_asked_to() {
+    fn or_from_line_rate_if_set_to() {
         let set = settings(&Params { start: Start::LineRate, ..Params::default() });
         let mut it = at_4_gbps(&set);
         it.on_notification(&set, at(4_000), &message(32), &mut middle);

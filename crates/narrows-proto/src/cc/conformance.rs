@@ -1,10 +1,12 @@
-//! What every registered algorithm must keep, whatever it hears. An algorithm's own file does not repeat these tests.
+//! What every registered algorithm must keep, whatever it receives. An algorithm's own file does not repeat these tests.
 
 use proptest::prelude::*;
 
 use super::registry::ALGORITHMS;
-use super::{Ack, Cc, Config, Congestion, Controller, DeliverySample, Limit, Path, copa, dctcp, gemini};
-use crate::rack::Told;
+use super::{
+    Ack, Cc, Config, Congestion, Controller, DeliverySample, Limit, Path, Signal, copa, dctcp, gemini,
+};
+use crate::rack::JumboReport;
 use crate::telemetry::{Hop, Telemetry};
 use crate::units::{BitRate, Bytes, Span, Time};
 
@@ -35,9 +37,9 @@ pub(super) fn ack(acked: Bytes) -> Ack {
     }
 }
 
-/// What a controller may hear.
+/// What a controller may receive.
 #[derive(Clone, Debug)]
-enum Signal {
+enum Event {
     Ack(Ack),
     Congestion(Congestion),
     /// A notification packet, and a packet sent.
@@ -46,20 +48,20 @@ enum Signal {
     Idle(Span, bool),
     /// What a switch said of a port of 10 Gb/s: bytes it has sent, and bytes that wait.
     Telemetry(u64, u64),
-    /// What the switch of its rack told, and the rate its destination advertised.
-    Rack(Told, BitRate),
+    /// What the switch of its rack reported, and the rate its destination advertised.
+    Rack(JumboReport, BitRate),
 }
 
 /// The largest product the project promises to survive: 400 Gb/s × 300 ms = 15 GB in flight.
 const LARGEST_FLIGHT: u64 = 15_000_000_000;
 
-fn any_ack() -> impl Strategy<Value = Signal> {
+fn any_ack() -> impl Strategy<Value = Event> {
     let flags = any::<(bool, bool, bool, bool, bool)>();
     (1..=10 * MSS.get(), 1..=1_000_000_000_000_u64, 0..=LARGEST_FLIGHT, flags).prop_map(
         |(acked, rtt, inflight, flags)| {
             let (marked, round_start, cwnd_limited, in_recovery, app_limited) = flags;
             let (acked, rtt) = (Bytes::new(acked), Span::from_ps(rtt));
-            Signal::Ack(Ack {
+            Event::Ack(Ack {
                 rtt: Some(rtt),
                 srtt: rtt,
                 marked: if marked { acked } else { Bytes::ZERO },
@@ -75,10 +77,10 @@ fn any_ack() -> impl Strategy<Value = Signal> {
     )
 }
 
-fn any_congestion() -> impl Strategy<Value = Signal> {
+fn any_congestion() -> impl Strategy<Value = Event> {
     (0..4, 0..=LARGEST_FLIGHT, any::<bool>()).prop_map(|(kind, flight_size, repeated)| {
         let flight_size = Bytes::new(flight_size);
-        Signal::Congestion(match kind {
+        Event::Congestion(match kind {
             0 => Congestion::Loss { flight_size },
             1 => Congestion::Mark { flight_size },
             2 => Congestion::Timeout { flight_size, repeated },
@@ -87,143 +89,145 @@ fn any_congestion() -> impl Strategy<Value = Signal> {
     })
 }
 
-fn any_signals() -> impl Strategy<Value = Vec<Signal>> {
+fn any_events() -> impl Strategy<Value = Vec<Event>> {
     let idle = (0..10_000_000_000_u64, any::<bool>())
-        .prop_map(|(ps, restart)| Signal::Idle(Span::from_ps(ps), restart));
+        .prop_map(|(ps, restart)| Event::Idle(Span::from_ps(ps), restart));
     let telemetry = (any::<u32>(), 0..10_000_000_u64);
-    let telemetry = telemetry.prop_map(|(sent, waiting)| Signal::Telemetry(sent.into(), waiting));
-    let told = (0.0..=1.0, 0..1000_u32, any::<[u64; 3]>(), -50.0..50.0, any::<bool>());
-    let told = told.prop_map(|(alpha, subflows, [throughput, marked, rtt], yielded, quiet)| {
+    let telemetry = telemetry.prop_map(|(sent, waiting)| Event::Telemetry(sent.into(), waiting));
+    let report = (0.0..=1.0, 0..1000_u32, any::<[u64; 3]>(), -50.0..50.0, any::<bool>());
+    let report = report.prop_map(|(alpha, subflows, [throughput, marked, rtt], yielded, quiet)| {
         let rtt = Span::from_ps(rtt % 1_000_000_000_000);
         let throughput = BitRate::from_bps(throughput >> 16);
         let (joined, base_rtt, recent_rtt) = (0, rtt, rtt * 2);
-        Told { alpha, joined, subflows, throughput, yielded, marked, rtt, base_rtt, recent_rtt, quiet }
+        JumboReport { alpha, joined, subflows, throughput, yielded, marked, rtt, base_rtt, recent_rtt, quiet }
     });
-    let rack = (told, 0..1_000_000_000_000_u64);
-    let rack = rack.prop_map(|(told, rate)| Signal::Rack(told, BitRate::from_bps(rate)));
-    let signal = prop_oneof![
+    let rack = (report, 0..1_000_000_000_000_u64);
+    let rack = rack.prop_map(|(report, rate)| Event::Rack(report, BitRate::from_bps(rate)));
+    let event = prop_oneof![
         5 => rack,
         40 => any_ack(),
         2 => any_congestion(),
-        1 => Just(Signal::Cnp),
+        1 => Just(Event::Cnp),
         1 => idle,
         10 => telemetry,
     ];
-    prop::collection::vec(signal, 0..400)
+    prop::collection::vec(event, 0..400)
 }
 
-/// Tells `cc` the signals, a microsecond and what is idle apart, and calls `check` with its limits before and after each.
-fn tell(cc: &mut Cc, signals: &[Signal], mut check: impl FnMut(&Signal, Limit, Limit)) {
+/// Replays the events to `cc`, a microsecond and what is idle apart, and calls `check` with its limits before and after each.
+fn replay(cc: &mut Cc, events: &[Event], mut check: impl FnMut(&Event, Limit, Limit)) {
     let (mut delivered, mut lost) = (Bytes::ZERO, Bytes::ZERO);
     let mut now = Time::ZERO;
-    for signal in signals {
+    for event in events {
         now += Span::from_us(1);
         let before = cc.limit();
-        match signal {
-            Signal::Ack(ack) => {
+        match event {
+            Event::Ack(ack) => {
                 delivered += ack.acked;
                 let sent = delivered + lost + ack.inflight;
                 cc.on_ack(&Ack { now, sent, delivered, lost, ..*ack });
             }
-            Signal::Congestion(event) => {
+            Event::Congestion(event) => {
                 if matches!(event, Congestion::Loss { .. } | Congestion::Timeout { .. }) {
                     lost += MSS;
                 }
                 cc.on_congestion(now, *event);
             }
-            Signal::Telemetry(sent, waiting) => {
+            Event::Telemetry(sent, waiting) => {
                 let hop = Hop::new(BitRate::from_gbps(10), now, *sent, *waiting);
-                cc.on_telemetry(now, &Telemetry::new(0, [hop]));
+                cc.on_signal(now, &Signal::Telemetry(&Telemetry::new(0, [hop])));
             }
-            Signal::Rack(told, rate) => cc.on_rack(now, Some(told), *rate),
-            Signal::Cnp => {
-                cc.on_cnp(now);
-                cc.on_sent(now, MSS);
+            Event::Rack(report, destination) => {
+                cc.on_signal(now, &Signal::Rack { report: Some(report), destination: *destination });
             }
-            Signal::Idle(idle, restart) => {
+            Event::Cnp => {
+                cc.on_signal(now, &Signal::Cnp);
+                cc.on_signal(now, &Signal::Sent { size: MSS });
+            }
+            Event::Idle(idle, restart) => {
                 now += *idle;
                 cc.on_idle(now, *idle, restart.then_some(path().initial_window));
             }
         }
         while cc.next_timer() <= now {
-            cc.on_timer(now);
+            cc.on_signal(now, &Signal::Timer);
         }
-        check(signal, before, cc.limit());
+        check(event, before, cc.limit());
     }
 }
 
 proptest! {
     #[test]
-    fn the_limit_always_lets_one_segment_out(signals in any_signals()) {
+    fn the_limit_always_lets_one_segment_out(events in any_events()) {
         for config in Config::all() {
             let name = config.name();
-            tell(&mut config.build(&path()), &signals, |signal, _, after| {
-                assert!(after.cwnd >= MSS, "{name}: {after:?} after {signal:?}");
-                assert!(after.pacing.is_none_or(|rate| rate.as_bps() > 0), "{name}: {after:?} after {signal:?}");
+            replay(&mut config.build(&path()), &events, |event, _, after| {
+                assert!(after.cwnd >= MSS, "{name}: {after:?} after {event:?}");
+                assert!(after.pacing.is_none_or(|rate| rate.as_bps() > 0), "{name}: {after:?} after {event:?}");
             });
         }
     }
 
     #[test]
-    fn congestion_never_raises_the_limit(signals in any_signals()) {
+    fn congestion_never_raises_the_limit(events in any_events()) {
         for config in Config::all() {
             let name = config.name();
-            tell(&mut config.build(&path()), &signals, |signal, before, after| {
-                let ceiling = match signal {
-                    Signal::Congestion(Congestion::Timeout { .. }) => before.cwnd,
+            replay(&mut config.build(&path()), &events, |event, before, after| {
+                let ceiling = match event {
+                    Event::Congestion(Congestion::Timeout { .. }) => before.cwnd,
                     // Two segments are the smallest threshold (RFC 5681 §3.1), and a window may have been at one.
-                    Signal::Congestion(Congestion::Loss { .. } | Congestion::Mark { .. }) => before.cwnd.max(MSS * 2),
+                    Event::Congestion(Congestion::Loss { .. } | Congestion::Mark { .. }) => before.cwnd.max(MSS * 2),
                     _ => return,
                 };
-                assert!(after.cwnd <= ceiling, "{name}: {before:?} to {after:?} after {signal:?}");
+                assert!(after.cwnd <= ceiling, "{name}: {before:?} to {after:?} after {event:?}");
             });
         }
     }
 
     #[test]
-    fn the_slow_start_threshold_never_falls_below_two_segments(signals in any_signals()) {
+    fn the_slow_start_threshold_never_falls_below_two_segments(events in any_events()) {
         for config in Config::all().into_iter().chain(with_windows_of_one_segment()) {
             let name = config.name();
             let mut cc = config.build(&path());
-            for signal in &signals {
-                tell(&mut cc, std::slice::from_ref(signal), |_, _, _| {});
+            for event in &events {
+                replay(&mut cc, std::slice::from_ref(event), |_, _, _| {});
                 cc.inside(&mut |what, value| {
-                    assert!(what != "ssthresh_bytes" || value >= (MSS * 2).as_f64(), "{name}: {value} after {signal:?}");
+                    assert!(what != "ssthresh_bytes" || value >= (MSS * 2).as_f64(), "{name}: {value} after {event:?}");
                 });
             }
         }
     }
 
     #[test]
-    fn an_idle_time_never_raises_the_window(signals in any_signals()) {
+    fn an_idle_time_never_raises_the_window(events in any_events()) {
         for config in Config::all() {
             let name = config.name();
-            tell(&mut config.build(&path()), &signals, |signal, before, after| {
-                if let Signal::Idle(..) = signal {
-                    assert!(after.cwnd <= before.cwnd, "{name}: after {signal:?}");
+            replay(&mut config.build(&path()), &events, |event, before, after| {
+                if let Event::Idle(..) = event {
+                    assert!(after.cwnd <= before.cwnd, "{name}: after {event:?}");
                 }
             });
         }
     }
 
     #[test]
-    fn an_unmarked_acknowledgement_never_lowers_a_window(signals in any_signals()) {
+    fn an_unmarked_acknowledgement_never_lowers_a_window(events in any_events()) {
         for config in Config::all().into_iter().filter(|config| !config.reads_delay()) {
             let name = config.name();
-            tell(&mut config.build(&path()), &signals, |signal, before, after| {
-                if let Signal::Ack(Ack { marked: Bytes::ZERO, .. }) = signal {
-                    assert!(after.cwnd >= before.cwnd, "{name}: after {signal:?}");
+            replay(&mut config.build(&path()), &events, |event, before, after| {
+                if let Event::Ack(Ack { marked: Bytes::ZERO, .. }) = event {
+                    assert!(after.cwnd >= before.cwnd, "{name}: after {event:?}");
                 }
             });
         }
     }
 
     #[test]
-    fn the_same_signals_give_the_same_limits(signals in any_signals()) {
+    fn the_same_events_give_the_same_limits(events in any_events()) {
         for config in Config::all() {
             let mut limits = [Vec::new(), Vec::new()];
             for limits in &mut limits {
-                tell(&mut config.build(&path()), &signals, |_, _, after| limits.push(after));
+                replay(&mut config.build(&path()), &events, |_, _, after| limits.push(after));
             }
             prop_assert_eq!(&limits[0], &limits[1], "{}", config.name());
         }
@@ -239,7 +243,7 @@ fn with_windows_of_one_segment() -> [Config; 3] {
     ]
 }
 
-/// Tells `cc` of one window of acknowledgements after `rtt`, one for each segment, all of them marked or none.
+/// Acknowledges one window to `cc` after `rtt`, one for each segment, all of them marked or none.
 fn round_trip(cc: &mut Cc, now: Time, rtt: Span, marked: bool) {
     for segment in 0..(cc.limit().cwnd.get() / MSS.get()).min(100) {
         let marked = if marked { MSS } else { Bytes::ZERO };
@@ -274,10 +278,10 @@ fn after_a_timeout_and_a_mark_the_window_grows_past_one_segment_within_ten_round
 
 #[test]
 fn a_flow_of_hours_at_the_largest_product_does_not_overflow() {
-    let signal = Signal::Ack(Ack { acked: MSS * 64, ..ack(MSS) });
-    let signals = vec![signal; 1_000_000];
+    let event = Event::Ack(Ack { acked: MSS * 64, ..ack(MSS) });
+    let events = vec![event; 1_000_000];
     for config in Config::all() {
-        tell(&mut config.build(&path()), &signals, |_, _, _| {});
+        replay(&mut config.build(&path()), &events, |_, _, _| {});
     }
 }
 

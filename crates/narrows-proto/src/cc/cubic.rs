@@ -265,8 +265,8 @@ impl Controller for Cubic {
         }
     }
 
-    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-        tell("ssthresh_bytes", self.state.ssthresh * self.mss.as_f64());
+    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("ssthresh_bytes", self.state.ssthresh * self.mss.as_f64());
     }
 
     fn limit(&self) -> Limit {

@@ -113,9 +113,9 @@ impl Controller for Dctcp {
         }
     }
 
-    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-        tell("ssthresh_bytes", self.window.ssthresh().as_f64());
-        tell("alpha", self.alpha.get());
+    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("ssthresh_bytes", self.window.ssthresh().as_f64());
+        report("alpha", self.alpha.get());
     }
 
     fn limit(&self) -> Limit {

@@ -1,12 +1,12 @@
 //! Congestion control: how much may be in flight, and how fast it may leave.
 //!
-//! A [`Controller`] hears digested facts from its transport and answers with a [`Limit`]. It does not read clocks,
+//! A [`Controller`] receives digested facts from its transport and answers with a [`Limit`]. It does not read clocks,
 //! schedule packets, count rounds or detect losses; the transport does that once for all algorithms.
 //!
 //! Each algorithm is one file here plus one line in [`registry`]; the registry makes the enum that is dispatched by
 //! `match`, the configuration type and the list of names. Controls that are not built in come through [`custom`].
 
-use crate::rack::Told;
+use crate::rack::JumboReport;
 use crate::telemetry::Telemetry;
 use crate::units::{BitRate, Bytes, Span, Time};
 
@@ -36,66 +36,75 @@ mod conformance;
 pub use registry::{Cc, Config};
 
 /// A congestion control algorithm at work on one connection.
+///
+/// Three methods are every algorithm's, four are for those that need them.
 pub trait Controller {
-    /// Hears how long the handshake took, before any acknowledgement of data; not if it was repeated or there is none.
-    fn on_handshake(&mut self, now: Time, rtt: Span) {
-        let _ = (now, rtt);
-    }
-
-    /// Hears that a flow begins on a connection that has sent nothing for `idle`, before its first packet. If `restart` is
-    /// given, so much time has passed that the window says little of the path: it should not exceed this (RFC 5681 §4.1).
-    fn on_idle(&mut self, now: Time, idle: Span, restart: Option<Bytes>) {
-        let _ = (now, idle, restart);
-    }
-
-    /// Hears of one acknowledgement.
+    /// An acknowledgement arrived.
     fn on_ack(&mut self, ack: &Ack);
 
-    /// Hears that the network was congested. Called at most once per round for losses and for marks.
+    /// The network was congested. Called at most once per round for losses and for marks.
     fn on_congestion(&mut self, now: Time, event: Congestion);
 
     /// What the connection may do until the next call of another method.
     fn limit(&self) -> Limit;
 
-    /// Tells by name what it keeps besides the limit, for those who watch: `alpha`, `ssthresh_bytes`, `target_rate_bps`.
-    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-        let _ = tell;
+    /// A flow begins on a connection that has sent nothing for `idle`; called before its first packet. If `restart` is
+    /// given, so much time has passed that the window says little of the path: it should not exceed this (RFC 5681 §4.1).
+    fn on_idle(&mut self, now: Time, idle: Span, restart: Option<Bytes>) {
+        let _ = (now, idle, restart);
     }
 
-    /// Hears a congestion notification packet. Only with [`Ecn::Cnp`].
-    fn on_cnp(&mut self, now: Time) {
-        let _ = now;
+    /// Something that only some algorithms care about happened: see [`Signal`]. Those that need none of it leave this out.
+    #[inline]
+    fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
+        let _ = (now, signal);
     }
 
-    /// Hears that a packet of `size` bytes on the wire was sent. Only over [RDMA](crate::rdma).
-    fn on_sent(&mut self, now: Time, size: Bytes) {
-        let _ = (now, size);
-    }
-
-    /// Hears what switches wrote into the packet that the next acknowledgement answers. Only with
-    /// [`TELEMETRY`](Algorithm::TELEMETRY).
-    fn on_telemetry(&mut self, now: Time, telemetry: &Telemetry) {
-        let _ = (now, telemetry);
-    }
-
-    /// Hears what the switch of its rack has told of the JumboFlow it belongs to, if it has, and the rate that its destination
-    /// advertises. Only with [`ASKS_RACK`](Algorithm::ASKS_RACK).
-    fn on_rack(&mut self, now: Time, told: Option<&Told>, destination: BitRate) {
-        let _ = (now, told, destination);
-    }
-
-    /// The time of [`next_timer`](Self::next_timer) has come. Only over [RDMA](crate::rdma).
-    fn on_timer(&mut self, now: Time) {
-        let _ = now;
-    }
-
-    /// When to call [`on_timer`](Self::on_timer).
+    /// When to signal [`Signal::Timer`]. Only over [RDMA](crate::rdma).
+    #[inline]
     fn next_timer(&self) -> Time {
         Time::NEVER
     }
+
+    /// Reports by name what it keeps besides the limit, for observers: `alpha`, `ssthresh_bytes`, `target_rate_bps`.
+    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        let _ = report;
+    }
 }
 
-/// What the registry needs to know of an algorithm besides its behaviour.
+/// A fact for some algorithms only, because of what they read or of their transport.
+///
+/// More may follow: match those you need, and the rest with `_`.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Signal<'a> {
+    /// The handshake took so long; before any acknowledgement of data, and not if it was repeated or there is none.
+    Handshake {
+        /// Its round-trip time.
+        rtt: Span,
+    },
+    /// A packet was sent. Only over [RDMA](crate::rdma).
+    Sent {
+        /// Bytes on the wire.
+        size: Bytes,
+    },
+    /// The time of [`next_timer`](Controller::next_timer) has come. Only over [RDMA](crate::rdma).
+    Timer,
+    /// A congestion notification packet arrived. Only with [`Ecn::Cnp`].
+    Cnp,
+    /// What switches wrote into the packet that the next acknowledgement answers. Only with
+    /// [`TELEMETRY`](Algorithm::TELEMETRY).
+    Telemetry(&'a Telemetry),
+    /// The switch of its rack or its destination reported. Only with [`NEEDS_RACK`](Algorithm::NEEDS_RACK).
+    Rack {
+        /// What the switch reports of the JumboFlow that the connection belongs to, if it was the switch.
+        report: Option<&'a JumboReport>,
+        /// The rate that the destination advertises.
+        destination: BitRate,
+    },
+}
+
+/// What the registry needs to know of an algorithm besides its behavior.
 pub trait Algorithm: Controller + Sized {
     /// Its settings, as they stand in a scenario.
     type Params: Default;
@@ -106,13 +115,13 @@ pub trait Algorithm: Controller + Sized {
     const SOURCE: &'static str;
     /// It reads delays or rates: its window may fall without a loss or a mark.
     const READS_DELAY: bool = false;
-    /// It hears things that only the [RDMA](crate::rdma) transport tells.
+    /// It needs [signals](Signal) that only the [RDMA](crate::rdma) transport sends.
     const NEEDS_RDMA: bool = false;
     /// Its packets collect [telemetry](crate::telemetry) of switches. Only over [RDMA](crate::rdma).
     const TELEMETRY: bool = false;
 
     /// It shares its state with all connections between two racks, through the switch of its rack.
-    const ASKS_RACK: bool = false;
+    const NEEDS_RACK: bool = false;
 
     /// A controller for a new connection.
     fn new(params: &Self::Params, path: &Path) -> Self;
@@ -170,7 +179,7 @@ impl OutOfRange {
     }
 }
 
-/// What an algorithm is told of its connection before the first packet.
+/// What an algorithm learns of its connection before the first packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     /// Payload of a full segment.

@@ -1,13 +1,12 @@
 //! RackCC: the rate of a subflow follows what its rack knows of the path (Zhuo et al., HotNets 2016).
 //!
-//! What it does with what it is told is in [`crate::rack::subflow`]; here is how a connection feeds it: rounds are those of its
+//! What it does with reports is in [`crate::rack::subflow`]; here is how a connection feeds it: rounds are those of its
 //! acknowledgements, its share is their window, and its rate paces packets. Marks that its own acknowledgements echo are left
 //! to the switch of its rack, which counts them for all subflows.
 
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
-use crate::rack::Told;
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Signal};
 use crate::rack::subflow::Subflow;
-use crate::units::{BitRate, Bytes, Span, Time};
+use crate::units::{Bytes, Span, Time};
 
 pub use crate::rack::subflow::Params;
 
@@ -26,7 +25,7 @@ impl Algorithm for Rackcc {
         "all connections between two racks share one congestion state; new ones start at their share";
     const SOURCE: &'static str = "Zhuo, Zhang, Liu, Krishnamurthy, Anderson, HotNets 2016";
     const READS_DELAY: bool = true;
-    const ASKS_RACK: bool = true;
+    const NEEDS_RACK: bool = true;
 
     fn new(params: &Params, path: &Path) -> Self {
         Self {
@@ -46,21 +45,6 @@ impl Algorithm for Rackcc {
 }
 
 impl Controller for Rackcc {
-    fn on_handshake(&mut self, _now: Time, rtt: Span) {
-        self.subflow.on_rtt(rtt);
-    }
-
-    fn on_idle(&mut self, _now: Time, _idle: Span, _restart: Option<Bytes>) {
-        self.subflow.restart();
-    }
-
-    fn on_rack(&mut self, now: Time, told: Option<&Told>, destination: BitRate) {
-        self.subflow.on_destination(destination);
-        if let Some(told) = told {
-            self.subflow.on_told(now, told);
-        }
-    }
-
     fn on_ack(&mut self, ack: &Ack) {
         self.subflow.on_rtt(ack.srtt);
         if ack.round_start {
@@ -86,5 +70,22 @@ impl Controller for Rackcc {
         let payload = self.subflow.in_flight().as_f64() * 8.0 / self.wire_bits;
         let cwnd = Bytes::from_f64(payload).max(self.mss * 2);
         Limit { cwnd, pacing: Some(self.subflow.pacing()) }
+    }
+
+    fn on_idle(&mut self, _now: Time, _idle: Span, _restart: Option<Bytes>) {
+        self.subflow.restart();
+    }
+
+    fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
+        match *signal {
+            Signal::Handshake { rtt } => self.subflow.on_rtt(rtt),
+            Signal::Rack { report, destination } => {
+                self.subflow.on_destination(destination);
+                if let Some(report) = report {
+                    self.subflow.on_report(now, report);
+                }
+            }
+            _ => {}
+        }
     }
 }

@@ -2,11 +2,9 @@
 
 use std::fmt;
 
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, custom};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Signal, custom};
 use crate::annulus;
-use crate::rack::Told;
-use crate::telemetry::Telemetry;
-use crate::units::{BitRate, Bytes, Span, Time};
+use crate::units::{Bytes, Span, Time};
 
 /// What lists and documentation show of an algorithm.
 #[derive(Clone, Copy, Debug)]
@@ -32,20 +30,6 @@ macro_rules! registry {
         }
 
         impl Controller for Cc {
-            fn on_handshake(&mut self, now: Time, rtt: Span) {
-                match self {
-                    $(Self::$algorithm(controller) => controller.on_handshake(now, rtt),)+
-                    Self::Custom(controller) => controller.on_handshake(now, rtt),
-                }
-            }
-
-            fn on_idle(&mut self, now: Time, idle: Span, restart: Option<Bytes>) {
-                match self {
-                    $(Self::$algorithm(controller) => controller.on_idle(now, idle, restart),)+
-                    Self::Custom(controller) => controller.on_idle(now, idle, restart),
-                }
-            }
-
             #[inline]
             fn on_ack(&mut self, ack: &Ack) {
                 match self {
@@ -69,46 +53,18 @@ macro_rules! registry {
                 }
             }
 
-            fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
+            fn on_idle(&mut self, now: Time, idle: Span, restart: Option<Bytes>) {
                 match self {
-                    $(Self::$algorithm(controller) => controller.inside(tell),)+
-                    Self::Custom(controller) => controller.inside(tell),
-                }
-            }
-
-            fn on_cnp(&mut self, now: Time) {
-                match self {
-                    $(Self::$algorithm(controller) => controller.on_cnp(now),)+
-                    Self::Custom(controller) => controller.on_cnp(now),
+                    $(Self::$algorithm(controller) => controller.on_idle(now, idle, restart),)+
+                    Self::Custom(controller) => controller.on_idle(now, idle, restart),
                 }
             }
 
             #[inline]
-            fn on_sent(&mut self, now: Time, size: Bytes) {
+            fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
                 match self {
-                    $(Self::$algorithm(controller) => controller.on_sent(now, size),)+
-                    Self::Custom(controller) => controller.on_sent(now, size),
-                }
-            }
-
-            fn on_telemetry(&mut self, now: Time, telemetry: &Telemetry) {
-                match self {
-                    $(Self::$algorithm(controller) => controller.on_telemetry(now, telemetry),)+
-                    Self::Custom(controller) => controller.on_telemetry(now, telemetry),
-                }
-            }
-
-            fn on_rack(&mut self, now: Time, told: Option<&Told>, destination: BitRate) {
-                match self {
-                    $(Self::$algorithm(controller) => controller.on_rack(now, told, destination),)+
-                    Self::Custom(controller) => controller.on_rack(now, told, destination),
-                }
-            }
-
-            fn on_timer(&mut self, now: Time) {
-                match self {
-                    $(Self::$algorithm(controller) => controller.on_timer(now),)+
-                    Self::Custom(controller) => controller.on_timer(now),
+                    $(Self::$algorithm(controller) => controller.on_signal(now, signal),)+
+                    Self::Custom(controller) => controller.on_signal(now, signal),
                 }
             }
 
@@ -117,6 +73,13 @@ macro_rules! registry {
                 match self {
                     $(Self::$algorithm(controller) => controller.next_timer(),)+
                     Self::Custom(controller) => controller.next_timer(),
+                }
+            }
+
+            fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+                match self {
+                    $(Self::$algorithm(controller) => controller.inside(report),)+
+                    Self::Custom(controller) => controller.inside(report),
                 }
             }
         }
@@ -191,7 +154,7 @@ macro_rules! registry {
                 }
             }
 
-            /// It hears things that only the RDMA transport tells.
+            /// It needs signals that only the RDMA transport sends.
             pub fn needs_rdma(&self) -> bool {
                 match self {
                     $(Self::$algorithm(_) => super::$module::$algorithm::NEEDS_RDMA,)+
@@ -210,11 +173,11 @@ macro_rules! registry {
             }
 
             /// It shares its state with all connections between two racks.
-            pub fn asks_rack(&self) -> bool {
+            pub fn needs_rack(&self) -> bool {
                 match self {
-                    $(Self::$algorithm(_) => super::$module::$algorithm::ASKS_RACK,)+
-                    Self::Annulus(params) => params.end_to_end.asks_rack(),
-                    Self::Custom(params) => params.uses().asks_rack,
+                    $(Self::$algorithm(_) => super::$module::$algorithm::NEEDS_RACK,)+
+                    Self::Annulus(params) => params.end_to_end.needs_rack(),
+                    Self::Custom(params) => params.uses().needs_rack,
                 }
             }
 

@@ -83,8 +83,8 @@ impl Controller for Reno {
         }
     }
 
-    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-        tell("ssthresh_bytes", self.window.ssthresh().as_f64());
+    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("ssthresh_bytes", self.window.ssthresh().as_f64());
     }
 
     fn limit(&self) -> Limit {

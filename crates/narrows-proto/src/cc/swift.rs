@@ -13,7 +13,7 @@
 //! Timeout   the same; the `retransmit_reset`-th in a row sets cwnd to its minimum
 //! cwnd < 1  a segment every RTT/cwnd, RTT the smoothed one               §3.4
 //! ```
-//! There is no slow start. The target must exceed the round-trip time of the empty path, serialisation included: Swift is
+//! There is no slow start. The target must exceed the round-trip time of the empty path, serialization included: Swift is
 //! meant for one data center, and the defaults are for its microseconds.
 //!
 //! The receiver must acknowledge every segment at once (`ack_every = 1`; §3.6): an acknowledgement that waits counts as
@@ -21,7 +21,7 @@
 //!
 //! Differs from Swift §3.1, §3.3: hosts of this simulator have no delay of their own, so only the fabric window exists; the
 //! endpoint window is left out.
-//! Differs from Swift §3.5: the number of hops is a setting, because a control is not told its path.
+//! Differs from Swift §3.5: the number of hops is a setting, because a control does not know its path.
 //! Differs from Swift Algorithm 1: only a real decrease starts the round trip in which no other may follow. As printed
 //! (cwnd ≤ previous cwnd), every acknowledgement that changes nothing would start it again. There is no largest window
 //! either; delay bounds it.

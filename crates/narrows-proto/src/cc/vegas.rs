@@ -203,8 +203,8 @@ impl Controller for Vegas {
         }
     }
 
-    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-        tell("ssthresh_bytes", self.window.ssthresh());
+    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("ssthresh_bytes", self.window.ssthresh());
     }
 
     fn limit(&self) -> Limit {

@@ -10,7 +10,7 @@
 //! RackCC leaves the gain of alpha and the average of T open: g = 1/16 for each round-trip time as in DCTCP, whatever the
 //! period; T is what was acknowledged, averaged over rounds in which something was. What is sent may be more than the path carries.
 
-use super::Told;
+use super::JumboReport;
 use crate::cc::OutOfRange;
 use crate::units::{BitRate, Span, Time};
 
@@ -19,7 +19,7 @@ use crate::units::{BitRate, Span, Time};
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "JumboFlow")]
 pub struct Params {
-    /// How often hosts are told; 10 us (RackCC §4.2, "ECN aggregation period").
+    /// How often the switch reports to hosts; 10 us (RackCC §4.2, "ECN aggregation period").
     pub period: Span,
     /// g, the weight in alpha of what happened within a round-trip time; 1/16 as in DCTCP. RackCC does not say.
     pub gain: f64,
@@ -201,8 +201,8 @@ impl JumboFlow {
         }
     }
 
-    /// A period is over: what hosts are told.
-    pub fn tell(&mut self, params: &Params, now: Time) -> Told {
+    /// A period is over: what the switch reports to hosts.
+    pub fn report(&mut self, params: &Params, now: Time) -> JumboReport {
         self.forget(params, now);
         let rtt = params.rtt.unwrap_or(self.rtt).max(params.period);
         if self.acked > 0 {
@@ -220,7 +220,7 @@ impl JumboFlow {
             self.end_round(params, now, elapsed);
         }
         let joined = std::mem::take(&mut self.joined);
-        Told {
+        JumboReport {
             alpha: self.alpha,
             joined,
             subflows: self.subflows,
@@ -283,7 +283,7 @@ mod tests {
             let mut jumbo = JumboFlow::new(at(0));
             for tick in 1..=100 / period {
                 jumbo.on_acked(1000, true);
-                jumbo.tell(&params, at(tick * period));
+                jumbo.report(&params, at(tick * period));
             }
             jumbo.alpha
         };
@@ -302,7 +302,7 @@ mod tests {
         for tick in 1..=10 {
             jumbo.on_acked(3000, false);
             jumbo.on_acked(1000, true);
-            jumbo.tell(&params, at(10 * tick));
+            jumbo.report(&params, at(10 * tick));
         }
         assert!((jumbo.alpha - 0.25).abs() < 1e-4, "{}", jumbo.alpha);
     }
@@ -311,9 +311,9 @@ mod tests {
     fn a_period_without_acknowledgements_leaves_alpha_alone() {
         let mut jumbo = JumboFlow::new(at(0));
         jumbo.on_acked(1, true);
-        let first = jumbo.tell(&params(), at(10)).alpha;
+        let first = jumbo.report(&params(), at(10)).alpha;
         assert_eq!(
-            (0..50).map(|tick| jumbo.tell(&params(), at(20 + 10 * tick)).alpha).fold(0.0, f64::max),
+            (0..50).map(|tick| jumbo.report(&params(), at(20 + 10 * tick)).alpha).fold(0.0, f64::max),
             first
         );
     }
@@ -323,14 +323,14 @@ mod tests {
         // Three subflows; two join: each of the three keeps 3/5 of what it had (RackCC §3.3).
         let mut jumbo = JumboFlow::new(at(0));
         (0..3).for_each(|_| jumbo.join(&params(), at(0)));
-        let before = jumbo.tell(&params(), at(10));
+        let before = jumbo.report(&params(), at(10));
         assert_eq!((before.joined, before.subflows), (3, 3));
         (0..2).for_each(|_| jumbo.join(&params(), at(11)));
-        let after = jumbo.tell(&params(), at(20));
+        let after = jumbo.report(&params(), at(20));
         assert_eq!((after.joined, after.subflows), (2, 5));
         let kept = libm::exp(before.yielded - after.yielded);
         assert!((kept - 3.0 / 5.0).abs() < 1e-12, "{kept}");
-        assert_eq!(jumbo.tell(&params(), at(30)).joined, 0);
+        assert_eq!(jumbo.report(&params(), at(30)).joined, 0);
     }
 
     #[test]
@@ -338,9 +338,9 @@ mod tests {
         let params = Params { fast_end: FastEnd::Boost, ..params() };
         let mut jumbo = JumboFlow::new(at(0));
         (0..4).for_each(|_| jumbo.join(&params, at(0)));
-        let before = jumbo.tell(&params, at(10)).yielded;
+        let before = jumbo.report(&params, at(10)).yielded;
         jumbo.leave(&params);
-        let kept = libm::exp(before - jumbo.tell(&params, at(20)).yielded);
+        let kept = libm::exp(before - jumbo.report(&params, at(20)).yielded);
         assert!((kept - 4.0 / 3.0).abs() < 1e-12, "{kept}");
     }
 
@@ -349,17 +349,17 @@ mod tests {
         // 125 kB in 100 us are 10 Gb/s.
         let mut jumbo = JumboFlow::new(at(0));
         jumbo.join(&params(), at(0));
-        let mut told = None;
+        let mut report = None;
         for us in 1..=1000 {
             if us <= 500 {
                 jumbo.on_acked(1250, false);
             }
             if us % 10 == 0 {
-                told = Some(jumbo.tell(&params(), at(us)));
+                report = Some(jumbo.report(&params(), at(us)));
             }
         }
-        let told = told.unwrap();
-        assert_eq!((told.throughput, told.share()), (BitRate::from_gbps(10), BitRate::from_gbps(10)));
+        let report = report.unwrap();
+        assert_eq!((report.throughput, report.share()), (BitRate::from_gbps(10), BitRate::from_gbps(10)));
     }
 
     #[test]
@@ -370,12 +370,12 @@ mod tests {
             jumbo.on_sent(at(us));
             jumbo.on_acked(1250, true);
             if us % 10 == 0 {
-                jumbo.tell(&params(), at(us));
+                jumbo.report(&params(), at(us));
             }
         }
-        let before = jumbo.tell(&params(), at(210));
+        let before = jumbo.report(&params(), at(210));
         assert!(before.alpha > 0.0 && !before.quiet && before.throughput > BitRate::ZERO);
-        let after = jumbo.tell(&params(), at(10_300));
+        let after = jumbo.report(&params(), at(10_300));
         assert_eq!((after.alpha, after.throughput, after.quiet), (0.0, BitRate::ZERO, true));
         assert_eq!((after.subflows, after.marked), (1, before.marked));
     }
@@ -386,23 +386,23 @@ mod tests {
         for us in [60, 50, 80] {
             jumbo.on_rtt(Span::from_us(us));
         }
-        jumbo.tell(&params(), at(100));
+        jumbo.report(&params(), at(100));
         jumbo.on_rtt(Span::from_us(70));
-        let told = jumbo.tell(&params(), at(200));
-        assert_eq!((told.base_rtt, told.recent_rtt), (Span::from_us(50), Span::from_us(70)));
-        assert_eq!(jumbo.tell(&params(), at(300)).recent_rtt, Span::MAX);
+        let report = jumbo.report(&params(), at(200));
+        assert_eq!((report.base_rtt, report.recent_rtt), (Span::from_us(50), Span::from_us(70)));
+        assert_eq!(jumbo.report(&params(), at(300)).recent_rtt, Span::MAX);
     }
 
     #[test]
-    fn delay_is_congestion_only_if_it_is_asked_for() {
+    fn delay_is_congestion_only_if_set_to() {
         let quiet = |delay_threshold| {
             let params = Params { delay_threshold, ..params() };
             let mut jumbo = JumboFlow::new(at(0));
             for round in 0..3 {
                 jumbo.on_rtt(Span::from_us(50 + 30 * round));
-                jumbo.tell(&params, at(100 * (round + 1)));
+                jumbo.report(&params, at(100 * (round + 1)));
             }
-            jumbo.tell(&params, at(310)).quiet
+            jumbo.report(&params, at(310)).quiet
         };
         assert!(quiet(None) && quiet(Some(Span::from_us(60))));
         assert!(!quiet(Some(Span::from_us(59))));
@@ -411,11 +411,11 @@ mod tests {
     #[test]
     fn a_jumboflow_is_quiet_again_some_round_trips_after_the_last_mark() {
         let mut jumbo = JumboFlow::new(at(0));
-        assert!(jumbo.tell(&params(), at(10)).quiet);
+        assert!(jumbo.report(&params(), at(10)).quiet);
         jumbo.on_sent(at(15));
         jumbo.on_acked(1, true);
-        assert!(!jumbo.tell(&params(), at(20)).quiet);
+        assert!(!jumbo.report(&params(), at(20)).quiet);
         // A round trip takes 100 us.
-        assert!(!jumbo.tell(&params(), at(2020)).quiet && jumbo.tell(&params(), at(2030)).quiet);
+        assert!(!jumbo.report(&params(), at(2020)).quiet && jumbo.report(&params(), at(2030)).quiet);
     }
 }

@@ -1,8 +1,8 @@
 //! Congestion control that all connections between two racks share (RackCC: Zhuo et al., HotNets 2016).
 //!
 //! The connections from one rack to another are the *subflows* of a *JumboFlow*. The switch of the source rack keeps its state
-//! ([`jumbo`]) and tells its hosts ([`Told`]). Each host derives what its subflows may send ([`subflow`]). The destination host
-//! tells what its access link has room for ([`receiver`]). A subflow sends at the lower of the two rates.
+//! ([`jumbo`]) and reports it to its hosts ([`JumboReport`]). Each host derives what its subflows may send ([`subflow`]). The
+//! destination host advertises what its access link has room for ([`receiver`]). A subflow sends at the lower of the two rates.
 
 pub mod jumbo;
 pub mod receiver;
@@ -10,12 +10,12 @@ pub mod subflow;
 
 use crate::units::{BitRate, Span};
 
-/// What the switch of the source rack tells of a JumboFlow (RackCC Table 1).
+/// What the switch of the source rack reports of a JumboFlow (RackCC Table 1).
 ///
 /// Differs from RackCC Table 1: counts go on from one message to the next (`marked`, `yielded`), so that a message that is lost
-/// takes nothing with it; and the switch tells round-trip times, which it measures at the packets that pass.
+/// takes nothing with it; and the switch reports round-trip times, which it measures at the packets that pass.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Told {
+pub struct JumboReport {
     /// The moving average of the fraction of marked bytes.
     pub alpha: f64,
     /// M: subflows that have joined since the message before.
@@ -24,7 +24,7 @@ pub struct Told {
     pub subflows: u32,
     /// T: average throughput of all of them on the wire.
     pub throughput: BitRate,
-    /// Sum of ln((N + M)/N) over all who have joined since the JumboFlow began. A subflow that has heard of a part of it backs
+    /// Sum of ln((N + M)/N) over all who have joined since the JumboFlow began. A subflow that knows of a part of it backs
     /// off by exp(-rest).
     pub yielded: f64,
     /// Bytes reported as marked since the JumboFlow began.
@@ -40,7 +40,7 @@ pub struct Told {
     pub quiet: bool,
 }
 
-impl Told {
+impl JumboReport {
     /// Of a path on which nothing but a link of this rate limits anybody, such as one inside a rack.
     pub fn unlimited(rate: BitRate) -> Self {
         Self {

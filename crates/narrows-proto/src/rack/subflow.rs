@@ -1,13 +1,13 @@
 //! The rate of a subflow at its source host (RackCC §3.1 to §3.3).
 //!
 //! ```text
-//! When the switch has told of new marks, once in a round-trip time      RackCC §3.1
+//! When the switch has reported new marks, once in a round-trip time     RackCC §3.1
 //!     f = f·(1 − alpha/2)
 //! In each round trip without, if the subflow sends at f                 RackCC §3.1, §3.2
 //!     f = f + MSS/RTT
 //! When others have joined                                               RackCC §3.3
 //!     f = f·N/(N + M)
-//! A new subflow, when the switch has told of it                         RackCC §3.3
+//! A new subflow, when the switch has reported                           RackCC §3.3
 //!     f = T/(N + M)
 //! s = min(f, D), D what the destination advertises                      RackCC §3.2
 //! ```
@@ -19,7 +19,7 @@
 //! congestion for long a new subflow begins with the initial window if that is more, and doubles its rate in each round trip like
 //! TCP in slow start until it meets marks, which then halve it as DCTCP's first ones do; unless [`Params::opening`] says
 //! otherwise. RackCC describes JumboFlows that fill their path.
-//! Differs from RackCC §3.3: a subflow sends one packet before it has heard of its share; without an answer within a round
+//! Differs from RackCC §3.3: a subflow sends one packet before it has received its share; without an answer within a round
 //! trip, or without a switch that answers, it begins with the initial window.
 //!
 //! f is kept as a window, f·RTT, which also bounds what is on its way, so that f falls when round-trip times rise, as DCTCP's
@@ -35,7 +35,7 @@
 //! ```
 //! where the switch measures round-trip times for all subflows.
 
-use super::Told;
+use super::JumboReport;
 use crate::cc::gemini;
 use crate::cc::{OutOfRange, Path};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
@@ -178,8 +178,8 @@ pub struct Subflow {
     initial: f64,
     /// It has a rate.
     begun: bool,
-    /// It has heard of the JumboFlow.
-    heard: bool,
+    /// It has received a report of the JumboFlow.
+    informed: bool,
     opening: bool,
     base_rtt: Span,
     /// What it knows of the counts of the JumboFlow.
@@ -198,7 +198,7 @@ pub struct Subflow {
 }
 
 impl Subflow {
-    /// One that has not heard of anything.
+    /// One that has received no report.
     pub fn new(params: &Params, path: &Path) -> Self {
         let gemini = match &params.rule {
             Rule::Dctcp => None,
@@ -214,7 +214,7 @@ impl Subflow {
             packet: 8.0 * path.packet.as_f64(),
             initial: path.initial_window.as_f64() / path.mss.as_f64(),
             begun: false,
-            heard: false,
+            informed: false,
             opening: false,
             base_rtt: Span::MAX,
             yielded: 0.0,
@@ -228,14 +228,14 @@ impl Subflow {
         }
     }
 
-    /// It has a rate: it has heard of its share, or has waited long enough.
+    /// It has a rate: it has received its share, or has waited long enough.
     pub fn has_begun(&self) -> bool {
         self.begun
     }
 
-    /// It begins anew: the next message tells its share.
+    /// It begins anew: the next report brings its share.
     pub fn restart(&mut self) {
-        (self.begun, self.heard) = (false, false);
+        (self.begun, self.informed) = (false, false);
     }
 
     /// s: what it may send on the wire.
@@ -258,7 +258,7 @@ impl Subflow {
         BitRate::from_f64(self.rate())
     }
 
-    /// Smoothed round-trip time, as it was told last.
+    /// Smoothed round-trip time, as it was reported last.
     pub fn rtt(&self) -> Span {
         self.rtt
     }
@@ -313,26 +313,26 @@ impl Subflow {
         self.rtt = rtt;
     }
 
-    /// The switch of its rack has told of the JumboFlow.
-    pub fn on_told(&mut self, now: Time, told: &Told) {
-        self.base_rtt = told.base_rtt;
+    /// The switch of its rack has reported.
+    pub fn on_report(&mut self, now: Time, report: &JumboReport) {
+        self.base_rtt = report.base_rtt;
         if self.rtt == Span::ZERO {
-            self.rtt = told.rtt;
+            self.rtt = report.rtt;
         }
-        if !self.heard {
-            self.heard = true;
+        if !self.informed {
+            self.informed = true;
             if !self.begun {
-                self.begin(now, told);
+                self.begin(now, report);
             }
-            (self.yielded, self.marked) = (told.yielded, told.marked);
+            (self.yielded, self.marked) = (report.yielded, report.marked);
             return;
         }
-        if told.yielded != self.yielded {
-            self.scale(libm::exp(self.yielded - told.yielded));
-            self.yielded = told.yielded;
+        if report.yielded != self.yielded {
+            self.scale(libm::exp(self.yielded - report.yielded));
+            self.yielded = report.yielded;
         }
-        let cut = self.cut(told);
-        self.marked = told.marked;
+        let cut = self.cut(report);
+        self.marked = report.marked;
         if cut > 0.0 && now >= self.rest_until {
             let cut = if self.opening { cut.max(0.5) } else { cut };
             self.fall(now, 1.0 - cut);
@@ -340,10 +340,10 @@ impl Subflow {
     }
 
     /// RackCC §3.3: a new subflow has T/(N + M). With nothing known of T, or of the path, it has the initial window.
-    fn begin(&mut self, now: Time, told: &Told) {
-        let share = told.share().as_f64();
+    fn begin(&mut self, now: Time, report: &JumboReport) {
+        let share = report.share().as_f64();
         let initial = self.packets_per_rtt(self.initial);
-        self.opening = told.quiet && self.params.opening == Opening::SlowStart;
+        self.opening = report.quiet && self.params.opening == Opening::SlowStart;
         let rate = if self.opening || share == 0.0 { share.max(initial) } else { share };
         self.begin_at(now, rate);
     }
@@ -356,7 +356,7 @@ impl Subflow {
         (self.round_began, self.round_rate, self.constrained) = (now, 0.0, false);
     }
 
-    /// Nobody has told of its share within a round trip.
+    /// No report of its share came within a round trip.
     pub fn begin_alone(&mut self, now: Time) {
         if !self.begun {
             self.opening = self.params.opening == Opening::SlowStart;
@@ -365,22 +365,20 @@ impl Subflow {
     }
 
     /// The part of f that congestion takes; zero if there is none.
-    fn cut(&self, told: &Told) -> f64 {
+    fn cut(&self, report: &JumboReport) -> f64 {
         let marked = match self.params.zero {
-            Zero::Unmarked => told.marked > self.marked,
-            Zero::Below(below) => told.alpha >= below,
+            Zero::Unmarked => report.marked > self.marked,
+            Zero::Below(below) => report.alpha >= below,
         };
         let Some(gemini) = &self.gemini else {
-            return if marked { told.alpha / 2.0 } else { 0.0 };
+            return if marked { report.alpha / 2.0 } else { 0.0 };
         };
-        let known = told.base_rtt < Span::MAX && told.recent_rtt < Span::MAX;
+        let JumboReport { alpha, base_rtt, recent_rtt, .. } = *report;
+        let known = base_rtt < Span::MAX && recent_rtt < Span::MAX;
         let settings = gemini.params();
-        let delayed = settings.delay && known && told.recent_rtt > told.base_rtt + settings.delay_threshold;
-        let by_marks = if marked && settings.ecn && known {
-            gemini.cut_by_marks(told.alpha, told.base_rtt)
-        } else {
-            0.0
-        };
+        let delayed = settings.delay && known && recent_rtt > base_rtt + settings.delay_threshold;
+        let by_marks =
+            if marked && settings.ecn && known { gemini.cut_by_marks(alpha, base_rtt) } else { 0.0 };
         by_marks.max(if delayed { settings.beta } else { 0.0 })
     }
 

@@ -22,7 +22,7 @@ pub struct Params {
     pub telemetry_size: Bytes,
     /// How what is lost is sent again.
     pub recovery: Recovery,
-    /// The sender asks for an acknowledgement with every so many packets, and with the last that it may send.
+    /// The sender requests an acknowledgement with every so many packets, and with the last that it may send.
     pub ack_every: u64,
     /// What was sent is lost if nothing is acknowledged for so long. 4.096 us·2^14 is a common setting of network cards;
     /// IRN has 100 us for few packets in flight and 320 us otherwise.

@@ -18,8 +18,8 @@ pub struct Receiver {
     held: RangeSet,
     /// Length of the flow, once its last packet was taken.
     size: Option<u64>,
-    /// Go-back-N: the sender was told of the gap at `next`.
-    told: bool,
+    /// Go-back-N: a NAK has named the gap at `next`.
+    nak_sent: bool,
     /// Packets taken in order since the last acknowledgement.
     unacknowledged: bool,
     /// The last packet was marked.
@@ -29,14 +29,14 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that has heard nothing.
+    /// A receiver to which nothing has arrived.
     pub fn new(ecn: Ecn) -> Self {
         Self {
             ecn,
             next: 0,
             held: RangeSet::default(),
             size: None,
-            told: false,
+            nak_sent: false,
             unacknowledged: false,
             ce: false,
             cnp_at: Time::ZERO,
@@ -79,8 +79,8 @@ impl Receiver {
             // The acknowledgement was lost, or the timeout too short.
             Some(None)
         } else if params.recovery == Recovery::GoBackN {
-            let first = !self.told;
-            self.told = true;
+            let first = !self.nak_sent;
+            self.nak_sent = true;
             first.then_some(Some(range.start))
         } else {
             Some(self.keep(segment))
@@ -93,12 +93,12 @@ impl Receiver {
     /// The packet that was expected. Returns the answer, if there is one.
     fn take_in_order(&mut self, segment: &Segment) -> Option<Option<u64>> {
         self.next = segment.range().end;
-        self.told = false;
+        self.nak_sent = false;
         self.unacknowledged = true;
         if segment.fin {
             self.size = Some(self.next);
         }
-        (segment.asks || segment.fin).then_some(None)
+        (segment.requests_ack || segment.fin).then_some(None)
     }
 
     /// Keeps a packet beyond a gap, or one that fills it. Returns what is to be named.
@@ -144,7 +144,7 @@ mod tests {
 
         /// Packet `number` arrives; an acknowledgement is wanted.
         fn arrive(&mut self, number: u64) -> Vec<(u64, Option<u64>)> {
-            self.arrive_at(0, Segment { asks: true, ..packet(number) })
+            self.arrive_at(0, Segment { requests_ack: true, ..packet(number) })
                 .into_iter()
                 .filter_map(|reply| match reply {
                     Reply::Ack(frame) => {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_acknowledged_when_the_sender_asks_and_at_the_end() {
+    fn packets_are_acknowledged_on_request_and_at_the_end() {
         let mut fixture = Fixture::new(Recovery::GoBackN, Ecn::Off);
         assert_eq!(fixture.arrive_at(0, packet(0)), []);
         assert_eq!(fixture.arrive(1), [(2, None)]);
@@ -232,7 +232,7 @@ mod tests {
             replies.into_iter().map(of).collect::<Vec<_>>()
         };
         assert!(fixture.arrive_at(0, packet(0)).is_empty());
-        let marked = Segment { ce: true, asks: true, ..packet(1) };
+        let marked = Segment { ce: true, requests_ack: true, ..packet(1) };
         assert_eq!(ece(fixture.arrive_at(0, marked)), [false, true], "the first packet was not marked");
     }
 }

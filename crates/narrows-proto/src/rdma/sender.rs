@@ -2,12 +2,13 @@
 
 use super::params::{Params, Recovery};
 use super::wire::AckFrame;
-use crate::cc::{Ack, Cc, Config, Congestion, Controller, Ecn, Limit, Path};
-use crate::rack::Told;
+use crate::cc::{Ack, Cc, Config, Congestion, Controller, Ecn, Limit, Path, Signal};
+use crate::rack::JumboReport;
 use crate::stream::delivery::Delivery;
 use crate::stream::pacer::Pacer;
 use crate::stream::rtt::RttEstimator;
-use crate::stream::scoreboard::{Scoreboard, Sent, State, Tally};
+use crate::stream::scoreboard::Scoreboard;
+use crate::stream::sent::{Sent, State, Tally};
 use crate::stream::{Endpoint, Held, Holding, Poll, Repairing, Segment, Stats};
 use crate::telemetry::Telemetry;
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -43,8 +44,8 @@ pub struct Sender {
     repair_until: Option<u64>,
     /// First missing byte at the last expiry of the retransmission timer.
     timed_out_at: Option<u64>,
-    /// Packets sent since the last that asked for an acknowledgement.
-    unasked: u64,
+    /// Packets sent since the last that requested an acknowledgement.
+    since_request: u64,
     /// The window stopped the sender in this round, and in the one before.
     limited: [bool; 2],
     stats: Stats,
@@ -85,7 +86,7 @@ impl Sender {
             rto_at: Time::NEVER,
             repair_until: None,
             timed_out_at: None,
-            unasked: 0,
+            since_request: 0,
             limited: [false; 2],
             stats: Stats::default(),
         }
@@ -131,8 +132,8 @@ impl Sender {
     }
 
     /// What its congestion control keeps besides the limit ([`Controller::inside`]).
-    pub fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-        self.cc.inside(tell);
+    pub fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        self.cc.inside(report);
     }
 
     /// What happened so far.
@@ -225,7 +226,13 @@ impl Sender {
         if fin {
             self.stats.injected = Some(now);
         }
-        Poll::Send(Segment { seq, len, fin, asks: self.asks(params, fin), ..Segment::default() })
+        Poll::Send(Segment {
+            seq,
+            len,
+            fin,
+            requests_ack: self.requests_ack(params, fin),
+            ..Segment::default()
+        })
     }
 
     fn resend(&mut self, params: &Params, now: Time, number: u64) -> Poll {
@@ -239,19 +246,26 @@ impl Sender {
         self.stats.retransmitted += sent.bytes();
         self.on_sent(params, now, sent.bytes());
         let (seq, fin) = (sent.end - u64::from(sent.len), sent.end == self.size);
-        let asks = self.asks(params, fin);
-        Poll::Send(Segment { seq, len: sent.len, fin, asks, retransmission: true, ..Segment::default() })
+        let requests_ack = self.requests_ack(params, fin);
+        Poll::Send(Segment {
+            seq,
+            len: sent.len,
+            fin,
+            requests_ack,
+            retransmission: true,
+            ..Segment::default()
+        })
     }
 
-    /// Whether the packet just sent asks for an acknowledgement: each so many, the last of the flow, and the last the window
+    /// Whether the packet just sent requests an acknowledgement: each so many, the last of the flow, and the last the window
     /// lets out.
-    fn asks(&mut self, params: &Params, fin: bool) -> bool {
-        self.unasked += 1;
-        let asks = self.unasked >= params.ack_every || fin || !self.fits(params, self.mtu);
-        if asks {
-            self.unasked = 0;
+    fn requests_ack(&mut self, params: &Params, fin: bool) -> bool {
+        self.since_request += 1;
+        let requests = self.since_request >= params.ack_every || fin || !self.fits(params, self.mtu);
+        if requests {
+            self.since_request = 0;
         }
-        asks
+        requests
     }
 
     fn on_sent(&mut self, params: &Params, now: Time, len: Bytes) {
@@ -259,7 +273,7 @@ impl Sender {
         if let Some(rate) = self.limit.pacing {
             self.pacer.on_send(now, rate.time_to_send(size));
         }
-        self.cc.on_sent(now, size);
+        self.cc.on_signal(now, &Signal::Sent { size });
         self.limit = self.cc.limit();
     }
 
@@ -313,7 +327,7 @@ impl Sender {
         }
     }
 
-    /// Tells the controller what was delivered.
+    /// Reports to the controller what was delivered.
     fn digest(&mut self, now: Time, frame: &AckFrame, tally: &Tally, newest: &Sent, inflight_before: Bytes) {
         let (delivery, round_start) = self.delivery.on_ack(now, tally.acked, newest, self.rtt.min());
         if round_start {
@@ -341,26 +355,26 @@ impl Sender {
 
     /// What switches wrote into the packet that the next acknowledgement answers.
     pub fn on_telemetry(&mut self, now: Time, telemetry: &Telemetry) {
-        self.cc.on_telemetry(now, telemetry);
+        self.cc.on_signal(now, &Signal::Telemetry(telemetry));
     }
 
     /// A congestion notification packet arrived.
     pub fn on_cnp(&mut self, now: Time) {
         self.stats.cnps += 1;
-        self.cc.on_cnp(now);
+        self.cc.on_signal(now, &Signal::Cnp);
         self.limit = self.cc.limit();
     }
 
-    /// The switch of its rack, or its destination, has told something.
-    pub fn on_rack(&mut self, now: Time, told: Option<&Told>, destination: BitRate) {
-        self.cc.on_rack(now, told, destination);
+    /// The switch of its rack, or its destination, has reported.
+    pub fn on_rack(&mut self, now: Time, report: Option<&JumboReport>, destination: BitRate) {
+        self.cc.on_signal(now, &Signal::Rack { report, destination });
         self.limit = self.cc.limit();
     }
 
     /// A timer expired. Does nothing before [`next_timer`](Sender::next_timer).
     pub fn on_timer(&mut self, params: &Params, now: Time) {
         if self.cc.next_timer() <= now {
-            self.cc.on_timer(now);
+            self.cc.on_signal(now, &Signal::Timer);
             self.limit = self.cc.limit();
         }
         if self.rto_at <= now {
@@ -380,8 +394,8 @@ impl Sender {
         self.timed_out_at = Some(self.board.una());
         self.board.lose_all();
         self.repair_until = Some(self.board.next());
-        // The answer to the first packet tells soonest what is missing.
-        self.unasked = params.ack_every;
+        // The answer to the first packet reports soonest what is missing.
+        self.since_request = params.ack_every;
         self.cc.on_congestion(now, Congestion::Timeout { flight_size, repeated });
         self.limit = self.cc.limit();
         self.restart_timeout(params, now);

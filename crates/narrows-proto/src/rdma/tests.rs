@@ -1,4 +1,4 @@
-//! Sender and receiver together, over a path that loses, delays and duplicates what it is told to.
+//! Sender and receiver together, over a path that loses, delays and duplicates what it is set to.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -257,15 +257,15 @@ fn a_lost_last_acknowledgement_costs_the_last_packet_again() {
 }
 
 #[test]
-fn the_sender_asks_with_every_nth_packet_and_with_the_last() {
+fn the_sender_requests_an_acknowledgement_with_every_nth_packet_and_with_the_last() {
     let params = Params { ack_every: 4, ..params(Recovery::GoBackN) };
     let pipe = Pipe::new(params, &unlimited(), 10, losing([])).run();
-    let asks: Vec<_> = pipe.sent.iter().map(|(_, segment)| u8::from(segment.asks)).collect();
-    assert_eq!(asks, [0, 0, 0, 1, 0, 0, 0, 1, 0, 1]);
+    let requests: Vec<_> = pipe.sent.iter().map(|(_, segment)| u8::from(segment.requests_ack)).collect();
+    assert_eq!(requests, [0, 0, 0, 1, 0, 0, 0, 1, 0, 1]);
 }
 
 #[test]
-fn a_window_bounds_what_is_on_its_way_and_its_last_packet_asks() {
+fn a_window_bounds_what_is_on_its_way_and_its_last_packet_requests_an_acknowledgement() {
     let window = Some(Params::default().mtu * 3);
     let params = Params { ack_every: 100, window, ..params(Recovery::SelectiveRepeat) };
     let pipe = Pipe::new(params, &unlimited(), 9, losing([])).run();
@@ -291,7 +291,7 @@ fn marks_reach_the_control_as_notification_packets() {
 }
 
 #[test]
-fn a_control_with_a_window_hears_marks_and_losses() {
+fn a_control_with_a_window_receives_marks_and_losses() {
     let fate = |forward, number| match (forward, number) {
         (true, 20..25) => Fate::Mark,
         (true, 200) => Fate::Lose,

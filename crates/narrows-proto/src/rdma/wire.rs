@@ -1,4 +1,4 @@
-//! What a receiver tells a sender.
+//! What a receiver sends a sender.
 
 /// An acknowledgement on its way from receiver to sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -22,7 +22,7 @@
 //! stopped, messages change the stamp and nothing else: they speak of frames sent before the stop, so they neither
 //! start the queue, nor move its timer, nor count as one more BCN0 or as a positive message.
 //!
-//! *Drift.* A limiter that hears nothing at all for a while rises by Ki at regular intervals, so that lost messages,
+//! *Drift.* A limiter that receives nothing at all for a while rises by Ki at regular intervals, so that lost messages,
 //! or a flow that no congestion point samples any more, do not leave it limited for ever.
 //!
 //! Differs from the slides: rates stay between a smallest rate and line rate; the restart after BCN0, which they leave
@@ -147,7 +147,7 @@ pub struct ReactionPoint {
 }
 
 impl ReactionPoint {
-    /// A limiter that sends at line rate and has not heard a message yet. The settings have passed [`Params::check`].
+    /// A limiter that sends at line rate and has not received a message yet. The settings have passed [`Params::check`].
     pub fn new(params: &Params, line_rate: BitRate) -> Self {
         let line_rate = line_rate.as_f64();
         Self {
@@ -161,7 +161,7 @@ impl ReactionPoint {
         }
     }
 
-    /// Hears a message.
+    /// A message arrived.
     pub fn on_notification(
         &mut self,
         now: Time,
@@ -169,7 +169,7 @@ impl ReactionPoint {
         random: &mut impl FnMut() -> f64,
     ) {
         let signal = notification.signal;
-        if matches!(signal, Signal::Quantised(_) | Signal::Level(0)) {
+        if matches!(signal, Signal::Quantized(_) | Signal::Level(0)) {
             return;
         }
         if signal.is_slower() {
@@ -303,11 +303,11 @@ mod tests {
     /// A limiter after these messages of congestion point 1, all at the beginning.
     fn after(messages: &[Notification]) -> ReactionPoint {
         let mut rp = ReactionPoint::new(&Params::default(), LINE);
-        hear(&mut rp, messages);
+        receive(&mut rp, messages);
         rp
     }
 
-    fn hear(rp: &mut ReactionPoint, messages: &[Notification]) {
+    fn receive(rp: &mut ReactionPoint, messages: &[Notification]) {
         messages.iter().for_each(|message| rp.on_notification(Time::ZERO, message, &mut middle));
     }
 
@@ -392,7 +392,7 @@ mod tests {
             (message(4, Signal::Level(-1)), 4), // while stopped
         ];
         for (message, tag) in steps {
-            hear(&mut rp, &[message]);
+            receive(&mut rp, &[message]);
             assert_eq!(rp.tag(), Some(cp(tag)), "{message:?}");
         }
     }
@@ -446,7 +446,7 @@ mod tests {
     /// Stops a limiter and lets it start again; length of the stop in us, half of the longest, and rate after it in
     /// Mb/s.
     fn stop(rp: &mut ReactionPoint) -> (u64, u64) {
-        hear(rp, &[message(1, Signal::Stop)]);
+        receive(rp, &[message(1, Signal::Stop)]);
         let length = rp.next_timer().as_ps() / 1_000_000;
         rp.on_timer(rp.next_timer());
         (length, mbps(rp))
@@ -466,14 +466,14 @@ mod tests {
     fn only_a_positive_message_that_counts_ends_the_back_off() {
         let mut rp = after(&[]);
         stop(&mut rp);
-        hear(&mut rp, &[level(-1), message(2, Signal::Level(1))]);
+        receive(&mut rp, &[level(-1), message(2, Signal::Level(1))]);
         assert_eq!(stop(&mut rp), (10, 500));
-        hear(&mut rp, &[level(1)]);
+        receive(&mut rp, &[level(1)]);
         assert_eq!(stop(&mut rp), (5, 1_000));
     }
 
     #[test]
-    fn a_limiter_that_hears_nothing_drifts_up_to_line_rate() {
+    fn a_limiter_that_receives_nothing_drifts_up_to_line_rate() {
         // 10 000 · 15/16 = 9375 Mb/s; 20 steps of 32 Mb/s are more than what is missing.
         let mut rp = after(&[level(-1)]);
         let mut steps = Vec::new();

@@ -7,7 +7,7 @@
 //!
 //! One message's way through this module:
 //!
-//! 1. It asks to slow down ([`Signal::is_slower`](crate::notification::Signal::is_slower)) and there is no limiter yet:
+//! 1. It requests to slow down ([`Signal::is_slower`](crate::notification::Signal::is_slower)) and there is no limiter yet:
 //!    the caller makes one with [`ReactionPoint::new`], at line rate.
 //! 2. [`ReactionPoint::on_notification`] changes the rate.
 //! 3. The caller sends the queue at that rate, stamps [`ReactionPoint::tag`] into each frame as it leaves, and reports
@@ -25,7 +25,7 @@
 //! let config = Config::Qcn(Default::default());
 //! let mut limiter = ReactionPoint::new(&config, BitRate::from_gbps(10));
 //! let from = CpId(std::num::NonZeroU16::MIN);
-//! let strongest = Notification { from, signal: Signal::Quantised(63), q_offset: -400, q_delta: 400 };
+//! let strongest = Notification { from, signal: Signal::Quantized(63), q_offset: -400, q_delta: 400 };
 //! limiter.on_notification(Time::ZERO, &strongest, &mut || 0.5);
 //! assert_eq!(limiter.rate(), BitRate::from_bps(5_078_125_000)); // 1 − 63/128 of the line rate
 //! ```
@@ -44,7 +44,7 @@ pub mod qcn;
 pub enum Config {
     /// Backward congestion notification, of 2005 or 2006 as the messages are.
     Bcn(bcn::Params),
-    /// Quantised congestion notification, IEEE 802.1Qau.
+    /// Quantized congestion notification, IEEE 802.1Qau.
     Qcn(qcn::Params),
 }
 
@@ -86,9 +86,9 @@ pub enum ReactionPoint {
     Qcn(qcn::ReactionPoint),
 }
 
-/// `random` is uniform in [0, 1) in all methods that take it. They draw from it only when the rule asks for chance.
+/// `random` is uniform in [0, 1) in all methods that take it. They draw from it only when the rule needs chance.
 impl ReactionPoint {
-    /// A limiter that sends at line rate and has not heard a message yet. The settings have passed [`Config::check`].
+    /// A limiter that sends at line rate and has not received a message yet. The settings have passed [`Config::check`].
     pub fn new(config: &Config, line_rate: BitRate) -> Self {
         match config {
             Config::Bcn(params) => Self::Bcn(bcn::ReactionPoint::new(params, line_rate)),
@@ -96,7 +96,7 @@ impl ReactionPoint {
         }
     }
 
-    /// Hears a message. Messages of another scheme are ignored.
+    /// A message arrived. Messages of another scheme are ignored.
     pub fn on_notification(
         &mut self,
         now: Time,
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn messages_of_another_scheme_are_ignored() {
         let bcn = [Signal::Level(-4), Signal::Level(4), Signal::Explicit { slower: true }, Signal::Stop];
-        let qcn = [Signal::Quantised(63)];
+        let qcn = [Signal::Quantized(63)];
         for (config, foreign) in both().iter().zip([&qcn[..], &bcn[..]]) {
             let mut rp = ReactionPoint::new(config, LINE);
             for &signal in foreign {
@@ -257,7 +257,7 @@ mod tests {
 
     fn event() -> impl Strategy<Value = Event> {
         let signal = prop_oneof![
-            any::<u8>().prop_map(Signal::Quantised),
+            any::<u8>().prop_map(Signal::Quantized),
             any::<i8>().prop_map(Signal::Level),
             (-4..=4_i8).prop_map(Signal::Level),
             any::<bool>().prop_map(|slower| Signal::Explicit { slower }),
@@ -402,7 +402,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rates_stay_in_range_whatever_is_heard_and_runs_repeat(
+        fn rates_stay_in_range_whatever_is_received_and_runs_repeat(
             config in prop_oneof![bcn_config(), qcn_config(), select(both().to_vec())],
             line in select(vec![10_000_000, 10_000_000_000, WireTime::MAX_RATE.as_bps()]),
             events in prop::collection::vec(event(), 1..100),

@@ -1,4 +1,4 @@
-//! QCN: cut by the quantised feedback, then recover by bytes sent and time passed.
+//! QCN: cut by the quantized feedback, then recover by bytes sent and time passed.
 //!
 //! ```text
 //! Message with feedback Fb, 1 to 63                                 802.1Qau clause 32
@@ -15,7 +15,7 @@
 //! the first stage instead of raised, so that a hard cut is not undone at once. BC and T are halved for events of the
 //! hyper-active state. At line rate the limiter is released and its timer ends.
 //!
-//! There are no positive messages: a source that hears nothing speeds up by itself. Offset and change of the queue in
+//! There are no positive messages: a source that receives nothing speeds up by itself. Offset and change of the queue in
 //! the message are not used.
 //!
 //! The states and their order are those of the RP rate control state machine, as ns3-rdma has them, too; the settings
@@ -23,7 +23,7 @@
 //!
 //! All reloads of countdown and timer are spread by chance ([`Params::jitter`]); IEEE8021-CN-MIB has no setting for it.
 //!
-//! Differs from 802.1Qau clause 32: a limiter at line rate whose queue is not yet empty hears its next message like a
+//! Differs from 802.1Qau clause 32: a limiter at line rate whose queue is not yet empty receives its next message like a
 //! new one.
 
 use super::{check_min_rate, check_rate, check_span, check_tag};
@@ -160,7 +160,7 @@ pub struct ReactionPoint {
 }
 
 impl ReactionPoint {
-    /// A limiter that sends at line rate and has not heard a message yet. The settings have passed [`Params::check`].
+    /// A limiter that sends at line rate and has not received a message yet. The settings have passed [`Params::check`].
     pub fn new(params: &Params, line_rate: BitRate) -> Self {
         let line_rate = line_rate.as_f64();
         Self {
@@ -176,10 +176,10 @@ impl ReactionPoint {
         }
     }
 
-    /// A limiter that has not heard a message yet cuts its first one from this rate, not from line rate; from the smallest
+    /// A limiter that has not received a message yet cuts its first one from this rate, not from line rate; from the smallest
     /// rate if it is less.
     pub fn start_at(&mut self, rate: BitRate) {
-        debug_assert!(self.phase == Phase::Inactive, "it has heard a message");
+        debug_assert!(self.phase == Phase::Inactive, "it has received a message");
         self.current = rate.as_f64().clamp(self.params.min_rate.as_f64(), self.line_rate);
     }
 
@@ -188,15 +188,15 @@ impl ReactionPoint {
         self.current = self.current.min(most.as_f64()).max(self.params.min_rate.as_f64());
     }
 
-    /// Hears a message: cuts the rate and starts recovery anew. Feedback 0 is no message.
+    /// A message arrived: cuts the rate and starts recovery anew. Feedback 0 is no message.
     pub fn on_notification(
         &mut self,
         now: Time,
         notification: &Notification,
         random: &mut impl FnMut() -> f64,
     ) {
-        let Signal::Quantised(feedback @ 1..) = notification.signal else { return };
-        // Messages in a row leave the target where the first one found the rate: they tell of the same congestion.
+        let Signal::Quantized(feedback @ 1..) = notification.signal else { return };
+        // Messages in a row leave the target where the first one found the rate: they report the same congestion.
         if self.phase == Phase::Inactive || self.byte_stage != 0 {
             self.target = self.current;
             self.bytes_left = self.params.byte_countdown(false, random);
@@ -326,14 +326,14 @@ mod tests {
 
     fn feedback(feedback: u8) -> Notification {
         let from = CpId(NonZeroU16::MIN);
-        Notification { from, signal: Signal::Quantised(feedback), q_offset: 0, q_delta: 0 }
+        Notification { from, signal: Signal::Quantized(feedback), q_offset: 0, q_delta: 0 }
     }
 
     fn limiter(variant: Variant) -> ReactionPoint {
         ReactionPoint::new(&Params { variant, ..Params::default() }, LINE)
     }
 
-    /// A limiter that has just heard its first message, with this feedback.
+    /// A limiter that has just received its first message, with this feedback.
     fn cut(params: &Params, units: u8) -> ReactionPoint {
         let mut rp = ReactionPoint::new(params, LINE);
         rp.on_notification(Time::ZERO, &feedback(units), &mut middle);

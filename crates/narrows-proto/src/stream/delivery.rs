@@ -1,4 +1,4 @@
-use super::scoreboard::Sent;
+use super::sent::{Sent, Snapshot};
 use crate::cc::DeliverySample;
 use crate::units::{Bytes, Span, Time};
 
@@ -14,14 +14,6 @@ pub(crate) struct Delivery {
     app_limited_until: Bytes,
     /// A round ends when a segment sent after this much had been delivered is acknowledged.
     round_end: Bytes,
-}
-
-/// The state of [`Delivery`] when a segment was sent; travels with the segment.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Snapshot {
-    delivered: Bytes,
-    delivered_at: Time,
-    first_sent_at: Time,
 }
 
 impl Delivery {

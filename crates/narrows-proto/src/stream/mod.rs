@@ -17,11 +17,12 @@ pub(crate) mod delivery;
 pub(crate) mod pacer;
 mod params;
 mod prr;
-mod rack;
+mod rack_tlp;
 mod receiver;
 pub(crate) mod rtt;
 pub(crate) mod scoreboard;
 mod sender;
+pub(crate) mod sent;
 mod wire;
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ pub struct Params {
     /// The longest an acknowledgement waits for more segments. Linux waits at least 40 ms, RFC 1122 §4.2.3.2 allows 500 ms.
     pub ack_delay: Span,
     /// The retransmission timeout exceeds the smoothed round-trip time by at least this. Linux has 200 ms, RFC 6298 §2.4
-    /// asks for 1 s in all, data centers use 1 to 10 ms.
+    /// requires 1 s in all, data centers use 1 to 10 ms.
     pub min_rto: Span,
     /// Retransmission timeout before the first round-trip sample (RFC 6298 §2.1: 1 s).
     pub initial_rto: Span,

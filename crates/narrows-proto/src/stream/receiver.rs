@@ -27,7 +27,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that has heard of the connection, but nothing else.
+    /// A receiver that knows of the connection, but nothing else.
     pub fn new(ecn: Ecn) -> Self {
         Self {
             ecn,

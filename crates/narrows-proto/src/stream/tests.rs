@@ -1,4 +1,4 @@
-//! Sender and receiver together, over a path that loses, delays and duplicates what it is told to.
+//! Sender and receiver together, over a path that loses, delays and duplicates what it is set to.
 
 mod again;
 
@@ -43,8 +43,8 @@ struct Pipe {
     carried: [u64; 2],
     delivered_at: Time,
     sent: Vec<(Time, Segment)>,
-    /// What the control of this flow has heard.
-    heard: Vec<cc::Ack>,
+    /// What the control of this flow has received.
+    acks: Vec<cc::Ack>,
     /// What is on the agenda for the timers of the sender and of the receiver. Planning a timer again after every event
     /// would multiply them without end while a sender is paced slowly.
     armed: [Time; 2],
@@ -81,7 +81,7 @@ impl Pipe {
             carried: [0; 2],
             delivered_at: Time::NEVER,
             sent: Vec::new(),
-            heard: Vec::new(),
+            acks: Vec::new(),
             armed: [Time::NEVER; 2],
         }
     }
@@ -153,7 +153,7 @@ impl Pipe {
                 Event::ReceiverTimer => frames.extend(self.receiver.on_timer(self.now)),
                 Event::Ack(frame) => {
                     self.sender.on_ack(&self.params, self.now, &frame);
-                    self.heard.extend(self.sender.heard.take());
+                    self.acks.extend(self.sender.last_ack.take());
                 }
                 Event::SenderTimer => self.sender.on_timer(&self.params, self.now),
                 Event::LinkFree => {}
@@ -177,7 +177,7 @@ impl Pipe {
         self.armed = [Time::NEVER; 2];
         self.delivered_at = Time::NEVER;
         self.sent.clear();
-        self.heard.clear();
+        self.acks.clear();
         let size = self.params.mss() * segments;
         self.sender = Sender::again(self.sender.into_connection(), &self.params, self.now, size);
         self.receiver = Receiver::new(self.ecn);
@@ -377,7 +377,7 @@ fn a_mark_and_a_loss_of_one_window_reduce_it_once() {
 }
 
 #[test]
-fn after_a_loss_the_receiver_hears_that_the_window_was_reduced() {
+fn after_a_loss_the_receiver_learns_that_the_window_was_reduced() {
     // A mark and a loss in one flight: the echo of the mark stops, and nothing is reduced for it after the recovery.
     let config = Config::Reno(cc::reno::Params { ecn: true, ..Default::default() });
     let fate = |forward, number| match (forward, number) {

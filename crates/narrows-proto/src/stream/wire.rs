@@ -1,4 +1,4 @@
-//! What sender and receiver tell each other.
+//! What sender and receiver send each other.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub struct Segment {
     /// Has been sent before.
     pub retransmission: bool,
     /// The receiver is to acknowledge it at once (RDMA only).
-    pub asks: bool,
+    pub requests_ack: bool,
     /// A switch has marked it. Set on arrival.
     pub ce: bool,
 }

@@ -123,7 +123,7 @@ impl std::iter::Sum for BitRate {
     }
 }
 
-/// Picoseconds per byte as a 64.64 fixed-point number: serialisation times without a division per packet.
+/// Picoseconds per byte as a 64.64 fixed-point number: serialization times without a division per packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireTime {
     whole: u64,

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use narrows_proto::cc::custom::Settings;
-use narrows_proto::cc::{self, Controller, Limit};
-use narrows_proto::telemetry::Telemetry;
+use narrows_proto::cc::{self, Controller, Limit, Signal};
 use narrows_proto::units::{Bytes, Span, Time};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -142,9 +141,19 @@ fn tuple<'py, const N: usize>(
 }
 
 impl Controller for Connection {
-    fn on_handshake(&mut self, now: Time, rtt: Span) {
-        let times = [now.as_secs_f64(), rtt.as_secs_f64()];
-        self.tell(Event::Handshake, |py| PyTuple::new(py, times));
+    fn on_ack(&mut self, ack: &cc::Ack) {
+        self.tell(Event::Ack, |py| PyTuple::new(py, [facts::Ack(*ack)]));
+    }
+
+    fn on_congestion(&mut self, now: Time, event: cc::Congestion) {
+        self.tell(Event::Congestion, |py| {
+            let event = facts::Congestion::new(now, event).into_bound_py_any(py)?;
+            tuple(py, [now.as_secs_f64().into_bound_py_any(py)?, event])
+        });
+    }
+
+    fn limit(&self) -> Limit {
+        self.limit
     }
 
     fn on_idle(&mut self, now: Time, idle: Span, restart: Option<Bytes>) {
@@ -161,41 +170,27 @@ impl Controller for Connection {
         });
     }
 
-    fn on_ack(&mut self, ack: &cc::Ack) {
-        self.tell(Event::Ack, |py| PyTuple::new(py, [facts::Ack(*ack)]));
-    }
-
-    fn on_congestion(&mut self, now: Time, event: cc::Congestion) {
-        self.tell(Event::Congestion, |py| {
-            let event = facts::Congestion::new(now, event).into_bound_py_any(py)?;
-            tuple(py, [now.as_secs_f64().into_bound_py_any(py)?, event])
-        });
-    }
-
-    fn limit(&self) -> Limit {
-        self.limit
-    }
-
-    fn on_cnp(&mut self, now: Time) {
-        self.tell(Event::Cnp, |py| PyTuple::new(py, [now.as_secs_f64()]));
-    }
-
-    fn on_sent(&mut self, now: Time, size: Bytes) {
-        self.tell(Event::Sent, |py| {
-            tuple(py, [now.as_secs_f64().into_bound_py_any(py)?, size.get().into_bound_py_any(py)?])
-        });
-    }
-
-    fn on_telemetry(&mut self, now: Time, telemetry: &Telemetry) {
-        self.tell(Event::Telemetry, |py| {
-            let telemetry = facts::Telemetry(*telemetry).into_bound_py_any(py)?;
-            tuple(py, [now.as_secs_f64().into_bound_py_any(py)?, telemetry])
-        });
-    }
-
-    fn on_timer(&mut self, now: Time) {
-        let now = if now == self.timer { self.asked } else { now.as_secs_f64() };
-        self.tell(Event::Timer, |py| PyTuple::new(py, [now]));
+    /// Each signal has a method of its own in Python.
+    fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
+        let time = now.as_secs_f64();
+        match *signal {
+            Signal::Handshake { rtt } => {
+                self.tell(Event::Handshake, |py| PyTuple::new(py, [time, rtt.as_secs_f64()]));
+            }
+            Signal::Cnp => self.tell(Event::Cnp, |py| PyTuple::new(py, [time])),
+            Signal::Sent { size } => self.tell(Event::Sent, |py| {
+                tuple(py, [time.into_bound_py_any(py)?, size.get().into_bound_py_any(py)?])
+            }),
+            Signal::Telemetry(telemetry) => self.tell(Event::Telemetry, |py| {
+                let telemetry = facts::Telemetry(*telemetry).into_bound_py_any(py)?;
+                tuple(py, [time.into_bound_py_any(py)?, telemetry])
+            }),
+            Signal::Timer => {
+                let time = if now == self.timer { self.asked } else { time };
+                self.tell(Event::Timer, |py| PyTuple::new(py, [time]));
+            }
+            _ => {}
+        }
     }
 
     fn next_timer(&self) -> Time {

@@ -157,7 +157,7 @@ impl Class {
                 reads_delay: flag("reads_delay")?,
                 needs_rdma: flag("needs_rdma")?,
                 reads_telemetry: flag("reads_telemetry")?,
-                asks_rack: false,
+                needs_rack: false,
             },
             version: about.get_item("version")?.extract()?,
         })

@@ -3,7 +3,7 @@
 //! A flow hears what its host knows when its turn comes: state is kept by JumboFlow and by destination, so that a message costs
 //! the same however many flows there are.
 
-use narrows_proto::rack::{Told, receiver};
+use narrows_proto::rack::{JumboReport, receiver};
 use narrows_proto::stream::Poll;
 use narrows_proto::units::{BitRate, Bytes, Time};
 
@@ -46,7 +46,7 @@ pub(super) struct Racks {
 struct Known {
     /// Which of those to its rack.
     number: u32,
-    told: Option<Told>,
+    told: Option<JumboReport>,
     heard: Time,
     /// Changes with each message.
     version: u32,
@@ -147,7 +147,7 @@ impl Racks {
         if *place == NOWHERE {
             *place = self.known.len() as u32;
             // Inside the rack only access links limit anybody (RackCC §3.2).
-            let told = (rack == self.leaf).then(|| Told::unlimited(self.line));
+            let told = (rack == self.leaf).then(|| JumboReport::unlimited(self.line));
             let version = u32::from(told.is_some());
             self.known.push(Known { number, told, heard: Time::NEVER, version, waiting: Vec::new() });
         }
@@ -222,7 +222,7 @@ impl Outgoing {
         &mut self,
         now: Time,
         group: &GroupState,
-        told: Option<&Told>,
+        told: Option<&JumboReport>,
         rate: BitRate,
         world_observer: &mut O,
     ) {

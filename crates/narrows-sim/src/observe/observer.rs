@@ -2,7 +2,7 @@
 
 use narrows_proto::cc::Limit;
 use narrows_proto::notification::Signal;
-use narrows_proto::rack::Told;
+use narrows_proto::rack::JumboReport;
 use narrows_proto::stream::{Repairing, Stats};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_proto::{rdma, stream};
@@ -202,7 +202,7 @@ observer! {
 
     /// At `at`, the switch `node` has told its hosts of JumboFlow number `number` to the rack of switch number `rack` among those
     /// with hosts.
-    fn jumboflow(at: Time, node: NodeId, rack: u32, number: u32, told: &Told);
+    fn jumboflow(at: Time, node: NodeId, rack: u32, number: u32, told: &JumboReport);
 
     /// At `at`, the host `node` has advertised a rate, knowing that `queue` bytes had waited for it.
     fn advertised(at: Time, node: NodeId, rate: BitRate, queue: u64);

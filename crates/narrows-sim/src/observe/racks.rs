@@ -1,4 +1,4 @@
-use narrows_proto::rack::Told;
+use narrows_proto::rack::JumboReport;
 use narrows_proto::units::{BitRate, Span, Time};
 
 use super::Observer;
@@ -17,7 +17,7 @@ pub struct JumboFlowRow {
     /// Which of the JumboFlows between these racks.
     pub number: u32,
     /// What it told.
-    pub told: Told,
+    pub told: JumboReport,
 }
 
 /// What a host advertised, the first time in an interval.
@@ -87,7 +87,7 @@ impl RackObserver {
 }
 
 impl Observer for RackObserver {
-    fn jumboflow(&mut self, at: Time, node: NodeId, rack: u32, number: u32, told: &Told) {
+    fn jumboflow(&mut self, at: Time, node: NodeId, rack: u32, number: u32, told: &JumboReport) {
         if self.is_due(at, node, u64::from(rack) << 32 | u64::from(number)) {
             self.jumboflows.push(JumboFlowRow { at, node, rack, number, told: *told });
         }
@@ -109,7 +109,7 @@ mod tests {
         let mut observer = RackObserver::new(Span::from_us(10), 4, &[NodeId(2)]);
         for (us, node, rack) in [(1, 2, 0), (2, 2, 0), (3, 2, 1), (4, 1, 0), (12, 2, 0)] {
             let at = Time::ZERO + Span::from_us(us);
-            observer.jumboflow(at, NodeId(node), rack, 0, &Told::unlimited(BitRate::from_gbps(us)));
+            observer.jumboflow(at, NodeId(node), rack, 0, &JumboReport::unlimited(BitRate::from_gbps(us)));
         }
         let (rows, _) = RackObserver::finish([observer]);
         let seen: Vec<_> =

@@ -480,7 +480,7 @@ impl RackState {
                 continue;
             }
             let number = *number;
-            let told = state.tell(&self.agent.jumboflow, now);
+            let told = state.report(&self.agent.jumboflow, now);
             world.observer.jumboflow(now, self.node, number / each, number % each, &told);
             let members = members.iter().map(|member| member.0).filter(|_| each == 1);
             let everyone = self.hosts.iter().copied().filter(|_| each > 1);

@@ -232,7 +232,7 @@ fn needs(config: &Config) -> Vec<String> {
         (config.reads_delay(), "reads delays or rates: its window may fall without a loss or a mark"),
         (config.needs_rdma(), "needs traffic over `rdma`"),
         (config.reads_telemetry(), "needs switches with `telemetry = true`"),
-        (config.asks_rack(), "needs a `rack_agent` at the switches of racks"),
+        (config.needs_rack(), "needs a `rack_agent` at the switches of racks"),
     ];
     let more = more.into_iter().filter(|(is, _)| *is).map(|(_, text)| text.to_owned());
     std::iter::once(ecn.to_owned()).chain(more).collect()

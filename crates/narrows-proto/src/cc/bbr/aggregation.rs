@@ -58,7 +58,7 @@ mod tests {
     const RATE: BitRate = BitRate::from_mbps(8);
     const LIMIT: Span = Span::from_ms(100);
 
-    fn hear(aggregation: &mut Aggregation, at_ms: u64, segments: u64, round_start: bool) -> Bytes {
+    fn receive(aggregation: &mut Aggregation, at_ms: u64, segments: u64, round_start: bool) -> Bytes {
         let now = Time::ZERO + Span::from_ms(at_ms);
         let ack = Ack { now, round_start, ..ack(MSS * segments) };
         aggregation.on_ack(&ack, RATE, MSS * 1000, 5, Bytes::MAX);
@@ -69,29 +69,29 @@ mod tests {
     fn what_comes_beyond_the_rate_is_measured_from_the_start_of_a_burst() {
         let mut aggregation = Aggregation::new();
         // At 100 ms the 8 segments begin an epoch; 3 more 1 ms later make 11, of which the rate promised 1.
-        assert_eq!(hear(&mut aggregation, 100, 8, false), MSS * 8);
-        assert_eq!(hear(&mut aggregation, 101, 3, false), MSS * 10);
+        assert_eq!(receive(&mut aggregation, 100, 8, false), MSS * 8);
+        assert_eq!(receive(&mut aggregation, 101, 3, false), MSS * 10);
         // 9 ms later 10 are promised, still less than 11: the epoch goes on with 12 − 10.
-        assert_eq!(hear(&mut aggregation, 110, 1, false), MSS * 10);
+        assert_eq!(receive(&mut aggregation, 110, 1, false), MSS * 10);
         assert_eq!(aggregation.acked, MSS * 12);
         // At 112 ms 12 are promised: a new epoch.
-        hear(&mut aggregation, 112, 1, false);
+        receive(&mut aggregation, 112, 1, false);
         assert_eq!(aggregation.acked, MSS);
     }
 
     #[test]
     fn a_burst_is_remembered_for_five_to_ten_rounds() {
         let mut aggregation = Aggregation::new();
-        hear(&mut aggregation, 100, 50, false);
+        receive(&mut aggregation, 100, 50, false);
         for round in 1..10 {
-            assert_eq!(hear(&mut aggregation, 100 + 100 * round, 1, true), MSS * 50, "round {round}");
+            assert_eq!(receive(&mut aggregation, 100 + 100 * round, 1, true), MSS * 50, "round {round}");
         }
-        assert_eq!(hear(&mut aggregation, 1100, 1, true), MSS);
+        assert_eq!(receive(&mut aggregation, 1100, 1, true), MSS);
     }
 
     #[test]
     fn the_room_is_what_the_path_delivers_in_the_limit_at_the_most() {
         let mut aggregation = Aggregation::new();
-        assert_eq!(hear(&mut aggregation, 1000, 500, false), MSS * 100);
+        assert_eq!(receive(&mut aggregation, 1000, 500, false), MSS * 100);
     }
 }

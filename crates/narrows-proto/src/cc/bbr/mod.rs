@@ -27,7 +27,7 @@
 //! [`Params::initial_rtt`] is set. From the first acknowledgement on the rate is 2.885·cwnd/RTT, as in Linux.
 //! Differs from Linux: recovery and `PROBE_RTT` do not restart the count of rounds, which the transport keeps. Each notes
 //! for itself when a round has passed.
-//! Differs from Linux: `PROBE_RTT` cannot tell the transport that samples are limited by it; they are recognised here by
+//! Differs from Linux: `PROBE_RTT` cannot report to the transport that samples are limited by it; they are recognized here by
 //! when their data was sent.
 //! Differs from Linux: the repair of a timeout ends when as much is delivered as was outstanding. Linux knows when the
 //! last of it is acknowledged, which is sooner if a part had arrived before.
@@ -216,7 +216,7 @@ impl Model {
                 app_limited: news.app_limited,
                 probing: self.is_probing(),
             };
-            if self.policer.hear(&self.params.policer, sign, self.last) {
+            if self.policer.on_sign(&self.params.policer, sign, self.last) {
                 self.start_cycle(ack.now);
             }
         }
@@ -271,7 +271,7 @@ impl Model {
         let segments = product.saturating_add(extra).div_ceil(self.path.mss);
         // One quantum each waits at the sender, is on its way, and is being acknowledged.
         let segments = segments.saturating_add(3 * self.params.send_quantum);
-        // An even number asks for fewer delayed acknowledgements; two more let a small window probe.
+        // An even number takes fewer delayed acknowledgements; two more let a small window probe.
         let segments = segments.saturating_add(segments % 2);
         let probe = u64::from(matches!(self.mode, Mode::ProbeBw { phase: 0, .. })) * 2;
         self.path.mss.saturating_mul(segments.saturating_add(probe))
@@ -306,7 +306,7 @@ impl Model {
         let held = matches!(self.mode, Mode::ProbeRtt { .. });
         match event {
             Congestion::Loss { .. } => self.recovery.on_loss(self.cwnd, held),
-            // It asks for no marks.
+            // It needs no marks.
             Congestion::Mark { .. } => {}
             Congestion::Timeout { flight_size, .. } => {
                 self.recovery.on_timeout(self.cwnd, held, self.last.delivered, flight_size);
@@ -333,7 +333,7 @@ impl Model {
         if self.params.policer_detection {
             let probing = self.is_probing();
             let sign = Sign { round_start: true, loss: true, app_limited: false, probing };
-            if self.policer.hear(&self.params.policer, sign, self.last) {
+            if self.policer.on_sign(&self.params.policer, sign, self.last) {
                 self.start_cycle(self.last.now);
             }
         }

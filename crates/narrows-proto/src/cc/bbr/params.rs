@@ -47,7 +47,7 @@ pub struct Params {
     pub initial_rtt: Option<Span>,
     /// Detect policers and keep to their rate ("long-term bandwidth"); true (Linux).
     pub policer_detection: bool,
-    /// How a policer is recognised.
+    /// How a policer is recognized.
     pub policer: PolicerParams,
     /// Give the window room for acknowledgements that come many at once; true (Linux since 5.1).
     pub ack_aggregation: bool,

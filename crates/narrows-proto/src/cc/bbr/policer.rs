@@ -1,7 +1,7 @@
 use super::super::OutOfRange;
 use crate::units::{BitRate, Bytes, Span, Time};
 
-/// How BBR recognises a policer; the `lt_` constants of Linux.
+/// How BBR recognizes a policer; the `lt_` constants of Linux.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "BbrPolicer")]
@@ -81,7 +81,7 @@ pub(super) struct Totals {
     pub(super) lost: Bytes,
 }
 
-/// What the last acknowledgement told.
+/// What the last acknowledgement reported.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sign {
     pub(super) round_start: bool,
@@ -109,7 +109,7 @@ impl Policer {
 
     /// True says that the time of using its rate is over and probing begins again.
     #[must_use]
-    pub(super) fn hear(&mut self, params: &PolicerParams, sign: Sign, totals: Totals) -> bool {
+    pub(super) fn on_sign(&mut self, params: &PolicerParams, sign: Sign, totals: Totals) -> bool {
         if self.in_use {
             self.rounds += u32::from(sign.probing && sign.round_start);
             let over = self.rounds >= params.rounds_in_use;
@@ -195,7 +195,7 @@ mod tests {
             self.totals.now += Span::from_ms(10);
             self.totals.delivered += Bytes::new(delivered);
             self.totals.lost += Bytes::new(lost);
-            self.policer.hear(&PolicerParams::default(), sign, self.totals)
+            self.policer.on_sign(&PolicerParams::default(), sign, self.totals)
         }
     }
 

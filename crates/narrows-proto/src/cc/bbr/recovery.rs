@@ -37,7 +37,7 @@ impl Recovery {
         cwnd.max(self.saved)
     }
 
-    /// A loss was noticed; the acknowledgement that tells of the repair follows.
+    /// A loss was noticed; the acknowledgement that reports the repair follows.
     pub(super) fn on_loss(&mut self, cwnd: Bytes, held: bool) {
         self.save(cwnd, held);
         if let State::Timeout { .. } = self.state {

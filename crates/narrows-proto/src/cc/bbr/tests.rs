@@ -299,7 +299,7 @@ fn samples_of_probe_rtt_do_not_lower_the_estimate() {
 }
 
 #[test]
-fn an_equal_round_trip_time_postpones_probe_rtt_if_asked_to() {
+fn an_equal_round_trip_time_postpones_probe_rtt_if_set_to() {
     for equal_rtt_renews in [false, true] {
         let mut model = probing(2);
         model.params.equal_rtt_renews = equal_rtt_renews;
@@ -417,7 +417,7 @@ fn behind_a_policer_it_keeps_to_its_rate() {
 }
 
 #[test]
-fn policers_are_ignored_if_asked_to() {
+fn policers_are_ignored_if_set_to() {
     let mut model = probing(2);
     model.params.policer_detection = false;
     policed(&mut model, 30);

@@ -206,7 +206,7 @@ fn random_losses_cost_it_what_was_lost_and_reno_nearly_everything() {
 
 #[test]
 fn a_lost_flight_is_repaired_at_the_rate_of_the_path() {
-    // 340 packets are a flight; the few after it tell of the loss.
+    // 340 packets are a flight; the few after it report the loss.
     let path = Bottleneck { loses: |n| (30_000..30_340).contains(&n), ..deep() };
     let samples = alone(&path, bbr(), 4_400, 20);
     let at_ms = |ms: usize| samples[ms / 20 - 1];

@@ -5,7 +5,7 @@
 //! Rust      document.attach("mine", maker)                          impl Maker, or Outside::<Mine>::new(version)
 //! ```
 //! A scenario names it, and hands it whatever is in `settings`: only the control knows what they mean, and it may refuse them.
-//! It hears what built-in controls hear and stands wherever they may. The command `narrows` has none to offer, so scenarios
+//! It receives what built-in controls receive and stands wherever they may. The command `narrows` has none to offer, so scenarios
 //! with such a control run only in the program that brings it.
 //!
 //! What comes from outside is not trusted:
@@ -17,10 +17,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Ack, Congestion, Controller, Ecn, Limit, Path};
-use crate::rack::Told;
-use crate::telemetry::Telemetry;
-use crate::units::{BitRate, Bytes, Span, Time, WireTime};
+use super::{Ack, Congestion, Controller, Ecn, Limit, Path, Signal};
+use crate::units::{Bytes, Span, Time, WireTime};
 
 mod outside;
 mod settings;
@@ -35,7 +33,7 @@ pub const SUMMARY: &str = "a control that is not built in, brought along in Pyth
 /// Where it is defined.
 pub const SOURCE: &str = "the program that runs the scenario";
 
-/// Its timer expires at most once in this time, so that virtual time goes on whatever it asks for.
+/// Its timer expires at most once in this time, so that virtual time goes on whatever it requests.
 const SHORTEST_TIMER: Span = Span::from_us(1);
 
 /// Makes controllers of one kind that is not built in.
@@ -47,10 +45,10 @@ pub trait Maker: fmt::Debug + Send + Sync {
     fn check(&self, settings: &Settings) -> Result<(), String>;
 
     /// Another text for other code, such as a number or a hash. It becomes part of the scenario as it is run, by which stored
-    /// runs are told apart.
+    /// runs are distinguished.
     fn version(&self) -> String;
 
-    /// What its controllers hear of.
+    /// What its controllers receive.
     fn uses(&self, settings: &Settings) -> Uses;
 
     /// A controller for a new connection.
@@ -75,12 +73,12 @@ pub struct Uses {
     pub ecn: Ecn,
     /// It reads delays or rates: its window may fall without a loss or a mark.
     pub reads_delay: bool,
-    /// It hears things that only the [RDMA](crate::rdma) transport tells.
+    /// It needs [signals](super::Signal) that only the [RDMA](crate::rdma) transport sends.
     pub needs_rdma: bool,
     /// Its packets collect [telemetry](crate::telemetry) of switches. Only over [RDMA](crate::rdma).
     pub reads_telemetry: bool,
     /// It shares its state with all connections between two racks, through the switch of its rack.
-    pub asks_rack: bool,
+    pub needs_rack: bool,
 }
 
 impl Default for Uses {
@@ -90,7 +88,7 @@ impl Default for Uses {
             reads_delay: false,
             needs_rdma: false,
             reads_telemetry: false,
-            asks_rack: false,
+            needs_rack: false,
         }
     }
 }
@@ -102,7 +100,7 @@ impl Default for Uses {
 pub struct Params {
     /// The name under which the program that runs the scenario attaches it.
     pub name: String,
-    /// What it is told when a connection begins: any table. It knows what stands there, and may refuse it.
+    /// What it receives when a connection begins: any table. It knows what stands there, and may refuse it.
     #[serde(default)]
     pub settings: Settings,
     /// Version of its code. The scenario as it is run has it, so that runs with other code are not taken for the same.
@@ -170,14 +168,6 @@ impl Custom {
 }
 
 impl Controller for Custom {
-    fn on_handshake(&mut self, now: Time, rtt: Span) {
-        self.at(now).on_handshake(now, rtt);
-    }
-
-    fn on_idle(&mut self, now: Time, idle: Span, restart: Option<Bytes>) {
-        self.at(now).on_idle(now, idle, restart);
-    }
-
     fn on_ack(&mut self, ack: &Ack) {
         self.at(ack.now).on_ack(ack);
     }
@@ -192,32 +182,22 @@ impl Controller for Custom {
         Limit { cwnd: cwnd.max(self.mss), pacing }
     }
 
-    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-        self.controller.inside(tell);
+    fn on_idle(&mut self, now: Time, idle: Span, restart: Option<Bytes>) {
+        self.at(now).on_idle(now, idle, restart);
     }
 
-    fn on_cnp(&mut self, now: Time) {
-        self.at(now).on_cnp(now);
-    }
-
-    fn on_sent(&mut self, now: Time, size: Bytes) {
-        self.at(now).on_sent(now, size);
-    }
-
-    fn on_telemetry(&mut self, now: Time, telemetry: &Telemetry) {
-        self.at(now).on_telemetry(now, telemetry);
-    }
-
-    fn on_rack(&mut self, now: Time, told: Option<&Told>, destination: BitRate) {
-        self.at(now).on_rack(now, told, destination);
-    }
-
-    fn on_timer(&mut self, now: Time) {
-        self.at(now).on_timer(now);
-        self.not_before = now + SHORTEST_TIMER;
+    fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
+        self.at(now).on_signal(now, signal);
+        if let Signal::Timer = signal {
+            self.not_before = now + SHORTEST_TIMER;
+        }
     }
 
     fn next_timer(&self) -> Time {
         self.controller.next_timer().max(self.not_before)
+    }
+
+    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        self.controller.inside(report);
     }
 }

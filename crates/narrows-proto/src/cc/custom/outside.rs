@@ -52,7 +52,7 @@ where
             reads_delay: A::READS_DELAY,
             needs_rdma: A::NEEDS_RDMA,
             reads_telemetry: A::TELEMETRY,
-            asks_rack: A::ASKS_RACK,
+            needs_rack: A::NEEDS_RACK,
         }
     }
 

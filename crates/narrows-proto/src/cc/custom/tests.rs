@@ -3,8 +3,9 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::cc::conformance::{MSS, ack, path};
 use crate::cc::{Algorithm, Cc, Config, OutOfRange, dctcp};
+use crate::units::BitRate;
 
-/// Asks for whatever it was made with.
+/// Requests whatever it was made with.
 struct Rash {
     limit: Limit,
     timer: Time,
@@ -42,8 +43,8 @@ fn a_window_always_lets_one_segment_out() {
 #[test]
 fn a_rate_is_one_that_a_link_may_have() {
     let rate = |bps| rash(5_000, Some(bps), Time::NEVER).limit().pacing.map(BitRate::as_bps);
-    let asked = [0, 1_000_000, u64::MAX];
-    assert_eq!(asked.map(rate), [1_000, 1_000_000, 100_000_000_000_000].map(Some));
+    let requested = [0, 1_000_000, u64::MAX];
+    assert_eq!(requested.map(rate), [1_000, 1_000_000, 100_000_000_000_000].map(Some));
 }
 
 #[test]
@@ -57,7 +58,7 @@ fn a_timer_is_never_in_the_past() {
 #[test]
 fn a_timer_expires_at_most_once_per_microsecond() {
     let mut custom = rash(5_000, None, at(10));
-    custom.on_timer(at(10));
+    custom.on_signal(at(10), &Signal::Timer);
     assert_eq!(custom.next_timer(), at(11));
     custom.on_ack(&Ack { now: at(10), ..ack(MSS) });
     assert_eq!(custom.next_timer(), at(11));
@@ -66,7 +67,7 @@ fn a_timer_expires_at_most_once_per_microsecond() {
 #[test]
 fn a_control_without_a_timer_has_none() {
     let mut custom = rash(5_000, None, Time::NEVER);
-    custom.on_timer(at(10));
+    custom.on_signal(at(10), &Signal::Timer);
     assert_eq!(custom.next_timer(), Time::NEVER);
 }
 

@@ -36,7 +36,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Signal};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
 /// Settings of DCQCN. What is left out is taken from the variant.
@@ -60,7 +60,7 @@ pub struct Params {
     pub threshold: Option<u32>,
     /// R_AI, what additive increase adds to the target. Paper: 40 Mb/s; vendor: 5 Mb/s for each 25 Gb/s of the host's link.
     pub ai_rate: Option<BitRate>,
-    /// R_HAI, what hyper increase adds. Vendor: 50 Mb/s for each 25 Gb/s of the host's link. The paper does not tell: 200 Mb/s
+    /// R_HAI, what hyper increase adds. Vendor: 50 Mb/s for each 25 Gb/s of the host's link. The paper gives no value: 200 Mb/s
     /// as in ns3-rdma.
     pub hai_rate: Option<BitRate>,
     /// No cut goes below this. Paper: 40 Mb/s; vendor: 100 Mb/s.
@@ -167,7 +167,7 @@ pub struct Dcqcn {
     alpha_at: Time,
     /// Vendor: a CNP has come since `alpha_at`.
     alpha_flag: bool,
-    /// Vendor: when the cut that a CNP has asked for is due.
+    /// Vendor: when the cut that a CNP has requested is due.
     cut_at: Time,
     /// When the first CNP came.
     first_cnp: Option<Time>,
@@ -307,22 +307,6 @@ impl Dcqcn {
             self.bytes_left = u64::MAX;
         }
     }
-}
-
-impl Controller for Dcqcn {
-    fn on_ack(&mut self, _ack: &Ack) {}
-
-    fn on_congestion(&mut self, _now: Time, _event: Congestion) {}
-
-    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-        tell("alpha", self.alpha);
-        tell("target_rate_bps", self.target);
-    }
-
-    fn limit(&self) -> Limit {
-        Limit { cwnd: Bytes::MAX, pacing: Some(BitRate::from_f64(self.current)) }
-    }
-
     fn on_cnp(&mut self, now: Time) {
         let first = *self.first_cnp.get_or_insert(now);
         if first == now {
@@ -347,7 +331,7 @@ impl Controller for Dcqcn {
         }
     }
 
-    fn on_sent(&mut self, _now: Time, size: Bytes) {
+    fn on_sent(&mut self, size: Bytes) {
         if let Some(left) = self.bytes_left.checked_sub(size.get()).filter(|left| *left > 0) {
             // At line rate, and without byte stages, nothing counts.
             self.bytes_left = if self.bytes_left == u64::MAX { u64::MAX } else { left };
@@ -372,8 +356,33 @@ impl Controller for Dcqcn {
             self.increase(stage);
         }
     }
+}
+
+impl Controller for Dcqcn {
+    fn on_ack(&mut self, _ack: &Ack) {}
+
+    fn on_congestion(&mut self, _now: Time, _event: Congestion) {}
+
+    fn limit(&self) -> Limit {
+        Limit { cwnd: Bytes::MAX, pacing: Some(BitRate::from_f64(self.current)) }
+    }
+
+    #[inline]
+    fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
+        match signal {
+            Signal::Cnp => self.on_cnp(now),
+            Signal::Sent { size } => self.on_sent(*size),
+            Signal::Timer => self.on_timer(now),
+            _ => {}
+        }
+    }
 
     fn next_timer(&self) -> Time {
         self.timer_at.min(self.cut_at)
+    }
+
+    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("alpha", self.alpha);
+        report("target_rate_bps", self.target);
     }
 }

@@ -108,12 +108,12 @@ fn four_stages_recover_and_the_fifth_adds() {
 #[test]
 fn a_byte_stage_completes_when_its_bytes_are_sent() {
     let mut dcqcn = paper();
-    dcqcn.on_sent(at(0), Bytes::new(20_000_000));
+    dcqcn.on_sent(Bytes::new(20_000_000));
     assert_eq!(rates(&dcqcn), (40.0, 40.0), "nothing counts before the first CNP");
     dcqcn.on_cnp(at(0));
-    dcqcn.on_sent(at(1), Bytes::new(9_999_999));
+    dcqcn.on_sent(Bytes::new(9_999_999));
     assert_eq!(rates(&dcqcn).0, 20.0);
-    dcqcn.on_sent(at(1), Bytes::new(1));
+    dcqcn.on_sent(Bytes::new(1));
     assert_eq!((rates(&dcqcn).0, dcqcn.byte_stage), (30.0, 1));
 }
 
@@ -125,7 +125,7 @@ fn hyper_increase_needs_both_stages_above_f_and_grows_with_the_smaller() {
     let raised = |dcqcn: &mut Dcqcn| {
         let before = dcqcn.target;
         dcqcn.bytes_left = 1;
-        dcqcn.on_sent(at(1), Bytes::new(1));
+        dcqcn.on_sent(Bytes::new(1));
         (dcqcn.target - before) / 1e6
     };
     // T = 7, B from 1: min(T, B) − 5 = 1 at B = 6, 2 at B = 7, and no more.
@@ -138,7 +138,7 @@ fn a_cnp_starts_recovery_anew() {
     let mut dcqcn = paper();
     dcqcn.on_cnp(at(0));
     play(&mut dcqcn, at(165));
-    dcqcn.on_sent(at(165), Bytes::new(4_000_000));
+    dcqcn.on_sent(Bytes::new(4_000_000));
     dcqcn.on_cnp(at(170));
     assert_eq!((dcqcn.time_stage, dcqcn.byte_stage, dcqcn.bytes_left), (0, 0, 10_000_000));
     assert_eq!(dcqcn.next_timer(), at(225));

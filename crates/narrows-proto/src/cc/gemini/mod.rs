@@ -26,14 +26,14 @@
 //! the restart after an idle time. Neither a mark nor a delay takes the threshold below two segments (RFC 5681 §3.1 Eq. 4), so a
 //! window that a timeout has left at one segment leaves it with the next acknowledgement that reports no congestion.
 //! Differs from GEMINI Algorithm 1: a round trip has passed when a segment sent after the reduction is acknowledged, and
-//! `RTT_min` counts no segments sent before it: they tell of the old window, and would have it reduced twice.
+//! `RTT_min` counts no segments sent before it: they report on the old window, and would have it reduced twice.
 //!
 //! The base round-trip time must be remembered for longer than a cycle of the delay half, T·C/(N·h) rounds with N flows: if
 //! the base rises as fast as the queue, no delay is ever found. If it is remembered for some cycles only, it drifts: delay
 //! alone never drains the queue below (1 − beta)·(RTT + T), so the base tends to T·(1 − beta)/beta, 20 ms with the defaults.
 
 use super::parts::{MarkedFraction, RecentMin, Rest, SegmentWindow, WindowPacing};
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Signal};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
 /// Settings of GEMINI (Zeng et al., ICNP 2019).
@@ -302,18 +302,6 @@ impl Gemini {
 }
 
 impl Controller for Gemini {
-    fn on_handshake(&mut self, now: Time, rtt: Span) {
-        self.srtt = rtt;
-        self.remember(now, rtt);
-    }
-
-    fn on_idle(&mut self, _now: Time, _idle: Span, restart: Option<Bytes>) {
-        self.round_min = Span::MAX; // of before the idle time
-        if let Some(window) = restart {
-            self.window.restart(window);
-        }
-    }
-
     fn on_ack(&mut self, ack: &Ack) {
         self.measure(ack);
         let marked = ack.marked > Bytes::ZERO && self.rules.params.ecn;
@@ -343,17 +331,31 @@ impl Controller for Gemini {
         }
     }
 
-    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-        tell("ssthresh_bytes", self.window.ssthresh());
-        tell("alpha", self.alpha.get());
-    }
-
     fn limit(&self) -> Limit {
         let cwnd = self.window.cwnd();
         let Params { pacing, slow_start_pacing, .. } = self.rules.params;
         let factor = if self.window.in_slow_start() { slow_start_pacing } else { pacing };
         let paced = self.srtt > Span::ZERO;
         Limit { cwnd, pacing: paced.then(|| self.rules.wire.rate(cwnd.as_f64(), self.srtt, factor)) }
+    }
+
+    fn on_idle(&mut self, _now: Time, _idle: Span, restart: Option<Bytes>) {
+        self.round_min = Span::MAX; // of before the idle time
+        if let Some(window) = restart {
+            self.window.restart(window);
+        }
+    }
+
+    fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
+        if let Signal::Handshake { rtt } = *signal {
+            self.srtt = rtt;
+            self.remember(now, rtt);
+        }
+    }
+
+    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("ssthresh_bytes", self.window.ssthresh());
+        report("alpha", self.alpha.get());
     }
 }
 

@@ -12,7 +12,7 @@ fn at_gigabit() -> Params {
     Params { capacity: Some(GIGABIT), ..Params::default() }
 }
 
-/// F is 0.5 and alpha stays where it is, so that cuts are easy to tell.
+/// F is 0.5 and alpha stays where it is, so that cuts are easy to recognize.
 fn gemini(alpha: f64, change: impl FnOnce(Params) -> Params) -> Gemini {
     let threshold = Bytes::new(1_000_000);
     let params =

@@ -22,7 +22,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Signal};
 use crate::telemetry::Telemetry;
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
@@ -67,18 +67,18 @@ pub struct Hpcc {
     window: f64,
     reference: f64,
     /// U.
-    utilisation: f64,
+    utilization: f64,
     inc_stage: u32,
-    heard: Heard,
+    received: Received,
     /// A round trip is over and Wc has not been updated.
     round_over: bool,
     rules: Box<Rules>,
     last: Box<Last>,
 }
 
-/// What came with the acknowledgement that is about to be heard of.
+/// What came just before an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Heard {
+enum Received {
     Nothing,
     /// Telemetry that follows no other.
     Kept,
@@ -133,9 +133,9 @@ impl Algorithm for Hpcc {
         Self {
             window: most,
             reference: most,
-            utilisation: 1.0,
+            utilization: 1.0,
             inc_stage: 0,
-            heard: Heard::Nothing,
+            received: Received::Nothing,
             round_over: false,
             rules: Box::new(rules),
             last: Box::new(Last { at: Time::ZERO, telemetry: Telemetry::default() }),
@@ -160,19 +160,19 @@ impl Algorithm for Hpcc {
 }
 
 impl Hpcc {
-    /// MeasureInflight; none if the records do not follow those kept, so that nothing can be told.
-    fn measure(&mut self, now: Time, telemetry: &Telemetry) -> Heard {
+    /// MeasureInflight; none if the records do not follow those kept, so that nothing follows from them.
+    fn measure(&mut self, now: Time, telemetry: &Telemetry) -> Received {
         let before = &self.last.telemetry;
         let gap = now.saturating_since(self.last.at).as_ps() / 1000;
         if !telemetry.follows(before, gap) {
             *self.last = Last { at: now, telemetry: *telemetry };
-            return Heard::Kept;
+            return Received::Kept;
         }
         let base_rtt = self.rules.base_rtt;
         let (mut most, mut tau) = (0.0, 0.0);
         for (hop, before) in telemetry.hops().iter().zip(before.hops()) {
-            // Answers that overtook each other: the newer one was heard.
-            let Some(ns) = hop.ns_since(before) else { return Heard::Nothing };
+            // Answers that overtook each other: the newer one was received.
+            let Some(ns) = hop.ns_since(before) else { return Received::Nothing };
             let (seconds, rate) = (f64::from(ns) * 1e-9, hop.rate.as_f64() / 8.0);
             let queue = hop.queue().min(before.queue()).as_f64();
             let inflight = queue / (rate * base_rtt) + hop.sent_since(before).as_f64() / seconds / rate;
@@ -181,16 +181,16 @@ impl Hpcc {
             }
         }
         let share = tau.min(base_rtt) / base_rtt;
-        self.utilisation = (1.0 - share) * self.utilisation + share * most;
+        self.utilization = (1.0 - share) * self.utilization + share * most;
         *self.last = Last { at: now, telemetry: *telemetry };
-        Heard::Measured
+        Received::Measured
     }
 
     /// ComputeWind.
     fn compute(&mut self, update: bool) {
         let Rules { eta, max_stage, w_ai, most, least, .. } = *self.rules;
-        let scaled = self.utilisation >= eta || self.inc_stage >= max_stage;
-        let window = if scaled { self.reference / (self.utilisation / eta) } else { self.reference } + w_ai;
+        let scaled = self.utilization >= eta || self.inc_stage >= max_stage;
+        let window = if scaled { self.reference / (self.utilization / eta) } else { self.reference } + w_ai;
         self.window = window.max(least).min(most);
         if update {
             self.inc_stage = if scaled { 0 } else { self.inc_stage + 1 };
@@ -200,16 +200,12 @@ impl Hpcc {
 }
 
 impl Controller for Hpcc {
-    fn on_telemetry(&mut self, now: Time, telemetry: &Telemetry) {
-        self.heard = self.measure(now, telemetry);
-    }
-
     fn on_ack(&mut self, ack: &Ack) {
-        match std::mem::replace(&mut self.heard, Heard::Nothing) {
-            // A round begins with records that nothing can be told from: Wc is due at its end.
-            Heard::Kept => {}
-            Heard::Nothing => self.round_over |= ack.round_start,
-            Heard::Measured => {
+        match std::mem::replace(&mut self.received, Received::Nothing) {
+            // A round begins with records that nothing follows from: Wc is due at its end.
+            Received::Kept => {}
+            Received::Nothing => self.round_over |= ack.round_start,
+            Received::Measured => {
                 let update = std::mem::take(&mut self.round_over) | ack.round_start;
                 self.compute(update);
             }
@@ -218,16 +214,22 @@ impl Controller for Hpcc {
 
     fn on_congestion(&mut self, _now: Time, _event: Congestion) {}
 
-    fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-        tell("utilisation", self.utilisation);
-        tell("reference_window_bytes", self.reference);
-    }
-
     fn limit(&self) -> Limit {
         let Rules { payload, mss, base_rtt, .. } = *self.rules;
         Limit {
             cwnd: Bytes::from_f64(self.window * payload).max(mss),
             pacing: Some(BitRate::from_f64(self.window * 8.0 / base_rtt)),
         }
+    }
+
+    fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
+        if let Signal::Telemetry(telemetry) = signal {
+            self.received = self.measure(now, telemetry);
+        }
+    }
+
+    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("utilisation", self.utilization);
+        report("reference_window_bytes", self.reference);
     }
 }

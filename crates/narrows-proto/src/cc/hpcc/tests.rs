@@ -24,26 +24,26 @@ fn hop(ns: u64, sent: u64, queue: u64) -> Hop {
 struct Fixture(Hpcc);
 
 impl Fixture {
-    /// Has heard one port that had sent nothing at 0.
+    /// Has received the record of one port that had sent nothing at 0.
     fn new(params: &Params) -> Self {
         Self::with(params, [hop(0, 0, 0)])
     }
 
     fn with(params: &Params, hops: impl IntoIterator<Item = Hop>) -> Self {
         let mut fixture = Self(Hpcc::new(params, &path()));
-        fixture.hear(0, true, hops);
+        fixture.receive(0, true, hops);
         fixture
     }
 
-    fn hear(&mut self, ns: u64, round_start: bool, hops: impl IntoIterator<Item = Hop>) -> &Hpcc {
-        self.0.on_telemetry(at(ns), &Telemetry::new(7, hops));
+    fn receive(&mut self, ns: u64, round_start: bool, hops: impl IntoIterator<Item = Hop>) -> &Hpcc {
+        self.0.on_signal(at(ns), &Signal::Telemetry(&Telemetry::new(7, hops)));
         self.0.on_ack(&Ack { now: at(ns), round_start, ..ack(MSS) });
         &self.0
     }
 
     /// U is set, as if just measured.
-    fn compute(&mut self, utilisation: f64, update: bool) -> f64 {
-        self.0.utilisation = utilisation;
+    fn compute(&mut self, utilization: f64, update: bool) -> f64 {
+        self.0.utilization = utilization;
         self.0.compute(update);
         self.0.window
     }
@@ -73,7 +73,7 @@ fn the_default_increase_is_about_that_of_the_paper_at_100_gbps() {
 #[test]
 fn the_first_record_is_kept_and_changes_nothing() {
     let Fixture(hpcc) = Fixture::new(&params());
-    assert_eq!((hpcc.utilisation, hpcc.inc_stage), (1.0, 0));
+    assert_eq!((hpcc.utilization, hpcc.inc_stage), (1.0, 0));
     assert_near(hpcc.window, 12_500.0);
     assert_eq!(hpcc.last.telemetry.hops().len(), 1);
 }
@@ -82,20 +82,20 @@ fn the_first_record_is_kept_and_changes_nothing() {
 fn u_is_the_rate_of_the_link_averaged_by_share_of_t() {
     let mut fixture = Fixture::new(&params());
     // 1280 B in 2048 ns: 0.625 B/ns, u = 0.5. Share 0.2048: U = 0.7952 + 0.1024 = 0.8976.
-    fixture.hear(2048, false, [hop(2048, 1280, 0)]);
-    assert_near(fixture.0.utilisation, 0.8976);
+    fixture.receive(2048, false, [hop(2048, 1280, 0)]);
+    assert_near(fixture.0.utilization, 0.8976);
 }
 
 #[test]
 fn the_smaller_of_two_queues_counts() {
     let mut fixture = Fixture::with(&params(), [hop(0, 0, 4000)]);
     // min(4000, 2000)/(1.25·10 000) = 0.16; 2560 B in 2048 ns are 1. U = 0.7952 + 0.2048·1.16.
-    fixture.hear(2048, false, [hop(2048, 2560, 2000)]);
-    assert_near(fixture.0.utilisation, 0.7952 + 0.2048 * 1.16);
+    fixture.receive(2048, false, [hop(2048, 2560, 2000)]);
+    assert_near(fixture.0.utilization, 0.7952 + 0.2048 * 1.16);
     // The other way round: the queue before was 2000 B.
-    fixture.0.utilisation = 1.0;
-    fixture.hear(4096, false, [hop(4096, 5120, 8000)]);
-    assert_near(fixture.0.utilisation, 0.7952 + 0.2048 * 1.16);
+    fixture.0.utilization = 1.0;
+    fixture.receive(4096, false, [hop(4096, 5120, 8000)]);
+    assert_near(fixture.0.utilization, 0.7952 + 0.2048 * 1.16);
 }
 
 #[test]
@@ -104,16 +104,16 @@ fn the_busiest_link_counts_with_its_own_time_and_rate() {
     let on_slow = |ns, sent| Hop::new(slow, at(ns), sent, 0);
     let mut fixture = Fixture::with(&params(), [hop(0, 0, 0), on_slow(100, 0)]);
     // First link: 0.5. Second: 1280 B in 2560 ns, 0.5 of 0.625 B/ns: 0.8, share 0.256.
-    fixture.hear(2660, false, [hop(2048, 1280, 0), on_slow(2660, 1280)]);
-    assert_near(fixture.0.utilisation, 0.744 + 0.256 * 0.8);
+    fixture.receive(2660, false, [hop(2048, 1280, 0), on_slow(2660, 1280)]);
+    assert_near(fixture.0.utilization, 0.744 + 0.256 * 0.8);
 }
 
 #[test]
 fn what_is_longer_than_t_counts_as_t() {
     let mut fixture = Fixture::new(&params());
     // 12 800 B in 20 480 ns: 0.5.
-    fixture.hear(20_480, false, [hop(20_480, 12_800, 0)]);
-    assert_near(fixture.0.utilisation, 0.5);
+    fixture.receive(20_480, false, [hop(20_480, 12_800, 0)]);
+    assert_near(fixture.0.utilization, 0.5);
 }
 
 #[test]
@@ -174,11 +174,11 @@ fn the_window_stays_between_what_the_least_rate_and_the_link_send_in_t() {
 #[test]
 fn the_reference_changes_once_for_each_round_trip() {
     let mut fixture = Fixture::new(&params());
-    // Always 1.25 of what is sent at line rate: a queue of 3125 B is 0.25, told as 3120 B.
+    // Always 1.25 of what is sent at line rate: a queue of 3125 B is 0.25, recorded as 3120 B.
     let mut reference = Vec::new();
     for step in 1..=6_u64 {
         let ns = step * 10_240;
-        fixture.hear(ns, step % 3 == 0, [hop(ns, step * 12_800, 3125)]);
+        fixture.receive(ns, step % 3 == 0, [hop(ns, step * 12_800, 3125)]);
         reference.push(fixture.0.reference.round());
     }
     // U: at first min(0, 3120), so 1; then 1.2496. 12 500·0.95/1.2496 + 125 = 9628; 9628·0.95/1.2496 + 125 = 7445.
@@ -186,24 +186,24 @@ fn the_reference_changes_once_for_each_round_trip() {
 }
 
 #[test]
-fn records_of_another_way_are_kept_and_nothing_is_told_from_them() {
+fn records_of_another_way_are_kept_and_nothing_is_computed_from_them() {
     let mut fixture = Fixture::new(&params());
-    fixture.0.on_telemetry(at(1000), &Telemetry::new(8, [hop(1000, 64_000, 0)]));
-    assert_eq!((fixture.0.utilisation, fixture.0.heard), (1.0, Heard::Kept));
-    fixture.0.on_telemetry(at(3048), &Telemetry::new(8, [hop(3048, 65_280, 0)]));
-    assert_near(fixture.0.utilisation, 0.8976);
+    fixture.0.on_signal(at(1000), &Signal::Telemetry(&Telemetry::new(8, [hop(1000, 64_000, 0)])));
+    assert_eq!((fixture.0.utilization, fixture.0.received), (1.0, Received::Kept));
+    fixture.0.on_signal(at(3048), &Signal::Telemetry(&Telemetry::new(8, [hop(3048, 65_280, 0)])));
+    assert_near(fixture.0.utilization, 0.8976);
 }
 
 #[test]
 fn an_answer_that_was_overtaken_says_nothing() {
     let mut fixture = Fixture::new(&params());
-    fixture.hear(2048, false, [hop(2048, 1280, 0)]);
-    let before = fixture.0.utilisation;
-    fixture.hear(2100, true, [hop(1000, 640, 0)]);
-    assert_eq!(fixture.0.utilisation, before);
+    fixture.receive(2048, false, [hop(2048, 1280, 0)]);
+    let before = fixture.0.utilization;
+    fixture.receive(2100, true, [hop(1000, 640, 0)]);
+    assert_eq!(fixture.0.utilization, before);
     // The round trip that ended with it is not forgotten.
     assert!(fixture.0.round_over);
-    fixture.hear(4096, false, [hop(4096, 2560, 0)]);
+    fixture.receive(4096, false, [hop(4096, 2560, 0)]);
     assert_eq!((fixture.0.round_over, fixture.0.inc_stage), (false, 1));
 }
 

@@ -70,7 +70,7 @@ impl<A: Copy> Monitor<A> {
 
     /// From now on `rate` is tried for `length`. The open interval ends.
     pub(crate) fn begin(&mut self, ack: &Ack, aim: A, rate: f64, length: Span) {
-        debug_assert!(self.len < PLACES, "asked for an interval before one was due");
+        debug_assert!(self.len < PLACES, "an interval begins before one was due");
         if let Some(open) = self.open() {
             open.ended = ack.now;
             open.until = ack.sent;
@@ -179,7 +179,7 @@ mod tests {
     use crate::cc::conformance::{MSS, ack};
 
     /// At `ms`; counts in segments.
-    fn heard(ms: u64, sent: u64, delivered: u64, lost: u64) -> Ack {
+    fn ack_at(ms: u64, sent: u64, delivered: u64, lost: u64) -> Ack {
         Ack {
             now: Time::ZERO + Span::from_ms(ms),
             rtt: None,
@@ -198,15 +198,15 @@ mod tests {
         // Ten segments of 1000 B in 10 ms are 8 Mb/s. The second interval sends twenty, and its losses become known
         // while the third is under way.
         let mut monitor = Monitor::new('-');
-        monitor.begin(&heard(0, 0, 0, 0), 'a', 8e6, LENGTH);
-        monitor.begin(&heard(10, 10, 0, 0), 'b', 16e6, LENGTH);
-        monitor.begin(&heard(20, 30, 5, 0), 'c', 24e6, LENGTH);
-        assert!(monitor.next_report(&heard(21, 32, 9, 0), MSS).is_none());
-        let first = monitor.next_report(&heard(22, 34, 10, 0), MSS).expect("ten are resolved");
+        monitor.begin(&ack_at(0, 0, 0, 0), 'a', 8e6, LENGTH);
+        monitor.begin(&ack_at(10, 10, 0, 0), 'b', 16e6, LENGTH);
+        monitor.begin(&ack_at(20, 30, 5, 0), 'c', 24e6, LENGTH);
+        assert!(monitor.next_report(&ack_at(21, 32, 9, 0), MSS).is_none());
+        let first = monitor.next_report(&ack_at(22, 34, 10, 0), MSS).expect("ten are resolved");
         assert_eq!((first.aim, first.rate, first.loss), ('a', 8e6, 0.0));
-        assert!(monitor.next_report(&heard(22, 34, 10, 0), MSS).is_none());
-        assert!(monitor.next_report(&heard(29, 50, 24, 5), MSS).is_none());
-        let second = monitor.next_report(&heard(30, 54, 25, 5), MSS).expect("thirty are resolved");
+        assert!(monitor.next_report(&ack_at(22, 34, 10, 0), MSS).is_none());
+        assert!(monitor.next_report(&ack_at(29, 50, 24, 5), MSS).is_none());
+        let second = monitor.next_report(&ack_at(30, 54, 25, 5), MSS).expect("thirty are resolved");
         assert_eq!((second.aim, second.rate, second.loss), ('b', 16e6, 0.25));
     }
 
@@ -214,9 +214,9 @@ mod tests {
     fn delays_count_in_the_interval_that_sent_the_segment() {
         // Sent at 2, 4, 6, 8 ms and at 12, 14, 16, 18 ms; the round trip of 30 ms grows by 0.2 ms each in the second.
         let mut monitor = Monitor::new('-');
-        monitor.begin(&heard(0, 0, 0, 0), 'a', 8e6, LENGTH);
-        monitor.begin(&heard(10, 10, 0, 0), 'b', 8e6, LENGTH);
-        monitor.begin(&heard(20, 20, 0, 0), 'c', 8e6, LENGTH);
+        monitor.begin(&ack_at(0, 0, 0, 0), 'a', 8e6, LENGTH);
+        monitor.begin(&ack_at(10, 10, 0, 0), 'b', 8e6, LENGTH);
+        monitor.begin(&ack_at(20, 20, 0, 0), 'c', 8e6, LENGTH);
         for (sent_ms, rtt_us) in [
             (2, 30_000),
             (4, 30_000),
@@ -234,7 +234,7 @@ mod tests {
                 ..ack(MSS)
             });
         }
-        let last = heard(60, 40, 20, 0);
+        let last = ack_at(60, 40, 20, 0);
         let first = monitor.next_report(&last, MSS).expect("complete");
         let second = monitor.next_report(&last, MSS).expect("complete");
         assert!(first.rtt_gradient.abs() < 1e-9, "{first:?}");
@@ -245,10 +245,10 @@ mod tests {
     #[test]
     fn a_sender_that_was_held_back_is_judged_by_what_it_sent() {
         let mut monitor = Monitor::new('-');
-        monitor.begin(&heard(0, 0, 0, 0), 'a', 8e6, LENGTH);
-        monitor.begin(&heard(10, 4, 0, 0), 'b', 8e6, LENGTH);
+        monitor.begin(&ack_at(0, 0, 0, 0), 'a', 8e6, LENGTH);
+        monitor.begin(&ack_at(10, 4, 0, 0), 'b', 8e6, LENGTH);
         // Four segments, or five if boundaries cut one: 5·8000 bit in 10 ms.
-        let report = monitor.next_report(&heard(40, 9, 4, 0), MSS).expect("complete");
+        let report = monitor.next_report(&ack_at(40, 9, 4, 0), MSS).expect("complete");
         assert_eq!(report.rate, 4e6);
     }
 
@@ -256,12 +256,12 @@ mod tests {
     fn without_space_the_newest_interval_goes_on() {
         let mut monitor = Monitor::new('-');
         for number in 0..PLACES as u64 {
-            let now = heard(10 * number, 10 * number, 0, 0);
+            let now = ack_at(10 * number, 10 * number, 0, 0);
             assert!(monitor.is_due(&now));
             monitor.begin(&now, 'a', 8e6, LENGTH);
         }
-        assert!(!monitor.is_due(&heard(90, 90, 0, 0)));
-        let now = heard(91, 91, 10, 0);
+        assert!(!monitor.is_due(&ack_at(90, 90, 0, 0)));
+        let now = ack_at(91, 91, 10, 0);
         monitor.next_report(&now, MSS).expect("the first is complete");
         assert!(monitor.is_due(&now));
     }

@@ -62,9 +62,9 @@ pub(crate) trait Strategy {
     /// What the interval that begins now is for, and its rate.
     fn next(&mut self, bounds: Bounds, dice: &mut SplitMix) -> (Aim, f64);
 
-    /// Hears of intervals in the order of sending. True if the rate changed its course, so that intervals under way no
+    /// An interval is over; in the order of sending. True if the rate changed its course, so that intervals under way no
     /// longer matter and a new one begins.
-    fn hear(&mut self, report: &Report<Aim>, bounds: Bounds) -> bool;
+    fn on_report(&mut self, report: &Report<Aim>, bounds: Bounds) -> bool;
 
     /// The retransmission timer expired: the rate is halved.
     fn on_timeout(&mut self);
@@ -131,7 +131,7 @@ impl<S: Strategy> Controller for RateSender<S> {
         self.monitor.measure(ack);
         let bounds = self.bounds();
         while let Some(report) = self.monitor.next_report(ack, self.path.mss) {
-            if self.strategy.hear(&report, bounds) {
+            if self.strategy.on_report(&report, bounds) {
                 self.monitor.forget();
             }
         }
@@ -167,10 +167,10 @@ mod tests {
     use super::*;
     use crate::cc::conformance::{MSS, ack, path};
 
-    /// Tries 8 Mb/s and 16 Mb/s in turn, and writes down what it hears.
+    /// Tries 8 Mb/s and 16 Mb/s in turn, and writes down the reports.
     struct InTurn {
         up: bool,
-        heard: Vec<Report<Aim>>,
+        reports: Vec<Report<Aim>>,
     }
 
     impl Strategy for InTurn {
@@ -181,8 +181,8 @@ mod tests {
             (Aim::Trial { number: 0, up: self.up }, if self.up { 16e6 } else { 8e6 })
         }
 
-        fn hear(&mut self, report: &Report<Aim>, _bounds: Bounds) -> bool {
-            self.heard.push(*report);
+        fn on_report(&mut self, report: &Report<Aim>, _bounds: Bounds) -> bool {
+            self.reports.push(*report);
             false
         }
 
@@ -191,7 +191,7 @@ mod tests {
 
     /// A path of 50 ms that loses every fourth segment sent at 16 Mb/s or more, and delays the others ever longer.
     fn reports_of_two_seconds(timing: Timing) -> Vec<Report<Aim>> {
-        let mut sender = RateSender::new(InTurn { up: false, heard: Vec::new() }, timing, &path());
+        let mut sender = RateSender::new(InTurn { up: false, reports: Vec::new() }, timing, &path());
         let step = Span::from_us(1);
         let (mut now, mut next_send) = (Time::ZERO, Time::ZERO);
         let (mut sent, mut delivered, mut lost) = (Bytes::ZERO, Bytes::ZERO, Bytes::ZERO);
@@ -224,7 +224,7 @@ mod tests {
             }
             now += step;
         }
-        sender.strategy.heard
+        sender.strategy.reports
     }
 
     #[test]

@@ -27,7 +27,7 @@ impl Doubling {
 
     /// An interval at `rate` had this utility. Returns where the search goes on if the phase is over; that is also so if
     /// the rate could not be raised any more.
-    pub(crate) fn hear(&mut self, rate: f64, utility: f64) -> Option<f64> {
+    pub(crate) fn on_utility(&mut self, rate: f64, utility: f64) -> Option<f64> {
         match self.last.replace((rate, utility)) {
             Some((better, last)) if utility < last => Some(better),
             Some((before, _)) if rate <= before => Some(rate),
@@ -46,17 +46,17 @@ mod tests {
     fn the_rate_doubles_until_a_result_is_worse_and_returns_to_the_better_one() {
         let mut starting = Doubling::new(10.0);
         assert_eq!([(); 3].map(|()| starting.next(BOUNDS)), [10.0, 20.0, 40.0]);
-        assert_eq!(starting.hear(10.0, 1.0), None);
-        assert_eq!(starting.hear(20.0, 2.0), None);
-        assert_eq!(starting.hear(40.0, 1.5), Some(20.0));
+        assert_eq!(starting.on_utility(10.0, 1.0), None);
+        assert_eq!(starting.on_utility(20.0, 2.0), None);
+        assert_eq!(starting.on_utility(40.0, 1.5), Some(20.0));
     }
 
     #[test]
     fn at_the_largest_rate_there_is_nothing_left_to_double() {
         let mut starting = Doubling::new(60.0);
         assert_eq!([(); 3].map(|()| starting.next(BOUNDS)), [60.0, 100.0, 100.0]);
-        assert_eq!(starting.hear(60.0, 1.0), None);
-        assert_eq!(starting.hear(100.0, 2.0), None);
-        assert_eq!(starting.hear(100.0, 2.0), Some(100.0));
+        assert_eq!(starting.on_utility(60.0, 1.0), None);
+        assert_eq!(starting.on_utility(100.0, 2.0), None);
+        assert_eq!(starting.on_utility(100.0, 2.0), Some(100.0));
     }
 }

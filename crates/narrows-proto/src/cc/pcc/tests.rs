@@ -8,7 +8,7 @@ use crate::stream::Params;
 use crate::stream::bottleneck::{Bottleneck, Sample, run};
 use crate::units::{BitRate, Bytes, Span, Time};
 
-/// Means over the time that was asked for.
+/// Means over the time given.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     /// Payload delivered, of all that the path could have carried.

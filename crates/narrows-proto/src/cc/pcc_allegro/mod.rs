@@ -156,7 +156,7 @@ struct Search {
 enum Phase {
     Starting(Doubling),
     Deciding(Trials),
-    /// n of the next step, and rate and utility of the last one heard of.
+    /// n of the next step, and rate and utility of the last one reported.
     Adjusting {
         up: bool,
         n: u32,
@@ -168,7 +168,7 @@ enum Phase {
 #[derive(Clone, Copy, Debug, Default)]
 struct Trials {
     begun: u8,
-    heard: u8,
+    reported: u8,
     /// The first one of the current pair was above.
     up_first: bool,
     /// For each pair the utility below r and that above r.
@@ -255,22 +255,22 @@ impl Strategy for Search {
         }
     }
 
-    fn hear(&mut self, report: &Report<Aim>, bounds: Bounds) -> bool {
+    fn on_report(&mut self, report: &Report<Aim>, bounds: Bounds) -> bool {
         let rate = report.rate;
         let utility = self.params.utility(rate / 1e6, report.loss);
         match (&mut self.phase, report.aim) {
             (Phase::Starting(doubling), Aim::Step) => {
-                let end = doubling.hear(rate, utility);
+                let end = doubling.on_utility(rate, utility);
                 end.inspect(|&rate| self.decide(rate)).is_some()
             }
             (Phase::Deciding(trials), Aim::Trial { number, up }) => {
                 trials.utilities[usize::from(number)][usize::from(up)] = utility;
-                trials.heard += 1;
+                trials.reported += 1;
                 let trials = *trials;
-                if trials.heard == 4 {
+                if trials.reported == 4 {
                     self.conclude(&trials, bounds);
                 }
-                trials.heard == 4
+                trials.reported == 4
             }
             (Phase::Adjusting { up, last, .. }, Aim::Step) => {
                 let moved = if *up { rate > last.0 } else { rate < last.0 };

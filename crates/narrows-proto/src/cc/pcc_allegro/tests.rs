@@ -15,14 +15,14 @@ fn report(aim: Aim, rate: f64, loss: f64) -> Report<Aim> {
     Report { aim, rate, loss, rtt_gradient: 0.0 }
 }
 
-/// Sends the four trials and hears of them; `loss` says what each loses.
+/// Sends the four trials and reports them; `loss` says what each loses.
 fn try_four(search: &mut Search, loss: impl Fn(bool) -> f64) {
     let mut dice = SplitMix::new(3);
     let sent = [(); 4].map(|()| search.next(BOUNDS, &mut dice));
     assert_eq!(search.next(BOUNDS, &mut dice), (Aim::Wait, search.rate));
     for (number, (aim, rate)) in (0..).zip(sent) {
         let Aim::Trial { up, .. } = aim else { panic!("{aim:?}") };
-        assert_eq!(search.hear(&report(aim, rate, loss(up)), BOUNDS), number == 3);
+        assert_eq!(search.on_report(&report(aim, rate, loss(up)), BOUNDS), number == 3);
     }
 }
 
@@ -82,7 +82,7 @@ fn trials_lie_one_to_five_percent_beside_the_rate() {
             let expected = 100e6 * if up { 1.0 + epsilon } else { 1.0 - epsilon };
             assert!((rate / expected - 1.0).abs() < 1e-12, "{rate} {expected}");
             let loss = if up == (number == 0) { 0.5 } else { 0.0 };
-            search.hear(&report(aim, rate, loss), BOUNDS);
+            search.on_report(&report(aim, rate, loss), BOUNDS);
         }
     }
     assert_eq!(search.rate, 100e6);
@@ -98,8 +98,8 @@ fn the_steps_in_one_direction_grow_until_utility_falls() {
     for (rate, expected) in rates.into_iter().zip([102.01, 104.0502, 107.171706]) {
         assert!((rate - expected).abs() < 1e-9, "{rates:?}");
     }
-    assert!(!search.hear(&report(Aim::Step, 102.01e6, 0.0), BOUNDS));
-    assert!(search.hear(&report(Aim::Step, 104.0502e6, 0.05), BOUNDS));
+    assert!(!search.on_report(&report(Aim::Step, 102.01e6, 0.0), BOUNDS));
+    assert!(search.on_report(&report(Aim::Step, 104.0502e6, 0.05), BOUNDS));
     assert_eq!(search.rate, 102.01e6);
     assert!(matches!(search.phase, Phase::Deciding(_)));
 }

@@ -174,7 +174,7 @@ enum Phase {
 #[derive(Clone, Copy, Debug, Default)]
 struct Pair {
     begun: u8,
-    heard: u8,
+    reported: u8,
     up_first: bool,
     /// Rate in Mb/s and utility, below and above.
     results: [(f64, f64); 2],
@@ -258,22 +258,22 @@ impl Strategy for Climb {
         }
     }
 
-    fn hear(&mut self, report: &Report<Aim>, bounds: Bounds) -> bool {
+    fn on_report(&mut self, report: &Report<Aim>, bounds: Bounds) -> bool {
         let mbps = report.rate / 1e6;
         let utility = self.params.utility(mbps, report.rtt_gradient, report.loss);
         match (&mut self.phase, report.aim) {
             (Phase::Starting(doubling), Aim::Step) => {
-                let end = doubling.hear(report.rate, utility);
+                let end = doubling.on_utility(report.rate, utility);
                 end.inspect(|&rate| self.climb_from(rate)).is_some()
             }
             (Phase::Climbing(pair), Aim::Trial { up, .. }) => {
                 pair.results[usize::from(up)] = (mbps, utility);
-                pair.heard += 1;
+                pair.reported += 1;
                 let pair = *pair;
-                if pair.heard == 2 {
+                if pair.reported == 2 {
                     self.step(&pair, bounds);
                 }
-                pair.heard == 2
+                pair.reported == 2
             }
             _ => false,
         }

@@ -68,7 +68,7 @@ fn the_rate_moves_along_the_gradient_of_its_two_intervals() {
         let Aim::Trial { up, .. } = aim else { panic!("{aim:?}") };
         assert!((rate / if up { 105e6 } else { 95e6 } - 1.0).abs() < 1e-12, "{rate}");
         let report = Report { aim, rate, loss: 0.0, rtt_gradient: 0.0 };
-        assert_eq!(climb.hear(&report, BOUNDS), number == 1);
+        assert_eq!(climb.on_report(&report, BOUNDS), number == 1);
     }
     // γ = (105^0.9 − 95^0.9)/10 = (65.9282 − 60.2492)/10 = 0.5679.
     assert!((climb.rate / 1e6 - 100.5679).abs() < 1e-3, "{}", climb.rate);

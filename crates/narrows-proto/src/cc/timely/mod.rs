@@ -41,7 +41,7 @@ pub struct Params {
     pub t_low: Span,
     /// Above it the rate falls whatever the gradient; 500 us (Mittal et al. §6).
     pub t_high: Span,
-    /// What the gradient is normalised by, a constant; 20 us (Zhu et al., CoNEXT 2016).
+    /// What the gradient is normalized by, a constant; 20 us (Zhu et al., CoNEXT 2016).
     pub min_rtt: Span,
     /// Additive increase; 10 Mb/s (Mittal et al. §6).
     pub delta: BitRate,
@@ -183,7 +183,7 @@ impl Controller for Timely {
         self.acked = self.acked.saturating_add(ack.acked.get());
         self.round_over |= ack.round_start;
         let complete = if self.params.every_round_trip { self.round_over } else { self.acked >= segment };
-        // A packet that was sent twice tells no time: the next one does.
+        // A packet that was sent twice gives no sample: the next one does.
         let (true, Some(rtt)) = (complete, ack.rtt) else { return };
         self.acked %= segment;
         self.round_over = false;

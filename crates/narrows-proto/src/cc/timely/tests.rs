@@ -125,16 +125,16 @@ fn a_segment_is_counted_in_acknowledged_bytes() {
 }
 
 #[test]
-fn one_update_for_each_round_trip_if_asked_for() {
+fn one_update_for_each_round_trip_if_set_to() {
     let mut timely = timely(&Params { every_round_trip: true, ..Params::default() }, 1e9);
-    let mut hear = |round_start, rtt| {
+    let mut receive = |round_start, rtt| {
         timely.on_ack(&Ack { rtt, round_start, ..ack(Bytes::new(16_000)) });
         (gbps(&timely) * 100.0).round()
     };
     let rtt = Some(Span::from_us(20));
-    assert_eq!([hear(false, rtt), hear(true, rtt), hear(false, rtt)], [100.0, 101.0, 101.0]);
+    assert_eq!([receive(false, rtt), receive(true, rtt), receive(false, rtt)], [100.0, 101.0, 101.0]);
     // The packet had been sent twice.
-    assert_eq!([hear(true, None), hear(false, rtt)], [101.0, 102.0]);
+    assert_eq!([receive(true, None), receive(false, rtt)], [101.0, 102.0]);
 }
 
 #[test]

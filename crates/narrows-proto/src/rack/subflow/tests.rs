@@ -17,8 +17,8 @@ fn path() -> Path {
 }
 
 /// Five subflows have 5 Gb/s together, and nothing is marked.
-fn told() -> Told {
-    Told {
+fn report() -> JumboReport {
+    JumboReport {
         alpha: 0.0,
         joined: 0,
         subflows: 5,
@@ -36,7 +36,7 @@ fn told() -> Told {
 fn subflow(params: &Params) -> Subflow {
     let mut subflow = Subflow::new(params, &path());
     subflow.on_rtt(RTT);
-    subflow.on_told(at(0), &told());
+    subflow.on_report(at(0), &report());
     subflow
 }
 
@@ -65,7 +65,7 @@ fn a_new_subflow_begins_with_its_share() {
 }
 
 #[test]
-fn before_it_has_heard_it_has_not_begun_and_alone_it_begins_with_the_initial_window() {
+fn before_its_first_report_it_has_not_begun_and_alone_it_begins_with_the_initial_window() {
     let mut subflow = Subflow::new(&Params::default(), &path());
     assert!(!subflow.has_begun());
     subflow.on_rtt(RTT);
@@ -77,7 +77,8 @@ fn before_it_has_heard_it_has_not_begun_and_alone_it_begins_with_the_initial_win
 fn the_first_subflow_of_a_jumboflow_begins_with_the_initial_window_and_doubles() {
     let mut subflow = Subflow::new(&Params::default(), &path());
     subflow.on_rtt(RTT);
-    subflow.on_told(at(0), &Told { throughput: BitRate::ZERO, subflows: 1, quiet: true, ..told() });
+    subflow
+        .on_report(at(0), &JumboReport { throughput: BitRate::ZERO, subflows: 1, quiet: true, ..report() });
     assert!((gbps(&subflow) - 10.0 * PACKET).abs() < 1e-6);
     rounds(&mut subflow, 0, 2, 1.0);
     assert!((gbps(&subflow) - 40.0 * PACKET).abs() < 1e-6, "{}", gbps(&subflow));
@@ -127,14 +128,14 @@ fn packets_that_come_whole_do_not_make_it_constrained() {
 }
 
 #[test]
-fn marks_cut_once_in_a_round_trip_however_often_they_are_told() {
+fn marks_cut_once_in_a_round_trip_however_often_they_are_reported() {
     let mut subflow = subflow(&Params::default());
     for tick in 0..6 {
         let marked = 1000 * (tick + 1);
-        subflow.on_told(at(10 * tick + 1), &Told { alpha: 0.5, marked, ..told() });
+        subflow.on_report(at(10 * tick + 1), &JumboReport { alpha: 0.5, marked, ..report() });
     }
     assert!((gbps(&subflow) - 0.75).abs() < 1e-9, "{}", gbps(&subflow));
-    subflow.on_told(at(70), &Told { alpha: 0.5, marked: 9000, ..told() });
+    subflow.on_report(at(70), &JumboReport { alpha: 0.5, marked: 9000, ..report() });
     assert!((gbps(&subflow) - 0.5625).abs() < 1e-9, "{}", gbps(&subflow));
 }
 
@@ -142,10 +143,10 @@ fn marks_cut_once_in_a_round_trip_however_often_they_are_told() {
 fn congestion_does_not_reduce_it_below_the_smallest_window_nor_keep_less_from_growing() {
     let mut subflow = subflow(&Params::default());
     subflow.set_rate(2.2 * PACKET * 1e9);
-    subflow.on_told(at(1), &Told { alpha: 1.0, marked: 1, ..told() });
+    subflow.on_report(at(1), &JumboReport { alpha: 1.0, marked: 1, ..report() });
     assert!((gbps(&subflow) - 2.0 * PACKET).abs() < 1e-6, "{}", gbps(&subflow));
     subflow.set_rate(0.5 * PACKET * 1e9);
-    subflow.on_told(at(200), &Told { alpha: 1.0, marked: 2, ..told() });
+    subflow.on_report(at(200), &JumboReport { alpha: 1.0, marked: 2, ..report() });
     assert!((gbps(&subflow) - 0.5 * PACKET).abs() < 1e-6, "{}", gbps(&subflow));
     subflow.on_acked(at(201), 0.5 * subflow.packet);
     assert!(gbps(&subflow) > 0.5 * PACKET);
@@ -155,20 +156,20 @@ fn congestion_does_not_reduce_it_below_the_smallest_window_nor_keep_less_from_gr
 fn the_first_marks_of_a_slow_start_halve_it() {
     let mut subflow = Subflow::new(&Params::default(), &path());
     subflow.on_rtt(RTT);
-    subflow.on_told(at(0), &Told { quiet: true, ..told() });
-    subflow.on_told(at(1), &Told { alpha: 0.01, marked: 1, ..told() });
+    subflow.on_report(at(0), &JumboReport { quiet: true, ..report() });
+    subflow.on_report(at(1), &JumboReport { alpha: 0.01, marked: 1, ..report() });
     assert!((gbps(&subflow) - 0.5 * 10.0 * PACKET).abs() < 1e-6, "{}", gbps(&subflow));
-    subflow.on_told(at(100), &Told { alpha: 0.01, marked: 2, ..told() });
+    subflow.on_report(at(100), &JumboReport { alpha: 0.01, marked: 2, ..report() });
     assert!((gbps(&subflow) - 0.5 * 10.0 * PACKET * 0.995).abs() < 1e-6, "{}", gbps(&subflow));
 }
 
 #[test]
 fn the_tail_of_alpha_cuts_nothing() {
     let mut subflow = subflow(&Params::default());
-    subflow.on_told(at(1), &Told { alpha: 0.5, marked: 1, ..told() });
+    subflow.on_report(at(1), &JumboReport { alpha: 0.5, marked: 1, ..report() });
     let after = gbps(&subflow);
     for tick in 1..100 {
-        subflow.on_told(at(10 * tick), &Told { alpha: 0.4, marked: 1, ..told() });
+        subflow.on_report(at(10 * tick), &JumboReport { alpha: 0.4, marked: 1, ..report() });
     }
     assert_eq!(gbps(&subflow), after);
 }
@@ -178,19 +179,19 @@ fn with_a_bound_for_alpha_its_tail_cuts_round_after_round() {
     let params = Params { zero: Zero::Below(1.0 / 64.0), ..Params::default() };
     let mut subflow = subflow(&params);
     for tick in 0..100 {
-        subflow.on_told(at(10 * tick), &Told { alpha: 0.1, marked: 1, ..told() });
+        subflow.on_report(at(10 * tick), &JumboReport { alpha: 0.1, marked: 1, ..report() });
     }
     // 1 ms is 16 whole round trips.
     assert!((gbps(&subflow) - 0.95_f64.powi(17)).abs() < 1e-9, "{}", gbps(&subflow));
     let before = gbps(&subflow);
-    subflow.on_told(at(2000), &Told { alpha: 1.0 / 65.0, marked: 9, ..told() });
+    subflow.on_report(at(2000), &JumboReport { alpha: 1.0 / 65.0, marked: 9, ..report() });
     assert_eq!(gbps(&subflow), before);
 }
 
 #[test]
 fn for_a_round_trip_after_a_cut_it_does_not_grow() {
     let mut subflow = subflow(&Params::default());
-    subflow.on_told(at(5), &Told { alpha: 0.1, marked: 1, ..told() });
+    subflow.on_report(at(5), &JumboReport { alpha: 0.1, marked: 1, ..report() });
     subflow.on_acked(at(64), subflow.packet);
     assert!((gbps(&subflow) - 0.95).abs() < 1e-9, "{}", gbps(&subflow));
     subflow.on_acked(at(65), subflow.packet);
@@ -200,9 +201,9 @@ fn for_a_round_trip_after_a_cut_it_does_not_grow() {
 #[test]
 fn it_makes_room_for_those_who_join_even_if_a_message_was_lost() {
     let mut subflow = subflow(&Params::default());
-    // Five become six, of which nobody told, then eight.
+    // Five become six, of which no report came, then eight.
     let yielded = libm::log(6.0 / 5.0) + libm::log(8.0 / 6.0);
-    subflow.on_told(at(30), &Told { joined: 2, subflows: 8, yielded, ..told() });
+    subflow.on_report(at(30), &JumboReport { joined: 2, subflows: 8, yielded, ..report() });
     assert!((gbps(&subflow) - 5.0 / 8.0).abs() < 1e-9, "{}", gbps(&subflow));
 }
 
@@ -218,7 +219,8 @@ fn the_destination_limits_it_but_not_its_share() {
 fn a_share_of_almost_nothing_is_never_less_than_the_floor() {
     let mut subflow = Subflow::new(&Params::default(), &path());
     subflow.on_rtt(RTT);
-    subflow.on_told(at(0), &Told { throughput: BitRate::from_bps(70_000), subflows: 1000, ..told() });
+    subflow
+        .on_report(at(0), &JumboReport { throughput: BitRate::from_bps(70_000), subflows: 1000, ..report() });
     assert!((gbps(&subflow) - 0.1 * PACKET).abs() < 1e-9);
 }
 
@@ -236,7 +238,7 @@ fn after_an_idle_time_it_begins_with_its_share_again() {
     let mut subflow = subflow(&Params::default());
     subflow.restart();
     assert!(!subflow.has_begun());
-    subflow.on_told(at(500), &Told { subflows: 2, yielded: 3.0, ..told() });
+    subflow.on_report(at(500), &JumboReport { subflows: 2, yielded: 3.0, ..report() });
     assert!((gbps(&subflow) - 2.5).abs() < 1e-9, "{}", gbps(&subflow));
 }
 
@@ -252,22 +254,22 @@ fn gemini() -> Params {
 
 #[test]
 fn under_the_rule_of_gemini_delay_takes_beta_and_marks_take_f_times_alpha() {
-    let far = |recent_us: u64, marked| Told {
+    let far = |recent_us: u64, marked| JumboReport {
         alpha: 0.5,
         marked,
         base_rtt: Span::from_ms(10),
         recent_rtt: Span::from_us(recent_us),
-        ..told()
+        ..report()
     };
     let mut delayed = subflow(&gemini());
-    delayed.on_told(at(1), &far(15_001, 0));
+    delayed.on_report(at(1), &far(15_001, 0));
     assert!((gbps(&delayed) - 0.8).abs() < 1e-9, "{}", gbps(&delayed));
     let mut near_enough = subflow(&gemini());
-    near_enough.on_told(at(1), &far(15_000, 0));
+    near_enough.on_report(at(1), &far(15_000, 0));
     assert!((gbps(&near_enough) - 1.0).abs() < 1e-9);
     // F = 4K/(C·RTT + K) = 4·0.8/(100 + 0.8) in Mb.
     let mut marked = subflow(&gemini());
-    marked.on_told(at(1), &far(10_000, 1));
+    marked.on_report(at(1), &far(10_000, 1));
     let scale: f64 = 4.0 * 0.8 / 100.8;
     assert!((gbps(&marked) - 1.0 + 0.5 * scale).abs() < 1e-9, "{}", gbps(&marked));
 }

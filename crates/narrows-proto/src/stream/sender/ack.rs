@@ -1,12 +1,12 @@
 //! What an acknowledgement does: delivered segments leave the scoreboard, losses and marks are noticed, repairs end, and
-//! the controller hears of it.
+//! the controller receives a digest.
 
 use super::{Flight, Phase, Probe, Repair, Sender, Undo};
-use crate::cc::{Ack, Congestion, Controller, Ecn};
-use crate::rack::Told;
+use crate::cc::{Ack, Congestion, Controller, Ecn, Signal};
+use crate::rack::JumboReport;
 use crate::stream::params::Params;
 use crate::stream::prr::Prr;
-use crate::stream::scoreboard::{Sent, Tally};
+use crate::stream::sent::{Sent, Tally};
 use crate::stream::wire::AckFrame;
 use crate::units::{BitRate, Bytes, Span, Time};
 
@@ -33,7 +33,7 @@ impl Sender {
         if self.board.una() > una_before {
             self.restart_timeout(now);
         }
-        self.rack.on_ack(now, &tally, &self.rtt);
+        self.rack_tlp.on_ack(now, &tally, &self.rtt);
         self.finish_probe(&tally);
         self.finish_repair();
         let mut lost = Bytes::ZERO;
@@ -59,9 +59,15 @@ impl Sender {
         self.arm(params, now, look_again);
     }
 
-    /// The switch of its rack, or its destination, has told something.
-    pub fn on_rack(&mut self, params: &Params, now: Time, told: Option<&Told>, destination: BitRate) {
-        self.cc.on_rack(now, told, destination);
+    /// The switch of its rack, or its destination, has reported.
+    pub fn on_rack(
+        &mut self,
+        params: &Params,
+        now: Time,
+        report: Option<&JumboReport>,
+        destination: BitRate,
+    ) {
+        self.cc.on_signal(now, &Signal::Rack { report, destination });
         self.refresh_limit(params);
     }
 
@@ -73,7 +79,7 @@ impl Sender {
                 let rtt = now.saturating_since(sent_at);
                 self.rtt.add(rtt);
                 self.sampled = true;
-                self.cc.on_handshake(now, rtt);
+                self.cc.on_signal(now, &Signal::Handshake { rtt });
             }
         }
     }
@@ -88,7 +94,7 @@ impl Sender {
             self.board.sack(block, tally);
         }
         if let Some(duplicate) = duplicate {
-            self.rack.on_duplicate(self.board.una(), self.board.next());
+            self.rack_tlp.on_duplicate(self.board.una(), self.board.next());
             self.confirm_duplicate(now, duplicate.end);
         }
     }
@@ -122,14 +128,14 @@ impl Sender {
         if self.board.una() >= until {
             self.repair = Repair::None;
             self.prr = None;
-            self.rack.on_recovered();
+            self.rack_tlp.on_recovered();
         }
     }
 
     /// Returns what is lost now, and when more may be.
     pub(super) fn detect_losses(&mut self, now: Time, before: Flight) -> (Bytes, Time) {
         let window = self.reordering_window();
-        let (lost, look_again) = self.board.detect_losses(now, &self.rack, window);
+        let (lost, look_again) = self.board.detect_losses(now, &self.rack_tlp, window);
         if lost > Bytes::ZERO && self.repair == Repair::None {
             self.stats.recoveries += 1;
             self.repair = Repair::Fast { until: self.board.next() };
@@ -149,7 +155,7 @@ impl Sender {
     }
 
     pub(super) fn reordering_window(&self) -> Span {
-        self.rack.reordering_window(&self.rtt, self.repair != Repair::None, self.board.sacked_segments())
+        self.rack_tlp.reordering_window(&self.rtt, self.repair != Repair::None, self.board.sacked_segments())
     }
 
     fn on_mark(&mut self, now: Time, before: Flight) {
@@ -161,7 +167,7 @@ impl Sender {
         self.undo = None;
     }
 
-    /// Tells the controller what was delivered.
+    /// Reports to the controller what was delivered.
     fn digest(&mut self, now: Time, frame: &AckFrame, tally: &Tally, newest: &Sent, before: Flight) {
         let (delivery, round_start) = self.delivery.on_ack(now, tally.acked, newest, self.rtt.min());
         if round_start {
@@ -187,7 +193,7 @@ impl Sender {
             in_recovery: matches!(self.repair, Repair::Fast { .. }) || frame.ece && self.ecn == Ecn::Classic,
         };
         #[cfg(test)]
-        (self.heard = Some(ack));
+        (self.last_ack = Some(ack));
         self.cc.on_ack(&ack);
     }
 

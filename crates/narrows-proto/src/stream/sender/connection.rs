@@ -2,14 +2,14 @@
 //!
 //! Sequence numbers, what is on its way, repairs and what is counted of a flow begin anew with each flow, which has a receiver
 //! of its own. What is known of the path stays: congestion control, round-trip time, reordering, delivery rate and rounds,
-//! and when the next packet may leave. Counts that the controller hears go on.
+//! and when the next packet may leave. Counts that the controller receives go on.
 
 use super::{Endpoint, Phase, Probe, Repair, Sender, Stats, Timer, TimerKind};
 use crate::cc::{Cc, Config, Controller, Ecn, Path};
 use crate::stream::delivery::Delivery;
 use crate::stream::pacer::Pacer;
 use crate::stream::params::Params;
-use crate::stream::rack::Rack;
+use crate::stream::rack_tlp::RackTlp;
 use crate::stream::rtt::RttEstimator;
 use crate::stream::scoreboard::Scoreboard;
 use crate::units::{Bytes, Time};
@@ -21,7 +21,7 @@ pub struct Connection {
     ecn: Ecn,
     rtt: RttEstimator,
     delivery: Delivery,
-    rack: Rack,
+    rack_tlp: RackTlp,
     pacer: Pacer,
     /// See [`Sender::sampled`].
     sampled: bool,
@@ -47,7 +47,7 @@ impl Connection {
             ecn: cc.ecn(),
             rtt: RttEstimator::new(params.initial_rto, params.min_rto, params.max_rto),
             delivery: Delivery::default(),
-            rack: Rack::default(),
+            rack_tlp: RackTlp::default(),
             pacer: Pacer::default(),
             sampled: false,
             sent: Bytes::ZERO,
@@ -64,12 +64,12 @@ impl Sender {
     /// [`Params::restart_after_idle`] says otherwise. The time counts from when the last segment was sent that was not a needless
     /// copy.
     pub fn again(mut connection: Connection, params: &Params, now: Time, size: Bytes) -> Self {
-        let idle = now.saturating_since(connection.rack.newest().0);
+        let idle = now.saturating_since(connection.rack_tlp.newest().0);
         let restarts = params.restart_after_idle && idle > connection.rtt.rto();
         connection.cc.on_idle(now, idle, restarts.then(|| params.first_window()));
         // What is sent next follows a time with nothing to send, so its samples say little of the path.
         connection.delivery.on_idle(Bytes::ZERO);
-        connection.rack.forget_segments();
+        connection.rack_tlp.forget_segments();
         let mut sender = Self::on(connection, params, size);
         sender.refresh_limit(params);
         sender
@@ -85,7 +85,7 @@ impl Sender {
             ecn: self.ecn,
             rtt: self.rtt,
             delivery: self.delivery,
-            rack: self.rack,
+            rack_tlp: self.rack_tlp,
             pacer: self.pacer,
             sampled: self.sampled,
         }
@@ -93,7 +93,7 @@ impl Sender {
 
     /// A flow that has sent nothing.
     pub(super) fn on(connection: Connection, params: &Params, size: Bytes) -> Self {
-        let Connection { cc, ecn, rtt, delivery, rack, pacer, sampled, sent, lost } = connection;
+        let Connection { cc, ecn, rtt, delivery, rack_tlp, pacer, sampled, sent, lost } = connection;
         Self {
             size: size.get(),
             mss: params.mss(),
@@ -105,7 +105,7 @@ impl Sender {
             rtt,
             delivered_before: delivery.delivered(),
             delivery,
-            rack,
+            rack_tlp,
             repair: Repair::None,
             prr: None,
             probe: Probe::None,
@@ -121,7 +121,7 @@ impl Sender {
             stats: Stats::default(),
             sent_besides: sent,
             #[cfg(test)]
-            heard: None,
+            last_ack: None,
         }
     }
 }

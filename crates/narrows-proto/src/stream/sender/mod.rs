@@ -1,4 +1,4 @@
-//! The sending half of a connection: asks the parts beside it and acts on their answers.
+//! The sending half of a connection: queries the parts beside it and acts on their answers.
 //!
 //! Here is what a sender is made of; [`ack`] is what an acknowledgement does, [`timer`] what the passing of time does, and
 //! [`transmit`] what is sent next.
@@ -15,7 +15,7 @@ use super::delivery::Delivery;
 use super::pacer::Pacer;
 use super::params::Params;
 use super::prr::Prr;
-use super::rack::Rack;
+use super::rack_tlp::RackTlp;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::wire::Segment;
@@ -38,7 +38,7 @@ pub struct Sender {
     board: Scoreboard,
     rtt: RttEstimator,
     delivery: Delivery,
-    rack: Rack,
+    rack_tlp: RackTlp,
     repair: Repair,
     prr: Option<Box<Prr>>,
     probe: Probe,
@@ -64,9 +64,9 @@ pub struct Sender {
     sent_besides: Bytes,
     /// Payload that earlier flows of the connection delivered.
     delivered_before: Bytes,
-    /// What the controller heard last.
+    /// What the controller received last.
     #[cfg(test)]
-    pub(in crate::stream) heard: Option<crate::cc::Ack>,
+    pub(in crate::stream) last_ack: Option<crate::cc::Ack>,
 }
 
 /// What a sender knows of the host it runs on.
@@ -96,7 +96,7 @@ pub struct Stats {
     /// Payload acknowledged as marked ([`Ecn::Accurate`]), or reductions for marks times the segment size
     /// ([`Ecn::Classic`]).
     pub marked: Bytes,
-    /// Congestion notification packets heard ([`Ecn::Cnp`]).
+    /// Congestion notification packets received ([`Ecn::Cnp`]).
     pub cnps: u64,
     /// When the last byte was handed over for the first time, to the link or to a limiter before it; none as long as it was
     /// not.
@@ -108,7 +108,7 @@ pub struct Stats {
 pub enum Repairing {
     /// Nothing.
     Nothing,
-    /// A loss that acknowledgements have told of.
+    /// A loss that acknowledgements have reported.
     Loss,
     /// All that was on its way when the retransmission timer expired.
     Timeout,
@@ -267,8 +267,8 @@ impl Sender {
     }
 
     /// What its congestion control keeps besides the limit ([`Controller::inside`]).
-    pub fn inside(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-        self.cc.inside(tell);
+    pub fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        self.cc.inside(report);
     }
 
     /// What happened so far.

@@ -89,7 +89,7 @@ impl Sender {
         let flight_size = self.flight_size();
         let repeated = self.timed_out_at == Some(self.board.una());
         self.timed_out_at = Some(self.board.una());
-        let stale = self.rack.stale_before(now, self.reordering_window());
+        let stale = self.rack_tlp.stale_before(now, self.reordering_window());
         self.board.lose_after_timeout(stale);
         self.probe = Probe::None;
         self.repair = Repair::Timeout { until: self.board.next() };

@@ -2,7 +2,7 @@
 
 use super::{Phase, Poll, Probe, Sender, Timer, TimerKind};
 use crate::stream::params::Params;
-use crate::stream::scoreboard::{Sent, State};
+use crate::stream::sent::{Sent, State};
 use crate::stream::wire::Segment;
 use crate::units::{Bytes, Time};
 
@@ -30,7 +30,7 @@ pub enum Held {
     Blocked,
 }
 
-/// What the parts of a connection are told when something outside of it holds it up.
+/// What the parts of a connection learn when something outside of it holds it up.
 #[derive(Clone, Copy, Debug)]
 pub struct Holding {
     /// Samples of what is sent from now on are application-limited, as if there had been nothing to send.

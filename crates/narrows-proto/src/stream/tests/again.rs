@@ -66,7 +66,7 @@ fn each_control_says_what_an_idle_time_does_to_its_window() {
         let window = pipe.sender.limit().cwnd;
         let next = Sender::again(pipe.sender.into_connection(), &pipe.params, pipe.now + LONG, window);
         let after = next.limit().cwnd;
-        let allowed = [window, params().mss() * if config.asks_rack() { 1 } else { 10 }];
+        let allowed = [window, params().mss() * if config.needs_rack() { 1 } else { 10 }];
         assert!(allowed.contains(&after), "{}: {window} to {after}", config.name());
         after < window
     };
@@ -119,7 +119,7 @@ fn what_the_last_flow_had_reduced_for_does_not_excuse_the_next() {
 
 proptest! {
     #[test]
-    fn what_a_control_hears_goes_on_from_flow_to_flow(
+    fn what_a_control_receives_goes_on_from_flow_to_flow(
         fates in prop::collection::vec((any_fate(), any_fate()), 0..120),
         flows in prop::collection::vec((0..12_000_u64, 1..60_u64), 1..5),
         number in 0..Config::all().len(),
@@ -132,18 +132,18 @@ proptest! {
         let mut pipe = Pipe::with(params(), config, 20, fate).run();
         let (mut size, mut again) = (pipe.params.mss() * 20, pipe.stats().retransmitted);
         for (pause, segments) in flows {
-            let last = *pipe.heard.last().expect("something was acknowledged");
+            let last = *pipe.acks.last().expect("something was acknowledged");
             let whole = size + again;
             pipe = pipe.then(Span::from_us(pause), segments);
             let begins = pipe.sent[0].0;
             size += pipe.params.mss() * segments;
             again += pipe.stats().retransmitted;
-            let first = &pipe.heard[0];
+            let first = &pipe.acks[0];
             prop_assert!(first.round_start && first.delivery.app_limited);
             // All the last flow sent counts, also what was sent after its last acknowledgement had left.
             prop_assert!(first.sent > whole);
             let mut before = last;
-            for ack in &pipe.heard {
+            for ack in &pipe.acks {
                 prop_assert!(ack.now >= before.now && ack.sent >= before.sent && ack.lost >= before.lost);
                 prop_assert_eq!(ack.delivered, before.delivered + ack.acked);
                 prop_assert!(ack.delivered + ack.inflight <= ack.sent);

@@ -142,7 +142,7 @@ impl CongestionPoints {
             Rule::Qcn(qcn) => {
                 let feedback = qcn.feedback(waiting, before);
                 sampler.countdown[priority] = qcn.next_sample(feedback, &mut self.random);
-                ((feedback > 0).then_some(Signal::Quantised(feedback)), qcn.set_point)
+                ((feedback > 0).then_some(Signal::Quantized(feedback)), qcn.set_point)
             }
         };
         if !is_limitable(packet.kind()) {

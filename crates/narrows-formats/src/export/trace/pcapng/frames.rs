@@ -15,6 +15,7 @@ use etherparse::{
 };
 use narrows::plan::Plan;
 use narrows_proto::cc::Ecn;
+use narrows_proto::notification::Signal;
 use narrows_proto::units::Bytes;
 use narrows_sim::observe::{PacketKind, StopFrame};
 use narrows_sim::traffic::Transport;
@@ -95,9 +96,14 @@ impl Frames {
         match packet.kind {
             PacketKind::Cnm => {
                 let told = packet.notification?;
-                let (cp, signal) = (told.from.0, told.signal);
+                let cp = told.from.0;
+                // The spelling stays as it is in stored traces.
+                let signal = match told.signal {
+                    Signal::Quantized(feedback) => format!("Quantised({feedback})"),
+                    signal => format!("{signal:?}"),
+                };
                 let (offset, delta) = (told.q_offset, told.q_delta);
-                Some(format!("message=notice cp={cp} signal={signal:?} q_offset={offset} q_delta={delta}"))
+                Some(format!("message=notice cp={cp} signal={signal} q_offset={offset} q_delta={delta}"))
             }
             PacketKind::Isolate => Some(format!("message=isolate {goes}")),
             PacketKind::Membership => Some(format!("message=membership {goes}")),

@@ -1,11 +1,11 @@
 use super::rtt::RttEstimator;
-use super::scoreboard::{Sent, Tally};
+use super::sent::{Sent, Tally};
 use crate::units::{Span, Time};
 
-/// Recent ACKnowledgment (RFC 8985 §6): a segment is lost if one sent later by more than the reordering window has
+/// Recent acknowledgment, RACK-TLP (RFC 8985 §6): a segment is lost if one sent later by more than the reordering window has
 /// been delivered.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rack {
+pub(crate) struct RackTlp {
     /// When the most recently sent of all delivered segments was sent, and its end (`RACK.segment`).
     sent_at: Time,
     end: u64,
@@ -26,7 +26,7 @@ const PERSIST: u32 = 16;
 /// RFC 5681 §3.2: this many segments delivered beyond a hole mean loss, as long as no reordering has been seen.
 const DUP_THRESH: u64 = 3;
 
-impl Rack {
+impl RackTlp {
     /// Takes in what an acknowledgement delivered (steps 1 to 3).
     pub(crate) fn on_ack(&mut self, now: Time, tally: &Tally, rtt: &RttEstimator) {
         self.reordering_seen |= tally.reordered;
