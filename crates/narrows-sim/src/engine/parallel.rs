@@ -11,10 +11,10 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use narrows_proto::units::Time;
+use narrows_proto::units::{Span, Time};
 
 use super::shard::Shard;
-use super::{Progress, Stop};
+use super::{OnProgress, Progress, Stop};
 use crate::followers::News;
 use crate::observe::Observer;
 use crate::packet::Packet;
@@ -25,44 +25,43 @@ const REPORT_EVERY: u64 = 256;
 /// takes, and several times what falling asleep and waking up does.
 const SPINS: u32 = 20_000;
 
-/// Runs the shards until `stop`. Returns them, the time reached, and whether the run was not interrupted.
+/// Runs the shards until `stop`, from `now` on, the last moment that is over. Returns the time reached, and whether the run was not
+/// interrupted.
 pub(super) fn run<O: Observer>(
-    mut shards: Vec<Shard<O>>,
+    shards: &mut [Shard<O>],
+    meeting: &mut Meeting,
+    now: Time,
     stop: Stop,
-    mut progress: impl FnMut(Progress) -> ControlFlow<()> + Send,
-) -> (Vec<Shard<O>>, Time, bool) {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    // Without a core for each thread, spinning keeps those from running that are waited for.
-    let meeting = Meeting::new(shards.len(), if shards.len() <= cores { SPINS } else { 0 });
-    let mut ends = Vec::new();
-    if let [only] = &mut shards[..] {
-        ends.push(work(only, 0, &meeting, stop, &mut progress));
-    } else {
-        std::thread::scope(|scope| {
-            let mut progress = Some(&mut progress);
-            let handles: Vec<_> = shards
-                .iter_mut()
-                .enumerate()
-                .map(|(me, shard)| {
-                    let (meeting, progress) = (&meeting, progress.take());
-                    scope.spawn(move || match progress {
-                        Some(progress) => work(shard, me, meeting, stop, progress),
-                        None => work(shard, me, meeting, stop, &mut |_| ControlFlow::Continue(())),
-                    })
-                })
-                .collect();
-            // A thread that panicked has poisoned the meeting, so the others end too; then the panic goes on here.
-            for handle in handles {
-                match handle.join() {
-                    Ok(end) => ends.push(end),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-        });
+    progress: &mut dyn OnProgress,
+) -> (Time, bool) {
+    meeting.open();
+    if let [only] = shards {
+        return work(only, 0, meeting, now, stop, progress);
     }
-    let (ended, complete) = ends[0];
+    let mut ends = Vec::new();
+    std::thread::scope(|scope| {
+        let mut progress = Some(progress);
+        let handles: Vec<_> = shards
+            .iter_mut()
+            .enumerate()
+            .map(|(me, shard)| {
+                let (meeting, progress) = (&*meeting, progress.take());
+                scope.spawn(move || match progress {
+                    Some(progress) => work(shard, me, meeting, now, stop, progress),
+                    None => work(shard, me, meeting, now, stop, &mut |_| ControlFlow::Continue(())),
+                })
+            })
+            .collect();
+        // A thread that panicked has poisoned the meeting, so the others end too; then the panic goes on here.
+        for handle in handles {
+            match handle.join() {
+                Ok(end) => ends.push(end),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+    });
     debug_assert!(ends.iter().all(|end| *end == ends[0]));
-    (shards, ended, complete)
+    ends[0]
 }
 
 /// What one thread does. Every decision depends on what all threads announced, so all take the same.
@@ -70,13 +69,14 @@ fn work<O: Observer>(
     shard: &mut Shard<O>,
     me: usize,
     meeting: &Meeting,
+    mut now: Time,
     stop: Stop,
-    progress: &mut (impl FnMut(Progress) -> ControlFlow<()> + ?Sized),
+    progress: &mut dyn OnProgress,
 ) -> (Time, bool) {
     let _poison = PoisonOnPanic(meeting);
     let last = shard.world.calendar.windows().of(stop.at);
+    let first_left_out = stop.at + Span::from_ps(1);
     let mut turn = 0;
-    let mut now = Time::ZERO;
     let mut over = false;
     loop {
         meeting.post(shard, me, turn);
@@ -94,9 +94,9 @@ fn work<O: Observer>(
         if over || agreed.window > last {
             return (stop.at, true);
         }
-        // The last window is cut short; what is left of it never happens.
+        // The last window is cut short; what is left of it happens if the run goes on.
         over = agreed.window == last;
-        let end = shard.world.calendar.windows().end(agreed.window).min(Time::from_ps(stop.at.as_ps() + 1));
+        let end = shard.world.calendar.windows().end(agreed.window).min(first_left_out);
         shard.run_window(agreed.window, end);
         now = Time::from_ps(end.as_ps() - 1);
         if me == 0 && turn % REPORT_EVERY == 0 {
@@ -113,7 +113,8 @@ fn work<O: Observer>(
 type Mailbox = Mutex<Vec<(u32, Packet)>>;
 
 /// Where threads meet at the end of each window.
-struct Meeting {
+#[derive(Debug)]
+pub(super) struct Meeting {
     threads: usize,
     /// For each of two turns, from each thread, to each thread.
     mail: [Vec<Mailbox>; 2],
@@ -146,6 +147,17 @@ struct Agreed {
 }
 
 impl Meeting {
+    pub(super) fn of(threads: usize) -> Self {
+        // Without a core for each thread, spinning keeps those from running that are waited for.
+        let enough = || std::thread::available_parallelism().map_or(1, usize::from) >= threads;
+        Self::new(threads, if threads > 1 && enough() { SPINS } else { 0 })
+    }
+
+    /// A run begins, or goes on.
+    fn open(&mut self) {
+        *self.interrupted.get_mut() = false;
+    }
+
     fn new(threads: usize, spins: u32) -> Self {
         let mail = || (0..threads * threads).map(|_| Mutex::default()).collect();
         let news = || (0..threads).map(|_| Mutex::default()).collect();
