@@ -5,6 +5,7 @@
 //! its arrivals, timers and ports in order of time; what it sends is appended to links and falls due in a later window.
 //! Nodes of one window are independent, so threads can share them and the result does not depend on how.
 
+mod barrier;
 mod build;
 mod measured;
 mod parallel;

@@ -173,7 +173,7 @@ impl<O: Observer> Session<O> {
         let largest = traffic.groups.iter().map(|group| group.largest_packet()).max();
         let mut session = Self {
             shards,
-            meeting: Meeting::of(threads),
+            meeting: Meeting::new(threads),
             links: network.topology.links().len(),
             places,
             now: Time::ZERO,
