@@ -7,6 +7,7 @@ mod environment;
 mod fuzz;
 mod guide;
 mod instructions;
+mod loom;
 mod python;
 mod readme;
 mod repro;
@@ -38,6 +39,8 @@ enum Task {
     Attack(attack::Arguments),
     /// Find circles of imports, long files and long functions, and compare them with the stored numbers
     Structure(structure::Arguments),
+    /// Try all orders in which the engine's threads can meet
+    Loom,
     /// Repeat papers in full and write docs/reproductions/PAPER.md
     Repro(repro::Arguments),
     /// Run the commands of README.md and compare what they print
@@ -61,6 +64,7 @@ fn main() -> Result<()> {
         Task::Fuzz(arguments) => fuzz::run(&shell, &arguments),
         Task::Attack(arguments) => attack::run(&shell, &arguments),
         Task::Structure(arguments) => structure::run(&shell, &arguments),
+        Task::Loom => loom::run(&shell),
         Task::Repro(arguments) => repro::run(&shell, &arguments),
         Task::Readme => readme::run(&shell),
         Task::Guide(arguments) => guide::run(&shell, &arguments),

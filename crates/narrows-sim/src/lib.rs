@@ -75,7 +75,8 @@ mod world;
 
 pub use deadlock::circle_of;
 pub use engine::{
-    Execution, OnProgress, Outcome, Progress, Simulation, Stop, is_link_rate, record, simulate,
+    Delivered, Delivery, Execution, External, Injected, OnProgress, Outcome, Progress, ReceivedPacket,
+    Session, Simulation, Stop, is_link_rate, record, simulate,
 };
 pub use ideal::{IdealPath, ideal_fct};
 pub use ids::{FlowId, GroupId, HostId, LinkId, NodeId};

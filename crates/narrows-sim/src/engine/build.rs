@@ -30,6 +30,7 @@ use crate::world::{
     UNREGISTERED, Windows, World,
 };
 
+/// Returns what each thread owns, and by host the thread it belongs to and its number there.
 pub(super) fn shards<O: Observer>(
     network: &Network,
     traffic: &Traffic,
@@ -37,7 +38,7 @@ pub(super) fn shards<O: Observer>(
     threads: usize,
     windows: Windows,
     mut observer: impl FnMut() -> O,
-) -> Vec<Shard<O>> {
+) -> (Vec<Shard<O>>, Vec<(u32, u32)>) {
     let hosts = network.topology.hosts().len();
     assert!(hosts < 1 << HOST_BITS, "{hosts} hosts, packets number fewer than 2^{HOST_BITS}");
     let layout = Layout::new(network, traffic, seed, threads);
@@ -56,11 +57,11 @@ pub(super) fn shards<O: Observer>(
         quantum: i32::from(wire_size(quantum)),
         tag_size: network.reaction.as_ref().map_or(0, |reaction| wire_size(reaction.rule.tag_size())),
     });
-    let has_racks = network.switches.iter().flatten().any(|switch| switch.rack.is_some());
+    let subflows_of_groups = subflows_of_groups(network, traffic);
     let mut flow_starts = starts_by_host(network, traffic);
     let mut waiting = waiting_by_host(network, traffic);
     let mut generators = generators_by_host(network, traffic, seed);
-    (0..threads as u32)
+    let shards = (0..threads as u32)
         .map(|shard| {
             let members = layout.members(shard);
             let mut world = World {
@@ -74,7 +75,7 @@ pub(super) fn shards<O: Observer>(
                 flows: FlowTable {
                     senders: vec![NO_SLOT; traffic.flows.len()],
                     receivers: vec![Reception::None; traffic.flows.len()],
-                    subflows: if has_racks { subflows(traffic) } else { Vec::new() },
+                    subflows: subflows(traffic, &subflows_of_groups),
                 },
                 log: Log::default(),
                 observer: observer(),
@@ -89,7 +90,9 @@ pub(super) fn shards<O: Observer>(
                         let generators = std::mem::take(&mut generators[host.index()]);
                         let waiting = std::mem::take(&mut waiting[host.index()]);
                         let host = layout.host(node, (starts, waiting), generators, &world);
-                        world.calendar.schedule(number, host.first_due());
+                        if host.first_due() < Time::NEVER {
+                            world.calendar.schedule(number, host.first_due());
+                        }
                         world.log.outstanding += host.outstanding();
                         Node::Host(Box::new(host))
                     }
@@ -99,14 +102,21 @@ pub(super) fn shards<O: Observer>(
             let measured = Measured::new(&traffic.measured, windows, world.wires.wires.len());
             Shard { nodes, world, due: Vec::new(), measured }
         })
-        .collect()
+        .collect();
+    let place = layout.place_of_hosts(threads);
+    (shards, (0..network.topology.hosts().len()).map(|host| place(HostId::from(host))).collect())
 }
 
-/// Flows that may register at the switch of their rack, and those that do not.
-fn subflows(traffic: &Traffic) -> Vec<u32> {
+/// By group: whether its flows may register at the switch of their rack. Empty if no switch has a table for that.
+pub(super) fn subflows_of_groups(network: &Network, traffic: &Traffic) -> Vec<u32> {
     let of = |group: &Group| if group.transport.asks_rack() { UNREGISTERED } else { NO_SUBFLOW };
-    let groups: Vec<_> = traffic.groups.iter().map(of).collect();
-    traffic.flows.iter().map(|flow| groups[flow.group.index()]).collect()
+    let has_racks = network.switches.iter().flatten().any(|switch| switch.rack.is_some());
+    if has_racks { traffic.groups.iter().map(of).collect() } else { Vec::new() }
+}
+
+/// The same by flow.
+fn subflows(traffic: &Traffic, of_groups: &[u32]) -> Vec<u32> {
+    traffic.flows.iter().filter_map(|flow| of_groups.get(flow.group.index()).copied()).collect()
 }
 
 fn flight(network: &Network, link: &Link) -> Flight {

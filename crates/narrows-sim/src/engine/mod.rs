@@ -5,21 +5,24 @@
 //! its arrivals, timers and ports in order of time; what it sends is appended to links and falls due in a later window.
 //! Nodes of one window are independent, so threads can share them and the result does not depend on how.
 
+mod barrier;
 mod build;
 mod measured;
 mod parallel;
+mod session;
 mod shard;
 
 use std::ops::ControlFlow;
 
 use narrows_proto::units::{Bytes, Span, Time, WireTime};
 
+pub use self::session::{Delivered, Delivery, External, Injected, ReceivedPacket, Session};
 use self::shard::Shard;
 use crate::network::Network;
 use crate::observe::{Observer, Recorders};
 use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters, RackRecord, ReactionRecord};
 use crate::traffic::Traffic;
-use crate::world::{MAX_WINDOW, Windows};
+use crate::world::MAX_WINDOW;
 
 /// How a run is to be executed. None of this changes its results.
 #[derive(Clone, Copy, Debug)]
@@ -128,7 +131,8 @@ pub fn simulate(
     stop: Stop,
     progress: &mut dyn OnProgress,
 ) -> Outcome<()> {
-    Simulation::lay_out(network, traffic, seed, execution, &mut || ()).advance(stop, progress)
+    let external = External::default();
+    Session::lay_out(network, traffic, seed, execution, &external, &mut || ()).complete(stop, progress)
 }
 
 /// The same with the observers of everything that may be recorded; `recorders` is called once for each thread.
@@ -141,15 +145,13 @@ pub fn record(
     stop: Stop,
     progress: &mut dyn OnProgress,
 ) -> Outcome<Recorders> {
-    Simulation::lay_out(network, traffic, seed, execution, recorders).advance(stop, progress)
+    let external = External::default();
+    Session::lay_out(network, traffic, seed, execution, &external, recorders).complete(stop, progress)
 }
 
-/// A simulation ready to run.
+/// A simulation ready to run. Whoever wants to intervene while it runs takes a [`Session`].
 #[derive(Debug)]
-pub struct Simulation<O> {
-    shards: Vec<Shard<O>>,
-    links: usize,
-}
+pub struct Simulation<O>(Session<O>);
 
 impl<O: Observer> Simulation<O> {
     /// Lays out `network` and `traffic`. `observer` is called once for each thread.
@@ -161,37 +163,26 @@ impl<O: Observer> Simulation<O> {
         traffic: &Traffic,
         seed: u64,
         execution: Execution,
-        mut observer: impl FnMut() -> O,
+        observer: impl FnMut() -> O,
     ) -> Self {
-        Self::lay_out(network, traffic, seed, execution, &mut observer)
-    }
-
-    fn lay_out(
-        network: &Network,
-        traffic: &Traffic,
-        seed: u64,
-        execution: Execution,
-        observer: &mut dyn FnMut() -> O,
-    ) -> Self {
-        let width = look_ahead(network, traffic) / execution.window_divisor.max(1);
-        let windows = Windows::new(width.max(Span::from_ps(2)));
-        let shards = build::shards(network, traffic, seed, execution.threads.max(1), windows, observer);
-        Self { shards, links: network.topology.links().len() }
+        Self(Session::new(network, traffic, seed, execution, &External::default(), observer))
     }
 
     /// Runs until `stop`. `progress` is called every now and then and may end the run early.
     pub fn run(self, stop: Stop, mut progress: impl FnMut(Progress) -> ControlFlow<()> + Send) -> Outcome<O> {
-        self.advance(stop, &mut progress)
+        self.0.complete(stop, &mut progress)
     }
+}
 
-    fn advance(self, stop: Stop, progress: &mut dyn OnProgress) -> Outcome<O> {
-        let (mut shards, ended, complete) = parallel::run(self.shards, stop, progress);
+impl<O: Observer> Outcome<O> {
+    /// What shards leave behind that end after `ended`.
+    fn of(shards: Vec<Shard<O>>, links: usize, ended: Time, complete: bool) -> Self {
         let mut outcome = Outcome {
             flows: Vec::new(),
             datagrams: Vec::new(),
             reaction: ReactionRecord::default(),
             rack: RackRecord::default(),
-            ports: vec![PortCounters::default(); self.links],
+            ports: vec![PortCounters::default(); links],
             no_route: PortCounters::default(),
             observers: Vec::new(),
             packet_hops: 0,
@@ -200,7 +191,7 @@ impl<O: Observer> Simulation<O> {
             packets_left: 0,
         };
         let mut completions = Vec::new();
-        for mut shard in shards.drain(..) {
+        for mut shard in shards {
             if O::ACTIVE {
                 shard.review(ended + Span::from_ps(1));
             }
@@ -233,8 +224,8 @@ impl<O> Outcome<O> {
     }
 }
 
-/// No node can affect another sooner than this.
-fn look_ahead(network: &Network, traffic: &Traffic) -> Span {
+/// No node can affect another sooner than this. `external` is the smallest packet from outside, if any come from there.
+fn look_ahead(network: &Network, traffic: &Traffic, external: Option<Bytes>) -> Span {
     let switches = network.switches.iter().flatten();
     let messages = switches.clone().filter_map(|switch| Some(switch.congestion_point.message()?.size));
     let pauses = switches.clone().filter_map(|switch| Some(switch.pause.as_ref()?.frame));
@@ -248,6 +239,7 @@ fn look_ahead(network: &Network, traffic: &Traffic) -> Span {
         .chain(stops)
         .chain(tells)
         .chain(racks)
+        .chain(external)
         .min()
         .unwrap_or(Bytes::new(64));
     let links = network.topology.links().iter().map(|link| {

@@ -3,66 +3,60 @@
 //! Each thread owns its nodes and the receiving ends of their links. What crosses threads is collected in outboxes and
 //! handed over when the window is over; one barrier per window suffices, because mailboxes and announcements alternate
 //! between two sets.
-//!
-//! Who waits there spins as long as the others are likely to be almost done, and then sleeps: a core that spins is one that the
-//! others may need.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use narrows_proto::units::Time;
+use narrows_proto::units::{Span, Time};
 
+use super::barrier::{Barrier, PoisonOnPanic, SPINS};
 use super::shard::Shard;
-use super::{Progress, Stop};
+use super::{OnProgress, Progress, Stop};
 use crate::followers::News;
 use crate::observe::Observer;
 use crate::packet::Packet;
 
 /// Windows between two reports of progress.
 const REPORT_EVERY: u64 = 256;
-/// How often a thread looks whether the others have come before it sleeps: some hundred microseconds, more than a window
-/// takes, and several times what falling asleep and waking up does.
-const SPINS: u32 = 20_000;
 
-/// Runs the shards until `stop`. Returns them, the time reached, and whether the run was not interrupted.
+/// Runs the shards until `stop`, from `now` on, the last moment that is over. Returns the time reached, and whether the run was not
+/// interrupted.
 pub(super) fn run<O: Observer>(
-    mut shards: Vec<Shard<O>>,
+    shards: &mut [Shard<O>],
+    meeting: &mut Meeting,
+    now: Time,
     stop: Stop,
-    mut progress: impl FnMut(Progress) -> ControlFlow<()> + Send,
-) -> (Vec<Shard<O>>, Time, bool) {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    // Without a core for each thread, spinning keeps those from running that are waited for.
-    let meeting = Meeting::new(shards.len(), if shards.len() <= cores { SPINS } else { 0 });
-    let mut ends = Vec::new();
-    if let [only] = &mut shards[..] {
-        ends.push(work(only, 0, &meeting, stop, &mut progress));
-    } else {
-        std::thread::scope(|scope| {
-            let mut progress = Some(&mut progress);
-            let handles: Vec<_> = shards
-                .iter_mut()
-                .enumerate()
-                .map(|(me, shard)| {
-                    let (meeting, progress) = (&meeting, progress.take());
-                    scope.spawn(move || match progress {
-                        Some(progress) => work(shard, me, meeting, stop, progress),
-                        None => work(shard, me, meeting, stop, &mut |_| ControlFlow::Continue(())),
-                    })
-                })
-                .collect();
-            // A thread that panicked has poisoned the meeting, so the others end too; then the panic goes on here.
-            for handle in handles {
-                match handle.join() {
-                    Ok(end) => ends.push(end),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-        });
+    progress: &mut dyn OnProgress,
+) -> (Time, bool) {
+    meeting.open();
+    if let [only] = shards {
+        return work(only, 0, meeting, now, stop, progress);
     }
-    let (ended, complete) = ends[0];
+    let mut ends = Vec::new();
+    std::thread::scope(|scope| {
+        let mut progress = Some(progress);
+        let handles: Vec<_> = shards
+            .iter_mut()
+            .enumerate()
+            .map(|(me, shard)| {
+                let (meeting, progress) = (&*meeting, progress.take());
+                scope.spawn(move || match progress {
+                    Some(progress) => work(shard, me, meeting, now, stop, progress),
+                    None => work(shard, me, meeting, now, stop, &mut |_| ControlFlow::Continue(())),
+                })
+            })
+            .collect();
+        // A thread that panicked has poisoned the meeting, so the others end too; then the panic goes on here.
+        for handle in handles {
+            match handle.join() {
+                Ok(end) => ends.push(end),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+    });
     debug_assert!(ends.iter().all(|end| *end == ends[0]));
-    (shards, ended, complete)
+    ends[0]
 }
 
 /// What one thread does. Every decision depends on what all threads announced, so all take the same.
@@ -70,17 +64,18 @@ fn work<O: Observer>(
     shard: &mut Shard<O>,
     me: usize,
     meeting: &Meeting,
+    mut now: Time,
     stop: Stop,
-    progress: &mut (impl FnMut(Progress) -> ControlFlow<()> + ?Sized),
+    progress: &mut dyn OnProgress,
 ) -> (Time, bool) {
-    let _poison = PoisonOnPanic(meeting);
+    let _poison = PoisonOnPanic(&meeting.barrier);
     let last = shard.world.calendar.windows().of(stop.at);
+    let first_left_out = stop.at + Span::from_ps(1);
     let mut turn = 0;
-    let mut now = Time::ZERO;
     let mut over = false;
     loop {
         meeting.post(shard, me, turn);
-        if !meeting.wait() {
+        if !meeting.barrier.wait() {
             return (now, false);
         }
         meeting.collect(shard, me, turn);
@@ -94,9 +89,9 @@ fn work<O: Observer>(
         if over || agreed.window > last {
             return (stop.at, true);
         }
-        // The last window is cut short; what is left of it never happens.
+        // The last window is cut short; what is left of it happens if the run goes on.
         over = agreed.window == last;
-        let end = shard.world.calendar.windows().end(agreed.window).min(Time::from_ps(stop.at.as_ps() + 1));
+        let end = shard.world.calendar.windows().end(agreed.window).min(first_left_out);
         shard.run_window(agreed.window, end);
         now = Time::from_ps(end.as_ps() - 1);
         if me == 0 && turn % REPORT_EVERY == 0 {
@@ -113,7 +108,8 @@ fn work<O: Observer>(
 type Mailbox = Mutex<Vec<(u32, Packet)>>;
 
 /// Where threads meet at the end of each window.
-struct Meeting {
+#[derive(Debug)]
+pub(super) struct Meeting {
     threads: usize,
     /// For each of two turns, from each thread, to each thread.
     mail: [Vec<Mailbox>; 2],
@@ -125,16 +121,7 @@ struct Meeting {
     /// Set by the first thread while it works, read by all after the next barrier.
     interrupted: AtomicBool,
     agreed_interrupted: [AtomicBool; 2],
-    arrived: AtomicUsize,
-    generation: AtomicUsize,
-    poisoned: AtomicBool,
-    /// Looks before a thread sleeps.
-    spins: u32,
-    /// Threads that sleep, or are about to.
-    sleepers: AtomicUsize,
-    /// Who holds it knows that nobody is between looking and sleeping.
-    falling_asleep: Mutex<()>,
-    wake: Condvar,
+    barrier: Barrier,
 }
 
 /// What all threads know after the barrier.
@@ -146,7 +133,10 @@ struct Agreed {
 }
 
 impl Meeting {
-    fn new(threads: usize, spins: u32) -> Self {
+    pub(super) fn new(threads: usize) -> Self {
+        // Without a core for each thread, spinning keeps those from running that are waited for.
+        let enough = || std::thread::available_parallelism().map_or(1, usize::from) >= threads;
+        let spins = if threads > 1 && enough() { SPINS } else { 0 };
         let mail = || (0..threads * threads).map(|_| Mutex::default()).collect();
         let news = || (0..threads).map(|_| Mutex::default()).collect();
         let announced = || (0..threads).map(|_| (AtomicU64::new(0), AtomicU64::new(0))).collect();
@@ -158,14 +148,13 @@ impl Meeting {
             hops: (0..threads).map(|_| AtomicU64::new(0)).collect(),
             interrupted: AtomicBool::new(false),
             agreed_interrupted: [AtomicBool::new(false), AtomicBool::new(false)],
-            arrived: AtomicUsize::new(0),
-            generation: AtomicUsize::new(0),
-            poisoned: AtomicBool::new(false),
-            spins,
-            sleepers: AtomicUsize::new(0),
-            falling_asleep: Mutex::new(()),
-            wake: Condvar::new(),
+            barrier: Barrier::new(threads, spins),
         }
+    }
+
+    /// A run begins, or goes on.
+    fn open(&mut self) {
+        *self.interrupted.get_mut() = false;
     }
 
     /// Hands over what `me` sent and announces when it is due next.
@@ -220,142 +209,6 @@ impl Meeting {
             window: announced.iter().map(|each| each.0.load(Ordering::Relaxed)).min().unwrap_or(u64::MAX),
             outstanding: announced.iter().map(|each| each.1.load(Ordering::Relaxed)).sum(),
             interrupted: self.agreed_interrupted[side].load(Ordering::Relaxed),
-        }
-    }
-
-    /// Waits for all threads. False if one of them panicked.
-    fn wait(&self) -> bool {
-        if self.threads == 1 {
-            return true;
-        }
-        let generation = self.generation.load(Ordering::Acquire);
-        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
-            self.arrived.store(0, Ordering::Relaxed);
-            // In one order with the counting of sleepers: either they are seen here, or they see this.
-            self.generation.store(generation.wrapping_add(1), Ordering::SeqCst);
-            self.wake_sleepers();
-        } else if !self.spin(generation) {
-            self.sleep(generation);
-        }
-        !self.poisoned.load(Ordering::Relaxed)
-    }
-
-    /// There is nothing to wait for any more.
-    fn is_over(&self, generation: usize) -> bool {
-        self.generation.load(Ordering::SeqCst) != generation || self.poisoned.load(Ordering::SeqCst)
-    }
-
-    /// Looks for the others a bounded number of times. False if they have not come.
-    fn spin(&self, generation: usize) -> bool {
-        for _ in 0..self.spins {
-            if self.generation.load(Ordering::Acquire) != generation || self.poisoned.load(Ordering::Relaxed)
-            {
-                return true;
-            }
-            std::hint::spin_loop();
-        }
-        false
-    }
-
-    fn sleep(&self, generation: usize) {
-        let mut guard = self.falling_asleep.lock().unwrap_or_else(PoisonError::into_inner);
-        self.sleepers.fetch_add(1, Ordering::SeqCst);
-        while !self.is_over(generation) {
-            guard = self.wake.wait(guard).unwrap_or_else(PoisonError::into_inner);
-        }
-        self.sleepers.fetch_sub(1, Ordering::SeqCst);
-    }
-
-    fn wake_sleepers(&self) {
-        if self.sleepers.load(Ordering::SeqCst) > 0 {
-            drop(self.falling_asleep.lock().unwrap_or_else(PoisonError::into_inner));
-            self.wake.notify_all();
-        }
-    }
-}
-
-/// Lets the other threads end when one panics.
-struct PoisonOnPanic<'a>(&'a Meeting);
-
-impl Drop for PoisonOnPanic<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.poisoned.store(true, Ordering::SeqCst);
-            self.0.wake_sleepers();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Waits until so many threads sleep. Without sleeping they never would, and this fails after some seconds.
-    fn until_asleep(meeting: &Meeting, threads: usize) {
-        let asleep = (0..20_000_000).any(|_| {
-            std::thread::yield_now();
-            meeting.sleepers.load(Ordering::SeqCst) == threads
-        });
-        // Whoever is counted holds the lock until it sleeps.
-        drop(meeting.falling_asleep.lock());
-        assert!(asleep, "nobody sleeps");
-    }
-
-    #[test]
-    fn who_waits_long_sleeps_and_the_last_one_wakes_all() {
-        for spins in [0, SPINS] {
-            let meeting = Meeting::new(4, spins);
-            std::thread::scope(|scope| {
-                let waiting: Vec<_> = (0..3).map(|_| scope.spawn(|| meeting.wait())).collect();
-                until_asleep(&meeting, 3);
-                assert!(meeting.wait());
-                assert!(waiting.into_iter().all(|thread| thread.join().unwrap()));
-            });
-            assert_eq!(meeting.sleepers.load(Ordering::SeqCst), 0);
-        }
-    }
-
-    #[test]
-    fn spinning_ends_after_a_bounded_number_of_looks() {
-        let meeting = Meeting::new(2, SPINS);
-        // Nobody else ever comes.
-        assert!(!meeting.spin(0));
-        assert!(!Meeting::new(2, 0).spin(0));
-    }
-
-    #[test]
-    fn sleepers_are_woken_when_a_thread_panics() {
-        let meeting = Meeting::new(2, 0);
-        std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| meeting.wait());
-            until_asleep(&meeting, 1);
-            let panics = scope.spawn(|| {
-                let _poison = PoisonOnPanic(&meeting);
-                panic!("on purpose");
-            });
-            assert!(panics.join().is_err());
-            assert!(!waiting.join().unwrap());
-        });
-    }
-
-    #[test]
-    fn nobody_leaves_a_meeting_before_all_have_come() {
-        for spins in [0, 10] {
-            let (threads, rounds) = (6, 2_000);
-            let meeting = Meeting::new(threads, spins);
-            let come = AtomicUsize::new(0);
-            std::thread::scope(|scope| {
-                for _ in 0..threads {
-                    scope.spawn(|| {
-                        for round in 1..=rounds {
-                            come.fetch_add(1, Ordering::SeqCst);
-                            assert!(meeting.wait());
-                            assert!(come.load(Ordering::SeqCst) >= round * threads);
-                        }
-                    });
-                }
-            });
-            assert_eq!(come.load(Ordering::SeqCst), threads * rounds);
         }
     }
 }

@@ -57,6 +57,14 @@ impl<O: Observer> Shard<O> {
         self.world.observer.window_over(end);
     }
 
+    /// The host of this number, and what it stands on.
+    pub(super) fn host_mut(&mut self, number: u32) -> (&mut Host, &mut World<O>) {
+        match &mut self.nodes[number as usize] {
+            Node::Host(host) => (host, &mut self.world),
+            Node::Switch(_) => unreachable!("the number of a host leads to a host"),
+        }
+    }
+
     /// Shows the observer all ports and flows of this thread. Nothing else changes.
     #[cold]
     pub(super) fn review(&mut self, until: Time) {

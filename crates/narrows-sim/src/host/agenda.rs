@@ -25,6 +25,8 @@ pub(super) enum Wake {
     Dependent(u32),
     /// Flows that still wait may start no more.
     GiveUp,
+    /// A packet from outside is ready.
+    Outside,
 }
 
 /// Timers of one host in order of `(Time, Wake)`. None is ever cancelled: one that moved to a later time wakes early, finds
@@ -192,6 +194,7 @@ impl Entry {
             Wake::News(dependent) => (7, dependent),
             Wake::Dependent(dependent) => (8, dependent),
             Wake::GiveUp => (9, 0),
+            Wake::Outside => (10, 0),
         };
         Self(u128::from(at.as_ps()) << 64 | kind << 32 | u128::from(number))
     }
@@ -214,7 +217,8 @@ impl Entry {
             6 => Wake::MeasureUntil,
             7 => Wake::News(number),
             8 => Wake::Dependent(number),
-            _ => Wake::GiveUp,
+            9 => Wake::GiveUp,
+            _ => Wake::Outside,
         }
     }
 }
@@ -226,7 +230,7 @@ mod tests {
 
     use super::*;
 
-    const WAKES: [Wake; 11] = [
+    const WAKES: [Wake; 12] = [
         Wake::Sender(0),
         Wake::Sender(u32::MAX),
         Wake::Receiver(7),
@@ -238,6 +242,7 @@ mod tests {
         Wake::News(2),
         Wake::Dependent(2),
         Wake::GiveUp,
+        Wake::Outside,
     ];
 
     /// Moments at which things are planned, many of them equal; and nothing where the next entry is taken.

@@ -6,12 +6,12 @@ use narrows_proto::units::{Bytes, Time};
 
 use super::agenda::Wake;
 use super::nic::Nic;
+use super::packets::{Way, ack_packet, cnp_packet, echo_packet, rdma_ack_packet};
 use super::racks::Racks;
 use super::{Host, NewFlow};
 use crate::ids::{FlowId, HostId};
 use crate::observe::Observer;
-use crate::packet::wire_size;
-use crate::packet::{self, Control, Fields, Kind, Packet, Parcel, Trailers};
+use crate::packet::{self, Kind, Packet, Parcel};
 use crate::rack::Membership;
 use crate::traffic::Milestone;
 use crate::world::{GroupState, Reception, TransportState, World};
@@ -142,7 +142,7 @@ impl Host {
     fn repeat_final_ack<O>(&mut self, packet: Packet, ack: u64, world: &World<O>) {
         let spec = &world.shared.flows[packet.flow().index()];
         let group = &world.shared.groups[spec.group.index()];
-        let back = Back { flow: packet.flow(), to: spec.from, turn: packet.turn() };
+        let back = Way { flow: packet.flow(), to: spec.from, turn: packet.turn() };
         if let TransportState::Rdma(_) = group.transport {
             let frame = rdma::AckFrame { ack, ..rdma::AckFrame::default() };
             return push_rdma_ack(&mut self.nic, &frame, None, back, group);
@@ -185,17 +185,7 @@ impl Host {
         let Some(incoming) = self.incoming.get_mut(slot) else { return };
         let group = &world.shared.groups[incoming.group as usize];
         let TransportState::Datagram { params, .. } = &group.transport else { return };
-        let answer = Packet::new(Fields {
-            seq: packet.seq() + 1,
-            flow: packet.flow(),
-            to: incoming.from,
-            size: wire_size(params.min_packet),
-            turn: incoming.turn,
-            kind: Kind::Ack,
-            priority: group.priority,
-            flags: if packet.is_marked() { packet::ECE } else { 0 },
-            trailers: 0,
-        });
+        let answer = echo_packet(packet, incoming.back(), params, group);
         self.nic.push_ready(Parcel::bare(answer));
     }
 
@@ -231,58 +221,30 @@ impl Host {
     }
 }
 
-/// Where an acknowledgement goes.
-#[derive(Clone, Copy)]
-struct Back {
-    flow: FlowId,
-    to: HostId,
-    turn: u16,
-}
-
 impl Incoming {
-    fn back(&self) -> Back {
-        Back { flow: self.flow, to: self.from, turn: self.turn }
+    /// The way of its acknowledgements.
+    fn back(&self) -> Way {
+        Way { flow: self.flow, to: self.from, turn: self.turn }
     }
 }
 
 /// Queues the acknowledgement `frame`.
 #[inline]
-fn push_ack(nic: &mut Nic, frame: &AckFrame, back: Back, group: &GroupState) {
+fn push_ack(nic: &mut Nic, frame: &AckFrame, back: Way, group: &GroupState) {
     let (trailers, slots) = packet::pack(&frame.sacks);
-    push_ack_with(nic, frame, (trailers, slots), back, group);
+    let packet = ack_packet(frame, trailers, back, group);
+    nic.push_ready(Parcel { packet, trailers: &slots });
 }
 
 /// Queues the answer to a SYN. It brings the rate that its destination advertises, if it does.
 #[cold]
-fn push_syn_ack(nic: &mut Nic, frame: &AckFrame, racks: Option<&Racks>, back: Back, group: &GroupState) {
+fn push_syn_ack(nic: &mut Nic, frame: &AckFrame, racks: Option<&Racks>, back: Way, group: &GroupState) {
     let rate = |racks: &Racks| Packet::of_words([racks.rate().as_bps(), 0, 0, 0]);
-    let slots = match racks.filter(|_| group.asks_rack) {
+    let (trailers, slots) = match racks.filter(|_| group.asks_rack) {
         None => packet::pack(&frame.sacks),
         Some(racks) => (1, [rate(racks), Packet::default()]),
     };
-    push_ack_with(nic, frame, slots, back, group);
-}
-
-#[inline]
-fn push_ack_with(
-    nic: &mut Nic,
-    frame: &AckFrame,
-    (trailers, slots): (u8, Trailers),
-    back: Back,
-    group: &GroupState,
-) {
-    let size = group.stream().params.packet_size(Bytes::new(frame.sacks.option_size()));
-    let packet = Packet::new(Fields {
-        seq: frame.ack,
-        flow: back.flow,
-        to: back.to,
-        size: wire_size(size),
-        turn: back.turn,
-        kind: if frame.syn { Kind::SynAck } else { Kind::Ack },
-        priority: group.priority,
-        flags: if frame.ece { packet::ECE } else { 0 },
-        trailers,
-    });
+    let packet = ack_packet(frame, trailers, back, group);
     nic.push_ready(Parcel { packet, trailers: &slots });
 }
 
@@ -292,39 +254,16 @@ fn push_rdma_ack(
     nic: &mut Nic,
     frame: &rdma::AckFrame,
     told: Option<Parcel<'_>>,
-    back: Back,
+    back: Way,
     group: &GroupState,
 ) {
-    let (flags, trailers, slots) = packet::pack_rdma(frame, told);
-    let packet = Packet::new(Fields {
-        seq: frame.ack,
-        flow: back.flow,
-        to: back.to,
-        size: wire_size(group.rdma().params.ack_size),
-        turn: back.turn,
-        kind: Kind::Ack,
-        priority: group.priority,
-        flags: flags | group.rdma().ect,
-        trailers,
-    });
+    let (packet, slots) = rdma_ack_packet(frame, told, back, group);
     nic.push_ready(Parcel { packet, trailers: &slots });
 }
 
 /// Queues a congestion notification packet.
-fn push_cnp(nic: &mut Nic, back: Back, group: &GroupState) {
-    let rdma = group.rdma();
-    let packet = Packet::new(Fields {
-        seq: 0,
-        flow: back.flow,
-        to: back.to,
-        size: wire_size(rdma.params.cnp_size),
-        turn: back.turn,
-        kind: Kind::Control(Control::Cnp),
-        priority: rdma.cnp_priority,
-        flags: rdma.ect,
-        trailers: 0,
-    });
-    nic.push_ready(Parcel::bare(packet));
+fn push_cnp(nic: &mut Nic, back: Way, group: &GroupState) {
+    nic.push_ready(Parcel::bare(cnp_packet(back, group)));
 }
 
 /// `turn` came before `than`, on a circle of 2^16.

@@ -4,12 +4,14 @@ mod agenda;
 mod classes;
 mod connections;
 mod dependents;
+mod external;
 mod gated;
 mod generator;
 mod incoming;
 mod limited;
 mod nic;
 mod outgoing;
+mod packets;
 mod racks;
 mod slots;
 
@@ -22,6 +24,9 @@ use self::agenda::{Agenda, Wake};
 use self::classes::Classes;
 use self::connections::Connections;
 use self::dependents::Waiting;
+pub use self::external::Injected;
+use self::external::Outside;
+pub(crate) use self::external::WholePacket;
 use self::gated::{GATED, Gates};
 pub(crate) use self::generator::HostGenerator;
 use self::incoming::{Incoming, Sink};
@@ -48,7 +53,7 @@ pub(crate) struct Host {
     /// The wire packets arrive on.
     wire: usize,
     impaired: bool,
-    /// Arrivals are looked at: the wire is impaired, or what arrives is counted.
+    /// Arrivals are looked at: the wire is impaired, or what arrives is counted or handed out.
     watched: bool,
     nic: Nic,
     /// Rate of its link.
@@ -70,6 +75,8 @@ pub(crate) struct Host {
     classes: Option<Box<Classes>>,
     /// What it knows of JumboFlows, if its switch keeps their state.
     racks: Option<Box<Racks>>,
+    /// It is an external host.
+    outside: Option<Box<Outside>>,
 }
 
 /// What a host is made from.
@@ -140,6 +147,7 @@ impl Host {
             }),
             reaction: reaction.map(|config| Box::new(ReactionPoints::new(&config, rate, node, seed))),
             classes,
+            outside: None,
         };
         host.find_next_start(world);
         host.wait(&waiting, world);
@@ -227,6 +235,9 @@ impl Host {
             }
             if let Some(racks) = &mut self.racks {
                 racks.on_arrival(packet.size());
+            }
+            if self.outside.is_some() {
+                return self.hand_out(now, parcel, world);
             }
         }
         match packet.kind() {
@@ -568,6 +579,11 @@ impl Host {
             (_, Wake::News(dependent)) => self.count(now, dependent, world),
             (_, Wake::Dependent(dependent)) => self.start_dependent(now, dependent, world),
             (_, Wake::GiveUp) => self.give_up(now, world),
+            (_, Wake::Outside) => {
+                if let Some(whole) = self.outside.as_mut().and_then(|outside| outside.next_ready()) {
+                    self.nic.push_ready(whole.parcel());
+                }
+            }
             (_, Wake::MeasureFrom) => {
                 self.outgoing.iter_mut().for_each(|outgoing| outgoing.before_measured = outgoing.delivered());
             }
@@ -604,6 +620,51 @@ impl Host {
             }
             generator::Step::Over => world.log.outstanding -= 1,
         }
+    }
+
+    /// A flow from here has got a start, which lies ahead.
+    pub(crate) fn schedule<O>(&mut self, flow: FlowId, world: &World<O>) {
+        let key = |flow: FlowId| (world.shared.flows[flow.index()].start, flow);
+        let later = self.starts[self.started..].partition_point(|other| key(*other) < key(flow));
+        self.starts.insert(self.started + later, flow);
+        self.find_next_start(world);
+    }
+
+    /// When the next of the packets on their way to it arrives.
+    pub(crate) fn next_arrival<O>(&self, world: &World<O>) -> Time {
+        world.wires.heads[self.wire]
+    }
+
+    /// Becomes an external host.
+    ///
+    /// # Panics
+    /// If something starts here.
+    pub(crate) fn leave(&mut self) {
+        assert!(self.outstanding() == 0, "something starts at an external host");
+        self.outside = Some(Box::default());
+        self.watched = true;
+    }
+
+    /// A packet from outside will be ready at `at`. Only external hosts get some.
+    pub(crate) fn send_later(&mut self, at: Time, packet: WholePacket) {
+        if let Some(outside) = &mut self.outside {
+            outside.send_later(at, packet);
+            self.agenda.plan(at, Wake::Outside);
+        }
+    }
+
+    /// A packet arrived at an external host. What is meant for the network card goes no further.
+    #[cold]
+    fn hand_out<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
+        match parcel.packet.control().filter(|control| control.is_for_neighbor()) {
+            Some(control) => self.on_control(now, control, parcel, world),
+            None => self.outside.iter_mut().for_each(|outside| outside.receive(parcel)),
+        }
+    }
+
+    /// What has arrived for an external host since the last call.
+    pub(crate) fn take_arrived(&mut self) -> Vec<WholePacket> {
+        self.outside.as_mut().map(|outside| outside.take_arrived()).unwrap_or_default()
     }
 
     /// Shows the observer all that is still going on.

@@ -7,13 +7,13 @@ use narrows_proto::units::{Bytes, Span, Time};
 
 use super::agenda::{Agenda, Wake};
 use super::nic::{Place, Places};
+use super::packets::{Way, segment_packet};
 use super::racks::{SUBFLOW, Subflow};
 use super::slots::Slots;
 use crate::ids::{FlowId, HostId};
-use crate::packet::wire_size;
-use crate::packet::{self, Fields, Kind, Packet};
+use crate::packet::Packet;
 use crate::record::FlowRecord;
-use crate::world::{GroupState, TransportState};
+use crate::world::GroupState;
 
 /// The sending half of a flow.
 #[derive(Debug)]
@@ -83,32 +83,7 @@ impl Outgoing {
     /// The packet that carries `segment`.
     #[inline]
     pub(super) fn packet(&self, segment: &Segment, group: &GroupState) -> Packet {
-        let (kind, size, flags) = match &group.transport {
-            TransportState::Datagram { params, .. } => (Kind::Datagram, params.packet_size(), 0),
-            TransportState::Stream(stream) if segment.syn => {
-                (Kind::Syn, stream.params.packet_size(Bytes::ZERO), 0)
-            }
-            TransportState::Stream(stream) => {
-                let size = stream.params.packet_size(Bytes::new(segment.len.into()));
-                let ect = stream.ect[usize::from(segment.retransmission)];
-                (Kind::Data, size, ect | packet::segment_flags(segment))
-            }
-            TransportState::Rdma(rdma) => {
-                let size = rdma.params.packet_size(Bytes::new(segment.len.into()));
-                (Kind::Data, size, rdma.data_flags | packet::rdma_flags(segment))
-            }
-        };
-        Packet::new(Fields {
-            seq: segment.seq,
-            flow: self.flow,
-            to: self.to,
-            size: wire_size(size),
-            turn: self.turn as u16,
-            kind,
-            priority: group.priority,
-            flags,
-            trailers: 0,
-        })
+        segment_packet(segment, Way { flow: self.flow, to: self.to, turn: self.turn as u16 }, group)
     }
 
     #[inline]

@@ -69,10 +69,8 @@ impl WindowObserver {
 
 impl Observer for WindowObserver {
     fn window(&mut self, at: Time, flow: FlowId, sender: SenderRef<'_>) {
-        let next = &mut self.next[flow.index()];
-        if at < *next {
-            return;
-        }
+        // Flows that a session adds are not watched.
+        let Some(next) = self.next.get_mut(flow.index()).filter(|next| at >= **next) else { return };
         *next = next_interval(at, self.interval);
         let (limit, stats) = (sender.limit(), sender.stats());
         self.rows.push(WindowRow {
@@ -93,6 +91,8 @@ impl Observer for WindowObserver {
 
     fn told(&mut self, _: Time, flow: FlowId, _: Signal) {
         self.messages.resize(self.next.len(), 0);
-        self.messages[flow.index()] += 1;
+        if let Some(messages) = self.messages.get_mut(flow.index()) {
+            *messages += 1;
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::routing::Access;
 use crate::traffic::{FlowSpec, Group, NearSource, Transport};
 
 /// What all threads read and none writes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Shared {
     /// Of the run.
     pub(crate) seed: u64,

@@ -1,0 +1,423 @@
+//! A run that goes on step by step, with messages and packets from outside.
+//!
+//! Time is advanced by [`Session::advance_until`], to any moment, inside a window or not: windows are cut where somebody wants to
+//! look, and shorter windows change nothing. Between two steps messages and packets are injected and deliveries are taken. A flow
+//! that is injected before its start goes exactly as if it had been part of the traffic from the beginning, and the run
+//! leaves the same bytes however it is cut.
+//!
+//! Four things stand on this:
+//!
+//! - **An interactive run** advances as far as it wants to show, in slices: [`advance_until`](Session::advance_until) the next
+//!   picture, or [`run`](Session::run) until its `progress` says that the slice is over, then again.
+//! - **A program under test** lives in virtual time. It injects what it sends, sleeps by
+//!   [`advance_until_delivery`](Session::advance_until_delivery) of its next timer, and takes what has arrived for it.
+//! - **A live host** is an [external](External) one: its frames are injected as packets when they come, and what arrives for it is
+//!   handed out with the time at which it has to be let go.
+//! - **An embedding program** has loops of its own. It asks [`next_due`](Session::next_due) and interleaves them.
+//!
+//! It does not wait for a clock: who wants a second to last a second has to wait between the steps.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use narrows_proto::units::{Bytes, Span, Time};
+
+use super::parallel::{self, Meeting};
+use super::shard::Shard;
+use super::{Execution, OnProgress, Outcome, Stop, build, look_ahead};
+pub use crate::host::Injected;
+use crate::host::WholePacket;
+use crate::ids::{FlowId, GroupId, HostId};
+use crate::network::Network;
+use crate::observe::{Observer, PacketRef};
+use crate::traffic::{FlowSpec, Traffic};
+use crate::world::{NO_SLOT, Reception, Shared, Windows};
+
+/// What of a run is outside.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct External {
+    /// Hosts whose packets come from outside. What arrives for them is handed out; their network cards work as those of others do,
+    /// with PAUSE and priority-based flow control. No flow of the traffic starts there.
+    pub hosts: Vec<HostId>,
+    /// Size on the wire of the smallest packet that they send. Small ones make the windows short.
+    pub smallest_packet: Bytes,
+}
+
+/// Something that has arrived.
+#[derive(Clone, Debug)]
+pub struct Delivery {
+    /// When its last bit did.
+    pub at: Time,
+    /// Where.
+    pub host: HostId,
+    /// What.
+    pub what: Delivered,
+}
+
+/// What has arrived.
+#[derive(Clone, Debug)]
+pub enum Delivered {
+    /// All of a flow.
+    Message(FlowId),
+    /// A packet for an external host.
+    Packet(ReceivedPacket),
+}
+
+/// A packet that has left the network.
+#[derive(Clone, Debug)]
+pub struct ReceivedPacket(WholePacket);
+
+impl ReceivedPacket {
+    /// What it says.
+    pub fn as_seen(&self) -> PacketRef<'_> {
+        PacketRef::new(self.0.parcel())
+    }
+}
+
+/// A run that goes on step by step.
+///
+/// # Examples
+/// A server answers each request of 1 kB with 10 kB, after 5 µs. How long does a client wait that asks three times in a row?
+/// ```
+/// use narrows_proto::cc::Config;
+/// use narrows_proto::stream::Params;
+/// use narrows_proto::units::{BitRate, Bytes, Span, Time};
+/// use narrows_sim::switch::{Buffer, Sharing, SwitchConfig};
+/// use narrows_sim::topology::{NodeKind, Star, Topology};
+/// use narrows_sim::traffic::{Group, Traffic, Transport};
+/// use narrows_sim::{Execution, External, GroupId, HostId, Network, Routing, Session};
+///
+/// let mut topology = Topology::default();
+/// Star { hosts: 2, rate: BitRate::from_gbps(10), delay: Span::from_us(1) }.build(&mut topology, "");
+/// let switch = SwitchConfig::new(Buffer { size: Bytes::new(1_000_000), sharing: Sharing::Complete });
+/// let switches = topology.nodes().iter().map(|node| match node.kind {
+///     NodeKind::Host(_) => None,
+///     NodeKind::Switch { .. } => Some(switch.clone()),
+/// });
+/// let switches = switches.collect();
+/// let network = Network { topology, switches, routing: Routing::Ecmp, failures: vec![], reaction: None };
+/// let transport = Transport::Stream { params: Params { handshake: false, ..Params::default() }, cc: Config::Reno(Default::default()) };
+/// let groups = vec![Group { name: "rpc".into(), transport, priority: 0, near_source: None }];
+/// let traffic = Traffic { groups, ..Traffic::default() };
+///
+/// let (client, server, rpc) = (HostId(0), HostId(1), GroupId(0));
+/// let mut session = Session::new(&network, &traffic, 1, Execution::default(), &External::default(), || ());
+/// let far = Time::ZERO + Span::from_secs(1);
+/// for _ in 0..3 {
+///     session.inject(rpc, client, server, Bytes::new(1_000), session.now());
+///     session.advance_until_delivery(far);
+///     session.inject(rpc, server, client, Bytes::new(10_000), session.now() + Span::from_us(5));
+///     session.advance_until_delivery(far);
+/// }
+/// assert_eq!(session.take_deliveries().len(), 6);
+/// assert_eq!(session.now().to_string(), "61.579204 us");
+/// ```
+#[derive(Debug)]
+pub struct Session<O> {
+    pub(super) shards: Vec<Shard<O>>,
+    meeting: Meeting,
+    pub(super) links: usize,
+    /// By host: its thread, and its number there.
+    places: Vec<(u32, u32)>,
+    /// The first moment that has not happened.
+    now: Time,
+    /// It was not interrupted.
+    pub(super) complete: bool,
+    /// By group: how its flows begin in the table of subflows. Empty if there is none.
+    subflows: Vec<u32>,
+    external: Vec<HostId>,
+    /// The smallest and the largest packet that windows and queues are made for.
+    sizes: [Bytes; 2],
+    /// Flows from outside that have not arrived.
+    expected: BTreeSet<FlowId>,
+    /// How many of them each host will receive.
+    receivers: BTreeMap<HostId, u32>,
+    /// By thread: completed flows that have been delivered.
+    delivered: Vec<usize>,
+    deliveries: Vec<Delivery>,
+    /// Deliveries that somebody outside may wait for.
+    awaited: u64,
+}
+
+impl<O: Observer> Session<O> {
+    /// Lays out `network` and `traffic`. `observer` is called once for each thread.
+    ///
+    /// # Panics
+    /// If the network has no links, a host has none or several, something of the traffic starts at an external host, or settings
+    /// contradict each other; a checked plan never does.
+    pub fn new(
+        network: &Network,
+        traffic: &Traffic,
+        seed: u64,
+        execution: Execution,
+        external: &External,
+        mut observer: impl FnMut() -> O,
+    ) -> Self {
+        Self::lay_out(network, traffic, seed, execution, external, &mut observer)
+    }
+
+    pub(super) fn lay_out(
+        network: &Network,
+        traffic: &Traffic,
+        seed: u64,
+        execution: Execution,
+        external: &External,
+        observer: &mut dyn FnMut() -> O,
+    ) -> Self {
+        let smallest = (!external.hosts.is_empty()).then_some(external.smallest_packet);
+        let width = look_ahead(network, traffic, smallest) / execution.window_divisor.max(1);
+        let windows = Windows::new(width.max(Span::from_ps(2)));
+        let threads = execution.threads.max(1);
+        let (shards, places) = build::shards(network, traffic, seed, threads, windows, observer);
+        let largest = traffic.groups.iter().map(|group| group.largest_packet()).max();
+        let mut session = Self {
+            shards,
+            meeting: Meeting::new(threads),
+            links: network.topology.links().len(),
+            places,
+            now: Time::ZERO,
+            complete: true,
+            subflows: build::subflows_of_groups(network, traffic),
+            external: external.hosts.clone(),
+            sizes: [external.smallest_packet, largest.unwrap_or_default()],
+            expected: BTreeSet::new(),
+            receivers: BTreeMap::new(),
+            delivered: vec![0; threads],
+            deliveries: Vec::new(),
+            awaited: 0,
+        };
+        for host in &external.hosts {
+            let (shard, node) = session.place(*host);
+            session.shards[shard].host_mut(node).0.leave();
+        }
+        session
+    }
+
+    /// The first moment that has not happened yet. What is injected happens then or later.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Nothing happens before this moment unless something is injected; never, if nothing is due.
+    pub fn next_due(&mut self) -> Time {
+        match self.next_window() {
+            None => Time::NEVER,
+            Some(0) => self.now,
+            Some(window) => self.windows().end(window - 1).max(self.now),
+        }
+    }
+
+    /// Every flow is complete, and nothing inside will start another.
+    pub fn is_drained(&self) -> bool {
+        self.shards.iter().map(|shard| shard.world.log.outstanding).sum::<u64>() == 0
+    }
+
+    /// The observers of all threads.
+    pub fn observers(&self) -> impl Iterator<Item = &O> {
+        self.shards.iter().map(|shard| &shard.world.observer)
+    }
+
+    /// Does everything that is due up to and including `at`. Does nothing if that is over.
+    pub fn advance_until(&mut self, at: Time) {
+        self.run(Stop { at, when_drained: false }, &mut |_| ControlFlow::Continue(()));
+    }
+
+    /// Does everything up to and including the first moment at which somebody outside receives something, `at` at the latest: all
+    /// of a flow that was injected or started from there, or a packet for an external host.
+    ///
+    /// To stop there it stops at every packet that arrives at a host where that may happen, so it is slower than
+    /// [`advance_until`](Self::advance_until).
+    pub fn advance_until_delivery(&mut self, at: Time) {
+        let before = self.awaited;
+        while self.awaited == before && self.now <= at {
+            // What arrives in the next window is on its way when that begins.
+            let window_end = self.next_window().map_or(Time::NEVER, |window| self.windows().end(window));
+            let arrival = self.next_arrival();
+            self.advance_until(at.min(arrival).min(last_before(window_end)));
+        }
+    }
+
+    /// Runs until `stop`, from where it stands. `progress` is called every now and then and may interrupt the run, which can go on
+    /// later. False if it did.
+    pub fn run(&mut self, stop: Stop, progress: &mut dyn OnProgress) -> bool {
+        if stop.at < self.now {
+            return true;
+        }
+        let over = last_before(self.now);
+        let (over, complete) = parallel::run(&mut self.shards, &mut self.meeting, over, stop, progress);
+        self.now = over + Span::from_ps(1);
+        self.complete = complete;
+        self.collect();
+        complete
+    }
+
+    /// Hands a message of `size` for host `to` to the transport of `group` at host `from`, at the time `at`. It is a flow, and
+    /// delivered when all of it has arrived.
+    ///
+    /// # Panics
+    /// If `at` is over, or `from` is an external host.
+    pub fn inject(&mut self, group: GroupId, from: HostId, to: HostId, size: Bytes, at: Time) -> FlowId {
+        let flow = self.add(FlowSpec { from, to, group, start: Time::NEVER, size });
+        self.start(flow, at);
+        flow
+    }
+
+    /// Starts a flow at `at`: one of the traffic that has no start, and that neither a generator nor another flow starts.
+    ///
+    /// # Panics
+    /// If `at` is over, the flow has a start, or its source is an external host.
+    pub fn start(&mut self, flow: FlowId, at: Time) {
+        assert!(self.now <= at && at < Time::NEVER, "a flow was to start at {at}, now is {}", self.now);
+        let spec = &mut self.shared().flows[flow.index()];
+        assert!(spec.start == Time::NEVER, "flow {} has a start already, {}", flow.0, spec.start);
+        spec.start = at;
+        let (from, to) = (spec.from, spec.to);
+        assert!(!self.external.contains(&from), "flow {} starts at an external host", flow.0);
+        self.share();
+        self.expected.insert(flow);
+        *self.receivers.entry(to).or_default() += 1;
+        let (shard, node) = self.place(from);
+        let shard = &mut self.shards[shard];
+        let (host, world) = shard.host_mut(node);
+        host.schedule(flow, world);
+        world.log.outstanding += 1;
+        world.calendar.schedule(node, at);
+    }
+
+    /// Makes a flow for packets of external hosts.
+    pub fn open(&mut self, group: GroupId, from: HostId, to: HostId) -> FlowId {
+        self.add(FlowSpec { from, to, group, start: Time::NEVER, size: Bytes::ZERO })
+    }
+
+    /// Hands a packet of `flow` to the network card of the external host that it comes from, at the time `at`. It is sent when the
+    /// packets before it have been, in order of time.
+    ///
+    /// # Panics
+    /// If `at` is over, the host is not external, the group of the flow has another transport, or the packet is smaller than
+    /// [`External::smallest_packet`] or larger than any of the traffic.
+    pub fn send(&mut self, flow: FlowId, packet: &Injected, at: Time) {
+        assert!(self.now <= at && at < Time::NEVER, "a packet was to be sent at {at}, now is {}", self.now);
+        let shared = &self.shards[0].world.shared;
+        let spec = shared.flows[flow.index()];
+        let (from, to) = match packet {
+            Injected::Ack(_) => (spec.to, spec.from),
+            _ => (spec.from, spec.to),
+        };
+        assert!(self.external.contains(&from), "host {} is not external", from.0);
+        let whole = packet.packet(flow, to, &shared.groups[spec.group.index()]);
+        let ([smallest, largest], size) = (self.sizes, Bytes::new(whole.packet.size().into()));
+        assert!(smallest <= size && size <= largest, "a packet of {size}, not {smallest} to {largest}");
+        let (shard, node) = self.place(from);
+        let (host, world) = self.shards[shard].host_mut(node);
+        host.send_later(at, whole);
+        world.calendar.schedule(node, at);
+    }
+
+    /// What has arrived since the last call: all of a flow, whoever started it, and packets for external hosts. In order of time,
+    /// then of hosts.
+    pub fn take_deliveries(&mut self) -> Vec<Delivery> {
+        std::mem::take(&mut self.deliveries)
+    }
+
+    /// Ends the run now.
+    pub fn finish(self) -> Outcome<O> {
+        let ended = last_before(self.now);
+        Outcome::of(self.shards, self.links, ended, self.complete)
+    }
+
+    /// Runs until `stop` and ends.
+    pub(super) fn complete(mut self, stop: Stop, progress: &mut dyn OnProgress) -> Outcome<O> {
+        self.run(stop, progress);
+        self.finish()
+    }
+
+    /// Looks for what has arrived.
+    fn collect(&mut self) {
+        let first_new = self.deliveries.len();
+        for (shard, delivered) in self.shards.iter().zip(&mut self.delivered) {
+            for &(flow, at) in &shard.world.log.completions[*delivered..] {
+                let host = shard.world.shared.flows[flow.index()].to;
+                if self.expected.remove(&flow) {
+                    self.awaited += 1;
+                    self.receivers.entry(host).and_modify(|flows| *flows -= 1);
+                }
+                self.deliveries.push(Delivery { at, host, what: Delivered::Message(flow) });
+            }
+            *delivered = shard.world.log.completions.len();
+        }
+        self.receivers.retain(|_, flows| *flows > 0);
+        for index in 0..self.external.len() {
+            let host = self.external[index];
+            let (shard, node) = self.place(host);
+            for whole in self.shards[shard].host_mut(node).0.take_arrived() {
+                self.awaited += 1;
+                let (at, what) = (whole.packet.at(), Delivered::Packet(ReceivedPacket(whole)));
+                self.deliveries.push(Delivery { at, host, what });
+            }
+        }
+        // Several at one host at the same time come in the order in which they arrived.
+        self.deliveries[first_new..].sort_by_key(|delivery| (delivery.at, delivery.host));
+    }
+
+    /// Adds a flow that does not start by itself.
+    fn add(&mut self, spec: FlowSpec) -> FlowId {
+        let flows = &mut self.shared().flows;
+        let flow = FlowId::from(flows.len());
+        flows.push(spec);
+        self.share();
+        for shard in &mut self.shards {
+            let table = &mut shard.world.flows;
+            table.senders.push(NO_SLOT);
+            table.receivers.push(Reception::None);
+            table.subflows.extend(self.subflows.get(spec.group.index()));
+        }
+        flow
+    }
+
+    /// What all threads read. Until it is [shared](Self::share) again only the first has it.
+    fn shared(&mut self) -> &mut Shared {
+        let (first, others) = self.shards.split_first_mut().expect("there is a thread");
+        for other in others {
+            other.world.shared = Arc::default();
+        }
+        Arc::get_mut(&mut first.world.shared).expect("only threads keep it")
+    }
+
+    fn share(&mut self) {
+        let (first, others) = self.shards.split_first_mut().expect("there is a thread");
+        for other in others {
+            other.world.shared = Arc::clone(&first.world.shared);
+        }
+    }
+
+    fn place(&self, host: HostId) -> (usize, u32) {
+        let (shard, node) = self.places[host.index()];
+        (shard as usize, node)
+    }
+
+    fn windows(&self) -> Windows {
+        self.shards[0].world.calendar.windows()
+    }
+
+    /// The next window in which anything is due.
+    fn next_window(&mut self) -> Option<u64> {
+        self.shards.iter_mut().filter_map(|shard| shard.world.calendar.next_window()).min()
+    }
+
+    /// When the next packet, of those on their way, arrives where somebody outside may receive something.
+    fn next_arrival(&mut self) -> Time {
+        let Self { shards, places, external, receivers, .. } = self;
+        let arrival = |host: &HostId| {
+            let (shard, node) = places[host.index()];
+            let (host, world) = shards[shard as usize].host_mut(node);
+            host.next_arrival(world)
+        };
+        external.iter().chain(receivers.keys()).map(arrival).min().unwrap_or(Time::NEVER)
+    }
+}
+
+/// The last moment before `moment`.
+fn last_before(moment: Time) -> Time {
+    Time::from_ps(moment.as_ps().saturating_sub(1))
+}

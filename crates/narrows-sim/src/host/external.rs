@@ -1,0 +1,100 @@
+//! External hosts: their packets come from outside, and what arrives for them is handed out. Only the network card is inside.
+
+use std::collections::VecDeque;
+
+use narrows_proto::stream::{AckFrame, Segment};
+use narrows_proto::units::{Bytes, Time};
+
+use super::packets::{Way, ack_packet, segment_packet};
+use crate::ids::{FlowId, HostId};
+use crate::packet::{self, Fields, Kind, Packet, Parcel, Trailers, wire_size};
+use crate::world::GroupState;
+
+/// A packet from outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Injected {
+    /// Anything, from the source of a flow to its destination.
+    Datagram {
+        /// For those who receive it; it comes back as [`PacketRef::seq`](crate::observe::PacketRef::seq).
+        number: u64,
+        /// On the wire, framing included.
+        size: Bytes,
+        /// It may be marked.
+        ect: bool,
+    },
+    /// Data or a SYN of a stream, from the source of a flow to its destination.
+    Segment(Segment),
+    /// An acknowledgement of a stream, from the destination of a flow to its source.
+    Ack(AckFrame),
+}
+
+impl Injected {
+    /// It as a packet of `flow` to `to`, with its trailers.
+    ///
+    /// # Panics
+    /// If the group has another transport.
+    pub(crate) fn packet(&self, flow: FlowId, to: HostId, group: &GroupState) -> WholePacket {
+        let (priority, turn) = (group.priority, 0);
+        let (packet, trailers) = match self {
+            Self::Datagram { number, size, ect } => {
+                let (kind, flags) = (Kind::Datagram, if *ect { packet::ECT } else { 0 });
+                let (seq, size, trailers) = (*number, wire_size(*size), 0);
+                let fields = Fields { seq, flow, to, size, turn, kind, priority, flags, trailers };
+                (Packet::new(fields), Trailers::default())
+            }
+            Self::Segment(segment) => {
+                group.stream(); // or panics
+                (segment_packet(segment, Way { flow, to, turn }, group), Trailers::default())
+            }
+            Self::Ack(frame) => {
+                let (used, trailers) = packet::pack(&frame.sacks);
+                (ack_packet(frame, used, Way { flow, to, turn }, group), trailers)
+            }
+        };
+        WholePacket { packet, trailers }
+    }
+}
+
+/// What passes between an external host and the outside.
+#[derive(Debug, Default)]
+pub(super) struct Outside {
+    /// Packets that become ready to be sent, in order of time.
+    later: VecDeque<(Time, WholePacket)>,
+    arrived: Vec<WholePacket>,
+}
+
+/// A packet and its trailers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WholePacket {
+    pub(crate) packet: Packet,
+    pub(crate) trailers: Trailers,
+}
+
+impl WholePacket {
+    pub(crate) fn parcel(&self) -> Parcel<'_> {
+        Parcel { packet: self.packet, trailers: &self.trailers }
+    }
+}
+
+impl Outside {
+    /// A packet will be ready at `at`.
+    pub(super) fn send_later(&mut self, at: Time, packet: WholePacket) {
+        let place = self.later.partition_point(|other| other.0 <= at);
+        self.later.insert(place, (at, packet));
+    }
+
+    /// The next packet that becomes ready.
+    pub(super) fn next_ready(&mut self) -> Option<WholePacket> {
+        self.later.pop_front().map(|(_, packet)| packet)
+    }
+
+    /// A packet arrived.
+    pub(super) fn receive(&mut self, Parcel { packet, trailers }: Parcel<'_>) {
+        self.arrived.push(WholePacket { packet, trailers: *trailers });
+    }
+
+    /// What has arrived since the last call.
+    pub(super) fn take_arrived(&mut self) -> Vec<WholePacket> {
+        std::mem::take(&mut self.arrived)
+    }
+}

@@ -1,0 +1,119 @@
+//! What transports say, as packets.
+
+use narrows_proto::datagram;
+use narrows_proto::rdma;
+use narrows_proto::stream::{AckFrame, Segment};
+use narrows_proto::units::Bytes;
+
+use crate::ids::{FlowId, HostId};
+use crate::packet::{self, Control, Fields, Kind, Packet, Parcel, Trailers, wire_size};
+use crate::world::{GroupState, TransportState};
+
+/// Where a packet of a flow goes.
+#[derive(Clone, Copy)]
+pub(super) struct Way {
+    pub(super) flow: FlowId,
+    pub(super) to: HostId,
+    /// Which of the flows that use this number one after the other.
+    pub(super) turn: u16,
+}
+
+/// The packet that carries `segment`.
+#[inline]
+pub(super) fn segment_packet(segment: &Segment, way: Way, group: &GroupState) -> Packet {
+    let (kind, size, flags) = match &group.transport {
+        TransportState::Datagram { params, .. } => (Kind::Datagram, params.packet_size(), 0),
+        TransportState::Stream(stream) if segment.syn => {
+            (Kind::Syn, stream.params.packet_size(Bytes::ZERO), 0)
+        }
+        TransportState::Stream(stream) => {
+            let size = stream.params.packet_size(Bytes::new(segment.len.into()));
+            let ect = stream.ect[usize::from(segment.retransmission)];
+            (Kind::Data, size, ect | packet::segment_flags(segment))
+        }
+        TransportState::Rdma(rdma) => {
+            let size = rdma.params.packet_size(Bytes::new(segment.len.into()));
+            (Kind::Data, size, rdma.data_flags | packet::rdma_flags(segment))
+        }
+    };
+    let Way { flow, to, turn } = way;
+    let (seq, size, priority) = (segment.seq, wire_size(size), group.priority);
+    Packet::new(Fields { seq, flow, to, size, turn, kind, priority, flags, trailers: 0 })
+}
+
+/// The packet that carries `frame`, of a stream.
+#[inline]
+pub(super) fn ack_packet(frame: &AckFrame, trailers: u8, way: Way, group: &GroupState) -> Packet {
+    let size = group.stream().params.packet_size(Bytes::new(frame.sacks.option_size()));
+    Packet::new(Fields {
+        seq: frame.ack,
+        flow: way.flow,
+        to: way.to,
+        size: wire_size(size),
+        turn: way.turn,
+        kind: if frame.syn { Kind::SynAck } else { Kind::Ack },
+        priority: group.priority,
+        flags: if frame.ece { packet::ECE } else { 0 },
+        trailers,
+    })
+}
+
+/// The packet that carries `frame`, of an RDMA connection, and its trailers: with the telemetry of the data packet that it answers, if
+/// there is some.
+#[inline]
+pub(super) fn rdma_ack_packet(
+    frame: &rdma::AckFrame,
+    told: Option<Parcel<'_>>,
+    way: Way,
+    group: &GroupState,
+) -> (Packet, Trailers) {
+    let (flags, trailers, slots) = packet::pack_rdma(frame, told);
+    let packet = Packet::new(Fields {
+        seq: frame.ack,
+        flow: way.flow,
+        to: way.to,
+        size: wire_size(group.rdma().params.ack_size),
+        turn: way.turn,
+        kind: Kind::Ack,
+        priority: group.priority,
+        flags: flags | group.rdma().ect,
+        trailers,
+    });
+    (packet, slots)
+}
+
+/// A congestion notification packet.
+pub(super) fn cnp_packet(way: Way, group: &GroupState) -> Packet {
+    let rdma = group.rdma();
+    Packet::new(Fields {
+        seq: 0,
+        flow: way.flow,
+        to: way.to,
+        size: wire_size(rdma.params.cnp_size),
+        turn: way.turn,
+        kind: Kind::Control(Control::Cnp),
+        priority: rdma.cnp_priority,
+        flags: rdma.ect,
+        trailers: 0,
+    })
+}
+
+/// The answer to a datagram of a subflow, which echoes its mark.
+pub(super) fn echo_packet(
+    datagram: Packet,
+    way: Way,
+    params: &datagram::Params,
+    group: &GroupState,
+) -> Packet {
+    Packet::new(Fields {
+        seq: datagram.seq() + 1,
+        flow: way.flow,
+        to: way.to,
+        size: wire_size(params.min_packet),
+        turn: way.turn,
+        kind: Kind::Ack,
+        priority: group.priority,
+        flags: if datagram.is_marked() { packet::ECE } else { 0 },
+        trailers: 0,
+    })
+}
