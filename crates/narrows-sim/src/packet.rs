@@ -192,7 +192,9 @@ pub(crate) const MAX_TRAILERS: usize = 2;
 pub(crate) type Trailers = [Packet; MAX_TRAILERS];
 
 /// The slots of packets that have none.
-pub(crate) static NO_TRAILERS: Trailers = [Packet { place: 0, header: 0 }; MAX_TRAILERS];
+pub(crate) const NO_TRAILERS: Trailers = [Packet { place: 0, header: 0 }; MAX_TRAILERS];
+
+static NONE: Trailers = NO_TRAILERS;
 
 /// A packet in hand, with the slots that belong to it.
 #[derive(Clone, Copy, Debug)]
@@ -207,7 +209,7 @@ impl Parcel<'static> {
     #[inline(always)]
     pub(crate) fn bare(packet: Packet) -> Self {
         debug_assert!(packet.trailers() == 0, "{packet:?} brings trailers");
-        Self { packet, trailers: &NO_TRAILERS }
+        Self { packet, trailers: &NONE }
     }
 }
 

@@ -362,12 +362,12 @@ impl Layout<'_> {
         let lossless =
             stops(node) || self.inputs[node.index()].iter().any(|link| stops(topology.link(*link).from));
         let inputs = &self.inputs[node.index()];
+        let neighbors =
+            lossless || pauses(node) || inputs.iter().any(|link| pauses(topology.link(*link).from));
         let signals = settings(node).is_some_and(SwitchConfig::has_congestion_points)
             || settings(node).is_some_and(|switch| switch.telemetry)
             || self.edge(node).is_some()
-            || pauses(node)
-            || lossless
-            || inputs.iter().any(|link| pauses(topology.link(*link).from));
+            || neighbors;
         if !signals {
             return None;
         }
@@ -378,6 +378,7 @@ impl Layout<'_> {
                 .and_then(|message| message.reach.hosts(topology, &self.ports, node)),
             random: Stream::new(self.seed, Purpose::Sampling, node.0.into()),
             inputs: inputs.iter().map(|link| self.input(*link)).collect(),
+            neighbors,
             lossless,
             meters: self.meters(node),
         })

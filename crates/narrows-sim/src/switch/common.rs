@@ -38,20 +38,15 @@ pub(super) struct Common {
 }
 
 impl Common {
-    /// Marking and admission to the packet memory: what becomes of a packet, if it is not dropped.
+    /// Marking and admission to the packet memory: whether a packet passes, with or without a mark, or has been dropped.
     #[inline(always)]
-    pub(super) fn judge<O: Observer>(
-        &mut self,
-        arriving: &Arriving<'_>,
-        world: &mut World<O>,
-    ) -> Option<Packet> {
+    pub(super) fn judge<O: Observer>(&mut self, arriving: &Arriving<'_>, world: &mut World<O>) -> Verdict {
         let &Arriving { now, port, parcel, backlog, idle_since, .. } = arriving;
         let verdict = self.marker.judge(now, port, backlog, idle_since, parcel.packet.is(ECT));
-        let packet = self.admit(arriving, world)?;
         match verdict {
-            Verdict::Pass => Some(packet),
-            Verdict::Mark => Some(self.mark(now, port, packet, world)),
-            Verdict::Drop => self.drop_by_red(now, port, parcel, world),
+            _ if !self.admit(arriving, world) => Verdict::Drop,
+            Verdict::Drop if self.is_spared(now, port, parcel, world) => Verdict::Pass,
+            verdict => verdict,
         }
     }
 
@@ -70,19 +65,15 @@ impl Common {
         }
     }
 
-    /// Admission alone.
+    /// Admission alone: whether the packet has not been dropped.
     #[inline(always)]
-    pub(super) fn admit<O: Observer>(
-        &mut self,
-        arriving: &Arriving<'_>,
-        world: &mut World<O>,
-    ) -> Option<Packet> {
+    pub(super) fn admit<O: Observer>(&mut self, arriving: &Arriving<'_>, world: &mut World<O>) -> bool {
         let &Arriving { now, port, parcel, backlog, asks_memory, .. } = arriving;
         if asks_memory && let Err(cause) = self.memory.admit(backlog, parcel.packet.size().into()) {
             self.drop(now, port, parcel, cause, world);
-            return None;
+            return false;
         }
-        Some(parcel.packet)
+        true
     }
 
     #[inline]
@@ -114,20 +105,20 @@ impl Common {
         world.observer.notified(now, self.links[port], signal);
     }
 
-    /// RED drops a packet, unless it is to be left alone.
+    /// RED drops a packet, unless it is to be left alone. Returns whether it is.
     #[cold]
-    pub(super) fn drop_by_red<O: Observer>(
+    pub(super) fn is_spared<O: Observer>(
         &mut self,
         now: Time,
         port: usize,
         parcel: Parcel<'_>,
         world: &mut World<O>,
-    ) -> Option<Packet> {
-        if parcel.packet.is_exempt() {
-            return Some(parcel.packet);
+    ) -> bool {
+        let spared = parcel.packet.is_exempt();
+        if !spared {
+            self.drop(now, port, parcel, DropCause::Red, world);
         }
-        self.drop(now, port, parcel, DropCause::Red, world);
-        None
+        spared
     }
 
     #[inline(always)]

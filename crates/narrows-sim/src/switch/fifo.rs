@@ -136,10 +136,8 @@ impl FifoPorts {
         let packet = match verdict {
             Verdict::Pass => packet,
             Verdict::Mark => common.mark(now, number, packet, world),
-            Verdict::Drop => match common.drop_by_red(now, number, parcel, world) {
-                Some(packet) => packet,
-                None => return,
-            },
+            Verdict::Drop if common.is_spared(now, number, parcel, world) => packet,
+            Verdict::Drop => return,
         };
         let port = &mut self.ports[number];
         let kind = &self.kinds[usize::from(port.kind)];

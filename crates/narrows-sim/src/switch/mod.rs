@@ -41,7 +41,7 @@ use crate::mechanism::pfc::Watch;
 pub use crate::mechanism::pfc::{Pfc, Xoff};
 use crate::mechanism::{FlowControl, InputLink, StopFrame, isolation, pause, pfc};
 use crate::observe::{Observer, Reviewed};
-use crate::packet::{Control, Packet, Parcel};
+use crate::packet::{Control, NO_TRAILERS, Packet, Parcel};
 use crate::prefetch::prefetch;
 use crate::random::Stream;
 use crate::record::{DropCause, PortCounters};
@@ -109,7 +109,9 @@ pub(crate) struct SignalParts {
     pub(crate) random: Stream,
     /// The links that lead to it, in the order of its wires.
     pub(crate) inputs: Vec<InputLink>,
-    /// It stops classes of packets at its neighbours, or they do at it.
+    /// It pauses its neighbors or stops classes of packets there, or they do at it.
+    pub(crate) neighbors: bool,
+    /// The same, by class.
     pub(crate) lossless: bool,
     /// By port, if it has telemetry: what writes it.
     pub(crate) meters: Vec<Meter>,
@@ -117,7 +119,7 @@ pub(crate) struct SignalParts {
 
 impl SignalParts {
     fn mechanisms(self, config: &SwitchConfig, ports: usize, largest: Bytes) -> Mechanisms {
-        let Self { first_point, reach, random, inputs, lossless, meters } = self;
+        let Self { first_point, reach, random, inputs, neighbors, lossless, meters } = self;
         let flow_control = match (&config.pfc, &config.pause) {
             (Some(pfc), _) => {
                 let isolating = config.isolation.is_some();
@@ -128,6 +130,7 @@ impl SignalParts {
         };
         let isolation = config.isolation.as_ref();
         Mechanisms {
+            neighbors,
             points: CongestionPoints::new(&config.congestion_point, ports, first_point, reach, random),
             flow_control,
             isolation: isolation.map(|config| isolation::Stage::new(config, ports, &inputs, largest)),
@@ -135,6 +138,7 @@ impl SignalParts {
             watches: if lossless { vec![Watch::default(); ports] } else { Vec::new() },
             control: vec![ControlQueue::default(); ports],
             inputs: inputs.len(),
+            message: None,
         }
     }
 }
@@ -239,7 +243,7 @@ impl Switch {
     pub(crate) fn advance<O: Observer>(&mut self, until: Time, world: &mut World<O>) -> Time {
         let mut arrivals = std::mem::take(&mut world.arrivals);
         let next_arrival = self.collect(until, &mut arrivals, world);
-        let Arrivals { list, trailers, order, wires, .. } = &mut arrivals;
+        let Arrivals { list, trailers, order, wires } = &mut arrivals;
         if self.rack.is_some() {
             self.prefetch_subflows(list, world);
         }
@@ -307,10 +311,19 @@ impl Switch {
         match &mut self.ports {
             Ports::Fifo(ports) => ports.join(now, port, parcel, &mut self.common, world),
             Ports::Queued(ports) => {
-                if let Some(message) = ports.join(now, port, parcel, from, &mut self.common, world) {
-                    self.join_late(now, Parcel::bare(message), OWN, world);
+                if ports.join(now, port, parcel, from, &mut self.common, world) {
+                    self.send_message(now, world);
                 }
             }
+        }
+    }
+
+    /// Sends the message that a congestion point has made.
+    #[inline(never)]
+    fn send_message<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
+        let Ports::Queued(ports) = &mut self.ports else { return };
+        if let Some(message) = ports.take_message() {
+            self.join_late(now, Parcel::bare(message), OWN, world);
         }
     }
 
@@ -320,6 +333,7 @@ impl Switch {
         let origin = until.as_ps().saturating_sub(MAX_WINDOW.as_ps());
         let route_now = self.next_edit >= until && !self.routes_late;
         let mut next = Time::NEVER;
+        let mut slots = NO_TRAILERS;
         let first = self.first_wire as usize;
         for wire in first..first + self.wires as usize {
             let head = world.wires.heads[wire];
@@ -333,9 +347,9 @@ impl Switch {
                 if head >= until {
                     break head;
                 }
-                let packet = ring.pop(&mut arrivals.slots);
+                let packet = ring.pop(&mut slots);
                 world.hops += 1;
-                if self.impaired && !world.survives(wire, Parcel { packet, trailers: &arrivals.slots }) {
+                if self.impaired && !world.survives(wire, Parcel { packet, trailers: &slots }) {
                     continue;
                 }
                 let port = if route_now {
@@ -346,7 +360,7 @@ impl Switch {
                 };
                 let leaves_on = self.leads_to.get(usize::from(port)).copied().unwrap_or(u32::MAX);
                 world.wires.prefetch(leaves_on);
-                let trailers = if packet.trailers() == 0 { 0 } else { arrivals.keep() };
+                let trailers = if packet.trailers() == 0 { 0 } else { arrivals.keep(&slots) };
                 arrivals.order.push((head.as_ps() - origin) << PLACE_BITS | arrivals.list.len() as u64);
                 arrivals.list.push(Arrival { packet, port, trailers, leaves_on });
             };

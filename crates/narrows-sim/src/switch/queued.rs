@@ -20,6 +20,7 @@ use narrows_proto::units::Time;
 
 use super::common::{Arriving, Common};
 use super::congestion_point::CongestionPoints;
+use super::marking::Verdict;
 use super::queue::{Origin, QueuedPort};
 use crate::ids::{FlowId, HostId};
 use crate::link::Egress;
@@ -47,6 +48,8 @@ pub(super) struct QueuedPorts {
 /// What the ports of a switch do besides queueing.
 #[derive(Debug)]
 pub(super) struct Mechanisms {
+    /// Neighbors stop each other, or isolate flows.
+    pub(super) neighbors: bool,
     pub(super) points: Option<CongestionPoints>,
     pub(super) flow_control: FlowControl,
     pub(super) isolation: Option<Stage>,
@@ -58,6 +61,8 @@ pub(super) struct Mechanisms {
     pub(super) control: Vec<ControlQueue>,
     /// Links that lead to the switch.
     pub(super) inputs: usize,
+    /// What a congestion point has just said.
+    pub(super) message: Option<Packet>,
 }
 
 /// What a port sends to its neighbor before all queues.
@@ -88,6 +93,12 @@ impl Mechanisms {
         self.isolation.as_ref().map_or(!stops, |isolation| isolation.open(number, stops))
     }
 
+    /// A port that has something may send some of it.
+    #[inline]
+    fn may_send(&self, port: &QueuedPort, number: usize, now: Time) -> bool {
+        port.occupied() & self.open(port, number, now) != 0
+    }
+
     /// The queue of a port that sends next, if one may.
     #[inline]
     fn choose(&self, port: &QueuedPort, number: usize, now: Time) -> Option<Choice> {
@@ -96,6 +107,84 @@ impl Mechanisms {
             None => port.highest(ready).map(|queue| Choice { queue, paid: false }),
             Some(isolation) => isolation.choose(number, ready, port.first_size(ISOLATED_CLASS)),
         }
+    }
+}
+
+impl Mechanisms {
+    /// A free port sends what goes next. Returns where it came from and its size, if somebody counts that.
+    #[inline(always)]
+    fn send_next<const NEIGHBORS: bool, O: Observer>(
+        &mut self,
+        at: Time,
+        number: usize,
+        port: &mut QueuedPort,
+        slots: &mut Trailers,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) -> Option<(Origin, u64)> {
+        if NEIGHBORS && port.urgent {
+            let control = &mut self.control[number];
+            let packet = control.take();
+            port.urgent = !control.is_empty();
+            transmit(at, port, self.meters.get_mut(number), Parcel::bare(packet?), world);
+            return None;
+        }
+        let choice = if NEIGHBORS {
+            self.choose(port, number, at)?
+        } else {
+            Choice { queue: port.highest(port.occupied())?, paid: false }
+        };
+        let packet = port.pop(choice.queue, slots);
+        let size = u64::from(packet.size());
+        common.memory.used -= size;
+        let mut on_wire = packet;
+        if NEIGHBORS && let Some(isolation) = &mut self.isolation {
+            let view = port.view(at, number, isolation.priority());
+            isolation.on_dequeue(view, choice, packet.size(), &mut world.observer);
+            if choice.queue == ISOLATED_CLASS {
+                on_wire = packet.isolated();
+            }
+        }
+        world.observer.backlog(at, port.link(), port.waiting);
+        let parcel = Parcel { packet: on_wire, trailers: slots };
+        transmit(at, port, self.meters.get_mut(number), parcel, world);
+        NEIGHBORS.then(|| (Origin::of(packet), size))
+    }
+}
+
+/// Sends a packet, into which the switch writes telemetry if both want it.
+#[inline(always)]
+fn transmit<O: Observer>(
+    now: Time,
+    port: &mut QueuedPort,
+    meter: Option<&mut Meter>,
+    parcel: Parcel<'_>,
+    world: &mut World<O>,
+) {
+    let Some(meter) = meter else {
+        port.transmit(now, parcel, world);
+        return;
+    };
+    let mut trailers = *parcel.trailers;
+    let packet = meter.send(now, parcel.packet, port.waiting, &mut trailers);
+    port.transmit(now, Parcel { packet, trailers: &trailers }, world);
+}
+
+/// When a port may send something it has.
+#[inline]
+fn next_due(now: Time, port: &QueuedPort, number: usize, mechanisms: Option<&Mechanisms>) -> Time {
+    let free_at = port.busy_until.max(now);
+    if port.urgent {
+        return free_at;
+    }
+    if port.occupied() == 0 {
+        return Time::NEVER;
+    }
+    match mechanisms {
+        Some(mechanisms) if mechanisms.neighbors && !mechanisms.may_send(port, number, free_at) => {
+            if port.stops(free_at) != 0 { port.stopped_until } else { Time::NEVER }
+        }
+        _ => free_at,
     }
 }
 
@@ -114,9 +203,14 @@ impl QueuedPorts {
         self.ports.iter().map(|port| port.waiting).sum()
     }
 
-    /// A packet that came over link number `from` of the switch arrives at a port. Returns the message of the congestion point
-    /// to its source, if there is one.
-    #[inline]
+    /// What the last packet that joined is answered with.
+    pub(super) fn take_message(&mut self) -> Option<Packet> {
+        self.mechanisms.as_mut()?.message.take()
+    }
+
+    /// A packet that came over link number `from` of the switch arrives at a port. Returns whether the congestion point has a
+    /// message to its source.
+    #[inline(always)]
     pub(super) fn join<O: Observer>(
         &mut self,
         now: Time,
@@ -125,29 +219,53 @@ impl QueuedPorts {
         from: u32,
         common: &mut Common,
         world: &mut World<O>,
-    ) -> Option<Packet> {
+    ) -> bool {
         if self.next <= now {
             self.serve(now, common, world);
         }
-        if self.mechanisms.is_some() {
-            return self.join_with_mechanisms(now, number, parcel, from, common, world);
+        match &self.mechanisms {
+            None => self.join_alone(now, number, parcel, common, world),
+            Some(mechanisms) if mechanisms.neighbors => {
+                return self.join_with_mechanisms::<true, O>(now, number, parcel, from, common, world);
+            }
+            Some(_) => {
+                return self.join_with_mechanisms::<false, O>(now, number, parcel, from, common, world);
+            }
         }
+        false
+    }
+
+    /// A packet arrives at a port without mechanisms.
+    #[inline]
+    fn join_alone<O: Observer>(
+        &mut self,
+        now: Time,
+        number: usize,
+        parcel: Parcel<'_>,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) {
         let port = &mut self.ports[number];
-        let backlog = port.backlog(parcel.packet.priority().into());
+        let Parcel { mut packet, trailers } = parcel;
+        let queue = usize::from(packet.priority());
+        let backlog = port.backlog(queue);
         let waits = port.busy_until > now;
         debug_assert!(waits || port.occupied() == 0, "a free port has sent what it had");
         let idle_since = (!waits).then_some(port.busy_until);
-        let arriving = Arriving { now, port: number, parcel, backlog, idle_since, asks_memory: waits };
-        let packet = common.judge(&arriving, world)?;
-        let parcel = parcel.with(packet);
-        let queue = usize::from(packet.priority());
-        common.tell_queued(now, number, parcel, if waits { backlog } else { 0 }, world);
-        if !waits {
-            self.ports[number].transmit(now, parcel, world);
-            return None;
+        match common
+            .judge(&Arriving { now, port: number, parcel, backlog, idle_since, asks_memory: waits }, world)
+        {
+            Verdict::Pass => {}
+            Verdict::Mark => packet = common.mark(now, number, packet, world),
+            Verdict::Drop => return,
         }
-        self.enqueue(now, number, queue, parcel, common, world);
-        None
+        let parcel = Parcel { packet, trailers };
+        common.tell_queued(now, number, parcel, if waits { backlog } else { 0 }, world);
+        if waits {
+            self.enqueue(now, number, queue, parcel, common, world);
+        } else {
+            port.transmit(now, parcel, world);
+        }
     }
 
     /// A packet begins to wait.
@@ -165,52 +283,66 @@ impl QueuedPorts {
         common.memory.used += u64::from(parcel.packet.size());
         port.push(queue, parcel);
         common.note_backlog(now, number, port.waiting, world);
-        self.reconsider(now, number);
+        // One packet more never makes a port wait longer.
+        if port.due > port.busy_until.max(now) {
+            self.reconsider(now, number);
+        }
     }
 
+    /// A packet arrives at a port with mechanisms, some of which concern its neighbor, or none.
     #[inline(never)]
-    fn join_with_mechanisms<O: Observer>(
+    fn join_with_mechanisms<const NEIGHBORS: bool, O: Observer>(
         &mut self,
         now: Time,
         number: usize,
-        parcel: Parcel<'_>,
+        Parcel { mut packet, trailers }: Parcel<'_>,
         from: u32,
         common: &mut Common,
         world: &mut World<O>,
-    ) -> Option<Packet> {
-        let Self { ports, mechanisms: Some(mechanisms), .. } = self else { return None };
-        let (port, packet) = (&mut ports[number], parcel.packet.in_common());
-        let isolated = parcel.packet.is_isolated();
-        let class = if isolated { ISOLATED_CLASS } else { packet.priority().into() };
-        let queue = match &mechanisms.isolation {
-            None => packet.priority().into(),
-            Some(isolation) => isolation.queue_of(number, packet),
-        };
+    ) -> bool {
+        let Self { ports, mechanisms: Some(mechanisms), .. } = self else { return false };
+        let port = &mut ports[number];
+        let (isolated, priority) = (packet.is_isolated(), usize::from(packet.priority()));
+        packet = packet.in_common();
+        let mut queue = priority;
+        if NEIGHBORS && let Some(isolation) = &mechanisms.isolation {
+            queue = isolation.queue_of(number, packet);
+        }
         let backlog = port.backlog(queue);
-        let waits = port.busy_until > now || mechanisms.open(port, number, now) & 1 << queue == 0;
-        let parcel = parcel.with(packet);
+        let waits =
+            port.busy_until > now || NEIGHBORS && mechanisms.open(port, number, now) & 1 << queue == 0;
         // Flow control by class admits packets itself.
-        let asks_memory = waits && !mechanisms.flow_control.admits();
+        let asks_memory = waits && !(NEIGHBORS && mechanisms.flow_control.admits());
         let idle_since = (!waits).then_some(port.busy_until);
+        let parcel = Parcel { packet, trailers };
         let arriving = Arriving { now, port: number, parcel, backlog, idle_since, asks_memory };
-        let admitted =
-            if packet.is_cnm() { common.admit(&arriving, world) } else { common.judge(&arriving, world) };
-        let parcel = parcel.with(admitted?);
-        let packet = parcel.packet;
+        let is_cnm = packet.is_cnm();
+        if is_cnm {
+            if !common.admit(&arriving, world) {
+                return false;
+            }
+        } else {
+            match common.judge(&arriving, world) {
+                Verdict::Pass => {}
+                Verdict::Mark => packet = common.mark(now, number, packet, world),
+                Verdict::Drop => return false,
+            }
+        }
+        let parcel = Parcel { packet, trailers };
         let size = u64::from(packet.size());
-        let mut notifies = false;
-        if waits {
+        let (mut notifies, class) = (false, if isolated { ISOLATED_CLASS } else { priority });
+        if NEIGHBORS && waits {
             match mechanisms.flow_control.store(from, class, size, backlog) {
                 Ok(changed) => notifies = changed,
                 Err(cause) => {
                     common.drop(now, number, parcel, cause, world);
-                    return None;
+                    return false;
                 }
             }
         }
         common.tell_queued(now, number, parcel, if waits { backlog } else { 0 }, world);
         let mut counted = false;
-        if let Some(isolation) = &mut mechanisms.isolation {
+        if NEIGHBORS && let Some(isolation) = &mut mechanisms.isolation {
             let view = port.view(now, number, isolation.priority());
             let joining = Joining { packet, from, isolated, queue, waits };
             let joined = isolation.on_enqueue(view, &joining, &mut world.observer);
@@ -221,18 +353,25 @@ impl QueuedPorts {
             let origin = Origin { from, class, counted };
             self.enqueue(now, number, queue, parcel.with(packet.arriving(origin.keep())), common, world);
         } else {
-            let on_wire = if queue == ISOLATED_CLASS { packet.isolated() } else { packet };
-            self.transmit(now, number, parcel.with(on_wire), world);
+            let on_wire = if NEIGHBORS && queue == ISOLATED_CLASS { packet.isolated() } else { packet };
+            transmit(now, port, mechanisms.meters.get_mut(number), parcel.with(on_wire), world);
         }
-        self.carry_out(common, world);
-        if notifies {
+        let Some(mechanisms) = &mut self.mechanisms else { return false };
+        let is_sample = match &mut mechanisms.points {
+            Some(points) if !is_cnm => points.counts(number, packet),
+            _ => false,
+        };
+        if NEIGHBORS && mechanisms.isolation.is_some() {
+            self.carry_out(common, world);
+        }
+        if NEIGHBORS && notifies {
             self.order(now, from, common, world);
         }
-        self.sample(now, number, packet, if waits { backlog + size } else { 0 }, common, world)
+        is_sample && self.sample(now, number, packet, if waits { backlog + size } else { 0 }, common, world)
     }
 
-    /// A packet has joined a queue that holds `waiting` bytes now. Returns the message to its source, if there is one.
-    #[inline]
+    /// A sample has joined a queue that holds `waiting` bytes now. Returns whether there is a message to its source.
+    #[inline(never)]
     fn sample<O: Observer>(
         &mut self,
         now: Time,
@@ -241,26 +380,12 @@ impl QueuedPorts {
         waiting: u64,
         common: &mut Common,
         world: &mut World<O>,
-    ) -> Option<Packet> {
-        let points = self.mechanisms.as_mut()?.points.as_mut()?;
-        if packet.is_cnm() || !points.counts(number, packet) {
-            return None;
-        }
-        points.answer(now, number, packet, waiting, common, world)
-    }
-
-    /// Sends a packet, into which the switch writes telemetry if both want it.
-    #[inline]
-    fn transmit<O: Observer>(&mut self, now: Time, number: usize, parcel: Parcel<'_>, world: &mut World<O>) {
-        let port = &mut self.ports[number];
-        let meter = self.mechanisms.as_mut().and_then(|mechanisms| mechanisms.meters.get_mut(number));
-        let Some(meter) = meter else {
-            port.transmit(now, parcel, world);
-            return;
-        };
-        let mut trailers = *parcel.trailers;
-        let packet = meter.send(now, parcel.packet, port.waiting, &mut trailers);
-        port.transmit(now, Parcel { packet, trailers: &trailers }, world);
+    ) -> bool {
+        let Some(mechanisms) = &mut self.mechanisms else { return false };
+        let points = mechanisms.points.as_mut();
+        mechanisms.message =
+            points.and_then(|points| points.answer(now, number, packet, waiting, common, world));
+        mechanisms.message.is_some()
     }
 
     /// A frame of the neighbor arrived: it takes none of these classes for a time, and takes all others.
@@ -369,7 +494,7 @@ impl QueuedPorts {
             self.agenda.pop();
             return;
         }
-        let left = match &self.mechanisms {
+        let left = match self.mechanisms.as_deref_mut() {
             None => {
                 let packet = port.pop(port.highest(port.occupied()).unwrap_or(0), slots);
                 common.memory.used -= u64::from(packet.size());
@@ -377,52 +502,22 @@ impl QueuedPorts {
                 port.transmit(at, Parcel { packet, trailers: slots }, world);
                 None
             }
-            Some(_) => self.send_next(at, number, slots, common, world),
+            Some(mechanisms) if mechanisms.neighbors => {
+                mechanisms.send_next::<true, O>(at, number, port, slots, common, world)
+            }
+            Some(mechanisms) => mechanisms.send_next::<false, O>(at, number, port, slots, common, world),
         };
-        let due = self.next_due(at, number);
-        self.ports[number].due = due;
+        port.due = next_due(at, port, number, self.mechanisms.as_deref());
         if let Some(mut entry) = self.agenda.peek_mut() {
-            if due < Time::NEVER {
-                entry.0.0 = due;
+            if port.due < Time::NEVER {
+                entry.0.0 = port.due;
             } else {
                 PeekMut::pop(entry);
             }
         }
-        if let Some(packet) = left {
-            self.on_left(at, number, packet, common, world);
+        if let Some((origin, size)) = left {
+            self.on_left(at, number, origin, size, common, world);
         }
-    }
-
-    /// A free port sends what goes next. Returns the packet, if it waited in a queue.
-    #[inline]
-    fn send_next<O: Observer>(
-        &mut self,
-        at: Time,
-        number: usize,
-        slots: &mut Trailers,
-        common: &mut Common,
-        world: &mut World<O>,
-    ) -> Option<Packet> {
-        let Self { ports, mechanisms: Some(mechanisms), .. } = self else { return None };
-        let port = &mut ports[number];
-        if port.urgent {
-            let control = &mut mechanisms.control[number];
-            let packet = control.take();
-            port.urgent = !control.is_empty();
-            self.transmit(at, number, Parcel::bare(packet?), world);
-            return None;
-        }
-        let choice = mechanisms.choose(port, number, at)?;
-        let packet = port.pop(choice.queue, slots);
-        common.memory.used -= u64::from(packet.size());
-        if let Some(isolation) = &mut mechanisms.isolation {
-            let view = port.view(at, number, isolation.priority());
-            isolation.on_dequeue(view, choice, packet.size(), &mut world.observer);
-        }
-        world.observer.backlog(at, port.link(), port.waiting);
-        let on_wire = if choice.queue == ISOLATED_CLASS { packet.isolated() } else { packet };
-        self.transmit(at, number, Parcel { packet: on_wire, trailers: slots }, world);
-        Some(packet)
     }
 
     /// A packet waits no longer.
@@ -431,12 +526,11 @@ impl QueuedPorts {
         &mut self,
         now: Time,
         number: usize,
-        packet: Packet,
+        Origin { from, class, counted }: Origin,
+        size: u64,
         common: &mut Common,
         world: &mut World<O>,
     ) {
-        let Origin { from, class, counted } = Origin::of(packet);
-        let size = u64::from(packet.size());
         let Some(mechanisms) = &mut self.mechanisms else { return };
         let mut notifies = mechanisms.flow_control.release(from, class, size);
         if let Some(isolation) = &mut mechanisms.isolation {
@@ -517,12 +611,12 @@ impl QueuedPorts {
         // A free port sends it at once.
         control.frame = (!at_once).then_some(frame);
         port.urgent = !control.is_empty();
+        if at_once {
+            transmit(now, port, mechanisms.meters.get_mut(number), Parcel::bare(frame), world);
+        }
         if renew_at < Time::NEVER {
             common.counters[number].pauses += 1;
             self.plan(renew_at, self.ports.len() + from as usize);
-        }
-        if at_once {
-            self.transmit(now, number, Parcel::bare(frame), world);
         }
         self.reconsider(now, number);
     }
@@ -536,31 +630,13 @@ impl QueuedPorts {
     /// When a port may send may have changed.
     #[inline]
     fn reconsider(&mut self, now: Time, number: usize) {
-        let due = self.next_due(now, number);
-        if due != self.ports[number].due {
-            self.ports[number].due = due;
+        let port = &mut self.ports[number];
+        let due = next_due(now, port, number, self.mechanisms.as_deref());
+        if due != port.due {
+            port.due = due;
             if due < Time::NEVER {
                 self.plan(due, number);
             }
-        }
-    }
-
-    /// When a port may send something it has.
-    #[inline]
-    fn next_due(&self, now: Time, number: usize) -> Time {
-        let port = &self.ports[number];
-        let free_at = port.busy_until.max(now);
-        if port.urgent {
-            return free_at;
-        }
-        if port.occupied() == 0 {
-            return Time::NEVER;
-        }
-        match &self.mechanisms {
-            Some(mechanisms) if mechanisms.choose(port, number, free_at).is_none() => {
-                if port.stops(free_at) != 0 { port.stopped_until } else { Time::NEVER }
-            }
-            _ => free_at,
         }
     }
 

@@ -27,8 +27,6 @@ pub(crate) struct Arrivals {
     pub(crate) order: Vec<u64>,
     /// Where routes are looked up late: the wire each of the list came over, counted from the first of the switch.
     pub(crate) wires: Vec<u32>,
-    /// The slots of the packet that was taken last.
-    pub(crate) slots: Trailers,
 }
 
 /// Bits of an entry of [`Arrivals::order`] that hold the place.
@@ -37,10 +35,10 @@ pub(crate) const PLACE_BITS: u32 = 24;
 pub(crate) const MAX_WINDOW: Span = Span::from_ps(1 << (64 - PLACE_BITS - 1));
 
 impl Arrivals {
-    /// Keeps the slots of the packet that was taken last. Returns their index, plus one.
+    /// Keeps the slots of a packet. Returns their index, plus one.
     #[cold]
-    pub(crate) fn keep(&mut self) -> u32 {
-        self.trailers.push(self.slots);
+    pub(crate) fn keep(&mut self, slots: &Trailers) -> u32 {
+        self.trailers.push(*slots);
         self.trailers.len() as u32
     }
 }
