@@ -5,10 +5,10 @@
 //! between two sets.
 //!
 //! Who waits there spins as long as the others are likely to be almost done, and then sleeps: a core that spins is one that the
-//! others may need.
+//! others may need. Where spinning was in vain, as on a machine with other work, it is shorter the next time.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use narrows_proto::units::Time;
@@ -24,6 +24,8 @@ const REPORT_EVERY: u64 = 256;
 /// How often a thread looks whether the others have come before it sleeps: some hundred microseconds, more than a window
 /// takes, and several times what falling asleep and waking up does.
 const SPINS: u32 = 20_000;
+/// However often it was in vain, it looks for some microseconds: otherwise it would not notice that cores are free again.
+const FEWEST_SPINS: u32 = 200;
 
 /// Runs the shards until `stop`. Returns them, the time reached, and whether the run was not interrupted.
 pub(super) fn run<O: Observer>(
@@ -128,8 +130,9 @@ struct Meeting {
     arrived: AtomicUsize,
     generation: AtomicUsize,
     poisoned: AtomicBool,
-    /// Looks before a thread sleeps.
-    spins: u32,
+    /// Looks before a thread sleeps, and the most of them.
+    spins: AtomicU32,
+    most_spins: u32,
     /// Threads that sleep, or are about to.
     sleepers: AtomicUsize,
     /// Who holds it knows that nobody is between looking and sleeping.
@@ -161,7 +164,8 @@ impl Meeting {
             arrived: AtomicUsize::new(0),
             generation: AtomicUsize::new(0),
             poisoned: AtomicBool::new(false),
-            spins,
+            spins: AtomicU32::new(spins),
+            most_spins: spins,
             sleepers: AtomicUsize::new(0),
             falling_asleep: Mutex::new(()),
             wake: Condvar::new(),
@@ -245,16 +249,23 @@ impl Meeting {
         self.generation.load(Ordering::SeqCst) != generation || self.poisoned.load(Ordering::SeqCst)
     }
 
-    /// Looks for the others a bounded number of times. False if they have not come.
+    /// Looks for the others a bounded number of times: half as often after looks in vain, twice as often after others. False if
+    /// they have not come.
     fn spin(&self, generation: usize) -> bool {
-        for _ in 0..self.spins {
-            if self.generation.load(Ordering::Acquire) != generation || self.poisoned.load(Ordering::Relaxed)
-            {
-                return true;
-            }
+        let spins = self.spins.load(Ordering::Relaxed);
+        let have_come = (0..spins).any(|_| {
             std::hint::spin_loop();
+            self.generation.load(Ordering::Acquire) != generation || self.poisoned.load(Ordering::Relaxed)
+        });
+        let next = if have_come {
+            (spins * 2).min(self.most_spins)
+        } else {
+            (spins / 2).max(FEWEST_SPINS).min(self.most_spins)
+        };
+        if next != spins {
+            self.spins.store(next, Ordering::Relaxed);
         }
-        false
+        have_come
     }
 
     fn sleep(&self, generation: usize) {
@@ -321,6 +332,19 @@ mod tests {
         // Nobody else ever comes.
         assert!(!meeting.spin(0));
         assert!(!Meeting::new(2, 0).spin(0));
+    }
+
+    #[test]
+    fn who_spun_in_vain_spins_less_until_spinning_helps_again() {
+        let meeting = Meeting::new(2, SPINS);
+        let spins = || meeting.spins.load(Ordering::Relaxed);
+        assert!(!meeting.spin(0));
+        assert_eq!(spins(), SPINS / 2);
+        assert!((0..10).all(|_| !meeting.spin(0)));
+        assert_eq!(spins(), FEWEST_SPINS);
+        // Another generation: the others have come.
+        assert!((0..10).all(|_| meeting.spin(1)));
+        assert_eq!(spins(), SPINS);
     }
 
     #[test]
