@@ -1,21 +1,22 @@
 //! Where threads wait for each other at the end of a window.
 //!
 //! Who waits spins as long as the others are likely to be almost done, and then sleeps: a core that spins is one that the others may
-//! need. A thread that panics poisons the barrier, so that nobody waits for it.
+//! need. Where spinning was in vain, as on a machine with other work, it is shorter the next time. A thread that panics poisons the
+//! barrier, so that nobody waits for it.
 //!
 //! `cargo xtask loom` runs the tests at the end over all orders in which threads can meet here, up to a bound.
 
 #[cfg(not(all(test, loom)))]
 use std::{
     hint::spin_loop,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
     sync::{Condvar, Mutex, PoisonError},
 };
 
 #[cfg(all(test, loom))]
 use loom::{
     hint::spin_loop,
-    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering},
     sync::{Condvar, Mutex},
 };
 #[cfg(all(test, loom))]
@@ -24,6 +25,8 @@ use std::sync::PoisonError;
 /// How often a thread looks whether the others have come before it sleeps: some hundred microseconds, more than a window
 /// takes, and several times what falling asleep and waking up does.
 pub(super) const SPINS: u32 = 20_000;
+/// However often it was in vain, it looks for some microseconds: otherwise it would not notice that cores are free again.
+const FEWEST_SPINS: u32 = 200;
 
 /// A barrier that is used again and again.
 #[derive(Debug)]
@@ -32,8 +35,9 @@ pub(super) struct Barrier {
     arrived: AtomicUsize,
     generation: AtomicUsize,
     poisoned: AtomicBool,
-    /// Looks before a thread sleeps.
-    spins: u32,
+    /// Looks before a thread sleeps, and the most of them.
+    spins: AtomicU32,
+    most_spins: u32,
     /// Threads that sleep, or are about to.
     sleepers: AtomicUsize,
     /// Who holds it knows that nobody is between looking and sleeping.
@@ -48,7 +52,8 @@ impl Barrier {
             arrived: AtomicUsize::new(0),
             generation: AtomicUsize::new(0),
             poisoned: AtomicBool::new(false),
-            spins,
+            spins: AtomicU32::new(spins),
+            most_spins: spins,
             sleepers: AtomicUsize::new(0),
             falling_asleep: Mutex::new(()),
             wake: Condvar::new(),
@@ -82,16 +87,23 @@ impl Barrier {
         self.generation.load(Ordering::Acquire) != generation || self.poisoned.load(Ordering::Acquire)
     }
 
-    /// Looks for the others a bounded number of times. False if they have not come.
+    /// Looks for the others a bounded number of times: half as often after looks in vain, twice as often after others. False if
+    /// they have not come.
     fn spin(&self, generation: usize) -> bool {
-        for _ in 0..self.spins {
-            if self.generation.load(Ordering::Acquire) != generation || self.poisoned.load(Ordering::Relaxed)
-            {
-                return true;
-            }
+        let spins = self.spins.load(Ordering::Relaxed);
+        let have_come = (0..spins).any(|_| {
             spin_loop();
+            self.generation.load(Ordering::Acquire) != generation || self.poisoned.load(Ordering::Relaxed)
+        });
+        let next = if have_come {
+            (spins * 2).min(self.most_spins)
+        } else {
+            (spins / 2).max(FEWEST_SPINS).min(self.most_spins)
+        };
+        if next != spins {
+            self.spins.store(next, Ordering::Relaxed);
         }
-        false
+        have_come
     }
 
     fn sleep(&self, generation: usize) {
@@ -159,6 +171,19 @@ mod tests {
         // Nobody else ever comes.
         assert!(!barrier.spin(0));
         assert!(!Barrier::new(2, 0).spin(0));
+    }
+
+    #[test]
+    fn who_spun_in_vain_spins_less_until_spinning_helps_again() {
+        let barrier = Barrier::new(2, SPINS);
+        let spins = || barrier.spins.load(Ordering::Relaxed);
+        assert!(!barrier.spin(0));
+        assert_eq!(spins(), SPINS / 2);
+        assert!((0..10).all(|_| !barrier.spin(0)));
+        assert_eq!(spins(), FEWEST_SPINS);
+        // Another generation: the others have come.
+        assert!((0..10).all(|_| barrier.spin(1)));
+        assert_eq!(spins(), SPINS);
     }
 
     #[test]
