@@ -1,13 +1,17 @@
 //! What a summary says, by name: `group.metric`.
 
-use narrows_proto::units::{Span, Time};
+use std::sync::LazyLock;
+
+use narrows_proto::units::Span;
 use narrows_sim::observe::PortRow;
 use narrows_sim::topology::Link;
-use narrows_sim::{DatagramRecord, DropCause, PortCounters};
+use narrows_sim::traffic::Transport;
+use narrows_sim::{DatagramRecord, PortCounters};
 use serde::Serialize;
 
-use crate::plan::Segment;
-use crate::results::{FlowRow, Outline, RpcRow};
+use crate::counters::{self, Counter};
+use crate::plan::{Plan, Segment};
+use crate::results::{FlowRow, Outline, Queues, RpcRow};
 use crate::statistics::{mean, percentile};
 
 /// Stands for all traffic together.
@@ -124,12 +128,8 @@ const DATAGRAM_METRICS: [Taken<DatagramSums>; 4] = [
     ),
 ];
 
-/// Metrics of the network.
-const NETWORK_METRICS: [Taken<NetworkSums>; 6] = [
-    metric("marks", "", "Packets that queues marked.", |of| Some(of.marks)),
-    metric("messages", "", "Messages of congestion points to sources.", |of| Some(of.messages)),
-    metric("pauses", "", "PAUSE frames that stop a neighbour, and stops of classes.", |of| Some(of.pauses)),
-    metric("drops", "", "Packets dropped anywhere, for any reason.", |of| Some(of.drops)),
+/// Metrics of the network, after those that are counters.
+const NETWORK_METRICS: [Taken<NetworkSums>; 2] = [
     metric("max_queue_kb", "kB", "The most that ever waited at a port.", |of| Some(of.max_backlog / 1e3)),
     metric("packet_hops", "", "Packets that arrived at some node: what the simulator had to do.", |of| {
         Some(of.packet_hops)
@@ -201,44 +201,40 @@ const fn metric<S>(
 }
 
 /// What metrics mean, without how they are taken.
-const fn infos<S, const N: usize>(metrics: &[Taken<S>; N]) -> [MetricInfo; N] {
-    let mut infos = [metrics[0].info; N];
-    let mut number = 1;
-    while number < N {
-        infos[number] = metrics[number].info;
-        number += 1;
-    }
-    infos
+fn infos<S>(metrics: &'static [Taken<S>]) -> impl Iterator<Item = MetricInfo> {
+    metrics.iter().map(|metric| metric.info)
+}
+
+/// Metrics of the network.
+fn network() -> impl Iterator<Item = MetricInfo> {
+    let counted =
+        |(name, counter): (_, &Counter)| MetricInfo { name, unit: counter.unit, meaning: counter.meaning };
+    counters::metrics().map(counted).chain(infos(&NETWORK_METRICS))
 }
 
 /// Metrics that belong together.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct MetricSet {
     /// What stands before their names: `GROUP.`, `total.`, `total.dc_` or `total.wan_`.
     pub before: &'static str,
     /// Which groups or networks have them.
     pub present: &'static str,
     /// The metrics, in order.
-    pub metrics: &'static [MetricInfo],
+    pub metrics: Vec<MetricInfo>,
 }
 
 /// All metrics that a summary may have.
-pub const METRICS: &[MetricSet] = &[
-    MetricSet { before: "GROUP. or total.", present: "groups of flows", metrics: &infos(&FLOW_METRICS) },
-    MetricSet {
-        before: "GROUP. or total.",
-        present: "groups of remote procedure calls",
-        metrics: &infos(&RPC_METRICS),
-    },
-    MetricSet { before: "GROUP.", present: "groups of datagram sources", metrics: &infos(&DATAGRAM_METRICS) },
-    MetricSet { before: "total.", present: "always", metrics: &infos(&NETWORK_METRICS) },
-    MetricSet { before: "total.", present: "with record.queues", metrics: &infos(&QUEUE_METRICS) },
-    MetricSet {
-        before: "total.dc_ or total.wan_",
-        present: "networks of several data centers",
-        metrics: &infos(&SEGMENT_METRICS),
-    },
-];
+pub static METRICS: LazyLock<[MetricSet; 6]> = LazyLock::new(|| {
+    let set = |before, present, metrics| MetricSet { before, present, metrics };
+    [
+        set("GROUP. or total.", "groups of flows", infos(&FLOW_METRICS).collect()),
+        set("GROUP. or total.", "groups of remote procedure calls", infos(&RPC_METRICS).collect()),
+        set("GROUP.", "groups of datagram sources", infos(&DATAGRAM_METRICS).collect()),
+        set("total.", "always", network().collect()),
+        set("total.", "with record.queues", infos(&QUEUE_METRICS).collect()),
+        set("total.dc_ or total.wan_", "networks of several data centers", infos(&SEGMENT_METRICS).collect()),
+    ]
+});
 
 /// Flows up to this size are small (Alizadeh et al., pFabric, SIGCOMM 2013, §5.2), flows from the other on are large
 /// (Alizadeh et al., DCTCP, SIGCOMM 2010, §2.2).
@@ -263,16 +259,17 @@ impl Kind {
         }
     }
 
+    /// What a group of a plan sends.
+    fn of_group(plan: &Plan, group: usize) -> Self {
+        let datagrams = matches!(plan.traffic.groups[group].transport, Transport::Datagram { .. });
+        Self::of(datagrams, plan.groups[group].rpcs.is_some())
+    }
+
     fn metrics(self) -> impl Iterator<Item = &'static str> {
-        const FLOWS: &[MetricInfo] = &infos(&FLOW_METRICS);
-        const RPCS: &[MetricInfo] = &infos(&RPC_METRICS);
-        const DATAGRAMS: &[MetricInfo] = &infos(&DATAGRAM_METRICS);
-        let (first, more): (_, &[_]) = match self {
-            Self::Flows => (FLOWS, &[]),
-            Self::Rpcs => (FLOWS, RPCS),
-            Self::Datagrams => (DATAGRAMS, &[]),
-        };
-        first.iter().chain(more).map(|info| info.name)
+        let flows = infos(&FLOW_METRICS).filter(move |_| self != Self::Datagrams);
+        let rpcs = infos(&RPC_METRICS).filter(move |_| self == Self::Rpcs);
+        let datagrams = infos(&DATAGRAM_METRICS).filter(move |_| self == Self::Datagrams);
+        flows.chain(rpcs).chain(datagrams).map(|info| info.name)
     }
 }
 
@@ -301,9 +298,8 @@ pub(crate) fn names<'a>(
         names.extend(kind.metrics().map(|metric| format!("{group}.{metric}")));
         all = if kind == Kind::Rpcs { kind } else { all };
     }
-    let network = infos(&NETWORK_METRICS).map(|info| info.name);
-    let queues = infos(&QUEUE_METRICS).map(|info| info.name).into_iter().filter(|_| queues);
-    let total = all.metrics().chain(network).chain(queues);
+    let of_network = network().chain(infos(&QUEUE_METRICS).filter(|_| queues));
+    let total = all.metrics().chain(of_network.map(|info| info.name));
     names.extend(total.map(|metric| format!("{TOTAL}.{metric}")));
     for segment in Segment::ALL.into_iter().filter(|_| segments) {
         let of_segment = infos(&SEGMENT_METRICS).map(|info| format!("{}{}", of_segment(segment), info.name));
@@ -318,7 +314,7 @@ pub(crate) fn compute(outline: &Outline<'_>) -> Vec<Metric> {
     let mut any_rpcs = false;
     for (number, group) in outline.plan.groups.iter().enumerate() {
         let before = format!("{}.", group.name);
-        let kind = outline.kind(number);
+        let kind = Kind::of_group(outline.plan, number);
         if kind == Kind::Datagrams {
             metrics.take(&before, &DATAGRAM_METRICS, &DatagramSums::of(outline, number));
         } else {
@@ -337,6 +333,11 @@ pub(crate) fn compute(outline: &Outline<'_>) -> Vec<Metric> {
     if any_rpcs {
         metrics.take(&before, &RPC_METRICS, &RpcSums::of(&outline.rpcs.iter().collect::<Vec<_>>()));
     }
+    let counted = |(name, counter): (_, &Counter)| Metric {
+        name: format!("{before}{name}"),
+        value: Some(counter.total(outline) as f64),
+    };
+    metrics.0.extend(counters::metrics().map(counted));
     metrics.take(&before, &NETWORK_METRICS, &NetworkSums::of(outline));
     if let Some(queues) = &outline.queues {
         metrics.take(&before, &QUEUE_METRICS, &QueueSums::of(queues));
@@ -456,25 +457,15 @@ impl DatagramSums {
     }
 }
 
-/// What metrics of the network are taken of.
+/// What metrics of the network are taken of, besides counters.
 struct NetworkSums {
-    marks: f64,
-    messages: f64,
-    pauses: f64,
-    drops: f64,
     max_backlog: f64,
     packet_hops: f64,
 }
 
 impl NetworkSums {
     fn of(outline: &Outline<'_>) -> Self {
-        let sum = |value: fn(&PortCounters) -> u64| outline.ports.iter().map(value).sum::<u64>() as f64;
-        let drops: u64 = DropCause::ALL.iter().map(|cause| outline.drops(*cause)).sum();
         Self {
-            marks: sum(|port| port.marks),
-            messages: sum(PortCounters::messages),
-            pauses: sum(|port| port.pauses),
-            drops: drops as f64,
             max_backlog: outline.ports.iter().map(|port| port.max_backlog).max().unwrap_or(0) as f64,
             packet_hops: outline.packet_hops as f64,
         }
@@ -510,13 +501,6 @@ impl SegmentSums {
             utilisations: members().filter(|_| seconds > 0.0).map(utilisation).collect(),
         }
     }
-}
-
-/// Recorded queues, in order of time.
-pub(crate) struct Queues<'a> {
-    pub(crate) rows: &'a [PortRow],
-    pub(crate) interval: Span,
-    pub(crate) ended: Time,
 }
 
 /// Of each interval the deepest queue, the shallowest first, intervals without waiting packets included.
