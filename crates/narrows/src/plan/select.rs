@@ -2,33 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use narrows_proto::units::BitRate;
 use narrows_sim::topology::{Topology, datacenter};
 use narrows_sim::{FlowId, HostId, LinkId, NodeId};
 
 use super::Plan;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::scenario::Names;
-
-/// Whether `name` has the form of `pattern`, in which `*` stands for any characters.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = name.strip_prefix(first) else { return false };
-    let mut parts = parts.peekable();
-    if parts.peek().is_none() {
-        return rest.is_empty();
-    }
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            return rest.ends_with(part);
-        }
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    true
-}
+use crate::scenario::{Names, matches};
 
 /// The positions in `all` that any of `names` matches, in order. A name that matches nothing is a mistake.
 fn select<'a>(
@@ -171,21 +151,8 @@ impl Places {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_stands_for_any_characters() {
-        let yes = [
-            ("dc0/*", "dc0/rack1/host2"),
-            ("*", ""),
-            ("*tor", "rack0/tor"),
-            ("dc*/host1", "dc1/rack1/host1"),
-            ("a", "a"),
-        ];
-        assert!(yes.iter().all(|(pattern, name)| matches(pattern, name)));
-        let no = [("dc0/*", "dc1/host"), ("a", "ab"), ("*tor", "tor0"), ("a*b*c", "acb"), ("", "x")];
-        assert!(no.iter().all(|(pattern, name)| !matches(pattern, name)));
-    }
+/// By host: the rate of its link.
+pub(super) fn host_rates(topology: &Topology) -> Vec<BitRate> {
+    let ports = topology.ports();
+    topology.hosts().iter().map(|host| topology.link(ports[host.index()][0]).wire.rate).collect()
 }

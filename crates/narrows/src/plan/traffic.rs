@@ -12,14 +12,11 @@ use narrows_sim::workload::{self, Pairs, PairsError, Partner};
 use narrows_sim::{GroupId, HostId, Network, Paths, Purpose, Stream};
 
 use super::select::{self, Places};
-use super::{Checker, PlannedGroup, near_source};
+use super::{Checker, ENDLESS, PlannedGroup, near_source};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::Document;
 use crate::scenario::{Between, Names, Pattern, Scenario, SizeSource};
 use crate::sizes::{self, LoadedSizes};
-
-/// Payload of flows that never end: more than any run can send, and room for sums.
-pub(crate) const ENDLESS: Bytes = Bytes::new(1 << 60);
 
 /// Everything known about the network when traffic is planned.
 pub(super) struct Ground<'a> {
