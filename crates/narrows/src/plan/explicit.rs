@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use narrows_sim::NodeId;
-use narrows_sim::topology::{Topology, Wire};
+use narrows_sim::topology::{Topology, Wire, datacenter_in};
 
-use super::Checker;
+use super::{Checker, select};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::scenario::{Explicit, ExplicitLink};
 use crate::visible::visible;
@@ -25,6 +25,7 @@ pub(super) fn build(explicit: &Explicit, checker: &mut Checker<'_>) -> Option<To
         let path = format!("topology.explicit.links.{number}");
         connect(link, &path, &nodes, &mut topology, checker);
     }
+    place(explicit, &mut topology, checker);
     if checker.mistakes() > before {
         return None;
     }
@@ -112,5 +113,94 @@ fn connect(
     if let (Some(from), Some(to)) = (from, to) {
         let wire = Wire { rate: link.rate, delay: link.delay, error_rate: link.error_rate };
         topology.connect(from, to, wire);
+    }
+}
+
+/// Puts nodes into their data centers: those that the scenario lists, or else those in their names.
+fn place(explicit: &Explicit, topology: &mut Topology, checker: &mut Checker<'_>) {
+    let Some(datacenters) = &explicit.datacenters else {
+        for number in 0..topology.nodes().len() {
+            let node = NodeId::from(number);
+            if let Some(datacenter) = datacenter_in(&topology.node(node).name).map(str::to_owned) {
+                topology.place([node], &datacenter);
+            }
+        }
+        return;
+    };
+    for (name, nodes) in datacenters {
+        let path = format!("topology.explicit.datacenters.{name}");
+        let error = match select::nodes(topology, Some(nodes)) {
+            Err(error) => Some(error),
+            Ok(nodes) => {
+                let other =
+                    nodes.iter().find_map(|node| Some((*node, topology.datacenter(*node)?.to_owned())));
+                topology.place(nodes, name);
+                other.map(|(node, other)| {
+                    let node = &topology.node(node).name;
+                    let message = format!("\"{node}\" is in two data centers: \"{other}\" and \"{name}\"");
+                    Diagnostic::error(Code::Duplicate, message)
+                })
+            }
+        };
+        if let Some(error) = error {
+            checker.error(&path, error);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::document::Document;
+    use crate::plan::{Plan, Segment};
+
+    /// Two hosts on each side of a link.
+    fn planned(datacenters: &str) -> Result<Plan, String> {
+        let text = format!(
+            r#"
+            version = 1
+            name = "sides"
+            stop.after = "1 ms"
+            [topology.explicit]
+            hosts = ["east/host0", "west/host0"]
+            switches = [{{ name = "east/switch" }}, {{ name = "west/switch" }}]
+            {datacenters}
+            [[topology.explicit.links]]
+            between = ["east/host0", "east/switch"]
+            rate = "10 Gb/s"
+            delay = "1 us"
+            [[topology.explicit.links]]
+            between = ["east/switch", "west/switch"]
+            rate = "10 Gb/s"
+            delay = "1 ms"
+            [[topology.explicit.links]]
+            between = ["west/switch", "west/host0"]
+            rate = "10 Gb/s"
+            delay = "1 us"
+            [[traffic]]
+            name = "all"
+            pattern.permutation = {{}}
+            cc.reno = {{}}
+            "#
+        );
+        let document = Document::parse("sides.toml", text, "").expect("TOML");
+        Plan::new(document).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_scenario_says_which_nodes_are_in_which_data_center() {
+        use Segment::{Dc, Wan};
+        let plan =
+            planned("datacenters = { a = \"east/*\", b = [\"west/switch\", \"west/host*\"] }").unwrap();
+        let segments = plan.segments.expect("two data centers");
+        assert_eq!(segments.into_iter().step_by(2).collect::<Vec<_>>(), [Dc, Wan, Dc]);
+        assert_eq!(planned("").unwrap().segments, None, "these names do not begin with dc");
+    }
+
+    #[test]
+    fn a_node_is_in_one_data_center_and_data_centers_have_nodes() {
+        let twice = planned("datacenters = { a = \"*\", b = \"west/*\" }").expect_err("refused");
+        assert!(twice.contains("\"west/host0\" is in two data centers: \"a\" and \"b\""), "{twice}");
+        let none = planned("datacenters = { a = \"south/*\" }").expect_err("refused");
+        assert!(none.contains("no node is called \"south/*\""), "{none}");
     }
 }

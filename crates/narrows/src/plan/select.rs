@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use narrows_proto::units::BitRate;
-use narrows_sim::topology::{Topology, datacenter};
+use narrows_sim::topology::Topology;
 use narrows_sim::{FlowId, HostId, LinkId, NodeId};
 
 use super::Plan;
@@ -129,7 +129,7 @@ impl Plan {
 pub(crate) struct Places {
     /// By host: a number for its rack (the switch it is attached to).
     pub(crate) rack: Vec<u32>,
-    /// By host: a number for its data center, in order of names.
+    /// By host: a number for its data center, in order of names; those in none are together.
     pub(crate) dc: Vec<u32>,
 }
 
@@ -140,10 +140,10 @@ impl Places {
             |host: &NodeId| ports[host.index()].first().map_or(u32::MAX, |link| topology.link(*link).to.0);
         let mut numbers = BTreeMap::new();
         for host in topology.hosts() {
-            numbers.insert(datacenter(&topology.node(*host).name), 0);
+            numbers.insert(topology.datacenter(*host), 0);
         }
         numbers.values_mut().zip(0..).for_each(|(value, number)| *value = number);
-        let dc = |host: &NodeId| numbers[datacenter(&topology.node(*host).name)];
+        let dc = |host: &NodeId| numbers[&topology.datacenter(*host)];
         Self {
             rack: topology.hosts().iter().map(neighbour).collect(),
             dc: topology.hosts().iter().map(dc).collect(),
