@@ -110,12 +110,7 @@ impl Plan {
         custom::attach(&mut scenario, &mut checker);
         check_times(&scenario, &mut checker);
         names::check_names(&scenario, &mut checker);
-        let cnps = scenario.traffic.iter().filter_map(|group| group.rdma.as_ref()?.cnp_priority);
-        let agents = scenario.switches.values().filter_map(|switch| switch.rack_agent.as_ref());
-        let messages = agents.map(|agent| agent.message_priority);
-        let priorities: BTreeSet<u8> =
-            scenario.traffic.iter().map(|group| group.priority).chain(cnps).chain(messages).collect();
-        let Some(network) = network::build(&scenario, priorities.len(), &mut checker) else {
+        let Some(network) = network::build(&scenario, priorities(&scenario), &mut checker) else {
             return Err(checker.rejection());
         };
         let places = Places::new(&network.topology);
@@ -217,6 +212,15 @@ impl Plan {
     pub fn cost(&self) -> f64 {
         cost::estimate(self)
     }
+}
+
+/// How many priorities packets have.
+fn priorities(scenario: &Scenario) -> usize {
+    let cnps = scenario.traffic.iter().filter_map(|group| group.rdma.as_ref()?.cnp_priority);
+    let agents = scenario.switches.values().filter_map(|switch| switch.rack_agent.as_ref());
+    let messages = agents.map(|agent| agent.message_priority);
+    let groups = scenario.traffic.iter().map(|group| group.priority);
+    groups.chain(cnps).chain(messages).collect::<BTreeSet<u8>>().len()
 }
 
 fn check_times(scenario: &Scenario, checker: &mut Checker<'_>) {
