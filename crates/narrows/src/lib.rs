@@ -1,5 +1,6 @@
 //! Scenario to plan to run to results.
 mod checksum;
+pub mod counters;
 mod csv_file;
 pub mod diagnostic;
 pub mod document;

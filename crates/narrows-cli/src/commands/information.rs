@@ -129,7 +129,7 @@ fn row(topic: Topic) -> [String; 2] {
 fn json_list(kind: TopicKind) -> Value {
     match kind {
         TopicKind::Table => json!(*TABLES),
-        TopicKind::Metric => json!(METRICS),
+        TopicKind::Metric => json!(*METRICS),
         _ => json!(topics_of(kind)),
     }
 }

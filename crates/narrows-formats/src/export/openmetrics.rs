@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use narrows::counters::{self, Counter, CounterColumn};
 use narrows::diagnostic::Checked;
-use narrows::results::{Staged, Stored, Table};
+use narrows::results::{Staged, Stored, Table, Values};
 use serde_json::Value;
 
 use super::Written;
@@ -16,28 +17,6 @@ use super::Written;
 const BOUNDS: [&str; 22] = [
     "1e-06", "2e-06", "5e-06", "1e-05", "2e-05", "5e-05", "0.0001", "0.0002", "0.0005", "0.001", "0.002",
     "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1.0", "2.0", "5.0", "10.0",
-];
-
-/// Columns of the table of ports: family, unit (the last word of the family), what it is, column, and whether it counts.
-const OF_PORTS: [(&str, &str, &str, &str, bool); 9] = [
-    ("narrows_port_packets", "", "Packets that began to be sent", "packets", true),
-    ("narrows_port_bytes", "bytes", "Bytes of those, framing included", "bytes", true),
-    ("narrows_port_marks", "", "Packets marked", "marks", true),
-    ("narrows_port_messages", "", "Messages of congestion points", "messages", true),
-    ("narrows_port_pauses", "", "PAUSE frames that stopped the neighbour", "pauses", true),
-    ("narrows_port_isolated_flows", "", "Flows isolated", "isolated_flows", true),
-    ("narrows_port_max_backlog_bytes", "bytes", "The most that ever waited", "max_backlog_bytes", false),
-    ("narrows_port_max_isolated_bytes", "bytes", "The most of isolated flows", "max_isolated_bytes", false),
-    ("narrows_port_rate_bits_per_second", "", "Rate of the link", "rate_bps", false),
-];
-
-/// Columns of the table of flows that are summed up by traffic group.
-const OF_FLOWS: [(&str, &str, &str, &str); 5] = [
-    ("narrows_delivered_bytes", "bytes", "Payload known to have arrived", "delivered_bytes"),
-    ("narrows_retransmissions", "", "Segments retransmitted", "retransmissions"),
-    ("narrows_retransmitted_bytes", "bytes", "Payload retransmitted", "retransmitted_bytes"),
-    ("narrows_timeouts", "", "Expiries of retransmission timers", "timeouts"),
-    ("narrows_marked_bytes", "bytes", "Payload acknowledged as marked", "marked_bytes"),
 ];
 
 /// Writes `metrics.txt`.
@@ -79,6 +58,13 @@ impl Text {
             let _ = writeln!(self.0, "# UNIT {name} {unit}");
         }
         let _ = writeln!(self.0, "# HELP {name} {}", escaped(help));
+    }
+
+    /// Begins the family of a counter. Answers the name of its samples.
+    fn begin(&mut self, family: &Family, counter: &Counter) -> String {
+        let kind = if counter.adds_up { "counter" } else { "gauge" };
+        self.family(&family.name, kind, family.unit, counter.meaning.trim_end_matches('.'));
+        if counter.adds_up { format!("{}_total", family.name) } else { family.name.clone() }
     }
 
     fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
@@ -123,12 +109,19 @@ impl Text {
 
     fn ports(&mut self, table: &Table) {
         let ends = Ends::new(table);
-        for (name, unit, help, column, counts) in OF_PORTS {
-            self.family(name, if counts { "counter" } else { "gauge" }, unit, help);
-            let name = if counts { format!("{name}_total") } else { name.to_owned() };
-            for (row, value) in table.integers(column).iter().enumerate() {
-                self.sample(&name, &ends.labels(row), value);
+        // Drops are told by cause.
+        let counted = counters::of_ports().filter(|column| !column.name.starts_with("drops"));
+        for CounterColumn { name, counter, .. } in counted {
+            let Some(Values::Integers(values)) = table.column(name) else { continue };
+            let family = Family::of("narrows_port", name, counter);
+            let sample = self.begin(&family, counter);
+            for (row, value) in values.iter().enumerate() {
+                self.sample(&sample, &ends.labels(row), family.scaled(*value));
             }
+        }
+        self.family("narrows_port_rate_bits_per_second", "gauge", "", "Rate of the link");
+        for (row, rate) in table.integers("rate_bps").iter().enumerate() {
+            self.sample("narrows_port_rate_bits_per_second", &ends.labels(row), rate);
         }
         self.family("narrows_port_drops", "counter", "", "Packets dropped, or lost on the link");
         for column in &table.columns {
@@ -150,11 +143,17 @@ impl Text {
             }
             sums
         };
-        for (name, unit, help, column) in OF_FLOWS {
-            self.family(name, "counter", unit, help);
-            let values = table.integers(column);
+        self.family("narrows_delivered_bytes", "counter", "bytes", "Payload known to have arrived");
+        let delivered = table.integers("delivered_bytes");
+        for (group, sum) in by_group(&|row| delivered.get(row).copied().unwrap_or(0)) {
+            self.sample("narrows_delivered_bytes_total", &[("group", &names[group as usize])], sum);
+        }
+        for CounterColumn { name, counter, .. } in counters::of_senders() {
+            let Some(Values::Integers(values)) = table.column(name) else { continue };
+            let family = Family::of("narrows", name, counter);
+            let sample = self.begin(&family, counter);
             for (group, sum) in by_group(&|row| values.get(row).copied().unwrap_or(0)) {
-                self.sample(&format!("{name}_total"), &[("group", &names[group as usize])], sum);
+                self.sample(&sample, &[("group", &names[group as usize])], family.scaled(sum));
             }
         }
         let ends = table.maybe_integers("end_ps");
@@ -188,6 +187,26 @@ impl Text {
             let sum: u128 = times.iter().map(|time| u128::from(*time)).sum();
             self.sample(&format!("{name}_sum"), &[("group", group)], sum as f64 / 1e12);
         }
+    }
+}
+
+/// What a counter is called. OpenMetrics has no units smaller than a second or a byte.
+struct Family {
+    name: String,
+    unit: &'static str,
+}
+
+impl Family {
+    fn of(before: &str, column: &str, counter: &Counter) -> Self {
+        match (counter.unit, column.strip_suffix("_ps")) {
+            ("ps", Some(column)) => Self { name: format!("{before}_{column}_seconds"), unit: "seconds" },
+            ("B", _) => Self { name: format!("{before}_{column}"), unit: "bytes" },
+            _ => Self { name: format!("{before}_{column}"), unit: "" },
+        }
+    }
+
+    fn scaled(&self, value: u64) -> String {
+        if self.unit == "seconds" { (value as f64 / 1e12).to_string() } else { value.to_string() }
     }
 }
 

@@ -356,7 +356,9 @@ impl CrossDc {
         let across = Wire { error_rate: wan.error_rate, ..Wire::new(wan.rate, wan.delay) };
         let borders: Vec<Vec<_>> = (0..self.datacenters)
             .map(|dc| {
-                let prefix = format!("{prefix}dc{dc}/");
+                let first = topology.nodes().len();
+                let name = format!("dc{dc}");
+                let prefix = format!("{prefix}{name}/");
                 let fabric = self.fabric_of(dc);
                 let top = fabric.build(topology, &prefix);
                 let tier = fabric.tiers();
@@ -369,7 +371,10 @@ impl CrossDc {
                     }
                     border
                 });
-                routers.collect()
+                let routers = routers.collect();
+                let inside = first..topology.nodes().len();
+                topology.place(inside.map(NodeId::from), &name);
+                routers
             })
             .collect();
         for (dc, routers) in borders.iter().enumerate() {
@@ -457,6 +462,25 @@ mod tests {
     fn wan(borders: u32) -> Wan {
         let delay = Span::from_ms(5);
         Wan { rate: RATE, delay, error_rate: 0.0, borders, border_rate: None, border_delay: None }
+    }
+
+    #[test]
+    fn every_node_of_several_data_centers_is_in_the_one_of_its_name() {
+        let fabric = Fabric::Star(Star { hosts: 2, rate: RATE, delay: DELAY });
+        let wan = Wan {
+            rate: RATE,
+            delay: DELAY,
+            error_rate: 0.0,
+            borders: 2,
+            border_rate: None,
+            border_delay: None,
+        };
+        let mut topology = Topology::default();
+        CrossDc { datacenters: 3, fabric, fabrics: Vec::new(), wan }.build(&mut topology, "");
+        for (number, node) in topology.nodes().iter().enumerate() {
+            let datacenter = topology.datacenter(NodeId::from(number));
+            assert_eq!(datacenter, crate::topology::datacenter_in(&node.name), "{}", node.name);
+        }
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub struct Topology {
     nodes: Vec<Node>,
     links: Vec<Link>,
     hosts: Vec<NodeId>,
+    /// Names of data centers.
+    datacenters: Vec<String>,
 }
 
 /// A host or a switch.
@@ -25,6 +27,8 @@ pub struct Node {
     pub name: String,
     /// What it is.
     pub kind: NodeKind,
+    /// The number of the data center it is in; none if it belongs to the WAN, or there are no data centers.
+    datacenter: Option<u32>,
 }
 
 /// What a node is.
@@ -70,10 +74,10 @@ impl Wire {
     }
 }
 
-/// The data center in the name of a node: `dc0` of `dc0/rack3/host5`, nothing if it is in none.
-pub fn datacenter(name: &str) -> &str {
-    let first = name.split('/').next().unwrap_or_default();
-    if first.starts_with("dc") && first.len() < name.len() { first } else { "" }
+/// The data center that a name stands for where nobody says which nodes are in which: `dc0` of `dc0/rack3/host5`.
+pub fn datacenter_in(name: &str) -> Option<&str> {
+    let (first, _) = name.split_once('/')?;
+    first.starts_with("dc").then_some(first)
 }
 
 impl Topology {
@@ -81,7 +85,7 @@ impl Topology {
     pub fn add_host(&mut self, name: impl Into<String>) -> NodeId {
         let node = NodeId::from(self.nodes.len());
         let kind = NodeKind::Host(HostId::from(self.hosts.len()));
-        self.nodes.push(Node { name: name.into(), kind });
+        self.nodes.push(Node { name: name.into(), kind, datacenter: None });
         self.hosts.push(node);
         node
     }
@@ -89,7 +93,8 @@ impl Topology {
     /// Adds a switch. Its name must be new.
     pub fn add_switch(&mut self, name: impl Into<String>, class: &str, tier: u32) -> NodeId {
         let node = NodeId::from(self.nodes.len());
-        self.nodes.push(Node { name: name.into(), kind: NodeKind::Switch { class: class.into(), tier } });
+        let kind = NodeKind::Switch { class: class.into(), tier };
+        self.nodes.push(Node { name: name.into(), kind, datacenter: None });
         node
     }
 
@@ -99,6 +104,23 @@ impl Topology {
         self.links.push(Link { from: a, to: b, wire });
         self.links.push(Link { from: b, to: a, wire });
         link
+    }
+
+    /// Puts nodes into the data center of this name.
+    pub fn place(&mut self, nodes: impl IntoIterator<Item = NodeId>, datacenter: &str) {
+        let known = self.datacenters.iter().position(|name| name == datacenter);
+        let number = known.unwrap_or_else(|| {
+            self.datacenters.push(datacenter.to_owned());
+            self.datacenters.len() - 1
+        });
+        for node in nodes {
+            self.nodes[node.index()].datacenter = Some(number as u32);
+        }
+    }
+
+    /// The name of the data center that a node is in; none if it belongs to the WAN, or there are no data centers.
+    pub fn datacenter(&self, node: NodeId) -> Option<&str> {
+        self.node(node).datacenter.map(|number| self.datacenters[number as usize].as_str())
     }
 
     /// All nodes, indexed by [`NodeId`].
@@ -202,7 +224,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn data_centers_are_read_from_names() {
-        assert_eq!(["dc3/rack0/host1", "rack0/host1", "dc", "host0"].map(datacenter), ["dc3", "", "", ""]);
+    fn nodes_are_in_the_data_center_they_were_put_into() {
+        let mut topology = Topology::default();
+        let nodes = ["a", "b", "c"].map(|name| topology.add_switch(name, "switch", 0));
+        topology.place([nodes[0], nodes[2]], "east");
+        assert_eq!(nodes.map(|node| topology.datacenter(node)), [Some("east"), None, Some("east")]);
+    }
+
+    #[test]
+    fn names_may_stand_for_data_centers() {
+        let names = ["dc3/rack0/host1", "rack0/host1", "dc", "host0"];
+        assert_eq!(names.map(datacenter_in), [Some("dc3"), None, None, None]);
     }
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
-use narrows_sim::observe::{Counts, GroupLook, LinkLook, Look};
-use narrows_sim::{DropCause, LinkId};
+use narrows_sim::LinkId;
+use narrows_sim::observe::{GroupLook, LinkLook, Look};
 
+use crate::counters::{self, Counter};
 use crate::plan::Plan;
 
 /// Looks whose queues are remembered.
@@ -310,15 +311,14 @@ impl Monitor {
         (part(&groups, rows).iter().map(row).collect(), groups.len())
     }
 
-    /// Everything that can happen, or some of it, and how much that is in all.
+    /// Everything that can happen and is known before the end, or some of it, and how much that is in all.
     pub fn activity(&self, order: Order, rows: Range<usize>) -> (Vec<ActivityRow>, usize) {
-        let (now, before) = (named(&self.now.counts), named(&self.before.counts));
-        let row = |((what, times), (_, before)): (&(&'static str, u64), &(&str, u64))| ActivityRow {
-            what,
-            times: *times,
-            since: times.saturating_sub(*before),
+        let row = |(what, counter): (&'static str, &Counter)| {
+            let [now, before] = [&self.now, &self.before].map(|look| counter.so_far(&look.counts));
+            let (times, before) = now.zip(before)?;
+            Some(ActivityRow { what, times, since: times.saturating_sub(before) })
         };
-        let mut all: Vec<_> = now.iter().zip(&before).map(row).collect();
+        let mut all: Vec<_> = counters::activities_in(&self.plan).filter_map(row).collect();
         match order {
             Order::Now => all.sort_by_key(|row| std::cmp::Reverse((row.since, row.times))),
             Order::Ever => all.sort_by_key(|row| std::cmp::Reverse(row.times)),
@@ -339,29 +339,4 @@ impl Monitor {
 /// These of the rows, as far as there are any.
 fn part<T>(all: &[T], rows: Range<usize>) -> &[T] {
     &all[rows.start.min(all.len())..rows.end.min(all.len())]
-}
-
-/// With the names of [`Results::activity`](crate::results::Results::activity).
-fn named(counts: &Counts) -> [(&'static str, u64); 17] {
-    let drops = |cause: DropCause| counts.ports.drops[cause as usize];
-    let senders = &counts.senders;
-    [
-        ("ECN marks", counts.ports.marks),
-        ("messages", counts.ports.messages()),
-        ("CNPs", senders.cnps),
-        ("pauses", counts.ports.pauses),
-        ("flows isolated", counts.ports.isolated_flows),
-        ("drops: buffer full", drops(DropCause::BufferFull)),
-        ("drops: queue limit", drops(DropCause::QueueLimit)),
-        ("drops: RED", drops(DropCause::Red)),
-        ("drops: link error", drops(DropCause::LinkError)),
-        ("drops: link down", drops(DropCause::LinkDown)),
-        ("drops: no route", drops(DropCause::NoRoute)),
-        ("drops: limiter full", drops(DropCause::Limiter)),
-        ("drops: at the source", counts.datagrams.dropped_at_source),
-        ("retransmissions", senders.retransmissions),
-        ("fast recoveries", senders.recoveries),
-        ("tail loss probes", senders.probes),
-        ("timeouts", senders.timeouts),
-    ]
 }

@@ -11,9 +11,10 @@ use narrows_sim::topology::Topology;
 use narrows_sim::traffic::{Traffic, Transport};
 use narrows_sim::{LinkId, Network};
 
+use super::Checker;
 use super::segments::{Segment, segment};
+use super::select::host_rates;
 use super::traffic::PlannedTraffic;
-use super::{Checker, host_rates};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::scenario::Scenario;
 

@@ -4,7 +4,8 @@ use narrows_proto::units::{Bytes, Span, Time};
 use narrows_sim::traffic::{FlowSpec, GeneratorKind};
 use narrows_sim::{HostId, Paths};
 
-use super::{Plan, host_rates};
+use super::Plan;
+use super::select::host_rates;
 
 /// Flows whose way is looked at; of more a sample.
 const LOOKED_AT: usize = 4000;

@@ -8,7 +8,7 @@ use narrows_sim::switch::CongestionPoint;
 use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic};
 use narrows_sim::{HostId, Network, Paths};
 
-use super::select::Places;
+use super::select::{Places, host_rates};
 use super::{Checker, PlannedGroup};
 use crate::diagnostic::{Code, Diagnostic};
 
@@ -22,7 +22,7 @@ pub(super) fn split<'a>(
 ) -> (&'a Config, String, Option<NearSource>) {
     let Config::Annulus(params) = cc else { return (cc, path.to_owned(), None) };
     let path = format!("{path}.annulus");
-    if let Err(error) = params.check(super::host_rates(&network.topology).into_iter().min()) {
+    if let Err(error) = params.check(host_rates(&network.topology).into_iter().min()) {
         let key = match error.setting {
             "end_to_end" | "per" => error.setting.to_owned(),
             setting => format!("near_source.{setting}"),

@@ -5,17 +5,13 @@ use std::collections::BTreeMap;
 use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
 use narrows_sim::switch::{Dynamic, MOST_PORTS, Marking, PortKind, Red, Sharing, Step};
 use narrows_sim::topology::{
-    CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, NodeKind, ParkingLot, Star, Wire,
+    CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, NodeKind, ParkingLot, Star,
 };
 use narrows_sim::{Failure, LinkId, MOST_LEAVES, Network, NodeId, Outage, topology as sim};
 
-use super::{Checker, lossless, rack, signals, telemetry};
+use super::{Checker, explicit, lossless, rack, signals, telemetry};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::scenario::{self, Explicit, PortChoice, Scenario, Topology};
-use crate::visible::visible;
-
-/// No network has more levels of switches.
-const HIGHEST_TIER: u32 = 32;
+use crate::scenario::{self, PortChoice, Scenario, Topology};
 
 /// Builds the network. Mistakes go to `checker`; without a network nothing else can be checked.
 pub(super) fn build(scenario: &Scenario, priorities: usize, checker: &mut Checker<'_>) -> Option<Network> {
@@ -64,7 +60,7 @@ fn topology(topology: &Topology, checker: &mut Checker<'_>) -> Option<sim::Topol
         Topology::FatTree(fat_tree) => drop(fat_tree.build(&mut built, "")),
         Topology::KaryTree(tree) => drop(tree.build(&mut built, "")),
         Topology::CrossDc(cross) => cross.build(&mut built, ""),
-        Topology::Explicit(explicit) => built = build_explicit(explicit, checker)?,
+        Topology::Explicit(explicit) => built = explicit::build(explicit, checker)?,
     }
     check_routable(&built, checker).then_some(built)
 }
@@ -261,96 +257,6 @@ fn top_switches(fabric: &Fabric) -> u64 {
     }
 }
 
-fn build_explicit(explicit: &Explicit, checker: &mut Checker<'_>) -> Option<sim::Topology> {
-    let before = checker.mistakes();
-    let mut topology = sim::Topology::default();
-    let mut nodes = BTreeMap::new();
-    let mut named = |name: &str, path: String, node, checker: &mut Checker<'_>| {
-        if name.is_empty() {
-            checker.error(&path, Diagnostic::error(Code::Topology, "a node without a name"));
-        } else if *visible(name) != *name {
-            let message = format!("the node name \"{name}\" has control characters");
-            checker.error(&path, Diagnostic::error(Code::OutOfRange, message));
-        } else if nodes.insert(name.to_owned(), node).is_some() {
-            checker
-                .error(&path, Diagnostic::error(Code::Duplicate, format!("two nodes are called \"{name}\"")));
-        }
-    };
-    for (number, name) in explicit.hosts.iter().enumerate() {
-        if checker.is_full() {
-            return None;
-        }
-        let node = topology.add_host(name.as_str());
-        named(name, format!("topology.explicit.hosts.{number}"), node, checker);
-    }
-    for (number, switch) in explicit.switches.iter().enumerate() {
-        if checker.is_full() {
-            return None;
-        }
-        let node = topology.add_switch(switch.name.as_str(), &switch.class, switch.tier);
-        let path = format!("topology.explicit.switches.{number}");
-        if switch.tier > HIGHEST_TIER {
-            let message = format!("tier = {}, expected at most {HIGHEST_TIER}", switch.tier);
-            checker.error(&format!("{path}.tier"), Diagnostic::error(Code::Topology, message));
-        }
-        named(&switch.name, format!("{path}.name"), node, checker);
-    }
-    for (number, link) in explicit.links.iter().enumerate() {
-        if checker.is_full() {
-            return None;
-        }
-        let path = format!("topology.explicit.links.{number}");
-        checker.link_rate(&format!("{path}.rate"), link.rate);
-        checker.delay(&format!("{path}.delay"), link.delay);
-        checker.error_rate(&format!("{path}.error_rate"), link.error_rate);
-        let mut end = |name: &str, index: usize| {
-            let node = nodes.get(name).copied();
-            if node.is_none() {
-                let error = Diagnostic::error(Code::UnknownName, format!("no node is called \"{name}\""));
-                let error = error.known(name, nodes.keys().map(String::as_str));
-                checker.error(&format!("{path}.between.{index}"), error);
-            }
-            node
-        };
-        let (from, to) = (end(&link.between.0, 0), end(&link.between.1, 1));
-        if from.is_some() && from == to {
-            checker.error(
-                &format!("{path}.between"),
-                Diagnostic::error(Code::Topology, "a link joins a node to itself"),
-            );
-        }
-        if let (Some(from), Some(to)) = (from, to) {
-            topology.connect(
-                from,
-                to,
-                Wire { rate: link.rate, delay: link.delay, error_rate: link.error_rate },
-            );
-        }
-    }
-    if checker.mistakes() > before {
-        return None;
-    }
-    for (number, (host, ports)) in topology.hosts().iter().zip(host_ports(&topology)).enumerate() {
-        if ports != 1 {
-            let name = &topology.node(*host).name;
-            let message = format!("host \"{name}\" has {ports} links, expected 1");
-            checker.error(
-                &format!("topology.explicit.hosts.{number}"),
-                Diagnostic::error(Code::Topology, message),
-            );
-        }
-    }
-    if topology.hosts().is_empty() {
-        checker.error("topology.explicit", Diagnostic::error(Code::Topology, "a network without hosts"));
-    }
-    (checker.mistakes() == before).then_some(topology)
-}
-
-fn host_ports(topology: &sim::Topology) -> Vec<usize> {
-    let ports = topology.ports();
-    topology.hosts().iter().map(|host| ports[host.index()].len()).collect()
-}
-
 /// Settings for every switch, by node.
 fn switches(
     scenario: &Scenario,
@@ -504,14 +410,14 @@ fn failures(scenario: &Scenario, topology: &sim::Topology, checker: &mut Checker
 }
 
 impl Checker<'_> {
-    fn link_rate(&mut self, path: &str, rate: BitRate) {
+    pub(super) fn link_rate(&mut self, path: &str, rate: BitRate) {
         if !narrows_sim::is_link_rate(rate) {
             let message = format!("{rate}, expected {} to {}", WireTime::MIN_RATE, WireTime::MAX_RATE);
             self.error(path, Diagnostic::error(Code::OutOfRange, message));
         }
     }
 
-    fn delay(&mut self, path: &str, delay: Span) {
+    pub(super) fn delay(&mut self, path: &str, delay: Span) {
         let longest = Span::from_secs(3600);
         if delay > longest {
             self.error(
@@ -521,7 +427,7 @@ impl Checker<'_> {
         }
     }
 
-    fn error_rate(&mut self, path: &str, rate: f64) {
+    pub(super) fn error_rate(&mut self, path: &str, rate: f64) {
         if !(0.0..1.0).contains(&rate) {
             let message = format!("error_rate = {rate}, expected at least 0, less than 1");
             self.error(path, Diagnostic::error(Code::OutOfRange, message));

@@ -1,6 +1,6 @@
 //! Which links are inside a data center, and which are WAN.
 
-use narrows_sim::topology::{Link, Topology, datacenter};
+use narrows_sim::topology::{Link, Topology};
 
 /// Part of a network of several data centers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,17 +24,17 @@ impl Segment {
     }
 }
 
-/// The segment of a link. Names say which data center a node is in: `dc0/rack3/tor` is in `dc0`, `internet` in none.
+/// The segment of a link.
 pub(super) fn segment(topology: &Topology, link: &Link) -> Segment {
-    let [from, to] = [link.from, link.to].map(|end| datacenter(&topology.node(end).name));
-    if from == to && !from.is_empty() { Segment::Dc } else { Segment::Wan }
+    let [from, to] = [link.from, link.to].map(|end| topology.datacenter(end));
+    if from == to && from.is_some() { Segment::Dc } else { Segment::Wan }
 }
 
 /// By directed link its segment; none unless there are hosts in more than one data center.
 pub(super) fn segments(topology: &Topology) -> Option<Vec<Segment>> {
-    let mut hosts = topology.hosts().iter().map(|host| datacenter(&topology.node(*host).name));
-    let first = hosts.find(|place| !place.is_empty())?;
-    if !hosts.any(|place| !place.is_empty() && place != first) {
+    let mut datacenters = topology.hosts().iter().filter_map(|host| topology.datacenter(*host));
+    let first = datacenters.next()?;
+    if datacenters.all(|datacenter| datacenter == first) {
         return None;
     }
     Some(topology.links().iter().map(|link| segment(topology, link)).collect())
@@ -43,7 +43,7 @@ pub(super) fn segments(topology: &Topology) -> Option<Vec<Segment>> {
 #[cfg(test)]
 mod tests {
     use narrows_proto::units::{BitRate, Span};
-    use narrows_sim::topology::Wire;
+    use narrows_sim::topology::{Wire, datacenter_in};
 
     use super::*;
 
@@ -55,6 +55,11 @@ mod tests {
             false => topology.add_switch(*name, "switch", 0),
         };
         let nodes: Vec<_> = names.iter().map(node).collect();
+        for (name, node) in names.iter().zip(&nodes) {
+            if let Some(datacenter) = datacenter_in(name) {
+                topology.place([*node], datacenter);
+            }
+        }
         let wire = Wire::new(BitRate::from_gbps(1), Span::from_us(1));
         for pair in nodes.windows(2) {
             topology.connect(pair[0], pair[1], wire);

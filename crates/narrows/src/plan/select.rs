@@ -2,33 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use narrows_sim::topology::{Topology, datacenter};
+use narrows_proto::units::BitRate;
+use narrows_sim::topology::Topology;
 use narrows_sim::{FlowId, HostId, LinkId, NodeId};
 
 use super::Plan;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::scenario::Names;
-
-/// Whether `name` has the form of `pattern`, in which `*` stands for any characters.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = name.strip_prefix(first) else { return false };
-    let mut parts = parts.peekable();
-    if parts.peek().is_none() {
-        return rest.is_empty();
-    }
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            return rest.ends_with(part);
-        }
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    true
-}
+use crate::scenario::{Names, matches};
 
 /// The positions in `all` that any of `names` matches, in order. A name that matches nothing is a mistake.
 fn select<'a>(
@@ -149,7 +129,7 @@ impl Plan {
 pub(crate) struct Places {
     /// By host: a number for its rack (the switch it is attached to).
     pub(crate) rack: Vec<u32>,
-    /// By host: a number for its data center, in order of names.
+    /// By host: a number for its data center, in order of names; those in none are together.
     pub(crate) dc: Vec<u32>,
 }
 
@@ -160,10 +140,10 @@ impl Places {
             |host: &NodeId| ports[host.index()].first().map_or(u32::MAX, |link| topology.link(*link).to.0);
         let mut numbers = BTreeMap::new();
         for host in topology.hosts() {
-            numbers.insert(datacenter(&topology.node(*host).name), 0);
+            numbers.insert(topology.datacenter(*host), 0);
         }
         numbers.values_mut().zip(0..).for_each(|(value, number)| *value = number);
-        let dc = |host: &NodeId| numbers[datacenter(&topology.node(*host).name)];
+        let dc = |host: &NodeId| numbers[&topology.datacenter(*host)];
         Self {
             rack: topology.hosts().iter().map(neighbour).collect(),
             dc: topology.hosts().iter().map(dc).collect(),
@@ -171,21 +151,8 @@ impl Places {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_star_stands_for_any_characters() {
-        let yes = [
-            ("dc0/*", "dc0/rack1/host2"),
-            ("*", ""),
-            ("*tor", "rack0/tor"),
-            ("dc*/host1", "dc1/rack1/host1"),
-            ("a", "a"),
-        ];
-        assert!(yes.iter().all(|(pattern, name)| matches(pattern, name)));
-        let no = [("dc0/*", "dc1/host"), ("a", "ab"), ("*tor", "tor0"), ("a*b*c", "acb"), ("", "x")];
-        assert!(no.iter().all(|(pattern, name)| !matches(pattern, name)));
-    }
+/// By host: the rate of its link.
+pub(super) fn host_rates(topology: &Topology) -> Vec<BitRate> {
+    let ports = topology.ports();
+    topology.hosts().iter().map(|host| topology.link(ports[host.index()][0]).wire.rate).collect()
 }

@@ -7,7 +7,8 @@ use narrows_sim::switch::{
 use narrows_sim::traffic::{Group, Traffic};
 use narrows_sim::{LinkId, Network, Paths, Reaction, topology::Topology};
 
-use super::{Checker, host_rates};
+use super::Checker;
+use super::select::host_rates;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::scenario::{Scenario, Switch};
 

@@ -145,10 +145,8 @@ fn size(field: &Field<'_>) -> Checked<Bytes> {
     let bare = field.text.bytes().all(|byte| byte.is_ascii_digit()) && !field.text.is_empty();
     let text = if bare { format!("{} B", field.text) } else { field.text.to_owned() };
     let size = text.parse::<Bytes>().map_err(|error| field.error(error.to_string()))?;
-    if size == Bytes::ZERO || size > super::traffic::ENDLESS {
-        return Err(field
-            .error(format!("a flow of {size}, expected 1 B to {}", super::traffic::ENDLESS))
-            .into());
+    if size == Bytes::ZERO || size > super::ENDLESS {
+        return Err(field.error(format!("a flow of {size}, expected 1 B to {}", super::ENDLESS)).into());
     }
     Ok(size)
 }

@@ -5,21 +5,18 @@ mod pairing;
 mod patterns;
 mod rpc;
 
-use narrows_proto::cc::Config;
-use narrows_proto::units::{Bytes, Time};
+use narrows_proto::cc::{Config, OutOfRange};
+use narrows_proto::units::{BitRate, Bytes, Time};
 use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic, Transport};
 use narrows_sim::workload::{self, Pairs, PairsError, Partner};
 use narrows_sim::{GroupId, HostId, Network, Paths, Purpose, Stream};
 
 use super::select::{self, Places};
-use super::{Checker, PlannedGroup, near_source};
+use super::{Checker, ENDLESS, PlannedGroup, near_source};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::Document;
 use crate::scenario::{Between, Names, Pattern, Scenario, SizeSource};
 use crate::sizes::{self, LoadedSizes};
-
-/// Payload of flows that never end: more than any run can send, and room for sums.
-pub(crate) const ENDLESS: Bytes = Bytes::new(1 << 60);
 
 /// Everything known about the network when traffic is planned.
 pub(super) struct Ground<'a> {
@@ -108,41 +105,8 @@ fn transport(
     checker: &mut Checker<'_>,
 ) -> Option<(Transport, Option<NearSource>)> {
     let path = format!("traffic.{number}");
-    let out_of_range =
-        |error: narrows_proto::cc::OutOfRange| Diagnostic::error(Code::OutOfRange, error.to_string());
     if let Pattern::OnOff(on_off) = &group.pattern {
-        let share = match &group.cc {
-            Some(Config::Rackcc(share)) => Some(share.clone()),
-            None => None,
-            Some(_) => {
-                let message = format!(
-                    "traffic \"{}\" sends datagrams, which have no congestion control but rackcc",
-                    group.name
-                );
-                checker.error(&format!("{path}.cc"), Diagnostic::error(Code::Conflict, message));
-                None
-            }
-        };
-        if let Some(Err(error)) = share.as_ref().map(|share| share.check()) {
-            checker.error(&format!("{path}.cc.rackcc.{}", error.setting), out_of_range(error));
-            return None;
-        }
-        if group.rdma.is_some() {
-            let message = format!("traffic \"{}\" sends datagrams, `rdma` is for connections", group.name);
-            checker.error(&format!("{path}.rdma"), Diagnostic::error(Code::Conflict, message));
-        }
-        let params = group.datagram.clone().unwrap_or_default();
-        if let Err(error) = params.check() {
-            let path = format!("{path}.datagram.{}", error.setting);
-            let help = match error.setting {
-                "socket_buffer" => format!("a datagram takes {}", params.packet_size()),
-                _ => String::new(),
-            };
-            let error = out_of_range(error);
-            checker.error(&path, if help.is_empty() { error } else { error.help(help) });
-            return None;
-        }
-        return Some((Transport::Datagram { params, rate: on_off.rate, share }, None));
+        return Some((datagrams(group, on_off.rate, &path, checker)?, None));
     }
     if group.datagram.is_some() {
         let message =
@@ -163,12 +127,12 @@ fn transport(
         return None;
     }
     if let Err(error) = cc.check() {
-        checker.error(&format!("{path_of_cc}.{}.{}", cc.name(), error.setting), out_of_range(error));
+        checker.error(&format!("{path_of_cc}.{}.{}", cc.name(), error.setting), out_of_range(&error));
     }
     let transport = match &group.rdma {
         Some(params) => {
             if let Err(error) = params.check() {
-                checker.error(&format!("{path}.rdma.{}", error.setting), out_of_range(error));
+                checker.error(&format!("{path}.rdma.{}", error.setting), out_of_range(&error));
             }
             Transport::Rdma { params: params.clone(), cc: cc.clone() }
         }
@@ -179,12 +143,57 @@ fn transport(
                 checker.error(&path_of_cc, error);
             }
             if let Err(error) = group.transport.check() {
-                checker.error(&format!("{path}.transport.{}", error.setting), out_of_range(error));
+                checker.error(&format!("{path}.transport.{}", error.setting), out_of_range(&error));
             }
             Transport::Stream { params: group.transport.clone(), cc: cc.clone() }
         }
     };
     (checker.mistakes() == before).then_some((transport, near_source))
+}
+
+/// Datagrams at a rate.
+fn datagrams(
+    group: &crate::scenario::Traffic,
+    rate: BitRate,
+    path: &str,
+    checker: &mut Checker<'_>,
+) -> Option<Transport> {
+    let share = match &group.cc {
+        Some(Config::Rackcc(share)) => Some(share.clone()),
+        None => None,
+        Some(_) => {
+            let message = format!(
+                "traffic \"{}\" sends datagrams, which have no congestion control but rackcc",
+                group.name
+            );
+            checker.error(&format!("{path}.cc"), Diagnostic::error(Code::Conflict, message));
+            None
+        }
+    };
+    if let Some(Err(error)) = share.as_ref().map(|share| share.check()) {
+        checker.error(&format!("{path}.cc.rackcc.{}", error.setting), out_of_range(&error));
+        return None;
+    }
+    if group.rdma.is_some() {
+        let message = format!("traffic \"{}\" sends datagrams, `rdma` is for connections", group.name);
+        checker.error(&format!("{path}.rdma"), Diagnostic::error(Code::Conflict, message));
+    }
+    let params = group.datagram.clone().unwrap_or_default();
+    if let Err(error) = params.check() {
+        let path = format!("{path}.datagram.{}", error.setting);
+        let help = match error.setting {
+            "socket_buffer" => format!("a datagram takes {}", params.packet_size()),
+            _ => String::new(),
+        };
+        let error = out_of_range(&error);
+        checker.error(&path, if help.is_empty() { error } else { error.help(help) });
+        return None;
+    }
+    Some(Transport::Datagram { params, rate, share })
+}
+
+fn out_of_range(error: &OutOfRange) -> Diagnostic {
+    Diagnostic::error(Code::OutOfRange, error.to_string())
 }
 
 /// Makes the flows of one group.

@@ -4,6 +4,7 @@
 
 mod mechanisms;
 mod ranges;
+mod schema;
 mod search;
 mod text;
 
@@ -11,12 +12,13 @@ use narrows_proto::cc::{Config, Ecn, registry};
 use serde::Serialize;
 use serde_json::Value;
 
+pub use schema::variants;
 pub use search::suggestion;
 
 use crate::diagnostic::Code;
 use crate::metrics::{METRICS, MetricInfo, MetricSet};
 use crate::results::{ActivityInfo, ColumnInfo, TABLES, TableInfo, activity_infos};
-use crate::scenario::{Scenario, variants};
+use crate::scenario::Scenario;
 
 /// Something that can be looked up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -287,35 +289,6 @@ fn metrics() -> Vec<Topic> {
         ..Topic::new(TopicKind::Metric, info.name, info.meaning)
     };
     METRICS.iter().flat_map(|set| set.metrics.iter().map(move |info| topic(set, info))).collect()
-}
-
-/// The schema with what doc comments cannot say: ranges of settings under `accepts`; and descriptions without links to code.
-pub(crate) fn annotated(mut schema: Value) -> Value {
-    let ranges = ranges::ranges(&schema);
-    for (definition, settings) in ranges {
-        for (setting, accepted) in settings {
-            schema["$defs"][&definition]["properties"][&setting]["accepts"] = accepted.into();
-        }
-    }
-    describe(&mut schema);
-    schema
-}
-
-fn describe(part: &mut Value) {
-    match part {
-        Value::Object(map) => {
-            for (key, value) in map {
-                match value {
-                    Value::String(description) if key == "description" => {
-                        *description = text::plain(description);
-                    }
-                    other => describe(other),
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(describe),
-        _ => {}
-    }
 }
 
 #[cfg(test)]

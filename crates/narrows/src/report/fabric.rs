@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use narrows_sim::topology::datacenter;
+use narrows_sim::topology::datacenter_in;
 use serde::Serialize;
 
 use crate::results::Table;
@@ -71,20 +71,17 @@ impl Fabric {
         let neighbours = self.neighbours();
         self.row = rows(&self.hosts, &neighbours);
         // Each data center has a share of the width by its leaves; nodes between them span all.
-        let mut blocks: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut blocks: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
         let mut joining = Vec::new();
         let several = {
-            let mut names = self.nodes.iter().map(|name| datacenter(name)).filter(|name| !name.is_empty());
+            let mut names = self.nodes.iter().filter_map(|name| datacenter_in(name));
             let first = names.next();
             names.any(|name| Some(name) != first)
         };
         for (node, name) in self.nodes.iter().enumerate() {
-            match datacenter(name) {
-                "" if several => joining.push(node),
-                name => blocks
-                    .entry(if several { name.to_owned() } else { String::new() })
-                    .or_default()
-                    .push(node),
+            match datacenter_in(name) {
+                None if several => joining.push(node),
+                name => blocks.entry(name.filter(|_| several)).or_default().push(node),
             }
         }
         self.x = vec![0.5; self.nodes.len()];

@@ -2,10 +2,12 @@
 
 mod activity;
 mod columns;
+mod flows;
 mod folder;
 mod guard;
 mod json;
 mod ours;
+mod outline;
 mod output;
 mod pages;
 mod parquet_file;
@@ -17,22 +19,17 @@ mod table;
 mod tables;
 mod watchdog;
 
-use std::ops::Range;
-
-use narrows_proto::stream::Stats;
-use narrows_proto::units::{Bytes, Span, Time};
+use narrows_proto::units::Time;
 use narrows_sim::observe::{AdvertisedRow, IsolationRow, JumboFlowRow, LimiterRow, PortRow, WindowRow};
-use narrows_sim::traffic::Transport;
-use narrows_sim::{
-    DatagramRecord, DropCause, FlowId, FlowRecord, HostId, IdealPath, Paths, PortCounters, RackRecord,
-    ReactionRecord, ideal_fct,
-};
+use narrows_sim::{DatagramRecord, DropCause, PortCounters, RackRecord, ReactionRecord};
 
-pub use activity::{Activity, ActivityInfo, activity, activity_infos};
+pub use activity::{Activity, ActivityInfo, activity_infos};
 pub use columns::{ColumnInfo, ColumnKind, TableInfo};
+pub use flows::FlowRow;
 pub use folder::FOLDERS;
 pub(crate) use folder::{meanings, write_results, write_text};
 pub use ours::Contents;
+pub(crate) use outline::{Outline, Queues};
 pub use output::Output;
 pub(crate) use parquet_file::{TableReader, TableWriter};
 pub use rpcs::RpcRow;
@@ -44,8 +41,8 @@ pub use table::{Column, Table, Values};
 pub use tables::TABLES;
 
 use crate::diagnostic::Diagnostic;
-use crate::metrics::{self, Kind, Metric, Queues};
-use crate::plan::{ENDLESS, Plan};
+use crate::metrics::{self, Metric};
+use crate::plan::Plan;
 use crate::scenario::Expect;
 
 /// Everything a run left behind.
@@ -104,62 +101,6 @@ pub(crate) struct Recorded {
     pub(crate) racks: Option<(Vec<JumboFlowRow>, Vec<AdvertisedRow>)>,
 }
 
-/// A flow.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FlowRow {
-    /// Its number.
-    pub flow: FlowId,
-    /// How many flows the same client had started before.
-    pub turn: u64,
-    /// Its group.
-    pub group: u32,
-    /// Who sent.
-    pub from: HostId,
-    /// Who received.
-    pub to: HostId,
-    /// Payload.
-    pub size: Bytes,
-    /// When the application handed it over.
-    pub start: Time,
-    /// It began on a connection that had carried other flows.
-    pub again: bool,
-    /// When the receiver had all of it.
-    pub end: Option<Time>,
-    /// How long it would have taken on the empty network, without a handshake if connections are kept; with packet spray no less than
-    /// this.
-    pub ideal: Span,
-    /// Payload known to the sender to have arrived.
-    pub delivered: Bytes,
-    /// The part of it that became known in the measured time.
-    pub delivered_measured: Bytes,
-    /// What it went through.
-    pub stats: Stats,
-    /// It counts in summaries.
-    pub measured: bool,
-}
-
-impl FlowRow {
-    /// Flow completion time: from the hand-over to the arrival of the last byte.
-    pub fn fct(&self) -> Option<Span> {
-        self.end.map(|end| end - self.start)
-    }
-
-    /// From the hand-over to the moment the last byte began to leave, for the first time.
-    pub fn injection(&self) -> Option<Span> {
-        self.stats.injected.map(|injected| injected - self.start)
-    }
-
-    /// Completion time divided by the ideal one; at least 1.
-    pub fn slowdown(&self) -> Option<f64> {
-        self.fct().map(|fct| fct.as_ps() as f64 / self.ideal.as_ps() as f64)
-    }
-
-    /// It was never meant to end.
-    pub fn is_endless(&self) -> bool {
-        self.size == ENDLESS
-    }
-}
-
 /// A broken expectation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Broken {
@@ -177,7 +118,7 @@ impl Results {
         recorded: Recorded,
     ) -> Self {
         let Recorded { queues, links, windows, limiters, isolation, racks } = recorded;
-        let flows = flow_rows(&plan, &outcome.flows);
+        let flows = flows::flow_rows(&plan, &outcome.flows);
         let mut results = Self {
             rpcs: rpcs::rpc_rows(&plan, &flows),
             flows,
@@ -201,7 +142,7 @@ impl Results {
             plan,
         };
         results.metrics = metrics::compute(&results.outline());
-        results.activity = activity(&results);
+        results.activity = activity::activity(&results.outline());
         results.held_up = results.watch();
         results
     }
@@ -218,6 +159,8 @@ impl Results {
             ports: &self.ports,
             no_route: &self.no_route,
             queues,
+            reaction: &self.reaction,
+            rack: &self.rack,
             packet_hops: self.packet_hops,
             ended: self.ended,
         }
@@ -230,7 +173,7 @@ impl Results {
 
     /// Packets dropped for `cause` anywhere.
     pub fn drops(&self, cause: DropCause) -> u64 {
-        self.outline().drops(cause)
+        self.ports.iter().chain([&self.no_route]).map(|port| port.drops[cause as usize]).sum()
     }
 
     /// Expectations of the scenario that do not hold.
@@ -250,82 +193,4 @@ impl Results {
     pub fn flows_of(&self, group: usize) -> impl Iterator<Item = &FlowRow> {
         self.flows.iter().filter(move |flow| flow.group as usize == group)
     }
-}
-
-/// What metrics are computed from.
-pub(crate) struct Outline<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) flows: &'a [FlowRow],
-    pub(crate) rpcs: &'a [RpcRow],
-    pub(crate) datagrams: &'a [DatagramRecord],
-    pub(crate) ports: &'a [PortCounters],
-    pub(crate) no_route: &'a PortCounters,
-    pub(crate) queues: Option<Queues<'a>>,
-    pub(crate) packet_hops: u64,
-    pub(crate) ended: Time,
-}
-
-impl Outline<'_> {
-    pub(crate) fn kind(&self, group: usize) -> Kind {
-        let datagrams = matches!(self.plan.traffic.groups[group].transport, Transport::Datagram { .. });
-        Kind::of(datagrams, self.plan.groups[group].rpcs.is_some())
-    }
-
-    /// Length of the measured time, as far as the run went.
-    pub(crate) fn measured_for(&self) -> Span {
-        let Range { start, end } = self.plan.measured;
-        end.min(self.ended).saturating_since(start)
-    }
-
-    pub(crate) fn drops(&self, cause: DropCause) -> u64 {
-        self.ports.iter().chain([self.no_route]).map(|port| port.drops[cause as usize]).sum()
-    }
-}
-
-/// How long flows take on the empty network.
-struct Ideals<'a> {
-    plan: &'a Plan,
-    paths: Paths<'a>,
-}
-
-impl<'a> Ideals<'a> {
-    fn new(plan: &'a Plan) -> Self {
-        Self { plan, paths: Paths::new(&plan.network.topology, plan.network.routing, plan.scenario.seed) }
-    }
-
-    /// Of `size` bytes sent as `flow`, which must belong to a connection.
-    fn of(&self, flow: FlowId, size: Bytes) -> Span {
-        let spec = &self.plan.traffic.flows[flow.index()];
-        let transport = &self.plan.traffic.groups[spec.group.index()].transport;
-        let [forth, back] = [(spec.from, spec.to), (spec.to, spec.from)].map(|(from, to)| {
-            let path = IdealPath::between(&self.plan.network, &self.paths, flow, from, to);
-            path.expect("the plan found a path")
-        });
-        ideal_fct(transport, &forth, &back, size)
-    }
-}
-
-/// Adds to each flow what the plan knows of it.
-fn flow_rows(plan: &Plan, records: &[FlowRecord]) -> Vec<FlowRow> {
-    let ideals = Ideals::new(plan);
-    let row = |record: &FlowRecord| {
-        let spec = &plan.traffic.flows[record.flow.index()];
-        FlowRow {
-            flow: record.flow,
-            turn: record.turn,
-            group: spec.group.0,
-            from: spec.from,
-            to: spec.to,
-            size: record.size,
-            start: record.start,
-            again: record.again,
-            end: record.end,
-            ideal: ideals.of(record.flow, record.size),
-            delivered: record.delivered,
-            delivered_measured: record.delivered_measured,
-            stats: record.stats,
-            measured: plan.measured.contains(&record.start),
-        }
-    };
-    records.iter().map(row).collect()
 }

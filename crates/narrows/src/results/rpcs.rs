@@ -4,7 +4,7 @@ use narrows_proto::units::{Bytes, Span, Time};
 use narrows_sim::traffic::Rpc;
 use narrows_sim::{FlowId, HostId};
 
-use super::{FlowRow, Ideals};
+use super::flows::{FlowRow, Ideals};
 use crate::plan::Plan;
 
 /// A remote procedure call that began.

@@ -2,6 +2,8 @@ use narrows_proto::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::names::{Names, matches};
+
 /// When a run ends.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -79,7 +81,7 @@ impl RecordWindows {
     /// Whether flows of the traffic group of this name are recorded.
     pub(crate) fn has(&self, group: &str) -> bool {
         let names: Vec<_> = self.of.iter().flat_map(Names::iter).collect();
-        names.is_empty() || names.iter().any(|name| crate::plan::matches(name, group))
+        names.is_empty() || names.iter().any(|name| matches(name, group))
     }
 }
 
@@ -91,27 +93,6 @@ pub struct Flows(pub u32);
 impl Default for Flows {
     fn default() -> Self {
         Self(8)
-    }
-}
-
-/// One name, or several; `*` stands for any characters.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Names {
-    /// One.
-    One(String),
-    /// Several.
-    Several(Vec<String>),
-}
-
-impl Names {
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &str> {
-        match self {
-            Self::One(name) => std::slice::from_ref(name).iter(),
-            Self::Several(names) => names.iter(),
-        }
-        .map(String::as_str)
     }
 }
 

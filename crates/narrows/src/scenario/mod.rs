@@ -2,6 +2,7 @@
 
 mod complete;
 mod measure;
+mod names;
 mod reaction;
 mod share;
 mod switches;
@@ -10,7 +11,6 @@ mod traffic;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::LazyLock;
 
 use narrows_proto::stream;
 use narrows_proto::units::{Bytes, Span};
@@ -18,7 +18,9 @@ use narrows_sim::Routing;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use measure::{Expect, Flows, Measure, Names, Record, RecordPorts, RecordWindows, Stop};
+pub use measure::{Expect, Flows, Measure, Record, RecordPorts, RecordWindows, Stop};
+pub use names::Names;
+pub(crate) use names::matches;
 pub use reaction::ReactionPoints;
 pub use share::Share;
 pub use switches::{PortChoice, Switch};
@@ -27,7 +29,7 @@ pub use traffic::{Between, Counts, LinkSet, Pairing, Pattern, Poisson, Rpc, Size
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
-use crate::reference;
+pub use crate::reference::variants;
 
 /// The version of the format this narrows reads and writes.
 pub const VERSION: i64 = 1;
@@ -137,22 +139,6 @@ impl Scenario {
     pub fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         self.traffic.iter_mut().filter_map(|group| group.pattern.file_mut())
     }
-
-    /// The JSON schema of scenarios. Settings whose range is checked say so under the key `accepts`.
-    pub fn schema() -> &'static serde_json::Value {
-        static SCHEMA: LazyLock<serde_json::Value> =
-            LazyLock::new(|| reference::annotated(schemars::schema_for!(Scenario).to_value()));
-        &SCHEMA
-    }
-}
-
-/// The variants of a type of the schema ("Topology", "Pattern"), each with what it is.
-pub fn variants(of: &str) -> Vec<[String; 2]> {
-    let schema = Scenario::schema();
-    let variants = schema["$defs"][of]["oneOf"].as_array().cloned().unwrap_or_default();
-    let name = |variant: &serde_json::Value| variant["required"][0].as_str().map(str::to_owned);
-    let about = |variant: &serde_json::Value| variant["description"].as_str().unwrap_or_default().to_owned();
-    variants.iter().filter_map(|variant| Some([name(variant)?, about(variant)])).collect()
 }
 
 /// Settings of a switch of a class that has none: 12 MB shared with α = 1, no marking.
@@ -185,11 +171,5 @@ mod tests {
         let stored = Document::parse("stored", stored, "").expect("parses");
         assert!(ALWAYS_STORED.iter().all(|key| stored.has(key)));
         assert!(!ALWAYS_STORED.iter().all(|key| written.has(key)));
-    }
-
-    #[test]
-    fn the_schema_tells_what_can_be_chosen() {
-        assert_eq!(variants("Topology")[0], ["dumbbell", "Senders and receivers around one bottleneck."]);
-        assert_eq!(variants("Pattern").len(), 10);
     }
 }

@@ -1,7 +1,11 @@
+use std::collections::BTreeMap;
+
 use narrows_proto::units::{BitRate, Span};
 use narrows_sim::topology::{CrossDc, Dumbbell, FatTree, KaryTree, LeafSpine, ParkingLot, Star};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::names::Names;
 
 /// A network: one of the usual ones, or nodes and links one by one.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -29,15 +33,18 @@ pub enum Topology {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Explicit {
-    /// Names of hosts. Everything before the last `/` is the place a host is in; the first part of that, if it begins with
-    /// `dc`, is its data center. The same goes for switches: a link whose ends are in the same data center is inside it, all
-    /// other links are WAN.
+    /// Names of hosts. Everything before the last `/` is the place a host is in.
     pub hosts: Vec<String>,
     /// Switches.
     #[serde(default)]
     pub switches: Vec<ExplicitSwitch>,
     /// Links.
     pub links: Vec<ExplicitLink>,
+    /// The nodes of each data center, by its name; `*` stands for any characters. A link whose ends are in the same data center is
+    /// inside it, all other links are WAN. If left out, names of nodes tell: if the part before the first `/` begins with `dc`, it is
+    /// the name of the data center.
+    #[serde(default)]
+    pub datacenters: Option<BTreeMap<String, Names>>,
 }
 
 /// A switch.

@@ -10,14 +10,13 @@ use serde_json::Value;
 
 use super::change::text;
 use super::store::input_in;
-use super::task::{Attached, Task};
+use super::task::{Attached, Task, id};
 use super::{Store, Sweep, Until};
 use crate::ENGINE;
-use crate::checksum;
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::document::Document;
-use crate::inputs::{self, Input};
-use crate::plan::Plan;
+use crate::inputs::Input;
+use crate::plan::{Plan, collect_inputs};
 use crate::scenario::Scenario;
 
 /// What a sweep comes to: every point and the ids of its cells. This is `sweep.json`.
@@ -129,7 +128,7 @@ impl Resolved {
             file,
             kept: Attached { name, hash: content.hash().to_owned() },
         };
-        let inputs = inputs::collect(&mut scenario, &document)?.into_iter().map(kept).collect();
+        let inputs = collect_inputs(&mut scenario, &document)?.into_iter().map(kept).collect();
         // The code of controls from outside decides as well.
         for params in scenario.traffic.iter_mut().filter_map(|group| group.cc.as_mut()?.custom_mut()) {
             params.code = document.makers().get(&params.name).map(|maker| maker.version());
@@ -145,22 +144,6 @@ impl Resolved {
         let id = id(ENGINE, &scenario, &files);
         Task { id, engine: ENGINE.to_owned(), seed, scenario, files }
     }
-}
-
-/// The hash of everything that decides what comes out of a run.
-pub(super) fn id(engine: &str, scenario: &str, files: &[Attached]) -> String {
-    let mut hasher = blake3::Hasher::new();
-    let mut add = |text: &str| {
-        hasher.update(&(text.len() as u64).to_le_bytes());
-        hasher.update(text.as_bytes());
-    };
-    add(engine);
-    add(scenario);
-    for Attached { name, hash } in files {
-        add(name);
-        add(hash);
-    }
-    checksum::text(&hasher.finalize())
 }
 
 impl Sweep {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::LEADING;
+use super::leading::LEADING;
 use crate::diagnostic::{Checked, Code, Diagnostic, Place};
 use crate::document::Document;
 
@@ -78,7 +78,7 @@ impl Axis {
         if self.name.trim().is_empty() {
             return Err(wrong(Code::OutOfRange, "the name of an axis is empty".into()).into());
         }
-        if LEADING.contains(&self.name.as_str()) {
+        if LEADING.iter().any(|leading| leading.name == self.name) {
             let message = format!("no axis can be called \"{}\": the data set has that column", self.name);
             return Err(wrong(Code::OutOfRange, message)
                 .help("seeds = N gives each point N seeds, counting up from the scenario's own")

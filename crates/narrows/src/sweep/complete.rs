@@ -7,7 +7,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::Task;
 use crate::checksum;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::input_file::{LARGEST_SUMMARY, read_bytes};
@@ -122,15 +121,15 @@ impl Complete {
 }
 
 /// Writes `cell.json` beside the files of a cell.
-pub(super) fn seal(folder: &Path, task: &Task) -> io::Result<()> {
+pub(super) fn seal(folder: &Path, id: &str, engine: &str, seed: u64) -> io::Result<()> {
     let mut files = BTreeMap::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let sum = Sum { size: entry.metadata()?.len(), blake3: checksum::of_file(&entry.path())? };
         files.insert(entry.file_name().to_string_lossy().into_owned(), Recorded::Sum(sum));
     }
-    let (id, engine) = (task.id.clone(), task.engine.clone());
-    let text = Complete { id, engine, seed: task.seed, files, checksum: None }.text();
+    let (id, engine) = (id.to_owned(), engine.to_owned());
+    let text = Complete { id, engine, seed, files, checksum: None }.text();
     write_text(&folder.join(CELL), &text, false)
 }
 

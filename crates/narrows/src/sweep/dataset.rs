@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde_json::{Map, Value, json};
 
-use super::LEADING;
 use super::cells::Manifest;
 use super::change::text;
-use super::store::{Store, Trouble, summary};
+use super::leading::LEADING;
+use super::store::{Store, summary};
+use super::trouble::Trouble;
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::results::{
     Column, TABLES, Table, TableInfo, TableReader, TableWriter, Values, cannot_write, meanings,
@@ -170,13 +171,9 @@ struct Maker<'a> {
 impl Maker<'_> {
     /// The columns in front, without rows. An axis that has the name of another column is called `grid.NAME`.
     fn leading(&self, others: &[&str]) -> Vec<Column> {
-        let empty = [
-            Values::Names(Vec::new(), Vec::new()),
-            Values::Integers(Vec::new()),
-            Values::Integers(Vec::new()),
-        ];
-        let fixed = LEADING.into_iter().zip(empty).map(|(name, values)| Column { name: name.into(), values });
-        let mut columns: Vec<Column> = fixed.collect();
+        let fixed = LEADING.iter();
+        let mut columns: Vec<Column> =
+            fixed.map(|leading| Column { name: leading.name.into(), values: (leading.empty)() }).collect();
         for (number, axis) in self.manifest.axes.iter().enumerate() {
             let is_taken =
                 |name: &str| others.contains(&name) || columns.iter().any(|column| column.name == name);
@@ -202,7 +199,7 @@ impl Maker<'_> {
     /// Adds so many rows of a cell to the columns in front.
     fn lead(&self, columns: &mut [Column], row: &Row<'_>, count: usize) {
         let point = &self.manifest.points[row.point];
-        let fixed = [Value::from(row.id), Value::from(row.point), Value::from(row.seed)];
+        let fixed = LEADING.map(|leading| (leading.value)(row.id, row.point, row.seed));
         for (column, value) in columns.iter_mut().zip(fixed.iter().chain(&point.values)) {
             let more = |len: usize| len + count;
             match &mut column.values {
@@ -228,13 +225,8 @@ impl Maker<'_> {
 
     fn begin(&self, table: &Table, meaning: &str, meanings: Value) -> io::Result<TableWriter> {
         let mut columns = Map::new();
-        let leading = [
-            "The cell: the name of its folder in cells/.",
-            "Number of the point of the grid, from 0 on; the last axis varies fastest.",
-            "The seed.",
-        ];
-        for (name, meaning) in LEADING.into_iter().zip(leading) {
-            columns.insert(name.into(), json!({ "unit": "", "meaning": meaning }));
+        for leading in &LEADING {
+            columns.insert(leading.name.into(), json!({ "unit": "", "meaning": leading.meaning }));
         }
         for (column, axis) in table.columns[LEADING.len()..].iter().zip(&self.manifest.axes) {
             let meaning = format!("Value on the axis {axis}.");

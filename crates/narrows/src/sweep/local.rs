@@ -8,8 +8,9 @@ use narrows_proto::units::Bytes;
 
 use super::Damaged;
 use super::campaign::{Campaign, Failure, Settings, Tally, Want};
-use super::store::{Store, Trouble};
+use super::store::Store;
 use super::task::Task;
+use super::trouble::Trouble;
 use crate::diagnostic::{Checked, Rejection};
 use crate::plan::available_memory;
 

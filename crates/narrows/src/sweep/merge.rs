@@ -6,7 +6,8 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::cells::KeptInput;
 use super::complete::{damaged_cells, warn_of_cells};
-use super::store::{Trouble, input_in};
+use super::store::input_in;
+use super::trouble::Trouble;
 use super::{Attached, Damaged, Health, Manifest, PointSummary, Store, Supplies, assemble};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::inputs;

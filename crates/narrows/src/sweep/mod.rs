@@ -11,6 +11,7 @@ mod cells;
 mod change;
 mod complete;
 mod dataset;
+mod leading;
 mod local;
 mod merge;
 mod overview;
@@ -20,6 +21,7 @@ mod spec;
 mod stopping;
 mod store;
 mod task;
+mod trouble;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -37,8 +39,9 @@ pub use overview::{Overview, OverviewRow, overview};
 pub use points::stored_points;
 pub use shard::Shard;
 pub use stopping::Until;
-pub use store::{Begun, Store, Trouble};
+pub use store::{Begun, Store};
 pub use task::{Attached, CellFiles, Supplies, Task};
+pub use trouble::Trouble;
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
@@ -50,8 +53,6 @@ pub const USUAL_MOST: u64 = 10_000;
 const MOST: u64 = 10_000_000;
 /// Seeds that a point begins with if seeds are added until an interval is small enough.
 const FIRST_SEEDS: u32 = 3;
-/// Columns of the data set that stand before those of the axes.
-pub(crate) const LEADING: [&str; 3] = ["cell", "point", "seed"];
 
 /// A grid of settings, each point of it with several seeds.
 #[derive(Debug)]

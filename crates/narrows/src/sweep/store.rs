@@ -8,14 +8,14 @@ use std::sync::{Mutex, PoisonError};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde_json::Value;
 
-use super::complete::{self, Health, collect, seal};
-use super::task::Task;
+use super::complete::{self, Health, collect};
+use super::trouble::Trouble;
 use super::{Attached, Manifest, Supplies};
 use crate::checksum;
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::input_file::{LARGEST_SUMMARY, read_bytes};
 use crate::inputs::INPUTS;
-use crate::results::{Results, Staging, cannot_write, make_readable, write_results, write_text};
+use crate::results::{Staging, cannot_write, make_readable, write_text};
 
 /// What was asked, in the folder of a sweep.
 const MANIFEST: &str = "sweep.json";
@@ -31,41 +31,6 @@ pub struct Store {
     staging: Option<Staging>,
     /// Cells that have been found sound. They do not change any more, so they are looked at once.
     sound: Mutex<HashMap<String, Health>>,
-}
-
-/// Why a cell has no results.
-#[derive(Debug)]
-pub struct Trouble {
-    /// What went wrong.
-    pub rejection: Rejection,
-    /// All further cells would fail as well: there is no room, or nothing may be written.
-    pub for_all: bool,
-    /// Trying again may help.
-    pub again: bool,
-}
-
-impl From<Rejection> for Trouble {
-    fn from(rejection: Rejection) -> Self {
-        Self { rejection, for_all: false, again: false }
-    }
-}
-
-impl From<Trouble> for Rejection {
-    fn from(trouble: Trouble) -> Self {
-        trouble.rejection
-    }
-}
-
-impl Trouble {
-    /// Something that could not be written.
-    pub(super) fn written(path: &Path, error: &io::Error) -> Self {
-        use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
-        let for_all = matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge | ReadOnlyFilesystem);
-        let diagnostic = cannot_write(path, error);
-        let help = "finished cells are kept; make room and start again to go on";
-        let diagnostic = if for_all { diagnostic.help(help) } else { diagnostic };
-        Self { rejection: diagnostic.into(), for_all, again: true }
-    }
 }
 
 impl Store {
@@ -236,7 +201,7 @@ impl Store {
         Ok(Begun { store: self, id: id.to_owned(), folder })
     }
 
-    /// Puts results that came from elsewhere: the files of [`Task::run_to_bytes`].
+    /// Puts results that came from elsewhere: the files of [`Task::run_to_bytes`](super::Task::run_to_bytes).
     ///
     /// # Errors
     /// If they cannot be written, or are not complete.
@@ -300,21 +265,6 @@ impl Begun<'_> {
         known.lock().unwrap_or_else(PoisonError::into_inner).insert(self.id, health);
         Ok(())
     }
-}
-
-/// Writes the results of a cell into a folder.
-pub(super) fn write_cell(results: &Results, task: &Task, folder: &Path) -> Result<(), Trouble> {
-    let mut scenario = results.plan.scenario.clone();
-    for file in scenario.files_mut() {
-        let name = file.file_name().map(|name| name.to_string_lossy().into_owned());
-        if let Some(input) = task.files.iter().find(|input| Some(&input.name) == name.as_ref()) {
-            *file = PathBuf::from(format!("../../{INPUTS}/{}/{}", input.hash, input.name));
-        }
-    }
-    // They are not flushed to the disk: `cell.json` tells what was not written.
-    write_results(results, &scenario.to_toml(), folder, false)
-        .map_err(|(name, error)| Trouble::written(&folder.join(name), &error))?;
-    seal(folder, task).map_err(|error| Trouble::written(folder, &error))
 }
 
 fn cell_in(folder: &Path, id: &str) -> PathBuf {

@@ -2,21 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use narrows_proto::cc::custom::Maker;
 use narrows_sim::Progress;
 use serde::{Deserialize, Serialize};
 
-use super::cells::id;
-use super::complete::collect;
-use super::store::{Trouble, write_cell};
+use super::complete::{collect, seal};
+use super::trouble::Trouble;
 use crate::ENGINE;
+use crate::checksum;
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
-use crate::inputs::{Content, Input};
+use crate::inputs::{Content, INPUTS, Input};
 use crate::plan::Plan;
+use crate::results::{Results, write_results};
 use crate::run::{Options, run};
 
 /// A cell to be run. It has no paths of this machine in it, so it may travel, as JSON.
@@ -182,4 +183,35 @@ impl Task {
         }
         Ok(Some(collect(&results).map_err(failed)?))
     }
+}
+
+/// Writes the results of a cell into a folder.
+fn write_cell(results: &Results, task: &Task, folder: &Path) -> Result<(), Trouble> {
+    let mut scenario = results.plan.scenario.clone();
+    for file in scenario.files_mut() {
+        let name = file.file_name().map(|name| name.to_string_lossy().into_owned());
+        if let Some(input) = task.files.iter().find(|input| Some(&input.name) == name.as_ref()) {
+            *file = PathBuf::from(format!("../../{INPUTS}/{}/{}", input.hash, input.name));
+        }
+    }
+    // They are not flushed to the disk: `cell.json` tells what was not written.
+    write_results(results, &scenario.to_toml(), folder, false)
+        .map_err(|(name, error)| Trouble::written(&folder.join(name), &error))?;
+    seal(folder, &task.id, &task.engine, task.seed).map_err(|error| Trouble::written(folder, &error))
+}
+
+/// The hash of everything that decides what comes out of a run.
+pub(super) fn id(engine: &str, scenario: &str, files: &[Attached]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let mut add = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    add(engine);
+    add(scenario);
+    for Attached { name, hash } in files {
+        add(name);
+        add(hash);
+    }
+    checksum::text(&hasher.finalize())
 }

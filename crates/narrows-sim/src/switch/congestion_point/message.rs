@@ -3,7 +3,7 @@
 use narrows_proto::units::Bytes;
 
 use crate::ids::{LinkId, NodeId};
-use crate::topology::{Topology, datacenter};
+use crate::topology::Topology;
 
 /// Messages of congestion points as frames.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -47,7 +47,7 @@ impl Reach {
     /// By host: whether the messages of `switch` reach it; none if they reach all. `ports` are those of the topology.
     pub fn hosts(self, topology: &Topology, ports: &[Vec<LinkId>], switch: NodeId) -> Option<Vec<bool>> {
         let hosts = topology.hosts().iter();
-        let place = |node: NodeId| datacenter(&topology.node(node).name);
+        let place = |node: NodeId| topology.datacenter(node);
         match self {
             Self::Everywhere => None,
             Self::Dc => Some(hosts.map(|host| place(*host) == place(switch)).collect()),

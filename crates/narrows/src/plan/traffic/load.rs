@@ -1,7 +1,7 @@
 //! Loads: which links they are relative to, and how many flows per second that makes.
 
 use narrows_proto::units::{BitRate, Bytes};
-use narrows_sim::topology::{NodeKind, Topology, datacenter};
+use narrows_sim::topology::Topology;
 use narrows_sim::traffic::Transport;
 use narrows_sim::workload::{Pairs, Sizes};
 use narrows_sim::{HostId, LinkId, Purpose, Stream};
@@ -165,7 +165,7 @@ impl Builder<'_> {
             }
             LinkSet::WanLinks => {
                 let mut dcs: Vec<_> =
-                    senders.iter().map(|host| datacenter(topology.host_name(*host))).collect();
+                    senders.iter().map(|host| topology.datacenter(topology.hosts()[host.index()])).collect();
                 dcs.sort_unstable();
                 dcs.dedup();
                 let all = (0..topology.links().len()).map(LinkId::from);
@@ -188,13 +188,12 @@ impl Builder<'_> {
     }
 }
 
-/// The data center a WAN link leads away from, if it is one.
-fn wan_from(topology: &Topology, link: LinkId) -> Option<&str> {
+/// The data center a WAN link leads away from, if it is one; it may lead away from none.
+fn wan_from(topology: &Topology, link: LinkId) -> Option<Option<&str>> {
     let link = topology.link(link);
-    let (from, to) = (topology.node(link.from), topology.node(link.to));
-    let switches = |node: &NodeKind| matches!(node, NodeKind::Switch { .. });
-    let (here, there) = (datacenter(&from.name), datacenter(&to.name));
-    (switches(&from.kind) && switches(&to.kind) && here != there).then_some(here)
+    let switches = [link.from, link.to].iter().all(|end| topology.as_host(*end).is_none());
+    let (here, there) = (topology.datacenter(link.from), topology.datacenter(link.to));
+    (switches && here != there).then_some(here)
 }
 
 /// What a flow puts on the links it crosses on average, in bytes.

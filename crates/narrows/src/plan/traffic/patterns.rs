@@ -11,11 +11,11 @@ use narrows_sim::workload::{self, Stagger};
 
 use super::load::{AskedLoad, Sent, on, reversed};
 use super::pairing::{Asked, asked};
-use super::{Builder, ENDLESS, PlannedTraffic};
+use super::{Builder, PlannedTraffic};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::inputs::Content;
 use crate::plan::trace::{self, TraceFlows};
-use crate::plan::{Checker, Expected, LoadOf};
+use crate::plan::{Checker, ENDLESS, Expected, LoadOf};
 use crate::scenario::{Pattern, Poisson};
 
 impl Builder<'_> {

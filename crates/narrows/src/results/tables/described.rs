@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::super::columns::{ColumnInfo, TableInfo};
 use super::super::{Column, Results, Table, Values};
+use crate::counters::Counter;
 use crate::plan::{Plan, Segment};
 
 /// A table whose rows are made of `R`s.
@@ -235,6 +236,15 @@ impl<R: Clone> Described<R> {
         };
         self.name("segment", meaning, names, segment)
             .only("networks of several data centers", |plan| plan.segments.is_some())
+    }
+
+    pub(super) fn counter(
+        self,
+        name: &'static str,
+        counter: &'static Counter,
+        value: impl Fn(&R, &Results) -> u64 + Send + Sync + 'static,
+    ) -> Self {
+        self.integer([name, counter.unit, counter.meaning], value).only(counter.present, counter.is_in)
     }
 
     /// Only some results have the last column.

@@ -3,21 +3,22 @@
 use std::borrow::Cow;
 
 use narrows_proto::units::{Span, Time};
-use narrows_sim::traffic::{FlowSpec, Transport};
+use narrows_sim::traffic::FlowSpec;
 use narrows_sim::{DatagramRecord, FlowId};
 
 use super::super::{FlowRow, Results, RpcRow};
 use super::described::{Described, groups, hosts};
+use crate::counters::{self, CounterColumn};
 use crate::plan::Plan;
 
 pub(super) fn flows() -> Described<FlowRow> {
-    let table = Described::<FlowRow>::new(
+    let mut table = Described::<FlowRow>::new(
         "flows",
         "One row per flow that started, finished or not.",
         "always",
         |run| Some(Cow::Borrowed(&run.flows)),
     );
-    table
+    table = table
         .count("flow", "Number of the flow, in the order of the scenario. A client that starts one flow after another is one number.", |row, _| row.flow.0.into())
         .count("turn", "How many flows the same client had started before.", |row, _| row.turn)
         .name("group", "The traffic group.", groups, |row, _| row.group)
@@ -32,17 +33,13 @@ pub(super) fn flows() -> Described<FlowRow> {
         .maybe_ps("ideal_fct_ps", "The completion time on the empty network: exact for one flow alone, a lower bound where packets are sprayed over several paths; missing if the flow has no end.", |row, _| (!row.is_endless()).then_some(row.ideal.as_ps()))
         .maybe_ratio("slowdown", "`fct_ps` divided by `ideal_fct_ps`; at least 1.", FlowRow::slowdown)
         .bytes("delivered_bytes", "Payload that the sender knows to have arrived.", |row, _| row.delivered.get())
-        .bytes("delivered_measured_bytes", "The part of it that became known in the measured time.", |row, _| row.delivered_measured.get())
-        .count("retransmissions", "Segments retransmitted.", |row, _| row.stats.retransmissions)
-        .bytes("retransmitted_bytes", "Payload retransmitted.", |row, _| row.stats.retransmitted.get())
-        .count("timeouts", "Times the retransmission timer ran out.", |row, _| row.stats.timeouts)
-        .count("recoveries", "Recoveries from losses that were noticed without a timeout.", |row, _| row.stats.recoveries)
-        .count("spurious", "Losses and timeouts that were none: the segments had only been late.", |row, _| row.stats.spurious)
-        .count("probes", "Tail loss probes sent.", |row, _| row.stats.probes)
-        .bytes("marked_bytes", "Payload that was acknowledged with a congestion mark; of controls with classic ECN, one segment for each reduction because of marks.", |row, _| row.stats.marked.get())
-        .count("cnps", "Congestion notification packets that reached the sender.", |row, _| row.stats.cnps)
-        .only("scenarios with RDMA traffic", has_rdma)
-        .flag("measured", "The flow counts in the summary: it started in the measured time.", |row, _| row.measured)
+        .bytes("delivered_measured_bytes", "The part of it that became known in the measured time.", |row, _| row.delivered_measured.get());
+    for CounterColumn { name, counter, value } in counters::of_senders() {
+        table = table.counter(name, counter, move |row, _| value(&row.stats));
+    }
+    table.flag("measured", "The flow counts in the summary: it started in the measured time.", |row, _| {
+        row.measured
+    })
 }
 
 pub(super) fn rpcs() -> Described<RpcRow> {
@@ -97,8 +94,4 @@ fn planned(flow: FlowId, run: &Results) -> &FlowSpec {
 
 fn controls(plan: &Plan) -> Vec<String> {
     plan.groups.iter().map(|group| group.control.clone()).collect()
-}
-
-fn has_rdma(plan: &Plan) -> bool {
-    plan.traffic.groups.iter().any(|group| matches!(group.transport, Transport::Rdma { .. }))
 }

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use narrows_sim::observe::PortRow;
 use narrows_sim::topology::Link;
-use narrows_sim::{DropCause, LinkId, NodeId, PortCounters};
+use narrows_sim::{LinkId, NodeId};
 
 use super::super::Results;
 use super::described::{Described, nodes};
+use crate::counters::{self, CounterColumn};
 use crate::plan::Plan;
 
 const LINK: &str = "Number of the directed link, in the order of `narrows check --nodes`; it also stands for the port in front of it.";
@@ -27,53 +28,12 @@ pub(super) fn ports() -> Described<LinkId> {
         .flag("to_host", "It ends at a host.", |id, run| is_host(link(*id, run).to, run))
         .segment(|id| id.index())
         .bps("rate_bps", "Its rate.", |id, run| link(*id, run).wire.rate.as_bps())
-        .ps("delay_ps", "Its propagation delay.", |id, run| link(*id, run).wire.delay.as_ps())
-        .count("packets", "Packets that began to be sent.", |id, run| port(*id, run).packets)
-        .bytes("bytes", "Their bytes, framing included.", |id, run| port(*id, run).bytes)
-        .bytes(
-            "measured_bytes",
-            "The part of these that began to be sent in the measured time.",
-            |id, run| port(*id, run).measured_bytes,
-        )
-        .bytes("max_backlog_bytes", "The most that ever waited.", |id, run| port(*id, run).max_backlog)
-        .count("marks", "Packets that were marked.", |id, run| port(*id, run).marks)
-        .count(
-            "drops",
-            "Packets that were dropped at the port or lost on its link, for any reason.",
-            |id, run| port(*id, run).dropped(),
-        );
-    for (cause, name, meaning) in DROPS {
-        table = table.count(name, meaning, move |id, run| port(*id, run).drops[cause as usize]);
+        .ps("delay_ps", "Its propagation delay.", |id, run| link(*id, run).wire.delay.as_ps());
+    for CounterColumn { name, counter, value } in counters::of_ports() {
+        table = table.counter(name, counter, move |link, run| value(&run.ports[link.index()]));
     }
     table
-        .count("messages", "Messages that its congestion points sent to sources.", |id, run| {
-            port(*id, run).messages()
-        })
-        .count(
-            "pauses",
-            "PAUSE frames, or stops of a class, sent over it to stop the neighbour.",
-            |id, run| port(*id, run).pauses,
-        )
-        .ps(
-            "longest_stop_ps",
-            "The longest time a class of packets that waited stayed stopped.",
-            |id, run| port(*id, run).longest_stop.as_ps(),
-        )
-        .count("isolated_flows", "Flows that were isolated.", |id, run| port(*id, run).isolated_flows)
-        .bytes("max_isolated_bytes", "The most that ever waited of isolated flows.", |id, run| {
-            port(*id, run).max_isolated
-        })
 }
-
-/// Causes of drops at ports and on links. Packets without a route came to no port.
-const DROPS: [(DropCause, &str, &str); 6] = [
-    (DropCause::BufferFull, "drops_buffer_full", "Those for which the whole packet memory was in use."),
-    (DropCause::QueueLimit, "drops_queue_limit", "Those whose queue had its share of the memory."),
-    (DropCause::Red, "drops_red", "Those that random early detection chose."),
-    (DropCause::LinkError, "drops_link_error", "Those lost to bit errors of the link."),
-    (DropCause::LinkDown, "drops_link_down", "Those lost because the link was down."),
-    (DropCause::Limiter, "drops_limiter", "Those that found the queue of their limiter full."),
-];
 
 pub(super) fn queues() -> Described<PortRow> {
     let table = Described::<PortRow>::new(
@@ -127,10 +87,6 @@ pub(super) fn links() -> Described<PortRow> {
 
 fn link(id: LinkId, run: &Results) -> &Link {
     run.plan.network.topology.link(id)
-}
-
-fn port(id: LinkId, run: &Results) -> &PortCounters {
-    &run.ports[id.index()]
 }
 
 fn is_host(node: NodeId, run: &Results) -> bool {

@@ -1,0 +1,21 @@
+//! What ports send, and what waits there.
+
+use super::Of::Ports;
+use super::{Counter, Mechanism};
+
+pub(super) const CARRIED: Mechanism = Mechanism {
+    present: "always",
+    is_in: |_| true,
+    counters: &[
+        Counter::new(Ports(|port| port.packets), "", "Packets that began to be sent.").column("packets"),
+        Counter::new(Ports(|port| port.bytes), "B", "Their bytes, framing included.").column("bytes"),
+        Counter::new(
+            Ports(|port| port.measured_bytes),
+            "B",
+            "The part of these that began to be sent in the measured time.",
+        )
+        .column("measured_bytes"),
+        Counter::most(Ports(|port| port.max_backlog), "B", "The most that ever waited.")
+            .column("max_backlog_bytes"),
+    ],
+};

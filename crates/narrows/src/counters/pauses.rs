@@ -1,0 +1,25 @@
+//! PAUSE, and priority-based flow control.
+
+use super::Of::Ports;
+use super::{Counter, Mechanism};
+
+pub(super) const PAUSES: Mechanism = Mechanism {
+    present: "always",
+    is_in: |_| true,
+    counters: &[
+        Counter::new(
+            Ports(|port| port.pauses),
+            "",
+            "PAUSE frames that stop a neighbour, and stops of a class (priority-based flow control).",
+        )
+        .activity("pauses")
+        .column("pauses")
+        .metric("pauses"),
+        Counter::most(
+            Ports(|port| port.longest_stop.as_ps()),
+            "ps",
+            "The longest time a class of packets that waited stayed stopped.",
+        )
+        .column("longest_stop_ps"),
+    ],
+};

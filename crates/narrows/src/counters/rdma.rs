@@ -1,0 +1,24 @@
+//! What only RDMA has: notification packets.
+
+use narrows_sim::traffic::Transport;
+
+use super::Of::Senders;
+use super::{Counter, Mechanism};
+use crate::plan::Plan;
+
+pub(super) const RDMA: Mechanism = Mechanism {
+    present: "always",
+    is_in: |_| true,
+    counters: &[Counter::new(
+        Senders(|sender| sender.cnps),
+        "",
+        "Congestion notification packets that senders over RDMA heard.",
+    )
+    .activity("CNPs")
+    .column("cnps")
+    .only("scenarios with RDMA traffic", has_rdma)],
+};
+
+fn has_rdma(plan: &Plan) -> bool {
+    plan.traffic.groups.iter().any(|group| matches!(group.transport, Transport::Rdma { .. }))
+}

@@ -1,0 +1,15 @@
+//! Reaction points: limiters of flows that congestion points have asked to slow down.
+
+use super::Of::Reactions;
+use super::{Counter, Mechanism};
+
+pub(super) const REACTION: Mechanism = Mechanism {
+    present: "always",
+    is_in: |_| true,
+    counters: &[Counter::new(
+        Reactions(|record| record.limiters),
+        "",
+        "Limiters that reaction points made for flows that were asked to slow down; near-source loops of Annulus count as well.",
+    )
+    .activity("limiters")],
+};

@@ -1,0 +1,213 @@
+//! Metrics of what is sent: flows, remote procedure calls, datagrams.
+
+use narrows_proto::units::Span;
+use narrows_sim::DatagramRecord;
+
+use super::taken::{Taken, fraction, metric, rate, sorted};
+use crate::results::{FlowRow, Outline, RpcRow};
+use crate::statistics::{mean, percentile};
+
+/// Flows up to this size are small (Alizadeh et al., pFabric, SIGCOMM 2013, §5.2), flows from the other on are large
+/// (Alizadeh et al., DCTCP, SIGCOMM 2010, §2.2).
+pub const SMALL: u64 = 100_000;
+/// See [`SMALL`].
+pub const LARGE: u64 = 1_000_000;
+
+/// Metrics of a group of connections. `fct` is the time from the start of a flow to the arrival of its last byte, `injection`
+/// that from its start until its last byte is sent for the first time.
+pub(super) const FLOW_METRICS: [Taken<FlowSums>; 19] = [
+    metric("flows", "", "Flows that count: those that started in the measured time.", |of| Some(of.measured)),
+    metric(
+        "unfinished",
+        "",
+        "How many of them had an end to reach and did not reach it before the run ended.",
+        |of| Some(of.unfinished),
+    ),
+    metric(
+        "p50_fct_us",
+        "us",
+        "Completion time: from the start of a flow to the arrival of its last byte. Median over the finished flows that count.",
+        |of| percentile(&of.fct, 0.50),
+    ),
+    metric("p99_fct_us", "us", "Completion time, 99th percentile.", |of| percentile(&of.fct, 0.99)),
+    metric("mean_fct_us", "us", "Completion time, mean.", |of| mean(&of.fct)),
+    metric(
+        "p50_injection_us",
+        "us",
+        "Time from the start of a flow until its last byte is sent for the first time. Median; it may be known of flows that are unfinished.",
+        |of| percentile(&of.injection, 0.50),
+    ),
+    metric("p99_injection_us", "us", "Time until the last byte is sent, 99th percentile.", |of| {
+        percentile(&of.injection, 0.99)
+    }),
+    metric("mean_injection_us", "us", "Time until the last byte is sent, mean.", |of| mean(&of.injection)),
+    metric("p50_slowdown", "", "Completion time divided by that on the empty network. Median.", |of| {
+        percentile(&of.slowdown, 0.50)
+    }),
+    metric("p95_slowdown", "", "Slowdown, 95th percentile.", |of| percentile(&of.slowdown, 0.95)),
+    metric("p99_slowdown", "", "Slowdown, 99th percentile.", |of| percentile(&of.slowdown, 0.99)),
+    metric("mean_slowdown", "", "Slowdown, mean.", |of| mean(&of.slowdown)),
+    metric("small_p99_fct_us", "us", "Completion time of flows of up to 100 kB, 99th percentile.", |of| {
+        percentile(&of.small_fct, 0.99)
+    }),
+    metric("large_mean_fct_us", "us", "Completion time of flows of 1 MB and more, mean.", |of| {
+        mean(&of.large_fct)
+    }),
+    metric(
+        "goodput_gbps",
+        "Gbit/s",
+        "Payload that the senders learned to have arrived in the measured time, divided by its length; all flows, those that do not count as well.",
+        |of| rate(of.delivered_measured, of.seconds),
+    ),
+    metric(
+        "marked_fraction",
+        "",
+        "Payload acknowledged with a congestion mark, as a fraction of all delivered payload, over the whole run.",
+        |of| fraction(of.marked, of.delivered),
+    ),
+    metric(
+        "retransmitted_fraction",
+        "",
+        "Payload retransmitted, in relation to all delivered payload, over the whole run.",
+        |of| fraction(of.retransmitted, of.delivered),
+    ),
+    metric("retransmissions", "", "Segments retransmitted in the whole run.", |of| Some(of.retransmissions)),
+    metric("timeouts", "", "Times a retransmission timer ran out in the whole run.", |of| Some(of.timeouts)),
+];
+
+/// Metrics of a group of remote procedure calls, besides those of their flows.
+pub(super) const RPC_METRICS: [Taken<RpcSums>; 9] = [
+    metric("rpcs", "", "Remote procedure calls that count: those that began in the measured time.", |of| {
+        Some(of.measured)
+    }),
+    metric("unfinished_rpcs", "", "How many of them did not end before the run did.", |of| {
+        Some(of.unfinished)
+    }),
+    metric(
+        "p50_rpc_us",
+        "us",
+        "Time of a call: until the last byte of its last response. Median over the finished calls that count.",
+        |of| percentile(&of.time, 0.50),
+    ),
+    metric("p99_rpc_us", "us", "Time of a call, 99th percentile.", |of| percentile(&of.time, 0.99)),
+    metric("p999_rpc_us", "us", "Time of a call, 99.9th percentile.", |of| percentile(&of.time, 0.999)),
+    metric("mean_rpc_us", "us", "Time of a call, mean.", |of| mean(&of.time)),
+    metric(
+        "p50_rpc_slowdown",
+        "",
+        "Time of a call divided by the least time on the empty network. Median.",
+        |of| percentile(&of.slowdown, 0.50),
+    ),
+    metric("p99_rpc_slowdown", "", "Slowdown of calls, 99th percentile.", |of| {
+        percentile(&of.slowdown, 0.99)
+    }),
+    metric("mean_rpc_slowdown", "", "Slowdown of calls, mean.", |of| mean(&of.slowdown)),
+];
+
+/// Metrics of a group of datagram sources.
+pub(super) const DATAGRAM_METRICS: [Taken<DatagramSums>; 4] = [
+    metric(
+        "datagrams_sent",
+        "",
+        "Datagrams that the sources made, those they had no room for included.",
+        |of| Some(of.sent),
+    ),
+    metric("datagrams_received", "", "Datagrams that arrived.", |of| Some(of.received)),
+    metric("lost_fraction", "", "Part of them that did not arrive.", |of| {
+        (of.sent > 0.0).then(|| 1.0 - of.received / of.sent)
+    }),
+    metric(
+        "goodput_gbps",
+        "Gbit/s",
+        "Payload of datagrams that arrived, divided by the length of the run.",
+        |of| rate(of.received_bytes, of.seconds),
+    ),
+];
+
+/// What metrics of flows are taken of. Only measured flows count, and only finished ones have a completion time. The time of
+/// injection is that from the start of a flow until its last byte began to leave; it may be known of flows that are
+/// unfinished. Payload is in bytes, of all flows.
+pub(super) struct FlowSums {
+    measured: f64,
+    unfinished: f64,
+    fct: Vec<f64>,
+    small_fct: Vec<f64>,
+    large_fct: Vec<f64>,
+    injection: Vec<f64>,
+    slowdown: Vec<f64>,
+    seconds: f64,
+    delivered: f64,
+    delivered_measured: f64,
+    marked: f64,
+    retransmitted: f64,
+    retransmissions: f64,
+    timeouts: f64,
+}
+
+impl FlowSums {
+    pub(super) fn of(flows: &[&FlowRow], measured_for: Span) -> Self {
+        let measured: Vec<_> = flows.iter().filter(|flow| flow.measured).collect();
+        let ends = || measured.iter().filter(|flow| !flow.is_endless());
+        let us = |flow: &FlowRow| flow.fct().map(|fct| fct.as_ps() as f64 / 1e6);
+        let injection = ends().filter_map(|flow| Some(flow.injection()?.as_ps() as f64 / 1e6));
+        let sum = |value: fn(&FlowRow) -> u64| flows.iter().map(|flow| value(flow) as f64).sum::<f64>();
+        Self {
+            measured: measured.len() as f64,
+            unfinished: ends().filter(|flow| flow.end.is_none()).count() as f64,
+            fct: sorted(ends().filter_map(|flow| us(flow))),
+            small_fct: sorted(ends().filter(|flow| flow.size.get() <= SMALL).filter_map(|flow| us(flow))),
+            large_fct: ends().filter(|flow| flow.size.get() >= LARGE).filter_map(|flow| us(flow)).collect(),
+            injection: sorted(injection),
+            slowdown: sorted(ends().filter_map(|flow| flow.slowdown())),
+            seconds: measured_for.as_secs_f64(),
+            delivered: sum(|flow| flow.delivered.get()),
+            delivered_measured: sum(|flow| flow.delivered_measured.get()),
+            marked: sum(|flow| flow.stats.marked.get()),
+            retransmitted: sum(|flow| flow.stats.retransmitted.get()),
+            retransmissions: sum(|flow| flow.stats.retransmissions),
+            timeouts: sum(|flow| flow.stats.timeouts),
+        }
+    }
+}
+
+/// What metrics of remote procedure calls are taken of. Only measured calls count, and only finished ones have a time.
+pub(super) struct RpcSums {
+    measured: f64,
+    unfinished: f64,
+    time: Vec<f64>,
+    slowdown: Vec<f64>,
+}
+
+impl RpcSums {
+    pub(super) fn of(rpcs: &[&RpcRow]) -> Self {
+        let measured = || rpcs.iter().filter(|rpc| rpc.measured);
+        Self {
+            measured: measured().count() as f64,
+            unfinished: measured().filter(|rpc| rpc.end.is_none()).count() as f64,
+            time: sorted(measured().filter_map(|rpc| Some(rpc.time()?.as_ps() as f64 / 1e6))),
+            slowdown: sorted(measured().filter_map(|rpc| rpc.slowdown())),
+        }
+    }
+}
+
+/// What metrics of datagrams are taken of.
+pub(super) struct DatagramSums {
+    sent: f64,
+    received: f64,
+    received_bytes: f64,
+    seconds: f64,
+}
+
+impl DatagramSums {
+    pub(super) fn of(outline: &Outline<'_>, group: usize) -> Self {
+        let of_group = &outline.plan.groups[group].flows;
+        let sources = outline.datagrams.iter().filter(|source| of_group.contains(&source.flow.index()));
+        let sum = |value: fn(&DatagramRecord) -> u64| sources.clone().map(value).sum::<u64>() as f64;
+        Self {
+            sent: sum(|source| source.sent + source.dropped_at_source),
+            received: sum(|source| source.received),
+            received_bytes: sum(|source| source.received_bytes.get()),
+            seconds: outline.ended.as_secs_f64(),
+        }
+    }
+}

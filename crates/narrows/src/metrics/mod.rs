@@ -1,0 +1,180 @@
+//! What a summary says, by name: `group.metric`.
+
+mod flows;
+mod network;
+mod taken;
+
+use std::sync::LazyLock;
+
+use narrows_sim::traffic::Transport;
+use serde::Serialize;
+
+use self::flows::{DATAGRAM_METRICS, DatagramSums, FLOW_METRICS, FlowSums, RPC_METRICS, RpcSums};
+pub use self::flows::{LARGE, SMALL};
+use self::network::{NETWORK_METRICS, NetworkSums, QUEUE_METRICS, QueueSums, SEGMENT_METRICS, SegmentSums};
+pub use self::taken::MetricInfo;
+use self::taken::{Taken, infos};
+use crate::counters::{self, Counter};
+use crate::plan::{Plan, Segment};
+use crate::results::Outline;
+
+/// Stands for all traffic together.
+pub const TOTAL: &str = "total";
+
+/// Metrics of the network.
+fn of_network() -> impl Iterator<Item = MetricInfo> {
+    let counted =
+        |(name, counter): (_, &Counter)| MetricInfo { name, unit: counter.unit, meaning: counter.meaning };
+    counters::metrics().map(counted).chain(infos(&NETWORK_METRICS))
+}
+
+/// Metrics that belong together.
+#[derive(Clone, Debug, Serialize)]
+pub struct MetricSet {
+    /// What stands before their names: `GROUP.`, `total.`, `total.dc_` or `total.wan_`.
+    pub before: &'static str,
+    /// Which groups or networks have them.
+    pub present: &'static str,
+    /// The metrics, in order.
+    pub metrics: Vec<MetricInfo>,
+}
+
+/// All metrics that a summary may have.
+pub static METRICS: LazyLock<[MetricSet; 6]> = LazyLock::new(|| {
+    let set = |before, present, metrics| MetricSet { before, present, metrics };
+    [
+        set("GROUP. or total.", "groups of flows", infos(&FLOW_METRICS).collect()),
+        set("GROUP. or total.", "groups of remote procedure calls", infos(&RPC_METRICS).collect()),
+        set("GROUP.", "groups of datagram sources", infos(&DATAGRAM_METRICS).collect()),
+        set("total.", "always", of_network().collect()),
+        set("total.", "with record.queues", infos(&QUEUE_METRICS).collect()),
+        set("total.dc_ or total.wan_", "networks of several data centers", infos(&SEGMENT_METRICS).collect()),
+    ]
+});
+
+/// What a group sends, as far as it decides which metrics it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Flows,
+    Rpcs,
+    Datagrams,
+}
+
+impl Kind {
+    pub(crate) fn of(datagrams: bool, rpcs: bool) -> Self {
+        match (datagrams, rpcs) {
+            (true, _) => Self::Datagrams,
+            (_, true) => Self::Rpcs,
+            _ => Self::Flows,
+        }
+    }
+
+    /// What a group of a plan sends.
+    fn of_group(plan: &Plan, group: usize) -> Self {
+        let datagrams = matches!(plan.traffic.groups[group].transport, Transport::Datagram { .. });
+        Self::of(datagrams, plan.groups[group].rpcs.is_some())
+    }
+
+    fn metrics(self) -> impl Iterator<Item = &'static str> {
+        let flows = infos(&FLOW_METRICS).filter(move |_| self != Self::Datagrams);
+        let rpcs = infos(&RPC_METRICS).filter(move |_| self == Self::Rpcs);
+        let datagrams = infos(&DATAGRAM_METRICS).filter(move |_| self == Self::Datagrams);
+        flows.chain(rpcs).chain(datagrams).map(|info| info.name)
+    }
+}
+
+/// One number.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Metric {
+    /// `group.metric`.
+    pub name: String,
+    /// Its value; none if there is nothing to take it of.
+    pub value: Option<f64>,
+}
+
+/// The value of a metric; none if there was nothing to take it of.
+pub(crate) fn value(metrics: &[Metric], name: &str) -> Option<f64> {
+    metrics.iter().find(|metric| metric.name == name)?.value
+}
+
+/// Names of all metrics of a scenario with these groups.
+pub(crate) fn names<'a>(
+    groups: impl Iterator<Item = (&'a str, Kind)>,
+    queues: bool,
+    segments: bool,
+) -> Vec<String> {
+    let (mut names, mut all) = (Vec::new(), Kind::Flows);
+    for (group, kind) in groups {
+        names.extend(kind.metrics().map(|metric| format!("{group}.{metric}")));
+        all = if kind == Kind::Rpcs { kind } else { all };
+    }
+    let of_network = of_network().chain(infos(&QUEUE_METRICS).filter(|_| queues));
+    let total = all.metrics().chain(of_network.map(|info| info.name));
+    names.extend(total.map(|metric| format!("{TOTAL}.{metric}")));
+    for segment in Segment::ALL.into_iter().filter(|_| segments) {
+        let of_segment = infos(&SEGMENT_METRICS).map(|info| format!("{}{}", of_segment(segment), info.name));
+        names.extend(of_segment);
+    }
+    names
+}
+
+/// All metrics of a run.
+pub(crate) fn compute(outline: &Outline<'_>) -> Vec<Metric> {
+    let mut metrics = Metrics(Vec::new());
+    let mut any_rpcs = false;
+    for (number, group) in outline.plan.groups.iter().enumerate() {
+        let before = format!("{}.", group.name);
+        let kind = Kind::of_group(outline.plan, number);
+        if kind == Kind::Datagrams {
+            metrics.take(&before, &DATAGRAM_METRICS, &DatagramSums::of(outline, number));
+        } else {
+            let flows: Vec<_> = outline.flows.iter().filter(|flow| flow.group as usize == number).collect();
+            metrics.take(&before, &FLOW_METRICS, &FlowSums::of(&flows, outline.measured_for()));
+        }
+        if kind == Kind::Rpcs {
+            let rpcs: Vec<_> = outline.rpcs.iter().filter(|rpc| rpc.group as usize == number).collect();
+            metrics.take(&before, &RPC_METRICS, &RpcSums::of(&rpcs));
+            any_rpcs = true;
+        }
+    }
+    let before = format!("{TOTAL}.");
+    let flows: Vec<_> = outline.flows.iter().collect();
+    metrics.take(&before, &FLOW_METRICS, &FlowSums::of(&flows, outline.measured_for()));
+    if any_rpcs {
+        metrics.take(&before, &RPC_METRICS, &RpcSums::of(&outline.rpcs.iter().collect::<Vec<_>>()));
+    }
+    let counted = |(name, counter): (_, &Counter)| Metric {
+        name: format!("{before}{name}"),
+        value: Some(counter.total(outline) as f64),
+    };
+    metrics.0.extend(counters::metrics().map(counted));
+    metrics.take(&before, &NETWORK_METRICS, &NetworkSums::of(outline));
+    if let Some(queues) = &outline.queues {
+        metrics.take(&before, &QUEUE_METRICS, &QueueSums::of(queues));
+    }
+    if let Some(segments) = &outline.plan.segments {
+        for segment in Segment::ALL {
+            let sums = SegmentSums::of(outline, segment, segments);
+            metrics.take(&of_segment(segment), &SEGMENT_METRICS, &sums);
+        }
+    }
+    metrics.0
+}
+
+/// What stands before the metrics of a segment.
+fn of_segment(segment: Segment) -> String {
+    format!("{TOTAL}.{}_", segment.name())
+}
+
+/// Metrics, one after the other.
+struct Metrics(Vec<Metric>);
+
+impl Metrics {
+    fn take<S>(&mut self, before: &str, metrics: &[Taken<S>], sums: &S) {
+        let take = |Taken { info, of }: &Taken<S>| Metric {
+            name: format!("{before}{}", info.name),
+            value: of(sums),
+        };
+        self.0.extend(metrics.iter().map(take));
+    }
+}

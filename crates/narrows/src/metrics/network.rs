@@ -1,0 +1,119 @@
+//! Metrics of the network, its segments and recorded queues.
+
+use narrows_sim::PortCounters;
+use narrows_sim::observe::PortRow;
+use narrows_sim::topology::Link;
+
+use super::taken::{Taken, fraction, metric};
+use crate::plan::Segment;
+use crate::results::{Outline, Queues};
+use crate::statistics::{mean, percentile};
+
+/// Metrics of the network, after those that are counters.
+pub(super) const NETWORK_METRICS: [Taken<NetworkSums>; 2] = [
+    metric("max_queue_kb", "kB", "The most that ever waited at a port.", |of| Some(of.max_backlog / 1e3)),
+    metric("packet_hops", "", "Packets that arrived at some node: what the simulator had to do.", |of| {
+        Some(of.packet_hops)
+    }),
+];
+
+/// Metrics of each segment of a network of several data centers, after the name of the [`Segment`] and `_`: `dc_drops`,
+/// `wan_max_utilisation`. A port belongs to the segment of the link it leads onto, and so does what is lost on that link.
+/// Drops and marks are those of the whole run, like `drops` and `marks`; utilisation is that of the measured time.
+pub(super) const SEGMENT_METRICS: [Taken<SegmentSums>; 5] = [
+    metric(
+        "drops",
+        "",
+        "Packets dropped at ports of the segment and lost on its links, in the whole run.",
+        |of| Some(of.drops),
+    ),
+    metric(
+        "lost_fraction",
+        "",
+        "The same, as a fraction of the packets that came to its ports, those of hosts included.",
+        |of| fraction(of.drops, of.arrived),
+    ),
+    metric("marked_fraction", "", "Packets marked, as a fraction of the same.", |of| {
+        fraction(of.marks, of.arrived)
+    }),
+    metric(
+        "mean_utilisation",
+        "",
+        "Bits sent in the measured time, framing included, as a fraction of what a directed link carries. Mean over the links of the segment.",
+        |of| mean(&of.utilisations),
+    ),
+    metric("max_utilisation", "", "The same of the busiest directed link.", |of| {
+        of.utilisations.iter().copied().reduce(f64::max)
+    }),
+];
+
+/// Metrics of recorded queues.
+pub(super) const QUEUE_METRICS: [Taken<QueueSums>; 1] = [metric(
+    "p99_queue_kb",
+    "kB",
+    "Of each recorded interval the deepest queue, of those the 99th percentile. Intervals without waiting packets count.",
+    |of| percentile(&of.deepest, 0.99).map(|bytes| bytes as f64 / 1e3),
+)];
+
+/// What metrics of the network are taken of, besides counters.
+pub(super) struct NetworkSums {
+    max_backlog: f64,
+    packet_hops: f64,
+}
+
+impl NetworkSums {
+    pub(super) fn of(outline: &Outline<'_>) -> Self {
+        Self {
+            max_backlog: outline.ports.iter().map(|port| port.max_backlog).max().unwrap_or(0) as f64,
+            packet_hops: outline.packet_hops as f64,
+        }
+    }
+}
+
+/// What metrics of a segment are taken of. A packet counts at every port it comes to, those of hosts included. Utilisation is
+/// bits sent, framing included, in relation to what a directed link carries in the measured time.
+pub(super) struct SegmentSums {
+    arrived: f64,
+    drops: f64,
+    marks: f64,
+    utilisations: Vec<f64>,
+}
+
+impl SegmentSums {
+    pub(super) fn of(outline: &Outline<'_>, segment: Segment, segments: &[Segment]) -> Self {
+        let links = outline.plan.network.topology.links();
+        let members = || {
+            let all = outline.ports.iter().zip(links).zip(segments);
+            all.filter(|(_, of)| **of == segment).map(|(member, _)| member)
+        };
+        let sum =
+            |value: fn(&PortCounters) -> u64| members().map(|(port, _)| value(port)).sum::<u64>() as f64;
+        let seconds = outline.measured_for().as_secs_f64();
+        let utilisation = |(port, link): (&PortCounters, &Link)| {
+            port.measured_bytes as f64 * 8.0 / (link.wire.rate.as_f64() * seconds)
+        };
+        Self {
+            arrived: sum(PortCounters::handled),
+            drops: sum(PortCounters::dropped),
+            marks: sum(|port| port.marks),
+            utilisations: members().filter(|_| seconds > 0.0).map(utilisation).collect(),
+        }
+    }
+}
+
+/// Of each interval the deepest queue, the shallowest first, intervals without waiting packets included.
+pub(super) struct QueueSums {
+    deepest: Vec<u64>,
+}
+
+impl QueueSums {
+    pub(super) fn of(queues: &Queues<'_>) -> Self {
+        let deepest_row = |rows: &[PortRow]| rows.iter().map(|row| row.max_backlog).max().unwrap_or(0);
+        let mut deepest: Vec<u64> =
+            queues.rows.chunk_by(|a, b| a.start == b.start).map(deepest_row).collect();
+        let intervals = queues.ended.as_ps().div_ceil(queues.interval.as_ps().max(1)) as usize;
+        deepest.resize(intervals.max(deepest.len()), 0);
+        deepest.sort_unstable();
+        Self { deepest }
+    }
+}

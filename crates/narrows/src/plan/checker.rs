@@ -1,0 +1,52 @@
+//! Mistakes of a scenario, collected so that one attempt shows all of them.
+
+use super::limits::Limits;
+use crate::diagnostic::{Diagnostic, Rejection, Severity};
+use crate::document::{Document, MOST_MISTAKES};
+
+/// Collects what is wrong.
+pub(crate) struct Checker<'a> {
+    pub(super) document: &'a Document,
+    pub(super) limits: Limits,
+    pub(super) errors: Vec<Diagnostic>,
+    pub(super) warnings: Vec<Diagnostic>,
+    /// Mistakes beyond [`MOST_MISTAKES`].
+    unlisted: usize,
+}
+
+impl<'a> Checker<'a> {
+    pub(super) fn new(document: &'a Document, limits: Limits) -> Self {
+        Self { document, limits, errors: Vec::new(), warnings: Vec::new(), unlisted: 0 }
+    }
+
+    /// How many mistakes there were so far.
+    pub(super) fn mistakes(&self) -> usize {
+        self.errors.len() + self.unlisted
+    }
+
+    /// It is of no use to look for more mistakes.
+    pub(super) fn is_full(&self) -> bool {
+        self.unlisted > 0
+    }
+
+    /// Notes a mistake; where the diagnostic has no place of its own, it is that of the value at `path`.
+    pub(super) fn error(&mut self, path: &str, diagnostic: Diagnostic) {
+        if self.errors.len() >= MOST_MISTAKES {
+            self.unlisted += 1;
+            return;
+        }
+        let place = diagnostic.place.clone().or_else(|| self.document.place(path));
+        let diagnostic = diagnostic.at(place);
+        match diagnostic.severity {
+            Severity::Error => self.errors.push(diagnostic),
+            Severity::Warning => self.warnings.push(diagnostic),
+        }
+    }
+
+    pub(super) fn rejection(mut self) -> Rejection {
+        if let Some(last) = self.errors.last().filter(|_| self.unlisted > 0) {
+            self.errors.push(Diagnostic::error(last.code, "there are more mistakes than these"));
+        }
+        Rejection(self.errors)
+    }
+}

@@ -1,0 +1,253 @@
+//! A plan: what is run, and what is known of it before.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use narrows_proto::cc::custom::Maker;
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_sim::traffic::{FlowSpec, Traffic};
+use narrows_sim::{FlowId, LinkId, Network, NodeId, Stop};
+
+use super::limits::Limits;
+use super::segments::Segment;
+use crate::diagnostic::Diagnostic;
+use crate::document::Document;
+use crate::inputs::Input;
+use crate::scenario::{Pairing, Scenario, Topology};
+use crate::sizes::LoadedSizes;
+
+/// No run is longer than this: picoseconds fit 64 bits with room for sums.
+pub const LONGEST: Span = Span::from_secs(30 * 86_400);
+
+/// Payload of flows that never end: more than any run can send, and room for sums.
+pub(crate) const ENDLESS: Bytes = Bytes::new(1 << 60);
+
+/// A checked scenario, ready to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What it was made from. It names files as its results keep them; see [`Input::path`].
+    pub scenario: Scenario,
+    /// The scenario as it is run, every setting in it, overrides applied.
+    pub text: String,
+    /// The files that it names, as they were read.
+    pub inputs: Vec<Input>,
+    /// The network.
+    pub network: Network,
+    /// The traffic.
+    pub traffic: Traffic,
+    /// What the traffic groups come to, in the order of [`Traffic::groups`].
+    pub groups: Vec<PlannedGroup>,
+    /// When the run ends.
+    pub stop: Stop,
+    /// Flows that start in this time count.
+    pub measured: Range<Time>,
+    /// By directed link its segment, if the network has several data centers.
+    pub segments: Option<Vec<Segment>>,
+    /// What is recorded.
+    pub record: Recording,
+    /// What is suspicious.
+    pub warnings: Vec<Diagnostic>,
+    /// What is as well to know of settings that were left out. Not a part of results: their scenario leaves none out.
+    pub notes: Vec<Diagnostic>,
+    /// What all flows are drawn from, if not all are drawn.
+    pub(super) undrawn: Option<Box<(Document, Limits)>>,
+}
+
+/// What a traffic group comes to.
+#[derive(Clone, Debug)]
+pub struct PlannedGroup {
+    /// Its name.
+    pub name: String,
+    /// Its congestion control, or "datagrams".
+    pub control: String,
+    /// Its pattern.
+    pub pattern: &'static str,
+    /// Its flows; of an outline those that are drawn.
+    pub flows: Range<usize>,
+    /// What is to be expected, if not all of its flows are drawn.
+    pub expected: Option<Expected>,
+    /// Its size distribution, if it draws sizes.
+    pub sizes: Option<LoadedSizes>,
+    /// Its load, if it has one.
+    pub load: Option<Load>,
+    /// Its calls in [`Traffic::rpcs`], if it makes remote procedure calls.
+    pub rpcs: Option<Range<usize>>,
+    /// How its hosts are paired, if it has settings for that.
+    pub pairing: Option<PlannedPairing>,
+}
+
+/// How hosts are paired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlannedPairing {
+    /// The first sender with the first receiver, and so on.
+    InOrder,
+    /// As the scenario lists them.
+    Listed,
+    /// At random.
+    Random,
+}
+
+impl PlannedPairing {
+    /// The setting that gives it again.
+    pub(super) fn setting(self) -> Option<Pairing> {
+        match self {
+            Self::InOrder => Some(Pairing::InOrder),
+            Self::Listed => None,
+            Self::Random => Some(Pairing::Random),
+        }
+    }
+}
+
+impl fmt::Display for PlannedPairing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InOrder => "paired in order",
+            Self::Listed => "pairs listed",
+            Self::Random => "paired at random",
+        })
+    }
+}
+
+/// What a [`Load`] is a fraction of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoadOf {
+    /// Data packets on the wire.
+    Wire,
+    /// Payload.
+    Payload,
+    /// All packets: data, handshakes, acknowledgments.
+    Utilization,
+}
+
+impl LoadOf {
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wire => "wire",
+            Self::Payload => "payload",
+            Self::Utilization => "utilization",
+        }
+    }
+}
+
+/// What the flows of a group come to that are not all drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Expected {
+    /// How many, in the mean.
+    pub flows: f64,
+    /// Flows of one arrival: those of a remote procedure call or an incast, otherwise 1.
+    pub per_arrival: u32,
+    /// Arrivals are random, so that it is the mean that is known.
+    pub is_random: bool,
+}
+
+impl Expected {
+    /// So many flows at the most: more come with a probability below 10^-9, as the number of arrivals has a Poisson distribution.
+    pub fn most(self) -> u64 {
+        const DEVIATIONS: f64 = 6.5;
+        let arrivals = self.flows / f64::from(self.per_arrival);
+        let more = if self.is_random { DEVIATIONS * (arrivals.sqrt() + DEVIATIONS) } else { 0.0 };
+        ((arrivals + more) * f64::from(self.per_arrival)) as u64
+    }
+}
+
+impl PlannedGroup {
+    /// How many flows it has, or is expected to have.
+    pub fn expected_flows(&self) -> f64 {
+        self.expected.map_or(self.flows.len() as f64, |expected| expected.flows)
+    }
+}
+
+/// An offered load.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    /// Fraction of what the links carry.
+    pub load: f64,
+    /// What was counted.
+    pub counts: LoadOf,
+    /// How many links.
+    pub links: usize,
+    /// What they carry together.
+    pub capacity: BitRate,
+    /// Flows per second, or remote procedure calls.
+    pub per_second: f64,
+}
+
+/// What is recorded besides flows.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// Interval and ports.
+    pub queues: Option<(Span, Vec<LinkId>)>,
+    /// Interval and links.
+    pub links: Option<(Span, Vec<LinkId>)>,
+    /// Interval and flows.
+    pub windows: Option<(Span, Vec<FlowId>)>,
+    /// Interval and nodes.
+    pub limiters: Option<(Span, Vec<NodeId>)>,
+    /// Switches whose queues for isolated flows are recorded.
+    pub isolation: Option<Vec<NodeId>>,
+    /// Nodes whose JumboFlows and advertised rates are recorded, and how often.
+    pub racks: Option<(Span, Vec<NodeId>)>,
+}
+
+impl Plan {
+    /// Memory of its flows before it is run, all of them drawn.
+    pub(crate) fn memory_of_flows(&self) -> Bytes {
+        // The list grows by doubling.
+        Bytes::new(self.most_flows().saturating_mul(2 * size_of::<FlowSpec>() as u64))
+    }
+
+    /// How many flows it has, or is expected to have.
+    pub fn expected_flows(&self) -> f64 {
+        self.groups.iter().map(PlannedGroup::expected_flows).sum()
+    }
+
+    /// How many flows it has, or hardly ever will have more than.
+    pub fn most_flows(&self) -> u64 {
+        let most = |group: &PlannedGroup| group.expected.map_or(group.flows.len() as u64, Expected::most);
+        self.groups.iter().map(most).fold(0, u64::saturating_add)
+    }
+
+    /// A control that is not built in has failed; see [`Maker::has_failed`].
+    pub fn has_failed_control(&self) -> bool {
+        self.makers().any(|maker| maker.has_failed())
+    }
+
+    /// What makes controls that are not built in.
+    pub(crate) fn makers(&self) -> impl Iterator<Item = &Arc<dyn Maker>> {
+        let controls = self.traffic.groups.iter().filter_map(|group| group.transport.control()?.custom());
+        controls.filter_map(|control| control.maker.0.as_ref())
+    }
+
+    /// All that is told before a run.
+    pub fn told(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.warnings.iter().chain(&self.notes)
+    }
+
+    /// What is suspicious, in words.
+    pub fn warning_texts(&self) -> Vec<String> {
+        self.warnings.iter().map(|warning| warning.message.clone()).collect()
+    }
+
+    /// One line about the network: `cross_dc · 64 hosts · 8 switches`.
+    pub fn describe_network(&self) -> String {
+        let kind = match &self.scenario.topology {
+            Topology::Dumbbell(_) => "dumbbell",
+            Topology::Star(_) => "star",
+            Topology::ParkingLot(_) => "parking lot",
+            Topology::LeafSpine(_) => "leaf-spine",
+            Topology::FatTree(_) => "fat tree",
+            Topology::KaryTree(_) => "k-ary n-tree",
+            Topology::CrossDc(_) => "cross-DC",
+            Topology::Explicit(_) => "explicit",
+        };
+        let topology = &self.network.topology;
+        let (hosts, nodes) = (topology.hosts().len(), topology.nodes().len());
+        let count = |number: usize, one: &str, many: &str| {
+            format!("{number} {}", if number == 1 { one } else { many })
+        };
+        let (hosts, switches) = (count(hosts, "host", "hosts"), count(nodes - hosts, "switch", "switches"));
+        format!("{kind} · {hosts} · {switches}")
+    }
+}

@@ -1,0 +1,161 @@
+//! What is recorded besides flows, checked.
+
+use narrows_proto::units::Span;
+use narrows_sim::{FlowId, Network};
+
+use super::planned::{Expected, Plan, Recording};
+use super::traffic::PlannedTraffic;
+use super::{Checker, select};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::document::Document;
+use crate::scenario::{Names, RecordPorts, RecordWindows, Scenario, matches};
+
+pub(super) fn recording(
+    scenario: &Scenario,
+    network: &Network,
+    planned: &PlannedTraffic,
+    checker: &mut Checker<'_>,
+) -> Recording {
+    let record = &scenario.record;
+    let mut recording = Recording::default();
+    let out_ports = network.topology.ports();
+    let ports = |key: &str, record: &RecordPorts, checker: &mut Checker<'_>| {
+        let path = format!("record.{key}");
+        check_interval(&path, record.interval, scenario, checker);
+        match select::nodes(&network.topology, record.of.as_ref()) {
+            Ok(nodes) => {
+                let mut links: Vec<_> =
+                    nodes.iter().flat_map(|node| out_ports[node.index()].iter().copied()).collect();
+                links.sort_unstable();
+                Some((record.interval, links))
+            }
+            Err(error) => {
+                checker.error(&format!("{path}.of"), error);
+                None
+            }
+        }
+    };
+    recording.queues = record.queues.as_ref().and_then(|queues| ports("queues", queues, checker));
+    recording.links = record.links.as_ref().and_then(|links| ports("links", links, checker));
+    let nodes = |key: &str, record: &RecordPorts, checker: &mut Checker<'_>| {
+        let path = format!("record.{key}");
+        check_interval(&path, record.interval, scenario, checker);
+        let everywhere = Names::One("*".into());
+        let nodes = select::nodes(&network.topology, record.of.as_ref().or(Some(&everywhere)));
+        nodes
+            .map_err(|error| checker.error(&format!("{path}.of"), error))
+            .ok()
+            .map(|nodes| (record.interval, nodes))
+    };
+    recording.limiters = record.limiters.as_ref().and_then(|limiters| nodes("limiters", limiters, checker));
+    recording.racks = record.racks.as_ref().and_then(|racks| nodes("racks", racks, checker));
+    if let Some(isolation) = &record.isolation {
+        match select::nodes(&network.topology, isolation.of.as_ref()) {
+            Ok(nodes) => recording.isolation = Some(nodes),
+            Err(error) => checker.error("record.isolation.of", error),
+        }
+    }
+    recording.windows =
+        record.windows.as_ref().map(|windows| recorded_flows(windows, scenario, planned, checker));
+    recording
+}
+
+/// Which flows are recorded, and how often.
+fn recorded_flows(
+    windows: &RecordWindows,
+    scenario: &Scenario,
+    planned: &PlannedTraffic,
+    checker: &mut Checker<'_>,
+) -> (Span, Vec<FlowId>) {
+    check_interval("record.windows", windows.interval, scenario, checker);
+    let names = planned.groups.iter().map(|group| group.name.as_str());
+    let of: Vec<_> = windows.of.iter().flat_map(|of| of.iter()).collect();
+    for (number, name) in of.iter().enumerate() {
+        if !names.clone().any(|group| matches(name, group)) {
+            let error =
+                Diagnostic::error(Code::UnknownName, format!("no traffic group is called \"{name}\""));
+            let path = if of.len() == 1 {
+                "record.windows.of".into()
+            } else {
+                format!("record.windows.of.{number}")
+            };
+            checker.error(&path, error.known(name, names.clone()));
+        }
+    }
+    let most = windows.flows.0 as usize;
+    let chosen = planned.groups.iter().filter(|group| windows.has(&group.name));
+    let flows = chosen.flat_map(|group| group.flows.clone().take(most));
+    (windows.interval, flows.map(FlowId::from).collect())
+}
+
+fn check_interval(path: &str, interval: Span, scenario: &Scenario, checker: &mut Checker<'_>) {
+    const MOST: u64 = 100_000_000;
+    let shortest = (scenario.stop.after + scenario.stop.drain) / MOST;
+    if interval == Span::ZERO || interval < shortest {
+        let message =
+            format!("interval = {interval}, expected more than {shortest} for a run of this length");
+        checker.error(&format!("{path}.interval"), Diagnostic::error(Code::OutOfRange, message));
+    }
+}
+
+impl Plan {
+    /// What to know of groups whose flows are recorded only in part, unless the document says how many are.
+    pub(crate) fn cut_windows(&self, document: &Document) -> Option<Diagnostic> {
+        const SHOWN: usize = 3;
+        let windows = self.scenario.record.windows.as_ref()?;
+        if document.says("record.windows.flows") {
+            return None;
+        }
+        let most = windows.flows.0 as usize;
+        let cut: Vec<_> =
+            self.groups.iter().filter(|group| windows.has(&group.name) && group.flows.len() > most).collect();
+        let all =
+            cut.iter().map(|group| group.expected.map_or(group.flows.len() as u64, Expected::most)).max()?;
+        let shown = cut.iter().take(SHOWN).map(|group| {
+            let about = if group.expected.is_some() { "about " } else { "" };
+            format!("{about}{:.0} of \"{}\"", group.expected_flows(), group.name)
+        });
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        let more =
+            if cut.len() > SHOWN { format!(" and {} more groups", cut.len() - SHOWN) } else { String::new() };
+        let message =
+            format!("windows are recorded of the first {most} flows of a group only: of {shown}{more}");
+        let help = format!("set record.windows.flows: {all} records all, {most} is what is done now");
+        let note = Diagnostic::warning(Code::SomeWindows, message).help(help);
+        Some(note.at(document.place("record.windows")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Notes of a scenario with a group of nine flows and one of two.
+    fn notes(windows: &str) -> Vec<Diagnostic> {
+        let text = format!(
+            r#"
+            version = 1
+            name = "notes"
+            stop.after = "1 ms"
+            topology.star = {{ hosts = 4, rate = "10 Gb/s", delay = "1 us" }}
+            record.windows = {{ interval = "10 us" {windows} }}
+            traffic = [
+                {{ name = "nine", pattern.long_lived.flows = 9, cc.reno = {{}} }},
+                {{ name = "two", pattern.long_lived.flows = 2, cc.reno = {{}} }},
+            ]"#
+        );
+        let document = Document::parse("notes.toml", text, "").expect("TOML");
+        Plan::new(document).unwrap_or_else(|error| panic!("{error}")).notes
+    }
+
+    #[test]
+    fn windows_that_are_left_out_by_default_are_told_with_the_key_that_keeps_them() {
+        let [note] = &notes("")[..] else { panic!("one note") };
+        assert_eq!(note.code, Code::SomeWindows);
+        assert!(note.message.ends_with("the first 8 flows of a group only: of 9 of \"nine\""), "{note}");
+        assert!(note.help.as_ref().is_some_and(|help| help.contains("record.windows.flows: 9")), "{note}");
+        for told in [", flows = 8", ", flows = 9", ", of = \"two\""] {
+            assert_eq!(notes(told), [], "{told}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What is suspicious about traffic: too much of it, too late, or none that counts.
+
+use std::ops::Range;
+
+use narrows_proto::units::Time;
+use narrows_sim::traffic::{FlowSpec, Rpc, Traffic};
+use narrows_sim::{HostId, LinkId, Network};
+
+use super::select::host_rates;
+use super::traffic::PlannedTraffic;
+use super::{Checker, ENDLESS};
+use crate::diagnostic::{Code, Diagnostic};
+
+/// Warns if open-loop traffic offers a link more than it carries.
+pub(super) fn warn_of_overload(network: &Network, planned: &PlannedTraffic, checker: &mut Checker<'_>) {
+    let utilisation =
+        |link: usize| planned.offered[link] * 8.0 / network.topology.links()[link].wire.rate.as_f64();
+    let fullest = (0..planned.offered.len()).max_by(|a, b| utilisation(*a).total_cmp(&utilisation(*b)));
+    let Some(fullest) = fullest.filter(|link| utilisation(*link) > 1.0) else { return };
+    let overloaded = (0..planned.offered.len()).filter(|link| utilisation(*link) > 1.0).count();
+    let name = network.topology.link_name(LinkId::from(fullest));
+    let percent = 100.0 * utilisation(fullest);
+    let message = format!("open-loop traffic offers {percent:.0} % of what the link \"{name}\" carries");
+    let warning = Diagnostic::warning(Code::LoadAboveCapacity, message);
+    let help =
+        format!("{overloaded} of {} directed links are offered more than 100 %", planned.offered.len());
+    checker.error("traffic", warning.help(help));
+}
+
+/// Warns if nothing counts in a run that lasts until `end`.
+pub(super) fn warn_of_nothing_measured(
+    traffic: &Traffic,
+    measured: &Range<Time>,
+    end: Time,
+    checker: &mut Checker<'_>,
+) {
+    let scheduled = traffic.flows.iter().any(|flow| measured.contains(&flow.start));
+    // What flows without an end deliver counts, whenever they started.
+    let until = measured.end.min(end);
+    let endless =
+        traffic.flows.iter().any(|flow| flow.size == ENDLESS && flow.start.max(measured.start) < until);
+    let generated = traffic.generators.iter().any(|g| g.start < measured.end && g.until > measured.start);
+    if !scheduled && !endless && !generated && !traffic.flows.is_empty() {
+        let until = if measured.end > end {
+            format!("; the run ends at {end}")
+        } else {
+            format!(", before {}", measured.end)
+        };
+        let message = format!("no flow starts from {} on{until}", measured.start);
+        checker.error("measure", Diagnostic::warning(Code::NothingMeasured, message));
+    }
+}
+
+/// Warns of flows that could not even be sent before the run ends: they count as unfinished whatever the network does.
+pub(super) fn warn_of_short_run(
+    network: &Network,
+    traffic: &Traffic,
+    measured: &Range<Time>,
+    end: Time,
+    checker: &mut Checker<'_>,
+) {
+    let rates = host_rates(&network.topology);
+    let rate = |host: HostId| rates[host.index()];
+    // Responses cannot begin before their request.
+    let responses = traffic.rpcs.iter().copied().flat_map(Rpc::calls).map(|(request, response)| FlowSpec {
+        start: traffic.flows[request.index()].start,
+        ..traffic.flows[response.index()]
+    });
+    let counted = traffic.flows.iter().copied().chain(responses);
+    let counted = counted.filter(|flow| measured.contains(&flow.start) && flow.size != ENDLESS);
+    let counted: Vec<_> = counted.collect();
+    let late =
+        counted.iter().filter(|flow| flow.start + rate(flow.from).time_to_send(flow.size) > end).count();
+    if late > 0 {
+        let message =
+            format!("{late} of {} flows cannot finish before the run ends, even alone", counted.len());
+        let help = "let them finish with stop.drain, or leave late ones out with measure.until";
+        checker.error("stop", Diagnostic::warning(Code::ShortRun, message).help(help));
+    }
+}

@@ -1,0 +1,40 @@
+//! What is left of a run, as far as it is summed up.
+
+use std::ops::Range;
+
+use narrows_proto::units::{Span, Time};
+use narrows_sim::observe::PortRow;
+use narrows_sim::{DatagramRecord, PortCounters, RackRecord, ReactionRecord};
+
+use super::{FlowRow, RpcRow};
+use crate::plan::Plan;
+
+/// What metrics and activity are computed from.
+pub(crate) struct Outline<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) flows: &'a [FlowRow],
+    pub(crate) rpcs: &'a [RpcRow],
+    pub(crate) datagrams: &'a [DatagramRecord],
+    pub(crate) ports: &'a [PortCounters],
+    pub(crate) no_route: &'a PortCounters,
+    pub(crate) queues: Option<Queues<'a>>,
+    pub(crate) reaction: &'a ReactionRecord,
+    pub(crate) rack: &'a RackRecord,
+    pub(crate) packet_hops: u64,
+    pub(crate) ended: Time,
+}
+
+impl Outline<'_> {
+    /// Length of the measured time, as far as the run went.
+    pub(crate) fn measured_for(&self) -> Span {
+        let Range { start, end } = self.plan.measured;
+        end.min(self.ended).saturating_since(start)
+    }
+}
+
+/// Recorded queues, in order of time.
+pub(crate) struct Queues<'a> {
+    pub(crate) rows: &'a [PortRow],
+    pub(crate) interval: Span,
+    pub(crate) ended: Time,
+}
