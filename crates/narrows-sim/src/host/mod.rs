@@ -27,13 +27,13 @@ use self::dependents::Waiting;
 pub use self::external::Injected;
 use self::external::Outside;
 pub(crate) use self::external::WholePacket;
-use self::gated::{GATED, Gates};
+use self::gated::Gates;
 pub(crate) use self::generator::HostGenerator;
 use self::incoming::{Incoming, Sink};
 use self::limited::{ReactionPoints, Turn};
 use self::nic::{Nic, Place};
-use self::outgoing::{Line, Outgoing, Source};
-use self::racks::{Racks, SUBFLOW};
+use self::outgoing::{Hold, Line, Outgoing, Source};
+use self::racks::Racks;
 use self::slots::Slots;
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::limiter::Reaction;
@@ -292,8 +292,8 @@ impl Host {
                 continue;
             }
             let outgoing = self.outgoing.get_mut(slot).expect("a sender leaves its queue before its slot");
-            if outgoing.limiter != NO_SLOT && !outgoing.is_over() {
-                let turn = self.limited_turn(now, slot, world);
+            if outgoing.is_governed() && !outgoing.is_over() {
+                let turn = self.governed_turn(now, slot, world);
                 if let Some((packet, Turn::GoesOn)) = turn {
                     self.nic.charge(packet.size(), world.shared.quantum, &mut self.outgoing);
                 } else {
@@ -421,15 +421,10 @@ impl Host {
         }
         outgoing.source = Source::Over;
         let generator = outgoing.generator;
-        if outgoing.rack.is_subflow() {
-            self.unregister(slot);
-        }
+        self.unregister(slot);
+        self.leave_gate(now, slot, world);
         let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
-        if outgoing.limiter == GATED {
-            self.leave_gate(now, slot, world);
-        }
-        let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
-        (outgoing.limiter, outgoing.line) = (NO_SLOT, Line::Outside);
+        (outgoing.hold, outgoing.line) = (Hold::Nothing, Line::Outside);
         if !outgoing.place.queued {
             self.outgoing.remove(slot);
         }
@@ -478,26 +473,16 @@ impl Host {
                 })
             }
         };
-        let rack = self.enter_rack(now, new, world);
-        let gate = self.gates.as_mut().and_then(|gates| gates.enter(new.flow, world));
-        let limiter = match (gate, &self.reaction) {
-            (Some(_), _) => GATED,
-            (None, None) if rack.is_subflow() => SUBFLOW,
-            (None, Some(points)) => {
-                let limiter = points.limiter_of(new.flow, spec.from, spec.to, group.priority);
-                if limiter == NO_SLOT && rack.is_subflow() { SUBFLOW } else { limiter }
-            }
-            (None, None) => NO_SLOT,
-        };
+        let subflow = self.enter_rack(now, new, world);
+        let hold = self.hold_of(new.flow, world);
         let slot = self.outgoing.add(Outgoing {
             flow: new.flow,
             to: spec.to,
             group: spec.group.0,
             turn: new.turn,
             source,
-            limiter,
-            gate: gate.unwrap_or(NO_SLOT),
-            rack,
+            hold,
+            subflow,
             line: Line::Outside,
             start: now,
             size: new.size,
@@ -510,9 +495,7 @@ impl Host {
         world.flows.senders[new.flow.index()] = slot;
         world.log.outstanding += 1;
         world.observer.started(now, new.flow);
-        if rack.is_subflow() {
-            self.register(slot, world);
-        }
+        self.register(slot, world);
         self.attend(slot, world);
     }
 
@@ -551,7 +534,7 @@ impl Host {
                     }
                     _ => {}
                 }
-                if outgoing.limiter == GATED {
+                if let Hold::Gate(_) = outgoing.hold {
                     // Its turn notes when to wake it next.
                     self.activate(slot, world);
                 } else {

@@ -8,7 +8,7 @@ use narrows_proto::units::{Bytes, Span, Time};
 use super::agenda::{Agenda, Wake};
 use super::nic::{Place, Places};
 use super::packets::{Way, segment_packet};
-use super::racks::{SUBFLOW, Subflow};
+use super::racks::Subflow;
 use super::slots::Slots;
 use crate::ids::{FlowId, HostId};
 use crate::packet::Packet;
@@ -23,13 +23,11 @@ pub(super) struct Outgoing {
     pub(super) group: u32,
     pub(super) turn: u64,
     pub(super) source: Source,
-    /// The limiter it passes through, [`GATED`](super::gated::GATED), or [`NO_SLOT`](crate::world::NO_SLOT).
-    pub(super) limiter: u32,
-    /// Its near-source loop, if it has one instead.
-    pub(super) gate: u32,
-    /// What it is as a subflow of a JumboFlow.
-    pub(super) rack: Subflow,
-    /// Where it stands in the line for room in the queue of its limiter.
+    /// What may hold it back besides its own control.
+    pub(super) hold: Hold,
+    /// What feeds it, if it is a subflow of a JumboFlow.
+    pub(super) subflow: Option<Subflow>,
+    /// Where it stands in the line of what may hold it back.
     pub(super) line: Line,
     pub(super) start: Time,
     pub(super) size: Bytes,
@@ -43,7 +41,18 @@ pub(super) struct Outgoing {
     pub(super) generator: Option<u32>,
 }
 
-/// A flow and the line for room in the queue of its limiter.
+/// What may hold a flow back. With the place of it at its host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Hold {
+    #[default]
+    Nothing,
+    /// Its packets pass through the queue of a limiter.
+    Limiter(u32),
+    /// A near-source loop.
+    Gate(u32),
+}
+
+/// A flow and the line for room in the queue of its limiter, or for the next packet of its near-source loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Line {
     #[default]
@@ -108,14 +117,10 @@ impl Outgoing {
         matches!(self.source, Source::Over)
     }
 
-    /// Its packets pass through a limiter.
-    pub(super) fn has_limiter(&self) -> bool {
-        self.limiter < SUBFLOW
-    }
-
-    /// What stands in place of a limiter if it has none.
-    pub(super) fn without_limiter(&self) -> u32 {
-        if self.rack.is_subflow() { SUBFLOW } else { crate::world::NO_SLOT }
+    /// Not the flow alone says when it sends.
+    #[inline]
+    pub(super) fn is_governed(&self) -> bool {
+        self.hold != Hold::Nothing || self.subflow.is_some()
     }
 
     /// It is one, and not over yet.
