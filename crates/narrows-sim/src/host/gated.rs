@@ -11,7 +11,8 @@ use narrows_proto::units::{BitRate, Time};
 
 use super::Host;
 use super::limited::Turn;
-use super::outgoing::{Hold, Line, Outgoing, Source};
+use super::outgoing::{Hold, Line, Outgoing};
+use super::transport::Sending;
 use crate::ids::{FlowId, GroupId, NodeId};
 use crate::observe::Observer;
 use crate::packet::Packet;
@@ -68,7 +69,7 @@ impl Gate {
     ) -> Time {
         let holding =
             Holding { app_limited: settings.app_limited, validate_window: settings.validate_window };
-        match outgoing.hold(now, group, holding) {
+        match outgoing.source.hold(group, now, holding) {
             Held::Ready => {
                 self.near.on_held(now);
                 self.join(slot, outgoing);
@@ -208,7 +209,7 @@ impl Host {
         let gate = &mut gates.gates[place as usize];
         let settings = &gates.settings[gate.settings as usize].1;
         let random = &mut || gates.random.uniform();
-        gate.near.advance(settings, now, outgoing.srtt(), random);
+        gate.near.advance(settings, now, outgoing.source.srtt(), random);
         let is_first = gate.line.front().is_none_or(|first| *first == slot);
         if !is_first || gate.near.release() > now {
             let again = gate.hold(now, slot, outgoing, group, settings);
@@ -272,17 +273,6 @@ impl Host {
             gates.free.push(place);
         } else {
             self.call_first(now, place, world);
-        }
-    }
-}
-
-impl Outgoing {
-    /// Something else than the flow keeps it from sending.
-    fn hold(&mut self, now: Time, group: &GroupState, holding: Holding) -> Held {
-        match &mut self.source {
-            Source::Stream(sender) => sender.hold(&group.stream().params, now, holding),
-            Source::Rdma(sender) => sender.hold(&group.rdma().params, now, holding),
-            Source::Datagram(_) | Source::Limiter(_) | Source::Over => Held::Blocked,
         }
     }
 }

@@ -11,7 +11,8 @@ use narrows_proto::units::{BitRate, Bytes, Time};
 use super::Host;
 use super::agenda::Wake;
 use super::nic::Place;
-use super::outgoing::{Hold, Line, Outgoing, Source};
+use super::outgoing::{Hold, Line, Outgoing};
+use super::transport::Source;
 use crate::ids::{FlowId, HostId, NodeId};
 use crate::limiter::{Limiters, Reaction};
 use crate::observe::Observer;
@@ -128,7 +129,7 @@ impl Host {
             });
         }
         let may_pass =
-            |outgoing: &&mut Outgoing| outgoing.is_flow() && !matches!(outgoing.hold, Hold::Gate(_));
+            |outgoing: &&mut Outgoing| outgoing.source.is_flow() && !matches!(outgoing.hold, Hold::Gate(_));
         for outgoing in self.outgoing.iter_mut().filter(may_pass) {
             let spec = &world.shared.flows[outgoing.flow.index()];
             let priority = world.shared.groups[outgoing.group as usize].priority;

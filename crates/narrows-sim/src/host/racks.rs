@@ -7,12 +7,13 @@ use narrows_proto::rack::{Told, receiver};
 use narrows_proto::stream::Poll;
 use narrows_proto::units::{BitRate, Bytes, Time};
 
+use super::Host;
 use super::agenda::Wake;
 use super::limited::Turn;
-use super::outgoing::{Outgoing, Source};
-use super::{Host, NewFlow};
+use super::outgoing::{NewFlow, Outgoing, Subflow};
+use super::transport::Sending;
 use crate::ids::{FlowId, HostId, NodeId};
-use crate::observe::{Observer, SenderRef};
+use crate::observe::Observer;
 use crate::packet::{Kind, Packet, Trailers};
 use crate::rack::{self, Access, Membership, RackAgent};
 use crate::record::RackRecord;
@@ -71,18 +72,6 @@ struct Receiver {
     sources: Vec<(HostId, u32)>,
     /// The agenda has an entry.
     runs: bool,
-}
-
-/// What a flow keeps as a subflow.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Subflow {
-    /// Place of its JumboFlow.
-    jumboflow: u32,
-    destination: u32,
-    /// Sum of the versions it has heard.
-    heard: u32,
-    /// Its switch and its destination have been told that it begins, or will see.
-    registered: bool,
 }
 
 const NOWHERE: u32 = u32::MAX;
@@ -212,19 +201,11 @@ impl Outgoing {
         group: &GroupState,
         told: Option<&Told>,
         rate: BitRate,
-        world_observer: &mut O,
+        observer: &mut O,
     ) {
-        match &mut self.source {
-            Source::Stream(sender) => {
-                sender.on_rack(&group.stream().params, now, told, rate);
-                world_observer.window(now, self.flow, SenderRef::Stream(sender));
-            }
-            Source::Rdma(sender) => {
-                sender.on_rack(now, told, rate);
-                world_observer.window(now, self.flow, SenderRef::Rdma(sender));
-            }
-            Source::Datagram(source) => source.on_rack(now, told, rate),
-            Source::Limiter(_) | Source::Over => {}
+        self.source.on_rack(group, now, told, rate);
+        if let Some(seen) = self.source.as_seen() {
+            observer.window(now, self.flow, seen);
         }
     }
 }
@@ -254,12 +235,9 @@ impl Host {
         if std::mem::replace(&mut subflow.registered, true) {
             return;
         }
-        let opens = match &outgoing.source {
-            Source::Stream(sender) => sender.is_opening(),
-            _ => false,
-        };
+        let opens = outgoing.source.is_opening();
         let inside = world.shared.access[outgoing.to.index()].leaf == racks.leaf;
-        let datagrams = matches!(outgoing.source, Source::Datagram(_));
+        let datagrams = outgoing.source.datagrams().is_some();
         if !opens && !inside {
             racks.known[subflow.jumboflow as usize].waiting.push(slot);
             subflow.heard = racks.versions(*subflow);
@@ -371,13 +349,12 @@ impl Host {
             }
             Poll::At(at) => {
                 // With many subflows most wakes would find the window full.
-                let full = matches!(&outgoing.source, Source::Stream(sender) if sender.is_full());
-                let at = if full { outgoing.next_timer() } else { at };
+                let at = if outgoing.source.is_full() { outgoing.next_timer() } else { at };
                 outgoing.arm(at, slot, &mut self.agenda);
                 None
             }
             Poll::Blocked => {
-                if let Source::Datagram(source) = &mut outgoing.source
+                if let Some(source) = outgoing.source.datagrams()
                     && source.is_silent()
                     && outgoing.subflow.is_some_and(|subflow| subflow.registered)
                 {
