@@ -26,8 +26,8 @@ use crate::telemetry::Meter;
 use crate::topology::{Link, Topology};
 use crate::traffic::{GeneratorKind, Group, Rpc, Traffic};
 use crate::world::{
-    Calendar, Flight, FlowTable, GroupState, Log, NO_FLOW, NO_SLOT, NO_SUBFLOW, Reception, Shared,
-    UNREGISTERED, Windows, World,
+    Calendar, Flight, FlowTable, GroupState, Log, MAX_WINDOW, NO_FLOW, NO_SLOT, NO_SUBFLOW, Reception,
+    Shared, UNREGISTERED, Windows, World,
 };
 
 /// Returns what each thread owns, and by host the thread it belongs to and its number there.
@@ -105,6 +105,31 @@ pub(super) fn shards<O: Observer>(
         .collect();
     let place = layout.place_of_hosts(threads);
     (shards, (0..network.topology.hosts().len()).map(|host| place(HostId::from(host))).collect())
+}
+
+/// No node can affect another sooner than this. `external` is the smallest packet from outside, if any come from there.
+pub(super) fn look_ahead(network: &Network, traffic: &Traffic, external: Option<Bytes>) -> Span {
+    let switches = network.switches.iter().flatten();
+    let messages = switches.clone().filter_map(|switch| Some(switch.congestion_point.message()?.size));
+    let pauses = switches.clone().filter_map(|switch| Some(switch.pause.as_ref()?.frame));
+    let stops = switches.clone().filter_map(|switch| Some(switch.pfc.as_ref()?.frame));
+    let racks = switches.clone().filter_map(|switch| Some(switch.rack.as_ref()?.message_size));
+    let tells = switches.filter_map(|switch| Some(switch.isolation.as_ref()?.message_size));
+    let packets = traffic.groups.iter().map(|group| group.smallest_packet());
+    let smallest = packets
+        .chain(messages)
+        .chain(pauses)
+        .chain(stops)
+        .chain(tells)
+        .chain(racks)
+        .chain(external)
+        .min()
+        .unwrap_or(Bytes::new(64));
+    let links = network.topology.links().iter().map(|link| {
+        let latency = network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
+        link.wire.delay + latency + link.wire.rate.time_to_send(smallest)
+    });
+    links.min().expect("a network has links").min(MAX_WINDOW)
 }
 
 /// By group: whether its flows may register at the switch of their rack. Empty if no switch has a table for that.

@@ -11,8 +11,8 @@ use std::sync::{Mutex, PoisonError};
 use narrows_proto::units::{Span, Time};
 
 use super::barrier::{Barrier, PoisonOnPanic, SPINS};
+use super::execution::{OnProgress, Progress, Stop};
 use super::shard::Shard;
-use super::{OnProgress, Progress, Stop};
 use crate::followers::News;
 use crate::observe::Observer;
 use crate::packet::Packet;

@@ -23,9 +23,12 @@ use std::sync::Arc;
 
 use narrows_proto::units::{Bytes, Span, Time};
 
+use super::build::look_ahead;
+use super::execution::{Execution, OnProgress, Stop};
+use super::outcome::Outcome;
 use super::parallel::{self, Meeting};
 use super::shard::Shard;
-use super::{Execution, OnProgress, Outcome, Stop, build, look_ahead};
+use super::{build, shard};
 pub use crate::host::Injected;
 use crate::host::WholePacket;
 use crate::ids::{FlowId, GroupId, HostId};
@@ -323,7 +326,7 @@ impl<O: Observer> Session<O> {
     /// Ends the run now.
     pub fn finish(self) -> Outcome<O> {
         let ended = last_before(self.now);
-        Outcome::of(self.shards, self.links, ended, self.complete)
+        shard::finish(self.shards, self.links, ended, self.complete)
     }
 
     /// Runs until `stop` and ends.

@@ -1,12 +1,13 @@
 use narrows_proto::units::{Span, Time};
 
-use super::Outcome;
 use super::measured::Measured;
+use super::outcome::{Outcome, enter_completions, merge_datagrams};
 use crate::followers::News;
 use crate::host::Host;
 use crate::observe::{Observer, Reviewed};
 use crate::packet::Packet;
 use crate::prefetch::prefetch_lines;
+use crate::record::{PortCounters, RackRecord, ReactionRecord};
 use crate::switch::Switch;
 use crate::world::World;
 
@@ -156,4 +157,42 @@ impl<O: Observer> Shard<O> {
         outcome.rack.add(&world.log.rack);
         debug_assert!(world.outboxes.iter().all(Vec::is_empty));
     }
+}
+
+/// What shards leave behind whose last moment was `ended`.
+pub(super) fn finish<O: Observer>(
+    shards: Vec<Shard<O>>,
+    links: usize,
+    ended: Time,
+    complete: bool,
+) -> Outcome<O> {
+    let mut outcome = Outcome {
+        flows: Vec::new(),
+        datagrams: Vec::new(),
+        reaction: ReactionRecord::default(),
+        rack: RackRecord::default(),
+        ports: vec![PortCounters::default(); links],
+        no_route: PortCounters::default(),
+        observers: Vec::new(),
+        packet_hops: 0,
+        ended,
+        complete,
+        packets_left: 0,
+    };
+    let mut completions = Vec::new();
+    for mut shard in shards {
+        if O::ACTIVE {
+            shard.review(ended + Span::from_ps(1));
+        }
+        shard.finish(ended, &mut outcome);
+        completions.append(&mut shard.world.log.completions);
+        outcome.observers.push(shard.world.observer);
+    }
+    outcome.flows.sort_unstable_by_key(|flow| (flow.flow, flow.turn));
+    outcome.datagrams = merge_datagrams(outcome.datagrams);
+    enter_completions(&mut outcome.flows, completions);
+    if cfg!(debug_assertions) {
+        outcome.check_balance();
+    }
+    outcome
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use narrows_proto::units::Time;
 
+use super::Host;
 use super::agenda::Wake;
-use super::{Host, NewFlow};
+use super::outgoing::NewFlow;
 use crate::followers::News;
 use crate::ids::FlowId;
 use crate::observe::Observer;

@@ -11,16 +11,14 @@ use narrows_proto::units::{BitRate, Time};
 
 use super::Host;
 use super::limited::Turn;
-use super::outgoing::{Line, Outgoing, Source};
+use super::outgoing::{Hold, Line, Outgoing};
+use super::transport::Sending;
 use crate::ids::{FlowId, GroupId, NodeId};
 use crate::observe::Observer;
 use crate::packet::Packet;
 use crate::random::{Purpose, Stream};
 use crate::record::ReactionRecord;
-use crate::world::{GroupState, NO_SLOT, World};
-
-/// In the place of a limiter: the flow has a near-source loop instead.
-pub(super) const GATED: u32 = NO_SLOT - 1;
+use crate::world::{GroupState, World};
 
 /// The near-source loops of a host.
 #[derive(Debug)]
@@ -71,7 +69,7 @@ impl Gate {
     ) -> Time {
         let holding =
             Holding { app_limited: settings.app_limited, validate_window: settings.validate_window };
-        match outgoing.hold(now, group, holding) {
+        match outgoing.source.hold(group, now, holding) {
             Held::Ready => {
                 self.near.on_held(now);
                 self.join(slot, outgoing);
@@ -117,7 +115,7 @@ impl Gates {
     }
 
     /// The loop of a new flow of `group`: one of its own, or that of its aggregate.
-    pub(super) fn enter<O>(&mut self, flow: FlowId, world: &World<O>) -> Option<u32> {
+    fn enter<O>(&mut self, flow: FlowId, world: &World<O>) -> Option<u32> {
         let spec = &world.shared.flows[flow.index()];
         let config = world.shared.groups[spec.group.index()].near_source.as_ref()?;
         let aggregate = match config.per {
@@ -167,6 +165,17 @@ impl Gates {
 }
 
 impl Host {
+    /// What may hold a new flow back.
+    pub(super) fn hold_of<O>(&mut self, flow: FlowId, world: &World<O>) -> Hold {
+        if let Some(place) = self.gates.as_mut().and_then(|gates| gates.enter(flow, world)) {
+            return Hold::Gate(place);
+        }
+        let spec = &world.shared.flows[flow.index()];
+        let priority = world.shared.groups[spec.group.index()].priority;
+        let points = self.reaction.as_ref();
+        points.map_or(Hold::Nothing, |points| points.hold_of(flow, spec.from, spec.to, priority))
+    }
+
     /// A message about a flow with a near-source loop arrived.
     #[cold]
     pub(super) fn on_gated_notice<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
@@ -174,11 +183,10 @@ impl Host {
         gates.record.heard += 1;
         world.observer.told(now, packet.flow(), notification.signal);
         let slot = world.flows.senders[packet.flow().index()];
-        let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| outgoing.limiter == GATED) else {
+        let Some(Hold::Gate(place)) = self.outgoing.get_mut(slot).map(|outgoing| outgoing.hold) else {
             gates.record.unheeded += 1; // the flow is complete
             return;
         };
-        let place = outgoing.gate;
         let gate = &mut gates.gates[place as usize];
         let settings = &gates.settings[gate.settings as usize].1;
         let began = gate.near.rate().is_none();
@@ -192,16 +200,16 @@ impl Host {
         &mut self,
         now: Time,
         slot: u32,
+        place: u32,
         world: &mut World<O>,
     ) -> Option<(Packet, Turn)> {
         let gates = self.gates.as_mut()?;
         let outgoing = self.outgoing.get_mut(slot)?;
         let group = &world.shared.groups[outgoing.group as usize];
-        let place = outgoing.gate;
         let gate = &mut gates.gates[place as usize];
         let settings = &gates.settings[gate.settings as usize].1;
         let random = &mut || gates.random.uniform();
-        gate.near.advance(settings, now, outgoing.srtt(), random);
+        gate.near.advance(settings, now, outgoing.source.srtt(), random);
         let is_first = gate.line.front().is_none_or(|first| *first == slot);
         if !is_first || gate.near.release() > now {
             let again = gate.hold(now, slot, outgoing, group, settings);
@@ -250,10 +258,10 @@ impl Host {
         }
     }
 
-    /// A flow with a near-source loop has ended.
+    /// A flow has ended. If it has a near-source loop, it leaves that.
     pub(super) fn leave_gate<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
         let (Some(gates), Some(outgoing)) = (&mut self.gates, self.outgoing.get_mut(slot)) else { return };
-        let place = outgoing.gate;
+        let Hold::Gate(place) = outgoing.hold else { return };
         let gate = &mut gates.gates[place as usize];
         gate.leave(slot, outgoing);
         let group = gates.settings[gate.settings as usize].0;
@@ -265,17 +273,6 @@ impl Host {
             gates.free.push(place);
         } else {
             self.call_first(now, place, world);
-        }
-    }
-}
-
-impl Outgoing {
-    /// Something else than the flow keeps it from sending.
-    fn hold(&mut self, now: Time, group: &GroupState, holding: Holding) -> Held {
-        match &mut self.source {
-            Source::Stream(sender) => sender.hold(&group.stream().params, now, holding),
-            Source::Rdma(sender) => sender.hold(&group.rdma().params, now, holding),
-            Source::Datagram(_) | Source::Limiter(_) | Source::Over => Held::Blocked,
         }
     }
 }

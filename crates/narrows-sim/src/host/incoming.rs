@@ -1,14 +1,16 @@
 //! Flows that end at a host.
 
 use narrows_proto::rdma::{self, Reply};
-use narrows_proto::stream::{AckFrame, Receiver};
+use narrows_proto::stream::AckFrame;
 use narrows_proto::units::{Bytes, Time};
 
+use super::Host;
 use super::agenda::Wake;
 use super::nic::Nic;
+use super::outgoing::NewFlow;
 use super::packets::{Way, ack_packet, cnp_packet, echo_packet, rdma_ack_packet};
 use super::racks::Racks;
-use super::{Host, NewFlow};
+use super::transport::Sink;
 use crate::ids::{FlowId, HostId};
 use crate::observe::Observer;
 use crate::packet::{self, Kind, Packet, Parcel};
@@ -27,18 +29,6 @@ pub(super) struct Incoming {
     pub(super) sink: Sink,
     /// The earliest entry of the agenda for it.
     pub(super) armed: Time,
-}
-
-#[derive(Debug)]
-pub(super) enum Sink {
-    Stream(Receiver),
-    Rdma(rdma::Receiver),
-    Datagram {
-        received: u64,
-        bytes: Bytes,
-        /// Its source has registered as a subflow; none if nothing was heard of that.
-        connected: Option<bool>,
-    },
 }
 
 impl Host {
@@ -115,14 +105,8 @@ impl Host {
     fn open<O>(&mut self, now: Time, packet: Packet, world: &mut World<O>) -> u32 {
         let spec = &world.shared.flows[packet.flow().index()];
         let group = &world.shared.groups[spec.group.index()];
-        let sink = match &group.transport {
-            TransportState::Stream(stream) => Sink::Stream(Receiver::new(stream.ecn)),
-            TransportState::Rdma(rdma) => Sink::Rdma(rdma::Receiver::new(rdma.ecn)),
-            TransportState::Datagram { .. } => {
-                Sink::Datagram { received: 0, bytes: Bytes::ZERO, connected: None }
-            }
-        };
-        if group.asks_rack && !matches!(sink, Sink::Datagram { .. }) {
+        let sink = Sink::new(group);
+        if group.asks_rack && sink.is_connected() {
             self.connect(now, spec.from);
         }
         let slot = self.incoming.add(Incoming {

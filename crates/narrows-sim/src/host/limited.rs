@@ -10,10 +10,9 @@ use narrows_proto::units::{BitRate, Bytes, Time};
 
 use super::Host;
 use super::agenda::Wake;
-use super::gated::GATED;
 use super::nic::Place;
-use super::outgoing::{Line, Outgoing, Source};
-use super::racks::{SUBFLOW, Subflow};
+use super::outgoing::{Hold, Line, Outgoing};
+use super::transport::Source;
 use crate::ids::{FlowId, HostId, NodeId};
 use crate::limiter::{Limiters, Reaction};
 use crate::observe::Observer;
@@ -64,13 +63,13 @@ impl ReactionPoints {
         Self { node, line_rate, limiters, users: Vec::new(), record: ReactionRecord::default() }
     }
 
-    /// The limiter of a flow, if it has one.
-    pub(super) fn limiter_of(&self, flow: FlowId, from: HostId, to: HostId, priority: u8) -> u32 {
+    /// The limiter that a new flow passes through, if there is one.
+    pub(super) fn hold_of(&self, flow: FlowId, from: HostId, to: HostId, priority: u8) -> Hold {
         if self.limiters.is_empty() {
-            return NO_SLOT;
+            return Hold::Nothing;
         }
         let key = self.limiters.scope().key(flow, from, to, priority);
-        self.limiters.find(key).unwrap_or(NO_SLOT)
+        self.limiters.find(key).map_or(Hold::Nothing, Hold::Limiter)
     }
 }
 
@@ -117,9 +116,8 @@ impl Host {
                 group: group.0,
                 turn: 0,
                 source: Source::Limiter(place),
-                limiter: place,
-                gate: NO_SLOT,
-                rack: Subflow::NONE,
+                hold: Hold::Limiter(place),
+                subflow: None,
                 line: Line::Outside,
                 start: Time::ZERO,
                 size: Bytes::ZERO,
@@ -130,20 +128,21 @@ impl Host {
                 generator: None,
             });
         }
-        let may_pass = |outgoing: &&mut Outgoing| outgoing.is_flow() && outgoing.limiter != GATED;
+        let may_pass =
+            |outgoing: &&mut Outgoing| outgoing.source.is_flow() && !matches!(outgoing.hold, Hold::Gate(_));
         for outgoing in self.outgoing.iter_mut().filter(may_pass) {
             let spec = &world.shared.flows[outgoing.flow.index()];
             let priority = world.shared.groups[outgoing.group as usize].priority;
             if points.limiters.scope().key(outgoing.flow, spec.from, spec.to, priority) == key {
-                outgoing.limiter = place;
+                outgoing.hold = Hold::Limiter(place);
             }
         }
         place
     }
 
-    /// The turn of a limiter, or of a flow that has one. Returns what to send; the turn is over if there is nothing, or no
-    /// second packet when the first one has been sent.
-    pub(super) fn limited_turn<O: Observer>(
+    /// The turn of a limiter, or of a flow that is governed by more than itself. Returns what to send; the turn is over if there is
+    /// nothing, or no second packet when the first one has been sent.
+    pub(super) fn governed_turn<O: Observer>(
         &mut self,
         now: Time,
         slot: u32,
@@ -151,16 +150,25 @@ impl Host {
     ) -> Option<(Packet, Turn)> {
         self.refresh(now, slot, world);
         let outgoing = self.outgoing.get_mut(slot)?;
-        let place = outgoing.limiter;
-        if place == SUBFLOW {
-            return self.subflow_turn(now, slot, world);
+        match outgoing.hold {
+            Hold::Nothing => self.subflow_turn(now, slot, world),
+            Hold::Gate(place) => self.gated_turn(now, slot, place, world),
+            Hold::Limiter(place) => match outgoing.source {
+                Source::Limiter(_) => self.release(now, place, world),
+                _ => self.limited_turn(now, slot, place, world),
+            },
         }
-        if place == GATED {
-            return self.gated_turn(now, slot, world);
-        }
-        if let Source::Limiter(_) = outgoing.source {
-            return self.release(now, place, world);
-        }
+    }
+
+    /// The turn of a flow that passes through a limiter: it hands over what it may send, and sends nothing.
+    fn limited_turn<O: Observer>(
+        &mut self,
+        now: Time,
+        slot: u32,
+        place: u32,
+        world: &mut World<O>,
+    ) -> Option<(Packet, Turn)> {
+        let outgoing = self.outgoing.get_mut(slot)?;
         let points = self.reaction.as_mut()?;
         let (room, limiter) = (points.limiters.room(), points.limiters.get_mut(place));
         let was_empty = limiter.waiting() == 0;
@@ -265,8 +273,9 @@ impl Host {
             if !outgoing.place.queued {
                 self.outgoing.remove(slot);
             }
-            self.outgoing.iter_mut().filter(|outgoing| outgoing.limiter == place).for_each(|outgoing| {
-                (outgoing.limiter, outgoing.line) = (outgoing.without_limiter(), Line::Outside);
+            let limited = |outgoing: &&mut Outgoing| outgoing.hold == Hold::Limiter(place);
+            self.outgoing.iter_mut().filter(limited).for_each(|outgoing| {
+                (outgoing.hold, outgoing.line) = (Hold::Nothing, Line::Outside);
             });
             for slot in users.line {
                 self.activate(slot, world);
@@ -315,7 +324,7 @@ impl Host {
         match outgoing.source {
             Source::Over => None,
             Source::Limiter(place) => self.reaction.as_mut()?.limiters.get_mut(place).front().map(Packet::to),
-            _ if outgoing.has_limiter() => None,
+            _ if matches!(outgoing.hold, Hold::Limiter(_)) => None,
             _ => Some(outgoing.to),
         }
     }

@@ -5,6 +5,7 @@ mod classes;
 mod connections;
 mod dependents;
 mod external;
+mod flows;
 mod gated;
 mod generator;
 mod incoming;
@@ -13,12 +14,12 @@ mod nic;
 mod outgoing;
 mod packets;
 mod racks;
+mod session;
 mod slots;
+mod transport;
 
-use narrows_proto::datagram;
-use narrows_proto::rdma;
-use narrows_proto::stream::{Endpoint, Poll, Sender};
-use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_proto::stream::Poll;
+use narrows_proto::units::{BitRate, Span, Time};
 
 use self::agenda::{Agenda, Wake};
 use self::classes::Classes;
@@ -27,25 +28,24 @@ use self::dependents::Waiting;
 pub use self::external::Injected;
 use self::external::Outside;
 pub(crate) use self::external::WholePacket;
-use self::gated::{GATED, Gates};
+use self::gated::Gates;
 pub(crate) use self::generator::HostGenerator;
-use self::incoming::{Incoming, Sink};
+use self::incoming::Incoming;
 use self::limited::{ReactionPoints, Turn};
-use self::nic::{Nic, Place};
-use self::outgoing::{Line, Outgoing, Source};
-use self::racks::{Racks, SUBFLOW};
+use self::nic::Nic;
+use self::outgoing::{Hold, Outgoing};
+use self::racks::Racks;
 use self::slots::Slots;
+use self::transport::{Answer, Sending, Sink, Source};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Egress;
-use crate::observe::{Observer, Reviewed, SenderRef};
+use crate::observe::{Observer, Reviewed};
 use crate::packet::{Control, Kind, NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::prefetch::prefetch;
 use crate::rack::RackAgent;
 use crate::record::{DatagramRecord, PortCounters};
-use crate::telemetry;
-use crate::traffic::Milestone;
-use crate::world::{NO_SLOT, Reception, TransportState, World};
+use crate::world::{Reception, World};
 
 /// A host: senders, receivers, and the one link they share.
 #[derive(Debug)]
@@ -162,11 +162,6 @@ impl Host {
     /// Flows and generators that are not over yet.
     pub(crate) fn outstanding(&self) -> u64 {
         (self.starts.len() + self.generators.len() + self.waiting.len()) as u64
-    }
-
-    fn find_next_start<O>(&mut self, world: &World<O>) {
-        let next = self.starts.get(self.started);
-        self.next_start = next.map_or(Time::NEVER, |flow| world.shared.flows[flow.index()].start);
     }
 
     /// Asks for the state of the wire, some nodes before this one is advanced.
@@ -305,8 +300,8 @@ impl Host {
                 continue;
             }
             let outgoing = self.outgoing.get_mut(slot).expect("a sender leaves its queue before its slot");
-            if outgoing.limiter != NO_SLOT && !outgoing.is_over() {
-                let turn = self.limited_turn(now, slot, world);
+            if outgoing.is_governed() && !outgoing.is_over() {
+                let turn = self.governed_turn(now, slot, world);
                 if let Some((packet, Turn::GoesOn)) = turn {
                     self.nic.charge(packet.size(), world.shared.quantum, &mut self.outgoing);
                 } else {
@@ -358,28 +353,11 @@ impl Host {
             return; // it was complete already
         };
         let group = &world.shared.groups[outgoing.group as usize];
-        let complete = match &mut outgoing.source {
-            Source::Stream(sender) => {
-                sender.on_ack(&group.stream().params, now, &parcel.ack_frame());
-                world.observer.window(now, outgoing.flow, SenderRef::Stream(sender));
-                sender.is_complete()
-            }
-            Source::Rdma(sender) => {
-                if packet.trailers() > 0
-                    && let Some(told) = telemetry::read(parcel, &world.shared.told_rates)
-                {
-                    sender.on_telemetry(now, &told);
-                }
-                sender.on_ack(&group.rdma().params, now, &parcel.rdma_ack_frame());
-                world.observer.window(now, outgoing.flow, SenderRef::Rdma(sender));
-                sender.is_complete()
-            }
-            Source::Datagram(source) => {
-                source.on_echo(now, packet.seq());
-                return self.attend(slot, world);
-            }
-            _ => return,
-        };
+        let answer = Answer { parcel, told_rates: &world.shared.told_rates };
+        let complete = outgoing.source.on_ack(group, now, answer);
+        if let Some(seen) = outgoing.source.as_seen() {
+            world.observer.window(now, outgoing.flow, seen);
+        }
         if complete {
             self.close(now, slot, world);
         } else {
@@ -395,10 +373,12 @@ impl Host {
         else {
             return; // it was complete already
         };
-        let Source::Rdma(sender) = &mut outgoing.source else { return };
-        sender.on_cnp(now);
-        world.observer.window(now, outgoing.flow, SenderRef::Rdma(sender));
-        self.attend(slot, world);
+        if outgoing.source.on_cnp(now) {
+            if let Some(seen) = outgoing.source.as_seen() {
+                world.observer.window(now, outgoing.flow, seen);
+            }
+            self.attend(slot, world);
+        }
     }
 
     /// The sender in `slot` may have something to send, and its timer may have changed.
@@ -412,166 +392,13 @@ impl Host {
         }
     }
 
-    fn close<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
-        let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
-        let flow = outgoing.flow;
-        world.flows.senders[flow.index()] = NO_SLOT;
-        world.log.outstanding -= 1;
-        if now < world.shared.measured.start {
-            outgoing.before_measured = outgoing.delivered();
-        }
-        let record = outgoing.record();
-        if O::ACTIVE
-            && let Some(record) = &record
-        {
-            world.observer.closed(now, record);
-        }
-        world.log.senders.extend(record);
-        if let TransportState::Stream(stream) = &world.shared.groups[outgoing.group as usize].transport
-            && stream.params.keep_connections
-            && let Source::Stream(sender) = std::mem::replace(&mut outgoing.source, Source::Over)
-        {
-            self.connections.keep(outgoing.group, outgoing.to, sender.into_connection());
-        }
-        outgoing.source = Source::Over;
-        let generator = outgoing.generator;
-        if outgoing.rack.is_subflow() {
-            self.unregister(slot);
-        }
-        let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
-        if outgoing.limiter == GATED {
-            self.leave_gate(now, slot, world);
-        }
-        let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
-        (outgoing.limiter, outgoing.line) = (NO_SLOT, Line::Outside);
-        if !outgoing.place.queued {
-            self.outgoing.remove(slot);
-        }
-        if let Some(number) = generator
-            && let Some(next) = self.generators[number as usize].on_end(now)
-        {
-            self.agenda.plan(next, Wake::Generator(number));
-        }
-        self.announce(now, flow, Milestone::Sent, world);
-    }
-
-    fn start_scheduled<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
-        let flow = self.starts[self.started];
-        self.started += 1;
-        self.find_next_start(world);
-        world.log.outstanding -= 1; // `start` counts it
-        let size = world.shared.flows[flow.index()].size;
-        self.start(now, &NewFlow { flow, turn: 0, size, generator: None }, world);
-    }
-
-    fn start<O: Observer>(&mut self, now: Time, new: &NewFlow, world: &mut World<O>) {
-        let spec = &world.shared.flows[new.flow.index()];
-        let group = &world.shared.groups[spec.group.index()];
-        let source = match &group.transport {
-            TransportState::Stream(stream) => {
-                // Without `keep_connections` there is none.
-                if let Some(connection) = self.connections.take(spec.group.0, spec.to) {
-                    Source::Stream(Sender::again(connection, &stream.params, now, new.size))
-                } else {
-                    let seed = world.shared.seed_of(new.flow, new.turn);
-                    let at = Endpoint { link: self.rate, seed };
-                    let mut sender = Sender::new(&stream.params, &stream.cc, at, new.size);
-                    sender.start(&stream.params, now);
-                    Source::Stream(sender)
-                }
-            }
-            TransportState::Rdma(rdma) => {
-                let at = Endpoint { link: self.rate, seed: world.shared.seed_of(new.flow, new.turn) };
-                Source::Rdma(rdma::Sender::new(&rdma.params, &rdma.cc, at, new.size))
-            }
-            TransportState::Datagram { params, rate, share } => {
-                let source = datagram::Source::new(params, *rate);
-                Source::Datagram(match share.as_ref().filter(|_| self.racks.is_some()) {
-                    None => source,
-                    Some(share) => source.sharing(params, share, self.rate),
-                })
-            }
-        };
-        let rack = self.enter_rack(now, new, world);
-        let gate = self.gates.as_mut().and_then(|gates| gates.enter(new.flow, world));
-        let limiter = match (gate, &self.reaction) {
-            (Some(_), _) => GATED,
-            (None, None) if rack.is_subflow() => SUBFLOW,
-            (None, Some(points)) => {
-                let limiter = points.limiter_of(new.flow, spec.from, spec.to, group.priority);
-                if limiter == NO_SLOT && rack.is_subflow() { SUBFLOW } else { limiter }
-            }
-            (None, None) => NO_SLOT,
-        };
-        let slot = self.outgoing.add(Outgoing {
-            flow: new.flow,
-            to: spec.to,
-            group: spec.group.0,
-            turn: new.turn,
-            source,
-            limiter,
-            gate: gate.unwrap_or(NO_SLOT),
-            rack,
-            line: Line::Outside,
-            start: now,
-            size: new.size,
-            before_measured: Bytes::ZERO,
-            until_measured: (now >= world.shared.measured.end).then_some(Bytes::ZERO),
-            place: Place::default(),
-            armed: Time::NEVER,
-            generator: new.generator,
-        });
-        world.flows.senders[new.flow.index()] = slot;
-        world.log.outstanding += 1;
-        world.observer.started(now, new.flow);
-        if rack.is_subflow() {
-            self.register(slot, world);
-        }
-        self.attend(slot, world);
-    }
-
     fn wake<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
         let planned = self.agenda.take();
         if let Some(slot) = self.agenda.soon() {
             self.outgoing.prefetch(slot);
         }
         match planned {
-            (at, Wake::Sender(slot)) => {
-                let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| !outgoing.is_over())
-                else {
-                    return;
-                };
-                if outgoing.armed == at {
-                    outgoing.armed = Time::NEVER;
-                }
-                if let Source::Limiter(place) = outgoing.source {
-                    return self.wake_limiter(now, place, world);
-                }
-                let group = &world.shared.groups[outgoing.group as usize];
-                match &mut outgoing.source {
-                    Source::Stream(sender) => {
-                        let due = sender.next_timer() <= now;
-                        sender.on_timer(&group.stream().params, now);
-                        if due {
-                            world.observer.window(now, outgoing.flow, SenderRef::Stream(sender));
-                        }
-                    }
-                    Source::Rdma(sender) => {
-                        let due = sender.next_timer() <= now;
-                        sender.on_timer(&group.rdma().params, now);
-                        if due {
-                            world.observer.window(now, outgoing.flow, SenderRef::Rdma(sender));
-                        }
-                    }
-                    _ => {}
-                }
-                if outgoing.limiter == GATED {
-                    // Its turn notes when to wake it next.
-                    self.activate(slot, world);
-                } else {
-                    self.attend(slot, world);
-                }
-            }
+            (at, Wake::Sender(slot)) => self.wake_sender(at, slot, world),
             (at, Wake::Receiver(slot)) => self.wake_receiver(at, slot, world),
             (_, Wake::Open) => self.open_classes(now, world),
             (at, Wake::Advertise) => self.advertise(at, world),
@@ -579,92 +406,41 @@ impl Host {
             (_, Wake::News(dependent)) => self.count(now, dependent, world),
             (_, Wake::Dependent(dependent)) => self.start_dependent(now, dependent, world),
             (_, Wake::GiveUp) => self.give_up(now, world),
-            (_, Wake::Outside) => {
-                if let Some(whole) = self.outside.as_mut().and_then(|outside| outside.next_ready()) {
-                    self.nic.push_ready(whole.parcel());
-                }
-            }
+            (_, Wake::Outside) => self.take_from_outside(),
             (_, Wake::MeasureFrom) => {
-                self.outgoing.iter_mut().for_each(|outgoing| outgoing.before_measured = outgoing.delivered());
+                for outgoing in self.outgoing.iter_mut() {
+                    outgoing.before_measured = outgoing.source.delivered();
+                }
             }
             (_, Wake::MeasureUntil) => {
-                self.outgoing
-                    .iter_mut()
-                    .for_each(|outgoing| outgoing.until_measured = Some(outgoing.delivered()));
-            }
-        }
-    }
-
-    fn run_generator<O: Observer>(&mut self, now: Time, number: u32, world: &mut World<O>) {
-        match self.generators[number as usize].step(now) {
-            generator::Step::Start { transfers } => {
-                for transfer in transfers {
-                    let next = self.generators[number as usize].transfer(transfer);
-                    let Some((flow, turn, size)) = next else { continue };
-                    self.start(now, &NewFlow { flow, turn, size, generator: Some(number) }, world);
+                for outgoing in self.outgoing.iter_mut() {
+                    outgoing.until_measured = Some(outgoing.source.delivered());
                 }
             }
-            generator::Step::Burst { flow, end, next } => {
-                if world.flows.senders[flow.index()] == NO_SLOT {
-                    let new = NewFlow { flow, turn: 0, size: Bytes::ZERO, generator: None };
-                    self.start(now, &new, world);
-                    world.log.outstanding -= 1; // a source of datagrams has no end to wait for
-                }
-                let slot = world.flows.senders[flow.index()];
-                if let Some(Outgoing { source: Source::Datagram(source), .. }) = self.outgoing.get_mut(slot) {
-                    source.burst(now, end);
-                }
-                self.register(slot, world);
-                self.attend(slot, world);
-                self.agenda.plan(next, Wake::Generator(number));
-            }
-            generator::Step::Over => world.log.outstanding -= 1,
         }
     }
 
-    /// A flow from here has got a start, which lies ahead.
-    pub(crate) fn schedule<O>(&mut self, flow: FlowId, world: &World<O>) {
-        let key = |flow: FlowId| (world.shared.flows[flow.index()].start, flow);
-        let later = self.starts[self.started..].partition_point(|other| key(*other) < key(flow));
-        self.starts.insert(self.started + later, flow);
-        self.find_next_start(world);
-    }
-
-    /// When the next of the packets on their way to it arrives.
-    pub(crate) fn next_arrival<O>(&self, world: &World<O>) -> Time {
-        world.wires.heads[self.wire]
-    }
-
-    /// Becomes an external host.
-    ///
-    /// # Panics
-    /// If something starts here.
-    pub(crate) fn leave(&mut self) {
-        assert!(self.outstanding() == 0, "something starts at an external host");
-        self.outside = Some(Box::default());
-        self.watched = true;
-    }
-
-    /// A packet from outside will be ready at `at`. Only external hosts get some.
-    pub(crate) fn send_later(&mut self, at: Time, packet: WholePacket) {
-        if let Some(outside) = &mut self.outside {
-            outside.send_later(at, packet);
-            self.agenda.plan(at, Wake::Outside);
+    /// The agenda has an entry for what sends from `slot`.
+    fn wake_sender<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
+        let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| !outgoing.is_over()) else {
+            return;
+        };
+        if outgoing.armed == now {
+            outgoing.armed = Time::NEVER;
         }
-    }
-
-    /// A packet arrived at an external host. What is meant for the network card goes no further.
-    #[cold]
-    fn hand_out<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
-        match parcel.packet.control().filter(|control| control.is_for_neighbor()) {
-            Some(control) => self.on_control(now, control, parcel, world),
-            None => self.outside.iter_mut().for_each(|outside| outside.receive(parcel)),
+        if let Source::Limiter(place) = outgoing.source {
+            return self.wake_limiter(now, place, world);
         }
-    }
-
-    /// What has arrived for an external host since the last call.
-    pub(crate) fn take_arrived(&mut self) -> Vec<WholePacket> {
-        self.outside.as_mut().map(|outside| outside.take_arrived()).unwrap_or_default()
+        let due = outgoing.source.on_timer(&world.shared.groups[outgoing.group as usize], now);
+        if due && let Some(seen) = outgoing.source.as_seen() {
+            world.observer.window(now, outgoing.flow, seen);
+        }
+        if let Hold::Gate(_) = outgoing.hold {
+            // Its turn notes when to wake it next.
+            self.activate(slot, world);
+        } else {
+            self.attend(slot, world);
+        }
     }
 
     /// Shows the observer all that is still going on.
@@ -703,12 +479,4 @@ impl Host {
         world.log.datagrams.extend(self.datagrams());
         self.stopped_classes(now)
     }
-}
-
-/// A flow about to start.
-struct NewFlow {
-    flow: FlowId,
-    turn: u64,
-    size: Bytes,
-    generator: Option<u32>,
 }

@@ -1,15 +1,13 @@
 //! Flows that begin at a host.
 
-use narrows_proto::datagram;
-use narrows_proto::rdma;
-use narrows_proto::stream::{Poll, Segment, Sender};
-use narrows_proto::units::{Bytes, Span, Time};
+use narrows_proto::stream::{Poll, Segment};
+use narrows_proto::units::{Bytes, Time};
 
 use super::agenda::{Agenda, Wake};
 use super::nic::{Place, Places};
 use super::packets::{Way, segment_packet};
-use super::racks::{SUBFLOW, Subflow};
 use super::slots::Slots;
+use super::transport::{Done, Sending, Source};
 use crate::ids::{FlowId, HostId};
 use crate::packet::Packet;
 use crate::record::FlowRecord;
@@ -23,13 +21,11 @@ pub(super) struct Outgoing {
     pub(super) group: u32,
     pub(super) turn: u64,
     pub(super) source: Source,
-    /// The limiter it passes through, [`GATED`](super::gated::GATED), or [`NO_SLOT`](crate::world::NO_SLOT).
-    pub(super) limiter: u32,
-    /// Its near-source loop, if it has one instead.
-    pub(super) gate: u32,
-    /// What it is as a subflow of a JumboFlow.
-    pub(super) rack: Subflow,
-    /// Where it stands in the line for room in the queue of its limiter.
+    /// What may hold it back besides its own control.
+    pub(super) hold: Hold,
+    /// What feeds it, if it is a subflow of a JumboFlow.
+    pub(super) subflow: Option<Subflow>,
+    /// Where it stands in the line of what may hold it back.
     pub(super) line: Line,
     pub(super) start: Time,
     pub(super) size: Bytes,
@@ -43,7 +39,38 @@ pub(super) struct Outgoing {
     pub(super) generator: Option<u32>,
 }
 
-/// A flow and the line for room in the queue of its limiter.
+/// A flow about to start.
+pub(super) struct NewFlow {
+    pub(super) flow: FlowId,
+    pub(super) turn: u64,
+    pub(super) size: Bytes,
+    pub(super) generator: Option<u32>,
+}
+
+/// What a flow keeps as a subflow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Subflow {
+    /// Place of its JumboFlow.
+    pub(super) jumboflow: u32,
+    pub(super) destination: u32,
+    /// Sum of the versions it has heard.
+    pub(super) heard: u32,
+    /// Its switch and its destination have been told that it begins, or will see.
+    pub(super) registered: bool,
+}
+
+/// What may hold a flow back. With the place of it at its host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Hold {
+    #[default]
+    Nothing,
+    /// Its packets pass through the queue of a limiter.
+    Limiter(u32),
+    /// A near-source loop.
+    Gate(u32),
+}
+
+/// A flow and the line for room in the queue of its limiter, or for the next packet of its near-source loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Line {
     #[default]
@@ -53,31 +80,10 @@ pub(super) enum Line {
     Admitted,
 }
 
-#[derive(Debug)]
-// Senders are many and sources of datagrams few: a sender is not worth a pointer to follow.
-#[allow(clippy::large_enum_variant)]
-pub(super) enum Source {
-    Stream(Sender),
-    Rdma(rdma::Sender),
-    Datagram(datagram::Source),
-    /// The limiter at this place.
-    Limiter(u32),
-    /// The flow is complete.
-    Over,
-}
-
-// What RDMA needs makes no slot larger.
-const _: () = assert!(size_of::<rdma::Sender>() <= size_of::<Sender>());
-
 impl Outgoing {
     #[inline]
     pub(super) fn poll(&mut self, now: Time, group: &GroupState) -> Poll {
-        match &mut self.source {
-            Source::Stream(sender) => sender.poll_transmit(&group.stream().params, now),
-            Source::Rdma(sender) => sender.poll_transmit(&group.rdma().params, now),
-            Source::Datagram(source) => source.poll_transmit(now),
-            Source::Limiter(_) | Source::Over => Poll::Blocked,
-        }
+        self.source.poll(group, now)
     }
 
     /// The packet that carries `segment`.
@@ -88,11 +94,7 @@ impl Outgoing {
 
     #[inline]
     pub(super) fn next_timer(&self) -> Time {
-        match &self.source {
-            Source::Stream(sender) => sender.next_timer(),
-            Source::Rdma(sender) => sender.next_timer(),
-            _ => Time::NEVER,
-        }
+        self.source.next_timer()
     }
 
     #[inline]
@@ -108,44 +110,14 @@ impl Outgoing {
         matches!(self.source, Source::Over)
     }
 
-    /// Its packets pass through a limiter.
-    pub(super) fn has_limiter(&self) -> bool {
-        self.limiter < SUBFLOW
-    }
-
-    /// What stands in place of a limiter if it has none.
-    pub(super) fn without_limiter(&self) -> u32 {
-        if self.rack.is_subflow() { SUBFLOW } else { crate::world::NO_SLOT }
-    }
-
-    /// It is one, and not over yet.
-    pub(super) fn is_flow(&self) -> bool {
-        matches!(self.source, Source::Stream(_) | Source::Rdma(_) | Source::Datagram(_))
-    }
-
-    /// Smoothed round-trip time; zero before the first sample.
-    pub(super) fn srtt(&self) -> Span {
-        match &self.source {
-            Source::Stream(sender) => sender.srtt(),
-            Source::Rdma(sender) => sender.srtt(),
-            Source::Datagram(_) | Source::Limiter(_) | Source::Over => Span::ZERO,
-        }
-    }
-
-    pub(super) fn delivered(&self) -> Bytes {
-        match &self.source {
-            Source::Stream(sender) => sender.delivered(),
-            Source::Rdma(sender) => sender.delivered(),
-            _ => Bytes::ZERO,
-        }
+    /// Not the flow alone says when it sends.
+    #[inline]
+    pub(super) fn is_governed(&self) -> bool {
+        self.hold != Hold::Nothing || self.subflow.is_some()
     }
 
     pub(super) fn record(&self) -> Option<FlowRecord> {
-        let (delivered, stats, again) = match &self.source {
-            Source::Stream(sender) => (sender.delivered(), sender.stats(), sender.is_again()),
-            Source::Rdma(sender) => (sender.delivered(), sender.stats(), false),
-            _ => return None,
-        };
+        let Done { delivered, stats, again } = self.source.done()?;
         Some(FlowRecord {
             flow: self.flow,
             turn: self.turn,

@@ -7,20 +7,18 @@ use narrows_proto::rack::{JumboReport, receiver};
 use narrows_proto::stream::Poll;
 use narrows_proto::units::{BitRate, Bytes, Time};
 
+use super::Host;
 use super::agenda::Wake;
 use super::limited::Turn;
-use super::outgoing::{Outgoing, Source};
-use super::{Host, NewFlow};
+use super::outgoing::{NewFlow, Outgoing, Subflow};
+use super::transport::Sending;
 use crate::ids::{FlowId, HostId, NodeId};
-use crate::observe::{Observer, SenderRef};
+use crate::observe::Observer;
 use crate::packet::{Kind, Packet, Parcel};
 use crate::rack::{self, Access, Membership, RackAgent};
 use crate::record::RackRecord;
 use crate::routing::NO_LEAF;
-use crate::world::{GroupState, NO_SLOT, World};
-
-/// In the place of a limiter: the flow is a subflow, and asks what its host knows before it sends.
-pub(super) const SUBFLOW: u32 = NO_SLOT - 2;
+use crate::world::{GroupState, World};
 
 /// What a host of a rack with JumboFlows knows.
 #[derive(Debug)]
@@ -74,27 +72,6 @@ struct Receiver {
     sources: Vec<(HostId, u32)>,
     /// The agenda has an entry.
     runs: bool,
-}
-
-/// What a flow keeps as a subflow.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Subflow {
-    /// Place of its JumboFlow; [`NO_SLOT`] if it is no subflow.
-    jumboflow: u32,
-    destination: u32,
-    /// Sum of the versions it has heard.
-    heard: u32,
-    /// Its switch and its destination have been told that it begins, or will see.
-    registered: bool,
-}
-
-impl Subflow {
-    pub(super) const NONE: Self =
-        Self { jumboflow: NO_SLOT, destination: NO_SLOT, heard: 0, registered: false };
-
-    pub(super) fn is_subflow(self) -> bool {
-        self.jumboflow != NO_SLOT
-    }
 }
 
 const NOWHERE: u32 = u32::MAX;
@@ -205,8 +182,8 @@ impl Racks {
         known.wrapping_add(self.destinations[of.destination as usize].version)
     }
 
-    fn membership(&self, outgoing: &Outgoing, joins: bool) -> Packet {
-        let jumboflow = self.known[outgoing.rack.jumboflow as usize].number;
+    fn membership(&self, outgoing: &Outgoing, subflow: Subflow, joins: bool) -> Packet {
+        let jumboflow = self.known[subflow.jumboflow as usize].number;
         let (flow, turn, to) = (outgoing.flow, outgoing.turn as u16, outgoing.to);
         Membership { flow, turn, to, joins, jumboflow }.packet(&self.agent)
     }
@@ -224,70 +201,61 @@ impl Outgoing {
         group: &GroupState,
         told: Option<&JumboReport>,
         rate: BitRate,
-        world_observer: &mut O,
+        observer: &mut O,
     ) {
-        match &mut self.source {
-            Source::Stream(sender) => {
-                sender.on_rack(&group.stream().params, now, told, rate);
-                world_observer.window(now, self.flow, SenderRef::Stream(sender));
-            }
-            Source::Rdma(sender) => {
-                sender.on_rack(now, told, rate);
-                world_observer.window(now, self.flow, SenderRef::Rdma(sender));
-            }
-            Source::Datagram(source) => source.on_rack(now, told, rate),
-            Source::Limiter(_) | Source::Over => {}
+        self.source.on_rack(group, now, told, rate);
+        if let Some(seen) = self.source.as_seen() {
+            observer.window(now, self.flow, seen);
         }
     }
 }
 
 impl Host {
-    /// What a new flow is as a subflow.
-    pub(super) fn enter_rack<O>(&mut self, now: Time, new: &NewFlow, world: &World<O>) -> Subflow {
+    /// What feeds a new flow, if it is a subflow.
+    pub(super) fn enter_rack<O>(&mut self, now: Time, new: &NewFlow, world: &World<O>) -> Option<Subflow> {
         let spec = &world.shared.flows[new.flow.index()];
-        let Some(racks) = &mut self.racks else { return Subflow::NONE };
+        let racks = self.racks.as_mut()?;
         if !world.shared.groups[spec.group.index()].asks_rack {
-            return Subflow::NONE;
+            return None;
         }
         let rack = world.shared.access[spec.to.index()].leaf;
         if rack == NO_LEAF {
-            return Subflow::NONE;
+            return None;
         }
         let jumboflow = racks.choose(now, new.flow, rack);
         let of = Subflow { jumboflow, destination: racks.destination(spec.to), heard: 0, registered: false };
         // Inside the rack there is nothing to wait for.
-        if rack == racks.leaf { of } else { Subflow { heard: racks.versions(of), ..of } }
+        Some(if rack == racks.leaf { of } else { Subflow { heard: racks.versions(of), ..of } })
     }
 
     /// A flow that does not begin with a handshake says itself that it begins.
     pub(super) fn register<O>(&mut self, slot: u32, world: &World<O>) {
-        let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
-        let Some(racks) = self.racks.as_mut().filter(|_| outgoing.rack.is_subflow()) else { return };
-        if std::mem::replace(&mut outgoing.rack.registered, true) {
+        let (Some(racks), Some(outgoing)) = (&mut self.racks, self.outgoing.get_mut(slot)) else { return };
+        let Some(subflow) = &mut outgoing.subflow else { return };
+        if std::mem::replace(&mut subflow.registered, true) {
             return;
         }
-        let opens = match &outgoing.source {
-            Source::Stream(sender) => sender.is_opening(),
-            _ => false,
-        };
+        let opens = outgoing.source.is_opening();
         let inside = world.shared.access[outgoing.to.index()].leaf == racks.leaf;
-        let datagrams = matches!(outgoing.source, Source::Datagram(_));
-        if !opens && (!inside || datagrams) {
-            let packet = racks.membership(outgoing, true);
-            self.nic.push_ready(Parcel::bare(packet));
-        }
+        let datagrams = outgoing.source.datagrams().is_some();
         if !opens && !inside {
-            racks.known[outgoing.rack.jumboflow as usize].waiting.push(slot);
-            outgoing.rack.heard = racks.versions(outgoing.rack);
+            racks.known[subflow.jumboflow as usize].waiting.push(slot);
+            subflow.heard = racks.versions(*subflow);
+        }
+        let subflow = *subflow;
+        if !opens && (!inside || datagrams) {
+            let packet = racks.membership(outgoing, subflow, true);
+            self.nic.push_ready(Parcel::bare(packet));
         }
     }
 
     /// A flow ends, or a source of datagrams falls silent.
     pub(super) fn unregister(&mut self, slot: u32) {
-        let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
-        let Some(racks) = self.racks.as_mut().filter(|_| outgoing.rack.is_subflow()) else { return };
-        if std::mem::replace(&mut outgoing.rack.registered, false) {
-            let packet = racks.membership(outgoing, false);
+        let (Some(racks), Some(outgoing)) = (&mut self.racks, self.outgoing.get_mut(slot)) else { return };
+        let Some(subflow) = &mut outgoing.subflow else { return };
+        if std::mem::replace(&mut subflow.registered, false) {
+            let subflow = *subflow;
+            let packet = racks.membership(outgoing, subflow, false);
             self.nic.push_ready(Parcel::bare(packet));
         }
     }
@@ -297,17 +265,17 @@ impl Host {
         let packet = parcel.packet;
         let slot = world.flows.senders[packet.flow().index()];
         if let Some(racks) = &mut self.racks
-            && let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| outgoing.rack.is_subflow())
+            && let Some(outgoing) = self.outgoing.get_mut(slot)
+            && let Some(subflow) = &mut outgoing.subflow
         {
             if let Some(slot) = parcel.slots().first() {
                 racks.advertised(outgoing.to, BitRate::from_bps(slot.words()[0]));
             }
-            let of = outgoing.rack;
             if world.shared.access[outgoing.to.index()].leaf != racks.leaf {
-                racks.known[of.jumboflow as usize].waiting.push(slot);
-                outgoing.rack.heard = racks.versions(of);
+                racks.known[subflow.jumboflow as usize].waiting.push(slot);
+                subflow.heard = racks.versions(*subflow);
                 let group = &world.shared.groups[outgoing.group as usize];
-                let rate = racks.destinations[of.destination as usize].rate;
+                let rate = racks.destinations[subflow.destination as usize].rate;
                 outgoing.on_rack(now, group, None, rate, &mut world.observer);
             }
         }
@@ -346,14 +314,13 @@ impl Host {
     #[inline]
     pub(super) fn refresh<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
         let Some(racks) = &self.racks else { return };
-        let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| outgoing.rack.is_subflow()) else {
-            return;
-        };
-        let versions = racks.versions(outgoing.rack);
-        if versions != outgoing.rack.heard {
-            outgoing.rack.heard = versions;
-            let told = racks.known[outgoing.rack.jumboflow as usize].told;
-            let rate = racks.destinations[outgoing.rack.destination as usize].rate;
+        let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
+        let Some(subflow) = &mut outgoing.subflow else { return };
+        let versions = racks.versions(*subflow);
+        if versions != subflow.heard {
+            subflow.heard = versions;
+            let told = racks.known[subflow.jumboflow as usize].told;
+            let rate = racks.destinations[subflow.destination as usize].rate;
             let group = &world.shared.groups[outgoing.group as usize];
             outgoing.on_rack(now, group, told.as_ref(), rate, &mut world.observer);
         }
@@ -373,25 +340,24 @@ impl Host {
                 let packet = outgoing.packet(&segment, group);
                 outgoing.arm(outgoing.next_timer(), slot, &mut self.agenda);
                 let several = self.racks.as_ref().filter(|racks| racks.agent.jumboflows > 1);
-                let packet = match several.filter(|_| packet.kind() == Kind::Syn) {
-                    None => packet,
-                    Some(racks) => {
-                        packet.with_seq(racks.known[outgoing.rack.jumboflow as usize].number.into())
+                let packet = match (several.filter(|_| packet.kind() == Kind::Syn), outgoing.subflow) {
+                    (Some(racks), Some(subflow)) => {
+                        packet.with_seq(racks.known[subflow.jumboflow as usize].number.into())
                     }
+                    _ => packet,
                 };
                 Some((packet, Turn::GoesOn))
             }
             Poll::At(at) => {
                 // With many subflows most wakes would find the window full.
-                let full = matches!(&outgoing.source, Source::Stream(sender) if sender.is_full());
-                let at = if full { outgoing.next_timer() } else { at };
+                let at = if outgoing.source.is_full() { outgoing.next_timer() } else { at };
                 outgoing.arm(at, slot, &mut self.agenda);
                 None
             }
             Poll::Blocked => {
-                if let Source::Datagram(source) = &mut outgoing.source
+                if let Some(source) = outgoing.source.datagrams()
                     && source.is_silent()
-                    && outgoing.rack.registered
+                    && outgoing.subflow.is_some_and(|subflow| subflow.registered)
                 {
                     source.restart();
                     self.unregister(slot);

@@ -21,69 +21,55 @@ pub enum SenderRef<'a> {
     Rdma(&'a rdma::Sender),
 }
 
+/// The list of transports that have senders, for all that is asked of each.
+macro_rules! each {
+    ($seen:expr, $sender:ident => $asked:expr) => {
+        match $seen {
+            SenderRef::Stream($sender) => $asked,
+            SenderRef::Rdma($sender) => $asked,
+        }
+    };
+}
+
 impl SenderRef<'_> {
     /// The window and pacing rate in force.
     pub fn limit(self) -> Limit {
-        match self {
-            Self::Stream(sender) => sender.limit(),
-            Self::Rdma(sender) => sender.limit(),
-        }
+        each!(self, sender => sender.limit())
     }
 
     /// Payload on its way.
     pub fn inflight(self) -> Bytes {
-        match self {
-            Self::Stream(sender) => sender.inflight(),
-            Self::Rdma(sender) => sender.inflight(),
-        }
+        each!(self, sender => sender.inflight())
     }
 
     /// Smoothed round-trip time; zero before the first sample.
     pub fn srtt(self) -> Span {
-        match self {
-            Self::Stream(sender) => sender.srtt(),
-            Self::Rdma(sender) => sender.srtt(),
-        }
+        each!(self, sender => sender.srtt())
     }
 
     /// Smallest round-trip time, and mean deviation (RFC 6298); none before the first sample.
     pub fn rtt_range(self) -> Option<(Span, Span)> {
-        match self {
-            Self::Stream(sender) => sender.rtt_range(),
-            Self::Rdma(sender) => sender.rtt_range(),
-        }
+        each!(self, sender => sender.rtt_range())
     }
 
     /// What it repairs.
     pub fn repairing(self) -> Repairing {
-        match self {
-            Self::Stream(sender) => sender.repairing(),
-            Self::Rdma(sender) => sender.repairing(),
-        }
+        each!(self, sender => sender.repairing())
     }
 
     /// What its congestion control keeps besides the limit ([`Controller::inside`](narrows_proto::cc::Controller::inside)).
     pub fn inside(self, tell: &mut dyn FnMut(&'static str, f64)) {
-        match self {
-            Self::Stream(sender) => sender.inside(tell),
-            Self::Rdma(sender) => sender.inside(tell),
-        }
+        each!(self, sender => sender.inside(tell));
     }
 
     /// Payload delivered, in or out of order.
     pub fn delivered(self) -> Bytes {
-        match self {
-            Self::Stream(sender) => sender.delivered(),
-            Self::Rdma(sender) => sender.delivered(),
-        }
+        each!(self, sender => sender.delivered())
     }
 
     /// What happened so far.
     pub fn stats(self) -> Stats {
-        match self {
-            Self::Stream(sender) => sender.stats(),
-            Self::Rdma(sender) => sender.stats(),
-        }
+        each!(self, sender => sender.stats())
     }
 }
 

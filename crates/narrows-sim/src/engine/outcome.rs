@@ -1,0 +1,120 @@
+//! What a run leaves behind.
+
+use narrows_proto::units::Time;
+
+use crate::ids::FlowId;
+use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters, RackRecord, ReactionRecord};
+
+/// What a run leaves behind.
+#[derive(Debug)]
+pub struct Outcome<O> {
+    /// Every flow that started, by flow and turn.
+    pub flows: Vec<FlowRecord>,
+    /// Every source of datagrams that started, by flow.
+    pub datagrams: Vec<DatagramRecord>,
+    /// What all reaction points together did.
+    pub reaction: ReactionRecord,
+    /// What all switches of racks and their hosts did for JumboFlows.
+    pub rack: RackRecord,
+    /// By link.
+    pub ports: Vec<PortCounters>,
+    /// Packets that had nowhere to go, by cause; they belong to no link.
+    pub no_route: PortCounters,
+    /// The observers of all threads.
+    pub observers: Vec<O>,
+    /// Packets that arrived at some node.
+    pub packet_hops: u64,
+    /// When the run ended.
+    pub ended: Time,
+    /// It was not interrupted.
+    pub complete: bool,
+    /// Packets on links at the end. Packets that wait at a port are not on its link yet.
+    pub packets_left: u64,
+}
+
+impl Outcome<()> {
+    /// A number that two runs share only if they went the same way.
+    pub fn fingerprint(&self) -> u64 {
+        fingerprint(&self.flows, &self.ports, self.packet_hops, self.ended)
+    }
+}
+
+/// FNV-1a over what happened to flows and ports.
+fn fingerprint(flows: &[FlowRecord], ports: &[PortCounters], hops: u64, ended: Time) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut add = |value: u64| {
+        for byte in value.to_le_bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    };
+    add(hops);
+    add(ended.as_ps());
+    for flow in flows {
+        let end = flow.end.unwrap_or(Time::NEVER);
+        [flow.flow.0.into(), flow.turn, flow.start.as_ps(), end.as_ps()].into_iter().for_each(&mut add);
+        let stats = &flow.stats;
+        [stats.retransmissions, stats.timeouts, stats.marked.get()].into_iter().for_each(&mut add);
+    }
+    for port in ports {
+        [port.packets, port.bytes, port.marks, port.dropped(), port.max_backlog]
+            .into_iter()
+            .for_each(&mut add);
+    }
+    hash
+}
+
+impl<O> Outcome<O> {
+    /// Packets sent by every port = packets arrived + packets still on links.
+    pub(super) fn check_balance(&self) {
+        let sent: u64 = self.ports.iter().map(|port| port.packets).sum();
+        let arrived = self.packet_hops;
+        assert_eq!(sent, arrived + self.packets_left, "packets sent, arrived and left do not balance");
+    }
+
+    /// Packets dropped for `cause` anywhere.
+    pub fn drops(&self, cause: DropCause) -> u64 {
+        let ports = self.ports.iter().chain([&self.no_route]);
+        ports.map(|port| port.drops[cause as usize]).sum()
+    }
+}
+
+/// A source's and its sink's record belong together.
+pub(super) fn merge_datagrams(mut records: Vec<DatagramRecord>) -> Vec<DatagramRecord> {
+    records.sort_unstable_by_key(|record| record.flow);
+    records
+        .chunk_by(|a, b| a.flow == b.flow)
+        .map(|same| {
+            same.iter().fold(DatagramRecord { flow: same[0].flow, ..Default::default() }, |sum, part| {
+                DatagramRecord {
+                    flow: sum.flow,
+                    sent: sum.sent + part.sent,
+                    dropped_at_source: sum.dropped_at_source + part.dropped_at_source,
+                    received: sum.received + part.received,
+                    received_bytes: sum.received_bytes + part.received_bytes,
+                }
+            })
+        })
+        .collect()
+}
+
+/// The n-th completion of a flow belongs to its n-th turn.
+pub(super) fn enter_completions(flows: &mut [FlowRecord], mut completions: Vec<(FlowId, Time)>) {
+    completions.sort_unstable();
+    let mut completions = completions.into_iter().peekable();
+    for flow in flows {
+        flow.end = completions.next_if(|(of, _)| *of == flow.flow).map(|(_, at)| at);
+    }
+    assert!(completions.next().is_none(), "a flow that never started is complete");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_another_number_of_packet_hops_have_another_fingerprint() {
+        let of = |hops| fingerprint(&[], &[], hops, Time::ZERO);
+        assert_ne!(of(1), of(2));
+        assert_eq!(of(1), of(1));
+    }
+}

@@ -1,0 +1,128 @@
+//! How flows of a host begin and end.
+
+use narrows_proto::stream::Endpoint;
+use narrows_proto::units::{Bytes, Time};
+
+use super::agenda::Wake;
+use super::nic::Place;
+use super::outgoing::{Hold, Line, NewFlow, Outgoing};
+use super::transport::{Begin, Sending, Source};
+use super::{Host, generator};
+use crate::observe::Observer;
+use crate::traffic::Milestone;
+use crate::world::{NO_SLOT, World};
+
+impl Host {
+    pub(super) fn find_next_start<O>(&mut self, world: &World<O>) {
+        let next = self.starts.get(self.started);
+        self.next_start = next.map_or(Time::NEVER, |flow| world.shared.flows[flow.index()].start);
+    }
+
+    pub(super) fn close<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
+        let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
+        let flow = outgoing.flow;
+        world.flows.senders[flow.index()] = NO_SLOT;
+        world.log.outstanding -= 1;
+        if now < world.shared.measured.start {
+            outgoing.before_measured = outgoing.source.delivered();
+        }
+        let record = outgoing.record();
+        if O::ACTIVE
+            && let Some(record) = &record
+        {
+            world.observer.closed(now, record);
+        }
+        world.log.senders.extend(record);
+        if let Some(connection) = outgoing.source.end(&world.shared.groups[outgoing.group as usize]) {
+            self.connections.keep(outgoing.group, outgoing.to, connection);
+        }
+        let generator = outgoing.generator;
+        self.unregister(slot);
+        self.leave_gate(now, slot, world);
+        let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
+        (outgoing.hold, outgoing.line) = (Hold::Nothing, Line::Outside);
+        if !outgoing.place.queued {
+            self.outgoing.remove(slot);
+        }
+        if let Some(number) = generator
+            && let Some(next) = self.generators[number as usize].on_end(now)
+        {
+            self.agenda.plan(next, Wake::Generator(number));
+        }
+        self.announce(now, flow, Milestone::Sent, world);
+    }
+
+    pub(super) fn start_scheduled<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
+        let flow = self.starts[self.started];
+        self.started += 1;
+        self.find_next_start(world);
+        world.log.outstanding -= 1; // `start` counts it
+        let size = world.shared.flows[flow.index()].size;
+        self.start(now, &NewFlow { flow, turn: 0, size, generator: None }, world);
+    }
+
+    pub(super) fn start<O: Observer>(&mut self, now: Time, new: &NewFlow, world: &mut World<O>) {
+        let spec = &world.shared.flows[new.flow.index()];
+        let group = &world.shared.groups[spec.group.index()];
+        let begin = Begin {
+            size: new.size,
+            at: Endpoint { link: self.rate, seed: world.shared.seed_of(new.flow, new.turn) },
+            // Of groups that keep none there is none.
+            connection: self.connections.take(spec.group.0, spec.to),
+            in_rack: self.racks.is_some(),
+        };
+        let source = Source::new(group, now, begin);
+        let subflow = self.enter_rack(now, new, world);
+        let hold = self.hold_of(new.flow, world);
+        let slot = self.outgoing.add(Outgoing {
+            flow: new.flow,
+            to: spec.to,
+            group: spec.group.0,
+            turn: new.turn,
+            source,
+            hold,
+            subflow,
+            line: Line::Outside,
+            start: now,
+            size: new.size,
+            before_measured: Bytes::ZERO,
+            until_measured: (now >= world.shared.measured.end).then_some(Bytes::ZERO),
+            place: Place::default(),
+            armed: Time::NEVER,
+            generator: new.generator,
+        });
+        world.flows.senders[new.flow.index()] = slot;
+        world.log.outstanding += 1;
+        world.observer.started(now, new.flow);
+        self.register(slot, world);
+        self.attend(slot, world);
+    }
+
+    pub(super) fn run_generator<O: Observer>(&mut self, now: Time, number: u32, world: &mut World<O>) {
+        match self.generators[number as usize].step(now) {
+            generator::Step::Start { transfers } => {
+                for transfer in transfers {
+                    let next = self.generators[number as usize].transfer(transfer);
+                    let Some((flow, turn, size)) = next else { continue };
+                    self.start(now, &NewFlow { flow, turn, size, generator: Some(number) }, world);
+                }
+            }
+            generator::Step::Burst { flow, end, next } => {
+                if world.flows.senders[flow.index()] == NO_SLOT {
+                    let new = NewFlow { flow, turn: 0, size: Bytes::ZERO, generator: None };
+                    self.start(now, &new, world);
+                    world.log.outstanding -= 1; // a source of datagrams has no end to wait for
+                }
+                let slot = world.flows.senders[flow.index()];
+                let outgoing = self.outgoing.get_mut(slot);
+                if let Some(source) = outgoing.and_then(|outgoing| outgoing.source.datagrams()) {
+                    source.burst(now, end);
+                }
+                self.register(slot, world);
+                self.attend(slot, world);
+                self.agenda.plan(next, Wake::Generator(number));
+            }
+            generator::Step::Over => world.log.outstanding -= 1,
+        }
+    }
+}

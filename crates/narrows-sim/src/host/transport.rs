@@ -1,0 +1,404 @@
+//! What a transport does where a flow begins: one list of transports, and what a host asks of each.
+//!
+//! A new transport implements [`Sending`] for what sends, and gets a line in [`Source`], `each!`, [`Source::new`] and [`Sink::new`]. How
+//! what it says becomes packets stands in `packets.rs`, what a receiver does in `incoming.rs`.
+
+use narrows_proto::datagram;
+use narrows_proto::rack::JumboReport;
+use narrows_proto::rdma;
+use narrows_proto::stream::{Connection, Endpoint, Held, Holding, Poll, Receiver, Sender, Stats};
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+
+use crate::observe::SenderRef;
+use crate::packet::Parcel;
+use crate::telemetry;
+use crate::world::{GroupState, TransportState};
+
+/// An acknowledgement on its way into a sender.
+#[derive(Clone, Copy)]
+pub(super) struct Answer<'a> {
+    pub(super) parcel: Parcel<'a>,
+    /// Rates that telemetry tells, by code.
+    pub(super) told_rates: &'a [BitRate],
+}
+
+/// What a sender has done so far.
+#[derive(Clone, Copy)]
+pub(super) struct Done {
+    pub(super) delivered: Bytes,
+    pub(super) stats: Stats,
+    /// On a connection that carried other flows before.
+    pub(super) again: bool,
+}
+
+/// What a host asks of the sending half of a flow. What only some transports have does nothing in the others.
+pub(super) trait Sending {
+    /// What it sends next.
+    fn poll(&mut self, group: &GroupState, now: Time) -> Poll;
+
+    /// An acknowledgement arrived. Returns whether the flow is complete.
+    fn on_ack(&mut self, group: &GroupState, now: Time, answer: Answer<'_>) -> bool;
+
+    /// What its switch and its destination have to say to a subflow.
+    fn on_rack(&mut self, group: &GroupState, now: Time, told: Option<&JumboReport>, rate: BitRate);
+
+    /// Something else than the flow keeps it from sending.
+    fn hold(&mut self, _: &GroupState, _: Time, _: Holding) -> Held {
+        Held::Blocked
+    }
+
+    fn next_timer(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// Time has passed. Returns whether a timer was due.
+    fn on_timer(&mut self, _: &GroupState, _: Time) -> bool {
+        false
+    }
+
+    /// A congestion notification packet arrived. Returns whether it is something to this sender.
+    fn on_cnp(&mut self, _: Time) -> bool {
+        false
+    }
+
+    /// Smoothed round-trip time; zero before the first sample.
+    fn srtt(&self) -> Span {
+        Span::ZERO
+    }
+
+    fn delivered(&self) -> Bytes {
+        Bytes::ZERO
+    }
+
+    /// None if it keeps no record.
+    fn done(&self) -> Option<Done> {
+        None
+    }
+
+    /// As observers see it, if they do.
+    fn as_seen(&self) -> Option<SenderRef<'_>> {
+        None
+    }
+
+    /// It begins with a handshake.
+    fn is_opening(&self) -> bool {
+        false
+    }
+
+    /// Its window has no room.
+    fn is_full(&self) -> bool {
+        false
+    }
+}
+
+impl Sending for Sender {
+    #[inline]
+    fn poll(&mut self, group: &GroupState, now: Time) -> Poll {
+        self.poll_transmit(&group.stream().params, now)
+    }
+
+    #[inline]
+    fn on_ack(&mut self, group: &GroupState, now: Time, answer: Answer<'_>) -> bool {
+        self.on_ack(&group.stream().params, now, &answer.parcel.ack_frame());
+        self.is_complete()
+    }
+
+    fn on_rack(&mut self, group: &GroupState, now: Time, told: Option<&JumboReport>, rate: BitRate) {
+        self.on_rack(&group.stream().params, now, told, rate);
+    }
+
+    fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {
+        self.hold(&group.stream().params, now, holding)
+    }
+
+    #[inline]
+    fn next_timer(&self) -> Time {
+        self.next_timer()
+    }
+
+    #[inline]
+    fn on_timer(&mut self, group: &GroupState, now: Time) -> bool {
+        let due = self.next_timer() <= now;
+        self.on_timer(&group.stream().params, now);
+        due
+    }
+
+    fn srtt(&self) -> Span {
+        self.srtt()
+    }
+
+    fn delivered(&self) -> Bytes {
+        self.delivered()
+    }
+
+    fn done(&self) -> Option<Done> {
+        Some(Done { delivered: self.delivered(), stats: self.stats(), again: self.is_again() })
+    }
+
+    #[inline]
+    fn as_seen(&self) -> Option<SenderRef<'_>> {
+        Some(SenderRef::Stream(self))
+    }
+
+    fn is_opening(&self) -> bool {
+        self.is_opening()
+    }
+
+    fn is_full(&self) -> bool {
+        self.is_full()
+    }
+}
+
+impl Sending for rdma::Sender {
+    #[inline]
+    fn poll(&mut self, group: &GroupState, now: Time) -> Poll {
+        self.poll_transmit(&group.rdma().params, now)
+    }
+
+    #[inline]
+    fn on_ack(&mut self, group: &GroupState, now: Time, answer: Answer<'_>) -> bool {
+        let Answer { parcel, told_rates } = answer;
+        if parcel.packet.trailers() > 0
+            && let Some(told) = telemetry::read(parcel, told_rates)
+        {
+            self.on_telemetry(now, &told);
+        }
+        self.on_ack(&group.rdma().params, now, &parcel.rdma_ack_frame());
+        self.is_complete()
+    }
+
+    fn on_rack(&mut self, _: &GroupState, now: Time, told: Option<&JumboReport>, rate: BitRate) {
+        self.on_rack(now, told, rate);
+    }
+
+    fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {
+        self.hold(&group.rdma().params, now, holding)
+    }
+
+    #[inline]
+    fn next_timer(&self) -> Time {
+        self.next_timer()
+    }
+
+    #[inline]
+    fn on_timer(&mut self, group: &GroupState, now: Time) -> bool {
+        let due = self.next_timer() <= now;
+        self.on_timer(&group.rdma().params, now);
+        due
+    }
+
+    fn on_cnp(&mut self, now: Time) -> bool {
+        self.on_cnp(now);
+        true
+    }
+
+    fn srtt(&self) -> Span {
+        self.srtt()
+    }
+
+    fn delivered(&self) -> Bytes {
+        self.delivered()
+    }
+
+    fn done(&self) -> Option<Done> {
+        Some(Done { delivered: self.delivered(), stats: self.stats(), again: false })
+    }
+
+    #[inline]
+    fn as_seen(&self) -> Option<SenderRef<'_>> {
+        Some(SenderRef::Rdma(self))
+    }
+}
+
+impl Sending for datagram::Source {
+    #[inline]
+    fn poll(&mut self, _: &GroupState, now: Time) -> Poll {
+        self.poll_transmit(now)
+    }
+
+    fn on_ack(&mut self, _: &GroupState, now: Time, answer: Answer<'_>) -> bool {
+        self.on_echo(now, answer.parcel.packet.seq());
+        false
+    }
+
+    fn on_rack(&mut self, _: &GroupState, now: Time, told: Option<&JumboReport>, rate: BitRate) {
+        self.on_rack(now, told, rate);
+    }
+}
+
+/// What sends from a slot.
+#[derive(Debug)]
+// Senders are many and sources of datagrams few: a sender is not worth a pointer to follow.
+#[allow(clippy::large_enum_variant)]
+pub(super) enum Source {
+    Stream(Sender),
+    Rdma(rdma::Sender),
+    Datagram(datagram::Source),
+    /// The limiter at this place.
+    Limiter(u32),
+    /// The flow is complete.
+    Over,
+}
+
+/// The list of transports, for all that is asked of each.
+macro_rules! each {
+    ($source:expr, $sender:pat => $asked:expr, else $nothing:expr) => {
+        match $source {
+            Source::Stream($sender) => $asked,
+            Source::Rdma($sender) => $asked,
+            Source::Datagram($sender) => $asked,
+            // A limiter has its turn elsewhere, and what is over sends nothing.
+            Source::Limiter(_) | Source::Over => $nothing,
+        }
+    };
+}
+
+impl Sending for Source {
+    #[inline]
+    fn poll(&mut self, group: &GroupState, now: Time) -> Poll {
+        each!(self, sender => Sending::poll(sender, group, now), else Poll::Blocked)
+    }
+
+    #[inline]
+    fn on_ack(&mut self, group: &GroupState, now: Time, answer: Answer<'_>) -> bool {
+        each!(self, sender => Sending::on_ack(sender, group, now, answer), else false)
+    }
+
+    fn on_rack(&mut self, group: &GroupState, now: Time, told: Option<&JumboReport>, rate: BitRate) {
+        each!(self, sender => Sending::on_rack(sender, group, now, told, rate), else ());
+    }
+
+    fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {
+        each!(self, sender => Sending::hold(sender, group, now, holding), else Held::Blocked)
+    }
+
+    #[inline]
+    fn next_timer(&self) -> Time {
+        each!(self, sender => Sending::next_timer(sender), else Time::NEVER)
+    }
+
+    #[inline]
+    fn on_timer(&mut self, group: &GroupState, now: Time) -> bool {
+        each!(self, sender => Sending::on_timer(sender, group, now), else false)
+    }
+
+    fn on_cnp(&mut self, now: Time) -> bool {
+        each!(self, sender => Sending::on_cnp(sender, now), else false)
+    }
+
+    fn srtt(&self) -> Span {
+        each!(self, sender => Sending::srtt(sender), else Span::ZERO)
+    }
+
+    fn delivered(&self) -> Bytes {
+        each!(self, sender => Sending::delivered(sender), else Bytes::ZERO)
+    }
+
+    fn done(&self) -> Option<Done> {
+        each!(self, sender => Sending::done(sender), else None)
+    }
+
+    #[inline]
+    fn as_seen(&self) -> Option<SenderRef<'_>> {
+        each!(self, sender => Sending::as_seen(sender), else None)
+    }
+
+    fn is_opening(&self) -> bool {
+        each!(self, sender => Sending::is_opening(sender), else false)
+    }
+
+    fn is_full(&self) -> bool {
+        each!(self, sender => Sending::is_full(sender), else false)
+    }
+}
+
+// What RDMA needs makes no slot larger.
+const _: () = assert!(size_of::<rdma::Sender>() <= size_of::<Sender>());
+
+/// What a sender begins with.
+pub(super) struct Begin {
+    pub(super) size: Bytes,
+    pub(super) at: Endpoint,
+    /// An idle connection that it goes on with.
+    pub(super) connection: Option<Connection>,
+    /// Its switch keeps the state of JumboFlows.
+    pub(super) in_rack: bool,
+}
+
+impl Source {
+    /// It is a flow that is not over.
+    pub(super) fn is_flow(&self) -> bool {
+        each!(self, _ => true, else false)
+    }
+
+    /// The sending half of a flow that starts now.
+    pub(super) fn new(group: &GroupState, now: Time, begin: Begin) -> Self {
+        let Begin { size, at, connection, in_rack } = begin;
+        match &group.transport {
+            TransportState::Stream(stream) => Self::Stream(match connection {
+                Some(connection) => Sender::again(connection, &stream.params, now, size),
+                None => {
+                    let mut sender = Sender::new(&stream.params, &stream.cc, at, size);
+                    sender.start(&stream.params, now);
+                    sender
+                }
+            }),
+            TransportState::Rdma(rdma) => Self::Rdma(rdma::Sender::new(&rdma.params, &rdma.cc, at, size)),
+            TransportState::Datagram { params, rate, share } => {
+                let source = datagram::Source::new(params, *rate);
+                Self::Datagram(match share.as_ref().filter(|_| in_rack) {
+                    None => source,
+                    Some(share) => source.sharing(params, share, at.link),
+                })
+            }
+        }
+    }
+
+    /// What is left of it when its flow is complete: a connection, if its group keeps them.
+    pub(super) fn end(&mut self, group: &GroupState) -> Option<Connection> {
+        if let TransportState::Stream(stream) = &group.transport
+            && stream.params.keep_connections
+            && let Self::Stream(sender) = std::mem::replace(self, Self::Over)
+        {
+            return Some(sender.into_connection());
+        }
+        *self = Self::Over;
+        None
+    }
+
+    /// The source of datagrams, if it is one.
+    pub(super) fn datagrams(&mut self) -> Option<&mut datagram::Source> {
+        if let Self::Datagram(source) = self { Some(source) } else { None }
+    }
+}
+
+/// What receives in a slot.
+#[derive(Debug)]
+pub(super) enum Sink {
+    Stream(Receiver),
+    Rdma(rdma::Receiver),
+    Datagram {
+        received: u64,
+        bytes: Bytes,
+        /// Its source has registered as a subflow; none if nothing was heard of that.
+        connected: Option<bool>,
+    },
+}
+
+impl Sink {
+    /// The receiving half of a flow of this group.
+    pub(super) fn new(group: &GroupState) -> Self {
+        match &group.transport {
+            TransportState::Stream(stream) => Self::Stream(Receiver::new(stream.ecn)),
+            TransportState::Rdma(rdma) => Self::Rdma(rdma::Receiver::new(rdma.ecn)),
+            TransportState::Datagram { .. } => {
+                Self::Datagram { received: 0, bytes: Bytes::ZERO, connected: None }
+            }
+        }
+    }
+
+    /// It is the end of a connection.
+    pub(super) fn is_connected(&self) -> bool {
+        !matches!(self, Self::Datagram { .. })
+    }
+}
