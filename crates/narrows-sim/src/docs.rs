@@ -9,15 +9,16 @@ macro_rules! modules {
 }
 
 modules! {
-    BUFFER "packet memory" "switch/buffer.rs"
-    MARKING "marking" "switch/marking.rs"
+    BUFFER "packet memory" "mechanism/buffer.rs"
+    MARKING "marking" "mechanism/marking/mod.rs"
+    CODEL "CoDel" "mechanism/marking/codel.rs"
     PAUSE "PAUSE" "mechanism/pause.rs"
     INGRESS "priority-based flow control" "mechanism/pfc/mod.rs"
     ISOLATION "isolation" "mechanism/isolation/mod.rs"
     ORDER "order under isolation" "mechanism/isolation/order.rs"
-    CONGESTION_POINT "congestion points" "switch/congestion_point/mod.rs"
-    CONGESTION_POINT_BCN "BCN's congestion points" "switch/congestion_point/bcn.rs"
-    CONGESTION_POINT_QCN "QCN's congestion points" "switch/congestion_point/qcn.rs"
+    CONGESTION_POINT "congestion points" "mechanism/congestion_point/mod.rs"
+    CONGESTION_POINT_BCN "BCN's congestion points" "mechanism/congestion_point/bcn.rs"
+    CONGESTION_POINT_QCN "QCN's congestion points" "mechanism/congestion_point/qcn.rs"
     TELEMETRY "telemetry on its way" "telemetry.rs"
     RACK "messages of racks" "rack.rs"
     LIMITER "limiters" "limiter.rs"

@@ -122,6 +122,8 @@ pub enum DropCause {
     QueueLimit,
     /// RED chose it.
     Red,
+    /// CoDel chose it.
+    Codel,
     /// Bit errors on the link.
     LinkError,
     /// The link was down.
@@ -134,10 +136,11 @@ pub enum DropCause {
 
 impl DropCause {
     /// All causes.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::BufferFull,
         Self::QueueLimit,
         Self::Red,
+        Self::Codel,
         Self::LinkError,
         Self::LinkDown,
         Self::NoRoute,
@@ -150,6 +153,7 @@ impl DropCause {
             Self::BufferFull => "buffer_full",
             Self::QueueLimit => "queue_limit",
             Self::Red => "red",
+            Self::Codel => "codel",
             Self::LinkError => "link_error",
             Self::LinkDown => "link_down",
             Self::NoRoute => "no_route",

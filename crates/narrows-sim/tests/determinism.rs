@@ -7,8 +7,8 @@ use std::sync::Arc;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::observe::{LimiterObserver, PortObserver};
 use narrows_sim::switch::{
-    self, Bcn, Buffer, CongestionPoint, Dynamic, Marking, PortKind, Qcn, Red, RedAction, Sampling, Sharing,
-    Step, SwitchConfig,
+    self, Bcn, Buffer, CongestionPoint, Dynamic, MarkAt, Marking, PortKind, Qcn, Red, RedAction, Sampling,
+    Sharing, Step, SwitchConfig,
 };
 use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topology, Wan, Wire};
 use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Pause, Traffic, Transport};
@@ -44,7 +44,7 @@ fn everything(routing: Routing, ports: PortKind) -> (Network, Traffic) {
     CrossDc { datacenters: 2, fabric, fabrics: vec![], wan }.build(&mut topology, "");
     let shared = Buffer { size: Bytes::new(120_000), sharing: Sharing::Dynamic(Dynamic { alpha: 0.5 }) };
     let tor = SwitchConfig {
-        marking: Marking::Step(Step { k: Bytes::new(30_000) }),
+        marking: Marking::Step(Step { k: Bytes::new(30_000), mark_at: MarkAt::Enqueue }),
         latency: Span::from_ns(450),
         ports,
         ..SwitchConfig::new(shared)
@@ -57,6 +57,7 @@ fn everything(routing: Routing, ports: PortKind) -> (Network, Traffic) {
         gentle: true,
         spread: true,
         action: RedAction::Mark,
+        mark_at: MarkAt::Enqueue,
         at: vec![],
     };
     let spine = SwitchConfig { marking: Marking::Red(red), ..tor.clone() };

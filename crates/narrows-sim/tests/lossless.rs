@@ -7,7 +7,7 @@ use narrows_proto::cc::Config;
 use narrows_proto::rdma::Params;
 use narrows_proto::units::{BitRate, Bytes, Span};
 use narrows_sim::switch::{
-    CongestionPoint, Isolation, JointStop, Marking, Pfc, Qcn, Scheme, Step, SwitchConfig, Xoff,
+    CongestionPoint, Isolation, JointStop, MarkAt, Marking, Pfc, Qcn, Scheme, Step, SwitchConfig, Xoff,
 };
 use narrows_sim::topology::{KaryTree, LeafSpine, Topology, Wire};
 use narrows_sim::traffic::{FlowSpec, Group, Traffic};
@@ -312,7 +312,7 @@ fn threads_and_windows_change_nothing() {
     for switch in switches() {
         let points = CongestionPoint::Qcn(Qcn { set_point: Bytes::new(20_000), ..Qcn::default() });
         let switch = SwitchConfig {
-            marking: Marking::Step(Step { k: Bytes::new(30_000) }),
+            marking: Marking::Step(Step { k: Bytes::new(30_000), mark_at: MarkAt::Enqueue }),
             congestion_point: points,
             ..switch
         };

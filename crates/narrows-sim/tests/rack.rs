@@ -8,7 +8,7 @@ use narrows_proto::stream::Params;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_proto::{datagram, rdma};
 use narrows_sim::observe::{AdvertisedRow, JumboFlowRow, RackObserver};
-use narrows_sim::switch::{Marking, PortKind, Step, SwitchConfig};
+use narrows_sim::switch::{MarkAt, Marking, PortKind, Step, SwitchConfig};
 use narrows_sim::topology::{LeafSpine, Topology, Wire};
 use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Group, Pause, Traffic, Transport};
 use narrows_sim::{
@@ -32,7 +32,7 @@ fn params() -> Params {
 /// 75 kB for each port, of which half may wait unmarked.
 fn tor(agent: RackAgent) -> SwitchConfig {
     SwitchConfig {
-        marking: Marking::Step(Step { k: Bytes::new(37_500) }),
+        marking: Marking::Step(Step { k: Bytes::new(37_500), mark_at: MarkAt::Enqueue }),
         ports: PortKind::Scheduled,
         rack: Some(agent),
         ..shallow(75_000)

@@ -199,6 +199,7 @@ fn two_equal_flows_share_within_two_percent_over_a_long_run() {
         gentle: true,
         spread: true,
         action: narrows_sim::switch::RedAction::Drop,
+        mark_at: narrows_sim::switch::MarkAt::Enqueue,
         at: vec![],
     };
     let red = SwitchConfig { marking: Marking::Red(red), ..deep() };

@@ -8,7 +8,7 @@ use narrows_proto::stream::Params;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::floor::FixedWindows;
 use narrows_sim::switch::{
-    Buffer, CongestionPoint, Isolation, Marking, Pfc, PortKind, Qcn, Sharing, Step, SwitchConfig,
+    Buffer, CongestionPoint, Isolation, MarkAt, Marking, Pfc, PortKind, Qcn, Sharing, Step, SwitchConfig,
 };
 use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topology, Wan, Wire};
 use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic, Transport};
@@ -318,7 +318,7 @@ fn partners(topology: &Topology) -> Vec<HostId> {
 /// waiting.
 fn network(topology: Topology, ports: PortKind) -> Network {
     let buffer = Buffer { size: Bytes::new(12_000_000), sharing: Sharing::default() };
-    let marking = Marking::Step(Step { k: Bytes::new(100_000) });
+    let marking = Marking::Step(Step { k: Bytes::new(100_000), mark_at: MarkAt::Enqueue });
     with_switches(topology, &SwitchConfig { marking, ports, ..SwitchConfig::new(buffer) })
 }
 
@@ -350,7 +350,7 @@ fn shared_racks(shared: bool) -> Job {
         true => Config::Rackcc(rackcc::Params::default()),
     };
     for switch in network.switches.iter_mut().flatten() {
-        switch.marking = Marking::Step(Step { k: Bytes::new(1_000_000) });
+        switch.marking = Marking::Step(Step { k: Bytes::new(1_000_000), mark_at: MarkAt::Enqueue });
         switch.rack = shared.then(RackAgent::default);
     }
     let params = Params { handshake: true, ..params(10) };

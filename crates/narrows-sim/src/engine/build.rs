@@ -390,7 +390,7 @@ impl Layout<'_> {
         let neighbors =
             lossless || pauses(node) || inputs.iter().any(|link| pauses(topology.link(*link).from));
         let signals = settings(node).is_some_and(SwitchConfig::has_congestion_points)
-            || settings(node).is_some_and(|switch| switch.telemetry)
+            || settings(node).is_some_and(|switch| switch.telemetry || switch.marking.at_dequeue())
             || self.edge(node).is_some()
             || neighbors;
         if !signals {

@@ -1,6 +1,9 @@
 //! Network mechanisms, each with a home of its own.
 
+pub(crate) mod buffer;
+pub(crate) mod congestion_point;
 pub(crate) mod isolation;
+pub(crate) mod marking;
 pub(crate) mod pause;
 pub(crate) mod pfc;
 

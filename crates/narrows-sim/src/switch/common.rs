@@ -3,9 +3,9 @@
 use narrows_proto::notification::Signal;
 use narrows_proto::units::Time;
 
-use super::buffer::Memory;
-use super::marking::{Marker, Verdict};
 use crate::ids::LinkId;
+use crate::mechanism::buffer::Memory;
+use crate::mechanism::marking::{Leaving, Marker, Verdict};
 use crate::observe::{Observer, PacketRef};
 use crate::packet::{CE, ECT, Packet, Parcel};
 use crate::record::{DropCause, PortCounters};
@@ -103,6 +103,30 @@ impl Common {
             _ => counters.faster += 1,
         }
         world.observer.notified(now, self.links[port], signal);
+    }
+
+    /// Marking of what is about to leave: what becomes of a packet, if it is not dropped. `idle_since` is when the link ran out of
+    /// packets, if this one has not waited.
+    #[inline(never)]
+    pub(super) fn judge_leaving<O: Observer>(
+        &mut self,
+        leaving: &Leaving,
+        parcel: Parcel<'_>,
+        idle_since: Option<Time>,
+        world: &mut World<O>,
+    ) -> Option<Packet> {
+        let packet = parcel.packet;
+        if packet.is_cnm() || packet.is_exempt() {
+            return Some(packet);
+        }
+        match self.marker.judge_leaving(leaving, idle_since) {
+            Verdict::Pass => Some(packet),
+            Verdict::Mark => Some(self.mark(leaving.now, leaving.port, packet, world)),
+            Verdict::Drop => {
+                self.drop(leaving.now, leaving.port, parcel, self.marker.cause(), world);
+                None
+            }
+        }
     }
 
     /// RED drops a packet, unless it is to be left alone. Returns whether it is.

@@ -5,9 +5,9 @@ use std::collections::BinaryHeap;
 
 use narrows_proto::units::{BitRate, Time};
 
-use super::congestion_point::is_limitable;
 use crate::ids::NodeId;
 use crate::limiter::{Limiters, Reaction};
+use crate::mechanism::congestion_point::is_limitable;
 use crate::observe::Observer;
 use crate::packet::Packet;
 use crate::record::ReactionRecord;

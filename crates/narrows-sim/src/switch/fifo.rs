@@ -4,9 +4,9 @@
 use narrows_proto::units::{Span, Time, WireTime};
 
 use super::common::Common;
-use super::marking::Verdict;
 use crate::ids::LinkId;
 use crate::link::{Egress, Target};
+use crate::mechanism::marking::Verdict;
 use crate::observe::{Observer, PacketRef};
 use crate::packet::{ECT, Parcel};
 use crate::prefetch::prefetch;

@@ -2,40 +2,37 @@
 //!
 //! A packet passes fixed stages: route, marking, admission to the packet memory, PAUSE, congestion point, queue, link.
 
-mod buffer;
 mod common;
 mod config;
-mod congestion_point;
 mod edge;
 mod fifo;
-mod marking;
 mod queue;
 mod queued;
 mod rack;
 
 use narrows_proto::units::{Bytes, Time};
 
-pub(crate) use self::buffer::Memory;
-pub use self::buffer::{Buffer, Dynamic, Sharing};
 use self::common::Common;
 pub(crate) use self::common::OWN;
 pub use self::config::{PortKind, SwitchConfig};
-use self::congestion_point::CongestionPoints;
-pub use self::congestion_point::{
-    Bcn, BcnVersion, CongestionPoint, MOST_CONGESTION_POINTS, Message, Qcn, Reach, Sampling,
-};
 pub(crate) use self::edge::EdgeHost;
 use self::edge::{EdgeLimiters, Entry};
 use self::fifo::FifoPorts;
-use self::marking::Marker;
-pub use self::marking::{Marking, Red, RedAction, RedAt, Step};
 use self::queued::{ControlQueue, Mechanisms, QueuedPorts};
 pub(crate) use self::rack::RackParts;
 use self::rack::{Pass, RackState};
 use crate::ids::{LinkId, NodeId};
 use crate::limiter::Reaction;
 use crate::link::Egress;
+use crate::mechanism::buffer::Memory;
+pub use crate::mechanism::buffer::{Buffer, Dynamic, Sharing};
+use crate::mechanism::congestion_point::CongestionPoints;
+pub use crate::mechanism::congestion_point::{
+    Bcn, BcnVersion, CongestionPoint, MOST_CONGESTION_POINTS, Message, Qcn, Reach, Sampling,
+};
 pub use crate::mechanism::isolation::{Isolation, IsolationEvent, JointStop, Scheme};
+use crate::mechanism::marking::Marker;
+pub use crate::mechanism::marking::{Codel, MarkAt, Marking, Red, RedAction, RedAt, Sojourn, Step};
 pub use crate::mechanism::pause::Pause;
 use crate::mechanism::pfc::Watch;
 pub use crate::mechanism::pfc::{Pfc, Xoff};
@@ -164,7 +161,12 @@ impl Switch {
         let packet_time = |egress: &Egress| (egress.wire_time, egress.wire_time.of(parts.typical_packet));
         let common = Common {
             memory: Memory::new(&config.buffer, count),
-            marker: Marker::new(&config.marking, parts.egresses.iter().map(packet_time), parts.random),
+            marker: Marker::new(
+                &config.marking,
+                parts.egresses.iter().map(packet_time),
+                Bytes::new(parts.typical_packet.into()),
+                parts.random,
+            ),
             counters: vec![PortCounters::default(); count],
             links: parts.egresses.iter().map(|egress| egress.link).collect(),
         };

@@ -1,7 +1,8 @@
 //! A port with its queues, without anything that a mechanism adds.
 
-use narrows_proto::units::Time;
+use narrows_proto::units::{Span, Time};
 
+use super::common::OWN;
 use crate::ids::LinkId;
 use crate::link::Egress;
 use crate::mechanism::CLASSES;
@@ -130,7 +131,7 @@ impl QueuedPort {
     }
 }
 
-/// Where a packet came from, kept instead of its time of arrival while it waits.
+/// Where a packet came from, kept instead of its time of arrival while it waits, with the time since when it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     /// The number of the link.
@@ -140,15 +141,69 @@ pub(super) struct Origin {
     pub(super) counted: bool,
 }
 
+/// Bits of what is kept.
+const CLASS: u32 = 16;
+const COUNTED: u32 = 20;
+const SINCE: u32 = 21;
+/// Times are kept in units of 2^6 ps, on a circle of 2^43 of them, 563 s.
+const UNIT: u32 = 6;
+
 impl Origin {
+    /// As a time of arrival. The packet waits since `now`.
     #[inline]
-    pub(super) fn keep(self) -> Time {
-        Time::from_ps(u64::from(self.from) | (self.class as u64) << 32 | u64::from(self.counted) << 36)
+    pub(super) fn keep(self, now: Time) -> Time {
+        let from = u64::from(self.from as u16);
+        let since = (now.as_ps() >> UNIT) << SINCE;
+        Time::from_ps(from | (self.class as u64) << CLASS | u64::from(self.counted) << COUNTED | since)
     }
 
     #[inline]
     pub(super) fn of(packet: Packet) -> Self {
         let kept = packet.at().as_ps();
-        Self { from: kept as u32, class: (kept >> 32 & 15) as usize, counted: kept >> 36 & 1 != 0 }
+        let from = if kept as u16 == OWN as u16 { OWN } else { u32::from(kept as u16) };
+        Self { from, class: (kept >> CLASS & 15) as usize, counted: kept >> COUNTED & 1 != 0 }
+    }
+}
+
+/// How long a packet has waited, to 64 ps.
+#[inline]
+pub(super) fn sojourn(packet: Packet, now: Time) -> Span {
+    const CIRCLE: u64 = (1 << (u64::BITS - SINCE)) - 1;
+    let since = packet.at().as_ps() >> SINCE;
+    Span::from_ps(((now.as_ps() >> UNIT).wrapping_sub(since) & CIRCLE) << UNIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{FlowId, HostId};
+    use crate::packet::{Fields, Kind};
+
+    #[test]
+    fn a_packet_that_waits_knows_where_it_came_from_and_since_when_it_waits() {
+        let (flow, to, kind) = (FlowId(0), HostId(0), Kind::Data);
+        let packet = Packet::new(Fields {
+            seq: 0,
+            flow,
+            to,
+            size: 1,
+            turn: 0,
+            kind,
+            priority: 0,
+            flags: 0,
+            trailers: 0,
+        });
+        for (from, class, counted) in [(0, 8, true), ((1 << 15) - 1, 0, false), (OWN, 7, true)] {
+            let origin = Origin { from, class, counted };
+            for seconds in [0, 562, 563, 100_000] {
+                let since = Time::ZERO + Span::from_secs(seconds) + Span::from_ps(12_345);
+                let waiting = packet.arriving(origin.keep(since));
+                assert_eq!(Origin::of(waiting), origin);
+                for waited in [0, 64, 6_400, 64 * 1_000_000_000] {
+                    let found = sojourn(waiting, since + Span::from_ps(waited));
+                    assert_eq!(found, Span::from_ps(waited), "{seconds} s");
+                }
+            }
+        }
     }
 }

@@ -16,19 +16,19 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use narrows_proto::units::Time;
+use narrows_proto::units::{Span, Time};
 
 use super::common::{Arriving, Common};
-use super::congestion_point::CongestionPoints;
-use super::marking::Verdict;
-use super::queue::{Origin, QueuedPort};
+use super::queue::{Origin, QueuedPort, sojourn};
 use crate::ids::{FlowId, HostId};
 use crate::link::Egress;
+use crate::mechanism::congestion_point::CongestionPoints;
 use crate::mechanism::isolation::{Choice, FlowMessage, Joining, Stage};
+use crate::mechanism::marking::{Leaving, Verdict};
 use crate::mechanism::pfc::Watch;
 use crate::mechanism::{FlowControl, ISOLATED_CLASS, StopFrame, StopOrder};
 use crate::observe::Observer;
-use crate::packet::{Control, Fields, Kind, NO_TRAILERS, Packet, Parcel, Trailers};
+use crate::packet::{Control, ECT, Fields, Kind, NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::ring::Ring;
 use crate::telemetry::Meter;
 use crate::world::World;
@@ -137,18 +137,30 @@ impl Mechanisms {
         let packet = port.pop(choice.queue, slots);
         let size = u64::from(packet.size());
         common.memory.used -= size;
-        let mut on_wire = packet;
+        let left = NEIGHBORS.then(|| (Origin::of(packet), size));
         if NEIGHBORS && let Some(isolation) = &mut self.isolation {
             let view = port.view(at, number, isolation.priority());
             isolation.on_dequeue(view, choice, packet.size(), &mut world.observer);
-            if choice.queue == ISOLATED_CLASS {
-                on_wire = packet.isolated();
-            }
         }
         world.observer.backlog(at, port.link(), port.waiting);
+        let mut on_wire = packet;
+        if common.marker.looks_at_dequeue() {
+            let sojourn = sojourn(packet, at);
+            let (queue, ect) = (choice.queue, packet.is(ECT));
+            let leaving = Leaving { now: at, port: number, queue, sojourn, left: port.backlog(queue), ect };
+            let parcel = Parcel { packet, trailers: slots };
+            match common.judge_leaving(&leaving, parcel, None, world) {
+                Some(packet) => on_wire = packet,
+                // The port is still free, and sends the next.
+                None => return left,
+            }
+        }
+        if NEIGHBORS && choice.queue == ISOLATED_CLASS {
+            on_wire = on_wire.isolated();
+        }
         let parcel = Parcel { packet: on_wire, trailers: slots };
         transmit(at, port, self.meters.get_mut(number), parcel, world);
-        NEIGHBORS.then(|| (Origin::of(packet), size))
+        left
     }
 }
 
@@ -351,8 +363,16 @@ impl QueuedPorts {
         }
         if waits {
             let origin = Origin { from, class, counted };
-            self.enqueue(now, number, queue, parcel.with(packet.arriving(origin.keep())), common, world);
+            self.enqueue(now, number, queue, parcel.with(packet.arriving(origin.keep(now))), common, world);
         } else {
+            if common.marker.looks_at_dequeue() {
+                let (sojourn, left, ect) = (Span::ZERO, 0, packet.is(ECT));
+                let leaving = Leaving { now, port: number, queue, sojourn, left, ect };
+                match common.judge_leaving(&leaving, parcel, idle_since, world) {
+                    Some(judged) => packet = judged,
+                    None => return false,
+                }
+            }
             let on_wire = if NEIGHBORS && queue == ISOLATED_CLASS { packet.isolated() } else { packet };
             transmit(now, port, mechanisms.meters.get_mut(number), parcel.with(on_wire), world);
         }
@@ -383,9 +403,11 @@ impl QueuedPorts {
     ) -> bool {
         let Some(mechanisms) = &mut self.mechanisms else { return false };
         let points = mechanisms.points.as_mut();
-        mechanisms.message =
-            points.and_then(|points| points.answer(now, number, packet, waiting, common, world));
-        mechanisms.message.is_some()
+        let answer = points.and_then(|points| points.answer(number, packet, waiting, world));
+        let Some((message, signal)) = answer else { return false };
+        common.note_message(now, number, signal, world);
+        mechanisms.message = Some(message);
+        true
     }
 
     /// A frame of the neighbor arrived: it takes none of these classes for a time, and takes all others.

@@ -11,7 +11,7 @@ use narrows_proto::stream::Params;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::observe::{Observer, PortObserver, PortRow, WindowObserver, WindowRow};
 use narrows_sim::switch::{
-    Buffer, CongestionPoint, Marking, PortKind, Red, RedAction, Sharing, Step, SwitchConfig,
+    Buffer, CongestionPoint, MarkAt, Marking, PortKind, Red, RedAction, Sharing, Step, SwitchConfig,
 };
 use narrows_sim::topology::{NodeKind, Topology};
 use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Group, Pause, Traffic, Transport};
@@ -37,7 +37,7 @@ pub fn shallow(size: u64) -> SwitchConfig {
 }
 
 pub fn marking(k: u64) -> SwitchConfig {
-    SwitchConfig { marking: Marking::Step(Step { k: Bytes::new(k) }), ..deep() }
+    SwitchConfig { marking: Marking::Step(Step { k: Bytes::new(k), mark_at: MarkAt::Enqueue }), ..deep() }
 }
 
 /// Scheduled ports with congestion points, and a memory that all of them share.
@@ -129,6 +129,7 @@ pub fn dcqcn_marking() -> Marking {
         gentle: false,
         spread: false,
         action: RedAction::Mark,
+        mark_at: MarkAt::Enqueue,
         at: vec![],
     })
 }

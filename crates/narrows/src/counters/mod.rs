@@ -5,6 +5,7 @@
 //! A new counter is a field of a record of `narrows-sim` (`record.rs`), the place where it is counted, and an entry here.
 
 mod carried;
+mod codel;
 mod congestion_points;
 mod connections;
 mod dependents;
@@ -26,7 +27,7 @@ use crate::plan::Plan;
 use crate::results::Outline;
 
 /// Everything that counts, in the order in which activity is shown.
-const MECHANISMS: [&Mechanism; 12] = [
+const MECHANISMS: [&Mechanism; 13] = [
     &carried::CARRIED,
     &marking::MARKING,
     &congestion_points::CONGESTION_POINTS,
@@ -34,6 +35,7 @@ const MECHANISMS: [&Mechanism; 12] = [
     &rdma::RDMA,
     &pauses::PAUSES,
     &drops::DROPS,
+    &codel::CODEL,
     &transport::TRANSPORT,
     &connections::CONNECTIONS,
     &isolation::ISOLATION,

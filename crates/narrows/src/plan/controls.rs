@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use narrows_proto::cc::{Config, Ecn, gemini};
 use narrows_proto::units::{BitRate, Bytes, Span};
 use narrows_proto::{rdma, stream};
-use narrows_sim::switch::{Marking, RedAction, Step, SwitchConfig};
+use narrows_sim::switch::{Marking, Step, SwitchConfig};
 use narrows_sim::topology::Topology;
 use narrows_sim::traffic::{Traffic, Transport};
 use narrows_sim::{LinkId, Network};
@@ -104,16 +104,12 @@ fn warn_of_rare_acks(path: &str, name: &str, params: &rdma::Params, cc: &Config,
 
 /// Packets that can be marked may be.
 fn marks(switch: &SwitchConfig) -> bool {
-    match &switch.marking {
-        Marking::Off => false,
-        Marking::Step(_) => true,
-        Marking::Red(red) => red.action != RedAction::Drop,
-    }
+    switch.marking.marks()
 }
 
 fn step(switch: &SwitchConfig) -> Option<Bytes> {
     match switch.marking {
-        Marking::Step(Step { k }) => Some(k),
+        Marking::Step(Step { k, .. }) => Some(k),
         _ => None,
     }
 }

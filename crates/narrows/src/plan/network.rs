@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
-use narrows_sim::switch::{Dynamic, MOST_PORTS, Marking, PortKind, Red, Sharing, Step};
+use narrows_sim::switch::{Codel, Dynamic, MOST_PORTS, Marking, PortKind, Red, Sharing, Step};
 use narrows_sim::topology::{
     CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, NodeKind, ParkingLot, Star,
 };
@@ -336,7 +336,9 @@ fn check_switch(
     };
     match &switch.marking {
         Marking::Off => {}
-        Marking::Step(Step { k }) => reachable("step.k", *k),
+        Marking::Step(Step { k, .. }) => reachable("step.k", *k),
+        Marking::Sojourn(_) => {}
+        Marking::Codel(codel) => check_codel(&format!("{path}.marking.codel"), codel, checker),
         Marking::Red(red) => {
             reachable("red.max", red.max);
             for (number, at) in red.at.iter().enumerate() {
@@ -344,6 +346,14 @@ fn check_switch(
             }
             check_red(&format!("{path}.marking.red"), red, checker);
         }
+    }
+}
+
+fn check_codel(path: &str, codel: &Codel, checker: &mut Checker<'_>) {
+    let Codel { target, interval, .. } = *codel;
+    if target == Span::ZERO || target >= interval {
+        let message = format!("target = {target}, expected above 0, less than interval = {interval}");
+        checker.error(&format!("{path}.target"), Diagnostic::error(Code::OutOfRange, message));
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) fn signals(scenario: &Scenario) -> Option<(&'static str, &str)> {
             Some(("congestion_point", class.as_str()))
         }
         Switch { telemetry: true, .. } => Some(("telemetry", class.as_str())),
+        Switch { marking, .. } if marking.at_dequeue() => Some(("marking", class.as_str())),
         _ => None,
     })
 }

@@ -4,10 +4,10 @@ use narrows_proto::units::{Bytes, Span, Time};
 
 use super::{Pfc, Xoff};
 use crate::ids::{FlowId, HostId, LinkId};
+use crate::mechanism::buffer::{Buffer, Memory, Sharing};
 use crate::mechanism::{CLASSES, ISOLATED_CLASS, InputLink, StopFrame, StopOrder};
 use crate::packet::{Control, Fields, Kind, Packet};
 use crate::record::DropCause;
-use crate::switch::{Buffer, Memory, Sharing};
 
 /// What a lossless switch keeps of the links that lead to it.
 #[derive(Debug)]

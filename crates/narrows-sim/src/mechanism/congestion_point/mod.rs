@@ -12,15 +12,12 @@ mod qcn;
 use std::num::NonZeroU16;
 
 use narrows_proto::notification::{CpId, Notification, Signal};
-use narrows_proto::units::Time;
 
 pub use self::bcn::{Bcn, BcnVersion, Sampling};
 pub use self::config::{CongestionPoint, MOST_CONGESTION_POINTS};
 pub use self::message::{Message, Reach};
 pub use self::qcn::Qcn;
-use super::common::Common;
 use crate::ids::HostId;
-use crate::observe::Observer;
 use crate::packet::{Kind, Packet};
 use crate::random::Stream;
 use crate::world::World;
@@ -29,7 +26,7 @@ const PRIORITIES: usize = 8;
 
 /// The congestion points of one switch.
 #[derive(Debug)]
-pub(super) struct CongestionPoints {
+pub(crate) struct CongestionPoints {
     rule: Rule,
     random: Box<Stream>,
     /// The congestion point of the first port.
@@ -61,7 +58,7 @@ struct Sampler {
 
 impl CongestionPoints {
     /// `first` numbers the congestion point of the first of so many `ports`; `reach` says by host whether it can be told.
-    pub(super) fn new(
+    pub(crate) fn new(
         config: &CongestionPoint,
         ports: usize,
         first: u16,
@@ -102,30 +99,25 @@ impl CongestionPoints {
 
     /// A packet has joined a queue of the port `number`. Returns whether it is a sample.
     #[inline(always)]
-    pub(super) fn counts(&mut self, number: usize, packet: Packet) -> bool {
+    pub(crate) fn counts(&mut self, number: usize, packet: Packet) -> bool {
         let countdown = &mut self.samplers[number].countdown[usize::from(packet.priority())];
         *countdown -= if self.by_size { i64::from(packet.size()) } else { 1 };
         *countdown < 0
     }
 
     /// A sample has joined a queue of the port `number` that holds `waiting` bytes now. Returns the message to its source, if it
-    /// is told something.
-    pub(super) fn answer<O: Observer>(
+    /// is told something, and what that says.
+    pub(crate) fn answer<O>(
         &mut self,
-        now: Time,
         number: usize,
         packet: Packet,
         waiting: u64,
-        common: &mut Common,
-        world: &mut World<O>,
-    ) -> Option<Packet> {
+        world: &World<O>,
+    ) -> Option<(Packet, Signal)> {
         let notification = self.sample(number, packet, waiting)?;
         let source = world.shared.flows[packet.flow().index()].from;
-        if !self.reaches(source) {
-            return None;
-        }
-        common.note_message(now, number, notification.signal, world);
-        Some(self.message(&notification, packet, source))
+        let message = || (self.message(&notification, packet, source), notification.signal);
+        self.reaches(source).then(message)
     }
 
     /// A sample has joined a queue of the port `number` that holds `waiting` bytes now. Returns what its source is to be told.
@@ -169,7 +161,7 @@ impl CongestionPoints {
 }
 
 /// A limiter at the source could slow down packets of this kind.
-pub(super) fn is_limitable(kind: Kind) -> bool {
+pub(crate) fn is_limitable(kind: Kind) -> bool {
     matches!(kind, Kind::Data | Kind::Syn | Kind::Datagram | Kind::Limited)
 }
 

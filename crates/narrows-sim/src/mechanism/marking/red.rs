@@ -1,37 +1,9 @@
-//! Whether a packet that joins a queue is marked, dropped or left alone.
-//!
-//! ```text
-//! off     nothing; the queue overflows
-//! step    marked if more than K waits                                  RFC 8257 §3.1
-//! red     avg = (1 − w)·avg + w·q at each arrival                      Floyd & Jacobson, ToN 1993
-//!         chosen with a probability that rises from 0 at min to max_p at max, by the average
-//! ```
-//! Only packets of connections that use ECN can be marked. What RED does to a packet it has chosen and cannot mark is a setting.
+//! Random early detection.
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
 
+use super::{MarkAt, Verdict};
 use crate::random::Stream;
-
-/// How a queue signals congestion.
-#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Marking {
-    /// It does not; it overflows.
-    #[default]
-    Off,
-    /// Marks every packet that finds more than K waiting (DCTCP).
-    Step(Step),
-    /// Random early detection.
-    Red(Red),
-}
-
-/// Step marking (RFC 8257 §3.1, Alizadeh et al. §3.1).
-#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Step {
-    /// K: packets that find more than this waiting are marked if they can be. The packet on the wire does not wait.
-    pub k: Bytes,
-}
 
 /// Random early detection (Floyd & Jacobson, ToN 1993).
 ///
@@ -59,6 +31,9 @@ pub struct Red {
     /// What happens to a chosen packet.
     #[serde(default)]
     pub action: RedAction,
+    /// Whether packets are looked at when they arrive or when they leave.
+    #[serde(default)]
+    pub mark_at: MarkAt,
     /// Other thresholds for ports of certain rates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub at: Vec<RedAt>,
@@ -113,24 +88,9 @@ fn yes() -> bool {
     true
 }
 
-/// What becomes of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Pass,
-    Mark,
-    Drop,
-}
-
-/// Marking at the ports of a switch.
+/// Random early detection at the ports of a switch.
 #[derive(Clone, Debug)]
-pub(crate) struct Marker {
-    /// Step marking: what finds more than this waiting is marked.
-    above: u64,
-    red: Option<Box<RedSwitch>>,
-}
-
-#[derive(Clone, Debug)]
-struct RedSwitch {
+pub(super) struct RedSwitch {
     /// By port.
     ports: Vec<RedState>,
     random: Stream,
@@ -146,32 +106,16 @@ struct RedState {
     packet_time: Span,
 }
 
-impl Marker {
+impl RedSwitch {
     /// `ports` have a rate, and a time that a packet of typical size takes.
-    pub(crate) fn new(
-        marking: &Marking,
-        ports: impl Iterator<Item = (WireTime, Span)>,
-        random: Stream,
-    ) -> Self {
-        match marking {
-            Marking::Off => Self { above: u64::MAX, red: None },
-            Marking::Step(step) => Self { above: step.k.get(), red: None },
-            Marking::Red(red) => {
-                let state = |(rate, packet_time)| RedState {
-                    config: red.of(rate),
-                    average: 0.0,
-                    since: None,
-                    packet_time,
-                };
-                let red = RedSwitch { ports: ports.map(state).collect(), random };
-                Self { above: u64::MAX, red: Some(Box::new(red)) }
-            }
-        }
+    pub(super) fn new(red: &Red, ports: impl Iterator<Item = (WireTime, Span)>, random: Stream) -> Self {
+        let state =
+            |(rate, packet_time)| RedState { config: red.of(rate), average: 0.0, since: None, packet_time };
+        Self { ports: ports.map(state).collect(), random }
     }
 
-    /// A packet that finds `backlog` bytes waiting at `port`. `idle_since` is when the link ran out of packets, if it did.
-    #[inline]
-    pub(crate) fn judge(
+    #[inline(never)]
+    pub(super) fn judge(
         &mut self,
         now: Time,
         port: usize,
@@ -179,10 +123,7 @@ impl Marker {
         idle_since: Option<Time>,
         ect: bool,
     ) -> Verdict {
-        if let Some(red) = &mut self.red {
-            return red.ports[port].judge(now, backlog, idle_since, ect, &mut red.random);
-        }
-        if backlog > self.above && ect { Verdict::Mark } else { Verdict::Pass }
+        self.ports[port].judge(now, backlog, idle_since, ect, &mut self.random)
     }
 }
 
@@ -246,6 +187,7 @@ impl RedState {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Marker, Marking};
     use super::*;
     use crate::random::Purpose;
 
@@ -254,7 +196,17 @@ mod tests {
 
     fn red(gentle: bool, action: RedAction) -> Red {
         let (min, max) = (Bytes::new(10_000), Bytes::new(30_000));
-        Red { min, max, max_p: 0.1, weight: 1.0, gentle, spread: true, action, at: vec![] }
+        Red {
+            min,
+            max,
+            max_p: 0.1,
+            weight: 1.0,
+            gentle,
+            spread: true,
+            action,
+            mark_at: MarkAt::Enqueue,
+            at: vec![],
+        }
     }
 
     struct Fixture {
@@ -264,7 +216,10 @@ mod tests {
     impl Fixture {
         fn new(marking: &Marking) -> Self {
             let random = Stream::new(1, Purpose::Marking, 0);
-            Self { marker: Marker::new(marking, std::iter::once((RATE.wire_time(), PACKET)), random) }
+            let largest = Bytes::new(1_500);
+            Self {
+                marker: Marker::new(marking, std::iter::once((RATE.wire_time(), PACKET)), largest, random),
+            }
         }
 
         fn judge(&mut self, backlog: u64, ect: bool) -> Verdict {
@@ -276,14 +231,6 @@ mod tests {
             let chosen = (0..100_000).filter(|_| self.judge(backlog, true) != Verdict::Pass);
             chosen.count() as f64 / 100_000.0
         }
-    }
-
-    #[test]
-    fn a_step_marks_what_finds_more_than_k_and_can_be_marked() {
-        let mut step = Fixture::new(&Marking::Step(Step { k: Bytes::new(10_000) }));
-        assert_eq!(step.judge(10_000, true), Verdict::Pass);
-        assert_eq!(step.judge(10_001, true), Verdict::Mark);
-        assert_eq!(step.judge(10_001, false), Verdict::Pass);
     }
 
     #[test]

@@ -1,0 +1,263 @@
+//! Whether a packet that joins or leaves a queue is marked, dropped or left alone.
+//!
+//! ```text
+//! off       nothing; the queue overflows
+//! step      marked if more than K waits                                RFC 8257 §3.1
+//! red       avg = (1 − w)·avg + w·q at each packet                     Floyd & Jacobson, ToN 1993
+//!           chosen with a probability that rises from 0 at min to max_p at max, by the average
+//! sojourn   marked if it has waited for longer than a time             Bai et al., CoNEXT 2016 (TCN)
+//! codel     dropped or marked while all have waited too long           RFC 8289
+//! ```
+//! Only packets of connections that use ECN can be marked. What RED does to a packet it has chosen and cannot mark is a setting.
+//!
+//! Step and RED look at packets when they arrive, or with `mark_at = "dequeue"` when they leave: then they see what waits behind the
+//! packet, and sources hear of it a queue earlier. Sojourn times and CoDel are known only then. A packet that does not wait leaves at
+//! once, with a sojourn time of 0.
+
+mod codel;
+mod red;
+
+use narrows_proto::units::{Bytes, Span, Time, WireTime};
+
+pub use self::codel::Codel;
+use self::codel::CodelSwitch;
+use self::red::RedSwitch;
+pub use self::red::{Red, RedAction, RedAt};
+use crate::random::Stream;
+use crate::record::DropCause;
+
+/// How a queue signals congestion.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Marking {
+    /// It does not; it overflows.
+    #[default]
+    Off,
+    /// Marks every packet that finds more than K waiting (DCTCP).
+    Step(Step),
+    /// Random early detection.
+    Red(Red),
+    /// Marks every packet that has waited for longer than a time.
+    Sojourn(Sojourn),
+    /// Controlled delay.
+    Codel(Codel),
+}
+
+impl Marking {
+    /// Packets are looked at when they leave. Needs a queue for each priority ([`PortKind::Scheduled`](crate::switch::PortKind)).
+    pub fn at_dequeue(&self) -> bool {
+        match self {
+            Self::Off => false,
+            Self::Step(Step { mark_at, .. }) | Self::Red(Red { mark_at, .. }) => *mark_at == MarkAt::Dequeue,
+            Self::Sojourn(_) | Self::Codel(_) => true,
+        }
+    }
+
+    /// Packets that can be marked may be.
+    pub fn marks(&self) -> bool {
+        match self {
+            Self::Off => false,
+            Self::Step(_) | Self::Sojourn(_) => true,
+            Self::Red(red) => red.action != RedAction::Drop,
+            Self::Codel(codel) => codel.ecn,
+        }
+    }
+}
+
+/// When packets are looked at.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum MarkAt {
+    /// When they arrive at the queue.
+    #[default]
+    Enqueue,
+    /// When they leave it.
+    Dequeue,
+}
+
+/// Step marking (RFC 8257 §3.1, Alizadeh et al. §3.1).
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// K: packets that find more than this waiting, or leave it behind, are marked if they can be. The packet on the wire does not
+    /// wait.
+    pub k: Bytes,
+    /// Whether packets are looked at when they arrive or when they leave.
+    #[serde(default)]
+    pub mark_at: MarkAt,
+}
+
+/// Marking by sojourn time (Bai et al., CoNEXT 2016, TCN §4).
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sojourn {
+    /// Packets that have waited for longer are marked if they can be.
+    pub above: Span,
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Pass,
+    Mark,
+    Drop,
+}
+
+/// A packet that is about to leave a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaving {
+    pub(crate) now: Time,
+    pub(crate) port: usize,
+    pub(crate) queue: usize,
+    /// How long it has waited.
+    pub(crate) sojourn: Span,
+    /// Bytes that wait behind it in its queue.
+    pub(crate) left: u64,
+    /// It can be marked.
+    pub(crate) ect: bool,
+}
+
+/// Marking at the ports of a switch.
+#[derive(Clone, Debug)]
+pub(crate) struct Marker {
+    /// Step marking: what finds more than this waiting is marked.
+    above: u64,
+    red: Option<Box<RedSwitch>>,
+    dequeue: Option<Box<Dequeue>>,
+}
+
+/// What looks at packets that leave.
+#[derive(Clone, Debug)]
+enum Dequeue {
+    Step { above: u64 },
+    Red(RedSwitch),
+    Sojourn { above: Span },
+    Codel(CodelSwitch),
+}
+
+impl Marker {
+    /// `ports` have a rate, and a time that a packet of typical size takes; `largest` is that size.
+    pub(crate) fn new(
+        marking: &Marking,
+        ports: impl Iterator<Item = (WireTime, Span)>,
+        largest: Bytes,
+        random: Stream,
+    ) -> Self {
+        let off = Self { above: u64::MAX, red: None, dequeue: None };
+        let at_dequeue = |dequeue| Self { dequeue: Some(Box::new(dequeue)), ..off.clone() };
+        match marking {
+            Marking::Off => off,
+            Marking::Step(Step { k, mark_at: MarkAt::Enqueue }) => Self { above: k.get(), ..off },
+            Marking::Step(Step { k, mark_at: MarkAt::Dequeue }) => {
+                at_dequeue(Dequeue::Step { above: k.get() })
+            }
+            Marking::Red(red) => {
+                let switch = RedSwitch::new(red, ports, random);
+                match red.mark_at {
+                    MarkAt::Enqueue => Self { red: Some(Box::new(switch)), ..off },
+                    MarkAt::Dequeue => at_dequeue(Dequeue::Red(switch)),
+                }
+            }
+            Marking::Sojourn(sojourn) => at_dequeue(Dequeue::Sojourn { above: sojourn.above }),
+            Marking::Codel(codel) => {
+                at_dequeue(Dequeue::Codel(CodelSwitch::new(codel, ports.count(), largest)))
+            }
+        }
+    }
+
+    /// A packet that finds `backlog` bytes waiting at `port`. `idle_since` is when the link ran out of packets, if it did.
+    #[inline]
+    pub(crate) fn judge(
+        &mut self,
+        now: Time,
+        port: usize,
+        backlog: u64,
+        idle_since: Option<Time>,
+        ect: bool,
+    ) -> Verdict {
+        if let Some(red) = &mut self.red {
+            return red.judge(now, port, backlog, idle_since, ect);
+        }
+        if backlog > self.above && ect { Verdict::Mark } else { Verdict::Pass }
+    }
+
+    /// Packets that leave are looked at.
+    #[inline]
+    pub(crate) fn looks_at_dequeue(&self) -> bool {
+        self.dequeue.is_some()
+    }
+
+    /// A packet that is about to leave. `idle_since` is when the link ran out of packets, if this one has not waited.
+    #[inline(never)]
+    pub(crate) fn judge_leaving(&mut self, leaving: &Leaving, idle_since: Option<Time>) -> Verdict {
+        let Leaving { now, port, left, ect, .. } = *leaving;
+        let mark_if = |exceeds: bool| if exceeds && ect { Verdict::Mark } else { Verdict::Pass };
+        match self.dequeue.as_deref_mut() {
+            None => Verdict::Pass,
+            Some(Dequeue::Step { above }) => mark_if(left > *above),
+            Some(Dequeue::Red(red)) => red.judge(now, port, left, idle_since, ect),
+            Some(Dequeue::Sojourn { above }) => mark_if(leaving.sojourn > *above),
+            Some(Dequeue::Codel(codel)) => codel.judge(leaving),
+        }
+    }
+
+    /// Why it drops what leaves.
+    pub(crate) fn cause(&self) -> DropCause {
+        match self.dequeue.as_deref() {
+            Some(Dequeue::Codel(_)) => DropCause::Codel,
+            _ => DropCause::Red,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use narrows_proto::units::BitRate;
+
+    use super::*;
+    use crate::random::Purpose;
+
+    fn marker(marking: &Marking) -> Marker {
+        let port = (BitRate::from_gbps(10).wire_time(), Span::from_us(1));
+        let random = Stream::new(1, Purpose::Marking, 0);
+        Marker::new(marking, std::iter::once(port), Bytes::new(1_500), random)
+    }
+
+    fn step(mark_at: MarkAt) -> Marking {
+        Marking::Step(Step { k: Bytes::new(10_000), mark_at })
+    }
+
+    fn leaving(sojourn_us: u64, left: u64, ect: bool) -> Leaving {
+        let sojourn = Span::from_us(sojourn_us);
+        Leaving { now: Time::ZERO, port: 0, queue: 0, sojourn, left, ect }
+    }
+
+    #[test]
+    fn a_step_marks_what_finds_more_than_k_and_can_be_marked() {
+        let mut marker = marker(&step(MarkAt::Enqueue));
+        let mut judge = |backlog, ect| marker.judge(Time::ZERO, 0, backlog, None, ect);
+        assert_eq!(judge(10_000, true), Verdict::Pass);
+        assert_eq!(judge(10_001, true), Verdict::Mark);
+        assert_eq!(judge(10_001, false), Verdict::Pass);
+        assert!(!marker.looks_at_dequeue());
+    }
+
+    #[test]
+    fn a_step_at_dequeue_marks_what_leaves_more_than_k_behind() {
+        let mut marker = marker(&step(MarkAt::Dequeue));
+        assert_eq!(marker.judge(Time::ZERO, 0, 1 << 30, None, true), Verdict::Pass, "not on arrival");
+        assert_eq!(marker.judge_leaving(&leaving(9, 10_000, true), None), Verdict::Pass);
+        assert_eq!(marker.judge_leaving(&leaving(9, 10_001, true), None), Verdict::Mark);
+        assert_eq!(marker.judge_leaving(&leaving(9, 10_001, false), None), Verdict::Pass);
+    }
+
+    #[test]
+    fn a_sojourn_threshold_marks_what_has_waited_longer() {
+        let mut marker = marker(&Marking::Sojourn(Sojourn { above: Span::from_us(60) }));
+        assert_eq!(marker.judge_leaving(&leaving(60, 1 << 30, true), None), Verdict::Pass);
+        assert_eq!(marker.judge_leaving(&leaving(61, 0, true), None), Verdict::Mark);
+        assert_eq!(marker.judge_leaving(&leaving(61, 0, false), None), Verdict::Pass);
+    }
+}
