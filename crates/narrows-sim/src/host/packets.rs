@@ -19,7 +19,7 @@ pub(super) struct Way {
 }
 
 /// The packet that carries `segment`.
-#[inline]
+#[inline(always)]
 pub(super) fn segment_packet(segment: &Segment, way: Way, group: &GroupState) -> Packet {
     let (kind, size, flags) = match &group.transport {
         TransportState::Datagram { params, .. } => (Kind::Datagram, params.packet_size(), 0),
@@ -42,7 +42,7 @@ pub(super) fn segment_packet(segment: &Segment, way: Way, group: &GroupState) ->
 }
 
 /// The packet that carries `frame`, of a stream.
-#[inline]
+#[inline(always)]
 pub(super) fn ack_packet(frame: &AckFrame, trailers: u8, way: Way, group: &GroupState) -> Packet {
     let size = group.stream().params.packet_size(Bytes::new(frame.sacks.option_size()));
     Packet::new(Fields {
