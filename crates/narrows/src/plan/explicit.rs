@@ -155,6 +155,10 @@ mod tests {
 
     /// Two hosts on each side of a link.
     fn planned(datacenters: &str) -> Result<Plan, String> {
+        planned_as(datacenters, str::to_owned)
+    }
+
+    fn planned_as(datacenters: &str, renamed: impl Fn(&str) -> String) -> Result<Plan, String> {
         let text = format!(
             r#"
             version = 1
@@ -182,7 +186,7 @@ mod tests {
             cc.reno = {{}}
             "#
         );
-        let document = Document::parse("sides.toml", text, "").expect("TOML");
+        let document = Document::parse("sides.toml", renamed(&text), "").expect("TOML");
         Plan::new(document).map_err(|error| error.to_string())
     }
 
@@ -194,6 +198,19 @@ mod tests {
         let segments = plan.segments.expect("two data centers");
         assert_eq!(segments.into_iter().step_by(2).collect::<Vec<_>>(), [Dc, Wan, Dc]);
         assert_eq!(planned("").unwrap().segments, None, "these names do not begin with dc");
+    }
+
+    #[test]
+    fn what_names_tell_is_stored() {
+        let sides = |text: &str| text.replace("east/", "dc-east/").replace("west/", "dc-west/");
+        let stored = |plan: &Plan| {
+            let value: toml::Value = toml::from_str(&plan.text).expect("TOML");
+            value["topology"]["explicit"]["datacenters"].to_string()
+        };
+        assert_eq!(stored(&planned("").unwrap()), "{}");
+        let plan = planned_as("", sides).unwrap();
+        assert_eq!(stored(&plan), "{ dc-east = \"dc-east/*\", dc-west = \"dc-west/*\" }");
+        assert!(plan.segments.is_some());
     }
 
     #[test]

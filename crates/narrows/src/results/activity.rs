@@ -25,7 +25,7 @@ pub struct ActivityInfo {
     pub present: &'static str,
 }
 
-/// Everything that can be counted, in the order of [`activity`].
+/// Everything that can be counted, in the order in which [`Results::activity`](super::Results::activity) has it.
 pub fn activity_infos() -> impl Iterator<Item = ActivityInfo> {
     counters::activities().map(|(name, counter, mechanism)| ActivityInfo {
         name,

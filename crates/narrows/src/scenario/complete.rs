@@ -26,6 +26,11 @@ impl Scenario {
                 cc.complete();
             }
         }
+        if let Topology::Explicit(explicit) = &mut self.topology
+            && explicit.datacenters.is_none()
+        {
+            explicit.datacenters = explicit.datacenters_in_names();
+        }
         if let Topology::CrossDc(CrossDc { fabric, fabrics, wan, .. }) = &mut self.topology {
             wan.border_rate.get_or_insert(wan.rate);
             if fabrics.iter().map(Fabric::delay).all(|delay| delay == fabric.delay()) {

@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 
 use narrows_proto::units::{BitRate, Span};
-use narrows_sim::topology::{CrossDc, Dumbbell, FatTree, KaryTree, LeafSpine, ParkingLot, Star};
+use narrows_sim::topology::{
+    CrossDc, Dumbbell, FatTree, KaryTree, LeafSpine, ParkingLot, Star, datacenter_in,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +47,17 @@ pub struct Explicit {
     /// the name of the data center.
     #[serde(default)]
     pub datacenters: Option<BTreeMap<String, Names>>,
+}
+
+impl Explicit {
+    /// The data centers that names of nodes tell, as they may be listed; none if these names cannot be written as patterns.
+    pub(crate) fn datacenters_in_names(&self) -> Option<BTreeMap<String, Names>> {
+        let switches = self.switches.iter().map(|switch| &switch.name);
+        let names = || self.hosts.iter().chain(switches.clone());
+        let listed = |name: &str| (name.to_owned(), Names::One(format!("{name}/*")));
+        let listed = || names().filter_map(|name| datacenter_in(name)).map(listed).collect();
+        (!names().any(|name| name.contains('*'))).then(listed)
+    }
 }
 
 /// A switch.
