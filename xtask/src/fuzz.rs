@@ -311,6 +311,15 @@ mod tests {
     }
 
     #[test]
+    fn an_input_that_ends_soon_alone_is_not_slow() {
+        let here = || PathBuf::from(".");
+        let feeder = Feeder { root: here(), folder: here(), programs: here(), repeatable: false };
+        let is_slow = |program| feeder.is_slow(Path::new(program), "input").expect("it starts");
+        assert!(!is_slow("true"));
+        assert!(is_slow("false"), "it fails alone as well");
+    }
+
+    #[test]
     fn a_failure_names_the_input_and_how_to_see_it_again() {
         let output = "INFO: Seed: 1\n#2\tINITED cov: 3\nthread panicked at x.rs:1:2:\nboom\n\
             artifact_prefix='fuzz/artifacts/units/'; Test unit written to fuzz/artifacts/units/crash-12\n";
