@@ -47,11 +47,20 @@ const MECHANISMS: &[Mechanism] = &[
     Mechanism {
         name: "marking",
         kind: TopicKind::Mechanism,
-        summary: "congestion marks by a threshold, or random early detection (RED)",
+        summary: "congestion marks by a threshold or a sojourn time, or random early detection (RED); at enqueue or dequeue",
         place: "switches.CLASS.marking",
-        source: "RFC 8257; Floyd & Jacobson, ToN 1993; RFC 3168",
+        source: "RFC 8257; Floyd & Jacobson, ToN 1993; RFC 3168; Bai et al., CoNEXT 2016",
         about: &[sim::MARKING],
-        settings: &["Marking", "Step", "Red", "RedAction"],
+        settings: &["Marking", "Step", "Red", "RedAction", "Sojourn", "MarkAt"],
+    },
+    Mechanism {
+        name: "codel",
+        kind: TopicKind::Mechanism,
+        summary: "controlled delay (CoDel): drops or marks while a queue stands for too long",
+        place: "switches.CLASS.marking",
+        source: "RFC 8289",
+        about: &[sim::CODEL],
+        settings: &["Codel"],
     },
     Mechanism {
         name: "pause",
