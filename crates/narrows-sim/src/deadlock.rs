@@ -1,4 +1,4 @@
-//! Links that may wait for each other in a circle when switches pause their neighbours.
+//! Links that may wait for each other in a circle when switches pause their neighbors.
 
 use crate::ids::LinkId;
 use crate::routing::Paths;

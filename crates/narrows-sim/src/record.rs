@@ -179,7 +179,7 @@ counters! {
         pub dropped_bytes: u64 = sum,
         /// The most bytes that ever waited.
         pub max_backlog: u64 = max,
-        /// PAUSE frames sent over it that stop the neighbour.
+        /// PAUSE frames sent over it that stop the neighbor.
         pub pauses: u64 = sum,
         /// Messages of its congestion points that ask to slow down, to speed up, and to stop.
         pub slower: u64 = sum,
@@ -199,7 +199,7 @@ counters! {
         pub isolated_flows: u64 = sum,
         /// See [`isolated_flows`](Self::isolated_flows).
         pub isolation_refused: u64 = sum,
-        /// Messages to the neighbour about flows that are to be isolated, or no longer.
+        /// Messages to the neighbor about flows that are to be isolated, or no longer.
         pub isolation_messages: u64 = sum,
         /// The most bytes of isolated flows that ever waited.
         pub max_isolated: u64 = max,

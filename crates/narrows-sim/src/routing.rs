@@ -25,7 +25,7 @@ pub enum Routing {
 /// Where a host is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Access {
-    /// Index of its switch among those that have hosts, or [`NO_LEAF`] if its neighbour is a host.
+    /// Index of its switch among those that have hosts, or [`NO_LEAF`] if its neighbor is a host.
     pub(crate) leaf: u32,
     /// The switch's port that leads to it.
     pub(crate) port: u16,
@@ -237,7 +237,7 @@ impl RoutingTables {
     }
 
     /// By host, and one more: an address without a host. Packets to it are not routed but dealt with where they arrive.
-    pub(crate) fn access_and_neighbour(&self) -> Vec<Access> {
+    pub(crate) fn access_and_neighbor(&self) -> Vec<Access> {
         let nowhere = Access { leaf: self.leaves.len() as u32, port: 0 };
         self.access.iter().copied().chain([nowhere]).collect()
     }

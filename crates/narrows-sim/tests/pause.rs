@@ -15,7 +15,7 @@ const GBPS: fn(u64) -> BitRate = BitRate::from_gbps;
 const RATE: BitRate = BitRate::from_gbps(10);
 const PACKET: u64 = 1538;
 
-/// Stops a neighbour at 20 packets.
+/// Stops a neighbor at 20 packets.
 fn pause() -> Pause {
     Pause { xoff: Bytes::new(20 * PACKET), xon: None, quanta: u16::MAX, frame: Bytes::new(84) }
 }
@@ -25,7 +25,7 @@ fn pausing(memory: u64) -> SwitchConfig {
     SwitchConfig { pause: Some(pause()), ..signalling(memory, CongestionPoint::Off) }
 }
 
-/// What a neighbour may fill at a switch with such links and delays of 1 µs.
+/// What a neighbor may fill at a switch with such links and delays of 1 µs.
 fn one_ingress() -> u64 {
     let us = Span::from_us(1);
     (pause().xoff + pause().headroom(RATE, us, us, Bytes::new(PACKET))).get()
@@ -64,7 +64,7 @@ fn pauses_between<O>(network: &Network, outcome: &Outcome<O>, from: u32, to: Opt
 
 #[test]
 fn an_incast_through_three_tiers_loses_nothing_and_wastes_nothing() {
-    // Four ports, each with room for what one neighbour may send.
+    // Four ports, each with room for what one neighbor may send.
     let network = network(fat_tree(), &pausing(4 * one_ingress()));
     let flows = (0..12).map(|host| flow(host, 15, 1_000_000)).collect();
     let outcome = Run::new(&network, &traffic(group(params(), unlimited()), flows)).run();
@@ -117,7 +117,7 @@ fn narrowing(loss: f64, pauses: &str, memory: u64, quanta: u16) -> Network {
 }
 
 #[test]
-fn what_one_neighbour_fills_stays_within_xoff_and_the_headroom() {
+fn what_one_neighbor_fills_stays_within_xoff_and_the_headroom() {
     // The switch sends full packets back to the host, so PAUSE frames have to wait for them.
     let delay = Span::from_us(10);
     let headroom = pause().headroom(RATE, delay, delay, Bytes::new(PACKET)).get();
@@ -179,7 +179,7 @@ fn a_lost_frame_stops_traffic_no_longer_than_a_pause_lasts() {
 }
 
 #[test]
-fn a_pause_is_asked_for_again_until_the_neighbour_may_go_on() {
+fn a_pause_is_asked_for_again_until_the_neighbor_may_go_on() {
     // It takes 0.3 ms to get from what the headroom holds to XON, and a pause of 1000 quanta lasts 51 µs.
     let [short, long] = [1000, u16::MAX].map(|quanta| {
         let network = narrowing(0.0, "right", 200_000, quanta);

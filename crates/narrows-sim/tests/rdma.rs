@@ -30,7 +30,7 @@ fn params(recovery: Recovery) -> Params {
     Params { recovery, rto: Span::from_us(500), ..Params::default() }
 }
 
-/// PAUSE at 100 kB of each neighbour, with memory for all of them.
+/// PAUSE at 100 kB of each neighbor, with memory for all of them.
 fn lossless() -> SwitchConfig {
     let pause = Pause { xoff: Bytes::new(100_000), xon: None, quanta: u16::MAX, frame: Bytes::new(84) };
     let switch = signalling(100_000_000, CongestionPoint::Off);

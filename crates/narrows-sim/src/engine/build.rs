@@ -45,7 +45,7 @@ pub(super) fn shards<O: Observer>(
     let quantum = traffic.groups.iter().map(|group| group.largest_packet()).max().unwrap_or(Bytes::new(1));
     let shared = Arc::new(Shared {
         seed,
-        access: layout.tables.access_and_neighbour(),
+        access: layout.tables.access_and_neighbor(),
         groups: traffic.groups.iter().map(GroupState::new).collect(),
         flows: traffic.flows.clone(),
         answers: answers(traffic),
@@ -418,7 +418,7 @@ impl Layout<'_> {
         Some(switch.isolation.as_ref().map_or(Span::ZERO, |isolation| isolation.idle_life))
     }
 
-    /// A link that leads to a switch that stops its neighbours, or that they stop.
+    /// A link that leads to a switch that stops its neighbors, or that they stop.
     fn input(&self, link: LinkId) -> InputLink {
         InputLink {
             link,

@@ -34,7 +34,7 @@ pub enum PacketKind {
     Pfc,
     /// A congestion notification packet of an RDMA receiver.
     Cnp,
-    /// Names a flow that the neighbour is to isolate, or no longer.
+    /// Names a flow that the neighbor is to isolate, or no longer.
     Isolate,
     /// What the switch of a rack tells a host of a JumboFlow.
     JumboFlow,
@@ -91,7 +91,7 @@ impl<'a> PacketRef<'a> {
         }
     }
 
-    /// The host it goes to; none of frames for a neighbour.
+    /// The host it goes to; none of frames for a neighbor.
     pub fn to(self) -> Option<HostId> {
         match self.kind() {
             PacketKind::Pause | PacketKind::Pfc | PacketKind::Isolate => None,

@@ -18,9 +18,9 @@ pub struct SwitchConfig {
     pub ports: PortKind,
     /// How its queues talk to the sources of their packets. Needs scheduled ports.
     pub congestion_point: CongestionPoint,
-    /// When it pauses its neighbours. Needs scheduled ports at all of them.
+    /// When it pauses its neighbors. Needs scheduled ports at all of them.
     pub pause: Option<Pause>,
-    /// How it stops classes of packets at its neighbours. Needs scheduled ports at all of them.
+    /// How it stops classes of packets at its neighbors. Needs scheduled ports at all of them.
     pub pfc: Option<Pfc>,
     /// How it isolates congested flows. Needs `pfc`.
     pub isolation: Option<Isolation>,

@@ -97,7 +97,7 @@ pub(crate) struct SwitchParts {
     pub(crate) rack: Option<RackParts>,
 }
 
-/// What the ports of a switch are made from if it signals, or if a neighbour may pause it.
+/// What the ports of a switch are made from if it signals, or if a neighbor may pause it.
 pub(crate) struct SignalParts {
     /// Number of its first congestion point.
     pub(crate) first_point: u16,

@@ -297,7 +297,7 @@ impl KaryTree {
             topology.connect(host, levels[0][(number / self.k) as usize], wire);
         }
         for level in 0..self.levels - 1 {
-            let place = self.k.pow(level); // value of the digit in which neighbours may differ
+            let place = self.k.pow(level); // value of the digit in which neighbors may differ
             for number in 0..per_level {
                 let without = number - number / place % self.k * place;
                 for digit in 0..self.k {

@@ -86,7 +86,7 @@ impl Pairs {
     }
 
     /// The receivers in the same place as `host`, as a range of `to`.
-    fn neighbours(&self, host: HostId) -> Range<usize> {
+    fn neighbors(&self, host: HostId) -> Range<usize> {
         let place = self.place[host.index()];
         self.to.partition_point(|(_, p)| *p < place)..self.to.partition_point(|(_, p)| *p <= place)
     }
@@ -99,7 +99,7 @@ impl Pairs {
 
     /// How many receivers `host` may choose.
     pub fn partners(&self, host: HostId) -> usize {
-        let near = self.neighbours(host);
+        let near = self.neighbors(host);
         let own = self.own(host, &near).len();
         match self.partner {
             Partner::Any => self.to.len() - own,
@@ -110,7 +110,7 @@ impl Pairs {
 
     /// The `number`-th receiver `host` may choose.
     pub(super) fn partner(&self, host: HostId, number: usize) -> HostId {
-        let near = self.neighbours(host);
+        let near = self.neighbors(host);
         let skip = |at: usize, range: &Range<usize>| if at >= range.start { at + range.len() } else { at };
         let own = self.own(host, &near);
         let at = match self.partner {

@@ -52,7 +52,7 @@ impl Reach {
             Self::Everywhere => None,
             Self::Dc => Some(hosts.map(|host| place(*host) == place(switch)).collect()),
             Self::TorAgg | Self::Tor => {
-                let neighbours =
+                let neighbors =
                     |node: NodeId| ports[node.index()].iter().map(|link| topology.link(*link).to);
                 let mut near = vec![false; topology.hosts().len()];
                 let mut add = |node: NodeId| {
@@ -60,10 +60,10 @@ impl Reach {
                         near[host.index()] = true;
                     }
                 };
-                for node in neighbours(switch) {
+                for node in neighbors(switch) {
                     add(node);
                     if self == Self::TorAgg && topology.as_host(node).is_none() {
-                        neighbours(node).for_each(&mut add);
+                        neighbors(node).for_each(&mut add);
                     }
                 }
                 Some(near)

@@ -17,9 +17,9 @@ pub struct Isolation {
     pub detect: Bytes,
     /// A congested queue that holds more than this has one at the links that feed it.
     pub propagate_egress: Bytes,
-    /// With more than this of isolated flows from a link, the neighbour there is told.
+    /// With more than this of isolated flows from a link, the neighbor there is told.
     pub propagate_ingress: Bytes,
-    /// With more than this from a link that came isolated, the class of isolated flows is stopped there. What the neighbour
+    /// With more than this from a link that came isolated, the class of isolated flows is stopped there. What the neighbor
     /// does not isolate, for want of room in its table, no such stop would hold back.
     pub stop: Bytes,
     /// It may go on with no more than this. With enhanced DVL more than `detect`, or else the queue is given up each time its
@@ -29,20 +29,20 @@ pub struct Isolation {
     pub table: u32,
     /// The part of the link that isolated flows get beside the others; those have the rest. One half means in turn.
     pub share: f64,
-    /// A queue that a neighbour has stopped names no flows: those who wait there may be victims.
+    /// A queue that a neighbor has stopped names no flows: those who wait there may be victims.
     pub spare_stopped: bool,
     /// When a stop of isolated flows stops the other queue of the port too.
     pub joint_stop: Option<JointStop>,
-    /// How often a neighbour is told the same flow before its packets come isolated.
+    /// How often a neighbor is told the same flow before its packets come isolated.
     pub messages: u8,
     /// Size of these messages on the wire, framing included.
     pub message_size: Bytes,
-    /// How long a flow that a neighbour has named stays isolated after its queue has become empty, with `scheme = "qcz"`.
+    /// How long a flow that a neighbor has named stays isolated after its queue has become empty, with `scheme = "qcz"`.
     pub flow_life: Span,
     /// Network cards are told too: each destination has a queue of its own there, and those that were named can be stopped
     /// alone.
     pub hosts: bool,
-    /// How long a flow that a neighbour has named stays isolated where that turns out not to be needed: at ports of enhanced DVL
+    /// How long a flow that a neighbor has named stays isolated where that turns out not to be needed: at ports of enhanced DVL
     /// that are not congested, and in network cards since the class of isolated flows was last stopped.
     pub idle_life: Span,
 }
@@ -53,14 +53,14 @@ pub struct Isolation {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Scheme {
-    /// Basic DVL: a congested queue goes when it is empty and no neighbour downstream has one for its flows. The neighbours
+    /// Basic DVL: a congested queue goes when it is empty and no neighbor downstream has one for its flows. The neighbors
     /// upstream are told then.
     Dvl,
     /// Enhanced DVL: each switch decides for itself. A congested queue goes when both queues of the port together hold less than
     /// what makes a queue congested.
     #[default]
     Edvl,
-    /// IEEE 802.1Qcz: neighbours are told of each flow at once; a queue goes when it is empty and what neighbours have named
+    /// IEEE 802.1Qcz: neighbors are told of each flow at once; a queue goes when it is empty and what neighbors have named
     /// has aged.
     Qcz,
 }
@@ -123,6 +123,6 @@ pub enum IsolationEvent {
     AllocatedAtInput,
     /// It has none any more.
     FreedAtInput,
-    /// The neighbour at the other end of a link was told a flow.
+    /// The neighbor at the other end of a link was told a flow.
     Told(FlowId),
 }
