@@ -1,49 +1,43 @@
 //! Switches: store and forward, output queued, one packet memory.
 //!
-//! A packet passes fixed stages: route, marking, admission to the packet memory, PAUSE, congestion point, queue, link.
+//! A packet passes fixed stages: route, queue, marking, admission to the packet memory, flow control, congestion point, link.
 
 mod common;
 mod config;
 mod edge;
 mod fifo;
+mod late;
+mod parts;
 mod queue;
 mod queued;
 mod rack;
 
-use narrows_proto::units::{Bytes, Time};
+use narrows_proto::units::Time;
 
 use self::common::Common;
 pub(crate) use self::common::OWN;
 pub use self::config::{PortKind, SwitchConfig};
 pub(crate) use self::edge::EdgeHost;
-use self::edge::{EdgeLimiters, Entry};
+use self::edge::EdgeLimiters;
 use self::fifo::FifoPorts;
-use self::queued::{ControlQueue, Mechanisms, QueuedPorts};
+pub(crate) use self::parts::{SignalParts, SwitchParts};
+use self::queued::QueuedPorts;
 pub(crate) use self::rack::RackParts;
-use self::rack::{Pass, RackState};
-use crate::ids::{LinkId, NodeId};
-use crate::limiter::Reaction;
-use crate::link::Egress;
-use crate::mechanism::buffer::Memory;
+use self::rack::RackState;
+use crate::ids::LinkId;
 pub use crate::mechanism::buffer::{Buffer, Dynamic, Sharing};
-use crate::mechanism::congestion_point::CongestionPoints;
 pub use crate::mechanism::congestion_point::{
     Bcn, BcnVersion, CongestionPoint, MOST_CONGESTION_POINTS, Message, Qcn, Reach, Sampling,
 };
 pub use crate::mechanism::isolation::{Isolation, IsolationEvent, JointStop, Scheme};
-use crate::mechanism::marking::Marker;
 pub use crate::mechanism::marking::{Codel, MarkAt, Marking, Red, RedAction, RedAt, Sojourn, Step};
 pub use crate::mechanism::pause::Pause;
-use crate::mechanism::pfc::Watch;
 pub use crate::mechanism::pfc::{Pfc, Xoff};
-use crate::mechanism::{FlowControl, InputLink, StopFrame, isolation, pause, pfc};
 use crate::observe::{Observer, Reviewed};
-use crate::packet::{Control, NO_TRAILERS, Packet, Parcel};
+use crate::packet::{NO_TRAILERS, Packet, Parcel};
 use crate::prefetch::prefetch;
-use crate::random::Stream;
 use crate::record::{DropCause, PortCounters};
 use crate::routing::{Access, Choice, Routes};
-use crate::telemetry::Meter;
 use crate::world::{Arrival, Arrivals, MAX_WINDOW, PLACE_BITS, World, place};
 
 /// A switch.
@@ -73,73 +67,6 @@ pub(crate) struct Switch {
     rack: Option<Box<RackState>>,
 }
 
-/// What a switch is made from.
-pub(crate) struct SwitchParts {
-    pub(crate) first_wire: usize,
-    pub(crate) wires: usize,
-    pub(crate) impaired: bool,
-    /// Its index among switches with hosts; any other number if it has none.
-    pub(crate) leaf: u32,
-    pub(crate) routes: Routes,
-    pub(crate) choice: Choice,
-    /// In order of time.
-    pub(crate) edits: Vec<(Time, Routes)>,
-    pub(crate) egresses: Vec<Egress>,
-    /// The thread it belongs to.
-    pub(crate) shard: u32,
-    pub(crate) random: Stream,
-    /// Size of a typical packet, for RED's idle time.
-    pub(crate) typical_packet: u16,
-    pub(crate) signals: Option<SignalParts>,
-    /// Its reaction points: their settings, its number, the seed of the run, and by wire the host at the other end.
-    pub(crate) edge: Option<(Reaction, NodeId, u64, Vec<Option<EdgeHost>>)>,
-    /// What it keeps of JumboFlows.
-    pub(crate) rack: Option<RackParts>,
-}
-
-/// What the ports of a switch are made from if it signals, or if a neighbor may pause it.
-pub(crate) struct SignalParts {
-    /// Number of its first congestion point.
-    pub(crate) first_point: u16,
-    /// By host: messages of its congestion points reach it; none if they reach all.
-    pub(crate) reach: Option<Vec<bool>>,
-    pub(crate) random: Stream,
-    /// The links that lead to it, in the order of its wires.
-    pub(crate) inputs: Vec<InputLink>,
-    /// It pauses its neighbors or stops classes of packets there, or they do at it.
-    pub(crate) neighbors: bool,
-    /// The same, by class.
-    pub(crate) lossless: bool,
-    /// By port, if it has telemetry: what writes it.
-    pub(crate) meters: Vec<Meter>,
-}
-
-impl SignalParts {
-    fn mechanisms(self, config: &SwitchConfig, ports: usize, largest: Bytes) -> Mechanisms {
-        let Self { first_point, reach, random, inputs, neighbors, lossless, meters } = self;
-        let flow_control = match (&config.pfc, &config.pause) {
-            (Some(pfc), _) => {
-                let isolating = config.isolation.is_some();
-                FlowControl::Pfc(pfc::Account::new(pfc, &config.buffer, isolating, &inputs, largest))
-            }
-            (None, Some(pause)) => FlowControl::Pause(pause::Account::new(pause, &inputs)),
-            (None, None) => FlowControl::Off,
-        };
-        let isolation = config.isolation.as_ref();
-        Mechanisms {
-            neighbors,
-            points: CongestionPoints::new(&config.congestion_point, ports, first_point, reach, random),
-            flow_control,
-            isolation: isolation.map(|config| isolation::Stage::new(config, ports, &inputs, largest)),
-            meters,
-            watches: if lossless { vec![Watch::default(); ports] } else { Vec::new() },
-            control: vec![ControlQueue::default(); ports],
-            inputs: inputs.len(),
-            message: None,
-        }
-    }
-}
-
 /// The output ports.
 #[derive(Debug)]
 enum Ports {
@@ -155,65 +82,6 @@ pub const MOST_PORTS: usize = (1 << 15) - 1;
 const LOOK_AHEAD: usize = 4;
 
 impl Switch {
-    pub(crate) fn new(config: &SwitchConfig, parts: SwitchParts) -> Self {
-        let count = parts.egresses.len();
-        assert!(count.max(parts.wires) <= MOST_PORTS, "a switch has at most {MOST_PORTS} ports");
-        let packet_time = |egress: &Egress| (egress.wire_time, egress.wire_time.of(parts.typical_packet));
-        let common = Common {
-            memory: Memory::new(&config.buffer, count),
-            marker: Marker::new(
-                &config.marking,
-                parts.egresses.iter().map(packet_time),
-                Bytes::new(parts.typical_packet.into()),
-                parts.random,
-            ),
-            counters: vec![PortCounters::default(); count],
-            links: parts.egresses.iter().map(|egress| egress.link).collect(),
-        };
-        let own = |egress: &Egress| u32::from(egress.to.shard) == parts.shard;
-        let wire = |egress: &Egress| if own(egress) { egress.to.wire } else { u32::MAX };
-        let leads_to = parts.egresses.iter().map(wire).collect();
-        let mut edits = parts.edits;
-        edits.reverse();
-        let lossless = parts.signals.as_ref().is_some_and(|signals| signals.lossless);
-        let routes_late = config.pause.is_some()
-            || lossless
-            || parts.edge.is_some()
-            || parts.rack.is_some()
-            || matches!(parts.choice, Choice::Spray(_));
-        let edge = parts
-            .edge
-            .map(|(reaction, node, seed, hosts)| Box::new(EdgeLimiters::new(&reaction, node, seed, hosts)));
-        let rack = parts.rack.map(|rack| Box::new(RackState::new(rack, parts.leaf, count)));
-        Self {
-            rack,
-            first_wire: parts.first_wire as u32,
-            wires: parts.wires as u32,
-            leaf: parts.leaf,
-            impaired: parts.impaired,
-            routes_late,
-            leads_to,
-            routes: parts.routes,
-            choice: parts.choice,
-            next_edit: edits.last().map_or(Time::NEVER, |edit| edit.0),
-            ports: match config.ports {
-                PortKind::Plain => {
-                    assert!(parts.signals.is_none(), "plain ports have no mechanisms");
-                    Ports::Fifo(FifoPorts::new(&parts.egresses))
-                }
-                PortKind::Scheduled => {
-                    let largest = Bytes::new(parts.typical_packet.into());
-                    let mechanisms = parts.signals.map(|signals| signals.mechanisms(config, count, largest));
-                    Ports::Queued(QueuedPorts::new(&parts.egresses, mechanisms))
-                }
-            },
-            common,
-            edits,
-            no_route: Box::default(),
-            edge,
-        }
-    }
-
     /// Asks for the state of wires and ports, some nodes before this one is advanced.
     #[inline]
     pub(crate) fn prefetch_state<O>(&self, world: &World<O>) {
@@ -291,13 +159,6 @@ impl Switch {
         let Ports::Queued(ports) = &mut self.ports else { return Time::NEVER };
         let next = ports.serve_before(until, &mut self.common, world);
         next.min(self.edge.as_ref().map_or(Time::NEVER, |edge| edge.next()))
-    }
-
-    /// Packets that limiters release up to and including `now` join their ports.
-    fn release_limited<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
-        while let Some((at, packet, from)) = self.edge.as_mut().and_then(|edge| edge.release(now, world)) {
-            self.route_late(at, Parcel::bare(packet), from, world);
-        }
     }
 
     /// A packet that came over wire number `from` joins a port.
@@ -384,102 +245,6 @@ impl Switch {
             return access.port;
         }
         self.routes.port(access.leaf, packet.flow(), packet.to(), &self.choice).unwrap_or(UNROUTED)
-    }
-
-    /// Routes are looked up late, or are changing, or there is none.
-    #[cold]
-    fn join_late<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, from: u32, world: &mut World<O>) {
-        let packet = parcel.packet;
-        // First, so that ports see everything in order of time.
-        if self.rack.is_some() {
-            self.tell_rack(now, world);
-        }
-        if self.edge.is_some() {
-            self.release_limited(now, world);
-        }
-        let control = packet.control();
-        if control.is_some_and(Control::is_for_neighbor) {
-            return self.on_neighbor(now, packet, from, world);
-        }
-        if let Some(edge) = &mut self.edge {
-            if packet.is_cnm() && world.shared.access[packet.to().index()].leaf == self.leaf {
-                return edge.on_notice(now, packet, world);
-            }
-            match edge.enter(now, packet, from, world) {
-                Entry::Through => {}
-                Entry::Kept => return,
-                Entry::Full(port) => {
-                    return self.common.drop(now, port.into(), parcel, DropCause::Limiter, world);
-                }
-            }
-        }
-        if self.rack.is_some() {
-            return self.join_at_rack(now, parcel, from, world);
-        }
-        self.route_late(now, parcel, from, world);
-    }
-
-    /// A frame or message of the neighbor at the other end of link number `from` arrived.
-    fn on_neighbor<O: Observer>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) {
-        let Ports::Queued(ports) = &mut self.ports else { return };
-        match StopFrame::read(packet) {
-            Some(stop) => ports.on_stop(&stop, now, &mut self.common, world),
-            None => ports.on_flow_message(now, from, packet, &mut self.common, world),
-        }
-    }
-
-    /// A packet joins a port of a switch that keeps the state of JumboFlows.
-    fn join_at_rack<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, from: u32, world: &mut World<O>) {
-        let Some(rack) = &mut self.rack else { return };
-        let (packet, over) = match rack.pass(now, parcel.packet, from, world) {
-            Pass::Through(packet) => (packet, None),
-            Pass::Over(packet, number) => (packet, Some(number as usize)),
-            Pass::LastHop(packet) => {
-                let access = world.shared.access[packet.to().index()];
-                let backlog = self.ports.backlog(now, access.port.into(), &mut self.common, world);
-                let Some(rack) = &mut self.rack else { return };
-                let may_be_marked = rack.on_last_hop(now, access.port, packet.to(), backlog);
-                (if may_be_marked { packet } else { packet.exempt() }, None)
-            }
-            Pass::Taken => return,
-        };
-        let parcel = parcel.with(packet);
-        let Some(number) = over else { return self.route_late(now, parcel, from, world) };
-        self.edit_routes(now);
-        let ports = self.routes.ports_to(world.shared.access[packet.to().index()].leaf);
-        match ports.get(number % ports.len().max(1)) {
-            Some(port) => self.join(now, (*port).into(), parcel, from, world),
-            None => self.no_route.count_drop(DropCause::NoRoute, packet.size()),
-        }
-    }
-
-    /// Asks for what is kept of the subflows that these packets are of.
-    #[inline(never)]
-    fn prefetch_subflows<O>(&self, list: &[Arrival], world: &World<O>) {
-        let Some(rack) = &self.rack else { return };
-        // Where it is, and then what is there.
-        list.iter().for_each(|arrival| rack.prefetch_place(arrival.packet, world));
-        list.iter().for_each(|arrival| rack.prefetch_entry(arrival.packet, world));
-    }
-
-    /// Sends what hosts of the rack are told up to and including `last`. Returns when the next of it is due.
-    #[inline(never)]
-    fn tell_rack<O: Observer>(&mut self, last: Time, world: &mut World<O>) -> Time {
-        loop {
-            let Some(rack) = &mut self.rack else { return Time::NEVER };
-            let at = rack.next();
-            if at > last {
-                return at;
-            }
-            for port in rack.reports(at) {
-                let backlog = self.ports.backlog(at, port.into(), &mut self.common, world);
-                rack.report(port, backlog);
-            }
-            rack.step(at, world);
-            while let Some((packet, trailers)) = self.rack.as_mut().and_then(|rack| rack.take_message()) {
-                self.route_late(at, Parcel { packet, trailers: &trailers }, OWN, world);
-            }
-        }
     }
 
     /// Looks up the route of a packet now.

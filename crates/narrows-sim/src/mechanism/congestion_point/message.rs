@@ -52,8 +52,7 @@ impl Reach {
             Self::Everywhere => None,
             Self::Dc => Some(hosts.map(|host| place(*host) == place(switch)).collect()),
             Self::TorAgg | Self::Tor => {
-                let neighbors =
-                    |node: NodeId| ports[node.index()].iter().map(|link| topology.link(*link).to);
+                let neighbors = |node: NodeId| ports[node.index()].iter().map(|link| topology.link(*link).to);
                 let mut near = vec![false; topology.hosts().len()];
                 let mut add = |node: NodeId| {
                     if let Some(host) = topology.as_host(node) {

@@ -7,10 +7,13 @@
 //!                       isolation looks at the queue; the congestion point samples it
 //! a port is free        frames and messages for the neighbor go first; the neighbor's stops and isolation say which queues may
 //!                       send, isolation which of them does
-//! a packet leaves       marking at dequeue; telemetry is written; flow control and isolation count it off
+//! a packet leaves       isolation counts it; marking at dequeue; telemetry is written; flow control and isolation count it off
 //! a frame arrives       stops change, isolation hears of it
 //! ```
 //! Mechanisms return what they decided; it is carried out here.
+
+mod mechanisms;
+mod neighbors;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,24 +21,21 @@ use std::collections::binary_heap::PeekMut;
 
 use narrows_proto::units::{Span, Time};
 
+pub(in crate::switch) use self::mechanisms::{ControlQueue, Mechanisms};
+use self::mechanisms::{next_due, transmit};
 use super::common::{Arriving, Common};
-use super::queue::{Origin, QueuedPort, sojourn};
-use crate::ids::{FlowId, HostId};
+use super::queue::{Origin, QueuedPort};
 use crate::link::Egress;
-use crate::mechanism::congestion_point::CongestionPoints;
-use crate::mechanism::isolation::{Choice, FlowMessage, Joining, Stage};
+use crate::mechanism::ISOLATED_CLASS;
+use crate::mechanism::isolation::Joining;
 use crate::mechanism::marking::{Leaving, Verdict};
-use crate::mechanism::pfc::Watch;
-use crate::mechanism::{FlowControl, ISOLATED_CLASS, StopFrame, StopOrder};
 use crate::observe::Observer;
-use crate::packet::{Control, ECT, Fields, Kind, NO_TRAILERS, Packet, Parcel, Trailers};
-use crate::ring::Ring;
-use crate::telemetry::Meter;
+use crate::packet::{ECT, NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::world::World;
 
 /// All queued ports of a switch.
 #[derive(Debug)]
-pub(super) struct QueuedPorts {
+pub(in crate::switch) struct QueuedPorts {
     ports: Vec<QueuedPort>,
     /// When ports may send something they have: the number of a port. Behind those, the number of an input whose stop is to be
     /// renewed; behind those, a port whose isolation is to be looked at. An entry counts only if whoever it is of agrees.
@@ -45,163 +45,8 @@ pub(super) struct QueuedPorts {
     mechanisms: Option<Box<Mechanisms>>,
 }
 
-/// What the ports of a switch do besides queueing.
-#[derive(Debug)]
-pub(super) struct Mechanisms {
-    /// Neighbors stop each other, or isolate flows.
-    pub(super) neighbors: bool,
-    pub(super) points: Option<CongestionPoints>,
-    pub(super) flow_control: FlowControl,
-    pub(super) isolation: Option<Stage>,
-    /// By port, if the switch writes telemetry.
-    pub(super) meters: Vec<Meter>,
-    /// By port, if classes are stopped.
-    pub(super) watches: Vec<Watch>,
-    /// By port: what goes before all queues.
-    pub(super) control: Vec<ControlQueue>,
-    /// Links that lead to the switch.
-    pub(super) inputs: usize,
-    /// What a congestion point has just said.
-    pub(super) message: Option<Packet>,
-}
-
-/// What a port sends to its neighbor before all queues.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ControlQueue {
-    /// A frame that stops it. A later one takes its place.
-    frame: Option<Packet>,
-    /// Messages about flows, which go next.
-    messages: Ring<Packet>,
-}
-
-impl ControlQueue {
-    fn take(&mut self) -> Option<Packet> {
-        let message = |messages: &mut Ring<Packet>| (!messages.is_empty()).then(|| messages.take());
-        self.frame.take().or_else(|| message(&mut self.messages))
-    }
-
-    fn is_empty(&self) -> bool {
-        self.frame.is_none() && self.messages.is_empty()
-    }
-}
-
-impl Mechanisms {
-    /// A bit for each queue of a port that may send.
-    #[inline]
-    fn open(&self, port: &QueuedPort, number: usize, now: Time) -> u16 {
-        let stops = port.stops(now);
-        self.isolation.as_ref().map_or(!stops, |isolation| isolation.open(number, stops))
-    }
-
-    /// A port that has something may send some of it.
-    #[inline]
-    fn may_send(&self, port: &QueuedPort, number: usize, now: Time) -> bool {
-        port.occupied() & self.open(port, number, now) != 0
-    }
-
-    /// The queue of a port that sends next, if one may.
-    #[inline]
-    fn choose(&self, port: &QueuedPort, number: usize, now: Time) -> Option<Choice> {
-        let ready = port.occupied() & self.open(port, number, now);
-        match &self.isolation {
-            None => port.highest(ready).map(|queue| Choice { queue, paid: false }),
-            Some(isolation) => isolation.choose(number, ready, port.first_size(ISOLATED_CLASS)),
-        }
-    }
-}
-
-impl Mechanisms {
-    /// A free port sends what goes next. Returns where it came from and its size, if somebody counts that.
-    #[inline(always)]
-    fn send_next<const NEIGHBORS: bool, O: Observer>(
-        &mut self,
-        at: Time,
-        number: usize,
-        port: &mut QueuedPort,
-        slots: &mut Trailers,
-        common: &mut Common,
-        world: &mut World<O>,
-    ) -> Option<(Origin, u64)> {
-        if NEIGHBORS && port.urgent {
-            let control = &mut self.control[number];
-            let packet = control.take();
-            port.urgent = !control.is_empty();
-            transmit(at, port, self.meters.get_mut(number), Parcel::bare(packet?), world);
-            return None;
-        }
-        let choice = if NEIGHBORS {
-            self.choose(port, number, at)?
-        } else {
-            Choice { queue: port.highest(port.occupied())?, paid: false }
-        };
-        let packet = port.pop(choice.queue, slots);
-        let size = u64::from(packet.size());
-        common.memory.used -= size;
-        let left = NEIGHBORS.then(|| (Origin::of(packet), size));
-        if NEIGHBORS && let Some(isolation) = &mut self.isolation {
-            let view = port.view(at, number, isolation.priority());
-            isolation.on_dequeue(view, choice, packet.size(), &mut world.observer);
-        }
-        world.observer.backlog(at, port.link(), port.waiting);
-        let mut on_wire = packet;
-        if common.marker.looks_at_dequeue() {
-            let sojourn = sojourn(packet, at);
-            let (queue, ect) = (choice.queue, packet.is(ECT));
-            let leaving = Leaving { now: at, port: number, queue, sojourn, left: port.backlog(queue), ect };
-            let parcel = Parcel { packet, trailers: slots };
-            match common.judge_leaving(&leaving, parcel, None, world) {
-                Some(packet) => on_wire = packet,
-                // The port is still free, and sends the next.
-                None => return left,
-            }
-        }
-        if NEIGHBORS && choice.queue == ISOLATED_CLASS {
-            on_wire = on_wire.isolated();
-        }
-        let parcel = Parcel { packet: on_wire, trailers: slots };
-        transmit(at, port, self.meters.get_mut(number), parcel, world);
-        left
-    }
-}
-
-/// Sends a packet, into which the switch writes telemetry if both want it.
-#[inline(always)]
-fn transmit<O: Observer>(
-    now: Time,
-    port: &mut QueuedPort,
-    meter: Option<&mut Meter>,
-    parcel: Parcel<'_>,
-    world: &mut World<O>,
-) {
-    let Some(meter) = meter else {
-        port.transmit(now, parcel, world);
-        return;
-    };
-    let mut trailers = *parcel.trailers;
-    let packet = meter.send(now, parcel.packet, port.waiting, &mut trailers);
-    port.transmit(now, Parcel { packet, trailers: &trailers }, world);
-}
-
-/// When a port may send something it has.
-#[inline]
-fn next_due(now: Time, port: &QueuedPort, number: usize, mechanisms: Option<&Mechanisms>) -> Time {
-    let free_at = port.busy_until.max(now);
-    if port.urgent {
-        return free_at;
-    }
-    if port.occupied() == 0 {
-        return Time::NEVER;
-    }
-    match mechanisms {
-        Some(mechanisms) if mechanisms.neighbors && !mechanisms.may_send(port, number, free_at) => {
-            if port.stops(free_at) != 0 { port.stopped_until } else { Time::NEVER }
-        }
-        _ => free_at,
-    }
-}
-
 impl QueuedPorts {
-    pub(super) fn new(egresses: &[Egress], mechanisms: Option<Mechanisms>) -> Self {
+    pub(in crate::switch) fn new(egresses: &[Egress], mechanisms: Option<Mechanisms>) -> Self {
         Self {
             ports: egresses.iter().map(QueuedPort::new).collect(),
             agenda: BinaryHeap::new(),
@@ -211,19 +56,19 @@ impl QueuedPorts {
     }
 
     /// Bytes that wait at all ports. Frames and messages to neighbors have their own place.
-    pub(super) fn waiting(&self) -> u64 {
+    pub(in crate::switch) fn waiting(&self) -> u64 {
         self.ports.iter().map(|port| port.waiting).sum()
     }
 
     /// What the last packet that joined is answered with.
-    pub(super) fn take_message(&mut self) -> Option<Packet> {
+    pub(in crate::switch) fn take_message(&mut self) -> Option<Packet> {
         self.mechanisms.as_mut()?.message.take()
     }
 
     /// A packet that came over link number `from` of the switch arrives at a port. Returns whether the congestion point has a
     /// message to its source.
     #[inline(always)]
-    pub(super) fn join<O: Observer>(
+    pub(in crate::switch) fn join<O: Observer>(
         &mut self,
         now: Time,
         number: usize,
@@ -410,58 +255,8 @@ impl QueuedPorts {
         true
     }
 
-    /// A frame of the neighbor arrived: it takes none of these classes for a time, and takes all others.
-    #[inline(never)]
-    pub(super) fn on_stop<O: Observer>(
-        &mut self,
-        stop: &StopFrame,
-        now: Time,
-        common: &mut Common,
-        world: &mut World<O>,
-    ) {
-        self.serve(now, common, world);
-        let StopFrame { link, classes, lasts } = *stop;
-        let number = common.links.binary_search(&link).expect("a neighbor stops the link that leads to it");
-        let until = if classes == 0 { now } else { now + lasts };
-        let Some(mechanisms) = &mut self.mechanisms else { return };
-        let port = &mut self.ports[number];
-        let before = port.stops(now);
-        if let Some(watch) = mechanisms.watches.get_mut(number) {
-            let waits = |class| port.backlog(class) > 0;
-            watch.change(now, before, classes, waits, &mut common.counters[number]);
-        }
-        (port.stopped, port.stopped_until) = (classes, until);
-        world.observer.paused(now, link, until);
-        if let Some(isolation) = &mut mechanisms.isolation {
-            isolation.on_stop(port.view(now, number, isolation.priority()), &mut world.observer);
-        }
-        self.carry_out(common, world);
-        self.reconsider(now, number);
-    }
-
-    /// The neighbor at the other end of link number `from` says that a flow which goes there is congested, or no longer.
-    #[inline(never)]
-    pub(super) fn on_flow_message<O: Observer>(
-        &mut self,
-        now: Time,
-        from: u32,
-        message: Packet,
-        common: &mut Common,
-        world: &mut World<O>,
-    ) {
-        self.serve(now, common, world);
-        let Some(isolation) = self.mechanisms.as_mut().and_then(|mechanisms| mechanisms.isolation.as_mut())
-        else {
-            return;
-        };
-        let Some(number) = isolation.port_back(from) else { return };
-        let view = self.ports[number].view(now, number, isolation.priority());
-        isolation.on_message(view, message.seq(), message.turn() != 0, &mut world.observer);
-        self.carry_out(common, world);
-    }
-
     /// Bytes that wait at a port.
-    pub(super) fn backlog<O: Observer>(
+    pub(in crate::switch) fn backlog<O: Observer>(
         &mut self,
         now: Time,
         number: usize,
@@ -475,7 +270,7 @@ impl QueuedPorts {
     }
 
     /// Lets ports send until before `until`. Returns when the next one has something it may send.
-    pub(super) fn serve_before<O: Observer>(
+    pub(in crate::switch) fn serve_before<O: Observer>(
         &mut self,
         until: Time,
         common: &mut Common,
@@ -542,107 +337,6 @@ impl QueuedPorts {
         }
     }
 
-    /// A packet waits no longer.
-    #[inline]
-    fn on_left<O: Observer>(
-        &mut self,
-        now: Time,
-        number: usize,
-        Origin { from, class, counted }: Origin,
-        size: u64,
-        common: &mut Common,
-        world: &mut World<O>,
-    ) {
-        let Some(mechanisms) = &mut self.mechanisms else { return };
-        let mut notifies = mechanisms.flow_control.release(from, class, size);
-        if let Some(isolation) = &mut mechanisms.isolation {
-            let view = self.ports[number].view(now, number, isolation.priority());
-            let left = (from, size, class == ISOLATED_CLASS, counted);
-            let go = isolation.on_left(view, left, &mut world.observer);
-            notifies |= go && mechanisms.flow_control.stop_isolated(from, false);
-            self.carry_out(common, world);
-        }
-        if notifies {
-            self.order(now, from, common, world);
-        }
-    }
-
-    /// The time has come to renew a stop, or to look at the isolation of a port.
-    #[inline(never)]
-    fn on_timer<O: Observer>(&mut self, now: Time, number: usize, common: &mut Common, world: &mut World<O>) {
-        let Some(mechanisms) = &mut self.mechanisms else { return };
-        let Some(port) = number.checked_sub(mechanisms.inputs) else {
-            if mechanisms.flow_control.is_due(now, number as u32) {
-                self.order(now, number as u32, common, world);
-            }
-            return;
-        };
-        if let Some(isolation) = &mut mechanisms.isolation {
-            isolation.on_timer(self.ports[port].view(now, port, isolation.priority()), &mut world.observer);
-            self.carry_out(common, world);
-        }
-    }
-
-    /// Does what isolation has left in its outbox.
-    #[inline]
-    fn carry_out<O>(&mut self, common: &mut Common, world: &World<O>) {
-        let isolation = self.mechanisms.as_mut().and_then(|mechanisms| mechanisms.isolation.as_mut());
-        if let Some(outbox) = isolation.and_then(Stage::take_outbox) {
-            for (at, port) in outbox.looks {
-                let inputs = self.mechanisms.as_ref().map_or(0, |mechanisms| mechanisms.inputs);
-                self.plan(at, self.ports.len() + inputs + port);
-            }
-            for message in outbox.messages {
-                self.send_flow_message(&message, common, world);
-            }
-        }
-    }
-
-    /// A message about a flow waits at the port that leads to a neighbor.
-    #[inline(never)]
-    fn send_flow_message<O>(&mut self, message: &FlowMessage, common: &mut Common, world: &World<O>) {
-        let &FlowMessage { at, port, key, over } = message;
-        let Some(mechanisms) = &mut self.mechanisms else { return };
-        let Some(isolation) = &mechanisms.isolation else { return };
-        let packet = Packet::new(Fields {
-            seq: key,
-            flow: FlowId(key as u32),
-            to: neighbor(world),
-            size: isolation.message_size(),
-            turn: over.into(),
-            kind: Kind::Control(Control::Isolate),
-            priority: isolation.priority(),
-            flags: 0,
-            trailers: 0,
-        });
-        common.counters[port].isolation_messages += 1;
-        mechanisms.control[port].messages.push(packet);
-        self.ports[port].urgent = true;
-        self.reconsider(at, port);
-    }
-
-    /// Tells the neighbor at the other end of link number `from` what it may send.
-    #[inline(never)]
-    fn order<O: Observer>(&mut self, now: Time, from: u32, common: &mut Common, world: &mut World<O>) {
-        let Some(mechanisms) = &mut self.mechanisms else { return };
-        let order = mechanisms.flow_control.order(now, from, neighbor(world));
-        let Some(StopOrder { port, frame, renew_at }) = order else { return };
-        let number = port as usize;
-        let (port, control) = (&mut self.ports[number], &mut mechanisms.control[number]);
-        let at_once = port.busy_until <= now;
-        // A free port sends it at once.
-        control.frame = (!at_once).then_some(frame);
-        port.urgent = !control.is_empty();
-        if at_once {
-            transmit(now, port, mechanisms.meters.get_mut(number), Parcel::bare(frame), world);
-        }
-        if renew_at < Time::NEVER {
-            common.counters[number].pauses += 1;
-            self.plan(renew_at, self.ports.len() + from as usize);
-        }
-        self.reconsider(now, number);
-    }
-
     #[inline]
     fn plan(&mut self, at: Time, number: usize) {
         self.agenda.push(Reverse((at, number as u32)));
@@ -663,7 +357,7 @@ impl QueuedPorts {
     }
 
     /// Brings counters up to date at the end of the run.
-    pub(super) fn finish(&mut self, now: Time, common: &mut Common) {
+    pub(in crate::switch) fn finish(&mut self, now: Time, common: &mut Common) {
         let watches = self.mechanisms.iter_mut().flat_map(|mechanisms| &mut mechanisms.watches);
         for ((port, watch), counters) in self.ports.iter().zip(watches).zip(&mut common.counters) {
             watch.finish(now, port.stops(now), |class| port.backlog(class) > 0, counters);
@@ -672,16 +366,11 @@ impl QueuedPorts {
     }
 
     /// Enters what mechanisms have counted by themselves into the counters of the ports.
-    pub(super) fn report(&self, common: &mut Common) {
+    pub(in crate::switch) fn report(&self, common: &mut Common) {
         let isolation = self.mechanisms.as_ref().and_then(|mechanisms| mechanisms.isolation.as_ref());
         let Some(isolation) = isolation else { return };
         for (number, counters) in common.counters.iter_mut().enumerate() {
             isolation.report(number, counters);
         }
     }
-}
-
-/// The address of frames for a neighbor: no host has it, so that they are recognized where routes are looked up.
-fn neighbor<O>(world: &World<O>) -> HostId {
-    HostId(world.shared.access.len() as u32 - 1)
 }

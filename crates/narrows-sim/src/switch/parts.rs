@@ -1,0 +1,151 @@
+//! What a switch is made from.
+
+use narrows_proto::units::{Bytes, Time};
+
+use super::common::Common;
+use super::edge::{EdgeHost, EdgeLimiters};
+use super::fifo::FifoPorts;
+use super::queued::{ControlQueue, Mechanisms, QueuedPorts};
+use super::rack::{RackParts, RackState};
+use super::{MOST_PORTS, PortKind, Ports, Switch, SwitchConfig};
+use crate::ids::NodeId;
+use crate::limiter::Reaction;
+use crate::link::Egress;
+use crate::mechanism::buffer::Memory;
+use crate::mechanism::congestion_point::CongestionPoints;
+use crate::mechanism::marking::Marker;
+use crate::mechanism::pfc::Watch;
+use crate::mechanism::{FlowControl, InputLink, isolation, pause, pfc};
+use crate::random::Stream;
+use crate::record::PortCounters;
+use crate::routing::{Choice, Routes};
+use crate::telemetry::Meter;
+
+/// What a switch is made from.
+pub(crate) struct SwitchParts {
+    pub(crate) first_wire: usize,
+    pub(crate) wires: usize,
+    pub(crate) impaired: bool,
+    /// Its index among switches with hosts; any other number if it has none.
+    pub(crate) leaf: u32,
+    pub(crate) routes: Routes,
+    pub(crate) choice: Choice,
+    /// In order of time.
+    pub(crate) edits: Vec<(Time, Routes)>,
+    pub(crate) egresses: Vec<Egress>,
+    /// The thread it belongs to.
+    pub(crate) shard: u32,
+    pub(crate) random: Stream,
+    /// Size of a typical packet, for RED's idle time.
+    pub(crate) typical_packet: u16,
+    pub(crate) signals: Option<SignalParts>,
+    /// Its reaction points: their settings, its number, the seed of the run, and by wire the host at the other end.
+    pub(crate) edge: Option<(Reaction, NodeId, u64, Vec<Option<EdgeHost>>)>,
+    /// What it keeps of JumboFlows.
+    pub(crate) rack: Option<RackParts>,
+}
+
+/// What the mechanisms at the ports of a switch are made from: congestion points, telemetry, marking at dequeue, limiters at the edge,
+/// and what neighbors stop.
+pub(crate) struct SignalParts {
+    /// Number of its first congestion point.
+    pub(crate) first_point: u16,
+    /// By host: messages of its congestion points reach it; none if they reach all.
+    pub(crate) reach: Option<Vec<bool>>,
+    pub(crate) random: Stream,
+    /// The links that lead to it, in the order of its wires.
+    pub(crate) inputs: Vec<InputLink>,
+    /// It pauses its neighbors or stops classes of packets there, or they do at it.
+    pub(crate) neighbors: bool,
+    /// The same, by class.
+    pub(crate) lossless: bool,
+    /// By port, if it has telemetry: what writes it.
+    pub(crate) meters: Vec<Meter>,
+}
+
+impl SignalParts {
+    fn mechanisms(self, config: &SwitchConfig, ports: usize, largest: Bytes) -> Mechanisms {
+        let Self { first_point, reach, random, inputs, neighbors, lossless, meters } = self;
+        let flow_control = match (&config.pfc, &config.pause) {
+            (Some(pfc), _) => {
+                let isolating = config.isolation.is_some();
+                FlowControl::Pfc(pfc::Account::new(pfc, &config.buffer, isolating, &inputs, largest))
+            }
+            (None, Some(pause)) => FlowControl::Pause(pause::Account::new(pause, &inputs)),
+            (None, None) => FlowControl::Off,
+        };
+        let isolation = config.isolation.as_ref();
+        Mechanisms {
+            neighbors,
+            points: CongestionPoints::new(&config.congestion_point, ports, first_point, reach, random),
+            flow_control,
+            isolation: isolation.map(|config| isolation::Stage::new(config, ports, &inputs, largest)),
+            meters,
+            watches: if lossless { vec![Watch::default(); ports] } else { Vec::new() },
+            control: vec![ControlQueue::default(); ports],
+            inputs: inputs.len(),
+            message: None,
+        }
+    }
+}
+
+impl Switch {
+    pub(crate) fn new(config: &SwitchConfig, parts: SwitchParts) -> Self {
+        let count = parts.egresses.len();
+        assert!(count.max(parts.wires) <= MOST_PORTS, "a switch has at most {MOST_PORTS} ports");
+        let packet_time = |egress: &Egress| (egress.wire_time, egress.wire_time.of(parts.typical_packet));
+        let common = Common {
+            memory: Memory::new(&config.buffer, count),
+            marker: Marker::new(
+                &config.marking,
+                parts.egresses.iter().map(packet_time),
+                Bytes::new(parts.typical_packet.into()),
+                parts.random,
+            ),
+            counters: vec![PortCounters::default(); count],
+            links: parts.egresses.iter().map(|egress| egress.link).collect(),
+        };
+        let own = |egress: &Egress| u32::from(egress.to.shard) == parts.shard;
+        let wire = |egress: &Egress| if own(egress) { egress.to.wire } else { u32::MAX };
+        let leads_to = parts.egresses.iter().map(wire).collect();
+        let mut edits = parts.edits;
+        edits.reverse();
+        let lossless = parts.signals.as_ref().is_some_and(|signals| signals.lossless);
+        let routes_late = config.pause.is_some()
+            || lossless
+            || parts.edge.is_some()
+            || parts.rack.is_some()
+            || matches!(parts.choice, Choice::Spray(_));
+        let edge = parts
+            .edge
+            .map(|(reaction, node, seed, hosts)| Box::new(EdgeLimiters::new(&reaction, node, seed, hosts)));
+        let rack = parts.rack.map(|rack| Box::new(RackState::new(rack, parts.leaf, count)));
+        Self {
+            rack,
+            first_wire: parts.first_wire as u32,
+            wires: parts.wires as u32,
+            leaf: parts.leaf,
+            impaired: parts.impaired,
+            routes_late,
+            leads_to,
+            routes: parts.routes,
+            choice: parts.choice,
+            next_edit: edits.last().map_or(Time::NEVER, |edit| edit.0),
+            ports: match config.ports {
+                PortKind::Plain => {
+                    assert!(parts.signals.is_none(), "plain ports have no mechanisms");
+                    Ports::Fifo(FifoPorts::new(&parts.egresses))
+                }
+                PortKind::Scheduled => {
+                    let largest = Bytes::new(parts.typical_packet.into());
+                    let mechanisms = parts.signals.map(|signals| signals.mechanisms(config, count, largest));
+                    Ports::Queued(QueuedPorts::new(&parts.egresses, mechanisms))
+                }
+            },
+            common,
+            edits,
+            no_route: Box::default(),
+            edge,
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What the ports of a switch do besides queueing, and a port that sends what they choose.
+
+use narrows_proto::units::Time;
+
+use crate::mechanism::congestion_point::CongestionPoints;
+use crate::mechanism::isolation::{Choice, Stage};
+use crate::mechanism::marking::Leaving;
+use crate::mechanism::pfc::Watch;
+use crate::mechanism::{FlowControl, ISOLATED_CLASS};
+use crate::observe::Observer;
+use crate::packet::{ECT, Packet, Parcel, Trailers};
+use crate::ring::Ring;
+use crate::switch::common::Common;
+use crate::switch::queue::{Origin, QueuedPort, sojourn};
+use crate::telemetry::Meter;
+use crate::world::World;
+
+/// What the ports of a switch do besides queueing.
+#[derive(Debug)]
+pub(in crate::switch) struct Mechanisms {
+    /// Neighbors stop each other, or isolate flows.
+    pub(in crate::switch) neighbors: bool,
+    pub(in crate::switch) points: Option<CongestionPoints>,
+    pub(in crate::switch) flow_control: FlowControl,
+    pub(in crate::switch) isolation: Option<Stage>,
+    /// By port, if the switch writes telemetry.
+    pub(in crate::switch) meters: Vec<Meter>,
+    /// By port, if classes are stopped.
+    pub(in crate::switch) watches: Vec<Watch>,
+    /// By port: what goes before all queues.
+    pub(in crate::switch) control: Vec<ControlQueue>,
+    /// Links that lead to the switch.
+    pub(in crate::switch) inputs: usize,
+    /// What a congestion point has just said.
+    pub(in crate::switch) message: Option<Packet>,
+}
+
+/// What a port sends to its neighbor before all queues.
+#[derive(Clone, Debug, Default)]
+pub(in crate::switch) struct ControlQueue {
+    /// A frame that stops it. A later one takes its place.
+    pub(super) frame: Option<Packet>,
+    /// Messages about flows, which go next.
+    pub(super) messages: Ring<Packet>,
+}
+
+impl ControlQueue {
+    pub(super) fn take(&mut self) -> Option<Packet> {
+        let message = |messages: &mut Ring<Packet>| (!messages.is_empty()).then(|| messages.take());
+        self.frame.take().or_else(|| message(&mut self.messages))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.frame.is_none() && self.messages.is_empty()
+    }
+}
+
+impl Mechanisms {
+    /// A bit for each queue of a port that may send.
+    #[inline]
+    pub(super) fn open(&self, port: &QueuedPort, number: usize, now: Time) -> u16 {
+        let stops = port.stops(now);
+        self.isolation.as_ref().map_or(!stops, |isolation| isolation.open(number, stops))
+    }
+
+    /// A port that has something may send some of it.
+    #[inline]
+    pub(super) fn may_send(&self, port: &QueuedPort, number: usize, now: Time) -> bool {
+        port.occupied() & self.open(port, number, now) != 0
+    }
+
+    /// The queue of a port that sends next, if one may.
+    #[inline]
+    pub(super) fn choose(&self, port: &QueuedPort, number: usize, now: Time) -> Option<Choice> {
+        let ready = port.occupied() & self.open(port, number, now);
+        match &self.isolation {
+            None => port.highest(ready).map(|queue| Choice { queue, paid: false }),
+            Some(isolation) => isolation.choose(number, ready, port.first_size(ISOLATED_CLASS)),
+        }
+    }
+}
+
+impl Mechanisms {
+    /// A free port sends what goes next. Returns where it came from and its size, if somebody counts that.
+    #[inline(always)]
+    pub(super) fn send_next<const NEIGHBORS: bool, O: Observer>(
+        &mut self,
+        at: Time,
+        number: usize,
+        port: &mut QueuedPort,
+        slots: &mut Trailers,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) -> Option<(Origin, u64)> {
+        if NEIGHBORS && port.urgent {
+            let control = &mut self.control[number];
+            let packet = control.take();
+            port.urgent = !control.is_empty();
+            transmit(at, port, self.meters.get_mut(number), Parcel::bare(packet?), world);
+            return None;
+        }
+        let choice = if NEIGHBORS {
+            self.choose(port, number, at)?
+        } else {
+            Choice { queue: port.highest(port.occupied())?, paid: false }
+        };
+        let packet = port.pop(choice.queue, slots);
+        let size = u64::from(packet.size());
+        common.memory.used -= size;
+        let left = NEIGHBORS.then(|| (Origin::of(packet), size));
+        if NEIGHBORS && let Some(isolation) = &mut self.isolation {
+            let view = port.view(at, number, isolation.priority());
+            isolation.on_dequeue(view, choice, packet.size(), &mut world.observer);
+        }
+        world.observer.backlog(at, port.link(), port.waiting);
+        let mut on_wire = packet;
+        if common.marker.looks_at_dequeue() {
+            let sojourn = sojourn(packet, at);
+            let (queue, ect) = (choice.queue, packet.is(ECT));
+            let leaving = Leaving { now: at, port: number, queue, sojourn, left: port.backlog(queue), ect };
+            let parcel = Parcel { packet, trailers: slots };
+            match common.judge_leaving(&leaving, parcel, None, world) {
+                Some(packet) => on_wire = packet,
+                // The port is still free, and sends the next.
+                None => return left,
+            }
+        }
+        if NEIGHBORS && choice.queue == ISOLATED_CLASS {
+            on_wire = on_wire.isolated();
+        }
+        let parcel = Parcel { packet: on_wire, trailers: slots };
+        transmit(at, port, self.meters.get_mut(number), parcel, world);
+        left
+    }
+}
+
+/// Sends a packet, into which the switch writes telemetry if both want it.
+#[inline(always)]
+pub(super) fn transmit<O: Observer>(
+    now: Time,
+    port: &mut QueuedPort,
+    meter: Option<&mut Meter>,
+    parcel: Parcel<'_>,
+    world: &mut World<O>,
+) {
+    let Some(meter) = meter else {
+        port.transmit(now, parcel, world);
+        return;
+    };
+    let mut trailers = *parcel.trailers;
+    let packet = meter.send(now, parcel.packet, port.waiting, &mut trailers);
+    port.transmit(now, Parcel { packet, trailers: &trailers }, world);
+}
+
+/// When a port may send something it has.
+#[inline]
+pub(super) fn next_due(now: Time, port: &QueuedPort, number: usize, mechanisms: Option<&Mechanisms>) -> Time {
+    let free_at = port.busy_until.max(now);
+    if port.urgent {
+        return free_at;
+    }
+    if port.occupied() == 0 {
+        return Time::NEVER;
+    }
+    match mechanisms {
+        Some(mechanisms) if mechanisms.neighbors && !mechanisms.may_send(port, number, free_at) => {
+            if port.stops(free_at) != 0 { port.stopped_until } else { Time::NEVER }
+        }
+        _ => free_at,
+    }
+}
