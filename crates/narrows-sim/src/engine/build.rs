@@ -5,6 +5,7 @@ use std::sync::Arc;
 use narrows_proto::telemetry::MOST_RATES;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
+use super::by_host::{answers, generators_by_host, starts_by_host, waiting_by_host};
 use super::measured::Measured;
 use super::shard::{Node, Shard};
 use crate::followers::Followers;
@@ -24,10 +25,10 @@ use crate::switch::{
 };
 use crate::telemetry::Meter;
 use crate::topology::{Link, Topology};
-use crate::traffic::{GeneratorKind, Group, Rpc, Traffic};
+use crate::traffic::{Group, Traffic};
 use crate::world::{
-    Calendar, Flight, FlowTable, GroupState, Log, MAX_WINDOW, NO_FLOW, NO_SLOT, NO_SUBFLOW, Reception,
-    Shared, UNREGISTERED, Windows, World,
+    Calendar, Flight, FlowTable, GroupState, Log, MAX_WINDOW, NO_SLOT, NO_SUBFLOW, Reception, Shared,
+    UNREGISTERED, Windows, World,
 };
 
 /// Returns what each thread owns, and by host the thread it belongs to and its number there.
@@ -505,47 +506,4 @@ fn later_tables(network: &Network) -> Vec<(Time, RoutingTables)> {
         .into_iter()
         .map(|at| (at, RoutingTables::new(&network.topology, |link| !known_down(link, at))))
         .collect()
-}
-
-fn starts_by_host(network: &Network, traffic: &Traffic) -> Vec<Vec<FlowId>> {
-    let mut starts = vec![Vec::new(); network.topology.hosts().len()];
-    for (number, flow) in traffic.flows.iter().enumerate().filter(|(_, flow)| flow.start < Time::NEVER) {
-        starts[flow.from.index()].push(FlowId::from(number));
-    }
-    for flows in &mut starts {
-        flows.sort_by_key(|flow| (traffic.flows[flow.index()].start, *flow));
-    }
-    starts
-}
-
-/// By host: the numbers of flows that wait for others, in order. Empty if there are none.
-fn waiting_by_host(network: &Network, traffic: &Traffic) -> Vec<Vec<u32>> {
-    let mut waiting = vec![Vec::new(); network.topology.hosts().len()];
-    for (number, dependent) in (0..).zip(&traffic.dependents) {
-        waiting[traffic.flows[dependent.flow.index()].from.index()].push(number);
-    }
-    waiting
-}
-
-/// By flow: the one that answers it. Empty if there are no calls.
-fn answers(traffic: &Traffic) -> Vec<FlowId> {
-    let flows = if traffic.rpcs.is_empty() { 0 } else { traffic.flows.len() };
-    let mut answers = vec![NO_FLOW; flows];
-    for (request, response) in traffic.rpcs.iter().copied().flat_map(Rpc::calls) {
-        answers[request.index()] = response;
-    }
-    answers
-}
-
-fn generators_by_host(network: &Network, traffic: &Traffic, seed: u64) -> Vec<Vec<HostGenerator>> {
-    let mut generators: Vec<Vec<_>> = network.topology.hosts().iter().map(|_| Vec::new()).collect();
-    for (number, generator) in traffic.generators.iter().enumerate() {
-        let first = match &generator.kind {
-            GeneratorKind::ClosedLoop { flows, .. } => flows[0],
-            GeneratorKind::OnOff { flow, .. } => *flow,
-        };
-        let host: HostId = traffic.flows[first.index()].from;
-        generators[host.index()].push(HostGenerator::new(generator.clone(), seed, number as u64));
-    }
-    generators
 }

@@ -7,6 +7,7 @@
 
 mod barrier;
 mod build;
+mod by_host;
 mod execution;
 mod measured;
 mod outcome;

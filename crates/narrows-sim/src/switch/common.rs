@@ -65,9 +65,19 @@ impl Common {
         }
     }
 
-    /// Admission alone: whether the packet has not been dropped.
+    /// Admission alone, for what is not marked.
     #[inline(always)]
-    pub(super) fn admit<O: Observer>(&mut self, arriving: &Arriving<'_>, world: &mut World<O>) -> bool {
+    pub(super) fn admit_only<O: Observer>(
+        &mut self,
+        arriving: &Arriving<'_>,
+        world: &mut World<O>,
+    ) -> Verdict {
+        if self.admit(arriving, world) { Verdict::Pass } else { Verdict::Drop }
+    }
+
+    /// Whether there is room for the packet, which is dropped if there is not.
+    #[inline(always)]
+    fn admit<O: Observer>(&mut self, arriving: &Arriving<'_>, world: &mut World<O>) -> bool {
         let &Arriving { now, port, parcel, backlog, asks_memory, .. } = arriving;
         if asks_memory && let Err(cause) = self.memory.admit(backlog, parcel.packet.size().into()) {
             self.drop(now, port, parcel, cause, world);

@@ -10,6 +10,7 @@
 //! Differs from the slides: packets are stored once, so the congested queue at the side of the input is a count of what came
 //! over its link, and not a place where packets wait a second time.
 
+mod lane;
 mod order;
 mod settings;
 mod stage;

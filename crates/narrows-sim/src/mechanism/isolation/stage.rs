@@ -5,7 +5,8 @@
 
 use narrows_proto::units::{Bytes, Span, Time};
 
-use super::order::{OrderTokens, Side};
+use super::lane::{Entry, Input, Lane, LaneCounters, NOWHERE};
+use super::order::Side;
 use super::{Isolation, IsolationEvent, JointStop, Scheme};
 use crate::ids::{FlowId, LinkId};
 use crate::mechanism::{ISOLATED_CLASS, InputLink};
@@ -17,67 +18,6 @@ use crate::switch::OWN;
 /// A flow and its destination, so that acknowledgments are not their data.
 pub(super) fn key(packet: Packet) -> u64 {
     u64::from(packet.flow().0) | u64::from(packet.to().0) << 32
-}
-
-/// Flows that are isolated at a port.
-#[derive(Debug, Default)]
-struct Table {
-    keys: Vec<u64>,
-    entries: Vec<Entry>,
-}
-
-/// A flow that is isolated at a port.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    /// A neighbor downstream has named it, and has not taken that back.
-    downstream: bool,
-    /// How often the neighbor it comes from was told, since it last came isolated.
-    told: u8,
-    /// When it was told last.
-    told_at: Time,
-    /// The link it comes over, once it was told.
-    from: u32,
-}
-
-/// The congested queue of a port, which exists while flows are in its table.
-#[derive(Debug, Default)]
-struct Lane {
-    tokens: OrderTokens,
-    table: Table,
-    /// Bytes that isolated flows may send before the others.
-    credit: f64,
-    /// It will be looked whether the queue is still needed.
-    look_planned: bool,
-    /// The port has been congested since the queue was allocated.
-    was_congested: bool,
-    /// When the queue was last empty and became so, for the life of its flows.
-    empty_since: Time,
-    counters: LaneCounters,
-}
-
-/// What happened at one port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct LaneCounters {
-    allocated: u64,
-    freed: u64,
-    flows: u64,
-    refused: u64,
-    max_backlog: u64,
-}
-
-/// What came in over one link for congested queues.
-#[derive(Clone, Copy, Debug)]
-struct Input {
-    link: LinkId,
-    /// The port that leads back over it.
-    back: usize,
-    /// What is at its other end takes messages.
-    listens: bool,
-    allocated: bool,
-    stored: u64,
-    /// The part of `stored` that came isolated, so that a stop of that class stops more of it.
-    isolated: u64,
-    full: bool,
 }
 
 /// The isolation of one switch.
@@ -165,19 +105,13 @@ impl View {
 /// A link between two switches takes this long at least; a neighbor is not told again sooner.
 const TELL_AGAIN_AFTER: Span = Span::from_us(10);
 
-/// Instead of a link: the neighbor was never told.
-const NOWHERE: u32 = u32::MAX;
-
 impl Stage {
     pub(crate) fn new(config: &Isolation, ports: usize, links: &[InputLink], largest: Bytes) -> Self {
         let input = |parts: &InputLink| Input {
             link: parts.link,
             back: parts.back,
             listens: config.hosts || !parts.from_host,
-            allocated: false,
-            stored: 0,
-            isolated: 0,
-            full: false,
+            ..Input::default()
         };
         Self {
             joint_stop: config.joint_stop(),
@@ -544,26 +478,5 @@ impl Stage {
         (counters.isolations, counters.isolations_ended) = (allocated, freed);
         (counters.isolated_flows, counters.isolation_refused) = (flows, refused);
         counters.max_isolated = max_backlog;
-    }
-}
-
-impl Lane {
-    fn has_downstream(&self) -> bool {
-        self.table.entries.iter().any(|entry| entry.downstream)
-    }
-
-    /// A packet left a queue. Returns whether the congested queue is gone with that.
-    fn leave(&mut self, side: Side) -> bool {
-        let over = self.tokens.leave(side);
-        if over {
-            self.free();
-        }
-        over
-    }
-
-    fn free(&mut self) {
-        self.counters.freed += 1;
-        self.credit = 0.0;
-        self.was_congested = false;
     }
 }

@@ -132,7 +132,7 @@ pub(crate) struct Marker {
 #[derive(Clone, Debug)]
 enum Dequeue {
     Step { above: u64 },
-    Red(RedSwitch),
+    Red(Box<RedSwitch>),
     Sojourn { above: Span },
     Codel(CodelSwitch),
 }
@@ -157,7 +157,7 @@ impl Marker {
                 let switch = RedSwitch::new(red, ports, random);
                 match red.mark_at {
                     MarkAt::Enqueue => Self { red: Some(Box::new(switch)), ..off },
-                    MarkAt::Dequeue => at_dequeue(Dequeue::Red(switch)),
+                    MarkAt::Dequeue => at_dequeue(Dequeue::Red(Box::new(switch))),
                 }
             }
             Marking::Sojourn(sojourn) => at_dequeue(Dequeue::Sojourn { above: sojourn.above }),

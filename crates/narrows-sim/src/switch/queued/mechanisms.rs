@@ -81,6 +81,31 @@ impl Mechanisms {
 }
 
 impl Mechanisms {
+    /// A packet that need not wait is sent. Returns whether it was not dropped instead.
+    #[inline(always)]
+    pub(super) fn send_at_once<O: Observer>(
+        &mut self,
+        leaving: &Leaving,
+        port: &mut QueuedPort,
+        parcel: Parcel<'_>,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) -> bool {
+        let mut packet = parcel.packet;
+        if common.marker.looks_at_dequeue() {
+            let idle_since = Some(port.busy_until);
+            match common.judge_leaving(leaving, parcel, idle_since, world) {
+                Some(judged) => packet = judged,
+                None => return false,
+            }
+        }
+        if leaving.queue == ISOLATED_CLASS {
+            packet = packet.isolated();
+        }
+        transmit(leaving.now, port, self.meters.get_mut(leaving.port), parcel.with(packet), world);
+        true
+    }
+
     /// A free port sends what goes next. Returns where it came from and its size, if somebody counts that.
     #[inline(always)]
     pub(super) fn send_next<const NEIGHBORS: bool, O: Observer>(

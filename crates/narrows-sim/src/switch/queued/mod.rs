@@ -21,8 +21,8 @@ use std::collections::binary_heap::PeekMut;
 
 use narrows_proto::units::{Span, Time};
 
+use self::mechanisms::next_due;
 pub(in crate::switch) use self::mechanisms::{ControlQueue, Mechanisms};
-use self::mechanisms::{next_due, transmit};
 use super::common::{Arriving, Common};
 use super::queue::{Origin, QueuedPort};
 use crate::link::Egress;
@@ -173,17 +173,12 @@ impl QueuedPorts {
         let idle_since = (!waits).then_some(port.busy_until);
         let parcel = Parcel { packet, trailers };
         let arriving = Arriving { now, port: number, parcel, backlog, idle_since, asks_memory };
+        // Messages of congestion points are neither marked nor sampled.
         let is_cnm = packet.is_cnm();
-        if is_cnm {
-            if !common.admit(&arriving, world) {
-                return false;
-            }
-        } else {
-            match common.judge(&arriving, world) {
-                Verdict::Pass => {}
-                Verdict::Mark => packet = common.mark(now, number, packet, world),
-                Verdict::Drop => return false,
-            }
+        match if is_cnm { common.admit_only(&arriving, world) } else { common.judge(&arriving, world) } {
+            Verdict::Pass => {}
+            Verdict::Mark => packet = common.mark(now, number, packet, world),
+            Verdict::Drop => return false,
         }
         let parcel = Parcel { packet, trailers };
         let size = u64::from(packet.size());
@@ -210,27 +205,22 @@ impl QueuedPorts {
             let origin = Origin { from, class, counted };
             self.enqueue(now, number, queue, parcel.with(packet.arriving(origin.keep(now))), common, world);
         } else {
-            if common.marker.looks_at_dequeue() {
-                let (sojourn, left, ect) = (Span::ZERO, 0, packet.is(ECT));
-                let leaving = Leaving { now, port: number, queue, sojourn, left, ect };
-                match common.judge_leaving(&leaving, parcel, idle_since, world) {
-                    Some(judged) => packet = judged,
-                    None => return false,
-                }
+            let leaving =
+                Leaving { now, port: number, queue, sojourn: Span::ZERO, left: 0, ect: packet.is(ECT) };
+            if !mechanisms.send_at_once(&leaving, port, parcel, common, world) {
+                return false;
             }
-            let on_wire = if NEIGHBORS && queue == ISOLATED_CLASS { packet.isolated() } else { packet };
-            transmit(now, port, mechanisms.meters.get_mut(number), parcel.with(on_wire), world);
         }
         let Some(mechanisms) = &mut self.mechanisms else { return false };
         let is_sample = match &mut mechanisms.points {
             Some(points) if !is_cnm => points.counts(number, packet),
             _ => false,
         };
-        if NEIGHBORS && mechanisms.isolation.is_some() {
+        if NEIGHBORS {
             self.carry_out(common, world);
-        }
-        if NEIGHBORS && notifies {
-            self.order(now, from, common, world);
+            if notifies {
+                self.order(now, from, common, world);
+            }
         }
         is_sample && self.sample(now, number, packet, if waits { backlog + size } else { 0 }, common, world)
     }

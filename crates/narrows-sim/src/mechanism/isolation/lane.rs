@@ -1,0 +1,91 @@
+//! What is known of one port, and of one link that leads to the switch.
+
+use narrows_proto::units::Time;
+
+use super::order::{OrderTokens, Side};
+use crate::ids::LinkId;
+
+/// Instead of a link: the neighbor was never told.
+pub(super) const NOWHERE: u32 = u32::MAX;
+
+/// Flows that are isolated at a port.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    pub(super) keys: Vec<u64>,
+    pub(super) entries: Vec<Entry>,
+}
+
+/// A flow that is isolated at a port.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// A neighbor downstream has named it, and has not taken that back.
+    pub(super) downstream: bool,
+    /// How often the neighbor it comes from was told, since it last came isolated.
+    pub(super) told: u8,
+    /// When it was told last.
+    pub(super) told_at: Time,
+    /// The link it comes over, once it was told.
+    pub(super) from: u32,
+}
+
+/// The congested queue of a port, which exists while flows are in its table.
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    pub(super) tokens: OrderTokens,
+    pub(super) table: Table,
+    /// Bytes that isolated flows may send before the others.
+    pub(super) credit: f64,
+    /// It will be looked whether the queue is still needed.
+    pub(super) look_planned: bool,
+    /// The port has been congested since the queue was allocated.
+    pub(super) was_congested: bool,
+    /// When the queue was last empty and became so, for the life of its flows.
+    pub(super) empty_since: Time,
+    pub(super) counters: LaneCounters,
+}
+
+/// What happened at one port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct LaneCounters {
+    pub(super) allocated: u64,
+    pub(super) freed: u64,
+    pub(super) flows: u64,
+    pub(super) refused: u64,
+    pub(super) max_backlog: u64,
+}
+
+/// What came in over one link for congested queues.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Input {
+    pub(super) link: LinkId,
+    /// The port that leads back over it.
+    pub(super) back: usize,
+    /// What is at its other end takes messages.
+    pub(super) listens: bool,
+    pub(super) allocated: bool,
+    pub(super) stored: u64,
+    /// The part of `stored` that came isolated, so that a stop of that class stops more of it.
+    pub(super) isolated: u64,
+    pub(super) full: bool,
+}
+
+impl Lane {
+    pub(super) fn has_downstream(&self) -> bool {
+        self.table.entries.iter().any(|entry| entry.downstream)
+    }
+
+    /// A packet left a queue. Returns whether the congested queue is gone with that.
+    pub(super) fn leave(&mut self, side: Side) -> bool {
+        let over = self.tokens.leave(side);
+        if over {
+            self.free();
+        }
+        over
+    }
+
+    pub(super) fn free(&mut self) {
+        self.counters.freed += 1;
+        self.credit = 0.0;
+        self.was_congested = false;
+    }
+}
