@@ -11,19 +11,14 @@ use super::shard::{Node, Shard};
 use crate::followers::Followers;
 use crate::host::{Host, HostGenerator, HostParts};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
-use crate::limiter::{Reaction, ReactionPlace};
+use crate::limiter::ReactionPlace;
 use crate::link::{Egress, Impairment, Outage, Target, Wires};
-use crate::mechanism::InputLink;
 use crate::network::{Failure, Network};
 use crate::observe::Observer;
 use crate::packet::{HOST_BITS, wire_size};
-use crate::rack::RackAgent;
 use crate::random::{Purpose, Stream};
 use crate::routing::{self, Routes, RoutingTables};
-use crate::switch::{
-    EdgeHost, MOST_CONGESTION_POINTS, RackParts, SignalParts, Switch, SwitchConfig, SwitchParts,
-};
-use crate::telemetry::Meter;
+use crate::switch::{MOST_CONGESTION_POINTS, Switch, SwitchConfig, SwitchParts};
 use crate::topology::{Link, Topology};
 use crate::traffic::{Group, Traffic};
 use crate::world::{
@@ -151,24 +146,24 @@ fn flight(network: &Network, link: &Link) -> Flight {
 }
 
 /// Where everything goes.
-struct Layout<'a> {
-    network: &'a Network,
-    seed: u64,
-    ports: Vec<Vec<LinkId>>,
-    tables: RoutingTables,
+pub(super) struct Layout<'a> {
+    pub(super) network: &'a Network,
+    pub(super) seed: u64,
+    pub(super) ports: Vec<Vec<LinkId>>,
+    pub(super) tables: RoutingTables,
     /// Routes after each change, in order of time.
-    later_tables: Vec<(Time, RoutingTables)>,
+    pub(super) later_tables: Vec<(Time, RoutingTables)>,
     /// By node: the thread it belongs to.
-    places: Vec<u32>,
+    pub(super) places: Vec<u32>,
     /// By link: the number of its wire in the thread that receives.
-    wire_of: Vec<u32>,
+    pub(super) wire_of: Vec<u32>,
     /// By node: the links that lead to it, in the order in which simultaneous arrivals are taken.
-    inputs: Vec<Vec<LinkId>>,
-    typical_packet: u16,
+    pub(super) inputs: Vec<Vec<LinkId>>,
+    pub(super) typical_packet: u16,
     /// By node: the number of its first congestion point.
-    first_points: Vec<u16>,
+    pub(super) first_points: Vec<u16>,
     /// Rates that telemetry tells, by code.
-    told_rates: Vec<BitRate>,
+    pub(super) told_rates: Vec<BitRate>,
 }
 
 impl<'a> Layout<'a> {
@@ -331,111 +326,6 @@ impl<'a> Layout<'a> {
                 rack: self.rack(node),
             },
         )
-    }
-}
-
-impl Layout<'_> {
-    /// The reaction points of a switch, if it has hosts and there are some at edge switches.
-    fn edge(&self, node: NodeId) -> Option<(Reaction, NodeId, u64, Vec<Option<EdgeHost>>)> {
-        let reaction = self.network.reaction.clone()?;
-        let host = |link: &LinkId| {
-            let wire = self.network.topology.link(*link);
-            self.network.topology.as_host(wire.from)?;
-            let port = self.port_back(*link);
-            Some(EdgeHost { port: port as u16, rate: wire.wire.rate })
-        };
-        let hosts: Vec<_> = self.inputs[node.index()].iter().map(host).collect();
-        let at_edge = reaction.place == ReactionPlace::EdgeSwitch && hosts.iter().any(Option::is_some);
-        at_edge.then_some((reaction, node, self.seed, hosts))
-    }
-
-    /// What the switch at the end of a host's link keeps of JumboFlows, how many racks there are, and which host it is.
-    fn rack_of(&self, link: LinkId) -> Option<(RackAgent, usize, HostId)> {
-        let link = self.network.topology.link(link);
-        let switch = self.network.switches[link.to.index()].as_ref()?;
-        Some((switch.rack.clone()?, self.tables.leaves().len(), self.network.topology.as_host(link.from)?))
-    }
-
-    /// What a switch with hosts keeps of JumboFlows.
-    fn rack(&self, node: NodeId) -> Option<RackParts> {
-        let agent = self.network.switches[node.index()].as_ref()?.rack.clone()?;
-        let host = |link: &LinkId| self.network.topology.as_host(self.network.topology.link(*link).from);
-        let hosts: Vec<_> = self.inputs[node.index()].iter().map(host).collect();
-        let from_host: Vec<_> = hosts.iter().map(Option::is_some).collect();
-        let mut hosts: Vec<_> = hosts.into_iter().flatten().collect();
-        hosts.sort_unstable();
-        if hosts.is_empty() {
-            return None;
-        }
-        let mut random = Stream::new(self.seed, Purpose::Rack, node.0.into());
-        let phase = Span::from_ps(random.below(agent.jumboflow.period.as_ps()));
-        Some(RackParts { agent, node, racks: self.tables.leaves().len(), from_host, hosts, phase })
-    }
-
-    /// The port of the node a link leads to that leads back over it.
-    fn port_back(&self, link: LinkId) -> usize {
-        let ports = &self.ports[self.network.topology.link(link).to.index()];
-        let back = ports.iter().position(|port| *port == Topology::reverse(link));
-        back.expect("links have two directions")
-    }
-
-    /// What a switch needs to signal and to be paused, if it does.
-    fn signals(&self, node: NodeId) -> Option<SignalParts> {
-        let topology = &self.network.topology;
-        let settings = |node: NodeId| self.network.switches[node.index()].as_ref();
-        let pauses = |node: NodeId| settings(node).is_some_and(|switch| switch.pause.is_some());
-        let stops = |node: NodeId| settings(node).is_some_and(|switch| switch.pfc.is_some());
-        let lossless =
-            stops(node) || self.inputs[node.index()].iter().any(|link| stops(topology.link(*link).from));
-        let inputs = &self.inputs[node.index()];
-        let neighbors =
-            lossless || pauses(node) || inputs.iter().any(|link| pauses(topology.link(*link).from));
-        let signals = settings(node).is_some_and(SwitchConfig::has_congestion_points)
-            || settings(node).is_some_and(|switch| switch.telemetry || switch.marking.at_dequeue())
-            || self.edge(node).is_some()
-            || neighbors;
-        if !signals {
-            return None;
-        }
-        Some(SignalParts {
-            first_point: self.first_points[node.index()],
-            reach: settings(node)
-                .and_then(|switch| switch.congestion_point.message())
-                .and_then(|message| message.reach.hosts(topology, &self.ports, node)),
-            random: Stream::new(self.seed, Purpose::Sampling, node.0.into()),
-            inputs: inputs.iter().map(|link| self.input(*link)).collect(),
-            neighbors,
-            lossless,
-            meters: self.meters(node),
-        })
-    }
-}
-
-impl Layout<'_> {
-    /// If the switch that `link` of a host leads to stops classes: how long destinations stay isolated.
-    fn classes(&self, link: LinkId) -> Option<Span> {
-        let switch = self.network.switches[self.network.topology.link(link).to.index()].as_ref()?;
-        switch.pfc.as_ref()?;
-        Some(switch.isolation.as_ref().map_or(Span::ZERO, |isolation| isolation.idle_life))
-    }
-
-    /// A link that leads to a switch that stops its neighbors, or that they stop.
-    fn input(&self, link: LinkId) -> InputLink {
-        InputLink {
-            link,
-            back: self.port_back(link),
-            rate: self.network.topology.link(link).wire.rate,
-            headroom: self.network.headroom(link, Bytes::new(self.typical_packet.into())),
-            from_host: self.network.topology.as_host(self.network.topology.link(link).from).is_some(),
-        }
-    }
-
-    /// What writes telemetry at the ports of a switch, if it does.
-    fn meters(&self, node: NodeId) -> Vec<Meter> {
-        let writes = self.network.switches[node.index()].as_ref().is_some_and(|switch| switch.telemetry);
-        let meter =
-            |link: &LinkId| Meter::new(*link, self.network.topology.link(*link).wire.rate, &self.told_rates);
-        if writes { self.ports[node.index()].iter().map(meter).collect() } else { Vec::new() }
     }
 }
 

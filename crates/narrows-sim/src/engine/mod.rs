@@ -10,6 +10,7 @@ mod build;
 mod by_host;
 mod execution;
 mod measured;
+mod mechanisms;
 mod outcome;
 mod parallel;
 mod session;

@@ -1,5 +1,6 @@
 //! Flows of a host that wait for others.
 
+use super::waiting::Waiting;
 use std::sync::Arc;
 
 use narrows_proto::units::Time;
@@ -12,18 +13,6 @@ use crate::ids::FlowId;
 use crate::observe::Observer;
 use crate::traffic::Milestone;
 use crate::world::World;
-
-/// A flow that waits.
-#[derive(Debug)]
-pub(super) struct Waiting {
-    /// Its number among those of the run.
-    number: u32,
-    /// So much more has to happen.
-    missing: u32,
-    until: Time,
-    /// It has started, or never will.
-    over: bool,
-}
 
 impl Host {
     /// Those of the given numbers wait here.

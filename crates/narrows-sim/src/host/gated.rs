@@ -3,166 +3,18 @@
 //! Unlike a limiter a loop has no queue. A flow whose turn comes while the loop holds it up sends nothing, stands in the line
 //! of those that share the loop, and has another turn when its packet may leave.
 
-use std::collections::VecDeque;
-
-use narrows_proto::annulus::{Aggregate, NearSource, near_source};
-use narrows_proto::stream::{Held, Holding, Poll};
-use narrows_proto::units::{BitRate, Time};
+use narrows_proto::annulus::Aggregate;
+use narrows_proto::stream::Poll;
+use narrows_proto::units::Time;
 
 use super::Host;
-use super::limited::Turn;
-use super::outgoing::{Hold, Line, Outgoing};
+use super::outgoing::Hold;
+use super::reaction_points::Turn;
 use super::transport::Sending;
-use crate::ids::{FlowId, GroupId, NodeId};
+use crate::ids::FlowId;
 use crate::observe::Observer;
 use crate::packet::Packet;
-use crate::random::{Purpose, Stream};
-use crate::record::ReactionRecord;
-use crate::world::{GroupState, World};
-
-/// The near-source loops of a host.
-#[derive(Debug)]
-pub(super) struct Gates {
-    node: NodeId,
-    line_rate: BitRate,
-    random: Stream,
-    /// By group that has sent something here.
-    settings: Vec<(GroupId, near_source::Settings)>,
-    gates: Vec<Gate>,
-    /// Places of `gates` that no flow uses.
-    free: Vec<u32>,
-    /// The loops of aggregates: group and destination, with their place.
-    shared: Vec<((GroupId, u32), u32)>,
-    /// Numbers of loops in records begin here, behind those of limiters.
-    first_number: u32,
-    record: ReactionRecord,
-}
-
-/// One loop.
-#[derive(Debug)]
-struct Gate {
-    near: NearSource,
-    /// Its place in `settings`.
-    settings: u32,
-    /// Slots of flows that it holds up, longest first.
-    line: VecDeque<u32>,
-}
-
-impl Gate {
-    /// A flow stands in the line.
-    fn join(&mut self, slot: u32, outgoing: &mut Outgoing) {
-        if outgoing.line == Line::Outside {
-            outgoing.line = Line::Waiting;
-            self.line.push_back(slot);
-        }
-    }
-
-    /// Something keeps a flow from sending: this loop or one before it in the line. If the flow could send, it stands in the
-    /// line. Returns when to ask it again; never if somebody else will.
-    fn hold(
-        &mut self,
-        now: Time,
-        slot: u32,
-        outgoing: &mut Outgoing,
-        group: &GroupState,
-        settings: &near_source::Settings,
-    ) -> Time {
-        let holding =
-            Holding { app_limited: settings.app_limited, validate_window: settings.validate_window };
-        match outgoing.source.hold(group, now, holding) {
-            Held::Ready => {
-                self.near.on_held(now);
-                self.join(slot, outgoing);
-                if self.line.front() == Some(&slot) { self.near.next_look() } else { Time::NEVER }
-            }
-            Held::Until(at) => {
-                self.leave(slot, outgoing);
-                at
-            }
-            Held::Blocked => {
-                self.leave(slot, outgoing);
-                Time::NEVER
-            }
-        }
-    }
-
-    /// A flow does not stand in the line.
-    fn leave(&mut self, slot: u32, outgoing: &mut Outgoing) {
-        if outgoing.line == Line::Waiting {
-            outgoing.line = Line::Outside;
-            if self.line.front() == Some(&slot) {
-                self.line.pop_front();
-            } else {
-                self.line.retain(|waiting| *waiting != slot);
-            }
-        }
-    }
-}
-
-impl Gates {
-    pub(super) fn new(line_rate: BitRate, node: NodeId, seed: u64, first_number: u32) -> Self {
-        Self {
-            node,
-            line_rate,
-            random: Stream::new(seed, Purpose::NearSource, node.0.into()),
-            settings: Vec::new(),
-            gates: Vec::new(),
-            free: Vec::new(),
-            shared: Vec::new(),
-            first_number,
-            record: ReactionRecord::default(),
-        }
-    }
-
-    /// The loop of a new flow of `group`: one of its own, or that of its aggregate.
-    fn enter<O>(&mut self, flow: FlowId, world: &World<O>) -> Option<u32> {
-        let spec = &world.shared.flows[flow.index()];
-        let config = world.shared.groups[spec.group.index()].near_source.as_ref()?;
-        let aggregate = match config.per {
-            Aggregate::DestinationDc => config.places.get(spec.to.index()).copied().unwrap_or(0),
-            Aggregate::Flow => return Some(self.open(spec.group, &config.params)),
-            _ => 0,
-        };
-        let key = (spec.group, aggregate);
-        Some(match self.shared.binary_search_by_key(&key, |entry| entry.0) {
-            Ok(at) => self.shared[at].1,
-            Err(at) => {
-                let place = self.open(spec.group, &config.params);
-                self.shared.insert(at, (key, place));
-                place
-            }
-        })
-    }
-
-    fn open(&mut self, group: GroupId, params: &near_source::Params) -> u32 {
-        let settings = self.settings.iter().position(|entry| entry.0 == group).unwrap_or_else(|| {
-            self.settings.push((group, near_source::Settings::new(params, self.line_rate)));
-            self.settings.len() - 1
-        });
-        let gate = Gate { near: NearSource::default(), settings: settings as u32, line: VecDeque::new() };
-        match self.free.pop() {
-            Some(place) => {
-                self.gates[place as usize] = gate;
-                place
-            }
-            None => {
-                self.gates.push(gate);
-                self.gates.len() as u32 - 1
-            }
-        }
-    }
-
-    pub(super) fn record(&self) -> ReactionRecord {
-        self.record
-    }
-
-    fn observe<O: Observer>(&self, now: Time, place: u32, world: &mut World<O>) {
-        if O::ACTIVE {
-            let rate = self.gates[place as usize].near.rate().unwrap_or(self.line_rate);
-            world.observer.limiter(now, self.node, self.first_number + place, rate, 0);
-        }
-    }
-}
+use crate::world::World;
 
 impl Host {
     /// What may hold a new flow back.

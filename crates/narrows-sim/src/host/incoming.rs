@@ -1,5 +1,6 @@
 //! Flows that end at a host.
 
+use super::reception::Incoming;
 use narrows_proto::rdma::{self, Reply};
 use narrows_proto::stream::AckFrame;
 use narrows_proto::units::{Bytes, Time};
@@ -11,25 +12,12 @@ use super::outgoing::NewFlow;
 use super::packets::{Way, ack_packet, cnp_packet, echo_packet, rdma_ack_packet};
 use super::racks::Racks;
 use super::transport::Sink;
-use crate::ids::{FlowId, HostId};
+use crate::ids::FlowId;
 use crate::observe::Observer;
 use crate::packet::{self, Kind, Packet, Parcel};
 use crate::rack::Membership;
 use crate::traffic::Milestone;
 use crate::world::{GroupState, Reception, TransportState, World};
-
-/// The receiving half of a flow.
-#[derive(Debug)]
-pub(super) struct Incoming {
-    pub(super) flow: FlowId,
-    /// Who sends.
-    pub(super) from: HostId,
-    pub(super) group: u32,
-    pub(super) turn: u16,
-    pub(super) sink: Sink,
-    /// The earliest entry of the agenda for it.
-    pub(super) armed: Time,
-}
 
 impl Host {
     /// A data segment or SYN arrived.
@@ -202,13 +190,6 @@ impl Host {
             incoming.armed = receiver.next_timer();
             self.agenda.plan(incoming.armed, Wake::Receiver(slot));
         }
-    }
-}
-
-impl Incoming {
-    /// The way of its acknowledgements.
-    fn back(&self) -> Way {
-        Way { flow: self.flow, to: self.from, turn: self.turn }
     }
 }
 

@@ -3,75 +3,21 @@
 //! A limiter stands in the queues of the network card like a flow and has its turn like one. A flow it limits keeps its own
 //! turn, in which it hands over all it may send.
 
-use std::collections::VecDeque;
+use super::reaction_points::{Turn, Users};
 
 use narrows_proto::stream::Poll;
-use narrows_proto::units::{BitRate, Bytes, Time};
+use narrows_proto::units::{Bytes, Time};
 
 use super::Host;
 use super::agenda::Wake;
 use super::nic::Place;
 use super::outgoing::{Hold, Line, Outgoing};
 use super::transport::Source;
-use crate::ids::{FlowId, HostId, NodeId};
-use crate::limiter::{Limiters, Reaction};
+use crate::ids::{FlowId, HostId};
 use crate::observe::Observer;
 use crate::packet::Packet;
 use crate::record::ReactionRecord;
 use crate::world::{NO_SLOT, World};
-
-/// The reaction points of a host.
-#[derive(Debug)]
-pub(super) struct ReactionPoints {
-    node: NodeId,
-    line_rate: BitRate,
-    limiters: Limiters,
-    /// By place of a limiter.
-    users: Vec<Users>,
-    record: ReactionRecord,
-}
-
-/// Who uses a limiter.
-#[derive(Debug)]
-struct Users {
-    /// The slot of the limiter itself.
-    slot: u32,
-    /// The earliest entry of the agenda for the timer of its reaction point. Its packets have entries of their own, which
-    /// come and go much faster.
-    timer: Time,
-    /// Slots of flows that wait for room in its queue, longest first. Those of flows that have ended may be among them.
-    line: VecDeque<u32>,
-}
-
-/// Whether a limiter has another packet to send at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
-    GoesOn,
-    /// The agenda knows when it has.
-    Over,
-}
-
-impl Default for Users {
-    fn default() -> Self {
-        Self { slot: NO_SLOT, timer: Time::NEVER, line: VecDeque::new() }
-    }
-}
-
-impl ReactionPoints {
-    pub(super) fn new(config: &Reaction, line_rate: BitRate, node: NodeId, seed: u64) -> Self {
-        let limiters = Limiters::new(config, seed, node.0);
-        Self { node, line_rate, limiters, users: Vec::new(), record: ReactionRecord::default() }
-    }
-
-    /// The limiter that a new flow passes through, if there is one.
-    pub(super) fn hold_of(&self, flow: FlowId, from: HostId, to: HostId, priority: u8) -> Hold {
-        if self.limiters.is_empty() {
-            return Hold::Nothing;
-        }
-        let key = self.limiters.scope().key(flow, from, to, priority);
-        self.limiters.find(key).map_or(Hold::Nothing, Hold::Limiter)
-    }
-}
 
 impl Host {
     /// A message of a congestion point arrived.

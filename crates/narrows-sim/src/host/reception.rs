@@ -1,0 +1,27 @@
+//! The receiving half of a flow.
+
+use narrows_proto::units::Time;
+
+use super::packets::Way;
+use super::transport::Sink;
+use crate::ids::{FlowId, HostId};
+
+/// The receiving half of a flow.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    pub(super) flow: FlowId,
+    /// Who sends.
+    pub(super) from: HostId,
+    pub(super) group: u32,
+    pub(super) turn: u16,
+    pub(super) sink: Sink,
+    /// The earliest entry of the agenda for it.
+    pub(super) armed: Time,
+}
+
+impl Incoming {
+    /// The way of its acknowledgements.
+    pub(super) fn back(&self) -> Way {
+        Way { flow: self.flow, to: self.from, turn: self.turn }
+    }
+}

@@ -1,0 +1,192 @@
+//! What packets carry: segments, acknowledgements and messages, packed and unpacked.
+
+use std::num::NonZeroU16;
+
+use narrows_proto::notification::{CpId, Notification, Signal};
+use narrows_proto::rdma;
+use narrows_proto::stream::{AckFrame, SackBlocks, Segment};
+
+use super::{
+    AGAIN, ASKS, CWR, Control, ECE, FIN, Fields, Kind, MAX_TRAILERS, NAK, Packet, Parcel, Trailers, pair,
+};
+use crate::ids::{FlowId, HostId};
+
+impl Packet {
+    /// The segment inside a packet that has `overhead` bytes of headers.
+    pub(crate) fn segment(self, overhead: u16) -> Segment {
+        Segment {
+            seq: self.seq(),
+            len: u32::from(self.size().saturating_sub(overhead)),
+            syn: self.kind() == Kind::Syn,
+            fin: self.is(FIN),
+            cwr: self.is(CWR),
+            retransmission: self.is(AGAIN),
+            requests_ack: false,
+            ce: self.is_marked(),
+        }
+    }
+
+    /// The packet of an RDMA connection inside.
+    pub(crate) fn rdma_segment(self, overhead: u16) -> Segment {
+        Segment { cwr: false, requests_ack: self.is(ASKS), ..self.segment(overhead) }
+    }
+
+    /// A message of a congestion point about a flow, to the host that sends it.
+    pub(crate) fn cnm(
+        notification: &Notification,
+        flow: FlowId,
+        to: HostId,
+        size: u16,
+        priority: u8,
+    ) -> Self {
+        let Notification { from, signal, q_offset, q_delta } = *notification;
+        let seq =
+            u64::from(from.0.get()) | u64::from(q_offset as u16) << 16 | u64::from(q_delta as u16) << 32;
+        let turn = signal.to_bits().into();
+        let (kind, flags, trailers) = (Kind::Control(Control::Cnm), 0, 0);
+        Self::new(Fields { seq, flow, to, size, turn, kind, priority, flags, trailers })
+    }
+
+    /// The message inside.
+    pub(crate) fn notification(self) -> Option<Notification> {
+        Some(Notification {
+            from: CpId(NonZeroU16::new(self.seq() as u16)?),
+            signal: Signal::from_bits(self.turn() as u8),
+            q_offset: (self.seq() >> 16) as i16,
+            q_delta: (self.seq() >> 32) as i16,
+        })
+    }
+}
+
+impl Parcel<'_> {
+    /// The acknowledgement inside.
+    pub(crate) fn ack_frame(&self) -> AckFrame {
+        let slots = self.slots();
+        let sacks = if slots.is_empty() { SackBlocks::default() } else { unpack(slots) };
+        let packet = self.packet;
+        AckFrame { ack: packet.seq(), syn: packet.kind() == Kind::SynAck, ece: packet.is(ECE), sacks }
+    }
+
+    /// The acknowledgement of an RDMA connection inside.
+    pub(crate) fn rdma_ack_frame(&self) -> rdma::AckFrame {
+        let packet = self.packet;
+        let nak = packet.is(NAK).then(|| self.trailers[0].words()[0]);
+        rdma::AckFrame { ack: packet.seq(), nak, ece: packet.is(ECE) }
+    }
+}
+
+/// The flags of a packet that carries `segment`.
+#[inline(always)]
+pub(crate) fn segment_flags(segment: &Segment) -> u8 {
+    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+    flag(segment.cwr, CWR) | flag(segment.fin, FIN) | flag(segment.retransmission, AGAIN)
+}
+
+/// The flags of a packet of an RDMA connection that carries `segment`.
+#[inline(always)]
+pub(crate) fn rdma_flags(segment: &Segment) -> u8 {
+    segment_flags(segment) | if segment.requests_ack { ASKS } else { 0 }
+}
+
+/// The flags and trailers of a packet that carries `frame`, and the telemetry of a data packet if it brought some. Returns how
+/// many trailers are used.
+#[inline]
+pub(crate) fn pack_rdma(frame: &rdma::AckFrame, told: Option<Parcel<'_>>) -> (u8, u8, Trailers) {
+    let flags = if frame.ece { ECE } else { 0 } | if frame.nak.is_some() { NAK } else { 0 };
+    let named = frame.nak.unwrap_or(0);
+    match told {
+        None => (flags, frame.nak.is_some().into(), [slot([named, 0, 0]), Packet::default()]),
+        Some(Parcel { packet, trailers }) => {
+            let [_, first, second, path] = trailers[0].words();
+            let slots = [Packet::of_words([named, first, second, path]), trailers[1]];
+            (flags, packet.trailers() as u8, slots)
+        }
+    }
+}
+
+/// Three numbers fit a slot.
+fn slot(words: [u64; 3]) -> Packet {
+    Packet { place: pair(words[0], words[1]), header: words[2].into() }
+}
+
+fn words(slot: &Packet) -> [u64; 3] {
+    [slot.place as u64, (slot.place >> 64) as u64, slot.header as u64]
+}
+
+/// Lays out selective acknowledgements in slots. Returns how many are used.
+#[inline]
+pub(crate) fn pack(sacks: &SackBlocks) -> (u8, Trailers) {
+    let mut flat = [0; 3 * MAX_TRAILERS];
+    for (place, block) in flat.chunks_exact_mut(2).zip(sacks.iter()) {
+        place.copy_from_slice(&[block.start, block.end]);
+    }
+    let used = (2 * sacks.len()).div_ceil(3);
+    (used as u8, std::array::from_fn(|i| slot([flat[3 * i], flat[3 * i + 1], flat[3 * i + 2]])))
+}
+
+fn unpack(trailers: &[Packet]) -> SackBlocks {
+    let mut sacks = SackBlocks::default();
+    let mut flat = trailers.iter().flat_map(words);
+    while let (Some(start), Some(end)) = (flat.next(), flat.next()) {
+        if end > start {
+            sacks.push(start..end);
+        }
+    }
+    sacks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields() -> Fields {
+        let (flow, to) = (FlowId(0), HostId(0));
+        Fields { seq: 0, flow, to, size: 84, turn: 0, kind: Kind::Ack, priority: 0, flags: 0, trailers: 0 }
+    }
+
+    #[test]
+    fn selective_acknowledgements_survive_the_trip() {
+        for blocks in 0..=3_u64 {
+            let mut frame = AckFrame { ack: u64::MAX - 9, ..AckFrame::default() };
+            (0..blocks).for_each(|n| frame.sacks.push(u64::MAX - 2 * n - 1..u64::MAX - 2 * n));
+            let (used, trailers) = pack(&frame.sacks);
+            let packet = Packet::new(Fields { seq: frame.ack, trailers: used, ..fields() });
+            assert_eq!(Parcel { packet, trailers: &trailers }.ack_frame(), frame);
+        }
+    }
+
+    #[test]
+    fn messages_of_congestion_points_survive_the_trip() {
+        for (q_offset, q_delta) in [(0, 0), (i16::MIN, i16::MAX), (-406, 17), (406, -17)] {
+            let from = CpId(NonZeroU16::MAX);
+            let sent = Notification { from, signal: Signal::Level(-3), q_offset, q_delta };
+            let packet = Packet::cnm(&sent, FlowId(7), HostId(8), 84, 7);
+            assert_eq!(packet.notification(), Some(sent));
+            assert_eq!(
+                (packet.flow(), packet.to(), packet.kind()),
+                (FlowId(7), HostId(8), Kind::Control(Control::Cnm))
+            );
+        }
+    }
+
+    #[test]
+    fn acknowledgements_over_rdma_survive_the_trip() {
+        for (nak, ece) in [(None, true), (Some(u64::MAX - 5), false), (Some(0), true)] {
+            let frame = rdma::AckFrame { ack: u64::MAX - 9, nak, ece };
+            let (flags, used, trailers) = pack_rdma(&frame, None);
+            let packet = Packet::new(Fields { seq: frame.ack, flags, trailers: used, ..fields() });
+            assert_eq!(Parcel { packet, trailers: &trailers }.rdma_ack_frame(), frame);
+        }
+    }
+
+    #[test]
+    fn packets_over_rdma_survive_the_trip() {
+        for bits in 0..8 {
+            let (requests_ack, fin, retransmission) = (bits & 1 > 0, bits & 2 > 0, bits & 4 > 0);
+            let segment = Segment { seq: 7, len: 1, requests_ack, fin, retransmission, ..Segment::default() };
+            let (kind, flags) = (Kind::Data, rdma_flags(&segment));
+            let packet = Packet::new(Fields { seq: 7, size: 83, kind, flags, ..fields() });
+            assert_eq!(packet.rdma_segment(82), segment);
+        }
+    }
+}
