@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use narrows_proto::units::{BitRate, Bytes, Span};
 
 use crate::ids::{LinkId, NodeId};
-use crate::limiter::Reaction;
 use crate::link::Outage;
+use crate::mechanism::limiter::Reaction;
 use crate::routing::Routing;
 use crate::switch::SwitchConfig;
 use crate::topology::Topology;

@@ -3,12 +3,14 @@
 use narrows_proto::units::{Bytes, Span};
 
 use crate::ids::{HostId, LinkId, NodeId};
-use crate::limiter::{Reaction, ReactionPlace};
 use crate::mechanism::InputLink;
-use crate::rack::RackAgent;
+use crate::mechanism::limiter::EdgeHost;
+use crate::mechanism::limiter::{Reaction, ReactionPlace};
+use crate::mechanism::rackcc::RackAgent;
+use crate::mechanism::rackcc::RackParts;
+use crate::mechanism::telemetry::Meter;
 use crate::random::{Purpose, Stream};
-use crate::switch::{EdgeHost, RackParts, SignalParts, SwitchConfig};
-use crate::telemetry::Meter;
+use crate::switch::{SignalParts, SwitchConfig};
 use crate::topology::Topology;
 
 /// Returns what each thread owns, and by host the thread it belongs to and its number there.

@@ -13,9 +13,9 @@ use super::packets::{Way, ack_packet, cnp_packet, echo_packet, rdma_ack_packet};
 use super::racks::Racks;
 use super::transport::Sink;
 use crate::ids::FlowId;
+use crate::mechanism::rackcc::Membership;
 use crate::observe::Observer;
 use crate::packet::{self, Kind, Packet, Parcel};
-use crate::rack::Membership;
 use crate::traffic::Milestone;
 use crate::world::{GroupState, Reception, TransportState, World};
 

@@ -44,12 +44,12 @@ use self::slots::Slots;
 use self::transport::{Answer, Sending, Sink, Source};
 use self::waiting::Waiting;
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
-use crate::limiter::Reaction;
 use crate::link::Egress;
+use crate::mechanism::limiter::Reaction;
+use crate::mechanism::rackcc::RackAgent;
 use crate::observe::{Observer, Reviewed};
 use crate::packet::{Control, Kind, NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::prefetch::prefetch;
-use crate::rack::RackAgent;
 use crate::record::{DatagramRecord, PortCounters};
 use crate::world::{Reception, World};
 

@@ -8,8 +8,8 @@ use narrows_proto::units::{BitRate, Time};
 
 use super::outgoing::{Outgoing, Subflow};
 use crate::ids::{FlowId, HostId, NodeId};
+use crate::mechanism::rackcc::{Membership, RackAgent};
 use crate::packet::Packet;
-use crate::rack::{Membership, RackAgent};
 use crate::record::RackRecord;
 
 /// What a host of a rack with JumboFlows knows.

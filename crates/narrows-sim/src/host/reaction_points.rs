@@ -6,7 +6,7 @@ use narrows_proto::units::{BitRate, Time};
 
 use super::outgoing::Hold;
 use crate::ids::{FlowId, HostId, NodeId};
-use crate::limiter::{Limiters, Reaction};
+use crate::mechanism::limiter::{Limiters, Reaction};
 use crate::record::ReactionRecord;
 use crate::world::NO_SLOT;
 

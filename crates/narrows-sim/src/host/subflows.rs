@@ -11,9 +11,9 @@ use super::outgoing::{NewFlow, Outgoing, Subflow};
 use super::reaction_points::Turn;
 use super::transport::Sending;
 use crate::ids::HostId;
+use crate::mechanism::rackcc::{self, Access};
 use crate::observe::Observer;
 use crate::packet::{Kind, Packet, Parcel};
-use crate::rack::{self, Access};
 use crate::routing::NO_LEAF;
 use crate::world::{GroupState, World};
 
@@ -109,7 +109,7 @@ impl Host {
     #[cold]
     pub(super) fn on_jumboflow<O>(&mut self, now: Time, parcel: Parcel<'_>, world: &World<O>) {
         let Some(racks) = &mut self.racks else { return };
-        let (number, told) = rack::told(parcel);
+        let (number, told) = rackcc::told(parcel);
         let each = racks.agent.jumboflows;
         let place = racks.place(number / each, number % each) as usize;
         let known = &mut racks.known[place];

@@ -9,9 +9,9 @@ use narrows_proto::rdma;
 use narrows_proto::stream::{Connection, Endpoint, Held, Holding, Poll, Receiver, Sender, Stats};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
+use crate::mechanism::telemetry;
 use crate::observe::SenderRef;
 use crate::packet::Parcel;
-use crate::telemetry;
 use crate::world::{GroupState, TransportState};
 
 /// An acknowledgement on its way into a sender.

@@ -3,9 +3,12 @@
 pub(crate) mod buffer;
 pub(crate) mod congestion_point;
 pub(crate) mod isolation;
+pub(crate) mod limiter;
 pub(crate) mod marking;
 pub(crate) mod pause;
 pub(crate) mod pfc;
+pub(crate) mod rackcc;
+pub(crate) mod telemetry;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 

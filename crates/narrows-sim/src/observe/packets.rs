@@ -4,8 +4,8 @@ use narrows_proto::notification::Notification;
 
 use crate::ids::{FlowId, HostId};
 pub use crate::mechanism::StopFrame;
+use crate::mechanism::rackcc;
 use crate::packet::{AGAIN, ASKS, CWR, Control, ECE, ECT, FIN, Kind, NAK, Packet, Parcel};
-use crate::rack;
 
 /// A packet on its way, as an observer sees it. What it says is worked out when it is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -182,7 +182,7 @@ impl<'a> PacketRef<'a> {
     pub fn is_over(self) -> bool {
         match self.kind() {
             PacketKind::Isolate => self.packet().turn() == 1,
-            PacketKind::Membership => !rack::Membership::read(self.packet()).joins,
+            PacketKind::Membership => !rackcc::Membership::read(self.packet()).joins,
             _ => false,
         }
     }

@@ -113,11 +113,11 @@ pub(crate) enum Control {
     Pfc,
     /// A flow that the neighbor is to isolate, or no longer if `turn` is 1: `seq` is its key. For the neighbor only.
     Isolate,
-    /// What the switch of a rack tells a host of a JumboFlow, whose number is in place of the flow ([`crate::rack::told`]).
+    /// What the switch of a rack tells a host of a JumboFlow, whose number is in place of the flow ([`crate::mechanism::rackcc::told`]).
     JumboFlow,
-    /// A host says that a subflow begins or ends ([`crate::rack::Membership`]).
+    /// A host says that a subflow begins or ends ([`crate::mechanism::rackcc::Membership`]).
     Membership,
-    /// What concerns the access link of a destination ([`crate::rack::Access`]).
+    /// What concerns the access link of a destination ([`crate::mechanism::rackcc::Access`]).
     Access,
 }
 

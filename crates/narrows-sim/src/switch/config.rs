@@ -3,7 +3,7 @@
 use narrows_proto::units::Span;
 
 use super::{Buffer, CongestionPoint, Isolation, Marking, Pause, Pfc};
-use crate::rack::RackAgent;
+use crate::mechanism::rackcc::RackAgent;
 
 /// Settings of a switch.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,10 +3,10 @@
 
 use narrows_proto::units::Time;
 
-use super::edge::Entry;
-use super::rack::Pass;
 use super::{OWN, Ports, Switch};
 use crate::mechanism::StopFrame;
+use crate::mechanism::limiter::Entry;
+use crate::mechanism::rackcc::Pass;
 use crate::observe::Observer;
 use crate::packet::{Control, Packet, Parcel};
 use crate::record::DropCause;

@@ -4,35 +4,31 @@
 
 mod common;
 mod config;
-mod edge;
 mod fifo;
 mod late;
 mod parts;
 mod queue;
 mod queued;
-mod rack;
 
 use narrows_proto::units::Time;
 
 use self::common::Common;
 pub(crate) use self::common::OWN;
 pub use self::config::{PortKind, SwitchConfig};
-pub(crate) use self::edge::EdgeHost;
-use self::edge::EdgeLimiters;
 use self::fifo::FifoPorts;
 pub(crate) use self::parts::{SignalParts, SwitchParts};
 use self::queued::QueuedPorts;
-pub(crate) use self::rack::RackParts;
-use self::rack::RackState;
 use crate::ids::LinkId;
 pub use crate::mechanism::buffer::{Buffer, Dynamic, Sharing};
 pub use crate::mechanism::congestion_point::{
     Bcn, BcnVersion, CongestionPoint, MOST_CONGESTION_POINTS, Message, Qcn, Reach, Sampling,
 };
 pub use crate::mechanism::isolation::{Isolation, IsolationEvent, JointStop, Scheme};
+use crate::mechanism::limiter::EdgeLimiters;
 pub use crate::mechanism::marking::{Codel, MarkAt, Marking, Red, RedAction, RedAt, Sojourn, Step};
 pub use crate::mechanism::pause::Pause;
 pub use crate::mechanism::pfc::{Pfc, Xoff};
+use crate::mechanism::rackcc::RackState;
 use crate::observe::{Observer, Reviewed};
 use crate::packet::{NO_TRAILERS, Packet, Parcel};
 use crate::prefetch::prefetch;

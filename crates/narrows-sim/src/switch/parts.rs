@@ -3,23 +3,23 @@
 use narrows_proto::units::{Bytes, Time};
 
 use super::common::Common;
-use super::edge::{EdgeHost, EdgeLimiters};
 use super::fifo::FifoPorts;
 use super::queued::{ControlQueue, Mechanisms, QueuedPorts};
-use super::rack::{RackParts, RackState};
 use super::{MOST_PORTS, PortKind, Ports, Switch, SwitchConfig};
 use crate::ids::NodeId;
-use crate::limiter::Reaction;
 use crate::link::Egress;
 use crate::mechanism::buffer::Memory;
 use crate::mechanism::congestion_point::CongestionPoints;
+use crate::mechanism::limiter::Reaction;
+use crate::mechanism::limiter::{EdgeHost, EdgeLimiters};
 use crate::mechanism::marking::Marker;
 use crate::mechanism::pfc::Watch;
+use crate::mechanism::rackcc::{RackParts, RackState};
+use crate::mechanism::telemetry::Meter;
 use crate::mechanism::{FlowControl, InputLink, isolation, pause, pfc};
 use crate::random::Stream;
 use crate::record::PortCounters;
 use crate::routing::{Choice, Routes};
-use crate::telemetry::Meter;
 
 /// What a switch is made from.
 pub(crate) struct SwitchParts {

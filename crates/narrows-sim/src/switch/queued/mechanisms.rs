@@ -6,13 +6,13 @@ use crate::mechanism::congestion_point::CongestionPoints;
 use crate::mechanism::isolation::{Choice, Stage};
 use crate::mechanism::marking::Leaving;
 use crate::mechanism::pfc::Watch;
+use crate::mechanism::telemetry::Meter;
 use crate::mechanism::{FlowControl, ISOLATED_CLASS};
 use crate::observe::Observer;
 use crate::packet::{ECT, Packet, Parcel, Trailers};
 use crate::ring::Ring;
 use crate::switch::common::Common;
 use crate::switch::queue::{Origin, QueuedPort, sojourn};
-use crate::telemetry::Meter;
 use crate::world::World;
 
 /// What the ports of a switch do besides queueing.

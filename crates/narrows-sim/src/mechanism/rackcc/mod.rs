@@ -1,10 +1,14 @@
 //! What the switch of a rack and its hosts tell each other about JumboFlows (RackCC).
 
+mod switch;
+
 use narrows_proto::rack::{JumboReport, jumbo, receiver};
 use narrows_proto::units::{BitRate, Bytes, Span};
 
 use crate::ids::{FlowId, HostId};
 use crate::packet::{Control, Fields, Kind, Packet, Parcel, Trailers};
+
+pub(crate) use self::switch::{Pass, RackParts, RackState};
 
 /// What keeps the state of JumboFlows at the switch of a rack (RackCC: Zhuo et al., HotNets 2016).
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]

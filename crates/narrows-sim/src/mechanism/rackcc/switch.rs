@@ -6,16 +6,16 @@ use narrows_proto::rack::jumbo::JumboFlow;
 use narrows_proto::units::{Span, Time};
 
 use crate::ids::{FlowId, HostId, NodeId};
+use crate::mechanism::rackcc::{self, Access, Membership, RackAgent};
 use crate::observe::Observer;
 use crate::packet::{AGAIN, Control, ECE, Kind, Packet, Trailers};
 use crate::prefetch::prefetch_at;
-use crate::rack::{self, Access, Membership, RackAgent};
 use crate::record::RackRecord;
 use crate::world::{NO_SUBFLOW, TransportState, UNREGISTERED, World};
 
 /// What is kept at a switch.
 #[derive(Debug)]
-pub(super) struct RackState {
+pub(crate) struct RackState {
     agent: RackAgent,
     node: NodeId,
     /// Its index among switches with hosts.
@@ -97,7 +97,7 @@ struct LastHop {
 }
 
 /// What becomes of a packet.
-pub(super) enum Pass {
+pub(crate) enum Pass {
     /// It goes on as it is.
     Through(Packet),
     /// It goes on over this uplink, if there is more than one.
@@ -113,7 +113,7 @@ const NOWHERE: u32 = u32::MAX;
 const MEMBERSHIP: Kind = Kind::Control(Control::Membership);
 
 impl RackState {
-    pub(super) fn new(parts: RackParts, leaf: u32, ports: usize) -> Self {
+    pub(crate) fn new(parts: RackParts, leaf: u32, ports: usize) -> Self {
         let RackParts { agent, node, racks, from_host, hosts, phase } = parts;
         let hop = LastHop { host: HostId::default(), used: false, lowest: u64::MAX };
         Self {
@@ -137,7 +137,7 @@ impl RackState {
 
     /// When it has something to do.
     #[inline]
-    pub(super) fn next(&self) -> Time {
+    pub(crate) fn next(&self) -> Time {
         let tick = if self.is_busy() { self.next_tick } else { Time::NEVER };
         tick.min(self.next_report).min(self.next_sweep)
     }
@@ -146,20 +146,20 @@ impl RackState {
         self.entries.len() > self.free.len()
     }
 
-    pub(super) fn record(&self) -> RackRecord {
+    pub(crate) fn record(&self) -> RackRecord {
         let left = self.entries.iter().flatten().filter(|entry| entry.registered).count() as u64;
         RackRecord { left, ..self.record }
     }
 
     /// Asks for the place of the entry of a packet that passes soon.
     #[inline]
-    pub(super) fn prefetch_place<O>(&self, packet: Packet, world: &World<O>) {
+    pub(crate) fn prefetch_place<O>(&self, packet: Packet, world: &World<O>) {
         prefetch_at(&world.flows.subflows, packet.flow().index());
     }
 
     /// Asks for its entry, if it has one here.
     #[inline]
-    pub(super) fn prefetch_entry<O>(&self, packet: Packet, world: &World<O>) {
+    pub(crate) fn prefetch_entry<O>(&self, packet: Packet, world: &World<O>) {
         let answers = matches!(packet.kind(), Kind::Ack | Kind::SynAck);
         let to_rack = world.shared.access[packet.to().index()].leaf == self.leaf;
         // Others are in the table of another rack.
@@ -171,7 +171,7 @@ impl RackState {
     }
 
     /// A packet is about to leave.
-    pub(super) fn pass<O>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) -> Pass {
+    pub(crate) fn pass<O>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) -> Pass {
         let flow = packet.flow();
         let kind = match packet.kind() {
             Kind::Limited => packet.untagged(world.shared.tag_size).kind(),
@@ -413,7 +413,7 @@ impl RackState {
 
     /// A packet of a subflow finds `backlog` bytes at the port that leads to its destination. Returns whether it may be marked
     /// there.
-    pub(super) fn on_last_hop(&mut self, now: Time, port: u16, to: HostId, backlog: u64) -> bool {
+    pub(crate) fn on_last_hop(&mut self, now: Time, port: u16, to: HostId, backlog: u64) -> bool {
         let hop = &mut self.ports[usize::from(port)];
         hop.lowest = hop.lowest.min(backlog);
         hop.host = to;
@@ -425,13 +425,13 @@ impl RackState {
     }
 
     /// Ports whose backlog is wanted for reports at `at`.
-    pub(super) fn reports(&self, at: Time) -> impl Iterator<Item = u16> + use<> {
+    pub(crate) fn reports(&self, at: Time) -> impl Iterator<Item = u16> + use<> {
         let ports = if self.next_report <= at { self.ports.len() as u16 } else { 0 };
         0..ports
     }
 
     /// A host is to be told of the queue at this port, at which `backlog` bytes wait now.
-    pub(super) fn report(&mut self, port: u16, backlog: u64) {
+    pub(crate) fn report(&mut self, port: u16, backlog: u64) {
         let hop = &mut self.ports[usize::from(port)];
         if std::mem::take(&mut hop.used) {
             let lowest = std::mem::replace(&mut hop.lowest, u64::MAX).min(backlog);
@@ -441,7 +441,7 @@ impl RackState {
     }
 
     /// Does what is due at `at`.
-    pub(super) fn step<O: Observer>(&mut self, at: Time, world: &mut World<O>) {
+    pub(crate) fn step<O: Observer>(&mut self, at: Time, world: &mut World<O>) {
         if self.next_report <= at {
             // Unless nothing has passed.
             let idle = self.outbox.is_empty();
@@ -458,7 +458,7 @@ impl RackState {
     }
 
     /// A message to be sent.
-    pub(super) fn take_message(&mut self) -> Option<(Packet, Trailers)> {
+    pub(crate) fn take_message(&mut self) -> Option<(Packet, Trailers)> {
         self.outbox.pop_front()
     }
 
@@ -485,7 +485,7 @@ impl RackState {
             let members = members.iter().map(|member| member.0).filter(|_| each == 1);
             let everyone = self.hosts.iter().copied().filter(|_| each > 1);
             for host in members.chain(everyone) {
-                self.outbox.push_back(rack::broadcast(number, &told, host, &self.agent));
+                self.outbox.push_back(rackcc::broadcast(number, &told, host, &self.agent));
                 self.record.broadcasts += 1;
             }
         }

@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use narrows_proto::units::{BitRate, Time};
 
 use crate::ids::NodeId;
-use crate::limiter::{Limiters, Reaction};
 use crate::mechanism::congestion_point::is_limitable;
+use crate::mechanism::limiter::{Limiters, Reaction};
 use crate::observe::Observer;
 use crate::packet::Packet;
 use crate::record::ReactionRecord;
@@ -15,7 +15,7 @@ use crate::world::World;
 
 /// The limiters of an edge switch.
 #[derive(Debug)]
-pub(super) struct EdgeLimiters {
+pub(crate) struct EdgeLimiters {
     node: NodeId,
     limiters: Limiters,
     /// By wire: what is known of the host at its other end, if there is one.
@@ -38,7 +38,7 @@ pub(crate) struct EdgeHost {
 }
 
 /// What became of a packet.
-pub(super) enum Entry {
+pub(crate) enum Entry {
     /// It goes on as it is.
     Through,
     /// A limiter has it.
@@ -49,7 +49,7 @@ pub(super) enum Entry {
 
 impl EdgeLimiters {
     /// `hosts` by wire.
-    pub(super) fn new(config: &Reaction, node: NodeId, seed: u64, hosts: Vec<Option<EdgeHost>>) -> Self {
+    pub(crate) fn new(config: &Reaction, node: NodeId, seed: u64, hosts: Vec<Option<EdgeHost>>) -> Self {
         Self {
             node,
             limiters: Limiters::new(config, seed, node.0),
@@ -62,16 +62,16 @@ impl EdgeLimiters {
     }
 
     /// When a limiter is to be looked at next.
-    pub(super) fn next(&self) -> Time {
+    pub(crate) fn next(&self) -> Time {
         self.next
     }
 
-    pub(super) fn record(&self) -> ReactionRecord {
+    pub(crate) fn record(&self) -> ReactionRecord {
         self.record
     }
 
     /// A packet came over wire number `from`.
-    pub(super) fn enter<O: Observer>(
+    pub(crate) fn enter<O: Observer>(
         &mut self,
         now: Time,
         packet: Packet,
@@ -101,7 +101,7 @@ impl EdgeLimiters {
     }
 
     /// A message of a congestion point arrived, for a host of this switch.
-    pub(super) fn on_notice<O: Observer>(&mut self, now: Time, message: Packet, world: &mut World<O>) {
+    pub(crate) fn on_notice<O: Observer>(&mut self, now: Time, message: Packet, world: &mut World<O>) {
         let Some(notification) = message.notification() else { return };
         self.record.heard += 1;
         let key = self.key(message, world);
@@ -125,7 +125,7 @@ impl EdgeLimiters {
     }
 
     /// A packet a limiter releases up to and including `now`: when, the packet, and the wire it came over.
-    pub(super) fn release<O: Observer>(
+    pub(crate) fn release<O: Observer>(
         &mut self,
         now: Time,
         world: &mut World<O>,

@@ -3,6 +3,8 @@
 //! A flow gets a limiter with the first message that asks its source to slow down. From then on its packets wait in the
 //! limiter's queue and leave at the rate of the reaction point, tagged as they leave. A flow without a limiter pays nothing.
 
+mod edge;
+
 use narrows_proto::notification::Notification;
 use narrows_proto::reaction::{self, ReactionPoint};
 use narrows_proto::units::{BitRate, Bytes, Time, WireTime};
@@ -11,6 +13,8 @@ use crate::ids::{FlowId, HostId};
 use crate::packet::Packet;
 use crate::random::{Stream, mix};
 use crate::ring::Ring;
+
+pub(crate) use self::edge::{EdgeHost, EdgeLimiters, Entry};
 
 /// Reaction points of a network.
 #[derive(Clone, Debug, PartialEq)]
