@@ -103,7 +103,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Control {
-    /// A congestion notification message ([`Notification`]).
+    /// A congestion notification message ([`Notification`](narrows_proto::notification::Notification)).
     Cnm,
     /// A congestion notification packet of an RDMA receiver: the flow is all it says.
     Cnp,
