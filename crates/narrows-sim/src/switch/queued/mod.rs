@@ -216,11 +216,11 @@ impl QueuedPorts {
             Some(points) if !is_cnm => points.counts(number, packet),
             _ => false,
         };
-        if NEIGHBORS {
+        if NEIGHBORS && mechanisms.isolation.is_some() {
             self.carry_out(common, world);
-            if notifies {
-                self.order(now, from, common, world);
-            }
+        }
+        if NEIGHBORS && notifies {
+            self.order(now, from, common, world);
         }
         is_sample && self.sample(now, number, packet, if waits { backlog + size } else { 0 }, common, world)
     }
