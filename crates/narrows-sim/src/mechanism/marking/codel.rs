@@ -129,7 +129,7 @@ impl CodelState {
     /// Dropping begins. If the last time was a short while ago, the count that controlled the queue then is where it begins.
     fn begin(&mut self, config: &Codel, now: Time) {
         let delta = self.count - self.last_count;
-        let recent = now < self.drop_next + config.interval * 16;
+        let recent = now.saturating_since(self.drop_next) / 16 < config.interval;
         self.count = if delta > 1 && recent { delta } else { 1 };
         self.last_count = self.count;
         self.dropping = true;
