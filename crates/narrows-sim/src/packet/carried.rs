@@ -137,12 +137,8 @@ fn unpack(trailers: &[Packet]) -> SackBlocks {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::fields;
     use super::*;
-
-    fn fields() -> Fields {
-        let (flow, to) = (FlowId(0), HostId(0));
-        Fields { seq: 0, flow, to, size: 84, turn: 0, kind: Kind::Ack, priority: 0, flags: 0, trailers: 0 }
-    }
 
     #[test]
     fn selective_acknowledgements_survive_the_trip() {

@@ -454,7 +454,7 @@ const fn pair(low: u64, high: u64) -> u128 {
 mod tests {
     use super::*;
 
-    fn fields() -> Fields {
+    pub(super) fn fields() -> Fields {
         let (flow, to) = (FlowId(0), HostId(0));
         Fields { seq: 0, flow, to, size: 84, turn: 0, kind: Kind::Ack, priority: 0, flags: 0, trailers: 0 }
     }
