@@ -22,7 +22,7 @@
 //! use narrows_sim::switch::{Buffer, Sharing, SwitchConfig};
 //! use narrows_sim::topology::{NodeKind, Star, Topology};
 //! use narrows_sim::traffic::{FlowSpec, Group, Traffic, Transport};
-//! use narrows_sim::{Execution, GroupId, HostId, Network, Routing, Simulation, Stop};
+//! use narrows_sim::{Execution, GroupId, HostId, Hosts, Network, Routing, Simulation, Stop};
 //!
 //! // How long do 10 kB take across one switch?
 //! let mut topology = Topology::default();
@@ -34,7 +34,7 @@
 //!     NodeKind::Switch { .. } => Some(switch.clone()),
 //! });
 //! let switches = switches.collect();
-//! let network = Network { topology, switches, routing: Routing::Ecmp, failures: vec![], reaction: None };
+//! let network = Network { topology, switches, routing: Routing::Ecmp, failures: vec![], reaction: None, hosts: Hosts::Ideal };
 //! let transport = Transport::Stream { params: Params { handshake: false, ..Params::default() }, cc: Config::Reno(Default::default()) };
 //! let traffic = Traffic {
 //!     groups: vec![Group { name: "one".into(), transport, priority: 0, near_source: None }],
@@ -78,6 +78,7 @@ pub use engine::{
 pub use ideal::{IdealPath, ideal_fct};
 pub use ids::{FlowId, GroupId, HostId, LinkId, NodeId};
 pub use link::Outage;
+pub use mechanism::hosts::{Bounded, Exponential, Hosts, Processing, RealHosts};
 pub use mechanism::limiter::{LimiterScope, Reaction, ReactionPlace};
 pub use mechanism::rackcc::RackAgent;
 pub use network::{Failure, Network};

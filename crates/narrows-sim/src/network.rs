@@ -6,6 +6,7 @@ use narrows_proto::units::{BitRate, Bytes, Span};
 
 use crate::ids::{LinkId, NodeId};
 use crate::link::Outage;
+use crate::mechanism::hosts::Hosts;
 use crate::mechanism::limiter::Reaction;
 use crate::routing::Routing;
 use crate::switch::SwitchConfig;
@@ -24,6 +25,8 @@ pub struct Network {
     pub failures: Vec<Failure>,
     /// Reaction points, if there are any.
     pub reaction: Option<Reaction>,
+    /// How hosts differ from ideal machines.
+    pub hosts: Hosts,
 }
 
 impl Network {

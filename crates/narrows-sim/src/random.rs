@@ -35,6 +35,8 @@ pub enum Purpose {
     NearSource = 11,
     /// When the periods of a switch begin.
     Rack = 12,
+    /// The clock of a host, and when its bursts begin.
+    Host = 13,
 }
 
 /// A reproducible stream of random numbers, the same on every platform (`ChaCha8`).

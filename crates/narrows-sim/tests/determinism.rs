@@ -14,8 +14,8 @@ use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topol
 use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Pause, Traffic, Transport};
 use narrows_sim::workload::{Calls, DrawnCalls, Pairs, Partner, Sizes, permutation, poisson, rpcs};
 use narrows_sim::{
-    Execution, Failure, FlowRecord, GroupId, HostId, LimiterScope, LinkId, Network, NodeId, Outage, Outcome,
-    PortCounters, Purpose, Reaction, ReactionPlace, Routing, Stream,
+    Execution, Failure, FlowRecord, GroupId, HostId, Hosts, LimiterScope, LinkId, Network, NodeId, Outage,
+    Outcome, PortCounters, Purpose, Reaction, ReactionPlace, RealHosts, Routing, Stream,
 };
 use support::{Run, at, bcn, cubic, datagrams, dctcp, group, network, params, qcn, reaction, reno};
 
@@ -251,12 +251,15 @@ fn two_runs_are_equal_and_another_seed_differs() {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
-    for (routing, ports) in [
-        (Routing::Ecmp, PortKind::Plain),
-        (Routing::Spray, PortKind::Plain),
-        (Routing::DModK, PortKind::Scheduled),
+    let real = || Hosts::Real(RealHosts::default());
+    for (routing, ports, hosts) in [
+        (Routing::Ecmp, PortKind::Plain, Hosts::Ideal),
+        (Routing::Ecmp, PortKind::Plain, real()),
+        (Routing::Spray, PortKind::Plain, Hosts::Ideal),
+        (Routing::DModK, PortKind::Scheduled, real()),
     ] {
         let (network, traffic) = everything(routing, ports);
+        let network = Network { hosts, ..network };
         let run = |threads| trace(&Run::new(&network, &traffic).threads(threads).run());
         let one = run(1);
         for threads in [2, 3, 8] {

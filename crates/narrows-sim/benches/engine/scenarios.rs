@@ -14,8 +14,8 @@ use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topol
 use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic, Transport};
 use narrows_sim::workload::{self, Pairs, Partner, Sizes};
 use narrows_sim::{
-    GroupId, HostId, LimiterScope, Network, Purpose, RackAgent, Reaction, ReactionPlace, Routing, Stop,
-    Stream,
+    GroupId, HostId, Hosts, LimiterScope, Network, Purpose, RackAgent, Reaction, ReactionPlace, Routing,
+    Stop, Stream,
 };
 
 /// Of everything random.
@@ -325,7 +325,14 @@ fn network(topology: Topology, ports: PortKind) -> Network {
 fn with_switches(topology: Topology, config: &SwitchConfig) -> Network {
     let is_switch = |node: &narrows_sim::topology::Node| matches!(node.kind, NodeKind::Switch { .. });
     let switches = topology.nodes().iter().map(|node| is_switch(node).then(|| config.clone())).collect();
-    Network { topology, switches, routing: Routing::Ecmp, failures: Vec::new(), reaction: None }
+    Network {
+        topology,
+        switches,
+        routing: Routing::Ecmp,
+        failures: Vec::new(),
+        reaction: None,
+        hosts: Hosts::Ideal,
+    }
 }
 
 fn dctcp(priority: u8, initial_window: u64) -> Group {

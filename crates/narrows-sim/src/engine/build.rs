@@ -12,6 +12,7 @@ use crate::followers::Followers;
 use crate::host::{Host, HostGenerator, HostParts};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::link::{Egress, Impairment, Outage, Target, Wires};
+use crate::mechanism::hosts;
 use crate::mechanism::limiter::ReactionPlace;
 use crate::network::{Failure, Network};
 use crate::observe::Observer;
@@ -268,10 +269,14 @@ impl<'a> Layout<'a> {
         let rate = self.network.topology.link(ports[0]).wire.rate;
         let reaction = self.network.reaction.clone();
         let at_hosts = reaction.filter(|reaction| reaction.place == ReactionPlace::Host);
+        let largest = u16::try_from(world.shared.quantum).unwrap_or(u16::MAX);
+        let (wire_time, burst_delay) =
+            hosts::of_host(&self.network.hosts, self.seed, node.0.into(), rate, largest);
         let parts = HostParts {
             wire: self.first_wire(node),
             impaired,
-            egress: self.egress(ports[0]),
+            egress: Egress { wire_time, ..self.egress(ports[0]) },
+            burst_delay,
             rate,
             starts,
             waiting,

@@ -89,7 +89,7 @@ impl ReceivedPacket {
 /// use narrows_sim::switch::{Buffer, Sharing, SwitchConfig};
 /// use narrows_sim::topology::{NodeKind, Star, Topology};
 /// use narrows_sim::traffic::{Group, Traffic, Transport};
-/// use narrows_sim::{Execution, External, GroupId, HostId, Network, Routing, Session};
+/// use narrows_sim::{Execution, External, GroupId, HostId, Hosts, Network, Routing, Session};
 ///
 /// let mut topology = Topology::default();
 /// Star { hosts: 2, rate: BitRate::from_gbps(10), delay: Span::from_us(1) }.build(&mut topology, "");
@@ -99,7 +99,7 @@ impl ReceivedPacket {
 ///     NodeKind::Switch { .. } => Some(switch.clone()),
 /// });
 /// let switches = switches.collect();
-/// let network = Network { topology, switches, routing: Routing::Ecmp, failures: vec![], reaction: None };
+/// let network = Network { topology, switches, routing: Routing::Ecmp, failures: vec![], reaction: None, hosts: Hosts::Ideal };
 /// let transport = Transport::Stream { params: Params { handshake: false, ..Params::default() }, cc: Config::Reno(Default::default()) };
 /// let groups = vec![Group { name: "rpc".into(), transport, priority: 0, near_source: None }];
 /// let traffic = Traffic { groups, ..Traffic::default() };

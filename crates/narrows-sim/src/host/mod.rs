@@ -45,6 +45,7 @@ use self::transport::{Answer, Sending, Sink, Source};
 use self::waiting::Waiting;
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::link::Egress;
+use crate::mechanism::hosts::BurstDelay;
 use crate::mechanism::limiter::Reaction;
 use crate::mechanism::rackcc::RackAgent;
 use crate::observe::{Observer, Reviewed};
@@ -62,6 +63,8 @@ pub(crate) struct Host {
     /// Arrivals are looked at: the wire is impaired, or what arrives is counted or handed out.
     watched: bool,
     nic: Nic,
+    /// What it takes to begin a burst, if that is not done at once.
+    burst_delay: Option<Box<BurstDelay>>,
     /// Rate of its link.
     rate: BitRate,
     outgoing: Slots<Outgoing>,
@@ -91,6 +94,8 @@ pub(crate) struct HostParts {
     pub(crate) wire: usize,
     pub(crate) impaired: bool,
     pub(crate) egress: Egress,
+    /// What it takes to begin a burst, if that is not done at once.
+    pub(crate) burst_delay: Option<BurstDelay>,
     /// Rate of its link.
     pub(crate) rate: BitRate,
     /// Flows that start here, in order of time.
@@ -110,8 +115,19 @@ pub(crate) struct HostParts {
 
 impl Host {
     pub(crate) fn new<O>(parts: HostParts, world: &World<O>) -> Self {
-        let HostParts { wire, impaired, egress, rate, starts, waiting, generators, node, reaction, .. } =
-            parts;
+        let HostParts {
+            wire,
+            impaired,
+            egress,
+            burst_delay,
+            rate,
+            starts,
+            waiting,
+            generators,
+            node,
+            reaction,
+            ..
+        } = parts;
         let (classes, rack) = (parts.classes, parts.rack);
         let racks = rack.map(|(agent, racks, host)| {
             let leaf = world.shared.access[host.index()].leaf;
@@ -137,6 +153,7 @@ impl Host {
             watched: impaired || racks.is_some(),
             racks,
             nic: Nic::new(egress),
+            burst_delay: burst_delay.map(Box::new),
             rate,
             outgoing: Slots::default(),
             incoming: Slots::default(),
@@ -202,7 +219,8 @@ impl Host {
         let mut slots = NO_TRAILERS;
         loop {
             let arrival = world.wires.heads[self.wire];
-            let free = if self.nic.has_work() { self.nic.busy_until } else { Time::NEVER };
+            let has_work = self.nic.has_work();
+            let free = if has_work { self.nic.busy_until } else { Time::NEVER };
             let planned = self.agenda.next();
             let now = arrival.min(free).min(planned).min(self.next_start);
             if now >= until {
@@ -216,6 +234,12 @@ impl Host {
                 self.start_scheduled(now, world);
             } else {
                 self.take_arrival(now, &mut slots, world);
+            }
+            if !has_work
+                && let Some(delay) = &mut self.burst_delay
+                && self.nic.has_work()
+            {
+                self.nic.busy_until = self.nic.busy_until.max(delay.begin(now));
             }
             if self.nic.busy_until <= now && self.nic.has_work() {
                 self.fill_link(now, &mut slots, world);

@@ -2,6 +2,7 @@
 
 pub(crate) mod buffer;
 pub(crate) mod congestion_point;
+pub(crate) mod hosts;
 pub(crate) mod isolation;
 pub(crate) mod limiter;
 pub(crate) mod marking;

@@ -16,8 +16,8 @@ use narrows_sim::switch::{
 use narrows_sim::topology::{NodeKind, Topology};
 use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Group, Pause, Traffic, Transport};
 use narrows_sim::{
-    Execution, FlowId, GroupId, HostId, LimiterScope, LinkId, Network, Outcome, Reaction, ReactionPlace,
-    Routing, Simulation, Stop,
+    Execution, FlowId, GroupId, HostId, Hosts, LimiterScope, LinkId, Network, Outcome, Reaction,
+    ReactionPlace, Routing, Simulation, Stop,
 };
 
 pub const SECOND: Span = Span::from_secs(1);
@@ -66,7 +66,14 @@ pub fn network(topology: Topology, switch: &SwitchConfig) -> Network {
         NodeKind::Switch { .. } => Some(switch.clone()),
     };
     let switches = topology.nodes().iter().map(settings).collect();
-    Network { topology, switches, routing: Routing::Ecmp, failures: Vec::new(), reaction: None }
+    Network {
+        topology,
+        switches,
+        routing: Routing::Ecmp,
+        failures: Vec::new(),
+        reaction: None,
+        hosts: Hosts::Ideal,
+    }
 }
 
 pub fn params() -> Params {

@@ -1,0 +1,198 @@
+//! Hosts as they are: software takes a while, and no two network cards have the same clock.
+//!
+//! Flows of ideal hosts keep the phase in which they happen to meet. Of two whose packets reach a full queue always in the same order,
+//! one is dropped or marked always, and their shares say nothing of their congestion control (Floyd & Jacobson, "On Traffic Phase
+//! Effects in Packet-Switched Gateways", 1992, §4). A random delay of up to one packet's time is what they propose against it, and
+//! what real hosts have anyway.
+//!
+//! ```text
+//! processing   a network card that has had nothing to send begins a burst this much later; what follows goes back to back
+//! clock_ppm    each card is slower than its nominal rate by a part between zero and this, drawn once
+//! ```
+//! Both make a host later, never sooner: no flow beats its ideal time.
+//!
+//! Left out: clocks of timers, drift.
+
+use narrows_proto::units::{BitRate, Span, Time, WireTime};
+
+use crate::random::{Purpose, Stream};
+
+/// How hosts differ from ideal machines.
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Hosts {
+    /// They do not: what is to be done is done at once, and clocks are exact. For theory.
+    #[default]
+    Ideal,
+    /// They take a while.
+    Real(RealHosts),
+}
+
+/// Hosts that take a while.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RealHosts {
+    /// Time from the moment at which there is something to send until the first packet leaves a network card that was idle, drawn for
+    /// each burst.
+    pub processing: Processing,
+    /// Network cards are slower than the rate of their link by up to so many parts per million, each by a part of its own, all equally
+    /// likely. IEEE 802.3 allows ±100 around a nominal rate that is 100 below the rate of the link then. At most 10 000.
+    pub clock_ppm: u32,
+}
+
+impl RealHosts {
+    /// The largest `clock_ppm`.
+    pub const MOST_PPM: u32 = 10_000;
+}
+
+impl Default for RealHosts {
+    fn default() -> Self {
+        Self { processing: Processing::default(), clock_ppm: 200 }
+    }
+}
+
+/// How the time to process a burst is distributed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Processing {
+    /// It takes no time.
+    None,
+    /// Always the same.
+    Constant(Span),
+    /// All times up to a bound are equally likely.
+    Uniform(Bounded),
+    /// Exponentially distributed, cut off at a bound.
+    Exponential(Exponential),
+}
+
+impl Default for Processing {
+    fn default() -> Self {
+        Self::Uniform(Bounded { up_to: None })
+    }
+}
+
+/// Times up to a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bounded {
+    /// The bound; the time that the largest packet of the traffic takes on the link of the host if left out (Floyd & Jacobson §4).
+    #[serde(default)]
+    pub up_to: Option<Span>,
+}
+
+/// Exponentially distributed times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Exponential {
+    /// The mean, before times above the bound are drawn again as the bound.
+    pub mean: Span,
+    /// The bound.
+    pub up_to: Span,
+}
+
+impl Processing {
+    /// The longest time on a link on which the largest packet takes `packet`.
+    pub fn most(self, packet: Span) -> Span {
+        match self {
+            Self::None => Span::ZERO,
+            Self::Constant(span) => span,
+            Self::Uniform(Bounded { up_to }) => up_to.unwrap_or(packet),
+            Self::Exponential(Exponential { up_to, .. }) => up_to,
+        }
+    }
+}
+
+/// The clock of the network card of host number `host`, and what it takes to begin a burst; none if that is no time.
+pub(crate) fn of_host(
+    hosts: &Hosts,
+    seed: u64,
+    host: u64,
+    rate: BitRate,
+    largest_packet: u16,
+) -> (WireTime, Option<BurstDelay>) {
+    let Hosts::Real(RealHosts { processing, clock_ppm }) = hosts else { return (rate.wire_time(), None) };
+    let mut random = Stream::new(seed, Purpose::Host, host);
+    let slower = random.uniform() * f64::from(*clock_ppm) * 1e-6;
+    let wire_time = rate.scaled(1.0 - slower).max(WireTime::MIN_RATE).wire_time();
+    let packet = wire_time.of(largest_packet);
+    let is_none = processing.most(packet) == Span::ZERO;
+    let delay = (!is_none).then_some(BurstDelay { processing: *processing, packet, random });
+    (wire_time, delay)
+}
+
+/// What a host takes to begin a burst.
+#[derive(Clone, Debug)]
+pub(crate) struct BurstDelay {
+    processing: Processing,
+    /// Time of the largest packet on the link of the host.
+    packet: Span,
+    random: Stream,
+}
+
+impl BurstDelay {
+    /// When a burst leaves for which there is a reason now.
+    pub(crate) fn begin(&mut self, now: Time) -> Time {
+        let most = self.processing.most(self.packet);
+        now + match self.processing {
+            Processing::None | Processing::Constant(_) => most,
+            Processing::Uniform(_) => Span::from_ps(self.random.below(most.as_ps().saturating_add(1))),
+            Processing::Exponential(Exponential { mean, .. }) => self.random.exponential(mean).min(most),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACKET: u16 = 1250;
+
+    fn of(hosts: &Hosts, host: u64) -> (WireTime, Option<BurstDelay>) {
+        of_host(hosts, 1, host, BitRate::from_gbps(10), PACKET)
+    }
+
+    #[test]
+    fn ideal_hosts_have_exact_clocks_and_begin_at_once() {
+        let (wire_time, delay) = of(&Hosts::Ideal, 0);
+        assert_eq!(wire_time.of(PACKET), Span::from_us(1));
+        assert!(delay.is_none());
+    }
+
+    #[test]
+    fn clocks_of_real_hosts_are_slower_by_up_to_what_is_set_and_differ() {
+        let hosts = Hosts::Real(RealHosts { clock_ppm: 200, ..RealHosts::default() });
+        let times: Vec<_> = (0..100).map(|host| of(&hosts, host).0.of(62_500).as_ps()).collect();
+        // 62 500 B take 50 us, 200 ppm of which are 10 ns.
+        assert!(times.iter().all(|time| (50_000_000..=50_010_003).contains(time)), "{times:?}");
+        let mean = times.iter().sum::<u64>() as f64 / 100.0 - 50_000_000.0;
+        // A mean of 100 uniform draws: 5000 ± 5 · 10 000/√(12 · 100).
+        assert!((mean - 5000.0).abs() < 1450.0, "{mean}");
+    }
+
+    #[test]
+    fn bursts_of_real_hosts_begin_within_the_time_of_a_packet() {
+        let mut delay =
+            of(&Hosts::Real(RealHosts { clock_ppm: 0, ..RealHosts::default() }), 0).1.expect("some");
+        let draws: Vec<_> = (0..1000).map(|_| delay.begin(Time::ZERO).saturating_since(Time::ZERO)).collect();
+        assert!(draws.iter().all(|draw| *draw <= Span::from_us(1)));
+        let mean = draws.iter().copied().sum::<Span>().as_secs_f64() / 1000.0;
+        // 0.5 us ± 5 · 1 us/√(12 · 1000).
+        assert!((mean - 0.5e-6).abs() < 0.046e-6, "{mean}");
+    }
+
+    #[test]
+    fn an_exponential_time_never_exceeds_its_bound() {
+        let processing =
+            Processing::Exponential(Exponential { mean: Span::from_us(5), up_to: Span::from_us(10) });
+        let mut delay = of(&Hosts::Real(RealHosts { processing, clock_ppm: 0 }), 3).1.expect("some");
+        let draws: Vec<_> = (0..1000).map(|_| delay.begin(Time::ZERO).saturating_since(Time::ZERO)).collect();
+        assert_eq!(draws.iter().max(), Some(&Span::from_us(10)));
+    }
+
+    #[test]
+    fn processing_that_takes_no_time_is_off() {
+        for processing in [Processing::None, Processing::Constant(Span::ZERO)] {
+            assert!(of(&Hosts::Real(RealHosts { processing, clock_ppm: 0 }), 0).1.is_none());
+        }
+    }
+}
