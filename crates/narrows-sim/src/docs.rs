@@ -12,6 +12,7 @@ modules! {
     BUFFER "packet memory" "mechanism/buffer.rs"
     MARKING "marking" "mechanism/marking/mod.rs"
     CODEL "CoDel" "mechanism/marking/codel.rs"
+    HOSTS "real hosts" "mechanism/hosts.rs"
     PAUSE "PAUSE" "mechanism/pause.rs"
     INGRESS "priority-based flow control" "mechanism/pfc/mod.rs"
     ISOLATION "isolation" "mechanism/isolation/mod.rs"

@@ -302,6 +302,8 @@ codes! {
         "A packet memory, a part of one or a limiter that holds less than the largest packet of the traffic, headers, framing and tags included, would drop each of them that has to wait, whatever congestion control does. The message names what is enough: for sharing = \"static\" that is a packet for each port, for a dynamic threshold with α below 1 a packet divided by α. The parts that pfc sets apart may be 0 B: then there is none."
     SomeWindows "N0181" "windows are recorded of some flows only"
         "Windows and rates over time make large tables, so of each group the first eight flows are recorded unless the scenario says how many: record.windows.flows. Averages over the table `windows` then are averages over those. The number, whichever it is, turns the warning off."
+    Phase "N0182" "equal flows of ideal hosts keep their phase"
+        "Ideal hosts act at once and have exact clocks. Packets of two long flows with the same rate then reach a full queue in the same order for ever: the queue drops or marks those of one and never those of the other, and two equal flows may have shares of 8 to 1 (Floyd and Jacobson, \"On Traffic Phase Effects in Packet-Switched Gateways\", 1992). Networks that were built do not do that, as their hosts take a while, each time another. In version 2 hosts are real unless hosts = \"ideal\" says otherwise; hosts = { real = {} } gives them to a scenario of version 1."
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod cost;
 mod custom;
 mod expectations;
 mod explicit;
+mod hosts;
 mod inputs;
 mod kept;
 mod limits;
@@ -148,6 +149,7 @@ impl Plan {
             warnings::warn_of_short_run(&network, &planned.traffic, &measured, stop.at, &mut checker);
         }
         rack::check(&network, &paths, &planned.traffic, &mut checker);
+        hosts::check(&network, &paths, &planned.traffic, &mut checker);
         if !checker.errors.is_empty() {
             return Err(checker.rejection());
         }
@@ -155,6 +157,7 @@ impl Plan {
         near_source::check(&network, &paths, &planned.traffic, &planned.groups, &mut checker);
 
         telemetry::check(&network, &paths, &planned.traffic, &mut checker);
+        hosts::warn_of_phase(&network, &paths, &planned.traffic, &mut checker);
         let warnings = checker.warnings;
         drop(paths);
         let inputs = inputs::collect(&mut scenario, &document)?;

@@ -7,7 +7,7 @@ use narrows_sim::switch::{Codel, Dynamic, MOST_PORTS, Marking, PortKind, Red, Sh
 use narrows_sim::topology::{
     CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, NodeKind, ParkingLot, Star,
 };
-use narrows_sim::{Failure, Hosts, LinkId, MOST_LEAVES, Network, NodeId, Outage, topology as sim};
+use narrows_sim::{Failure, LinkId, MOST_LEAVES, Network, NodeId, Outage, topology as sim};
 
 use super::{Checker, explicit, lossless, rack, signals, telemetry};
 use crate::diagnostic::{Code, Diagnostic};
@@ -39,7 +39,7 @@ pub(super) fn build(scenario: &Scenario, priorities: usize, checker: &mut Checke
     }
     let switches = switches(scenario, &topology, kind, checker);
     let failures = failures(scenario, &topology, checker);
-    let (routing, hosts) = (scenario.routing, Hosts::Ideal);
+    let (routing, hosts) = (scenario.routing, scenario.hosts.clone().unwrap_or_default());
     let mut network = Network { topology, switches, routing, failures, reaction: None, hosts };
     network.reaction = signals::reaction(scenario, &network, checker);
     telemetry::check_rates(&network, checker);

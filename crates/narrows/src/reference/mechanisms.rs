@@ -36,6 +36,15 @@ impl Mechanism {
 
 const MECHANISMS: &[Mechanism] = &[
     Mechanism {
+        name: "hosts",
+        kind: TopicKind::Mechanism,
+        summary: "real hosts: a time to process each burst, and clocks that differ; or ideal ones",
+        place: "hosts",
+        source: "Floyd & Jacobson 1992; IEEE 802.3",
+        about: &[sim::HOSTS],
+        settings: &["Hosts", "RealHosts", "Processing", "Bounded", "Exponential"],
+    },
+    Mechanism {
         name: "buffer",
         kind: TopicKind::Mechanism,
         summary: "packet memory of a switch, and how ports share it",

@@ -10,11 +10,12 @@ mod topology;
 mod traffic;
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use narrows_proto::stream;
 use narrows_proto::units::{Bytes, Span};
-use narrows_sim::Routing;
+use narrows_sim::{Hosts, RealHosts, Routing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,8 +32,11 @@ use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
 pub use crate::reference::variants;
 
-/// The version of the format this narrows reads and writes.
-pub const VERSION: i64 = 1;
+/// The newest version of the format, and the one that is written for users. Hosts are real in it unless it says otherwise; in
+/// version 1 they are ideal.
+pub const VERSION: i64 = 2;
+/// All versions that can be read.
+pub const VERSIONS: RangeInclusive<i64> = 1..=VERSION;
 
 /// Keys that may be left out and yet stand in every scenario that [`Scenario::to_toml`] writes. Where all of them are, the scenario is
 /// taken for a stored one, which has every setting that there was when it was stored.
@@ -43,7 +47,7 @@ const ALWAYS_STORED: [&str; 9] =
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Version of this format: 1.
+    /// Version of this format: 2, or 1, in which hosts are ideal if nothing is said of them.
     pub version: i64,
     /// Names the results.
     pub name: String,
@@ -60,6 +64,9 @@ pub struct Scenario {
     /// Settings of switches by class (`tor`, `spine`, …); `default` for classes without settings of their own.
     #[serde(default)]
     pub switches: BTreeMap<String, Switch>,
+    /// How hosts differ from ideal machines; real with all defaults if left out, ideal in version 1.
+    #[serde(default)]
+    pub hosts: Option<Hosts>,
     /// Limiters that listen to the congestion points of switches; none if left out.
     #[serde(default)]
     pub reaction_points: Option<ReactionPoints>,
@@ -113,13 +120,15 @@ impl Scenario {
     /// If it is for a newer version, a key is unknown or missing, or a value cannot be read.
     pub fn from_document(document: &mut Document) -> Checked<Self> {
         // A newer scenario is told from a mistaken one before anything else is looked at.
-        if let Some(version) = document.integer("version").filter(|version| *version != VERSION) {
+        if let Some(version) = document.integer("version").filter(|version| !VERSIONS.contains(version)) {
             let message =
-                format!("the scenario is for version {version}, this narrows reads version {VERSION}");
+                format!("the scenario is for version {version}, this narrows reads 1 and {VERSION}");
             return Err(Diagnostic::error(Code::Version, message).at(document.place("version")).into());
         }
         document.inherit("transport", "traffic");
         let mut scenario: Self = document.read_into()?;
+        let default = if scenario.version == 1 { Hosts::Ideal } else { Hosts::Real(RealHosts::default()) };
+        scenario.hosts.get_or_insert(default);
         // Scenarios that were stored before there was a choice drew their pairs.
         let is_stored = ALWAYS_STORED.iter().all(|key| document.has(key));
         let left_out = if is_stored { Pairing::Random } else { Pairing::Auto };

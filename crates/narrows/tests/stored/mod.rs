@@ -87,6 +87,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
     (
         "depends on the link",
         &[
+            "Bounded.up_to",
             "Dcqcn.ai_rate",
             "Dcqcn.hai_rate",
             "Gemini.capacity",
