@@ -1,7 +1,7 @@
 //! Datagrams like UDP's: sent at a rate while a burst lasts, never acknowledged, never sent again. As a subflow of a JumboFlow
 //! ([`crate::rack`]) a source also keeps to its share.
 
-use crate::cc::{OutOfRange, Path};
+use crate::cc::{OutOfRange, Path, Ranges};
 use crate::rack::{JumboReport, subflow};
 use crate::stream::Poll;
 use crate::stream::Segment;
@@ -46,18 +46,18 @@ impl Params {
     ///
     /// # Errors
     /// Names the first setting that is out of its range.
-    pub fn check(&self) -> Result<(), OutOfRange> {
+    pub fn check(&self, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let (payload, largest) = (self.payload, Bytes::new(u16::MAX.into()));
-        OutOfRange::unless(payload > Bytes::ZERO, "payload", payload, "more than 0 B")?;
+        ranges.unless(payload > Bytes::ZERO, "payload", payload, "more than 0 B")?;
         let whole = payload.saturating_add(self.headers).saturating_add(self.framing).max(self.min_packet);
-        OutOfRange::unless(
+        ranges.unless(
             whole <= largest,
             "payload",
             payload,
             "at most 65 535 B together with headers and framing",
         )?;
         let buffer = self.socket_buffer;
-        OutOfRange::unless(buffer >= whole, "socket_buffer", buffer, "room for at least one datagram")
+        ranges.unless(buffer >= whole, "socket_buffer", buffer, "room for at least one datagram")
     }
 }
 

@@ -25,7 +25,7 @@
 //! Control Loop for Datacenter and WAN Traffic Aggregates, SIGCOMM 2020, as far as the talk says. The talk names QCN in
 //! software and two loops; what it leaves open is a setting.
 
-use crate::cc::{Config, OutOfRange};
+use crate::cc::{Config, OutOfRange, Ranges};
 use crate::units::BitRate;
 
 mod meter;
@@ -85,17 +85,17 @@ impl Params {
     ///
     /// # Errors
     /// Names the first setting that is out of its range.
-    pub fn check(&self, line_rate: Option<BitRate>) -> Result<(), OutOfRange> {
+    pub fn check(&self, line_rate: Option<BitRate>, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let nested = matches!(*self.end_to_end, Config::Annulus(_));
         let one = "one control without a near-source loop of its own";
-        OutOfRange::unless(!nested, "end_to_end", "annulus", one)?;
+        ranges.unless(!nested, "end_to_end", "annulus", one)?;
         let spans = match self.per {
             Aggregate::Flow | Aggregate::Host | Aggregate::DestinationDc => None,
             Aggregate::Rack => Some("rack"),
             Aggregate::SourceDc => Some("source_dc"),
         };
         let at_one = "flow, host or destination_dc: a near-source loop belongs to one host";
-        OutOfRange::unless(spans.is_none(), "per", spans.unwrap_or_default(), at_one)?;
-        self.near_source.check(line_rate)
+        ranges.unless(spans.is_none(), "per", spans.unwrap_or_default(), at_one)?;
+        self.near_source.check(line_rate, ranges)
     }
 }

@@ -1,7 +1,7 @@
 //! The near-source loop: QCN's reaction point in software, beside an end-to-end control.
 
 use super::meter::Meter;
-use crate::cc::OutOfRange;
+use crate::cc::{OutOfRange, Ranges};
 use crate::notification::{Notification, Signal};
 use crate::reaction::qcn;
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
@@ -131,21 +131,16 @@ impl Params {
     ///
     /// # Errors
     /// Names the first setting that is out of its range.
-    pub fn check(&self, line_rate: Option<BitRate>) -> Result<(), OutOfRange> {
-        let spans = [
-            ("dc_rtt", Some(self.dc_rtt)),
-            ("measure_over", self.measure_over),
-            ("release_after", self.release_after),
-        ];
-        for (setting, span) in spans.into_iter().filter_map(|(setting, span)| Some((setting, span?))) {
-            OutOfRange::unless_timer(setting, span)?;
-        }
-        OutOfRange::unless(self.cap >= 1.0, "cap", self.cap, "at least 1; inf for none")?;
+    pub fn check(&self, line_rate: Option<BitRate>, ranges: &mut Ranges) -> Result<(), OutOfRange> {
+        ranges.timer("dc_rtt", self.dc_rtt)?;
+        ranges.timer("measure_over", self.measure_over.unwrap_or(Span::MAX))?;
+        ranges.timer("release_after", self.release_after.unwrap_or(Span::MAX))?;
+        ranges.unless(self.cap >= 1.0, "cap", self.cap, "at least 1; inf for none")?;
         let scaled = |error: OutOfRange| match self.is_set(error.setting) {
             true => error,
             false => OutOfRange { found: format!("{}, scaled to the line rate", error.found), ..error },
         };
-        self.qcn(line_rate.unwrap_or(QCN_LINE_RATE)).check(line_rate).map_err(scaled)
+        self.qcn(line_rate.unwrap_or(QCN_LINE_RATE)).check(line_rate, ranges).map_err(scaled)
     }
 
     /// The constant of QCN is not left to scaling.
@@ -512,7 +507,9 @@ mod tests {
     #[test]
     fn settings_out_of_range_are_refused_by_name() {
         let good = Params::default;
-        let refused = |params: Params| params.check(Some(LINE)).expect_err("should be refused").to_string();
+        let refused = |params: Params| {
+            params.check(Some(LINE), &mut Ranges::default()).expect_err("should be refused").to_string()
+        };
         let bad = [
             (Params { cap: 0.5, ..good() }, "cap = 0.5, expected at least 1; inf for none"),
             (Params { cap: f64::NAN, ..good() }, "cap = NaN, expected at least 1; inf for none"),
@@ -527,7 +524,9 @@ mod tests {
             assert_eq!(refused(params), expected);
         }
         // 5 Mb/s·C/10 Gb/s is below the slowest rate there is.
-        let slow = good().check(Some(BitRate::from_mbps(1))).expect_err("scaled out of range");
+        let slow = good()
+            .check(Some(BitRate::from_mbps(1)), &mut Ranges::default())
+            .expect_err("scaled out of range");
         assert_eq!(slow.to_string(), "min_rate = 500 b/s, scaled to the line rate, expected at least 1 kb/s");
     }
 }

@@ -20,7 +20,7 @@
 //! that delayed acknowledgements do not halve the growth; and W_est never lowers it (§4.3).
 
 use super::parts::{HyStart, HyStartParams, MIN_THRESHOLD};
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
 use crate::units::{Bytes, Span, Time};
 
 /// Settings of CUBIC.
@@ -127,12 +127,12 @@ impl Algorithm for Cubic {
         if params.ecn { Ecn::Classic } else { Ecn::Off }
     }
 
-    fn check(params: &Params) -> Result<(), OutOfRange> {
+    fn check(params: &Params, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Params { c, beta, slow_start_limit: limit, .. } = *params;
-        OutOfRange::unless(c > 0.0 && c.is_finite(), "c", c, "above 0")?;
-        OutOfRange::unless(beta > 0.0 && beta < 1.0, "beta", beta, "between 0 and 1, both excluded")?;
-        OutOfRange::unless(limit >= 1, "slow_start_limit", limit, "at least 1 segment")?;
-        params.hystart_params.check()
+        ranges.unless(c > 0.0 && c.is_finite(), "c", c, "above 0")?;
+        ranges.unless(beta > 0.0 && beta < 1.0, "beta", beta, "between 0 and 1, both excluded")?;
+        ranges.unless(limit >= 1, "slow_start_limit", limit, "at least 1 segment")?;
+        params.hystart_params.check(ranges)
     }
 }
 

@@ -16,7 +16,7 @@
 //! The receiver reports marks byte by byte ([`Ecn::Accurate`]), with the delayed-acknowledgement state machine of §3.2.
 
 use super::parts::{MarkedFraction, RenoWindow, Rest};
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
 use crate::units::{Bytes, Span, Time};
 
 /// Settings of DCTCP.
@@ -68,11 +68,11 @@ impl Algorithm for Dctcp {
         Ecn::Accurate
     }
 
-    fn check(params: &Params) -> Result<(), OutOfRange> {
+    fn check(params: &Params, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Params { gain, initial_alpha: alpha, min_window } = *params;
-        OutOfRange::unless(gain > 0.0 && gain <= 1.0, "gain", gain, "above 0, at most 1")?;
-        OutOfRange::unless((0.0..=1.0).contains(&alpha), "initial_alpha", alpha, "0 to 1")?;
-        OutOfRange::unless(min_window >= 1, "min_window", min_window, "at least 1 segment")
+        ranges.unless(gain > 0.0 && gain <= 1.0, "gain", gain, "above 0, at most 1")?;
+        ranges.unless((0.0..=1.0).contains(&alpha), "initial_alpha", alpha, "0 to 1")?;
+        ranges.unless(min_window >= 1, "min_window", min_window, "at least 1 segment")
     }
 }
 

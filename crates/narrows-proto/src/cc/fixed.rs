@@ -2,7 +2,7 @@
 //!
 //! It reacts to nothing. Lost segments are still repaired by the transport.
 
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
 use crate::units::{BitRate, Bytes, Time, WireTime};
 
 /// Settings of the fixed control. Without a window and without a rate it does not limit at all.
@@ -38,11 +38,11 @@ impl Algorithm for Fixed {
         if params.ecn { Ecn::Accurate } else { Ecn::Off }
     }
 
-    fn check(params: &Params) -> Result<(), OutOfRange> {
+    fn check(params: &Params, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let window = params.window.unwrap_or(Bytes::MAX);
-        OutOfRange::unless(window > Bytes::ZERO, "window", window, "more than 0 B")?;
+        ranges.unless(window > Bytes::ZERO, "window", window, "more than 0 B")?;
         let rate = params.rate.unwrap_or(WireTime::MAX_RATE);
-        OutOfRange::unless(
+        ranges.unless(
             (WireTime::MIN_RATE..=WireTime::MAX_RATE).contains(&rate),
             "rate",
             rate,

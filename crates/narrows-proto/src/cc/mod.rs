@@ -24,6 +24,7 @@ mod pcc;
 pub mod pcc_allegro;
 pub mod pcc_vivace;
 pub mod rackcc;
+mod ranges;
 pub mod registry;
 pub mod reno;
 pub mod swift;
@@ -33,6 +34,7 @@ pub mod vegas;
 #[cfg(test)]
 mod conformance;
 
+pub use ranges::{OutOfRange, Range, Ranges};
 pub use registry::{Cc, Config};
 
 /// A congestion control algorithm at work on one connection.
@@ -129,53 +131,18 @@ pub trait Algorithm: Controller + Sized {
     /// How its connections use congestion marks.
     fn ecn(params: &Self::Params) -> Ecn;
 
-    /// Checks ranges that types cannot express.
+    /// Declares and checks ranges that types cannot express.
     ///
     /// # Errors
     /// Names the first setting that is out of its range.
-    fn check(params: &Self::Params) -> Result<(), OutOfRange> {
-        let _ = params;
+    fn check(params: &Self::Params, ranges: &mut Ranges) -> Result<(), OutOfRange> {
+        let _ = (params, ranges);
         Ok(())
     }
 
     /// Writes out settings that were left out, unless they depend on the path.
     fn complete(params: &mut Self::Params) {
         let _ = params;
-    }
-}
-
-/// A setting outside its range.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{setting} = {found}, expected {expected}")]
-pub struct OutOfRange {
-    /// Name of the field.
-    pub setting: &'static str,
-    /// What it was set to.
-    pub found: String,
-    /// The accepted range.
-    pub expected: &'static str,
-}
-
-impl OutOfRange {
-    /// Checks that `value` lies in `range`, a description of which is `expected`.
-    ///
-    /// # Errors
-    /// If it does not.
-    pub fn unless(
-        in_range: bool,
-        setting: &'static str,
-        found: impl std::fmt::Display,
-        expected: &'static str,
-    ) -> Result<(), Self> {
-        if in_range { Ok(()) } else { Err(Self { setting, found: found.to_string(), expected }) }
-    }
-
-    /// Refuses the span of a timer that is so short that a run would do nothing else: below 100 ns.
-    ///
-    /// # Errors
-    /// If it is.
-    pub fn unless_timer(setting: &'static str, span: Span) -> Result<(), Self> {
-        Self::unless(span >= Span::from_ns(100), setting, span, "at least 100 ns")
     }
 }
 

@@ -4,7 +4,7 @@
 //! acknowledgements, its share is their window, and its rate paces packets. Marks that its own acknowledgements echo are left
 //! to the switch of its rack, which counts them for all subflows.
 
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Signal};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges, Signal};
 use crate::rack::subflow::Subflow;
 use crate::units::{Bytes, Span, Time};
 
@@ -39,8 +39,8 @@ impl Algorithm for Rackcc {
         Ecn::Accurate
     }
 
-    fn check(params: &Params) -> Result<(), OutOfRange> {
-        params.check()
+    fn check(params: &Params, ranges: &mut Ranges) -> Result<(), OutOfRange> {
+        params.check(ranges)
     }
 }
 

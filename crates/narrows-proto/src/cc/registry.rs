@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Signal, custom};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges, Signal, custom};
 use crate::annulus;
 use crate::units::{Bytes, Span, Time};
 
@@ -124,10 +124,10 @@ macro_rules! registry {
             ///
             /// # Errors
             /// Names the first setting that is out of its range.
-            pub fn check(&self) -> Result<(), OutOfRange> {
+            pub fn check(&self, ranges: &mut Ranges) -> Result<(), OutOfRange> {
                 match self {
-                    $(Self::$algorithm(params) => super::$module::$algorithm::check(params),)+
-                    Self::Annulus(params) => params.check(None).and_then(|()| params.end_to_end.check()),
+                    $(Self::$algorithm(params) => super::$module::$algorithm::check(params, ranges),)+
+                    Self::Annulus(params) => params.check(None, ranges).and_then(|()| params.end_to_end.check(ranges)),
                     // Only its maker knows its settings: `custom::Params::check`.
                     Self::Custom(_) => Ok(()),
                 }

@@ -14,7 +14,7 @@
 //! window in one recovery, which is what those steps of NewReno approximate.
 
 use super::parts::RenoWindow;
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
 use crate::units::{Bytes, Span, Time};
 
 /// Settings of Reno.
@@ -54,9 +54,9 @@ impl Algorithm for Reno {
         if params.ecn { Ecn::Classic } else { Ecn::Off }
     }
 
-    fn check(params: &Params) -> Result<(), OutOfRange> {
+    fn check(params: &Params, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let limit = params.slow_start_limit;
-        OutOfRange::unless(limit >= 1, "slow_start_limit", limit, "at least 1 segment")
+        ranges.unless(limit >= 1, "slow_start_limit", limit, "at least 1 segment")
     }
 }
 

@@ -27,7 +27,7 @@
 //! either; delay bounds it.
 
 use super::parts::WindowPacing;
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
 use crate::units::{Bytes, Span, Time};
 
 /// Settings of Swift (Kumar et al., SIGCOMM 2020). The paper keeps most of its values to itself; defaults without another
@@ -148,29 +148,24 @@ impl Algorithm for Swift {
         Ecn::Off
     }
 
-    fn check(params: &Params) -> Result<(), OutOfRange> {
+    fn check(params: &Params, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Params { base_target: base, hops, flow_scaling_min: min, flow_scaling_max: max, .. } = *params;
         let Params { additive_increase: ai, beta, max_decrease, min_window, retransmit_reset, .. } = *params;
-        OutOfRange::unless(base > Span::ZERO, "base_target", base, "more than 0 s")?;
-        OutOfRange::unless(hops <= 255, "hops", hops, "0 to 255")?;
-        OutOfRange::unless((1e-6..=1e9).contains(&min), "flow_scaling_min", min, "1e-6 to 1e9 segments")?;
-        OutOfRange::unless(
+        ranges.unless(base > Span::ZERO, "base_target", base, "more than 0 s")?;
+        ranges.unless(hops <= 255, "hops", hops, "0 to 255")?;
+        ranges.unless((1e-6..=1e9).contains(&min), "flow_scaling_min", min, "1e-6 to 1e9 segments")?;
+        ranges.unless(
             max > min && max <= 1e12,
             "flow_scaling_max",
             max,
             "above flow_scaling_min, at most 1e12",
         )?;
-        OutOfRange::unless(ai > 0.0 && ai <= 1e3, "additive_increase", ai, "above 0, at most 1000 segments")?;
-        OutOfRange::unless(beta > 0.0 && beta <= 1e3, "beta", beta, "above 0, at most 1000")?;
+        ranges.unless(ai > 0.0 && ai <= 1e3, "additive_increase", ai, "above 0, at most 1000 segments")?;
+        ranges.unless(beta > 0.0 && beta <= 1e3, "beta", beta, "above 0, at most 1000")?;
         let expected = "above 0, below 1";
-        OutOfRange::unless(max_decrease > 0.0 && max_decrease < 1.0, "max_decrease", max_decrease, expected)?;
-        OutOfRange::unless(
-            (1e-6..=1.0).contains(&min_window),
-            "min_window",
-            min_window,
-            "1e-6 to 1 segment",
-        )?;
-        OutOfRange::unless(retransmit_reset >= 1, "retransmit_reset", retransmit_reset, "at least 1")
+        ranges.unless(max_decrease > 0.0 && max_decrease < 1.0, "max_decrease", max_decrease, expected)?;
+        ranges.unless((1e-6..=1.0).contains(&min_window), "min_window", min_window, "1e-6 to 1 segment")?;
+        ranges.unless(retransmit_reset >= 1, "retransmit_reset", retransmit_reset, "at least 1")
     }
 }
 

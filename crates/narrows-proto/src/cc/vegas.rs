@@ -26,7 +26,7 @@
 //! A flow that starts while others keep a queue takes that queue for part of the path, and claims more than its share.
 
 use super::parts::SegmentWindow;
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
 use crate::units::{Bytes, Span, Time};
 
 /// Settings of Vegas (Brakmo & Peterson, JSAC 1995; Linux).
@@ -110,12 +110,12 @@ impl Algorithm for Vegas {
         Ecn::Off
     }
 
-    fn check(params: &Params) -> Result<(), OutOfRange> {
+    fn check(params: &Params, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Params { alpha, beta, gamma, .. } = *params;
         let most = 1e9;
-        OutOfRange::unless((0.0..=most).contains(&alpha), "alpha", alpha, "0 to 1e9 segments")?;
-        OutOfRange::unless((alpha..=most).contains(&beta), "beta", beta, "alpha to 1e9 segments")?;
-        OutOfRange::unless((0.0..=most).contains(&gamma), "gamma", gamma, "0 to 1e9 segments")
+        ranges.unless((0.0..=most).contains(&alpha), "alpha", alpha, "0 to 1e9 segments")?;
+        ranges.unless((alpha..=most).contains(&beta), "beta", beta, "alpha to 1e9 segments")?;
+        ranges.unless((0.0..=most).contains(&gamma), "gamma", gamma, "0 to 1e9 segments")
     }
 }
 

@@ -11,7 +11,7 @@
 //! period; T is what was acknowledged, averaged over rounds in which something was. What is sent may be more than the path carries.
 
 use super::JumboReport;
-use crate::cc::OutOfRange;
+use crate::cc::{OutOfRange, Ranges};
 use crate::units::{BitRate, Span, Time};
 
 /// Settings of a JumboFlow.
@@ -70,17 +70,17 @@ impl Params {
     ///
     /// # Errors
     /// Names the first setting that is out of its range.
-    pub fn check(&self) -> Result<(), OutOfRange> {
+    pub fn check(&self, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Self { period, gain, throughput_gain: weight, rtt, memory, quiet, .. } = *self;
         let longest = Span::from_secs(10);
         let shortest = Span::from_ns(100);
-        OutOfRange::unless((shortest..=longest).contains(&period), "period", period, "100 ns to 10 s")?;
-        OutOfRange::unless(gain > 0.0 && gain < 1.0, "gain", gain, "between 0 and 1, both excluded")?;
-        OutOfRange::unless(weight > 0.0 && weight <= 1.0, "throughput_gain", weight, "above 0, at most 1")?;
+        ranges.unless((shortest..=longest).contains(&period), "period", period, "100 ns to 10 s")?;
+        ranges.unless(gain > 0.0 && gain < 1.0, "gain", gain, "between 0 and 1, both excluded")?;
+        ranges.unless(weight > 0.0 && weight <= 1.0, "throughput_gain", weight, "above 0, at most 1")?;
         let rtt = rtt.unwrap_or(longest);
-        OutOfRange::unless(rtt > Span::ZERO && rtt <= longest, "rtt", rtt, "above 0 s, at most 10 s")?;
-        OutOfRange::unless(quiet > 0.0 && quiet <= 1e6, "quiet", quiet, "above 0, at most 1 000 000")?;
-        OutOfRange::unless(memory >= period, "memory", memory, "at least one period")
+        ranges.unless(rtt > Span::ZERO && rtt <= longest, "rtt", rtt, "above 0 s, at most 10 s")?;
+        ranges.unless(quiet > 0.0 && quiet <= 1e6, "quiet", quiet, "above 0, at most 1 000 000")?;
+        ranges.unless(memory >= period, "memory", memory, "at least one period")
     }
 }
 

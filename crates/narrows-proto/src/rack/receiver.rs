@@ -15,7 +15,7 @@
 //! again, and above C it would mean nothing. In one interval it falls by half at most: a queue of more than C·d/k' would make
 //! the formula negative.
 
-use crate::cc::OutOfRange;
+use crate::cc::{OutOfRange, Ranges};
 use crate::units::{BitRate, Bytes, Span};
 
 #[cfg(test)]
@@ -48,13 +48,13 @@ impl Params {
     ///
     /// # Errors
     /// If one does not.
-    pub fn check(&self) -> Result<(), OutOfRange> {
+    pub fn check(&self, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Self { interval, gain, queue_gain, floor } = *self;
-        OutOfRange::unless_timer("interval", interval)?;
-        OutOfRange::unless(gain > 0.0 && gain.is_finite(), "gain", gain, "above 0")?;
+        ranges.timer("interval", interval)?;
+        ranges.unless(gain > 0.0 && gain.is_finite(), "gain", gain, "above 0")?;
         let possible = queue_gain >= 0.0 && queue_gain.is_finite();
-        OutOfRange::unless(possible, "queue_gain", queue_gain, "at least 0")?;
-        OutOfRange::unless(floor > BitRate::ZERO, "floor", floor, "above 0")
+        ranges.unless(possible, "queue_gain", queue_gain, "at least 0")?;
+        ranges.unless(floor > BitRate::ZERO, "floor", floor, "above 0")
     }
 }
 

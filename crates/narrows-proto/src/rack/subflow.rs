@@ -37,7 +37,7 @@
 
 use super::JumboReport;
 use crate::cc::gemini;
-use crate::cc::{OutOfRange, Path};
+use crate::cc::{OutOfRange, Path, Ranges};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
 /// Settings of subflows.
@@ -135,29 +135,27 @@ impl Params {
     ///
     /// # Errors
     /// Names the first setting that is out of its range.
-    pub fn check(&self) -> Result<(), OutOfRange> {
+    pub fn check(&self, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Self { increase, unconstrained, after_loss, pacing, in_flight, min_window, floor, .. } = *self;
-        let part = |setting, value: f64| {
-            OutOfRange::unless(value > 0.0 && value <= 1.0, setting, value, "above 0, at most 1")
-        };
-        OutOfRange::unless(increase > 0.0 && increase <= 1e3, "increase", increase, "above 0, at most 1000")?;
-        part("unconstrained", unconstrained)?;
-        part("after_loss", after_loss)?;
-        OutOfRange::unless((1.0..=1e3).contains(&pacing), "pacing", pacing, "1 to 1000")?;
-        OutOfRange::unless((1.0..=1e3).contains(&in_flight), "in_flight", in_flight, "1 to 1000")?;
-        OutOfRange::unless(
+        ranges.unless(increase > 0.0 && increase <= 1e3, "increase", increase, "above 0, at most 1000")?;
+        for (setting, part) in [("unconstrained", unconstrained), ("after_loss", after_loss)] {
+            ranges.unless(part > 0.0 && part <= 1.0, setting, part, "above 0, at most 1")?;
+        }
+        ranges.unless((1.0..=1e3).contains(&pacing), "pacing", pacing, "1 to 1000")?;
+        ranges.unless((1.0..=1e3).contains(&in_flight), "in_flight", in_flight, "1 to 1000")?;
+        ranges.unless(
             (0.001..=1e3).contains(&min_window),
             "min_window",
             min_window,
             "0.001 to 1000 packets",
         )?;
-        OutOfRange::unless((0.001..=10.0).contains(&floor), "floor", floor, "0.001 to 10 packets")?;
+        ranges.unless((0.001..=10.0).contains(&floor), "floor", floor, "0.001 to 10 packets")?;
         if let Zero::Below(below) = self.zero {
-            part("zero.below", below)?;
+            ranges.unless(below > 0.0 && below <= 1.0, "zero.below", below, "above 0, at most 1")?;
         }
         match &self.rule {
             Rule::Dctcp => Ok(()),
-            Rule::Gemini(params) => <gemini::Gemini as crate::cc::Algorithm>::check(params),
+            Rule::Gemini(params) => <gemini::Gemini as crate::cc::Algorithm>::check(params, ranges),
         }
     }
 }

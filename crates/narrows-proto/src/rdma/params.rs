@@ -1,4 +1,4 @@
-use crate::cc::{Config, OutOfRange};
+use crate::cc::{Config, OutOfRange, Ranges};
 use crate::units::{Bytes, Span};
 
 /// Settings of an RDMA connection.
@@ -90,31 +90,30 @@ impl Params {
     ///
     /// # Errors
     /// Names the first setting that is out of its range.
-    pub fn check(&self) -> Result<(), OutOfRange> {
+    pub fn check(&self, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Self { mtu, headers, framing, ack_size, cnp_size, telemetry_size, rto, .. } = *self;
         let largest = Bytes::new(u16::MAX.into());
-        OutOfRange::unless(mtu > Bytes::ZERO, "mtu", mtu, "more than 0 B")?;
+        ranges.unless(mtu > Bytes::ZERO, "mtu", mtu, "more than 0 B")?;
         let whole = mtu.saturating_add(headers).saturating_add(framing).saturating_add(telemetry_size);
         let expected = "at most 65 535 B together with headers, framing and telemetry";
-        OutOfRange::unless(whole <= largest, "mtu", mtu, expected)?;
+        ranges.unless(whole <= largest, "mtu", mtu, expected)?;
         for (name, size) in [("ack_size", ack_size), ("cnp_size", cnp_size)] {
             let fits = size > Bytes::ZERO && size <= largest;
-            OutOfRange::unless(fits, name, size, "more than 0 B, at most 65 535 B")?;
+            ranges.unless(fits, name, size, "more than 0 B, at most 65 535 B")?;
         }
         let with_telemetry = ack_size.saturating_add(telemetry_size);
         let expected = "at most 65 535 B together with ack_size";
-        OutOfRange::unless(with_telemetry <= largest, "telemetry_size", telemetry_size, expected)?;
+        ranges.unless(with_telemetry <= largest, "telemetry_size", telemetry_size, expected)?;
         let every = self.ack_every;
-        OutOfRange::unless((1..=1_000).contains(&every), "ack_every", every, "1 to 1 000 packets")?;
+        ranges.unless((1..=1_000).contains(&every), "ack_every", every, "1 to 1 000 packets")?;
         let in_range = (Span::from_ns(100)..=Span::from_secs(86_400)).contains(&rto);
-        OutOfRange::unless(in_range, "rto", rto, "100 ns to one day")?;
-        if let Some(window) = self.window {
-            OutOfRange::unless(window >= mtu, "window", window, "room for a full packet")?;
-        }
+        ranges.unless(in_range, "rto", rto, "100 ns to one day")?;
+        let window = self.window.unwrap_or(Bytes::MAX);
+        ranges.unless(window >= mtu, "window", window, "room for a full packet")?;
         let window = self.initial_window;
         let in_range = (1..=1_000_000).contains(&window);
-        OutOfRange::unless(in_range, "initial_window", window, "1 to 1 000 000 packets")?;
+        ranges.unless(in_range, "initial_window", window, "1 to 1 000 000 packets")?;
         let priority = self.cnp_priority.unwrap_or(0);
-        OutOfRange::unless(priority <= 7, "cnp_priority", priority, "0 to 7")
+        ranges.unless(priority <= 7, "cnp_priority", priority, "0 to 7")
     }
 }

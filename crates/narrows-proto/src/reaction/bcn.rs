@@ -29,7 +29,7 @@
 //! open, and the drift are added here.
 
 use super::{check_min_rate, check_rate, check_span, check_tag};
-use crate::cc::OutOfRange;
+use crate::cc::{OutOfRange, Ranges};
 use crate::notification::{CpId, Notification, Signal};
 use crate::units::{BitRate, Bytes, Span, Time};
 
@@ -98,29 +98,29 @@ impl Params {
     ///
     /// # Errors
     /// Names the first setting that is out of its range.
-    pub fn check(&self, line_rate: Option<BitRate>) -> Result<(), OutOfRange> {
+    pub fn check(&self, line_rate: Option<BitRate>, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Self { kd, gi, gd, w, unit, max_cut, restart_rate, restart_within, max_backoff, .. } = *self;
-        check_rate("ki", self.ki)?;
+        check_rate("ki", self.ki, ranges)?;
         let stays_positive = kd > 0.0 && 8.0 * kd < 1.0;
         let below = "above 0, below 1/8, so that BCN-4 does not make a rate zero or negative";
-        OutOfRange::unless(stays_positive, "kd", kd, below)?;
-        OutOfRange::unless(gi > 0.0 && gi <= 1e6, "gi", gi, "above 0, at most 1000000")?;
-        OutOfRange::unless(gd > 0.0 && gd <= 1.0, "gd", gd, "above 0, at most 1")?;
-        check_rate("ru", self.ru)?;
-        OutOfRange::unless((0.0..=1e6).contains(&w), "w", w, "0 to 1000000")?;
-        OutOfRange::unless(unit > Bytes::ZERO, "unit", unit, "more than 0 B")?;
-        OutOfRange::unless(max_cut > 0.0 && max_cut < 1.0, "max_cut", max_cut, "above 0, below 1")?;
-        check_min_rate(self.min_rate, line_rate)?;
+        ranges.unless(stays_positive, "kd", kd, below)?;
+        ranges.unless(gi > 0.0 && gi <= 1e6, "gi", gi, "above 0, at most 1000000")?;
+        ranges.unless(gd > 0.0 && gd <= 1.0, "gd", gd, "above 0, at most 1")?;
+        check_rate("ru", self.ru, ranges)?;
+        ranges.unless((0.0..=1e6).contains(&w), "w", w, "0 to 1000000")?;
+        ranges.unless(unit > Bytes::ZERO, "unit", unit, "more than 0 B")?;
+        ranges.unless(max_cut > 0.0 && max_cut < 1.0, "max_cut", max_cut, "above 0, below 1")?;
+        check_min_rate(self.min_rate, line_rate, ranges)?;
         let part = restart_rate > 0.0 && restart_rate <= 1.0;
-        OutOfRange::unless(part, "restart_rate", restart_rate, "above 0, at most 1")?;
-        check_span("restart_within", restart_within)?;
+        ranges.unless(part, "restart_rate", restart_rate, "above 0, at most 1")?;
+        check_span("restart_within", restart_within, ranges)?;
         let short = restart_within <= Span::from_secs(1);
-        OutOfRange::unless(short, "restart_within", restart_within, "at most 1 s")?;
+        ranges.unless(short, "restart_within", restart_within, "at most 1 s")?;
         // 2^20 times 1 s is 12 days, well within the range of a span.
-        OutOfRange::unless(max_backoff <= 20, "max_backoff", max_backoff, "at most 20")?;
-        check_span("drift_after", self.drift_after)?;
-        check_span("drift_every", self.drift_every)?;
-        check_tag(self.tag)
+        ranges.unless(max_backoff <= 20, "max_backoff", max_backoff, "at most 20")?;
+        check_span("drift_after", self.drift_after, ranges)?;
+        check_span("drift_every", self.drift_every, ranges)?;
+        check_tag(self.tag, ranges)
     }
 
     /// Fb of 2006. Offset and change are in units of 64 B.
@@ -518,7 +518,7 @@ mod tests {
     }
 
     fn refused(params: &Params, line_rate: Option<BitRate>) -> String {
-        params.check(line_rate).expect_err("should be refused").to_string()
+        params.check(line_rate, &mut Ranges::default()).expect_err("should be refused").to_string()
     }
 
     #[test]
@@ -560,7 +560,7 @@ mod tests {
         }
         let slow = Some(BitRate::from_mbps(9));
         assert_eq!(refused(&good(), slow), "min_rate = 10 Mb/s, expected at most the line rate");
-        assert_eq!(good().check(Some(BitRate::from_mbps(10))), Ok(()));
+        assert_eq!(good().check(Some(BitRate::from_mbps(10)), &mut Ranges::default()), Ok(()));
     }
 
     #[test]

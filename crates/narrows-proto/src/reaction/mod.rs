@@ -30,7 +30,7 @@
 //! assert_eq!(limiter.rate(), BitRate::from_bps(5_078_125_000)); // 1 − 63/128 of the line rate
 //! ```
 
-use crate::cc::OutOfRange;
+use crate::cc::{OutOfRange, Ranges};
 use crate::notification::{CpId, Notification};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
@@ -61,10 +61,10 @@ impl Config {
     ///
     /// # Errors
     /// Names the first setting that is out of its range.
-    pub fn check(&self, line_rate: Option<BitRate>) -> Result<(), OutOfRange> {
+    pub fn check(&self, line_rate: Option<BitRate>, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         match self {
-            Self::Bcn(params) => params.check(line_rate),
-            Self::Qcn(params) => params.check(line_rate),
+            Self::Bcn(params) => params.check(line_rate, ranges),
+            Self::Qcn(params) => params.check(line_rate, ranges),
         }
     }
 
@@ -163,25 +163,29 @@ impl ReactionPoint {
 }
 
 /// Checks the smallest rate of a limiter: links can send at it, and it is not above the line rate.
-fn check_min_rate(min_rate: BitRate, line_rate: Option<BitRate>) -> Result<(), OutOfRange> {
-    OutOfRange::unless(min_rate >= WireTime::MIN_RATE, "min_rate", min_rate, "at least 1 kb/s")?;
+fn check_min_rate(
+    min_rate: BitRate,
+    line_rate: Option<BitRate>,
+    ranges: &mut Ranges,
+) -> Result<(), OutOfRange> {
+    ranges.unless(min_rate >= WireTime::MIN_RATE, "min_rate", min_rate, "at least 1 kb/s")?;
     let below_line = line_rate.is_none_or(|line_rate| min_rate <= line_rate);
-    OutOfRange::unless(below_line, "min_rate", min_rate, "at most the line rate")
+    ranges.unless(below_line, "min_rate", min_rate, "at most the line rate")
 }
 
 /// Checks the size of a tag.
-fn check_tag(tag: Bytes) -> Result<(), OutOfRange> {
-    OutOfRange::unless(tag <= Bytes::new(64), "tag", tag, "at most 64 B")
+fn check_tag(tag: Bytes, ranges: &mut Ranges) -> Result<(), OutOfRange> {
+    ranges.unless(tag <= Bytes::new(64), "tag", tag, "at most 64 B")
 }
 
 /// Checks the span of a timer.
-fn check_span(setting: &'static str, span: Span) -> Result<(), OutOfRange> {
-    OutOfRange::unless_timer(setting, span)
+fn check_span(setting: &'static str, span: Span, ranges: &mut Ranges) -> Result<(), OutOfRange> {
+    ranges.timer(setting, span)
 }
 
 /// Checks that a rate is one.
-fn check_rate(setting: &'static str, rate: BitRate) -> Result<(), OutOfRange> {
-    OutOfRange::unless(rate > BitRate::ZERO, setting, rate, "more than 0 b/s")
+fn check_rate(setting: &'static str, rate: BitRate, ranges: &mut Ranges) -> Result<(), OutOfRange> {
+    ranges.unless(rate > BitRate::ZERO, setting, rate, "more than 0 b/s")
 }
 
 #[cfg(test)]
@@ -237,9 +241,11 @@ mod tests {
     #[test]
     fn the_defaults_suit_every_line_rate_from_10_mbps() {
         for config in both() {
-            assert_eq!(config.check(None), Ok(()));
-            assert_eq!(config.check(Some(BitRate::from_mbps(10))), Ok(()));
-            let slow = config.check(Some(BitRate::from_mbps(1))).expect_err("min_rate is above it");
+            assert_eq!(config.check(None, &mut Ranges::default()), Ok(()));
+            assert_eq!(config.check(Some(BitRate::from_mbps(10)), &mut Ranges::default()), Ok(()));
+            let slow = config
+                .check(Some(BitRate::from_mbps(1)), &mut Ranges::default())
+                .expect_err("min_rate is above it");
             assert_eq!((slow.setting, slow.expected), ("min_rate", "at most the line rate"));
         }
     }
@@ -409,7 +415,7 @@ mod tests {
             seed: u64,
         ) {
             let line = BitRate::from_bps(line);
-            prop_assert_eq!(config.check(Some(line)), Ok(()));
+            prop_assert_eq!(config.check(Some(line), &mut Ranges::default()), Ok(()));
             prop_assert_eq!(rates(&config, line, &events, seed), rates(&config, line, &events, seed));
         }
     }

@@ -27,7 +27,7 @@
 //! new one.
 
 use super::{check_min_rate, check_rate, check_span, check_tag};
-use crate::cc::OutOfRange;
+use crate::cc::{OutOfRange, Ranges};
 use crate::notification::{Notification, Signal};
 use crate::units::{BitRate, Bytes, Span, Time};
 
@@ -99,19 +99,19 @@ impl Params {
     ///
     /// # Errors
     /// Names the first setting that is out of its range.
-    pub fn check(&self, line_rate: Option<BitRate>) -> Result<(), OutOfRange> {
+    pub fn check(&self, line_rate: Option<BitRate>, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Self { byte_reset, threshold, gd, min_dec_fac, jitter, .. } = *self;
-        OutOfRange::unless(byte_reset > Bytes::ZERO, "byte_reset", byte_reset, "more than 0 B")?;
-        check_span("time_reset", self.time_reset)?;
-        OutOfRange::unless(threshold >= 1, "threshold", threshold, "at least 1")?;
-        check_rate("ai_rate", self.ai_rate)?;
-        check_rate("hai_rate", self.hai_rate)?;
-        OutOfRange::unless(gd > 0.0 && gd <= 1.0, "gd", gd, "above 0, at most 1")?;
+        ranges.unless(byte_reset > Bytes::ZERO, "byte_reset", byte_reset, "more than 0 B")?;
+        check_span("time_reset", self.time_reset, ranges)?;
+        ranges.unless(threshold >= 1, "threshold", threshold, "at least 1")?;
+        check_rate("ai_rate", self.ai_rate, ranges)?;
+        check_rate("hai_rate", self.hai_rate, ranges)?;
+        ranges.unless(gd > 0.0 && gd <= 1.0, "gd", gd, "above 0, at most 1")?;
         let cuts = min_dec_fac > 0.0 && min_dec_fac < 1.0;
-        OutOfRange::unless(cuts, "min_dec_fac", min_dec_fac, "above 0, below 1")?;
-        check_min_rate(self.min_rate, line_rate)?;
-        OutOfRange::unless((0.0..1.0).contains(&jitter), "jitter", jitter, "0 or more, below 1")?;
-        check_tag(self.tag)
+        ranges.unless(cuts, "min_dec_fac", min_dec_fac, "above 0, below 1")?;
+        check_min_rate(self.min_rate, line_rate, ranges)?;
+        ranges.unless((0.0..1.0).contains(&jitter), "jitter", jitter, "0 or more, below 1")?;
+        check_tag(self.tag, ranges)
     }
 
     /// Bytes until the next byte event.
@@ -646,7 +646,7 @@ mod tests {
     }
 
     fn refused(params: &Params, line_rate: Option<BitRate>) -> String {
-        params.check(line_rate).expect_err("should be refused").to_string()
+        params.check(line_rate, &mut Ranges::default()).expect_err("should be refused").to_string()
     }
 
     #[test]
@@ -673,7 +673,7 @@ mod tests {
         }
         let slow = Some(BitRate::from_mbps(4));
         assert_eq!(refused(&good(), slow), "min_rate = 5 Mb/s, expected at most the line rate");
-        assert_eq!(good().check(Some(BitRate::from_mbps(5))), Ok(()));
+        assert_eq!(good().check(Some(BitRate::from_mbps(5)), &mut Ranges::default()), Ok(()));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use crate::cc::OutOfRange;
+use crate::cc::{OutOfRange, Ranges};
 use crate::units::{Bytes, Span};
 
 /// Settings of a stream connection.
@@ -96,33 +96,32 @@ impl Params {
     ///
     /// # Errors
     /// Names the first setting that is out of its range.
-    pub fn check(&self) -> Result<(), OutOfRange> {
+    pub fn check(&self, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Self { mtu, headers, framing, min_packet, min_rto, initial_rto, max_rto, .. } = *self;
         let largest = Bytes::new(u16::MAX.into());
-        OutOfRange::unless(headers < mtu, "mtu", mtu, "more than the headers")?;
-        OutOfRange::unless(
+        ranges.unless(headers < mtu, "mtu", mtu, "more than the headers")?;
+        ranges.unless(
             mtu.saturating_add(framing) <= largest,
             "mtu",
             mtu,
             "at most 65 535 B together with the framing",
         )?;
-        OutOfRange::unless(min_packet <= mtu + framing, "min_packet", min_packet, "at most mtu + framing")?;
-        OutOfRange::unless(min_packet > Bytes::ZERO, "min_packet", min_packet, "more than 0 B")?;
+        ranges.unless(min_packet > Bytes::ZERO, "min_packet", min_packet, "more than 0 B")?;
+        ranges.unless(min_packet <= mtu + framing, "min_packet", min_packet, "at most mtu + framing")?;
         let window = self.initial_window;
-        OutOfRange::unless(
+        ranges.unless(
             (1..=1_000_000).contains(&window),
             "initial_window",
             window,
             "1 to 1 000 000 segments",
         )?;
-        if let Some(window) = self.receive_window {
-            OutOfRange::unless(window >= self.mss(), "receive_window", window, "room for a full segment")?;
-        }
+        let window = self.receive_window.unwrap_or(Bytes::MAX);
+        ranges.unless(window >= self.mss(), "receive_window", window, "room for a full segment")?;
         let every = self.ack_every;
-        OutOfRange::unless((1..=1_000).contains(&every), "ack_every", every, "1 to 1 000 segments")?;
-        OutOfRange::unless_timer("min_rto", min_rto)?;
-        OutOfRange::unless(min_rto <= max_rto, "max_rto", max_rto, "at least min_rto")?;
-        OutOfRange::unless_timer("initial_rto", initial_rto)?;
-        OutOfRange::unless(max_rto <= Span::from_secs(86_400), "max_rto", max_rto, "at most one day")
+        ranges.unless((1..=1_000).contains(&every), "ack_every", every, "1 to 1 000 segments")?;
+        ranges.timer("min_rto", min_rto)?;
+        ranges.unless(min_rto <= max_rto, "max_rto", max_rto, "at least min_rto")?;
+        ranges.timer("initial_rto", initial_rto)?;
+        ranges.unless(max_rto <= Span::from_secs(86_400), "max_rto", max_rto, "at most one day")
     }
 }

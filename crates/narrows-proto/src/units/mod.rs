@@ -24,7 +24,7 @@ mod time;
 
 pub use bytes::Bytes;
 pub use rate::{BitRate, WireTime};
-pub use text::QuantityError;
+pub use text::{QUANTITY, QuantityError};
 pub use time::{Span, Time};
 
 #[cfg(test)]

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// The name that quantities have for a deserializer, so that it can distinguish their errors from others.
+pub const QUANTITY: &str = "Quantity";
+
 /// Why a text is not a quantity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
@@ -247,7 +250,7 @@ macro_rules! quantity_text {
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 struct Visitor;
-                impl serde::de::Visitor<'_> for Visitor {
+                impl<'de> serde::de::Visitor<'de> for Visitor {
                     type Value = $type;
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                         f.write_str($kind.expected)
@@ -264,8 +267,14 @@ macro_rules! quantity_text {
                     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<$type, E> {
                         number.to_string().parse().map_err(E::custom)
                     }
+                    fn visit_newtype_struct<D: serde::Deserializer<'de>>(
+                        self,
+                        inner: D,
+                    ) -> Result<$type, D::Error> {
+                        inner.deserialize_any(self)
+                    }
                 }
-                deserializer.deserialize_any(Visitor)
+                deserializer.deserialize_newtype_struct($crate::units::QUANTITY, Visitor)
             }
         }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use narrows_proto::annulus::{self, Aggregate};
-use narrows_proto::cc::Config;
+use narrows_proto::cc::{Config, Ranges};
 use narrows_sim::switch::CongestionPoint;
 use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic};
 use narrows_sim::{HostId, Network, Paths};
@@ -22,7 +22,8 @@ pub(super) fn split<'a>(
 ) -> (&'a Config, String, Option<NearSource>) {
     let Config::Annulus(params) = cc else { return (cc, path.to_owned(), None) };
     let path = format!("{path}.annulus");
-    if let Err(error) = params.check(host_rates(&network.topology).into_iter().min()) {
+    if let Err(error) = params.check(host_rates(&network.topology).into_iter().min(), &mut Ranges::default())
+    {
         let key = match error.setting {
             "end_to_end" | "per" => error.setting.to_owned(),
             setting => format!("near_source.{setting}"),

@@ -1,5 +1,6 @@
 //! JumboFlows (RackCC), checked: switches of racks that keep their state, and flows that share it.
 
+use narrows_proto::cc::Ranges;
 use narrows_proto::units::{Bytes, Span};
 use narrows_sim::traffic::Traffic;
 use narrows_sim::{HostId, IdealPath, Network, Paths, RackAgent};
@@ -18,7 +19,10 @@ const MOST_JUMBOFLOWS: u32 = 64;
 pub(super) fn check_switch(path: &str, switch: &Switch, checker: &mut Checker<'_>) {
     let Some(agent) = &switch.rack_agent else { return };
     let mut at = At(checker, format!("{path}.rack_agent"));
-    for (table, checked) in [("jumboflow", agent.jumboflow.check()), ("receivers", agent.receivers.check())] {
+    let ranges = &mut Ranges::default();
+    for (table, checked) in
+        [("jumboflow", agent.jumboflow.check(ranges)), ("receivers", agent.receivers.check(ranges))]
+    {
         if let Err(error) = checked {
             let key = format!("{table}.{}", error.setting);
             at.error(&key, Diagnostic::error(Code::OutOfRange, error.to_string()));

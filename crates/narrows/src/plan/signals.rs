@@ -1,5 +1,6 @@
 //! Congestion points, PAUSE and reaction points, checked.
 
+use narrows_proto::cc::Ranges;
 use narrows_proto::units::Bytes;
 use narrows_sim::switch::{
     Bcn, CongestionPoint, MOST_CONGESTION_POINTS, Message, Pause, Qcn, Sampling, Sharing, SwitchConfig,
@@ -175,7 +176,7 @@ pub(super) fn reaction(
         checker.error("reaction_points.rule", Diagnostic::error(Code::Conflict, message));
     }
     let slowest = host_rates(&network.topology).into_iter().min();
-    if let Err(error) = points.rule.check(slowest) {
+    if let Err(error) = points.rule.check(slowest, &mut Ranges::default()) {
         let path = format!("reaction_points.rule.{name}.{}", error.setting);
         checker.error(&path, Diagnostic::error(Code::OutOfRange, error.to_string()));
     }

@@ -5,7 +5,7 @@ mod pairing;
 mod patterns;
 mod rpc;
 
-use narrows_proto::cc::{Config, OutOfRange};
+use narrows_proto::cc::{Config, OutOfRange, Ranges};
 use narrows_proto::units::{BitRate, Bytes, Time};
 use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic, Transport};
 use narrows_sim::workload::{self, Pairs, PairsError, Partner};
@@ -126,12 +126,12 @@ fn transport(
     if checker.mistakes() > before {
         return None;
     }
-    if let Err(error) = cc.check() {
+    if let Err(error) = cc.check(&mut Ranges::default()) {
         checker.error(&format!("{path_of_cc}.{}.{}", cc.name(), error.setting), out_of_range(&error));
     }
     let transport = match &group.rdma {
         Some(params) => {
-            if let Err(error) = params.check() {
+            if let Err(error) = params.check(&mut Ranges::default()) {
                 checker.error(&format!("{path}.rdma.{}", error.setting), out_of_range(&error));
             }
             Transport::Rdma { params: params.clone(), cc: cc.clone() }
@@ -142,7 +142,7 @@ fn transport(
                 let error = Diagnostic::error(Code::Conflict, message).help("add rdma = {} to this traffic");
                 checker.error(&path_of_cc, error);
             }
-            if let Err(error) = group.transport.check() {
+            if let Err(error) = group.transport.check(&mut Ranges::default()) {
                 checker.error(&format!("{path}.transport.{}", error.setting), out_of_range(&error));
             }
             Transport::Stream { params: group.transport.clone(), cc: cc.clone() }
@@ -170,7 +170,7 @@ fn datagrams(
             None
         }
     };
-    if let Some(Err(error)) = share.as_ref().map(|share| share.check()) {
+    if let Some(Err(error)) = share.as_ref().map(|share| share.check(&mut Ranges::default())) {
         checker.error(&format!("{path}.cc.rackcc.{}", error.setting), out_of_range(&error));
         return None;
     }
@@ -179,7 +179,7 @@ fn datagrams(
         checker.error(&format!("{path}.rdma"), Diagnostic::error(Code::Conflict, message));
     }
     let params = group.datagram.clone().unwrap_or_default();
-    if let Err(error) = params.check() {
+    if let Err(error) = params.check(&mut Ranges::default()) {
         let path = format!("{path}.datagram.{}", error.setting);
         let help = match error.setting {
             "socket_buffer" => format!("a datagram takes {}", params.packet_size()),

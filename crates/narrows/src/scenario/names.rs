@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 /// One name, or several; `*` stands for any characters.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a name, or an array of names")]
 pub enum Names {
     /// One.
     One(String),

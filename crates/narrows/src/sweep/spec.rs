@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-use toml::Spanned;
+use serde_spanned::Spanned;
 
 use super::change::{Axis, Change, Step};
 use super::{Sweep, Until};

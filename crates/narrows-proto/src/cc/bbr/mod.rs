@@ -43,7 +43,7 @@
 //! `PROBE_RTT` or when a high sample expires).
 
 use super::parts::{SplitMix, WindowedMax};
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
 mod aggregation;
@@ -84,8 +84,8 @@ impl Algorithm for Bbr {
         Ecn::Off
     }
 
-    fn check(params: &Params) -> Result<(), OutOfRange> {
-        params.check()
+    fn check(params: &Params, ranges: &mut Ranges) -> Result<(), OutOfRange> {
+        params.check(ranges)
     }
 }
 

@@ -1,4 +1,4 @@
-use super::super::OutOfRange;
+use super::super::{OutOfRange, Ranges};
 use super::policer::PolicerParams;
 use crate::units::Span;
 
@@ -87,49 +87,44 @@ impl Default for Params {
 }
 
 impl Params {
-    pub(super) fn check(&self) -> Result<(), OutOfRange> {
+    pub(super) fn check(&self, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let above_one = |gain: f64| gain > 1.0 && gain <= 100.0;
         let below_one = |gain: f64| gain > 0.0 && gain < 1.0;
         let (up, down) = ("above 1, at most 100", "between 0 and 1, both excluded");
-        OutOfRange::unless(above_one(self.startup_gain), "startup_gain", self.startup_gain, up)?;
-        OutOfRange::unless(below_one(self.drain_gain), "drain_gain", self.drain_gain, down)?;
-        OutOfRange::unless((1.0..=100.0).contains(&self.cwnd_gain), "cwnd_gain", self.cwnd_gain, "1 to 100")?;
-        OutOfRange::unless(above_one(self.up_gain), "up_gain", self.up_gain, up)?;
-        OutOfRange::unless(below_one(self.down_gain), "down_gain", self.down_gain, down)?;
-        OutOfRange::unless(
+        ranges.unless(above_one(self.startup_gain), "startup_gain", self.startup_gain, up)?;
+        ranges.unless(below_one(self.drain_gain), "drain_gain", self.drain_gain, down)?;
+        ranges.unless((1.0..=100.0).contains(&self.cwnd_gain), "cwnd_gain", self.cwnd_gain, "1 to 100")?;
+        ranges.unless(above_one(self.up_gain), "up_gain", self.up_gain, up)?;
+        ranges.unless(below_one(self.down_gain), "down_gain", self.down_gain, down)?;
+        ranges.unless(
             (2..=1000).contains(&self.cycle_phases),
             "cycle_phases",
             self.cycle_phases,
             "2 to 1000",
         )?;
         let phase = self.initial_phase.unwrap_or(0);
-        OutOfRange::unless(phase < self.cycle_phases, "initial_phase", phase, "less than cycle_phases")?;
-        OutOfRange::unless(
+        ranges.unless(phase < self.cycle_phases, "initial_phase", phase, "less than cycle_phases")?;
+        ranges.unless(
             self.bandwidth_rounds >= 1,
             "bandwidth_rounds",
             self.bandwidth_rounds,
             "at least 1 round",
         )?;
-        OutOfRange::unless(above_one(self.full_growth), "full_growth", self.full_growth, up)?;
-        OutOfRange::unless(self.full_rounds >= 1, "full_rounds", self.full_rounds, "at least 1 round")?;
+        ranges.unless(above_one(self.full_growth), "full_growth", self.full_growth, up)?;
+        ranges.unless(self.full_rounds >= 1, "full_rounds", self.full_rounds, "at least 1 round")?;
         let window = self.min_rtt_window;
-        OutOfRange::unless(window > Span::ZERO, "min_rtt_window", window, "more than 0 s")?;
+        ranges.unless(window > Span::ZERO, "min_rtt_window", window, "more than 0 s")?;
         let segments = 1..=1_000_000;
         let expected = "1 to 1 000 000 segments";
-        OutOfRange::unless(segments.contains(&self.min_window), "min_window", self.min_window, expected)?;
-        OutOfRange::unless(
-            segments.contains(&self.send_quantum),
-            "send_quantum",
-            self.send_quantum,
-            expected,
-        )?;
+        ranges.unless(segments.contains(&self.min_window), "min_window", self.min_window, expected)?;
+        ranges.unless(segments.contains(&self.send_quantum), "send_quantum", self.send_quantum, expected)?;
         let margin = self.pacing_margin;
-        OutOfRange::unless((0.0..1.0).contains(&margin), "pacing_margin", margin, "at least 0, below 1")?;
+        ranges.unless((0.0..1.0).contains(&margin), "pacing_margin", margin, "at least 0, below 1")?;
         let rtt = self.initial_rtt.unwrap_or(Span::MAX);
-        OutOfRange::unless(rtt > Span::ZERO, "initial_rtt", rtt, "more than 0 s")?;
+        ranges.unless(rtt > Span::ZERO, "initial_rtt", rtt, "more than 0 s")?;
         let rounds = self.extra_acked_rounds;
-        OutOfRange::unless(rounds >= 1, "extra_acked_rounds", rounds, "at least 1 round")?;
-        self.policer.check()
+        ranges.unless(rounds >= 1, "extra_acked_rounds", rounds, "at least 1 round")?;
+        self.policer.check(ranges)
     }
 }
 
@@ -140,12 +135,15 @@ mod tests {
     #[test]
     fn a_phase_outside_the_cycle_is_refused() {
         let params = Params { cycle_phases: 4, initial_phase: Some(4), ..Params::default() };
-        assert_eq!(params.check().expect_err("phases are 0 to 3").setting, "initial_phase");
+        assert_eq!(
+            params.check(&mut Ranges::default()).expect_err("phases are 0 to 3").setting,
+            "initial_phase"
+        );
     }
 
     #[test]
     fn gains_that_are_no_numbers_are_refused() {
         let params = Params { up_gain: f64::NAN, ..Params::default() };
-        assert_eq!(params.check().expect_err("not a number").setting, "up_gain");
+        assert_eq!(params.check(&mut Ranges::default()).expect_err("not a number").setting, "up_gain");
     }
 }

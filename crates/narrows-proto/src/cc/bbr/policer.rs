@@ -1,4 +1,4 @@
-use super::super::OutOfRange;
+use super::super::{OutOfRange, Ranges};
 use crate::units::{BitRate, Bytes, Span, Time};
 
 /// How BBR recognizes a policer; the `lt_` constants of Linux.
@@ -31,27 +31,27 @@ impl Default for PolicerParams {
 }
 
 impl PolicerParams {
-    pub(super) fn check(&self) -> Result<(), OutOfRange> {
+    pub(super) fn check(&self, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Self { loss_ratio, min_rounds, tolerance, rounds_in_use, .. } = *self;
-        OutOfRange::unless(
+        ranges.unless(
             loss_ratio > 0.0 && loss_ratio.is_finite(),
             "policer.loss_ratio",
             loss_ratio,
             "above 0",
         )?;
-        OutOfRange::unless(
+        ranges.unless(
             (1..=1_000_000).contains(&min_rounds),
             "policer.min_rounds",
             min_rounds,
             "1 to 1 000 000 rounds",
         )?;
-        OutOfRange::unless(
+        ranges.unless(
             tolerance >= 0.0 && tolerance.is_finite(),
             "policer.tolerance",
             tolerance,
             "at least 0",
         )?;
-        OutOfRange::unless(rounds_in_use >= 1, "policer.rounds_in_use", rounds_in_use, "at least 1 round")
+        ranges.unless(rounds_in_use >= 1, "policer.rounds_in_use", rounds_in_use, "at least 1 round")
     }
 }
 

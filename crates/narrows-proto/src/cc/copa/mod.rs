@@ -32,7 +32,7 @@
 use std::cmp::Reverse;
 
 use super::parts::{MIN_THRESHOLD, RecentMin};
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
 #[cfg(test)]
@@ -127,18 +127,18 @@ impl Algorithm for Copa {
         Ecn::Off
     }
 
-    fn check(params: &Params) -> Result<(), OutOfRange> {
+    fn check(params: &Params, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Params { delta, min_rtt_window, nearly_empty, min_window, .. } = *params;
-        OutOfRange::unless((1e-6..=1e3).contains(&delta), "delta", delta, "0.000001 to 1000")?;
+        ranges.unless((1e-6..=1e3).contains(&delta), "delta", delta, "0.000001 to 1000")?;
         let window = min_rtt_window;
-        OutOfRange::unless(window > Span::ZERO, "min_rtt_window", window, "more than 0 s")?;
-        OutOfRange::unless(
+        ranges.unless(window > Span::ZERO, "min_rtt_window", window, "more than 0 s")?;
+        ranges.unless(
             (0.0..1.0).contains(&nearly_empty),
             "nearly_empty",
             nearly_empty,
             "0 to 1, without 1",
         )?;
-        OutOfRange::unless(min_window >= 1, "min_window", min_window, "at least 1 segment")
+        ranges.unless(min_window >= 1, "min_window", min_window, "at least 1 segment")
     }
 }
 

@@ -39,7 +39,7 @@ where
     A::Params: DeserializeOwned,
 {
     fn check(&self, settings: &Settings) -> Result<(), String> {
-        A::check(&settings.read()?).map_err(|error| error.to_string())
+        A::check(&settings.read()?, &mut crate::cc::Ranges::default()).map_err(|error| error.to_string())
     }
 
     fn version(&self) -> String {

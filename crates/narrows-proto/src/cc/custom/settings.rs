@@ -101,12 +101,6 @@ impl<'de> Visitor<'de> for Any {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Setting, A::Error> {
         let mut table = BTreeMap::new();
         while let Some((name, setting)) = entries.next_entry::<String, _>()? {
-            // The TOML reader hands dates over as a table with one strange key.
-            if name.starts_with("$__toml") {
-                return Err(de::Error::custom(
-                    "found a date or time without quotation marks, expected a string",
-                ));
-            }
             table.insert(name, setting);
         }
         Ok(Setting::Table(table))

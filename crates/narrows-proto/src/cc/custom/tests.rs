@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::cc::conformance::{MSS, ack, path};
-use crate::cc::{Algorithm, Cc, Config, OutOfRange, dctcp};
+use crate::cc::{Algorithm, Cc, Config, OutOfRange, Ranges, dctcp};
 use crate::units::BitRate;
 
 /// Requests whatever it was made with.
@@ -159,8 +159,8 @@ impl Algorithm for Halting {
         Ecn::Accurate
     }
 
-    fn check(params: &HaltingParams) -> Result<(), OutOfRange> {
-        OutOfRange::unless(params.segments > 0, "segments", params.segments, "at least 1")
+    fn check(params: &HaltingParams, ranges: &mut Ranges) -> Result<(), OutOfRange> {
+        ranges.unless(params.segments > 0, "segments", params.segments, "at least 1")
     }
 }
 

@@ -36,7 +36,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Signal};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges, Signal};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
 /// Settings of DCQCN. What is left out is taken from the variant.
@@ -227,9 +227,9 @@ impl Algorithm for Dcqcn {
         }
     }
 
-    fn check(params: &Params) -> Result<(), OutOfRange> {
+    fn check(params: &Params, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let gain = params.gain.unwrap_or(1.0);
-        OutOfRange::unless(gain > 0.0 && gain <= 1.0, "gain", gain, "above 0, at most 1")?;
+        ranges.unless(gain > 0.0 && gain <= 1.0, "gain", gain, "above 0, at most 1")?;
         let spans = [
             ("alpha_interval", params.alpha_interval),
             ("cut_interval", params.cut_interval),
@@ -237,23 +237,23 @@ impl Algorithm for Dcqcn {
         ];
         for (name, span) in spans {
             let span = span.unwrap_or(Span::from_us(1));
-            OutOfRange::unless_timer(name, span)?;
+            ranges.timer(name, span)?;
         }
         if let (Variant::Paper, Some(interval)) = (params.variant, params.cut_interval) {
             let expected = "none with the variant \"paper\", which cuts at once";
-            OutOfRange::unless(false, "cut_interval", interval, expected)?;
+            ranges.unless(false, "cut_interval", interval, expected)?;
         }
         let bytes = params.byte_counter.unwrap_or(Bytes::MAX);
-        OutOfRange::unless(bytes > Bytes::ZERO, "byte_counter", bytes, "more than 0 B")?;
+        ranges.unless(bytes > Bytes::ZERO, "byte_counter", bytes, "more than 0 B")?;
         let threshold = params.threshold.unwrap_or(1);
-        OutOfRange::unless(threshold >= 1, "threshold", threshold, "at least 1")?;
+        ranges.unless(threshold >= 1, "threshold", threshold, "at least 1")?;
         for (name, rate) in [("ai_rate", params.ai_rate), ("hai_rate", params.hai_rate)] {
             let rate = rate.unwrap_or(BitRate::ZERO);
-            OutOfRange::unless(rate <= WireTime::MAX_RATE, name, rate, "at most 100 Tb/s")?;
+            ranges.unless(rate <= WireTime::MAX_RATE, name, rate, "at most 100 Tb/s")?;
         }
         let rate = params.min_rate.unwrap_or(WireTime::MIN_RATE);
         let range = WireTime::MIN_RATE..=WireTime::MAX_RATE;
-        OutOfRange::unless(range.contains(&rate), "min_rate", rate, "1 kb/s to 100 Tb/s")
+        ranges.unless(range.contains(&rate), "min_rate", rate, "1 kb/s to 100 Tb/s")
     }
 }
 

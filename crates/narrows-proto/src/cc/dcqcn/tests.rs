@@ -225,6 +225,9 @@ fn single_settings_override_the_variant() {
     let rules = params.rules(LINE);
     assert_eq!((rules.threshold, rules.timer), (3, Span::from_us(7)));
     assert_eq!(Rules { threshold: 1, timer: Span::from_us(300), ..rules }, vendor().rules(LINE));
-    let refused = Dcqcn::check(&Params { cut_interval: Some(Span::from_us(4)), ..Params::default() });
+    let refused = Dcqcn::check(
+        &Params { cut_interval: Some(Span::from_us(4)), ..Params::default() },
+        &mut Ranges::default(),
+    );
     assert_eq!(refused.map_err(|error| error.setting), Err("cut_interval"));
 }

@@ -33,7 +33,7 @@
 //! alone never drains the queue below (1 − beta)·(RTT + T), so the base tends to T·(1 − beta)/beta, 20 ms with the defaults.
 
 use super::parts::{MarkedFraction, RecentMin, Rest, SegmentWindow, WindowPacing};
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Signal};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges, Signal};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
 /// Settings of GEMINI (Zeng et al., ICNP 2019).
@@ -214,38 +214,30 @@ impl Algorithm for Gemini {
         if params.ecn { Ecn::Accurate } else { Ecn::Off }
     }
 
-    fn check(params: &Params) -> Result<(), OutOfRange> {
-        let at_least_1 = |setting, value: f64| {
-            OutOfRange::unless((1.0..=1e3).contains(&value), setting, value, "1 to 1000")
-        };
+    fn check(params: &Params, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let capacity = params.capacity.unwrap_or(WireTime::MAX_RATE);
         let rates = WireTime::MIN_RATE..=WireTime::MAX_RATE;
-        OutOfRange::unless(rates.contains(&capacity), "capacity", capacity, "1 kb/s to 100 Tb/s")?;
+        ranges.unless(rates.contains(&capacity), "capacity", capacity, "1 kb/s to 100 Tb/s")?;
         let threshold = params.marking_threshold.unwrap_or(Bytes::MAX);
-        OutOfRange::unless(threshold > Bytes::ZERO, "marking_threshold", threshold, "more than 0 B")?;
+        ranges.unless(threshold > Bytes::ZERO, "marking_threshold", threshold, "more than 0 B")?;
         let Params { beta, increase, min_increase: min, max_increase: max, .. } = *params;
         let Params { max_scale, gain, initial_alpha: alpha, min_window, .. } = *params;
-        let time = |setting, span: Option<Span>| {
+        ranges.unless(beta > 0.0 && beta < 1.0, "beta", beta, "between 0 and 1, both excluded")?;
+        ranges.unless((0.0..=1.0).contains(&increase), "increase", increase, "0 to 1 segment per bit")?;
+        ranges.unless(min > 0.0 && min <= 1e3, "min_increase", min, "above 0, at most 1000 segments")?;
+        ranges.unless(max >= min && max <= 1e3, "max_increase", max, "min_increase to 1000 segments")?;
+        ranges.unless(max_scale > 0.0 && max_scale <= 4.0, "max_scale", max_scale, "above 0, at most 4")?;
+        ranges.unless(gain > 0.0 && gain <= 1.0, "gain", gain, "above 0, at most 1")?;
+        ranges.unless((0.0..=1.0).contains(&alpha), "initial_alpha", alpha, "0 to 1")?;
+        let times = [("base_rtt_window", params.base_rtt_window), ("max_base_rtt", params.max_base_rtt)];
+        for (setting, span) in times {
             let span = span.unwrap_or(Span::MAX);
-            OutOfRange::unless(span > Span::ZERO, setting, span, "more than 0 s")
-        };
-        OutOfRange::unless(beta > 0.0 && beta < 1.0, "beta", beta, "between 0 and 1, both excluded")?;
-        OutOfRange::unless((0.0..=1.0).contains(&increase), "increase", increase, "0 to 1 segment per bit")?;
-        OutOfRange::unless(min > 0.0 && min <= 1e3, "min_increase", min, "above 0, at most 1000 segments")?;
-        OutOfRange::unless(max >= min && max <= 1e3, "max_increase", max, "min_increase to 1000 segments")?;
-        OutOfRange::unless(
-            max_scale > 0.0 && max_scale <= 4.0,
-            "max_scale",
-            max_scale,
-            "above 0, at most 4",
-        )?;
-        OutOfRange::unless(gain > 0.0 && gain <= 1.0, "gain", gain, "above 0, at most 1")?;
-        OutOfRange::unless((0.0..=1.0).contains(&alpha), "initial_alpha", alpha, "0 to 1")?;
-        time("base_rtt_window", params.base_rtt_window)?;
-        time("max_base_rtt", params.max_base_rtt)?;
-        at_least_1("pacing", params.pacing)?;
-        at_least_1("slow_start_pacing", params.slow_start_pacing)?;
-        OutOfRange::unless(min_window >= 1, "min_window", min_window, "at least 1 segment")
+            ranges.unless(span > Span::ZERO, setting, span, "more than 0 s")?;
+        }
+        for (setting, gain) in [("pacing", params.pacing), ("slow_start_pacing", params.slow_start_pacing)] {
+            ranges.unless((1.0..=1e3).contains(&gain), setting, gain, "1 to 1000")?;
+        }
+        ranges.unless(min_window >= 1, "min_window", min_window, "at least 1 segment")
     }
 }
 

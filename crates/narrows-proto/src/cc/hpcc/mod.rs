@@ -22,7 +22,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Signal};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges, Signal};
 use crate::telemetry::Telemetry;
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
@@ -146,16 +146,16 @@ impl Algorithm for Hpcc {
         Ecn::Off
     }
 
-    fn check(params: &Params) -> Result<(), OutOfRange> {
+    fn check(params: &Params, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Params { eta, base_rtt, flows, w_ai, min_rate, .. } = *params;
-        OutOfRange::unless(eta > 0.0 && eta <= 1.0, "eta", eta, "above 0, at most 1")?;
+        ranges.unless(eta > 0.0 && eta <= 1.0, "eta", eta, "above 0, at most 1")?;
         let in_range = base_rtt > Span::ZERO && base_rtt <= Span::from_secs(10);
-        OutOfRange::unless(in_range, "base_rtt", base_rtt, "more than 0 s, at most 10 s")?;
-        OutOfRange::unless(flows > 0, "flows", flows, "at least 1")?;
+        ranges.unless(in_range, "base_rtt", base_rtt, "more than 0 s, at most 10 s")?;
+        ranges.unless(flows > 0, "flows", flows, "at least 1")?;
         let w_ai = w_ai.unwrap_or(Bytes::ZERO);
-        OutOfRange::unless(w_ai <= Bytes::new(1_000_000_000), "w_ai", w_ai, "at most 1 GB")?;
+        ranges.unless(w_ai <= Bytes::new(1_000_000_000), "w_ai", w_ai, "at most 1 GB")?;
         let range = WireTime::MIN_RATE..=WireTime::MAX_RATE;
-        OutOfRange::unless(range.contains(&min_rate), "min_rate", min_rate, "1 kb/s to 100 Tb/s")
+        ranges.unless(range.contains(&min_rate), "min_rate", min_rate, "1 kb/s to 100 Tb/s")
     }
 }
 

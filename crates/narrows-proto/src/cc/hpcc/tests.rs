@@ -209,7 +209,7 @@ fn an_answer_that_was_overtaken_says_nothing() {
 
 #[test]
 fn settings_out_of_range_are_named() {
-    let bad = |params: Params| Hpcc::check(&params).unwrap_err().setting;
+    let bad = |params: Params| Hpcc::check(&params, &mut Ranges::default()).unwrap_err().setting;
     assert_eq!(bad(Params { eta: 0.0, ..params() }), "eta");
     assert_eq!(bad(Params { base_rtt: Span::ZERO, ..params() }), "base_rtt");
     assert_eq!(bad(Params { flows: 0, ..params() }), "flows");

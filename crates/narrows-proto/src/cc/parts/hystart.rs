@@ -1,4 +1,4 @@
-use super::super::OutOfRange;
+use super::super::{OutOfRange, Ranges};
 use crate::units::Span;
 
 /// Settings of [`HyStart`]; the constants of RFC 9406 §4.3.
@@ -39,11 +39,11 @@ impl HyStartParams {
     ///
     /// # Errors
     /// Names the first setting that is out of its range.
-    pub fn check(&self) -> Result<(), OutOfRange> {
+    pub fn check(&self, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Self { rtt_divisor, css_growth_divisor, min_rtt_threshold, max_rtt_threshold, .. } = *self;
-        OutOfRange::unless(rtt_divisor >= 1, "rtt_divisor", rtt_divisor, "at least 1")?;
-        OutOfRange::unless(css_growth_divisor >= 1, "css_growth_divisor", css_growth_divisor, "at least 1")?;
-        OutOfRange::unless(
+        ranges.unless(rtt_divisor >= 1, "rtt_divisor", rtt_divisor, "at least 1")?;
+        ranges.unless(css_growth_divisor >= 1, "css_growth_divisor", css_growth_divisor, "at least 1")?;
+        ranges.unless(
             min_rtt_threshold <= max_rtt_threshold,
             "min_rtt_threshold",
             min_rtt_threshold,

@@ -1,5 +1,5 @@
 use super::super::parts::SplitMix;
-use super::super::{Ack, Congestion, Controller, Limit, OutOfRange, Path};
+use super::super::{Ack, Congestion, Controller, Limit, OutOfRange, Path, Ranges};
 use super::monitor::{Monitor, Report};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
@@ -15,17 +15,17 @@ pub(crate) struct Timing {
 }
 
 impl Timing {
-    pub(crate) fn check(&self) -> Result<(), OutOfRange> {
+    pub(crate) fn check(&self, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Self { rtts: [min, max], packets, window_rtts } = *self;
-        OutOfRange::unless((0.1..=100.0).contains(&min), "interval_min", min, "0.1 to 100")?;
-        OutOfRange::unless((min..=100.0).contains(&max), "interval_max", max, "interval_min to 100")?;
-        OutOfRange::unless(
+        ranges.unless((0.1..=100.0).contains(&min), "interval_min", min, "0.1 to 100")?;
+        ranges.unless((min..=100.0).contains(&max), "interval_max", max, "interval_min to 100")?;
+        ranges.unless(
             (1..=10_000).contains(&packets),
             "interval_packets",
             packets,
             "1 to 10 000 segments",
         )?;
-        OutOfRange::unless((1.0..=1000.0).contains(&window_rtts), "window_rtts", window_rtts, "1 to 1000")
+        ranges.unless((1.0..=1000.0).contains(&window_rtts), "window_rtts", window_rtts, "1 to 1000")
     }
 }
 

@@ -29,7 +29,7 @@ use super::parts::SplitMix;
 use super::pcc::monitor::Report;
 use super::pcc::rate::{Aim, Bounds, RateSender, Strategy, Timing};
 use super::pcc::starting::Doubling;
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
 use crate::units::Time;
 
 /// Settings of PCC Allegro (Dong et al., NSDI 2015).
@@ -109,23 +109,18 @@ impl Algorithm for PccAllegro {
         Ecn::Off
     }
 
-    fn check(params: &Params) -> Result<(), OutOfRange> {
+    fn check(params: &Params, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Params { epsilon_min, epsilon_max, loss_tolerance, steepness, .. } = *params;
-        OutOfRange::unless((1e-4..=0.5).contains(&epsilon_min), "epsilon_min", epsilon_min, "0.0001 to 0.5")?;
-        OutOfRange::unless(
+        ranges.unless((1e-4..=0.5).contains(&epsilon_min), "epsilon_min", epsilon_min, "0.0001 to 0.5")?;
+        ranges.unless(
             (epsilon_min..=0.5).contains(&epsilon_max),
             "epsilon_max",
             epsilon_max,
             "epsilon_min to 0.5",
         )?;
-        OutOfRange::unless(
-            (0.0..=1.0).contains(&loss_tolerance),
-            "loss_tolerance",
-            loss_tolerance,
-            "0 to 1",
-        )?;
-        OutOfRange::unless((1.0..=1e6).contains(&steepness), "steepness", steepness, "1 to 1 000 000")?;
-        params.timing().check()
+        ranges.unless((0.0..=1.0).contains(&loss_tolerance), "loss_tolerance", loss_tolerance, "0 to 1")?;
+        ranges.unless((1.0..=1e6).contains(&steepness), "steepness", steepness, "1 to 1 000 000")?;
+        params.timing().check(ranges)
     }
 }
 

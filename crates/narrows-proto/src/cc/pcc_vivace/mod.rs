@@ -26,7 +26,7 @@ use super::parts::SplitMix;
 use super::pcc::monitor::Report;
 use super::pcc::rate::{Aim, Bounds, RateSender, Strategy, Timing};
 use super::pcc::starting::Doubling;
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
 use crate::units::Time;
 
 /// Settings of PCC Vivace (Dong et al., NSDI 2018).
@@ -118,9 +118,9 @@ impl Algorithm for PccVivace {
         Ecn::Off
     }
 
-    fn check(params: &Params) -> Result<(), OutOfRange> {
+    fn check(params: &Params, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Params { exponent, epsilon, omega, theta, .. } = *params;
-        OutOfRange::unless(
+        ranges.unless(
             exponent > 0.0 && exponent < 1.0,
             "exponent",
             exponent,
@@ -132,12 +132,12 @@ impl Algorithm for PccVivace {
             ("gradient_tolerance", params.gradient_tolerance),
             ("omega_step", params.omega_step),
         ] {
-            OutOfRange::unless((0.0..=1e9).contains(&value), setting, value, "0 to 1 000 000 000")?;
+            ranges.unless((0.0..=1e9).contains(&value), setting, value, "0 to 1 000 000 000")?;
         }
-        OutOfRange::unless((1e-4..=0.5).contains(&epsilon), "epsilon", epsilon, "0.0001 to 0.5")?;
-        OutOfRange::unless((1e-4..=0.5).contains(&omega), "omega", omega, "0.0001 to 0.5")?;
-        OutOfRange::unless(theta > 0.0 && theta <= 1e9, "theta", theta, "above 0, at most 1 000 000 000")?;
-        params.timing().check()
+        ranges.unless((1e-4..=0.5).contains(&epsilon), "epsilon", epsilon, "0.0001 to 0.5")?;
+        ranges.unless((1e-4..=0.5).contains(&omega), "omega", omega, "0.0001 to 0.5")?;
+        ranges.unless(theta > 0.0 && theta <= 1e9, "theta", theta, "above 0, at most 1 000 000 000")?;
+        params.timing().check(ranges)
     }
 }
 

@@ -23,7 +23,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
 /// Settings of TIMELY.
@@ -129,21 +129,21 @@ impl Algorithm for Timely {
         params.beta = Some(params.beta());
     }
 
-    fn check(params: &Params) -> Result<(), OutOfRange> {
+    fn check(params: &Params, ranges: &mut Ranges) -> Result<(), OutOfRange> {
         let Params { segment, t_low, t_high, min_rtt, delta, alpha, min_rate, .. } = *params;
-        OutOfRange::unless(segment > Bytes::ZERO, "segment", segment, "more than 0 B")?;
-        OutOfRange::unless(t_low > Span::ZERO, "t_low", t_low, "more than 0 s")?;
-        OutOfRange::unless(t_high >= t_low, "t_high", t_high, "at least t_low")?;
-        OutOfRange::unless(min_rtt > Span::ZERO, "min_rtt", min_rtt, "more than 0 s")?;
-        OutOfRange::unless(delta <= WireTime::MAX_RATE, "delta", delta, "at most 100 Tb/s")?;
+        ranges.unless(segment > Bytes::ZERO, "segment", segment, "more than 0 B")?;
+        ranges.unless(t_low > Span::ZERO, "t_low", t_low, "more than 0 s")?;
+        ranges.unless(t_high >= t_low, "t_high", t_high, "at least t_low")?;
+        ranges.unless(min_rtt > Span::ZERO, "min_rtt", min_rtt, "more than 0 s")?;
+        ranges.unless(delta <= WireTime::MAX_RATE, "delta", delta, "at most 100 Tb/s")?;
         let beta = params.beta();
-        OutOfRange::unless(beta > 0.0 && beta <= 1.0, "beta", beta, "above 0, at most 1")?;
-        OutOfRange::unless(alpha > 0.0 && alpha <= 1.0, "alpha", alpha, "above 0, at most 1")?;
+        ranges.unless(beta > 0.0 && beta <= 1.0, "beta", beta, "above 0, at most 1")?;
+        ranges.unless(alpha > 0.0 && alpha <= 1.0, "alpha", alpha, "above 0, at most 1")?;
         for (name, count) in [("hai_after", params.hai_after), ("hai_factor", params.hai_factor)] {
-            OutOfRange::unless((1..=1_000).contains(&count), name, count, "1 to 1 000")?;
+            ranges.unless((1..=1_000).contains(&count), name, count, "1 to 1 000")?;
         }
         let range = WireTime::MIN_RATE..=WireTime::MAX_RATE;
-        OutOfRange::unless(range.contains(&min_rate), "min_rate", min_rate, "1 kb/s to 100 Tb/s")
+        ranges.unless(range.contains(&min_rate), "min_rate", min_rate, "1 kb/s to 100 Tb/s")
     }
 }
 

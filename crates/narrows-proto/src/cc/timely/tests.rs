@@ -139,7 +139,7 @@ fn one_update_for_each_round_trip_if_set_to() {
 
 #[test]
 fn settings_out_of_range_are_named() {
-    let bad = |params: Params| Timely::check(&params).unwrap_err().setting;
+    let bad = |params: Params| Timely::check(&params, &mut Ranges::default()).unwrap_err().setting;
     assert_eq!(bad(Params { t_high: Span::from_us(49), ..Params::default() }), "t_high");
     assert_eq!(bad(Params { beta: Some(1.5), ..Params::default() }), "beta");
     assert_eq!(bad(Params { alpha: 0.0, ..Params::default() }), "alpha");

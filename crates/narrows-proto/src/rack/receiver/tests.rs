@@ -201,7 +201,7 @@ fn a_link_slower_than_the_floor_bounds_the_rate() {
 
 #[test]
 fn settings_without_a_meaning_are_refused() {
-    assert_eq!(Params::default().check(), Ok(()));
+    assert_eq!(Params::default().check(&mut Ranges::default()), Ok(()));
     let bad = [
         ("interval", Params { interval: Span::ZERO, ..Params::default() }),
         ("gain", Params { gain: 0.0, ..Params::default() }),
@@ -210,7 +210,7 @@ fn settings_without_a_meaning_are_refused() {
         ("floor", Params { floor: BitRate::ZERO, ..Params::default() }),
     ];
     for (setting, params) in bad {
-        assert_eq!(params.check().map_err(|error| error.setting), Err(setting));
+        assert_eq!(params.check(&mut Ranges::default()).map_err(|error| error.setting), Err(setting));
     }
 }
 

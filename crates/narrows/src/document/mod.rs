@@ -1,6 +1,8 @@
 //! A scenario as text: parsed with the place of every value, changed by overrides, read into types.
 
-use std::borrow::Cow;
+mod overrides;
+mod reader;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -8,8 +10,11 @@ use std::sync::Arc;
 
 use narrows_proto::cc::custom::Maker;
 use serde::de::DeserializeOwned;
-use toml::Spanned;
-use toml::de::{DeArray, DeTable, DeValue};
+use serde_spanned::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use self::overrides::{DEEPEST, apply, element, inherit};
+use self::reader::{Mistake, Node};
 
 use crate::diagnostic::{Checked, Code, Diagnostic, Place, Rejection, Source};
 use crate::input_file;
@@ -17,9 +22,6 @@ use crate::inputs::{Content, Inputs};
 
 /// More mistakes than this are not listed: most of them have one cause.
 pub(crate) const MOST_MISTAKES: usize = 100;
-
-/// The most keys in the path of an override. TOML text is read to this depth.
-const DEEPEST: usize = 80;
 
 /// A text with its overrides.
 ///
@@ -199,8 +201,9 @@ impl Document {
     /// If a key is unknown or missing, a value has the wrong type or is out of its range.
     pub fn read_into<T: DeserializeOwned>(&self) -> Checked<T> {
         let length = self.texts.iter().map(|source| source.text.len() + 1).sum();
-        let root = Spanned::new(0..length, self.build()?);
-        T::deserialize(toml::de::Deserializer::from(root)).map_err(|error| self.explain(&error))
+        let root = Spanned::new(0..length, DeValue::Table(self.build()?));
+        let place = |mistake: &Mistake| mistake.span.as_ref().map(|span| self.locate(span));
+        T::deserialize(Node(root)).map_err(|mistake| mistake.diagnostic().at(place(&mistake)).into())
     }
 
     /// The integer at `key` of the root, if it is one.
@@ -240,78 +243,6 @@ impl Document {
         }
         unreachable!("there is at least one text")
     }
-
-    /// Turns the error of a deserializer into one of ours.
-    fn explain(&self, error: &toml::de::Error) -> Rejection {
-        let message = error.message();
-        let place = error.span().map(|span| self.locate(&span));
-        let quoted: Vec<_> = message.split('`').skip(1).step_by(2).collect();
-        let diagnostic = match quoted.first() {
-            Some(found) if message.starts_with("unknown field") => {
-                let diagnostic = Diagnostic::error(Code::UnknownKey, format!("unknown key \"{found}\""));
-                diagnostic.known(found, quoted[1..].iter().copied())
-            }
-            Some(found) if message.starts_with("unknown variant") => {
-                let diagnostic = Diagnostic::error(Code::UnknownName, format!("unknown name \"{found}\""));
-                diagnostic.known(found, quoted[1..].iter().copied())
-            }
-            Some(missing) if message.starts_with("missing field") => {
-                Diagnostic::error(Code::WrongType, format!("the key \"{missing}\" is missing"))
-            }
-            _ => Diagnostic::error(code_of(message), reworded(message)),
-        };
-        diagnostic.at(place).into()
-    }
-}
-
-/// A deserializer's message without words only programmers know.
-fn reworded(message: &str) -> String {
-    let words = [
-        ("expected u8", "expected a whole number from 0 to 255"),
-        ("expected u32", "expected a whole number from 0 to 4294967295"),
-        ("expected u64", "expected a whole number that is not negative"),
-        ("expected i64", "expected a whole number"),
-        ("expected usize", "expected a whole number that is not negative"),
-        ("expected f64", "expected a number"),
-        ("expected a sequence", "expected an array"),
-        ("expected a map", "expected a table"),
-        ("invalid type: map", "found a table"),
-        ("invalid type: sequence", "found an array"),
-        ("invalid type: ", "found the "),
-        ("invalid value: ", "found the "),
-        ("floating point", "number"),
-        (
-            "wanted exactly 1 element, more",
-            "expected one name with its settings, such as { name = {} }, found more",
-        ),
-        (
-            "wanted exactly 1 element, found",
-            "expected one name with its settings, such as { name = {} }, found",
-        ),
-        ("wanted string or table", "expected a name, or a name with its settings, such as { name = {} }"),
-    ];
-    let mut text = message.to_owned();
-    for (from, to) in words {
-        text = text.replace(from, to);
-    }
-    match text.find("expected struct ") {
-        Some(at) => text[..at].to_owned() + "expected a table",
-        None => text,
-    }
-}
-
-/// Quantities describe themselves; everything else is about types.
-fn code_of(message: &str) -> Code {
-    let signs = [
-        "unit",
-        "is negative",
-        "finer than",
-        "too large, the largest",
-        "a time with",
-        "a size with",
-        "a rate with",
-    ];
-    if signs.iter().any(|sign| message.contains(sign)) { Code::Quantity } else { Code::WrongType }
 }
 
 fn parse_table(source: &Arc<Source>) -> Checked<DeTable<'_>> {
@@ -336,130 +267,6 @@ fn too_deep(text: &str) -> Option<Range<usize>> {
     let line = text.lines().find(|line| line.matches('.').count() >= DEEPEST - 1)?;
     let start = line.as_ptr() as usize - text.as_ptr() as usize;
     Some(start..start + line.len())
-}
-
-/// Index of the element that is named by its number or by its `name`.
-fn element(array: &DeArray<'_>, segment: &str) -> Option<usize> {
-    if let Ok(index) = segment.parse::<usize>() {
-        return (index < array.len()).then_some(index);
-    }
-    array.iter().position(|element| {
-        element.get_ref().get("name").and_then(|name| name.get_ref().as_str()) == Some(segment)
-    })
-}
-
-/// Applies the override `path=value` of `source`, whose text begins at `base`.
-fn apply<'a>(root: &mut DeTable<'a>, source: &'a Arc<Source>, base: usize) -> Checked<()> {
-    let text = source.text.as_str();
-    let place = |span: Range<usize>| Place { source: Arc::clone(source), span };
-    let Some((path, value)) = text.split_once('=') else {
-        let message = format!("found \"{text}\", expected path=value");
-        return Err(Diagnostic::error(Code::Override, message).at(place(0..text.len())).into());
-    };
-    let mut new = Some(parse_value(value, base + path.len() + 1));
-    let segments: Vec<_> = path.split('.').collect();
-    if segments.len() > DEEPEST {
-        let message = format!("a path of {} keys, expected at most {DEEPEST}", segments.len());
-        return Err(Diagnostic::error(Code::Override, message).at(place(0..path.len())).into());
-    }
-    let mut at = 0;
-    let mut table: Option<&mut DeTable<'a>> = Some(root);
-    let mut array: Option<&mut DeArray<'a>> = None;
-    for (number, segment) in segments.iter().enumerate() {
-        let here = place(at..at + segment.len());
-        let name = segment.trim();
-        let last = number + 1 == segments.len();
-        let next = if let Some(table) = table.take() {
-            let span = base + at..base + at + segment.len();
-            let key = Spanned::new(span.clone(), Cow::Borrowed(name));
-            if last && !name.is_empty() {
-                table.remove(name);
-                table.insert(key, new.take().expect("there is one last segment"));
-                return Ok(());
-            }
-            // A table that was left out begins empty. Whoever reads the document says if there is no such table.
-            if !name.is_empty() && !table.contains_key(name) {
-                table.insert(key, Spanned::new(span, DeValue::Table(DeTable::new())));
-            }
-            table.get_mut(name).filter(|_| !name.is_empty()).ok_or((Vec::new(), "key"))
-        } else if let Some(array) = array.take() {
-            let names = array.iter().filter_map(|element| element.get_ref().get("name")?.get_ref().as_str());
-            let known: Vec<_> = names.map(str::to_owned).collect();
-            match element(array, name) {
-                Some(index) if last => {
-                    *array.get_mut(index).expect("just found") =
-                        new.take().expect("there is one last segment");
-                    return Ok(());
-                }
-                Some(index) => Ok(array.get_mut(index).expect("just found")),
-                None => Err((known, "element")),
-            }
-        } else {
-            Err((Vec::new(), "key, because what comes before is no table"))
-        };
-        let next = next.map_err(|(known, what)| {
-            Diagnostic::error(Code::Override, format!("\"{name}\" is no {what} here"))
-                .known(name, known.iter().map(String::as_str))
-                .at(here)
-        })?;
-        match next.get_mut() {
-            DeValue::Table(inner) => table = Some(inner),
-            DeValue::Array(inner) => array = Some(inner),
-            _ => {}
-        }
-        at += segment.len() + 1;
-    }
-    Ok(())
-}
-
-/// A TOML value, or a string that lost its quotation marks to a shell.
-fn parse_value(text: &str, base: usize) -> Spanned<DeValue<'_>> {
-    let base = base + text.len() - text.trim_start().len();
-    let text = text.trim();
-    let span = base..base + text.len();
-    match DeValue::parse(text) {
-        Ok(value) => Spanned::new(span, shifted(value.into_inner(), base)),
-        Err(_) => Spanned::new(span, DeValue::String(Cow::Borrowed(text))),
-    }
-}
-
-/// The same value, `by` bytes further on.
-fn shifted(value: DeValue<'_>, by: usize) -> DeValue<'_> {
-    let moved = |span: Range<usize>| span.start + by..span.end + by;
-    match value {
-        DeValue::Array(array) => {
-            let element =
-                |value: Spanned<_>| Spanned::new(moved(value.span()), shifted(value.into_inner(), by));
-            DeValue::Array(array.into_iter().map(element).collect())
-        }
-        DeValue::Table(table) => {
-            let entry = |(key, value): (Spanned<_>, Spanned<_>)| {
-                let key = Spanned::new(moved(key.span()), key.into_inner());
-                (key, Spanned::new(moved(value.span()), shifted(value.into_inner(), by)))
-            };
-            DeValue::Table(table.into_iter().map(entry).collect())
-        }
-        scalar => scalar,
-    }
-}
-
-fn inherit<'a>(root: &mut DeTable<'a>, table: &'static str, into: &str) {
-    let Some(DeValue::Table(defaults)) = root.get(table).map(|value| value.get_ref().clone()) else { return };
-    let Some(DeValue::Array(elements)) = root.get_mut(into).map(Spanned::get_mut) else { return };
-    for element in elements.iter_mut() {
-        let span = element.span();
-        let DeValue::Table(element) = element.get_mut() else { continue };
-        if !element.contains_key(table) {
-            let empty = Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
-            element.insert(Spanned::new(span, Cow::Borrowed(table)), empty);
-        }
-        let Some(DeValue::Table(own)) = element.get_mut(table).map(Spanned::get_mut) else { continue };
-        for (name, value) in &defaults {
-            if !own.contains_key(name.get_ref().as_ref()) {
-                own.insert(name.clone(), value.clone());
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,131 @@
+//! What can be typed: the commands, and the arguments of those that look something up or write a scenario.
+
+mod import;
+mod results;
+mod running;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub(crate) use import::{BufferUnit, Import, ImportOutput};
+pub(crate) use results::{Export, ExportFct, ExportFormat, FctDialect, Open, Report, Trace, TraceFormat};
+pub(crate) use running::{Compare, Demo, DemoSubject, Execution, Input, Merge, Repro, Run, Sweep};
+
+/// A laboratory for congestion control where the data center meets the WAN.
+#[derive(Debug, Parser)]
+#[command(name = "narrows", version, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// A first look, in a minute: two data centers and a WAN, or a victim of PAUSE
+    Demo(Demo),
+    /// Run a scenario and write its results
+    Run(Run),
+    /// Run several scenarios, or variants of one, and compare them
+    Compare(Compare),
+    /// Run a grid of settings and make one data set of all results; resumes when restarted
+    Sweep(Sweep),
+    /// Merge the shards of a sweep
+    Merge(Merge),
+    /// Make a page of results, or one that compares several
+    Report(Report),
+    /// Show the report of results in a browser
+    Open(Open),
+    /// Repeat the experiments of a paper and judge its claims; resumes when restarted
+    Repro(Repro),
+    /// Simulate a stored run again and write what happened for Wireshark, qvis or Perfetto
+    Trace(Trace),
+    /// Write results as files of other tools
+    Export(Export),
+    /// Check a scenario and show what it comes to, without running it
+    Check(Check),
+    /// List what is built in
+    List(List),
+    /// Write a scenario to start from
+    New(New),
+    /// Convert files of another simulator to a scenario
+    #[command(subcommand)]
+    Import(Import),
+    /// Print the JSON schema of scenarios
+    Schema,
+    /// Explain a diagnostic, or anything else that has a name: dctcp, pfc, flows.fct_ps, p99_slowdown
+    Explain(Explain),
+    /// Print completions for a shell
+    Completions(Completions),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// The scenario
+    pub(crate) scenario: PathBuf,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// List all nodes and links
+    #[arg(long)]
+    pub(crate) nodes: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// What to list; everything if left out
+    pub(crate) what: Option<Listed>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Listed {
+    /// Congestion controls
+    Controls,
+    /// What switches and hosts can do besides
+    Mechanisms,
+    /// How data is carried
+    Transports,
+    /// Distributions of flow sizes
+    Sizes,
+    /// Networks
+    Topologies,
+    /// Who sends what to whom
+    Patterns,
+    /// Scenarios `narrows new` can write
+    Templates,
+    /// Tables of results, and with `narrows list tables` their columns
+    Tables,
+    /// Numbers of the summary
+    Metrics,
+    /// What is counted as active, or as never happened
+    Activity,
+    /// Diagnostics
+    Codes,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct New {
+    /// Name of the scenario; the file is NAME.toml
+    pub(crate) name: String,
+    /// What to start from; see `narrows list templates`
+    #[arg(long, default_value = "dumbbell", value_name = "NAME")]
+    pub(crate) template: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The code of a diagnostic, such as N0005, or the name of a congestion control, a mechanism, a network, a pattern, a table, a
+    /// column, a metric, ...
+    pub(crate) name: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}

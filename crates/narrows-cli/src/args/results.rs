@@ -1,0 +1,142 @@
+//! Arguments of commands that read a folder of results.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use narrows_proto::units::Span;
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// Folders that `narrows run` or `narrows compare` wrote; the first is what others are compared with
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
+    /// The page [default: report.html, in the folder if there is one only]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace an older page in a place of its own
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Open {
+    /// A folder that `narrows run`, `narrows compare` or `narrows repro` wrote
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// Print where the report is instead of starting a browser
+    #[arg(long)]
+    pub(crate) print: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Trace {
+    /// A folder that narrows run has written
+    #[arg(value_name = "DIR")]
+    pub(crate) results: PathBuf,
+    #[command(flatten)]
+    pub(crate) format: TraceFormat,
+    /// Only these flows: a number, or the name of a traffic group (web, mice*) [default: all]
+    #[arg(long = "flow", value_name = "FLOW")]
+    pub(crate) flows: Vec<String>,
+    /// Only at these ports, named after their link: 'tor0->spine*' [default: all; of packets, the ports of hosts]
+    #[arg(long = "port", value_name = "FROM->TO")]
+    pub(crate) ports: Vec<String>,
+    /// Only what happens from this time on: 2ms
+    #[arg(long, value_name = "T", value_parser = span)]
+    pub(crate) from: Option<Span>,
+    /// Only what happens before this time: 5ms
+    #[arg(long, value_name = "T", value_parser = span)]
+    pub(crate) until: Option<Span>,
+    /// Give up if there are more records than this
+    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
+    pub(crate) limit: u64,
+    /// Where it goes [default: trace.pcapng, qlog or trace.perfetto-trace in DIR]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace what is there; a folder with anything but qlog files in it stays
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Where files are that the scenario names [default: DIR]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) files: Option<PathBuf>,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// What a trace is written as.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct TraceFormat {
+    /// Packets as pcapng, for Wireshark
+    #[arg(long)]
+    pub(crate) pcapng: bool,
+    /// What senders do as qlog, a folder with one file for each flow, for qvis
+    #[arg(long)]
+    pub(crate) qlog: bool,
+    /// Queues, senders and events along a time line, for ui.perfetto.dev
+    #[arg(long)]
+    pub(crate) perfetto: bool,
+}
+
+/// Reads a length of time.
+fn span(text: &str) -> Result<Span, String> {
+    text.parse::<Span>().map_err(|error| error.to_string())
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    #[command(subcommand)]
+    pub(crate) format: ExportFormat,
+}
+
+/// Formats of other tools.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExportFormat {
+    /// Completion times as fct.txt of ns-3's RDMA simulations
+    Fct(ExportFct),
+    /// Counters and the summary as OpenMetrics, for Prometheus and Grafana
+    Openmetrics(ExportTo),
+    /// Queues, links and windows over time as a data file of flent
+    Flent(ExportTo),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportTo {
+    /// A folder that narrows run has written
+    #[arg(value_name = "DIR")]
+    pub(crate) results: PathBuf,
+    /// Where it goes [default: metrics.txt or NAME.flent.gz in DIR]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace what is there
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportFct {
+    /// A folder that narrows run has written
+    #[arg(value_name = "DIR")]
+    pub(crate) results: PathBuf,
+    /// Whose columns
+    #[arg(long, value_name = "NAME", default_value = "hpcc")]
+    pub(crate) dialect: FctDialect,
+    /// Where it goes [default: fct.txt in DIR]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace what is there
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
+
+/// Columns of fct.txt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FctDialect {
+    /// HPCC and SimAI: addresses of hosts in hexadecimal
+    Hpcc,
+    /// ConWeave: decimal ids of hosts
+    Conweave,
+    /// ns3-datacenter: a header line, slowdowns, priority and incast
+    Abm,
+}

@@ -1,0 +1,228 @@
+//! Arguments of commands that simulate, and of `merge`.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use narrows::sweep::Shard;
+use narrows_proto::units::{QuantityError, Span};
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// What is shown
+    #[arg(default_value = "two-dc-mix")]
+    pub(crate) subject: DemoSubject,
+    /// Where results go [default: out/demo or out/demo-SUBJECT, where older results are replaced]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Repeat each cell with this many seeds
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) seeds: u32,
+    #[command(flatten)]
+    pub(crate) execution: Execution,
+}
+
+/// Demonstrations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DemoSubject {
+    /// Two data centers and a WAN: DCTCP inside and BBR across, without and with Annulus
+    TwoDcMix,
+    /// A victim of PAUSE, rescued by congestion points: BCN and QCN
+    Bcn,
+    /// A victim of an incast in a lossless network, rescued by switches that isolate congested flows: DVL
+    Dvl,
+    /// Short flows beside long ones between two racks: DCTCP, and RackCC, under which they begin with their share
+    Rackcc,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The scenario
+    pub(crate) scenario: PathBuf,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Where results go [default: out/NAME]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace older results; a folder with anything else in it stays
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Run with this many seeds, counting up from the scenario's
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) seeds: u32,
+    /// Show queues, rates and activity in the terminal while the run goes on; ? there lists the keys
+    #[arg(long, conflicts_with_all = ["json", "quiet"])]
+    pub(crate) watch: bool,
+    /// Watch at no more than this much simulated time per second, such as 1ms; < and > change it
+    #[arg(long, value_name = "TIME", requires = "watch", value_parser = pace)]
+    pub(crate) pace: Option<Span>,
+    #[command(flatten)]
+    pub(crate) execution: Execution,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// The scenarios; the first is what others are compared with
+    #[arg(required = true)]
+    pub(crate) scenarios: Vec<PathBuf>,
+    /// A variant of the scenario, with a name and overrides: dctcp:traffic.web.cc='{ dctcp = {} }';seed=2
+    #[arg(long, value_name = "NAME:PATH=VALUE[;PATH=VALUE]")]
+    pub(crate) variant: Vec<String>,
+    #[command(flatten)]
+    pub(crate) input: Input,
+    /// Where results go [default: out/compare-NAME]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace older results; a folder with anything else in it stays
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Repeat each cell with this many seeds
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) seeds: u32,
+    /// Print the table as Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
+    #[command(flatten)]
+    pub(crate) execution: Execution,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Sweep {
+    /// The sweep: which scenario, which values, how many seeds
+    #[arg(value_name = "SWEEP.TOML")]
+    pub(crate) sweep: PathBuf,
+    /// Change one value of the scenario, for all points: --set stop.after='"20 ms"'
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub(crate) overrides: Vec<String>,
+    /// Run each point with this many seeds, instead of what the sweep says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) seeds: Option<u32>,
+    /// Where results go [default: out/NAME]; what is there already is not run again
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Try cells again that fail in a way that may pass
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
+    pub(crate) retries: u32,
+    /// Run only a part of the cells, such as 2/8; narrows merge puts parts together
+    #[arg(long, value_name = "I/N")]
+    pub(crate) shard: Option<Shard>,
+    /// Run even more than 10 000 cells
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Tell what would be run, in which order, and how much of it is there, with all warnings and mistakes; nothing is written
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) execution: Execution,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Merge {
+    /// Folders that `narrows sweep --shard` wrote
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
+    /// Where all cells and the data set go
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Repro {
+    /// The paper; see --list
+    #[arg(required_unless_present = "list", value_parser = PaperName)]
+    pub(crate) paper: Option<String>,
+    /// List the papers
+    #[arg(long, conflicts_with_all = ["paper", "figure"])]
+    pub(crate) list: bool,
+    /// Only this figure or table: --figure 3, --figure "Table 1"
+    #[arg(long, value_name = "N")]
+    pub(crate) figure: Option<String>,
+    /// A short form: one seed, shorter runs, not all experiments
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Repeat each experiment with this many seeds [default: 5, with --quick 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) seeds: Option<u32>,
+    /// End with status 1 if a claim is missed
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Where results go [default: out/repro/PAPER, where older results are replaced]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace older results in the folder given with --out; a folder with anything else in it stays
+    #[arg(long, requires = "out")]
+    pub(crate) overwrite: bool,
+    #[command(flatten)]
+    pub(crate) execution: Execution,
+}
+
+/// The name of a paper. Help and completions know them all; an unknown one is met by a diagnostic.
+#[derive(Clone, Debug)]
+struct PaperName;
+
+impl TypedValueParser for PaperName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let papers = narrows::repro::PAPERS.iter();
+        Some(Box::new(papers.map(|paper| PossibleValue::new(paper.name).help(paper.title))))
+    }
+}
+
+/// Reads a limit of speed.
+fn pace(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|error: QuantityError| error.to_string())?;
+    if span == Span::ZERO { Err("time would stand still; space pauses".into()) } else { Ok(span) }
+}
+
+/// Changes of the input.
+#[derive(Debug, Args)]
+pub(crate) struct Input {
+    /// Change one value of the scenario: --set seed=7 --set traffic.web.cc='{ cubic = {} }'
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub(crate) overrides: Vec<String>,
+    /// The seed, instead of the scenario's
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+}
+
+/// How runs are executed. None of this changes results.
+#[derive(Debug, Args)]
+pub(crate) struct Execution {
+    /// Threads that share one run
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: u16,
+    /// Runs side by side, fewer if memory would not suffice [default: as many as there are cores for]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// Run even if memory may not suffice
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+impl Execution {
+    /// As the library wants it, for this many runs.
+    pub(crate) fn options(&self, runs: usize) -> narrows::run::Options {
+        let threads = usize::from(self.threads);
+        let jobs = self.jobs.map_or((narrows::run::cores() / threads).max(1), usize::from);
+        narrows::run::Options { threads, jobs: jobs.min(runs.max(1)), force: self.force }
+    }
+}

@@ -1,0 +1,395 @@
+//! The tree of a document as serde reads it. A mistake keeps what was found and what was expected as data, and where.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+use narrows_proto::units::QUANTITY;
+use serde::de::value::{CowStrDeserializer, MapAccessDeserializer, MapDeserializer, SeqDeserializer};
+use serde::de::{Deserializer, Error, Expected, IntoDeserializer, Unexpected, Visitor};
+use serde::forward_to_deserialize_any;
+use serde_spanned::Spanned;
+use serde_spanned::de::{SpannedDeserializer, is_spanned};
+use toml::de::DeValue;
+
+use crate::diagnostic::{Code, Diagnostic};
+
+/// Why a value could not be read.
+#[derive(Debug)]
+pub(super) struct Mistake {
+    what: What,
+    /// Bytes of the document's texts.
+    pub(super) span: Option<Range<usize>>,
+    /// The value should have been a time, a size or a rate.
+    in_quantity: bool,
+}
+
+#[derive(Debug)]
+enum What {
+    UnknownKey { key: String, known: &'static [&'static str] },
+    UnknownName { name: String, known: &'static [&'static str] },
+    MissingKey(&'static str),
+    Mismatch { found: String, expected: String },
+    Other(String),
+}
+
+const NAME_ALONE_OR_NOT: &str = "a name, or a name with its settings, such as { name = {} }";
+const NAME_WITH_SETTINGS: &str = "one name with its settings, such as { name = {} }";
+
+impl Mistake {
+    fn new(what: What) -> Self {
+        Self { what, span: None, in_quantity: false }
+    }
+
+    /// At `span`, unless a part of that is known already.
+    fn at(mut self, span: &Range<usize>) -> Self {
+        self.span.get_or_insert_with(|| span.clone());
+        self
+    }
+
+    /// As it is shown, without its place.
+    pub(super) fn diagnostic(&self) -> Diagnostic {
+        let code = if self.in_quantity { Code::Quantity } else { Code::WrongType };
+        match &self.what {
+            What::UnknownKey { key, known } => {
+                let diagnostic = Diagnostic::error(Code::UnknownKey, format!("unknown key \"{key}\""));
+                diagnostic.known(key, known.iter().copied())
+            }
+            What::UnknownName { name, known } => {
+                let diagnostic = Diagnostic::error(Code::UnknownName, format!("unknown name \"{name}\""));
+                diagnostic.known(name, known.iter().copied())
+            }
+            What::MissingKey(key) => Diagnostic::error(code, format!("the key \"{key}\" is missing")),
+            What::Mismatch { found, expected } => {
+                Diagnostic::error(code, format!("found {found}, expected {expected}"))
+            }
+            What::Other(message) => Diagnostic::error(code, message),
+        }
+    }
+}
+
+impl std::error::Error for Mistake {}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.diagnostic().fmt(f)
+    }
+}
+
+impl Error for Mistake {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::new(What::Other(message.to_string()))
+    }
+
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        let mut expected = type_name(expected);
+        let found = match found {
+            Unexpected::Map => "a table".to_owned(),
+            Unexpected::Seq => "an array".to_owned(),
+            Unexpected::Float(number) => format!("the number `{number:?}`"),
+            Unexpected::Other(kind) => format!("a {kind}"),
+            Unexpected::UnitVariant => {
+                NAME_WITH_SETTINGS.clone_into(&mut expected);
+                "a name alone".to_owned()
+            }
+            other => format!("the {other}"),
+        };
+        Self::new(What::Mismatch { found, expected })
+    }
+
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::invalid_type(found, expected)
+    }
+
+    fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
+        let found = format!("{length} element{}", if length == 1 { "" } else { "s" });
+        Self::new(What::Mismatch { found, expected: type_name(expected) })
+    }
+
+    fn unknown_variant(name: &str, known: &'static [&'static str]) -> Self {
+        Self::new(What::UnknownName { name: name.to_owned(), known })
+    }
+
+    fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
+        Self::new(What::UnknownKey { key: key.to_owned(), known })
+    }
+
+    fn missing_field(key: &'static str) -> Self {
+        Self::new(What::MissingKey(key))
+    }
+
+    fn duplicate_field(key: &'static str) -> Self {
+        Self::new(What::Other(format!("the key \"{key}\" is there twice")))
+    }
+}
+
+/// What serde expects, in the words of TOML.
+fn type_name(expected: &dyn Expected) -> String {
+    let name = expected.to_string();
+    if let Some(length) = name.strip_prefix("a tuple of size ") {
+        return format!("an array of {length} elements");
+    }
+    let known = match name.as_str() {
+        "unit" => "an empty table",
+        "u8" => "a whole number from 0 to 255",
+        "u16" => "a whole number from 0 to 65535",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" | "usize" => "a whole number that is not negative",
+        "i64" => "a whole number",
+        "f64" => "a number",
+        "a sequence" => "an array",
+        "a map" => "a table",
+        _ if name.starts_with("struct ") => "a table",
+        _ => return name,
+    };
+    known.to_owned()
+}
+
+/// A value of the tree.
+pub(super) struct Node<'de>(pub(super) Spanned<DeValue<'de>>);
+
+/// A key of a table.
+struct Key<'de>(Spanned<Cow<'de, str>>);
+
+impl<'de> IntoDeserializer<'de, Mistake> for Node<'de> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> IntoDeserializer<'de, Mistake> for Key<'de> {
+    type Deserializer = Self;
+
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+fn entries<'de>(
+    table: toml::de::DeTable<'de>,
+) -> MapDeserializer<'de, impl Iterator<Item = (Key<'de>, Node<'de>)>, Mistake> {
+    MapDeserializer::new(table.into_iter().map(|(key, value)| (Key(key), Node(value))))
+}
+
+impl<'de> Deserializer<'de> for Node<'de> {
+    type Error = Mistake;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        let span = self.0.span();
+        let too_large = |number: &str| Mistake::custom(format!("the number {number} is too large"));
+        let result = match self.0.into_inner() {
+            DeValue::String(Cow::Borrowed(text)) => visitor.visit_borrowed_str(text),
+            DeValue::String(Cow::Owned(text)) => visitor.visit_string(text),
+            DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+                Ok(signed) => visitor.visit_i64(signed),
+                Err(_) => match u64::from_str_radix(number.as_str(), number.radix()) {
+                    Ok(unsigned) => visitor.visit_u64(unsigned),
+                    Err(_) => Err(too_large(number.as_str())),
+                },
+            },
+            DeValue::Float(number) => match number.as_str().parse::<f64>() {
+                Ok(value) if value.is_finite() || !number.as_str().contains(|c: char| c.is_ascii_digit()) => {
+                    visitor.visit_f64(value)
+                }
+                _ => Err(too_large(number.as_str())),
+            },
+            DeValue::Boolean(value) => visitor.visit_bool(value),
+            DeValue::Datetime(_) => Err(Mistake::invalid_type(
+                Unexpected::Other("date or time without quotation marks"),
+                &visitor,
+            )),
+            DeValue::Array(array) => {
+                let mut elements = SeqDeserializer::new(array.into_iter().map(Node));
+                visitor.visit_seq(&mut elements).and_then(|value| elements.end().map(|()| value))
+            }
+            DeValue::Table(table) => visitor.visit_map(entries(table)),
+        };
+        result.map_err(|mistake| mistake.at(&span))
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        let span = self.0.span();
+        visitor.visit_some(self).map_err(|mistake| mistake.at(&span))
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Mistake> {
+        let span = self.0.span();
+        let mark = |mistake: Mistake| Mistake { in_quantity: name == QUANTITY, ..mistake.at(&span) };
+        visitor.visit_newtype_struct(self).map_err(mark)
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Mistake> {
+        let span = self.0.span();
+        match self.0.get_ref() {
+            _ if is_spanned(name) => visitor.visit_map(SpannedDeserializer::new(self, span)),
+            // Serde would take the elements of an array for the fields in their order.
+            DeValue::Array(_) => Err(Mistake::invalid_type(Unexpected::Seq, &visitor).at(&span)),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        match self.0.get_ref() {
+            // What a name has for settings that has none: `{ random = {} }`.
+            DeValue::Table(table) if table.is_empty() => visitor.visit_unit(),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Mistake> {
+        let span = self.0.span();
+        let result = match self.0.into_inner() {
+            DeValue::String(name) => visitor.visit_enum(CowStrDeserializer::new(name)),
+            DeValue::Table(table) if table.len() == 1 => {
+                visitor.visit_enum(MapAccessDeserializer::new(entries(table)))
+            }
+            DeValue::Table(table) => {
+                let found = if table.is_empty() { "0 elements" } else { "more than 1 element" };
+                Err(Mistake::custom(format!("expected {NAME_WITH_SETTINGS}, found {found}")))
+            }
+            _ => Err(Mistake::custom(format!("expected {NAME_ALONE_OR_NOT}"))),
+        };
+        result.map_err(|mistake| mistake.at(&span))
+    }
+
+    forward_to_deserialize_any! {
+        bool u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 char str string seq bytes byte_buf map
+        ignored_any unit_struct tuple_struct tuple identifier
+    }
+}
+
+impl<'de> Deserializer<'de> for Key<'de> {
+    type Error = Mistake;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
+        let span = self.0.span();
+        CowStrDeserializer::new(self.0.into_inner())
+            .deserialize_any(visitor)
+            .map_err(|mistake: Mistake| mistake.at(&span))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Mistake> {
+        if !is_spanned(name) {
+            return self.deserialize_any(visitor);
+        }
+        let span = self.0.span();
+        visitor.visit_map(SpannedDeserializer::new(self.0.into_inner(), span))
+    }
+
+    forward_to_deserialize_any! {
+        bool u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 char str string seq bytes byte_buf map option
+        unit ignored_any unit_struct tuple_struct tuple newtype_struct enum identifier
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use narrows_proto::units::Span;
+    use serde::Deserialize;
+
+    use crate::diagnostic::Code;
+    use crate::document::Document;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    struct Sample {
+        delay: Span,
+        pair: (u16, u16),
+        choice: Choice,
+        inner: Inner,
+    }
+
+    impl Default for Sample {
+        fn default() -> Self {
+            Self { delay: Span::ZERO, pair: (0, 0), choice: Choice::Plain, inner: Inner::default() }
+        }
+    }
+
+    #[derive(Debug, Deserialize, PartialEq)]
+    #[serde(rename_all = "snake_case")]
+    enum Choice {
+        Plain,
+        With(Inner),
+    }
+
+    #[derive(Debug, Default, Deserialize, PartialEq)]
+    #[serde(default)]
+    struct Inner {
+        unit: f64,
+    }
+
+    fn read(text: &str) -> Result<Sample, (Code, String)> {
+        let read = Document::parse("a.toml", text, "").expect("TOML").read_into();
+        read.map_err(|rejection| (rejection.0[0].code, rejection.to_string()))
+    }
+
+    #[track_caller]
+    fn refused(text: &str, code: Code, expected: &str) {
+        assert_eq!(read(text).expect_err("refused"), (code, expected.to_owned()));
+    }
+
+    #[test]
+    fn a_choice_is_a_name_with_settings_or_without() {
+        assert_eq!(read("choice = \"plain\"").unwrap().choice, Choice::Plain);
+        assert_eq!(read("choice = { plain = {} }").unwrap().choice, Choice::Plain);
+        assert_eq!(
+            read("choice = { with = { unit = 2 } }").unwrap().choice,
+            Choice::With(Inner { unit: 2.0 })
+        );
+        let alone =
+            "a.toml:1:10  found a name alone, expected one name with its settings, such as { name = {} }";
+        refused("choice = \"with\"", Code::WrongType, alone);
+        let unknown = "a.toml:1:12  unknown name \"plan\"\n  did you mean \"plain\"? known: plain, with";
+        refused("choice = { plan = {} }", Code::UnknownName, unknown);
+    }
+
+    #[test]
+    fn only_mistakes_in_quantities_are_mistakes_of_quantities() {
+        let expected = "expected a time with a unit, such as \"5 ms\"";
+        refused("delay = 5", Code::Quantity, &format!("a.toml:1:9  missing unit in \"5\", {expected}"));
+        refused("delay = []", Code::Quantity, &format!("a.toml:1:9  found an array, {expected}"));
+        refused(
+            "inner.unit = \"a\"",
+            Code::WrongType,
+            "a.toml:1:14  found the string \"a\", expected a number",
+        );
+    }
+
+    #[test]
+    fn types_are_called_by_their_names_in_toml() {
+        refused("inner = [1]", Code::WrongType, "a.toml:1:9  found an array, expected a table");
+        let date = "a.toml:1:14  found a date or time without quotation marks, expected a number";
+        refused("inner.unit = 2000-01-01", Code::WrongType, date);
+        refused("inner.unit = 1e999", Code::WrongType, "a.toml:1:14  the number 1e999 is too large");
+        assert_eq!(read("inner.unit = inf").unwrap().inner.unit, f64::INFINITY);
+        refused(
+            "pair = [1]",
+            Code::WrongType,
+            "a.toml:1:8  found 1 element, expected an array of 2 elements",
+        );
+        let small = "a.toml:1:9  found the integer `65536`, expected a whole number from 0 to 65535";
+        refused("pair = [65536, 1]", Code::WrongType, small);
+        assert!(read("pair = [1, 2, 3]").is_err());
+    }
+}
