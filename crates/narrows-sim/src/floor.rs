@@ -290,7 +290,7 @@ impl Host {
     fn fill_window(&mut self, now: Time, fabric: &mut Fabric) {
         let end = self.packets.min(self.arrived + self.window);
         while self.sent < end {
-            let data = Packet::new(Fields { seq: self.sent, ..self.data });
+            let data = Packet::new(Fields { seq: self.sent, kind: Kind::Data, ..self.data });
             self.sent += 1;
             fabric.send(&mut self.port, now, data, fabric.times[0]);
         }
@@ -333,7 +333,7 @@ impl Switch {
                 let ring = &mut fabric.wires.wires[wire].ring;
                 while head < until {
                     let packet = ring.take();
-                    let flow = packet.flow().index() << 1 | usize::from(packet.kind() == Kind::Ack);
+                    let flow = 2 * packet.flow().index() + usize::from(packet.kind() == Kind::Ack);
                     let entry = (head.as_ps() - origin) << PLACE_BITS | fabric.arrivals.len() as u64;
                     fabric.leaving[usize::from(self.routes[flow])].push(entry);
                     fabric.arrivals.push(packet);

@@ -60,7 +60,8 @@ impl Packet {
 
 impl Parcel<'_> {
     /// The acknowledgement inside.
-    pub(crate) fn ack_frame(&self) -> AckFrame {
+    #[inline]
+    pub(crate) fn ack_frame(self) -> AckFrame {
         let slots = self.slots();
         let sacks = if slots.is_empty() { SackBlocks::default() } else { unpack(slots) };
         let packet = self.packet;

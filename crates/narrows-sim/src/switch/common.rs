@@ -38,15 +38,26 @@ pub(super) struct Common {
 }
 
 impl Common {
-    /// Marking and admission to the packet memory: whether a packet passes, with or without a mark, or has been dropped.
+    /// Marking, for what `may_be_marked`, and admission to the packet memory: what becomes of a packet, if it is not dropped.
     #[inline(always)]
-    pub(super) fn judge<O: Observer>(&mut self, arriving: &Arriving<'_>, world: &mut World<O>) -> Verdict {
+    pub(super) fn take<O: Observer>(
+        &mut self,
+        arriving: &Arriving<'_>,
+        may_be_marked: bool,
+        world: &mut World<O>,
+    ) -> Option<Packet> {
         let &Arriving { now, port, parcel, backlog, idle_since, .. } = arriving;
-        let verdict = self.marker.judge(now, port, backlog, idle_since, parcel.packet.is(ECT));
+        let packet = parcel.packet;
+        let verdict = if may_be_marked {
+            self.marker.judge(now, port, backlog, idle_since, packet.is(ECT))
+        } else {
+            Verdict::Pass
+        };
         match verdict {
-            _ if !self.admit(arriving, world) => Verdict::Drop,
-            Verdict::Drop if self.is_spared(now, port, parcel, world) => Verdict::Pass,
-            verdict => verdict,
+            _ if !self.admit(arriving, world) => None,
+            Verdict::Pass => Some(packet),
+            Verdict::Mark => Some(self.mark(now, port, packet, world)),
+            Verdict::Drop => self.is_spared(now, port, parcel, world).then_some(packet),
         }
     }
 
@@ -63,16 +74,6 @@ impl Common {
         if O::ACTIVE {
             world.observer.queued(now, self.links[port], PacketRef::new(parcel), backlog);
         }
-    }
-
-    /// Admission alone, for what is not marked.
-    #[inline(always)]
-    pub(super) fn admit_only<O: Observer>(
-        &mut self,
-        arriving: &Arriving<'_>,
-        world: &mut World<O>,
-    ) -> Verdict {
-        if self.admit(arriving, world) { Verdict::Pass } else { Verdict::Drop }
     }
 
     /// Whether there is room for the packet, which is dropped if there is not.
@@ -120,7 +121,7 @@ impl Common {
     #[inline(never)]
     pub(super) fn judge_leaving<O: Observer>(
         &mut self,
-        leaving: &Leaving,
+        leaving: Leaving,
         parcel: Parcel<'_>,
         idle_since: Option<Time>,
         world: &mut World<O>,
@@ -129,7 +130,7 @@ impl Common {
         if packet.is_cnm() || packet.is_exempt() {
             return Some(packet);
         }
-        match self.marker.judge_leaving(leaving, idle_since) {
+        match self.marker.judge_leaving(&leaving, idle_since) {
             Verdict::Pass => Some(packet),
             Verdict::Mark => Some(self.mark(leaving.now, leaving.port, packet, world)),
             Verdict::Drop => {

@@ -3,19 +3,62 @@
 
 use narrows_proto::units::Time;
 
-use super::{OWN, Ports, Switch};
+use super::{OWN, Ports, Switch, UNROUTED};
 use crate::mechanism::StopFrame;
-use crate::mechanism::limiter::Entry;
-use crate::mechanism::rackcc::Pass;
+use crate::mechanism::limiter::{EdgeLimiters, Entry};
+use crate::mechanism::rackcc::{Pass, RackState};
 use crate::observe::Observer;
 use crate::packet::{Control, Packet, Parcel};
 use crate::record::DropCause;
-use crate::world::{Arrival, World};
+use crate::routing::Choice;
+use crate::world::{Arrival, Log, World};
+
+/// Mechanisms that look at packets before their routes are looked up.
+#[derive(Debug)]
+pub(super) struct Early {
+    pub(super) edge: Option<Box<EdgeLimiters>>,
+    pub(super) rack: Option<Box<RackState>>,
+}
+
+impl Early {
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.edge.is_some() || self.rack.is_some()
+    }
+
+    /// Asks for what is kept of the flows that these packets are of.
+    #[inline(never)]
+    pub(super) fn prefetch<O>(&self, list: &[Arrival], world: &World<O>) {
+        let Some(rack) = &self.rack else { return };
+        // Where it is, and then what is there.
+        list.iter().for_each(|arrival| rack.prefetch_place(arrival.packet, world));
+        list.iter().for_each(|arrival| rack.prefetch_entry(arrival.packet, world));
+    }
+
+    /// Adds what happened to the log.
+    pub(super) fn record(&self, log: &mut Log) {
+        if let Some(rack) = &self.rack {
+            log.rack.add(&rack.record());
+        }
+        if let Some(edge) = &self.edge {
+            log.reaction.add(&edge.record());
+        }
+    }
+}
 
 impl Switch {
+    /// Lets mechanisms do what is due up to and including `last`. Returns when the next of them has something to do.
+    pub(super) fn serve_early<O: Observer>(&mut self, last: Time, world: &mut World<O>) -> Time {
+        let told = self.tell_rack(last, world);
+        self.release_limited(last, world);
+        told.min(self.early.edge.as_ref().map_or(Time::NEVER, |edge| edge.next()))
+    }
+
     /// Packets that limiters release up to and including `now` join their ports.
-    pub(super) fn release_limited<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
-        while let Some((at, packet, from)) = self.edge.as_mut().and_then(|edge| edge.release(now, world)) {
+    fn release_limited<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
+        while let Some((at, packet, from)) =
+            self.early.edge.as_mut().and_then(|edge| edge.release(now, world))
+        {
             self.route_late(at, Parcel::bare(packet), from, world);
         }
     }
@@ -31,17 +74,17 @@ impl Switch {
     ) {
         let packet = parcel.packet;
         // First, so that ports see everything in order of time.
-        if self.rack.is_some() {
+        if self.early.rack.is_some() {
             self.tell_rack(now, world);
         }
-        if self.edge.is_some() {
+        if self.early.edge.is_some() {
             self.release_limited(now, world);
         }
         let control = packet.control();
         if control.is_some_and(Control::is_for_neighbor) {
             return self.on_neighbor(now, packet, from, world);
         }
-        if let Some(edge) = &mut self.edge {
+        if let Some(edge) = &mut self.early.edge {
             if packet.is_cnm() && world.shared.access[packet.to().index()].leaf == self.leaf {
                 return edge.on_notice(now, packet, world);
             }
@@ -53,7 +96,7 @@ impl Switch {
                 }
             }
         }
-        if self.rack.is_some() {
+        if self.early.rack.is_some() {
             return self.join_at_rack(now, parcel, from, world);
         }
         self.route_late(now, parcel, from, world);
@@ -68,16 +111,44 @@ impl Switch {
         }
     }
 
+    /// Looks up the route of a packet now.
+    fn route_late<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, from: u32, world: &mut World<O>) {
+        let packet = parcel.packet;
+        self.edit_routes(now);
+        let leaf = world.shared.access[packet.to().index()].leaf;
+        let port = match &mut self.choice {
+            Choice::Spray(random) if leaf != self.leaf => {
+                self.routes.any_port(leaf, random).unwrap_or(UNROUTED)
+            }
+            _ => self.route(packet, &world.shared.access),
+        };
+        match port {
+            UNROUTED => self.no_route.count_drop(DropCause::NoRoute, packet.size()),
+            port => self.join(now, port.into(), parcel, from, world),
+        }
+    }
+
+    /// Takes over what has changed of its routes.
+    #[inline]
+    fn edit_routes(&mut self, now: Time) {
+        if self.next_edit <= now {
+            while let Some((_, routes)) = self.edits.pop_if(|edit| edit.0 <= now) {
+                self.routes = routes;
+            }
+            self.next_edit = self.edits.last().map_or(Time::NEVER, |edit| edit.0);
+        }
+    }
+
     /// A packet joins a port of a switch that keeps the state of JumboFlows.
     fn join_at_rack<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, from: u32, world: &mut World<O>) {
-        let Some(rack) = &mut self.rack else { return };
+        let Some(rack) = &mut self.early.rack else { return };
         let (packet, over) = match rack.pass(now, parcel.packet, from, world) {
             Pass::Through(packet) => (packet, None),
             Pass::Over(packet, number) => (packet, Some(number as usize)),
             Pass::LastHop(packet) => {
                 let access = world.shared.access[packet.to().index()];
                 let backlog = self.ports.backlog(now, access.port.into(), &mut self.common, world);
-                let Some(rack) = &mut self.rack else { return };
+                let Some(rack) = &mut self.early.rack else { return };
                 let may_be_marked = rack.on_last_hop(now, access.port, packet.to(), backlog);
                 (if may_be_marked { packet } else { packet.exempt() }, None)
             }
@@ -93,20 +164,11 @@ impl Switch {
         }
     }
 
-    /// Asks for what is kept of the subflows that these packets are of.
-    #[inline(never)]
-    pub(super) fn prefetch_subflows<O>(&self, list: &[Arrival], world: &World<O>) {
-        let Some(rack) = &self.rack else { return };
-        // Where it is, and then what is there.
-        list.iter().for_each(|arrival| rack.prefetch_place(arrival.packet, world));
-        list.iter().for_each(|arrival| rack.prefetch_entry(arrival.packet, world));
-    }
-
     /// Sends what hosts of the rack are told up to and including `last`. Returns when the next of it is due.
     #[inline(never)]
-    pub(super) fn tell_rack<O: Observer>(&mut self, last: Time, world: &mut World<O>) -> Time {
+    fn tell_rack<O: Observer>(&mut self, last: Time, world: &mut World<O>) -> Time {
         loop {
-            let Some(rack) = &mut self.rack else { return Time::NEVER };
+            let Some(rack) = &mut self.early.rack else { return Time::NEVER };
             let at = rack.next();
             if at > last {
                 return at;
@@ -116,7 +178,8 @@ impl Switch {
                 rack.report(port, backlog);
             }
             rack.step(at, world);
-            while let Some((packet, trailers)) = self.rack.as_mut().and_then(|rack| rack.take_message()) {
+            while let Some((packet, trailers)) = self.early.rack.as_mut().and_then(|rack| rack.take_message())
+            {
                 self.route_late(at, Parcel { packet, trailers: &trailers }, OWN, world);
             }
         }

@@ -16,6 +16,7 @@ use self::common::Common;
 pub(crate) use self::common::OWN;
 pub use self::config::{PortKind, SwitchConfig};
 use self::fifo::FifoPorts;
+use self::late::Early;
 pub(crate) use self::parts::{SignalParts, SwitchParts};
 use self::queued::QueuedPorts;
 use crate::ids::LinkId;
@@ -24,15 +25,13 @@ pub use crate::mechanism::congestion_point::{
     Bcn, BcnVersion, CongestionPoint, MOST_CONGESTION_POINTS, Message, Qcn, Reach, Sampling,
 };
 pub use crate::mechanism::isolation::{Isolation, IsolationEvent, JointStop, Scheme};
-use crate::mechanism::limiter::EdgeLimiters;
 pub use crate::mechanism::marking::{Codel, MarkAt, Marking, Red, RedAction, RedAt, Sojourn, Step};
 pub use crate::mechanism::pause::Pause;
 pub use crate::mechanism::pfc::{Pfc, Xoff};
-use crate::mechanism::rackcc::RackState;
 use crate::observe::{Observer, Reviewed};
 use crate::packet::{NO_TRAILERS, Packet, Parcel};
 use crate::prefetch::prefetch;
-use crate::record::{DropCause, PortCounters};
+use crate::record::PortCounters;
 use crate::routing::{Access, Choice, Routes};
 use crate::world::{Arrival, Arrivals, MAX_WINDOW, PLACE_BITS, World, place};
 
@@ -59,8 +58,8 @@ pub(crate) struct Switch {
     /// Changes of the routes to come, the next one last.
     edits: Vec<(Time, Routes)>,
     no_route: Box<PortCounters>,
-    edge: Option<Box<EdgeLimiters>>,
-    rack: Option<Box<RackState>>,
+    /// What looks at packets before their routes are looked up.
+    early: Early,
 }
 
 /// The output ports.
@@ -108,10 +107,10 @@ impl Switch {
     /// Does everything due before `until`. Returns when the next thing is due.
     pub(crate) fn advance<O: Observer>(&mut self, until: Time, world: &mut World<O>) -> Time {
         let mut arrivals = std::mem::take(&mut world.arrivals);
-        let next_arrival = self.collect(until, &mut arrivals, world);
+        let mut next = self.collect(until, &mut arrivals, world);
         let Arrivals { list, trailers, order, wires } = &mut arrivals;
-        if self.rack.is_some() {
-            self.prefetch_subflows(list, world);
+        if self.early.is_on() {
+            self.early.prefetch(list, world);
         }
         order.sort_unstable();
         for (number, entry) in order.iter().enumerate() {
@@ -135,26 +134,13 @@ impl Switch {
         order.clear();
         wires.clear();
         world.arrivals = arrivals;
-        let next_arrival = match &self.rack {
-            None => next_arrival,
-            Some(_) => next_arrival.min(self.tell_rack(Time::from_ps(until.as_ps() - 1), world)),
-        };
-        match &self.ports {
-            Ports::Fifo(_) => next_arrival,
-            Ports::Queued(_) => next_arrival.min(self.serve_queues(until, world)),
+        if self.early.is_on() {
+            next = next.min(self.serve_early(Time::from_ps(until.as_ps() - 1), world));
         }
-    }
-
-    /// Lets limiters and ports do what is due before `until`. Returns when the next of them has something to do.
-    #[inline]
-    fn serve_queues<O: Observer>(&mut self, until: Time, world: &mut World<O>) -> Time {
-        let last = Time::from_ps(until.as_ps() - 1);
-        if self.edge.as_ref().is_some_and(|edge| edge.next() <= last) {
-            self.release_limited(last, world);
+        match &mut self.ports {
+            Ports::Fifo(_) => next,
+            Ports::Queued(ports) => next.min(ports.serve_before(until, &mut self.common, world)),
         }
-        let Ports::Queued(ports) = &mut self.ports else { return Time::NEVER };
-        let next = ports.serve_before(until, &mut self.common, world);
-        next.min(self.edge.as_ref().map_or(Time::NEVER, |edge| edge.next()))
     }
 
     /// A packet that came over wire number `from` joins a port.
@@ -243,34 +229,6 @@ impl Switch {
         self.routes.port(access.leaf, packet.flow(), packet.to(), &self.choice).unwrap_or(UNROUTED)
     }
 
-    /// Looks up the route of a packet now.
-    fn route_late<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, from: u32, world: &mut World<O>) {
-        let packet = parcel.packet;
-        self.edit_routes(now);
-        let leaf = world.shared.access[packet.to().index()].leaf;
-        let port = match &mut self.choice {
-            Choice::Spray(random) if leaf != self.leaf => {
-                self.routes.any_port(leaf, random).unwrap_or(UNROUTED)
-            }
-            _ => self.route(packet, &world.shared.access),
-        };
-        match port {
-            UNROUTED => self.no_route.count_drop(DropCause::NoRoute, packet.size()),
-            port => self.join(now, port.into(), parcel, from, world),
-        }
-    }
-
-    /// Takes over what has changed of its routes.
-    #[inline]
-    fn edit_routes(&mut self, now: Time) {
-        if self.next_edit <= now {
-            while let Some((_, routes)) = self.edits.pop_if(|edit| edit.0 <= now) {
-                self.routes = routes;
-            }
-            self.next_edit = self.edits.last().map_or(Time::NEVER, |edit| edit.0);
-        }
-    }
-
     /// Shows the observer the counters of each port, after it was told of everything up to `now`.
     pub(crate) fn review<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
         match &mut self.ports {
@@ -291,12 +249,7 @@ impl Switch {
         world: &mut World<O>,
         mut report: impl FnMut(Option<LinkId>, &PortCounters),
     ) {
-        if let Some(rack) = &self.rack {
-            world.log.rack.add(&rack.record());
-        }
-        if let Some(edge) = &self.edge {
-            world.log.reaction.add(&edge.record());
-        }
+        self.early.record(&mut world.log);
         let waiting = match &mut self.ports {
             Ports::Fifo(ports) => ports.finish(now, &mut self.common, world),
             Ports::Queued(ports) => {

@@ -4,6 +4,7 @@ use narrows_proto::units::{Bytes, Time};
 
 use super::common::Common;
 use super::fifo::FifoPorts;
+use super::late::Early;
 use super::queued::{ControlQueue, Mechanisms, QueuedPorts};
 use super::{MOST_PORTS, PortKind, Ports, Switch, SwitchConfig};
 use crate::ids::NodeId;
@@ -111,17 +112,14 @@ impl Switch {
         let mut edits = parts.edits;
         edits.reverse();
         let lossless = parts.signals.as_ref().is_some_and(|signals| signals.lossless);
-        let routes_late = config.pause.is_some()
-            || lossless
-            || parts.edge.is_some()
-            || parts.rack.is_some()
-            || matches!(parts.choice, Choice::Spray(_));
         let edge = parts
             .edge
             .map(|(reaction, node, seed, hosts)| Box::new(EdgeLimiters::new(&reaction, node, seed, hosts)));
         let rack = parts.rack.map(|rack| Box::new(RackState::new(rack, parts.leaf, count)));
+        let early = Early { edge, rack };
+        let routes_late =
+            config.pause.is_some() || lossless || early.is_on() || matches!(parts.choice, Choice::Spray(_));
         Self {
-            rack,
             first_wire: parts.first_wire as u32,
             wires: parts.wires as u32,
             leaf: parts.leaf,
@@ -145,7 +143,7 @@ impl Switch {
             common,
             edits,
             no_route: Box::default(),
-            edge,
+            early,
         }
     }
 }

@@ -99,7 +99,7 @@ impl QueuedPort {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, queue: usize, parcel: Parcel<'_>) {
         let size = u64::from(parcel.packet.size());
         self.queues[queue].push_with(parcel);
@@ -109,7 +109,7 @@ impl QueuedPort {
     }
 
     /// The first packet of a queue, which must exist.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop(&mut self, queue: usize, slots: &mut Trailers) -> Packet {
         let packet = self.queues[queue].pop(slots);
         let size = u64::from(packet.size());
@@ -121,7 +121,7 @@ impl QueuedPort {
         packet
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn transmit<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
         let packet = parcel.packet;
         self.busy_until = now + self.egress.wire_time.of(packet.size());

@@ -15,7 +15,7 @@ use crate::followers::News;
 use crate::ids::FlowId;
 use crate::link::{Target, Wires};
 use crate::observe::{Observer, PacketRef};
-use crate::packet::{NO_TRAILERS, Packet, Parcel};
+use crate::packet::{NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::record::{DatagramRecord, FlowRecord, RackRecord, ReactionRecord};
 
 /// Everything a node may touch besides itself: the links that leave it, the calendar, the tables of its thread.
@@ -89,7 +89,7 @@ impl<O: Observer> World<O> {
         if u32::from(to.shard) == self.shard {
             self.receive(to.wire, parcel);
         } else {
-            self.hand_over(to, parcel);
+            self.hand_over(to, parcel.packet, parcel.trailers);
         }
     }
 
@@ -106,12 +106,14 @@ impl<O: Observer> World<O> {
         wire.ring.push_with(parcel);
     }
 
+    /// Packet and slots come apart: as one value they would be written to memory even where this is not called.
     #[inline(never)]
-    fn hand_over(&mut self, to: Target, parcel: Parcel<'_>) {
+    fn hand_over(&mut self, to: Target, packet: Packet, trailers: &Trailers) {
+        let parcel = Parcel { packet, trailers };
         let outbox = &mut self.outboxes[usize::from(to.shard)];
-        outbox.push((to.wire, parcel.packet));
+        outbox.push((to.wire, packet));
         outbox.extend(parcel.slots().iter().map(|trailer| (to.wire, *trailer)));
-        self.outbox_head = self.outbox_head.min(parcel.packet.at());
+        self.outbox_head = self.outbox_head.min(packet.at());
     }
 
     /// Hands over news for a host of some thread when the window is over.

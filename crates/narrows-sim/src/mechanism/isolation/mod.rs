@@ -18,4 +18,4 @@ mod stage;
 mod tests;
 
 pub use self::settings::{Isolation, IsolationEvent, JointStop, Scheme};
-pub(crate) use self::stage::{Choice, FlowMessage, Joining, Stage, View};
+pub(crate) use self::stage::{Choice, FlowMessage, Joining, Outbox, Stage, View};

@@ -186,6 +186,7 @@ impl Stage {
     }
 
     /// A packet joins a queue of a port, which looked like this before.
+    #[inline]
     pub(crate) fn on_enqueue<O: Observer>(
         &mut self,
         view: View,

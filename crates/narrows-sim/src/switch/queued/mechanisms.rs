@@ -81,25 +81,26 @@ impl Mechanisms {
 }
 
 impl Mechanisms {
-    /// A packet that need not wait is sent. Returns whether it was not dropped instead.
+    /// A packet is sent, unless it is dropped now. `idle_since` is when the link ran out of packets, if this one has not waited.
+    /// Returns whether it was sent.
     #[inline(always)]
-    pub(super) fn send_at_once<O: Observer>(
+    pub(super) fn send<const NEIGHBORS: bool, O: Observer>(
         &mut self,
         leaving: &Leaving,
         port: &mut QueuedPort,
         parcel: Parcel<'_>,
+        idle_since: Option<Time>,
         common: &mut Common,
         world: &mut World<O>,
     ) -> bool {
         let mut packet = parcel.packet;
         if common.marker.looks_at_dequeue() {
-            let idle_since = Some(port.busy_until);
-            match common.judge_leaving(leaving, parcel, idle_since, world) {
+            match common.judge_leaving(*leaving, parcel, idle_since, world) {
                 Some(judged) => packet = judged,
                 None => return false,
             }
         }
-        if leaving.queue == ISOLATED_CLASS {
+        if NEIGHBORS && leaving.queue == ISOLATED_CLASS {
             packet = packet.isolated();
         }
         transmit(leaving.now, port, self.meters.get_mut(leaving.port), parcel.with(packet), world);
@@ -138,23 +139,10 @@ impl Mechanisms {
             isolation.on_dequeue(view, choice, packet.size(), &mut world.observer);
         }
         world.observer.backlog(at, port.link(), port.waiting);
-        let mut on_wire = packet;
-        if common.marker.looks_at_dequeue() {
-            let sojourn = sojourn(packet, at);
-            let (queue, ect) = (choice.queue, packet.is(ECT));
-            let leaving = Leaving { now: at, port: number, queue, sojourn, left: port.backlog(queue), ect };
-            let parcel = Parcel { packet, trailers: slots };
-            match common.judge_leaving(&leaving, parcel, None, world) {
-                Some(packet) => on_wire = packet,
-                // The port is still free, and sends the next.
-                None => return left,
-            }
-        }
-        if NEIGHBORS && choice.queue == ISOLATED_CLASS {
-            on_wire = on_wire.isolated();
-        }
-        let parcel = Parcel { packet: on_wire, trailers: slots };
-        transmit(at, port, self.meters.get_mut(number), parcel, world);
+        let (queue, sojourn, ect) = (choice.queue, sojourn(packet, at), packet.is(ECT));
+        let leaving = Leaving { now: at, port: number, queue, sojourn, left: port.backlog(queue), ect };
+        // If it is dropped the port is still free, and sends the next.
+        self.send::<NEIGHBORS, O>(&leaving, port, Parcel { packet, trailers: slots }, None, common, world);
         left
     }
 }
@@ -168,13 +156,16 @@ pub(super) fn transmit<O: Observer>(
     parcel: Parcel<'_>,
     world: &mut World<O>,
 ) {
-    let Some(meter) = meter else {
-        port.transmit(now, parcel, world);
-        return;
+    let mut trailers;
+    let parcel = match meter {
+        None => parcel,
+        Some(meter) => {
+            trailers = *parcel.trailers;
+            let packet = meter.send(now, parcel.packet, port.waiting, &mut trailers);
+            Parcel { packet, trailers: &trailers }
+        }
     };
-    let mut trailers = *parcel.trailers;
-    let packet = meter.send(now, parcel.packet, port.waiting, &mut trailers);
-    port.transmit(now, Parcel { packet, trailers: &trailers }, world);
+    port.transmit(now, parcel, world);
 }
 
 /// When a port may send something it has.

@@ -28,7 +28,7 @@ use super::queue::{Origin, QueuedPort};
 use crate::link::Egress;
 use crate::mechanism::ISOLATED_CLASS;
 use crate::mechanism::isolation::Joining;
-use crate::mechanism::marking::{Leaving, Verdict};
+use crate::mechanism::marking::Leaving;
 use crate::observe::Observer;
 use crate::packet::{ECT, NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::world::World;
@@ -43,6 +43,19 @@ pub(in crate::switch) struct QueuedPorts {
     /// The first of these times.
     next: Time,
     mechanisms: Option<Box<Mechanisms>>,
+}
+
+/// A packet that a port has taken.
+struct Taken<'a> {
+    parcel: Parcel<'a>,
+    /// What it came in.
+    class: usize,
+    /// What it joins, and the bytes that wait there.
+    queue: usize,
+    backlog: u64,
+    waits: bool,
+    /// The neighbor it came from is to be notified.
+    notifies: bool,
 }
 
 impl QueuedPorts {
@@ -103,20 +116,14 @@ impl QueuedPorts {
         world: &mut World<O>,
     ) {
         let port = &mut self.ports[number];
-        let Parcel { mut packet, trailers } = parcel;
-        let queue = usize::from(packet.priority());
+        let queue = usize::from(parcel.packet.priority());
         let backlog = port.backlog(queue);
         let waits = port.busy_until > now;
         debug_assert!(waits || port.occupied() == 0, "a free port has sent what it had");
         let idle_since = (!waits).then_some(port.busy_until);
-        match common
-            .judge(&Arriving { now, port: number, parcel, backlog, idle_since, asks_memory: waits }, world)
-        {
-            Verdict::Pass => {}
-            Verdict::Mark => packet = common.mark(now, number, packet, world),
-            Verdict::Drop => return,
-        }
-        let parcel = Parcel { packet, trailers };
+        let arriving = Arriving { now, port: number, parcel, backlog, idle_since, asks_memory: waits };
+        let Some(packet) = common.take(&arriving, true, world) else { return };
+        let parcel = parcel.with(packet);
         common.tell_queued(now, number, parcel, if waits { backlog } else { 0 }, world);
         if waits {
             self.enqueue(now, number, queue, parcel, common, world);
@@ -152,51 +159,20 @@ impl QueuedPorts {
         &mut self,
         now: Time,
         number: usize,
-        Parcel { mut packet, trailers }: Parcel<'_>,
+        parcel: Parcel<'_>,
         from: u32,
         common: &mut Common,
         world: &mut World<O>,
     ) -> bool {
+        let taken = self.take::<NEIGHBORS, O>(now, number, parcel, from, common, world);
+        let Some(Taken { parcel, class, queue, backlog, waits, mut notifies }) = taken else { return false };
         let Self { ports, mechanisms: Some(mechanisms), .. } = self else { return false };
-        let port = &mut ports[number];
-        let (isolated, priority) = (packet.is_isolated(), usize::from(packet.priority()));
-        packet = packet.in_common();
-        let mut queue = priority;
-        if NEIGHBORS && let Some(isolation) = &mechanisms.isolation {
-            queue = isolation.queue_of(number, packet);
-        }
-        let backlog = port.backlog(queue);
-        let waits =
-            port.busy_until > now || NEIGHBORS && mechanisms.open(port, number, now) & 1 << queue == 0;
-        // Flow control by class admits packets itself.
-        let asks_memory = waits && !(NEIGHBORS && mechanisms.flow_control.admits());
-        let idle_since = (!waits).then_some(port.busy_until);
-        let parcel = Parcel { packet, trailers };
-        let arriving = Arriving { now, port: number, parcel, backlog, idle_since, asks_memory };
-        // Messages of congestion points are neither marked nor sampled.
-        let is_cnm = packet.is_cnm();
-        match if is_cnm { common.admit_only(&arriving, world) } else { common.judge(&arriving, world) } {
-            Verdict::Pass => {}
-            Verdict::Mark => packet = common.mark(now, number, packet, world),
-            Verdict::Drop => return false,
-        }
-        let parcel = Parcel { packet, trailers };
-        let size = u64::from(packet.size());
-        let (mut notifies, class) = (false, if isolated { ISOLATED_CLASS } else { priority });
-        if NEIGHBORS && waits {
-            match mechanisms.flow_control.store(from, class, size, backlog) {
-                Ok(changed) => notifies = changed,
-                Err(cause) => {
-                    common.drop(now, number, parcel, cause, world);
-                    return false;
-                }
-            }
-        }
+        let (port, packet) = (&mut ports[number], parcel.packet);
         common.tell_queued(now, number, parcel, if waits { backlog } else { 0 }, world);
         let mut counted = false;
         if NEIGHBORS && let Some(isolation) = &mut mechanisms.isolation {
             let view = port.view(now, number, isolation.priority());
-            let joining = Joining { packet, from, isolated, queue, waits };
+            let joining = Joining { packet, from, isolated: class == ISOLATED_CLASS, queue, waits };
             let joined = isolation.on_enqueue(view, &joining, &mut world.observer);
             counted = joined.counted;
             notifies |= joined.stop && mechanisms.flow_control.stop_isolated(from, true);
@@ -205,24 +181,67 @@ impl QueuedPorts {
             let origin = Origin { from, class, counted };
             self.enqueue(now, number, queue, parcel.with(packet.arriving(origin.keep(now))), common, world);
         } else {
-            let leaving =
-                Leaving { now, port: number, queue, sojourn: Span::ZERO, left: 0, ect: packet.is(ECT) };
-            if !mechanisms.send_at_once(&leaving, port, parcel, common, world) {
+            let ect = packet.is(ECT);
+            let leaving = Leaving { now, port: number, queue, sojourn: Span::ZERO, left: 0, ect };
+            let idle_since = Some(port.busy_until);
+            if !mechanisms.send::<NEIGHBORS, O>(&leaving, port, parcel, idle_since, common, world) {
                 return false;
             }
         }
-        let Some(mechanisms) = &mut self.mechanisms else { return false };
-        let is_sample = match &mut mechanisms.points {
-            Some(points) if !is_cnm => points.counts(number, packet),
-            _ => false,
-        };
-        if NEIGHBORS && mechanisms.isolation.is_some() {
+        let points = self.mechanisms.as_mut().and_then(|mechanisms| mechanisms.points.as_mut());
+        let is_sample = !packet.is_cnm() && points.is_some_and(|points| points.counts(number, packet));
+        if NEIGHBORS {
             self.carry_out(common, world);
         }
         if NEIGHBORS && notifies {
             self.order(now, from, common, world);
         }
-        is_sample && self.sample(now, number, packet, if waits { backlog + size } else { 0 }, common, world)
+        let waiting = if waits { backlog + u64::from(packet.size()) } else { 0 };
+        is_sample && self.sample(now, number, packet, waiting, common, world)
+    }
+
+    /// Decides what becomes of a packet that arrives: which queue it joins, whether it waits there. None if it has been dropped.
+    #[inline(always)]
+    fn take<'a, const NEIGHBORS: bool, O: Observer>(
+        &mut self,
+        now: Time,
+        number: usize,
+        parcel: Parcel<'a>,
+        from: u32,
+        common: &mut Common,
+        world: &mut World<O>,
+    ) -> Option<Taken<'a>> {
+        let mechanisms = self.mechanisms.as_deref_mut()?;
+        let port = &self.ports[number];
+        let isolated = NEIGHBORS && parcel.packet.is_isolated();
+        let parcel = parcel.with(parcel.packet.in_common());
+        let priority = usize::from(parcel.packet.priority());
+        let queue = match &mechanisms.isolation {
+            Some(isolation) if NEIGHBORS => isolation.queue_of(number, parcel.packet),
+            _ => priority,
+        };
+        let backlog = port.backlog(queue);
+        let waits =
+            port.busy_until > now || NEIGHBORS && mechanisms.open(port, number, now) & 1 << queue == 0;
+        // Flow control by class admits packets itself.
+        let asks_memory = waits && !(NEIGHBORS && mechanisms.flow_control.admits());
+        let idle_since = (!waits).then_some(port.busy_until);
+        let arriving = Arriving { now, port: number, parcel, backlog, idle_since, asks_memory };
+        // Messages of congestion points are neither marked nor sampled.
+        let packet = common.take(&arriving, !parcel.packet.is_cnm(), world)?;
+        let parcel = parcel.with(packet);
+        let class = if isolated { ISOLATED_CLASS } else { priority };
+        let mut notifies = false;
+        if NEIGHBORS && waits {
+            match mechanisms.flow_control.store(from, class, packet.size().into(), backlog) {
+                Ok(changed) => notifies = changed,
+                Err(cause) => {
+                    common.drop(now, number, parcel, cause, world);
+                    return None;
+                }
+            }
+        }
+        Some(Taken { parcel, class, queue, backlog, waits, notifies })
     }
 
     /// A sample has joined a queue that holds `waiting` bytes now. Returns whether there is a message to its source.

@@ -5,7 +5,7 @@ use narrows_proto::units::Time;
 use super::QueuedPorts;
 use super::mechanisms::transmit;
 use crate::ids::{FlowId, HostId};
-use crate::mechanism::isolation::{FlowMessage, Stage};
+use crate::mechanism::isolation::{FlowMessage, Outbox, Stage};
 use crate::mechanism::{ISOLATED_CLASS, StopFrame, StopOrder};
 use crate::observe::Observer;
 use crate::packet::{Control, Fields, Kind, Packet, Parcel};
@@ -112,22 +112,26 @@ impl QueuedPorts {
     }
 
     /// Does what isolation has left in its outbox.
-    #[inline]
+    #[inline(always)]
     pub(super) fn carry_out<O>(&mut self, common: &mut Common, world: &World<O>) {
         let isolation = self.mechanisms.as_mut().and_then(|mechanisms| mechanisms.isolation.as_mut());
         if let Some(outbox) = isolation.and_then(Stage::take_outbox) {
-            for (at, port) in outbox.looks {
-                let inputs = self.mechanisms.as_ref().map_or(0, |mechanisms| mechanisms.inputs);
-                self.plan(at, self.ports.len() + inputs + port);
-            }
-            for message in outbox.messages {
-                self.send_flow_message(&message, common, world);
-            }
+            self.empty(outbox, common, world);
+        }
+    }
+
+    #[inline(never)]
+    fn empty<O>(&mut self, outbox: Outbox, common: &mut Common, world: &World<O>) {
+        for (at, port) in outbox.looks {
+            let inputs = self.mechanisms.as_ref().map_or(0, |mechanisms| mechanisms.inputs);
+            self.plan(at, self.ports.len() + inputs + port);
+        }
+        for message in outbox.messages {
+            self.send_flow_message(&message, common, world);
         }
     }
 
     /// A message about a flow waits at the port that leads to a neighbor.
-    #[inline(never)]
     fn send_flow_message<O>(&mut self, message: &FlowMessage, common: &mut Common, world: &World<O>) {
         let &FlowMessage { at, port, key, over } = message;
         let Some(mechanisms) = &mut self.mechanisms else { return };
