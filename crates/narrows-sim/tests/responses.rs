@@ -185,6 +185,33 @@ fn cubic_under_random_loss_follows_its_response_function() {
     }
 }
 
+// ── Copa ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+#[test]
+fn copa_alone_keeps_the_queue_of_its_paper() {
+    // Arun & Balakrishnan (NSDI 2018) §3: the queue swings from 0 to 2.5/δ = 5 packets, 2.5 on average, and the link never
+    // rests. These paths hold 39 and 406 packets; receivers acknowledge every second one, and the buffer has no end.
+    for (mbps, rtt_ms) in [(12, 40), (100, 50)] {
+        let rate = BitRate::from_mbps(mbps);
+        let network = network(dumbbell(1, rate, Span::from_ms(rtt_ms)), &deep());
+        let config = Config::Copa(cc::copa::Params::default());
+        let flows = || vec![flow(0, 1, ENDLESS)];
+        let goodput = goodputs(&network, &config, flows(), Span::from_secs(10), Span::from_secs(40))[0];
+        let used = goodput * 8.0 * PACKET / MSS / rate.as_f64();
+        assert!(used > 0.99, "{mbps} Mb/s: {used} of the path");
+        let traffic = traffic(group(params(), config), flows());
+        let rows = Run::new(&network, &traffic).until(Span::from_secs(40)).ports(Span::from_ms(100));
+        let bottleneck = support::link(&network, "left/switch", "right/switch");
+        let settled = rows.iter().filter(|row| row.link == bottleneck && row.start > at(Span::from_secs(10)));
+        let queue: Vec<_> = settled.map(|row| row.mean_backlog / PACKET).collect();
+        let mean = queue.iter().sum::<f64>() / queue.len() as f64;
+        // ±1: the window moves in packets, two are released at once, and one of them waits for half of the other.
+        assert!((mean - 2.5).abs() < 1.0, "{mbps} Mb/s: a mean queue of {mean} packets");
+        let longest = queue.iter().fold(0.0, |longest: f64, mean| longest.max(*mean));
+        assert!(longest < 6.0, "{mbps} Mb/s: {longest} packets for 100 ms");
+    }
+}
+
 // ── Sharing ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 #[test]

@@ -8,23 +8,37 @@
 //!     target = 1/(δ·dq),  rate = cwnd/RTTstanding
 //!     cwnd  += v·acked/(δ·cwnd)            if rate ≤ target, else −= the same
 //! Each window                                                       §2.1
-//!     v doubles if cwnd moved the way it did in the three windows before, and is 1 after a turn
+//!     v doubles if cwnd moved the way it did in the four windows before, and is 1 after a turn
 //! Slow start       cwnd doubles each round until rate > target      §2.1
 //! Pacing           2·cwnd/RTTstanding                               §2.1
 //! Competitive mode, when the queue was not nearly empty for 5 RTT   §2.2
 //!     nearly empty: dq ≤ 0.1·(RTTmax − RTTmin)  RTTmax: over 4 RTT
+//!               or  dq ≤ 1.5 packets at the highest delivery rate of 4 RTT
+//!     time in which cwnd moves one way for more than 3 RTT does not count in default mode
 //!     1/δ   += 1 each round without loss, halved by a loss, never below its value in default mode
 //! ```
 //! In default mode a loss changes nothing. The window may be 2 segments at the least, as in the authors' code.
 //!
 //! Differs from Copa §2.1: an acknowledgement of several segments counts as that many, or delayed acknowledgements would halve
 //! v; and none changes the window by more than it acknowledged, which bounds v (the authors' code: v ≤ cwnd).
+//! Differs from Copa §2.1: v doubles after four windows in one direction, not three, as in mvfst with RTTstanding. The swing of
+//! §3 keeps its direction for 2.5 rounds, and with whole packets and windows that begin anywhere three windows see it as one
+//! direction now and then. v then doubles until a turn that is seen a round late: an excursion that feeds the next.
 //! Differs from Copa §2.1: v falls to 1 as soon as the wanted direction differs from that of the last window, as in mvfst;
 //! a large v is not applied in the direction it was not meant for.
-//! Differs from Copa §2.2: the queue is nearly empty also if dq equals a tenth, so that a path without any queue counts.
-//! Many connections that all compete keep each other from seeing an empty queue, and stay in that mode until losses end
-//! it: the bottom of the swing of Copa §3 lies just below a tenth of its height, so a packet more is enough. With ten
-//! connections and a deep buffer that is the rule, with two an episode.
+//! Differs from Copa §2.2: the queue is nearly empty also if dq equals a tenth, so that a path without any queue counts, and
+//! if no more waits than packets can resolve: one and a half. The swing of Copa §3 is 2.5/δ = 5 packets high, a tenth of it
+//! half a packet. One swing that ends a packet above zero, and a connection alone would compete with itself. The packets are
+//! those of this connection, so that the resolution is coarser for a share of several, whose queue is longer as well. With δ
+//! of 0.67 or more it reaches the target 1/δ, and such a connection seldom competes.
+//! Differs from Copa §2.2: while the window keeps its direction for more than three rounds in default mode, the time without
+//! an empty queue does not count. That the queue empties every five rounds follows from the swing of §3, which turns every
+//! 2.5. A queue of more than ten packets, as slow start leaves it, takes longer to drain even without anybody else.
+//!
+//! What remains of the paper's rule: many connections on a path that does not hold several times their swing, 2.5/δ for
+//! each, do not empty the queue (§3, condition 1), and take each other for somebody else. Once 1/δ is not far below what the
+//! path holds, a connection that competes no longer empties the queue either, since §2.1 compares the window of now with the
+//! queue of a round ago, which dampens the swing. In a deep buffer that lasts until losses end it.
 //!
 //! Differs from the paper, which leaves out timeouts: the window falls to one segment and slow start begins again, and
 //! 1/δ is halved as after a loss; delays do not end it below two segments. It leaves out windows that do not limit the sender: they do not grow.
@@ -65,8 +79,13 @@ impl Default for Params {
 
 /// The mode is judged over so many round trips (§2.2), the largest delay over one less.
 const MODE_ROUNDS: u64 = 5;
-/// Windows in the same direction before v doubles (§2.1): a queue in equilibrium keeps its direction for 2.5 rounds (§3).
-const PATIENCE: u32 = 3;
+/// The queue that packets cannot resolve, in packets at the connection's own rate: one, and the half for which the second of
+/// two that one acknowledgment releases waits for the first, since pacing is at twice the rate.
+const RESOLUTION: f64 = 1.5;
+/// Windows in the same direction, after the first one, before v doubles.
+const PATIENCE: u32 = 4;
+/// A queue in equilibrium keeps its direction for 2.5 rounds (§3): for two windows after the first one.
+const SWING: u32 = 2;
 
 /// A Copa window.
 #[derive(Clone, Debug)]
@@ -199,7 +218,10 @@ impl State {
     fn measure(&mut self, ack: &Ack) {
         let Some(rtt) = ack.rtt else { return };
         let delays = self.delays.get_or_insert_with(|| Delays::new(ack.now, rtt));
-        delays.add(ack, rtt, &self.params);
+        delays.add(ack, rtt, self.path.mss, &self.params);
+        if !self.competing && !self.velocity.swings() {
+            delays.last_empty = ack.now;
+        }
         let competing = self.params.competitive
             && ack.now.saturating_since(delays.last_empty) > ack.srtt.saturating_mul(MODE_ROUNDS);
         if self.competing && !competing {
@@ -248,6 +270,9 @@ struct Delays {
     lowest: RecentMin<Span>,
     /// `RTTmax`.
     highest: RecentMin<Reverse<Span>>,
+    /// The highest delivery rate.
+    fastest: RecentMin<Reverse<BitRate>>,
+    /// When the queue was nearly empty, or had no reason to be.
     last_empty: Time,
 }
 
@@ -257,18 +282,28 @@ impl Delays {
             standing: RecentMin::new(now, rtt),
             lowest: RecentMin::new(now, rtt),
             highest: RecentMin::new(now, Reverse(rtt)),
+            fastest: RecentMin::new(now, Reverse(BitRate::ZERO)),
             last_empty: now,
         }
     }
 
-    fn add(&mut self, ack: &Ack, rtt: Span, params: &Params) {
+    fn add(&mut self, ack: &Ack, rtt: Span, mss: Bytes, params: &Params) {
+        let recent = ack.srtt.saturating_mul(MODE_ROUNDS - 1);
         self.standing.add(ack.now, rtt, ack.srtt / 2);
         self.lowest.add(ack.now, rtt, params.min_rtt_window);
-        self.highest.add(ack.now, Reverse(rtt), ack.srtt.saturating_mul(MODE_ROUNDS - 1));
-        let range = self.highest.get().0.saturating_sub(self.lowest.get());
-        if self.queueing().as_secs_f64() <= params.nearly_empty * range.as_secs_f64() {
+        self.highest.add(ack.now, Reverse(rtt), recent);
+        self.fastest.add(ack.now, Reverse(ack.delivery.rate().unwrap_or(BitRate::ZERO)), recent);
+        let range = self.highest.get().0.saturating_sub(self.lowest.get()).as_secs_f64();
+        let resolution = self.resolution(mss);
+        if self.queueing().as_secs_f64() <= resolution.max(params.nearly_empty * range) {
             self.last_empty = ack.now;
         }
+    }
+
+    /// The queueing delay, in seconds, that packets cannot resolve.
+    fn resolution(&self, mss: Bytes) -> f64 {
+        let rate = self.fastest.get().0.as_f64();
+        if rate > 0.0 { 8.0 * RESOLUTION * mss.as_f64() / rate } else { 0.0 }
     }
 
     /// dq.
@@ -297,6 +332,11 @@ struct Velocity {
 impl Velocity {
     fn new(cwnd: f64) -> Self {
         Self { factor: 1.0, up: None, same: 0, cwnd }
+    }
+
+    /// The window may be in equilibrium: it has not kept its direction for longer than that.
+    fn swings(&self) -> bool {
+        self.same <= SWING
     }
 
     /// The next step goes `up`.
