@@ -4,6 +4,7 @@ mod support;
 
 use std::sync::Arc;
 
+use narrows_proto::stream::Segmentation;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::observe::{LimiterObserver, PortObserver};
 use narrows_sim::switch::{
@@ -249,6 +250,16 @@ fn two_runs_are_equal_and_another_seed_differs() {
     assert_ne!(run(1), run(2));
 }
 
+/// The same traffic from hosts with segmentation offload.
+fn offloaded(mut traffic: Traffic) -> Traffic {
+    for group in &mut traffic.groups {
+        if let Transport::Stream { params, .. } = &mut group.transport {
+            params.segmentation = Some(Segmentation::default());
+        }
+    }
+    traffic
+}
+
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
     let real = || Hosts::Real(RealHosts::default());
@@ -259,7 +270,9 @@ fn any_number_of_threads_gives_the_same_bytes() {
         (Routing::DModK, PortKind::Scheduled, real()),
     ] {
         let (network, traffic) = everything(routing, ports);
+        let bursts = hosts != Hosts::Ideal;
         let network = Network { hosts, ..network };
+        let traffic = if bursts { offloaded(traffic) } else { traffic };
         let run = |threads| trace(&Run::new(&network, &traffic).threads(threads).run());
         let one = run(1);
         for threads in [2, 3, 8] {

@@ -1,3 +1,4 @@
+use super::segmentation::Segmentation;
 use crate::cc::OutOfRange;
 use crate::units::{Bytes, Span};
 
@@ -44,6 +45,9 @@ pub struct Params {
     pub proportional_rate_reduction: bool,
     /// Pace controls that only give a window, at 1.25·cwnd/SRTT (RFC 9002 §7.7).
     pub pace_windows: bool,
+    /// Segments leave in bursts, as hosts with segmentation offload (TSO, GSO) send them; one by one if left out. `{}` is what Linux
+    /// does. Bursts arrive back to back, so switches that mark at a small queue mark more of them than of single segments.
+    pub segmentation: Option<Segmentation>,
 }
 
 impl Default for Params {
@@ -66,6 +70,7 @@ impl Default for Params {
             tail_loss_probe: true,
             proportional_rate_reduction: true,
             pace_windows: false,
+            segmentation: None,
         }
     }
 }
@@ -123,6 +128,7 @@ impl Params {
         OutOfRange::unless_timer("min_rto", min_rto)?;
         OutOfRange::unless(min_rto <= max_rto, "max_rto", max_rto, "at least min_rto")?;
         OutOfRange::unless_timer("initial_rto", initial_rto)?;
-        OutOfRange::unless(max_rto <= Span::from_secs(86_400), "max_rto", max_rto, "at most one day")
+        OutOfRange::unless(max_rto <= Span::from_secs(86_400), "max_rto", max_rto, "at most one day")?;
+        self.segmentation.map_or(Ok(()), |segmentation| segmentation.check(self.mss()))
     }
 }

@@ -207,3 +207,117 @@ impl Bursts {
         self.cwnd = cwnd;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: Bytes = Bytes::new(1448);
+
+    fn pace() -> Pace {
+        let (packet, cwnd) = (Bytes::new(1538), MSS * 100);
+        Pace { mss: MSS, packet, rate: None, cwnd, srtt: Span::ZERO, min_rtt: Span::MAX }
+    }
+
+    /// 100 segments, of which `inflight` are under way since `sent_at`.
+    fn room(inflight: u64, sent_at: Span) -> Room {
+        Room {
+            unsent: MSS * 1000,
+            window: MSS * 100,
+            inflight: MSS * inflight,
+            receiver: Bytes::MAX,
+            repairs: false,
+            oldest_sent_at: Some(Time::ZERO + sent_at),
+        }
+    }
+
+    #[test]
+    fn without_pacing_the_size_follows_from_window_and_round_trip() {
+        let settings = Segmentation::default();
+        assert_eq!(settings.goal(&pace(), true), 45);
+        // 100 segments in 20 ms: 5 in a millisecond, times 2 or 1.2.
+        let far = Pace { srtt: Span::from_ms(20), ..pace() };
+        assert_eq!((settings.goal(&far, true), settings.goal(&far, false)), (10, 6));
+        let slow = Pace { srtt: Span::from_secs(1), ..pace() };
+        assert_eq!(settings.goal(&slow, true), 2);
+    }
+
+    #[test]
+    fn short_paths_have_larger_bursts_with_the_term_for_the_round_trip() {
+        let settings = Segmentation { rtt_term: true, ..Segmentation::default() };
+        let on = |min_rtt| settings.goal(&Pace { srtt: Span::from_secs(1), min_rtt, ..pace() }, false);
+        // 64 KiB, 8 KiB, 512 B and nothing.
+        assert_eq!([50, 1600, 3600, 500_000].map(|us| on(Span::from_us(us))), [45, 5, 2, 2]);
+    }
+
+    #[test]
+    fn a_burst_is_cut_short_by_half_the_window_and_by_what_is_left() {
+        let (settings, bursts) = (Segmentation::default(), Bursts::default());
+        let cut = |room| bursts.cut(&settings, &pace(), Time::ZERO, &room);
+        assert_eq!(cut(room(0, Span::ZERO)), Cut::Segments(45));
+        assert_eq!(cut(Room { window: MSS * 50, ..room(0, Span::ZERO) }), Cut::Segments(25));
+        assert_eq!(cut(Room { unsent: MSS * 3, ..room(0, Span::ZERO) }), Cut::Segments(3));
+        assert_eq!(cut(Room { unsent: Bytes::new(1), ..room(0, Span::ZERO) }), Cut::Segments(1));
+        assert_eq!(cut(Room { window: Bytes::new(1), ..room(0, Span::ZERO) }), Cut::Segments(1));
+    }
+
+    #[test]
+    fn it_waits_only_if_an_acknowledgment_is_near_and_little_fits() {
+        let (settings, mut bursts) = (Segmentation::default(), Bursts::default());
+        let near = Pace { srtt: Span::from_us(100), ..pace() };
+        let at = |us| Time::ZERO + Span::from_us(us);
+        bursts.begin(at(0), 0);
+        let cut = |pace: &Pace, us, room| bursts.cut(&settings, pace, at(us), &room);
+        // 20 of 100 segments fit; the oldest was sent 60 us ago, 40 us ago.
+        assert_eq!(cut(&near, 60, room(80, Span::ZERO)), Cut::Window);
+        assert_eq!(cut(&near, 60, room(80, Span::from_us(20))), Cut::Segments(20));
+        // A third fits; losses are repaired; nothing was sent for long; nothing is under way.
+        assert_eq!(cut(&near, 60, room(66, Span::ZERO)), Cut::Segments(34));
+        assert_eq!(cut(&near, 60, Room { repairs: true, ..room(80, Span::ZERO) }), Cut::Segments(20));
+        assert_eq!(cut(&near, 1001, room(80, Span::ZERO)), Cut::Segments(20));
+        let nothing = Room { oldest_sent_at: None, ..room(80, Span::ZERO) };
+        assert_eq!(cut(&near, 60, nothing), Cut::Segments(20));
+        // The rest of the flow fits.
+        assert_eq!(cut(&near, 60, Room { unsent: MSS * 20, ..room(80, Span::ZERO) }), Cut::Segments(20));
+        // On a long path the acknowledgment is not near before its last millisecond.
+        let far = Pace { rate: Some(BitRate::from_gbps(10)), srtt: Span::from_ms(100), ..pace() };
+        bursts.begin(at(98_500), 0);
+        let cut = |us| bursts.cut(&settings, &far, at(us), &room(80, Span::ZERO));
+        assert_eq!((cut(98_900), cut(99_100)), (Cut::Segments(20), Cut::Window));
+        // Room at the receiver is no matter of the window.
+        let narrow = Room { window: Bytes::MAX, receiver: MSS * 2, ..room(80, Span::ZERO) };
+        assert_eq!(bursts.cut(&settings, &far, at(99_100), &narrow), Cut::Receiver);
+    }
+
+    #[test]
+    fn a_window_that_doubles_is_known_after_a_round_trip() {
+        let mut bursts = Bursts::default();
+        let doubles = [10, 20, 40, 41, 20, 21].map(|segments| {
+            bursts.on_round(MSS * segments);
+            bursts.doubles
+        });
+        assert_eq!(doubles, [true, true, true, false, false, false]);
+    }
+
+    #[test]
+    fn settings_out_of_their_range_are_refused() {
+        let bad = [
+            Segmentation { least: 0, ..Segmentation::default() },
+            Segmentation { most: MSS * 2 - Bytes::new(1), ..Segmentation::default() },
+            Segmentation { least: 46, ..Segmentation::default() },
+            Segmentation { most: Bytes::new(2 << 20), ..Segmentation::default() },
+            Segmentation { within: Span::ZERO, ..Segmentation::default() },
+        ];
+        let refused = bad.map(|settings| settings.check(MSS).map_err(|error| error.setting));
+        let keys = ["least", "most", "most", "most", "within"];
+        assert_eq!(
+            refused,
+            keys.map(|key| Err(match key {
+                "least" => "segmentation.least",
+                "most" => "segmentation.most",
+                _ => "segmentation.within",
+            }))
+        );
+        assert_eq!(Segmentation::default().check(MSS), Ok(()));
+    }
+}

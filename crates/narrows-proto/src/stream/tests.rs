@@ -1,6 +1,7 @@
 //! Sender and receiver together, over a path that loses, delays and duplicates what it is set to.
 
 mod again;
+mod bursts;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -486,6 +487,7 @@ proptest! {
         prr: bool,
         ack_every in 1..4_u64,
         restart_after_idle: bool,
+        segmentation: bool,
     ) {
         let params = Params {
             min_rto: Span::from_ms(1),
@@ -494,6 +496,7 @@ proptest! {
             proportional_rate_reduction: prr,
             ack_every,
             restart_after_idle,
+            segmentation: segmentation.then(super::Segmentation::default),
             ..Params::default()
         };
         for config in Config::all() {

@@ -17,6 +17,8 @@ pub struct Segment {
     pub cwr: bool,
     /// Has been sent before.
     pub retransmission: bool,
+    /// The next one belongs to the same burst, and leaves back to back with it.
+    pub goes_on: bool,
     /// The receiver is to acknowledge it at once (RDMA only).
     pub requests_ack: bool,
     /// A switch has marked it. Set on arrival.

@@ -36,7 +36,7 @@ use self::external::Outside;
 pub(crate) use self::external::WholePacket;
 use self::gates::Gates;
 pub(crate) use self::generator::HostGenerator;
-use self::nic::Nic;
+use self::nic::{Nic, Places};
 use self::outgoing::{Hold, Outgoing};
 use self::racks::Racks;
 use self::reaction_points::{ReactionPoints, Turn};
@@ -251,6 +251,7 @@ impl Host {
     /// Sends one packet, if any flow has one to send.
     fn fill_link<O: Observer>(&mut self, now: Time, slots: &mut Trailers, world: &mut World<O>) {
         let ready = match &mut self.classes {
+            _ if self.nic.is_in_burst() => None,
             None => self.nic.pop_ready(slots),
             Some(classes) => classes.pop_ready(&mut self.nic, slots),
         };
@@ -262,11 +263,17 @@ impl Host {
             if self.classes.is_some() && self.is_parked(now, slot, world) {
                 continue;
             }
+            if self.outgoing.place(slot).owes()
+                && self.nic.passes_on(world.shared.quantum, &mut self.outgoing)
+            {
+                continue;
+            }
             let outgoing = self.outgoing.get_mut(slot).expect("a sender leaves its queue before its slot");
             if outgoing.is_governed() && !outgoing.is_over() {
                 let turn = self.governed_turn(now, slot, world);
-                if let Some((packet, Turn::GoesOn)) = turn {
-                    self.nic.charge(packet.size(), world.shared.quantum, &mut self.outgoing);
+                if let Some((packet, Turn::GoesOn | Turn::InBurst)) = turn {
+                    let goes_on = matches!(turn, Some((_, Turn::InBurst)));
+                    self.nic.charge(packet.size(), goes_on, world.shared.quantum, &mut self.outgoing);
                 } else {
                     self.nic.retire(&mut self.outgoing);
                     // Those before it in the line may have ended, so that it was let in during its own turn.
@@ -281,7 +288,8 @@ impl Host {
                 Poll::Send(segment) => {
                     let packet = outgoing.packet(&segment, group);
                     outgoing.arm(outgoing.next_timer(), slot, &mut self.agenda);
-                    self.nic.charge(packet.size(), world.shared.quantum, &mut self.outgoing);
+                    let (goes_on, quantum) = (segment.goes_on, world.shared.quantum);
+                    self.nic.charge(packet.size(), goes_on, quantum, &mut self.outgoing);
                     self.send(now, packet, world);
                     return;
                 }

@@ -12,6 +12,7 @@ use crate::stream::params::Params;
 use crate::stream::rack_tlp::RackTlp;
 use crate::stream::rtt::RttEstimator;
 use crate::stream::scoreboard::Scoreboard;
+use crate::stream::segmentation::Bursts;
 use crate::units::{Bytes, Time};
 
 /// A connection between two flows.
@@ -111,6 +112,7 @@ impl Sender {
             probe: Probe::None,
             undo: None,
             pacer,
+            bursts: Bursts::default(),
             timer: Timer { at: Time::NEVER, kind: TimerKind::Retransmission },
             rto_at: Time::NEVER,
             sampled,
