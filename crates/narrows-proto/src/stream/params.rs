@@ -1,3 +1,4 @@
+use super::receive_offload::ReceiveOffload;
 use super::segmentation::Segmentation;
 use crate::cc::OutOfRange;
 use crate::units::{Bytes, Span};
@@ -48,6 +49,9 @@ pub struct Params {
     /// Segments leave in bursts, as hosts with segmentation offload (TSO, GSO) send them; one by one if left out. `{}` is what Linux
     /// does. Bursts arrive back to back, so switches that mark at a small queue mark more of them than of single segments.
     pub segmentation: Option<Segmentation>,
+    /// Receivers merge segments that arrive shortly after each other and acknowledge them together, as hosts with receive offload
+    /// (GRO, LRO) do; each segment by itself if left out.
+    pub receive_offload: Option<ReceiveOffload>,
 }
 
 impl Default for Params {
@@ -71,6 +75,7 @@ impl Default for Params {
             proportional_rate_reduction: true,
             pace_windows: false,
             segmentation: None,
+            receive_offload: None,
         }
     }
 }
@@ -129,6 +134,7 @@ impl Params {
         OutOfRange::unless(min_rto <= max_rto, "max_rto", max_rto, "at least min_rto")?;
         OutOfRange::unless_timer("initial_rto", initial_rto)?;
         OutOfRange::unless(max_rto <= Span::from_secs(86_400), "max_rto", max_rto, "at most one day")?;
-        self.segmentation.map_or(Ok(()), |segmentation| segmentation.check(self.mss()))
+        self.segmentation.map_or(Ok(()), |segmentation| segmentation.check(self.mss()))?;
+        self.receive_offload.map_or(Ok(()), |offload| offload.check(self.mss()))
     }
 }

@@ -148,6 +148,12 @@ impl Segmentation {
         )
     }
 
+    /// The most segments of a burst at this rate, headers included, on a path of any length.
+    pub fn largest(&self, mss: Bytes, packet: Bytes, rate: BitRate) -> u64 {
+        let rate = Some(rate);
+        self.goal(&Pace { mss, packet, rate, cwnd: mss, srtt: Span::ZERO, min_rtt: Span::ZERO }, true)
+    }
+
     /// Segments of a burst that nothing cuts short.
     fn goal(&self, pace: &Pace, doubles: bool) -> u64 {
         let Pace { mss, packet, rate, cwnd, srtt, min_rtt } = *pace;

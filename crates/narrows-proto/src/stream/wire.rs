@@ -23,6 +23,8 @@ pub struct Segment {
     pub requests_ack: bool,
     /// A switch has marked it. Set on arrival.
     pub ce: bool,
+    /// So many others were merged into it behind it. Set by receive offload.
+    pub merged: u32,
 }
 
 impl Segment {

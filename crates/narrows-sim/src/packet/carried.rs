@@ -24,6 +24,7 @@ impl Packet {
             goes_on: false,
             requests_ack: false,
             ce: self.is_marked(),
+            merged: 0,
         }
     }
 

@@ -42,6 +42,7 @@ impl Connection {
             packet: params.packet_size(mss),
             link: at.link,
             seed: at.seed,
+            merged: params.receive_offload.map_or(1, |offload| offload.segments(mss)),
         };
         Self {
             cc: cc.build(&path),
