@@ -31,7 +31,17 @@ impl Host {
             if self.outside.is_some() {
                 return self.hand_out(now, parcel, world);
             }
+            if self.waits_for_interrupt(now, parcel, world) {
+                return;
+            }
         }
+        self.hand_over(now, parcel, world);
+    }
+
+    /// The stack gets a packet.
+    #[inline]
+    pub(super) fn hand_over<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
+        let packet = parcel.packet;
         match packet.kind() {
             Kind::Data | Kind::Syn => self.on_segment(now, parcel, world),
             Kind::Ack => self.on_ack(now, parcel, world),
@@ -63,6 +73,9 @@ impl Host {
         world: &mut World<O>,
     ) {
         let packet = parcel.packet;
+        if self.is_read_later(now, packet, world) {
+            return;
+        }
         match control {
             Control::Cnm => self.on_notice(now, packet, world),
             Control::Cnp => self.on_cnp(now, packet, world),
@@ -83,7 +96,7 @@ impl Host {
     }
 
     /// A congestion notification packet arrived.
-    fn on_cnp<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+    pub(super) fn on_cnp<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
         let slot = world.flows.senders[packet.flow().index()];
         let Some(outgoing) =
             self.outgoing.get_mut(slot).filter(|outgoing| outgoing.turn as u16 == packet.turn())

@@ -10,6 +10,7 @@ mod flows;
 mod gated;
 mod gates;
 mod generator;
+mod handover;
 mod incoming;
 mod limited;
 mod nic;
@@ -36,6 +37,7 @@ use self::external::Outside;
 pub(crate) use self::external::WholePacket;
 use self::gates::Gates;
 pub(crate) use self::generator::HostGenerator;
+use self::handover::Handover;
 use self::nic::{Nic, Places};
 use self::outgoing::{Hold, Outgoing};
 use self::racks::Racks;
@@ -46,7 +48,7 @@ use self::transport::{Answer, Sending, Sink, Source};
 use self::waiting::Waiting;
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::link::Egress;
-use crate::mechanism::hosts::BurstDelay;
+use crate::mechanism::hosts::{BurstDelay, Lateness};
 use crate::mechanism::limiter::Reaction;
 use crate::mechanism::rackcc::RackAgent;
 use crate::observe::{Observer, Reviewed};
@@ -66,6 +68,8 @@ pub(crate) struct Host {
     nic: Nic,
     /// What it takes to begin a burst, if that is not done at once.
     burst_delay: Option<Box<BurstDelay>>,
+    /// What it has not noticed yet, if it takes a while to notice.
+    handover: Option<Box<Handover>>,
     /// Rate of its link.
     rate: BitRate,
     outgoing: Slots<Outgoing>,
@@ -97,6 +101,8 @@ pub(crate) struct HostParts {
     pub(crate) egress: Egress,
     /// What it takes to begin a burst, if that is not done at once.
     pub(crate) burst_delay: Option<BurstDelay>,
+    /// How late it notices what arrives, if it does not at once.
+    pub(crate) lateness: Option<Lateness>,
     /// Rate of its link.
     pub(crate) rate: BitRate,
     /// Flows that start here, in order of time.
@@ -121,6 +127,7 @@ impl Host {
             impaired,
             egress,
             burst_delay,
+            lateness,
             rate,
             starts,
             waiting,
@@ -151,10 +158,11 @@ impl Host {
         let mut host = Self {
             wire,
             impaired,
-            watched: impaired || racks.is_some(),
+            watched: impaired || racks.is_some() || lateness.is_some_and(|late| late.interrupts.is_some()),
             racks,
             nic: Nic::new(egress),
             burst_delay: burst_delay.map(Box::new),
+            handover: lateness.map(|lateness| Box::new(Handover::new(lateness))),
             rate,
             outgoing: Slots::default(),
             incoming: Slots::default(),
@@ -362,6 +370,8 @@ impl Host {
             (_, Wake::Dependent(dependent)) => self.start_dependent(now, dependent, world),
             (_, Wake::GiveUp) => self.give_up(now, world),
             (_, Wake::Outside) => self.take_from_outside(),
+            (_, Wake::Interrupt) => self.wake_for_interrupt(now, world),
+            (_, Wake::Message) => self.read_message(now, world),
             (_, Wake::MeasureFrom) => {
                 for outgoing in self.outgoing.iter_mut() {
                     outgoing.before_measured = outgoing.source.delivered();
