@@ -78,7 +78,7 @@ pub use engine::{
 pub use ideal::{IdealPath, ideal_fct};
 pub use ids::{FlowId, GroupId, HostId, LinkId, NodeId};
 pub use link::Outage;
-pub use mechanism::hosts::{Bounded, Exponential, Hosts, Processing, RealHosts};
+pub use mechanism::hosts::{Bounded, Exponential, Hosts, Interrupts, Processing, RealHosts};
 pub use mechanism::limiter::{LimiterScope, Reaction, ReactionPlace};
 pub use mechanism::rackcc::RackAgent;
 pub use network::{Failure, Network};

@@ -4,6 +4,7 @@ mod support;
 
 use std::sync::Arc;
 
+use narrows_proto::stream::{ReceiveOffload, Segmentation};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::observe::{LimiterObserver, PortObserver};
 use narrows_sim::switch::{
@@ -14,8 +15,8 @@ use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topol
 use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Pause, Traffic, Transport};
 use narrows_sim::workload::{Calls, DrawnCalls, Pairs, Partner, Sizes, permutation, poisson, rpcs};
 use narrows_sim::{
-    Execution, Failure, FlowRecord, GroupId, HostId, Hosts, LimiterScope, LinkId, Network, NodeId, Outage,
-    Outcome, PortCounters, Purpose, Reaction, ReactionPlace, RealHosts, Routing, Stream,
+    Execution, Failure, FlowRecord, GroupId, HostId, Hosts, Interrupts, LimiterScope, LinkId, Network,
+    NodeId, Outage, Outcome, PortCounters, Purpose, Reaction, ReactionPlace, RealHosts, Routing, Stream,
 };
 use support::{Run, at, bcn, cubic, datagrams, dctcp, group, network, params, qcn, reaction, reno};
 
@@ -249,9 +250,22 @@ fn two_runs_are_equal_and_another_seed_differs() {
     assert_ne!(run(1), run(2));
 }
 
+/// The same traffic between hosts with offloads.
+fn offloaded(mut traffic: Traffic) -> Traffic {
+    for group in &mut traffic.groups {
+        if let Transport::Stream { params, .. } = &mut group.transport {
+            params.segmentation = Some(Segmentation::default());
+            params.receive_offload = Some(ReceiveOffload::default());
+        }
+    }
+    traffic
+}
+
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
-    let real = || Hosts::Real(RealHosts::default());
+    let interrupts = Some(Interrupts { after: Span::from_us(10), frames: Some(16) });
+    let software_delay = Span::from_us(3);
+    let real = || Hosts::Real(RealHosts { interrupts, software_delay, ..RealHosts::default() });
     for (routing, ports, hosts) in [
         (Routing::Ecmp, PortKind::Plain, Hosts::Ideal),
         (Routing::Ecmp, PortKind::Plain, real()),
@@ -259,7 +273,9 @@ fn any_number_of_threads_gives_the_same_bytes() {
         (Routing::DModK, PortKind::Scheduled, real()),
     ] {
         let (network, traffic) = everything(routing, ports);
+        let bursts = hosts != Hosts::Ideal;
         let network = Network { hosts, ..network };
+        let traffic = if bursts { offloaded(traffic) } else { traffic };
         let run = |threads| trace(&Run::new(&network, &traffic).threads(threads).run());
         let one = run(1);
         for threads in [2, 3, 8] {

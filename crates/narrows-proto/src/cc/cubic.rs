@@ -64,7 +64,9 @@ pub struct Cubic {
     c: f64,
     beta: f64,
     fast_convergence: bool,
-    slow_start_step: Bytes,
+    slow_start_limit: u32,
+    /// The same after a timeout.
+    limit_after_timeout: u32,
     mss: Bytes,
     state: State,
     /// During the first slow start.
@@ -105,11 +107,13 @@ impl Algorithm for Cubic {
 
     fn new(params: &Params, path: &Path) -> Self {
         let hystart = params.hystart.then(|| Box::new(HyStart::new(params.hystart_params.clone())));
+        let limit = |segments| u32::try_from(segments).unwrap_or(u32::MAX);
         Self {
             c: params.c,
             beta: params.beta,
             fast_convergence: params.fast_convergence,
-            slow_start_step: path.mss.saturating_mul(params.slow_start_limit),
+            slow_start_limit: limit(params.slow_start_limit.max(path.merged)),
+            limit_after_timeout: limit(path.merged),
             mss: path.mss,
             state: State {
                 cwnd: path.initial_window.as_f64() / path.mss.as_f64(),
@@ -142,7 +146,8 @@ impl Cubic {
     }
 
     fn slow_start(&mut self, ack: &Ack) {
-        let step = if ack.cwnd_limited { self.segments(ack.acked.min(self.slow_start_step)) } else { 0.0 };
+        let step =
+            if ack.cwnd_limited { self.segments(ack.acked).min(self.slow_start_limit.into()) } else { 0.0 };
         let Some(hystart) = &mut self.hystart else {
             self.state.cwnd += step;
             return;
@@ -253,7 +258,7 @@ impl Controller for Cubic {
                 self.state.w_max = None;
                 self.state.cwnd = 1.0;
                 // RFC 3465 §2.3: one acknowledgement may now cover much that was sent before the timeout.
-                self.slow_start_step = self.slow_start_step.min(self.mss);
+                self.slow_start_limit = self.slow_start_limit.min(self.limit_after_timeout);
             }
             Congestion::Spurious => {
                 if let Some(state) =

@@ -57,7 +57,7 @@ impl Algorithm for Dctcp {
 
     fn new(params: &Params, path: &Path) -> Self {
         Self {
-            window: RenoWindow::new(path.mss, path.initial_window, 2),
+            window: RenoWindow::new(path.mss, path.initial_window, 2).merged(path.merged),
             alpha: MarkedFraction::new(params.initial_alpha, params.gain),
             rest: Rest::NONE,
             floor: path.mss * params.min_window,

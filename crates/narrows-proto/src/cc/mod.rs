@@ -159,6 +159,8 @@ pub struct Path {
     pub link: BitRate,
     /// Where its random choices begin; another for every connection.
     pub seed: u64,
+    /// So many segments may be acknowledged at once because the receiver merges what arrives together; 1 if it does not.
+    pub merged: u64,
 }
 
 impl Path {

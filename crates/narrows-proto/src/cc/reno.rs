@@ -47,7 +47,8 @@ impl Algorithm for Reno {
     const SOURCE: &'static str = "RFC 5681, RFC 6582, RFC 3465, RFC 3168";
 
     fn new(params: &Params, path: &Path) -> Self {
-        Self { window: RenoWindow::new(path.mss, path.initial_window, params.slow_start_limit) }
+        let window = RenoWindow::new(path.mss, path.initial_window, params.slow_start_limit);
+        Self { window: window.merged(path.merged) }
     }
 
     fn ecn(params: &Params) -> Ecn {

@@ -99,7 +99,7 @@ impl Algorithm for Vegas {
     fn new(params: &Params, path: &Path) -> Self {
         Self {
             params: params.clone(),
-            window: SegmentWindow::new(path.mss, path.initial_window, 2),
+            window: SegmentWindow::new(path.mss, path.initial_window, 2).merged(path.merged),
             base_rtt: Span::MAX,
             round: Round::NEW,
             doubling: false,

@@ -70,6 +70,7 @@ impl Sender {
             packet: params.packet_size(params.mtu),
             link: at.link,
             seed: at.seed,
+            merged: 1,
         };
         let controller = cc.build(&path);
         Self {

@@ -4,7 +4,7 @@
 //! Handshake with exponential back-off · delayed acknowledgements (RFC 5681 §4.2), with the CE state machine of
 //! RFC 8257 §3.2 · SACK (RFC 2018) and DSACK (RFC 2883) · RACK-TLP loss detection (RFC 8985) · retransmission timeout
 //! (RFC 6298) · proportional rate reduction (RFC 9937) · detection of needless retransmissions (RFC 3708) · ECN echo
-//! (RFC 3168, RFC 8257) · delivery-rate samples with application limits (draft-cheng-iccrg-delivery-rate-estimation-02).
+//! (RFC 3168, RFC 8257) · segmentation offload and receive offload · delivery-rate samples with application limits (draft-cheng-iccrg-delivery-rate-estimation-02).
 //!
 //! A [`Connection`] may carry one flow after another ([`Sender::again`]): each begins with what the last one knew of the path.
 //!
@@ -18,9 +18,11 @@ pub(crate) mod pacer;
 mod params;
 mod prr;
 mod rack_tlp;
+mod receive_offload;
 mod receiver;
 pub(crate) mod rtt;
 pub(crate) mod scoreboard;
+mod segmentation;
 mod sender;
 pub(crate) mod sent;
 mod wire;
@@ -29,6 +31,8 @@ mod wire;
 mod tests;
 
 pub use params::Params;
+pub use receive_offload::{Merging, ReceiveOffload};
 pub use receiver::Receiver;
+pub use segmentation::Segmentation;
 pub use sender::{Connection, Endpoint, Held, Holding, Poll, Repairing, Sender, Stats};
 pub use wire::{AckFrame, SackBlocks, Segment};

@@ -1,3 +1,5 @@
+use super::receive_offload::ReceiveOffload;
+use super::segmentation::Segmentation;
 use crate::cc::{OutOfRange, Ranges};
 use crate::units::{Bytes, Span};
 
@@ -44,6 +46,12 @@ pub struct Params {
     pub proportional_rate_reduction: bool,
     /// Pace controls that only give a window, at 1.25·cwnd/SRTT (RFC 9002 §7.7).
     pub pace_windows: bool,
+    /// Segments leave in bursts, as hosts with segmentation offload (TSO, GSO) send them; one by one if left out. `{}` is what Linux
+    /// does. Bursts arrive back to back, so switches that mark at a small queue mark more of them than of single segments.
+    pub segmentation: Option<Segmentation>,
+    /// Receivers merge segments that arrive shortly after each other and acknowledge them together, as hosts with receive offload
+    /// (GRO, LRO) do; each segment by itself if left out.
+    pub receive_offload: Option<ReceiveOffload>,
 }
 
 impl Default for Params {
@@ -66,6 +74,8 @@ impl Default for Params {
             tail_loss_probe: true,
             proportional_rate_reduction: true,
             pace_windows: false,
+            segmentation: None,
+            receive_offload: None,
         }
     }
 }
@@ -122,6 +132,8 @@ impl Params {
         ranges.timer("min_rto", min_rto)?;
         ranges.unless(min_rto <= max_rto, "max_rto", max_rto, "at least min_rto")?;
         ranges.timer("initial_rto", initial_rto)?;
-        ranges.unless(max_rto <= Span::from_secs(86_400), "max_rto", max_rto, "at most one day")
+        ranges.unless(max_rto <= Span::from_secs(86_400), "max_rto", max_rto, "at most one day")?;
+        self.segmentation.map_or(Ok(()), |segmentation| segmentation.check(self.mss(), ranges))?;
+        self.receive_offload.map_or(Ok(()), |offload| offload.check(self.mss(), ranges))
     }
 }

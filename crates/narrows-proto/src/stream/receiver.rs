@@ -80,7 +80,7 @@ impl Receiver {
         if range.start == self.next && self.held.is_empty() {
             self.next = range.end;
             self.unacknowledged += 1;
-            if self.unacknowledged >= params.ack_every || self.is_complete() {
+            if self.unacknowledged >= params.ack_every || segment.merged > 0 || self.is_complete() {
                 send(self.ack(SackBlocks::default()));
             } else if self.ack_at == Time::NEVER {
                 self.ack_at = now + params.ack_delay;
@@ -119,10 +119,11 @@ impl Receiver {
             sacks.push_duplicate(range.clone(), self.held.around(range.start));
         } else if range.start <= self.next {
             self.next = range.end;
-            if let Some(first) = self.held.first().filter(|first| first.start <= self.next) {
+            // What receive offload has merged may reach beyond several of them.
+            while let Some(first) = self.held.first().filter(|first| first.start <= self.next) {
                 self.next = self.next.max(first.end);
+                self.held.remove_below(self.next);
             }
-            self.held.remove_below(self.next);
         } else {
             self.held.insert(range.clone(), |_| {});
             self.remember(range.start);

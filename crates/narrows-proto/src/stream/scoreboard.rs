@@ -251,6 +251,11 @@ impl Scoreboard {
         number == self.front
     }
 
+    /// When the first segment that waits for an acknowledgment was sent.
+    pub(crate) fn oldest_sent_at(&self) -> Option<Time> {
+        self.segments.front().map(|sent| sent.sent_at)
+    }
+
     /// Number of the last segment.
     pub(crate) fn last(&self) -> Option<u64> {
         (self.front + self.segments.len() as u64).checked_sub(1).filter(|number| *number >= self.front)

@@ -1,13 +1,14 @@
 //! Sender and receiver together, over a path that loses, delays and duplicates what it is set to.
 
 mod again;
+mod bursts;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use proptest::prelude::*;
 
-use super::{AckFrame, Endpoint, Params, Poll, Receiver, Segment, Sender, Stats};
+use super::{AckFrame, Endpoint, Merging, Params, Poll, Receiver, Segment, Sender, Stats};
 use crate::cc::{self, Config};
 use crate::units::{BitRate, Bytes, Span, Time};
 
@@ -30,10 +31,52 @@ enum Event {
     LinkFree,
 }
 
+/// A receiver with or without receive offload.
+enum End {
+    Plain(Receiver),
+    Merging(Merging),
+}
+
+impl End {
+    fn new(params: &Params, ecn: cc::Ecn) -> Self {
+        match params.receive_offload {
+            None => Self::Plain(Receiver::new(ecn)),
+            Some(_) => Self::Merging(Merging::new(ecn)),
+        }
+    }
+
+    fn receiver(&self) -> &Receiver {
+        match self {
+            Self::Plain(receiver) => receiver,
+            Self::Merging(merging) => merging.receiver(),
+        }
+    }
+
+    fn next_timer(&self) -> Time {
+        match self {
+            Self::Plain(receiver) => receiver.next_timer(),
+            Self::Merging(merging) => merging.next_timer(),
+        }
+    }
+
+    /// A segment arrives, or time has passed. Returns the acknowledgments due.
+    fn advance(&mut self, params: &Params, now: Time, segment: Option<&Segment>) -> Vec<AckFrame> {
+        let mut frames = Vec::new();
+        let send = |frame| frames.push(frame);
+        match (self, segment) {
+            (Self::Plain(receiver), Some(segment)) => receiver.on_segment(params, now, segment, send),
+            (Self::Plain(receiver), None) => frames.extend(receiver.on_timer(now)),
+            (Self::Merging(merging), Some(segment)) => merging.on_segment(params, now, segment, send),
+            (Self::Merging(merging), None) => merging.on_timer(params, now, send),
+        }
+        frames
+    }
+}
+
 struct Pipe {
     params: Params,
     sender: Sender,
-    receiver: Receiver,
+    receiver: End,
     ecn: cc::Ecn,
     now: Time,
     link_free: Time,
@@ -69,7 +112,7 @@ impl Pipe {
         let mut sender = Sender::new(&params, config, HOST, params.mss() * segments);
         sender.start(&params, Time::ZERO);
         Self {
-            receiver: Receiver::new(config.ecn()),
+            receiver: End::new(&params, config.ecn()),
             ecn: config.ecn(),
             sender,
             params,
@@ -145,12 +188,9 @@ impl Pipe {
             let mut frames = Vec::new();
             match self.events[event].take().expect("every event happens once") {
                 Event::Segment(segment) => {
-                    self.receiver.on_segment(&self.params, self.now, &segment, |frame| frames.push(frame));
-                    if self.receiver.is_complete() && self.delivered_at == Time::NEVER {
-                        self.delivered_at = self.now;
-                    }
+                    frames = self.receiver.advance(&self.params, self.now, Some(&segment));
                 }
-                Event::ReceiverTimer => frames.extend(self.receiver.on_timer(self.now)),
+                Event::ReceiverTimer => frames = self.receiver.advance(&self.params, self.now, None),
                 Event::Ack(frame) => {
                     self.sender.on_ack(&self.params, self.now, &frame);
                     self.acks.extend(self.sender.last_ack.take());
@@ -158,14 +198,17 @@ impl Pipe {
                 Event::SenderTimer => self.sender.on_timer(&self.params, self.now),
                 Event::LinkFree => {}
             }
+            if self.receiver.receiver().is_complete() && self.delivered_at == Time::NEVER {
+                self.delivered_at = self.now;
+            }
             for frame in frames {
                 self.carry(false, |_| Event::Ack(frame));
             }
             self.pump();
             assert!(self.sender.next_timer() >= self.now, "a timer in the past");
         }
-        assert!(self.receiver.is_complete());
-        assert_eq!(Bytes::new(self.receiver.delivered()), self.sender.delivered());
+        assert!(self.receiver.receiver().is_complete());
+        assert_eq!(Bytes::new(self.receiver.receiver().delivered()), self.sender.delivered());
         assert_eq!(self.sender.inflight(), Bytes::ZERO);
         self
     }
@@ -180,7 +223,7 @@ impl Pipe {
         self.acks.clear();
         let size = self.params.mss() * segments;
         self.sender = Sender::again(self.sender.into_connection(), &self.params, self.now, size);
-        self.receiver = Receiver::new(self.ecn);
+        self.receiver = End::new(&self.params, self.ecn);
         self.run()
     }
 
@@ -486,6 +529,8 @@ proptest! {
         prr: bool,
         ack_every in 1..4_u64,
         restart_after_idle: bool,
+        segmentation: bool,
+        receive_offload in prop::option::of((0..2000_u64).prop_map(Span::from_us)),
     ) {
         let params = Params {
             min_rto: Span::from_ms(1),
@@ -494,6 +539,9 @@ proptest! {
             proportional_rate_reduction: prr,
             ack_every,
             restart_after_idle,
+            segmentation: segmentation.then(super::Segmentation::default),
+            receive_offload: receive_offload
+                .map(|within| super::ReceiveOffload { within, ..Default::default() }),
             ..Params::default()
         };
         for config in Config::all() {

@@ -17,10 +17,14 @@ pub struct Segment {
     pub cwr: bool,
     /// Has been sent before.
     pub retransmission: bool,
+    /// The next one belongs to the same burst, and leaves back to back with it.
+    pub goes_on: bool,
     /// The receiver is to acknowledge it at once (RDMA only).
     pub requests_ack: bool,
     /// A switch has marked it. Set on arrival.
     pub ce: bool,
+    /// So many others were merged into it behind it. Set by receive offload.
+    pub merged: u32,
 }
 
 impl Segment {

@@ -47,7 +47,7 @@ impl Path {
     }
 
     fn __repr__(&self) -> String {
-        let cc::Path { mss, initial_window, packet, link, seed } = self.0;
+        let cc::Path { mss, initial_window, packet, link, seed, .. } = self.0;
         let [mss, window, packet] = [mss, initial_window, packet].map(Bytes::get);
         format!(
             "Path(mss={mss}, initial_window={window}, packet={packet}, link={}, seed={seed})",

@@ -277,6 +277,7 @@ impl<'a> Layout<'a> {
             impaired,
             egress: Egress { wire_time, ..self.egress(ports[0]) },
             burst_delay,
+            lateness: hosts::lateness(&self.network.hosts),
             rate,
             starts,
             waiting,

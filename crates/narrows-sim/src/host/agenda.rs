@@ -27,6 +27,10 @@ pub(super) enum Wake {
     GiveUp,
     /// A packet from outside is ready.
     Outside,
+    /// What has arrived is handed over.
+    Interrupt,
+    /// Software reads a message.
+    Message,
 }
 
 /// Timers of one host in order of `(Time, Wake)`. None is ever cancelled: one that moved to a later time wakes early, finds
@@ -195,6 +199,8 @@ impl Entry {
             Wake::Dependent(dependent) => (8, dependent),
             Wake::GiveUp => (9, 0),
             Wake::Outside => (10, 0),
+            Wake::Interrupt => (11, 0),
+            Wake::Message => (12, 0),
         };
         Self(u128::from(at.as_ps()) << 64 | kind << 32 | u128::from(number))
     }
@@ -218,7 +224,9 @@ impl Entry {
             7 => Wake::News(number),
             8 => Wake::Dependent(number),
             9 => Wake::GiveUp,
-            _ => Wake::Outside,
+            10 => Wake::Outside,
+            11 => Wake::Interrupt,
+            _ => Wake::Message,
         }
     }
 }
@@ -230,7 +238,7 @@ mod tests {
 
     use super::*;
 
-    const WAKES: [Wake; 12] = [
+    const WAKES: [Wake; 14] = [
         Wake::Sender(0),
         Wake::Sender(u32::MAX),
         Wake::Receiver(7),
@@ -243,6 +251,8 @@ mod tests {
         Wake::Dependent(2),
         Wake::GiveUp,
         Wake::Outside,
+        Wake::Interrupt,
+        Wake::Message,
     ];
 
     /// Moments at which things are planned, many of them equal; and nothing where the next entry is taken.

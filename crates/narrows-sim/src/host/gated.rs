@@ -81,7 +81,7 @@ impl Host {
                     let again = gate.hold(now, slot, outgoing, group, settings);
                     (Some((packet, Turn::Over)), again)
                 } else {
-                    (Some((packet, Turn::GoesOn)), Time::NEVER)
+                    (Some((packet, Turn::after(&segment))), Time::NEVER)
                 }
             }
             Poll::At(at) => (None, at),

@@ -6,7 +6,6 @@ use narrows_proto::stream::AckFrame;
 use narrows_proto::units::{Bytes, Time};
 
 use super::Host;
-use super::agenda::Wake;
 use super::nic::Nic;
 use super::outgoing::NewFlow;
 use super::packets::{Way, ack_packet, cnp_packet, echo_packet, rdma_ack_packet};
@@ -43,19 +42,24 @@ impl Host {
             Sink::Stream(receiver) => {
                 let params = &group.stream().params;
                 receiver.on_segment(params, now, &packet.segment(group.overhead), |frame| {
-                    if frame.syn {
-                        return push_syn_ack(nic, &frame, racks.as_deref(), back, group);
-                    }
-                    push_ack(nic, &frame, back, group);
+                    push_answer(nic, &frame, racks.as_deref(), back, group);
                 });
                 if !receiver.is_complete() {
-                    if receiver.next_timer() < incoming.armed {
-                        incoming.armed = receiver.next_timer();
-                        self.agenda.plan(incoming.armed, Wake::Receiver(slot));
-                    }
-                    return;
+                    let at = receiver.next_timer();
+                    return incoming.arm(at, slot, &mut self.agenda);
                 }
                 receiver.delivered()
+            }
+            Sink::Merging(merging) => {
+                let params = &group.stream().params;
+                merging.on_segment(params, now, &packet.segment(group.overhead), |frame| {
+                    push_answer(nic, &frame, racks.as_deref(), back, group);
+                });
+                if !merging.receiver().is_complete() {
+                    let at = merging.next_timer();
+                    return incoming.arm(at, slot, &mut self.agenda);
+                }
+                merging.receiver().delivered()
             }
             Sink::Rdma(receiver) => {
                 let params = &group.rdma().params;
@@ -71,15 +75,20 @@ impl Host {
             }
             Sink::Datagram { .. } => unreachable!("segments belong to connections"),
         };
-        world.log.completions.push((packet.flow(), now));
-        world.observer.completed(now, packet.flow());
-        world.flows.receivers[packet.flow().index()] = Reception::Done { turn: packet.turn(), ack };
-        if world.shared.groups[world.shared.flows[packet.flow().index()].group.index()].asks_rack {
-            self.disconnect(world.shared.flows[packet.flow().index()].from);
+        self.received(now, slot, ack, world);
+    }
+
+    /// All of the flow in `slot` has arrived, and so says `ack`.
+    fn received<O: Observer>(&mut self, now: Time, slot: u32, ack: u64, world: &mut World<O>) {
+        let Some(Incoming { flow, from, group, turn, .. }) = self.incoming.remove(slot) else { return };
+        world.log.completions.push((flow, now));
+        world.observer.completed(now, flow);
+        world.flows.receivers[flow.index()] = Reception::Done { turn, ack };
+        if world.shared.groups[group as usize].asks_rack {
+            self.disconnect(from);
         }
-        self.incoming.remove(slot);
-        self.answer(now, packet.flow(), world);
-        self.announce(now, packet.flow(), Milestone::Received, world);
+        self.answer(now, flow, world);
+        self.announce(now, flow, Milestone::Received, world);
     }
 
     /// All of `flow` has arrived: if it is a request, the response starts.
@@ -177,20 +186,40 @@ impl Host {
         }
     }
 
-    /// A delayed acknowledgement may be due.
-    pub(super) fn wake_receiver<O>(&mut self, now: Time, slot: u32, world: &World<O>) {
+    /// A delayed acknowledgement may be due, or what was merged is to be handed on.
+    pub(super) fn wake_receiver<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
         let Some(incoming) = self.incoming.get_mut(slot).filter(|incoming| incoming.armed == now) else {
             return;
         };
         incoming.armed = Time::NEVER;
-        let Sink::Stream(receiver) = &mut incoming.sink else { return };
-        if let Some(frame) = receiver.on_timer(now) {
-            push_ack(&mut self.nic, &frame, incoming.back(), &world.shared.groups[incoming.group as usize]);
-        } else if receiver.next_timer() < Time::NEVER {
-            incoming.armed = receiver.next_timer();
-            self.agenda.plan(incoming.armed, Wake::Receiver(slot));
-        }
+        let group = &world.shared.groups[incoming.group as usize];
+        let (nic, back) = (&mut self.nic, incoming.back());
+        let at = match &mut incoming.sink {
+            Sink::Stream(receiver) => {
+                receiver.on_timer(now).iter().for_each(|frame| push_ack(nic, frame, back, group));
+                receiver.next_timer()
+            }
+            Sink::Merging(merging) => {
+                merging.on_timer(&group.stream().params, now, |frame| push_ack(nic, &frame, back, group));
+                if merging.receiver().is_complete() {
+                    let ack = merging.receiver().delivered();
+                    return self.received(now, slot, ack, world);
+                }
+                merging.next_timer()
+            }
+            Sink::Rdma(_) | Sink::Datagram { .. } => return,
+        };
+        incoming.arm(at, slot, &mut self.agenda);
     }
+}
+
+/// Queues the acknowledgement `frame`, which may answer a SYN.
+#[inline]
+fn push_answer(nic: &mut Nic, frame: &AckFrame, racks: Option<&Racks>, back: Way, group: &GroupState) {
+    if frame.syn {
+        return push_syn_ack(nic, frame, racks, back, group);
+    }
+    push_ack(nic, frame, back, group);
 }
 
 /// Queues the acknowledgement `frame`.

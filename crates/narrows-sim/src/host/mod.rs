@@ -1,6 +1,7 @@
 //! Hosts: flows begin and end here.
 
 mod agenda;
+mod arrivals;
 mod classes;
 mod connections;
 mod dependents;
@@ -9,6 +10,7 @@ mod flows;
 mod gated;
 mod gates;
 mod generator;
+mod handover;
 mod incoming;
 mod limited;
 mod nic;
@@ -35,7 +37,8 @@ use self::external::Outside;
 pub(crate) use self::external::WholePacket;
 use self::gates::Gates;
 pub(crate) use self::generator::HostGenerator;
-use self::nic::Nic;
+use self::handover::Handover;
+use self::nic::{Nic, Places};
 use self::outgoing::{Hold, Outgoing};
 use self::racks::Racks;
 use self::reaction_points::{ReactionPoints, Turn};
@@ -45,11 +48,11 @@ use self::transport::{Answer, Sending, Sink, Source};
 use self::waiting::Waiting;
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::link::Egress;
-use crate::mechanism::hosts::BurstDelay;
+use crate::mechanism::hosts::{BurstDelay, Lateness};
 use crate::mechanism::limiter::Reaction;
 use crate::mechanism::rackcc::RackAgent;
 use crate::observe::{Observer, Reviewed};
-use crate::packet::{Control, Kind, NO_TRAILERS, Packet, Parcel, Trailers};
+use crate::packet::{Kind, NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::prefetch::prefetch;
 use crate::record::{DatagramRecord, PortCounters};
 use crate::world::{Reception, World};
@@ -65,6 +68,8 @@ pub(crate) struct Host {
     nic: Nic,
     /// What it takes to begin a burst, if that is not done at once.
     burst_delay: Option<Box<BurstDelay>>,
+    /// What it has not noticed yet, if it takes a while to notice.
+    handover: Option<Box<Handover>>,
     /// Rate of its link.
     rate: BitRate,
     outgoing: Slots<Outgoing>,
@@ -96,6 +101,8 @@ pub(crate) struct HostParts {
     pub(crate) egress: Egress,
     /// What it takes to begin a burst, if that is not done at once.
     pub(crate) burst_delay: Option<BurstDelay>,
+    /// How late it notices what arrives, if it does not at once.
+    pub(crate) lateness: Option<Lateness>,
     /// Rate of its link.
     pub(crate) rate: BitRate,
     /// Flows that start here, in order of time.
@@ -120,6 +127,7 @@ impl Host {
             impaired,
             egress,
             burst_delay,
+            lateness,
             rate,
             starts,
             waiting,
@@ -150,10 +158,11 @@ impl Host {
         let mut host = Self {
             wire,
             impaired,
-            watched: impaired || racks.is_some(),
+            watched: impaired || racks.is_some() || lateness.is_some_and(|late| late.interrupts.is_some()),
             racks,
             nic: Nic::new(egress),
             burst_delay: burst_delay.map(Box::new),
+            handover: lateness.map(|lateness| Box::new(Handover::new(lateness))),
             rate,
             outgoing: Slots::default(),
             incoming: Slots::default(),
@@ -247,77 +256,10 @@ impl Host {
         }
     }
 
-    #[inline]
-    fn take_arrival<O: Observer>(&mut self, now: Time, slots: &mut Trailers, world: &mut World<O>) {
-        let ring = &mut world.wires.wires[self.wire].ring;
-        let packet = ring.pop(slots);
-        let parcel = Parcel { packet, trailers: slots };
-        world.wires.heads[self.wire] = ring.front_at();
-        world.hops += 1;
-        if self.watched {
-            if self.impaired && !world.survives(self.wire, parcel) {
-                return;
-            }
-            if let Some(racks) = &mut self.racks {
-                racks.on_arrival(packet.size());
-            }
-            if self.outside.is_some() {
-                return self.hand_out(now, parcel, world);
-            }
-        }
-        match packet.kind() {
-            Kind::Data | Kind::Syn => self.on_segment(now, parcel, world),
-            Kind::Ack => self.on_ack(now, parcel, world),
-            kind => self.take_other(now, kind, parcel, world),
-        }
-    }
-
-    /// A packet arrived that is neither data nor an acknowledgement of a connection.
-    #[inline(never)]
-    fn take_other<O: Observer>(&mut self, now: Time, kind: Kind, parcel: Parcel<'_>, world: &mut World<O>) {
-        let packet = parcel.packet;
-        match kind {
-            Kind::Data | Kind::Syn | Kind::Ack => unreachable!("the caller has taken these"),
-            Kind::SynAck => self.on_syn_ack(now, parcel, world),
-            Kind::Datagram => self.on_datagram(now, packet, world),
-            Kind::Control(control) => self.on_control(now, control, parcel, world),
-            Kind::Limited => {
-                self.take_limited(now, parcel.with(packet.untagged(world.shared.tag_size)), world);
-            }
-        }
-    }
-
-    /// A message or frame of a mechanism arrived.
-    fn on_control<O: Observer>(
-        &mut self,
-        now: Time,
-        control: Control,
-        parcel: Parcel<'_>,
-        world: &mut World<O>,
-    ) {
-        let packet = parcel.packet;
-        match control {
-            Control::Cnm => self.on_notice(now, packet, world),
-            Control::Cnp => self.on_cnp(now, packet, world),
-            Control::Pause | Control::Pfc => self.on_stop(now, packet, world),
-            Control::Isolate => self.on_isolate(now, packet),
-            Control::JumboFlow => self.on_jumboflow(now, parcel, world),
-            Control::Access => self.on_access(packet),
-            Control::Membership => self.on_membership(now, packet, world),
-        }
-    }
-
-    /// A packet from a limiter, without its tag.
-    fn take_limited<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
-        match parcel.packet.kind() {
-            Kind::Datagram => self.on_datagram(now, parcel.packet, world),
-            _ => self.on_segment(now, parcel, world),
-        }
-    }
-
     /// Sends one packet, if any flow has one to send.
     fn fill_link<O: Observer>(&mut self, now: Time, slots: &mut Trailers, world: &mut World<O>) {
         let ready = match &mut self.classes {
+            _ if self.nic.is_in_burst() => None,
             None => self.nic.pop_ready(slots),
             Some(classes) => classes.pop_ready(&mut self.nic, slots),
         };
@@ -329,11 +271,17 @@ impl Host {
             if self.classes.is_some() && self.is_parked(now, slot, world) {
                 continue;
             }
+            if self.outgoing.place(slot).owes()
+                && self.nic.passes_on(world.shared.quantum, &mut self.outgoing)
+            {
+                continue;
+            }
             let outgoing = self.outgoing.get_mut(slot).expect("a sender leaves its queue before its slot");
             if outgoing.is_governed() && !outgoing.is_over() {
                 let turn = self.governed_turn(now, slot, world);
-                if let Some((packet, Turn::GoesOn)) = turn {
-                    self.nic.charge(packet.size(), world.shared.quantum, &mut self.outgoing);
+                if let Some((packet, Turn::GoesOn | Turn::InBurst)) = turn {
+                    let goes_on = matches!(turn, Some((_, Turn::InBurst)));
+                    self.nic.charge(packet.size(), goes_on, world.shared.quantum, &mut self.outgoing);
                 } else {
                     self.nic.retire(&mut self.outgoing);
                     // Those before it in the line may have ended, so that it was let in during its own turn.
@@ -348,7 +296,8 @@ impl Host {
                 Poll::Send(segment) => {
                     let packet = outgoing.packet(&segment, group);
                     outgoing.arm(outgoing.next_timer(), slot, &mut self.agenda);
-                    self.nic.charge(packet.size(), world.shared.quantum, &mut self.outgoing);
+                    let (goes_on, quantum) = (segment.goes_on, world.shared.quantum);
+                    self.nic.charge(packet.size(), goes_on, quantum, &mut self.outgoing);
                     self.send(now, packet, world);
                     return;
                 }
@@ -395,22 +344,6 @@ impl Host {
         }
     }
 
-    /// A congestion notification packet arrived.
-    fn on_cnp<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
-        let slot = world.flows.senders[packet.flow().index()];
-        let Some(outgoing) =
-            self.outgoing.get_mut(slot).filter(|outgoing| outgoing.turn as u16 == packet.turn())
-        else {
-            return; // it was complete already
-        };
-        if outgoing.source.on_cnp(now) {
-            if let Some(seen) = outgoing.source.as_seen() {
-                world.observer.window(now, outgoing.flow, seen);
-            }
-            self.attend(slot, world);
-        }
-    }
-
     /// The sender in `slot` may have something to send, and its timer may have changed.
     #[inline]
     fn attend<O>(&mut self, slot: u32, world: &World<O>) {
@@ -437,6 +370,8 @@ impl Host {
             (_, Wake::Dependent(dependent)) => self.start_dependent(now, dependent, world),
             (_, Wake::GiveUp) => self.give_up(now, world),
             (_, Wake::Outside) => self.take_from_outside(),
+            (_, Wake::Interrupt) => self.wake_for_interrupt(now, world),
+            (_, Wake::Message) => self.read_message(now, world),
             (_, Wake::MeasureFrom) => {
                 for outgoing in self.outgoing.iter_mut() {
                     outgoing.before_measured = outgoing.source.delivered();

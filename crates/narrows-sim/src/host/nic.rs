@@ -13,6 +13,10 @@ const PRIORITIES: usize = 8;
 /// Flows do not queue packets here. When the link is free the card asks the next flow for one, so a flow's window and
 /// pacing are looked at when the packet leaves. Flows share the link byte by byte (deficit round robin, Shreedhar &
 /// Varghese 1996).
+///
+/// A burst of a sender with segmentation offload leaves whole: nothing goes between its packets, unless the switch stops them. It is
+/// charged whole, so that its flow is passed over until the others have had as much (`credit` of `sch_fq` in Linux). A flow never has
+/// more here than the rest of one burst.
 #[derive(Debug)]
 pub(super) struct Nic {
     egress: Egress,
@@ -31,6 +35,8 @@ pub(super) struct Nic {
     held: u8,
     /// A bit for each priority that it has stopped.
     stopped: u8,
+    /// The bit of the priority whose first sender is in the middle of a burst, if one is.
+    burst: u8,
 }
 
 /// A queue of slots. Each slot keeps the number of the next.
@@ -38,6 +44,22 @@ pub(super) struct Nic {
 struct Queue {
     first: u32,
     last: u32,
+}
+
+impl Queue {
+    /// The turn of the first is over. One that is alone owes nothing to anybody.
+    #[inline]
+    fn pass_on(&mut self, quantum: i32, places: &mut impl Places) {
+        let place = places.place(self.first);
+        place.deficit += quantum;
+        if self.first == self.last {
+            place.deficit = place.deficit.max(0);
+        } else {
+            let (slot, next) = (self.first, place.next);
+            places.place(self.last).next = slot;
+            *self = Self { first: next, last: slot };
+        }
+    }
 }
 
 /// What the card keeps in the slot of a sender.
@@ -49,8 +71,16 @@ pub(super) struct Place {
     pub(super) parked: bool,
     /// Who comes after it, unless it is the last.
     next: u32,
-    /// Bytes it may still send in this turn.
+    /// Bytes it may still send in this turn. Below zero it has sent too much.
     deficit: i32,
+}
+
+impl Place {
+    /// It has sent more than its share.
+    #[inline]
+    pub(super) fn owes(&self) -> bool {
+        self.deficit < 0
+    }
 }
 
 /// Where the card finds the places of senders.
@@ -70,6 +100,7 @@ impl Nic {
             occupied: 0,
             held: 0,
             stopped: 0,
+            burst: 0,
         }
     }
 
@@ -116,42 +147,73 @@ impl Nic {
         (self.occupied, self.held) = (occupied & !priorities, occupied & priorities);
     }
 
+    /// It is in the middle of a burst that may go on.
+    #[inline]
+    pub(super) fn is_in_burst(&self) -> bool {
+        self.occupied & self.burst != 0
+    }
+
+    /// The priority that is served: that of the burst under way, the highest otherwise.
+    #[inline]
+    fn served(&self) -> Option<u32> {
+        let bits = if self.is_in_burst() { self.burst } else { self.occupied };
+        7_u32.checked_sub(bits.leading_zeros())
+    }
+
     /// The sender whose turn it is.
     #[inline]
     pub(super) fn turn(&self) -> Option<u32> {
-        let highest = 7_u32.checked_sub(self.occupied.leading_zeros())?;
-        Some(self.active[highest as usize].first)
+        Some(self.active[self.served()? as usize].first)
     }
 
-    /// The sender whose turn it is has sent a packet of `size`. When it has sent its share, the next has its turn.
+    /// The queue of the sender whose turn it is, and the bit of its priority.
     #[inline]
-    pub(super) fn charge(&mut self, size: u16, quantum: i32, places: &mut impl Places) {
-        let highest = 7 - self.occupied.leading_zeros();
-        let queue = &mut self.active[highest as usize];
+    fn serve(&mut self) -> (&mut Queue, u8) {
+        let served = self.served().expect("somebody has the turn");
+        (&mut self.active[served as usize], 1 << served)
+    }
+
+    /// The sender whose turn it is has sent a packet of `size`. When it has sent its share, the next has its turn; not in the middle
+    /// of a burst that `goes_on`.
+    #[inline]
+    pub(super) fn charge(&mut self, size: u16, goes_on: bool, quantum: i32, places: &mut impl Places) {
+        let (queue, bit) = self.serve();
         let place = places.place(queue.first);
         place.deficit -= i32::from(size);
-        if place.deficit > 0 {
-            return;
+        let stays = goes_on || place.deficit > 0;
+        if !stays {
+            queue.pass_on(quantum, places);
         }
-        place.deficit += quantum;
-        if queue.first != queue.last {
-            let (slot, next) = (queue.first, place.next);
-            places.place(queue.last).next = slot;
-            *queue = Queue { first: next, last: slot };
+        self.burst = if goes_on { bit } else { 0 };
+    }
+
+    /// The sender whose turn it is has sent more than its share and begins nothing new, if there are others. Returns whether there
+    /// are.
+    #[cold]
+    pub(super) fn passes_on(&mut self, quantum: i32, places: &mut impl Places) -> bool {
+        let in_burst = self.is_in_burst();
+        let (queue, _) = self.serve();
+        if in_burst || queue.first == queue.last {
+            return false;
         }
+        queue.pass_on(quantum, places);
+        true
     }
 
     /// The sender whose turn it is leaves its queue.
     #[inline]
     pub(super) fn retire(&mut self, places: &mut impl Places) {
-        let highest = 7 - self.occupied.leading_zeros();
-        let queue = &mut self.active[highest as usize];
-        let place = std::mem::take(places.place(queue.first));
+        let (queue, bit) = self.serve();
+        let place = places.place(queue.first);
+        let next = place.next;
+        // What it has sent beyond its share it owes the others when it comes back.
+        *place = Place { deficit: place.deficit.min(0), ..Place::default() };
         if queue.first == queue.last {
-            self.occupied &= !(1 << highest);
+            self.occupied &= !bit;
         } else {
-            queue.first = place.next;
+            queue.first = next;
         }
+        self.burst = 0;
     }
 
     /// A PAUSE frame arrived: nothing is sent for this time. What is being sent is not cut off.

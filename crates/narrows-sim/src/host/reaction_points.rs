@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use narrows_proto::stream::Segment;
 use narrows_proto::units::{BitRate, Time};
 
 use super::outgoing::Hold;
@@ -33,12 +34,21 @@ pub(super) struct Users {
     pub(super) line: VecDeque<u32>,
 }
 
-/// Whether a limiter has another packet to send at once.
+/// Whether a limiter or a governed flow has another packet to send at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     GoesOn,
+    /// It has one of the same burst.
+    InBurst,
     /// The agenda knows when it has.
     Over,
+}
+
+impl Turn {
+    /// Of a flow that has just sent `segment` and may go on.
+    pub(super) fn after(segment: &Segment) -> Self {
+        if segment.goes_on { Self::InBurst } else { Self::GoesOn }
+    }
 }
 
 impl Default for Users {

@@ -2,6 +2,7 @@
 
 use narrows_proto::units::Time;
 
+use super::agenda::{Agenda, Wake};
 use super::packets::Way;
 use super::transport::Sink;
 use crate::ids::{FlowId, HostId};
@@ -23,5 +24,13 @@ impl Incoming {
     /// The way of its acknowledgements.
     pub(super) fn back(&self) -> Way {
         Way { flow: self.flow, to: self.from, turn: self.turn }
+    }
+
+    #[inline]
+    pub(super) fn arm(&mut self, at: Time, slot: u32, agenda: &mut Agenda) {
+        if at < self.armed {
+            self.armed = at;
+            agenda.plan(at, Wake::Receiver(slot));
+        }
     }
 }

@@ -169,7 +169,7 @@ impl Host {
                     }
                     _ => packet,
                 };
-                Some((packet, Turn::GoesOn))
+                Some((packet, Turn::after(&segment)))
             }
             Poll::At(at) => {
                 // With many subflows most wakes would find the window full.

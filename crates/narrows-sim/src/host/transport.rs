@@ -6,7 +6,7 @@
 use narrows_proto::datagram;
 use narrows_proto::rack::JumboReport;
 use narrows_proto::rdma;
-use narrows_proto::stream::{Connection, Endpoint, Held, Holding, Poll, Receiver, Sender, Stats};
+use narrows_proto::stream::{Connection, Endpoint, Held, Holding, Merging, Poll, Receiver, Sender, Stats};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use crate::mechanism::telemetry;
@@ -376,6 +376,8 @@ impl Source {
 #[derive(Debug)]
 pub(super) enum Sink {
     Stream(Receiver),
+    /// A stream behind receive offload.
+    Merging(Box<Merging>),
     Rdma(rdma::Receiver),
     Datagram {
         received: u64,
@@ -389,6 +391,9 @@ impl Sink {
     /// The receiving half of a flow of this group.
     pub(super) fn new(group: &GroupState) -> Self {
         match &group.transport {
+            TransportState::Stream(stream) if stream.params.receive_offload.is_some() => {
+                Self::Merging(Box::new(Merging::new(stream.ecn)))
+            }
             TransportState::Stream(stream) => Self::Stream(Receiver::new(stream.ecn)),
             TransportState::Rdma(rdma) => Self::Rdma(rdma::Receiver::new(rdma.ecn)),
             TransportState::Datagram { .. } => {

@@ -8,11 +8,15 @@
 //! ```text
 //! processing   a network card that has had nothing to send begins a burst this much later; what follows goes back to back
 //! clock_ppm    each card is slower than its nominal rate by a part between zero and this, drawn once
+//! interrupts   what arrives is handed to the stack in batches: a time after the first, or after so many frames
+//! software     messages about congestion that software reads are read this much later
 //! ```
-//! Both make a host later, never sooner: no flow beats its ideal time.
+//! All make a host later, never sooner: no flow beats its ideal time. Frames for the network card itself (PAUSE, flow control by
+//! priority, isolation) wait for nothing, nor does what external hosts get.
 //!
 //! Left out: clocks of timers, drift.
 
+use narrows_proto::cc::OutOfRange;
 use narrows_proto::units::{BitRate, Span, Time, WireTime};
 
 use crate::random::{Purpose, Stream};
@@ -38,16 +42,56 @@ pub struct RealHosts {
     /// Network cards are slower than the rate of their link by up to so many parts per million, each by a part of its own, all equally
     /// likely. IEEE 802.3 allows ±100 around a nominal rate that is 100 below the rate of the link then. At most 10 000.
     pub clock_ppm: u32,
+    /// Packets that arrive are handed over in batches (interrupt moderation); each at once if left out. That saves a processor work and
+    /// lets receive offload merge more, for a longer round trip and acknowledgments in bursts.
+    pub interrupts: Option<Interrupts>,
+    /// How much later messages about congestion are read that software handles: QCN messages for near-source loops (Annulus, whose
+    /// loop runs in software), and congestion notification packets. They pass through a driver and often a process of their own.
+    /// Reaction points of QCN and BCN stand in the network card and do not wait. With 0 s only interrupts delay them.
+    pub software_delay: Span,
+}
+
+/// When what has arrived is handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Interrupts {
+    /// So long after the first packet that has not been handed over (`rx-usecs` of ethtool).
+    pub after: Span,
+    /// As soon as so many have arrived (`rx-frames` of ethtool); however many there are if left out.
+    #[serde(default)]
+    pub frames: Option<u32>,
 }
 
 impl RealHosts {
     /// The largest `clock_ppm`.
     pub const MOST_PPM: u32 = 10_000;
+
+    /// Checks ranges that types cannot express.
+    ///
+    /// # Errors
+    /// Names the first setting that is out of its range.
+    pub fn check(&self) -> Result<(), OutOfRange> {
+        let Self { clock_ppm: ppm, interrupts, software_delay, .. } = *self;
+        OutOfRange::unless(ppm <= Self::MOST_PPM, "clock_ppm", ppm, "at most 10 000")?;
+        if let Some(Interrupts { after, frames }) = interrupts {
+            let most = Span::from_ms(100);
+            OutOfRange::unless(after <= most, "interrupts.after", after, "at most 100 ms")?;
+            let frames = frames.unwrap_or(1);
+            OutOfRange::unless(frames > 0, "interrupts.frames", frames, "at least 1")?;
+        }
+        let most = Span::from_secs(1);
+        OutOfRange::unless(software_delay <= most, "software_delay", software_delay, "at most 1 s")
+    }
 }
 
 impl Default for RealHosts {
     fn default() -> Self {
-        Self { processing: Processing::default(), clock_ppm: 200 }
+        Self {
+            processing: Processing::default(),
+            clock_ppm: 200,
+            interrupts: None,
+            software_delay: Span::ZERO,
+        }
     }
 }
 
@@ -110,7 +154,7 @@ pub(crate) fn of_host(
     rate: BitRate,
     largest_packet: u16,
 ) -> (WireTime, Option<BurstDelay>) {
-    let Hosts::Real(RealHosts { processing, clock_ppm }) = hosts else { return (rate.wire_time(), None) };
+    let Hosts::Real(RealHosts { processing, clock_ppm, .. }) = hosts else { return (rate.wire_time(), None) };
     let mut random = Stream::new(seed, Purpose::Host, host);
     let slower = random.uniform() * f64::from(*clock_ppm) * 1e-6;
     let wire_time = rate.scaled(1.0 - slower).max(WireTime::MIN_RATE).wire_time();
@@ -118,6 +162,20 @@ pub(crate) fn of_host(
     let is_none = processing.most(packet) == Span::ZERO;
     let delay = (!is_none).then_some(BurstDelay { processing: *processing, packet, random });
     (wire_time, delay)
+}
+
+/// How late a host notices what has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lateness {
+    pub(crate) interrupts: Option<Interrupts>,
+    pub(crate) software_delay: Span,
+}
+
+/// How late hosts notice what has arrived; none if they do at once.
+pub(crate) fn lateness(hosts: &Hosts) -> Option<Lateness> {
+    let Hosts::Real(RealHosts { interrupts, software_delay, .. }) = *hosts else { return None };
+    let late = interrupts.is_some() || software_delay > Span::ZERO;
+    late.then_some(Lateness { interrupts, software_delay })
 }
 
 /// What a host takes to begin a burst.
@@ -184,7 +242,9 @@ mod tests {
     fn an_exponential_time_never_exceeds_its_bound() {
         let processing =
             Processing::Exponential(Exponential { mean: Span::from_us(5), up_to: Span::from_us(10) });
-        let mut delay = of(&Hosts::Real(RealHosts { processing, clock_ppm: 0 }), 3).1.expect("some");
+        let mut delay = of(&Hosts::Real(RealHosts { processing, clock_ppm: 0, ..RealHosts::default() }), 3)
+            .1
+            .expect("some");
         let draws: Vec<_> = (0..1000).map(|_| delay.begin(Time::ZERO).saturating_since(Time::ZERO)).collect();
         assert_eq!(draws.iter().max(), Some(&Span::from_us(10)));
     }
@@ -192,7 +252,36 @@ mod tests {
     #[test]
     fn processing_that_takes_no_time_is_off() {
         for processing in [Processing::None, Processing::Constant(Span::ZERO)] {
-            assert!(of(&Hosts::Real(RealHosts { processing, clock_ppm: 0 }), 0).1.is_none());
+            assert!(
+                of(&Hosts::Real(RealHosts { processing, clock_ppm: 0, ..RealHosts::default() }), 0)
+                    .1
+                    .is_none()
+            );
         }
+    }
+
+    #[test]
+    fn hosts_notice_at_once_unless_told_otherwise() {
+        assert_eq!(lateness(&Hosts::Ideal), None);
+        assert_eq!(lateness(&Hosts::Real(RealHosts::default())), None);
+        let software_delay = Span::from_us(5);
+        let late = lateness(&Hosts::Real(RealHosts { software_delay, ..RealHosts::default() }));
+        assert_eq!(late, Some(Lateness { interrupts: None, software_delay }));
+    }
+
+    #[test]
+    fn settings_out_of_their_range_are_refused() {
+        let of = |after, frames| RealHosts {
+            interrupts: Some(Interrupts { after, frames }),
+            ..RealHosts::default()
+        };
+        let check = |hosts: RealHosts| hosts.check().map_err(|error| error.setting);
+        assert_eq!(check(RealHosts::default()), Ok(()));
+        assert_eq!(check(of(Span::from_us(20), Some(64))), Ok(()));
+        assert_eq!(check(of(Span::from_us(20), Some(0))), Err("interrupts.frames"));
+        assert_eq!(check(of(Span::from_secs(1), None)), Err("interrupts.after"));
+        let slow = RealHosts { software_delay: Span::from_secs(2), ..RealHosts::default() };
+        assert_eq!(check(slow), Err("software_delay"));
+        assert_eq!(check(RealHosts { clock_ppm: 10_001, ..RealHosts::default() }), Err("clock_ppm"));
     }
 }

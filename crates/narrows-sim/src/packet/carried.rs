@@ -21,8 +21,10 @@ impl Packet {
             fin: self.is(FIN),
             cwr: self.is(CWR),
             retransmission: self.is(AGAIN),
+            goes_on: false,
             requests_ack: false,
             ce: self.is_marked(),
+            merged: 0,
         }
     }
 

@@ -200,7 +200,7 @@ impl Algorithm for Gemini {
     fn new(params: &Params, path: &Path) -> Self {
         Self {
             rules: Box::new(Rules::new(params, path)),
-            window: SegmentWindow::new(path.mss, path.initial_window, 2),
+            window: SegmentWindow::new(path.mss, path.initial_window, 2).merged(path.merged),
             alpha: MarkedFraction::new(params.initial_alpha, params.gain),
             base_rtt: Span::MAX,
             round_min: Span::MAX,

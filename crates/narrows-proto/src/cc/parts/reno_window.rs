@@ -18,8 +18,10 @@ pub struct RenoWindow {
     ssthresh: Bytes,
     /// Acknowledged towards the next segment of congestion avoidance.
     credit: Bytes,
-    /// L·SMSS, the most one acknowledgement adds in slow start.
-    slow_start_step: Bytes,
+    /// L, the most segments one acknowledgement adds in slow start.
+    slow_start_limit: u32,
+    /// The same after a timeout.
+    limit_after_timeout: u32,
     before_loss: Option<(Bytes, Bytes)>,
 }
 
@@ -31,9 +33,16 @@ impl RenoWindow {
             cwnd: initial_window,
             ssthresh: Bytes::MAX,
             credit: Bytes::ZERO,
-            slow_start_step: mss.saturating_mul(slow_start_limit),
+            slow_start_limit: u32::try_from(slow_start_limit).unwrap_or(u32::MAX),
+            limit_after_timeout: 1,
             before_loss: None,
         }
+    }
+
+    /// The receiver merges up to so many segments: L is as large at least, as in Linux, which has no such limit.
+    pub fn merged(self, segments: u64) -> Self {
+        let least = u32::try_from(segments).unwrap_or(u32::MAX);
+        Self { slow_start_limit: self.slow_start_limit.max(least), limit_after_timeout: least, ..self }
     }
 
     /// The window.
@@ -54,7 +63,8 @@ impl RenoWindow {
     /// Opens the window for `acked` bytes.
     pub fn grow(&mut self, acked: Bytes) {
         if self.in_slow_start() {
-            self.cwnd = self.cwnd.saturating_add(acked.min(self.slow_start_step));
+            let most = self.mss.saturating_mul(self.slow_start_limit.into());
+            self.cwnd = self.cwnd.saturating_add(acked.min(most));
             return;
         }
         self.credit = self.credit.saturating_add(acked);
@@ -91,7 +101,7 @@ impl RenoWindow {
         self.cwnd = self.mss;
         self.credit = Bytes::ZERO;
         // One acknowledgement may now cover much that was sent before the timeout (RFC 3465 §2.3).
-        self.slow_start_step = self.slow_start_step.min(self.mss);
+        self.slow_start_limit = self.slow_start_limit.min(self.limit_after_timeout);
     }
 
     /// After an idle time: begins again with `window` or less, and slow start up to three quarters of what the window was.

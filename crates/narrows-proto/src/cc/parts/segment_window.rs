@@ -16,7 +16,9 @@ pub struct SegmentWindow {
     cwnd: f64,
     ssthresh: f64,
     /// L, the most segments one acknowledgement adds in slow start.
-    slow_start_limit: f64,
+    slow_start_limit: u32,
+    /// The same after a timeout.
+    limit_after_timeout: u32,
     before_loss: Option<(f64, f64)>,
 }
 
@@ -28,9 +30,16 @@ impl SegmentWindow {
             mss,
             cwnd: initial_window.as_f64() / mss,
             ssthresh: f64::INFINITY,
-            slow_start_limit: slow_start_limit as f64,
+            slow_start_limit: u32::try_from(slow_start_limit).unwrap_or(u32::MAX),
+            limit_after_timeout: 1,
             before_loss: None,
         }
+    }
+
+    /// The receiver merges up to so many segments, as for [`RenoWindow::merged`](super::RenoWindow::merged).
+    pub fn merged(self, segments: u64) -> Self {
+        let least = u32::try_from(segments).unwrap_or(u32::MAX);
+        Self { slow_start_limit: self.slow_start_limit.max(least), limit_after_timeout: least, ..self }
     }
 
     /// The window in bytes.
@@ -60,7 +69,7 @@ impl SegmentWindow {
 
     /// Opens the window in slow start for `acked` bytes.
     pub fn slow_start(&mut self, acked: Bytes) {
-        let step = self.segments(acked).min(self.slow_start_limit);
+        let step = self.segments(acked).min(self.slow_start_limit.into());
         self.cwnd = (self.cwnd + step).min(self.ssthresh.max(self.cwnd));
     }
 
@@ -94,7 +103,7 @@ impl SegmentWindow {
         }
         self.cwnd = 1.0;
         // One acknowledgement may now cover much that was sent before the timeout (RFC 3465 §2.3).
-        self.slow_start_limit = self.slow_start_limit.min(1.0);
+        self.slow_start_limit = self.slow_start_limit.min(self.limit_after_timeout);
     }
 
     /// After an idle time: begins again with `window` or less, as [`RenoWindow::restart`](super::RenoWindow::restart).

@@ -172,6 +172,7 @@ impl Sender {
         let (delivery, round_start) = self.delivery.on_ack(now, tally.acked, newest, self.rtt.min());
         if round_start {
             self.limited = [false, self.limited[0]];
+            self.bursts.on_round(self.limit.cwnd);
         }
         let accurate_mark = frame.ece && self.ecn == Ecn::Accurate;
         let marked = if accurate_mark { tally.acked } else { Bytes::ZERO };

@@ -12,6 +12,7 @@ use crate::stream::params::Params;
 use crate::stream::rack_tlp::RackTlp;
 use crate::stream::rtt::RttEstimator;
 use crate::stream::scoreboard::Scoreboard;
+use crate::stream::segmentation::Bursts;
 use crate::units::{Bytes, Time};
 
 /// A connection between two flows.
@@ -41,6 +42,7 @@ impl Connection {
             packet: params.packet_size(mss),
             link: at.link,
             seed: at.seed,
+            merged: params.receive_offload.map_or(1, |offload| offload.segments(mss)),
         };
         Self {
             cc: cc.build(&path),
@@ -111,6 +113,7 @@ impl Sender {
             probe: Probe::None,
             undo: None,
             pacer,
+            bursts: Bursts::default(),
             timer: Timer { at: Time::NEVER, kind: TimerKind::Retransmission },
             rto_at: Time::NEVER,
             sampled,

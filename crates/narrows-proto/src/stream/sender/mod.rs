@@ -18,6 +18,7 @@ use super::prr::Prr;
 use super::rack_tlp::RackTlp;
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
+use super::segmentation::Bursts;
 use super::wire::Segment;
 use crate::cc::{Cc, Config, Controller, Ecn, Limit};
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -44,6 +45,7 @@ pub struct Sender {
     probe: Probe,
     undo: Option<Undo>,
     pacer: Pacer,
+    bursts: Bursts,
     timer: Timer,
     /// When the retransmission timer expires. Progress restarts it; other acknowledgements leave it alone, even if they
     /// change the timeout (RFC 6298 §5.3).

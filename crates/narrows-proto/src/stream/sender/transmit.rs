@@ -1,7 +1,8 @@
 //! What is sent next: the SYN, a probe, what was lost, or new data, as far as the window and the pacing rate allow.
 
-use super::{Phase, Poll, Probe, Sender, Timer, TimerKind};
+use super::{Phase, Poll, Probe, Repair, Sender, Timer, TimerKind};
 use crate::stream::params::Params;
+use crate::stream::segmentation::{Cut, Pace, Room, Segmentation};
 use crate::stream::sent::{Sent, State};
 use crate::stream::wire::Segment;
 use crate::units::{Bytes, Time};
@@ -14,6 +15,8 @@ enum Next {
     /// The segment with this number again.
     Resend(u64),
     New,
+    /// New data, the first of a burst of so many segments.
+    Burst(u32),
     /// Nothing before this time.
     Wait(Time),
     Nothing,
@@ -44,6 +47,7 @@ impl Sender {
     pub fn poll_transmit(&mut self, params: &Params, now: Time) -> Poll {
         match self.next(params, now) {
             Next::New => self.send_new(params, now),
+            Next::Burst(segments) => self.begin_burst(params, now, segments),
             Next::Resend(number) => self.resend(params, now, number),
             Next::Probe => self.send_probe(params, now),
             Next::Syn(attempts) => self.open(params, now, attempts),
@@ -56,7 +60,7 @@ impl Sender {
     /// sent.
     pub fn hold(&mut self, params: &Params, now: Time, holding: Holding) -> Held {
         match self.next(params, now) {
-            Next::New | Next::Resend(_) | Next::Probe | Next::Syn(_) => {
+            Next::New | Next::Burst(_) | Next::Resend(_) | Next::Probe | Next::Syn(_) => {
                 if holding.app_limited {
                     self.delivery.on_idle(self.board.inflight());
                 }
@@ -73,6 +77,9 @@ impl Sender {
     fn next(&mut self, params: &Params, now: Time) -> Next {
         if let Phase::Opening { attempts, due, .. } = self.phase {
             return if due { Next::Syn(attempts) } else { Next::Nothing };
+        }
+        if self.bursts.left > 0 {
+            return Next::New; // the network card has it
         }
         if self.limit.pacing.is_some() && self.pacer.release() > now {
             return if self.has_work() { Next::Wait(self.pacer.release()) } else { Next::Nothing };
@@ -94,7 +101,10 @@ impl Sender {
                 return Next::Nothing;
             }
             if fits(len) {
-                return Next::New;
+                return params
+                    .segmentation
+                    .as_ref()
+                    .map_or(Next::New, |settings| self.next_burst(settings, params, now, window));
             }
         } else {
             self.delivery.on_idle(inflight);
@@ -102,6 +112,51 @@ impl Sender {
         }
         self.limited[0] = true;
         Next::Nothing
+    }
+
+    /// The burst that may begin, of which one segment fits into `window`.
+    #[inline(never)]
+    fn next_burst(&mut self, settings: &Segmentation, params: &Params, now: Time, window: Bytes) -> Next {
+        let room = Room {
+            unsent: Bytes::new(self.size - self.board.next()),
+            window,
+            inflight: self.board.inflight(),
+            receiver: params.receive_window.map_or(Bytes::MAX, |all| all.saturating_sub(self.flight_size())),
+            repairs: self.repair != Repair::None,
+            oldest_sent_at: self.board.oldest_sent_at(),
+        };
+        match self.bursts.cut(settings, &self.pace(params), now, &room) {
+            Cut::Segments(segments) => Next::Burst(segments),
+            Cut::Window => {
+                self.limited[0] = true;
+                Next::Nothing
+            }
+            Cut::Receiver => Next::Nothing,
+        }
+    }
+
+    fn pace(&self, params: &Params) -> Pace {
+        Pace {
+            mss: self.mss,
+            packet: params.packet_size(self.mss),
+            rate: self.limit.pacing,
+            cwnd: self.limit.cwnd,
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
+        }
+    }
+
+    /// Pays for a burst of so many segments, and sends the first.
+    fn begin_burst(&mut self, params: &Params, now: Time, segments: u32) -> Poll {
+        if let Some(rate) = self.limit.pacing {
+            let others = u64::from(segments - 1);
+            let unsent = Bytes::new(self.size - self.board.next());
+            let last = self.mss.min(unsent - self.mss * others);
+            let whole = params.packet_size(self.mss) * others + params.packet_size(last);
+            self.pacer.on_send(now, rate.time_to_send(whole));
+        }
+        self.bursts.begin(now, segments);
+        self.send_new(params, now)
     }
 
     fn has_work(&mut self) -> bool {
@@ -120,7 +175,8 @@ impl Sender {
     /// The window lets nothing out before another acknowledgement, whatever its pacing says.
     pub fn is_full(&self) -> bool {
         let inflight = self.board.inflight();
-        self.prr.is_none() && inflight > Bytes::ZERO && inflight + self.next_len() > self.limit.cwnd
+        let begins = self.bursts.left == 0;
+        begins && self.prr.is_none() && inflight > Bytes::ZERO && inflight + self.next_len() > self.limit.cwnd
     }
 
     fn next_len(&self) -> Bytes {
@@ -150,7 +206,8 @@ impl Sender {
         if fin {
             self.stats.injected = Some(now);
         }
-        Poll::Send(Segment { seq, len: len.get() as u32, fin, cwr, ..Segment::default() })
+        let goes_on = self.bursts.left > 0;
+        Poll::Send(Segment { seq, len: len.get() as u32, fin, cwr, goes_on, ..Segment::default() })
     }
 
     fn resend(&mut self, params: &Params, now: Time, number: u64) -> Poll {
@@ -194,7 +251,9 @@ impl Sender {
         if let Some(prr) = &mut self.prr {
             prr.on_send(len);
         }
-        if let Some(rate) = self.limit.pacing {
+        if self.bursts.left > 0 {
+            self.bursts.left -= 1; // paid for when the burst began
+        } else if let Some(rate) = self.limit.pacing {
             self.pacer.on_send(now, rate.time_to_send(params.packet_size(len)));
         }
     }

@@ -1,0 +1,329 @@
+//! Segmentation offload: how much a sender hands to its network card at once, and when it rather waits for more room.
+//!
+//! ```text
+//! Size      rate · within                                        tcp_tso_autosize of Linux
+//!             + most >> (smallest RTT / 512 us)                  with rtt_term (Linux 5.18)
+//!           from `least` segments to `most` bytes
+//! Rate      that of the pacing, otherwise                        tcp_update_pacing_rate
+//!             2 · cwnd / SRTT      while the window doubles
+//!             1.2 · cwnd / SRTT    otherwise
+//! Window    no more than half of it, so that two bursts can be   tcp_cwnd_test, tcp_mss_split_point
+//!           under way, and no more than it has room for
+//! Waiting   if there is room for less than a burst: for the      tcp_tso_should_defer
+//!           next acknowledgment, unless
+//!             losses are being repaired,
+//!             nothing was sent for 1 ms,
+//!             there is room for a third of the window, or
+//!             the acknowledgment is further away than SRTT/2 or 1 ms
+//! ```
+//!
+//! A burst that has begun leaves whole, one segment after the other: the card has it. With pacing it is released at once, and the
+//! next one when all of it has been paid for.
+//!
+//! Linux also lets a connection have no more in the card than two bursts or 1 ms at its rate (TCP small queues). Here that needs
+//! no rule. The card asks a connection for a segment when its link is free, so it never has more of it than the rest of one burst,
+//! and window and pacing are looked at when a burst begins to leave.
+//!
+//! Differs from Linux: whether the window doubles is read off the window, once in a round trip, since not every control has a
+//! slow start threshold. Segments have the time at which they leave, not that of their burst. Retransmissions leave one by one.
+
+use crate::cc::{OutOfRange, Ranges};
+use crate::units::{BitRate, Bytes, Span, Time};
+
+/// Settings of segmentation offload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Segmentation")]
+pub struct Segmentation {
+    /// Segments of a burst at a low rate (`tcp_min_tso_segs` of Linux: 2).
+    pub least: u64,
+    /// Most payload of a burst (`gso_max_size` of Linux: 64 KiB).
+    pub most: Bytes,
+    /// A burst takes so long at the rate of the connection. Linux has 1/1024 s.
+    pub within: Span,
+    /// Larger bursts on short paths: `most`, halved for every 512 us of the smallest round-trip time, is added, as in Linux
+    /// since 5.18. Inside a data center bursts have the full size then, whatever the rate.
+    pub rtt_term: bool,
+}
+
+impl Default for Segmentation {
+    fn default() -> Self {
+        Self { least: 2, most: Bytes::new(65_536), within: Span::from_ms(1), rtt_term: false }
+    }
+}
+
+/// `tcp_tso_rtt_log` of Linux, 2^9 us.
+const RTT_STEP: Span = Span::from_us(512);
+
+/// A write that lies further back, and an acknowledgment that lies further ahead, is no reason to wait.
+const RECENT: Span = Span::from_ms(1);
+
+/// `tcp_tso_win_divisor` of Linux.
+const WINDOW_PARTS: u64 = 3;
+
+/// What a burst is to be cut out of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    /// What has not been sent.
+    pub(super) unsent: Bytes,
+    /// The window, and what is under way of it.
+    pub(super) window: Bytes,
+    pub(super) inflight: Bytes,
+    /// What the receiver has room for.
+    pub(super) receiver: Bytes,
+    /// Losses are being repaired.
+    pub(super) repairs: bool,
+    /// When the oldest segment that waits for an acknowledgment was sent.
+    pub(super) oldest_sent_at: Option<Time>,
+}
+
+/// What a connection is like.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    pub(super) mss: Bytes,
+    /// A full segment on the wire.
+    pub(super) packet: Bytes,
+    /// That of the pacing, if there is one.
+    pub(super) rate: Option<BitRate>,
+    pub(super) cwnd: Bytes,
+    /// Zero before the first sample.
+    pub(super) srtt: Span,
+    /// [`Span::MAX`] before the first sample.
+    pub(super) min_rtt: Span,
+}
+
+/// The next burst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// So many segments.
+    Segments(u32),
+    /// Waits for more room in the window.
+    Window,
+    /// Waits for more room at the receiver.
+    Receiver,
+}
+
+/// The bursts of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct Bursts {
+    /// Segments of the burst under way that have not left.
+    pub(super) left: u32,
+    doubles: bool,
+    began: Time,
+    /// The window when the round trip began.
+    cwnd: Bytes,
+}
+
+impl Default for Bursts {
+    fn default() -> Self {
+        Self { left: 0, doubles: true, began: Time::ZERO, cwnd: Bytes::ZERO }
+    }
+}
+
+impl Segmentation {
+    /// Checks ranges that types cannot express, for segments of `mss`.
+    ///
+    /// # Errors
+    /// Names the first setting that is out of its range.
+    pub(super) fn check(&self, mss: Bytes, ranges: &mut Ranges) -> Result<(), OutOfRange> {
+        let Self { least, most, within, .. } = *self;
+        ranges.unless((1..=1000).contains(&least), "segmentation.least", least, "1 to 1 000 segments")?;
+        ranges.unless(
+            most <= Bytes::new(1 << 20),
+            "segmentation.most",
+            most,
+            "at most 1 MiB, twice the most that Linux has",
+        )?;
+        ranges.unless(
+            most >= mss * 2 && most >= mss.saturating_mul(least),
+            "segmentation.most",
+            most,
+            "room for two full segments, and for `least` segments",
+        )?;
+        ranges.unless(
+            (Span::from_us(1)..=Span::from_secs(1)).contains(&within),
+            "segmentation.within",
+            within,
+            "1 us to 1 s",
+        )
+    }
+
+    /// The most segments of a burst at this rate, headers included, on a path of any length.
+    pub fn largest(&self, mss: Bytes, packet: Bytes, rate: BitRate) -> u64 {
+        let rate = Some(rate);
+        self.goal(&Pace { mss, packet, rate, cwnd: mss, srtt: Span::ZERO, min_rtt: Span::ZERO }, true)
+    }
+
+    /// Segments of a burst that nothing cuts short.
+    fn goal(&self, pace: &Pace, doubles: bool) -> u64 {
+        let Pace { mss, packet, rate, cwnd, srtt, min_rtt } = *pace;
+        let most = self.most.get() / mss.get();
+        // Rates count headers, windows do not.
+        let segments = match rate {
+            Some(rate) => (rate * self.within).get() / packet.get(),
+            None if srtt == Span::ZERO => most,
+            None => {
+                let rate = BitRate::per(cwnd, srtt).scaled(if doubles { 2.0 } else { 1.2 });
+                (rate * self.within).get() / mss.get()
+            }
+        };
+        let halvings = min_rtt.as_ps() / RTT_STEP.as_ps();
+        let extra =
+            if self.rtt_term && halvings < 32 { (self.most.get() >> halvings) / mss.get() } else { 0 };
+        segments.saturating_add(extra).clamp(self.least.min(most), most)
+    }
+}
+
+impl Bursts {
+    /// The burst that may begin now. At least one segment fits.
+    pub(super) fn cut(&self, settings: &Segmentation, pace: &Pace, now: Time, room: &Room) -> Cut {
+        let mss = pace.mss.get();
+        let free = room.window.saturating_sub(room.inflight);
+        let [in_window, at_receiver] = [free, room.receiver].map(|bytes| (bytes.get() / mss).max(1));
+        let fits = in_window.min(at_receiver);
+        let wanted = settings.goal(pace, self.doubles).min(room.unsent.get().div_ceil(mss));
+        if fits < wanted && self.waits(pace, now, room, fits) {
+            return if in_window <= at_receiver { Cut::Window } else { Cut::Receiver };
+        }
+        let half = (room.window.get() / 2 / mss).max(1);
+        Cut::Segments(wanted.min(fits).min(half) as u32)
+    }
+
+    /// It is better to wait for more room than to send the `fits` segments that there is room for.
+    fn waits(&self, pace: &Pace, now: Time, room: &Room, fits: u64) -> bool {
+        let Some(sent_at) = room.oldest_sent_at else { return false };
+        let chunk = room.window.min(room.receiver.saturating_add(room.inflight)).get() / WINDOW_PARTS;
+        let soon = (pace.srtt / 2).min(RECENT);
+        !room.repairs
+            && now.saturating_since(self.began) <= RECENT
+            && fits * pace.mss.get() < chunk
+            && sent_at + pace.srtt <= now + soon
+    }
+
+    /// A burst of so many segments begins.
+    pub(super) fn begin(&mut self, now: Time, segments: u32) {
+        self.left = segments;
+        self.began = now;
+    }
+
+    /// A round trip begins with this window.
+    pub(super) fn on_round(&mut self, cwnd: Bytes) {
+        // Twice as much in slow start, hardly more beyond.
+        self.doubles = cwnd.get() / 4 > self.cwnd.get() / 3;
+        self.cwnd = cwnd;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: Bytes = Bytes::new(1448);
+
+    fn pace() -> Pace {
+        let (packet, cwnd) = (Bytes::new(1538), MSS * 100);
+        Pace { mss: MSS, packet, rate: None, cwnd, srtt: Span::ZERO, min_rtt: Span::MAX }
+    }
+
+    /// 100 segments, of which `inflight` are under way since `sent_at`.
+    fn room(inflight: u64, sent_at: Span) -> Room {
+        Room {
+            unsent: MSS * 1000,
+            window: MSS * 100,
+            inflight: MSS * inflight,
+            receiver: Bytes::MAX,
+            repairs: false,
+            oldest_sent_at: Some(Time::ZERO + sent_at),
+        }
+    }
+
+    #[test]
+    fn without_pacing_the_size_follows_from_window_and_round_trip() {
+        let settings = Segmentation::default();
+        assert_eq!(settings.goal(&pace(), true), 45);
+        // 100 segments in 20 ms: 5 in a millisecond, times 2 or 1.2.
+        let far = Pace { srtt: Span::from_ms(20), ..pace() };
+        assert_eq!((settings.goal(&far, true), settings.goal(&far, false)), (10, 6));
+        let slow = Pace { srtt: Span::from_secs(1), ..pace() };
+        assert_eq!(settings.goal(&slow, true), 2);
+    }
+
+    #[test]
+    fn short_paths_have_larger_bursts_with_the_term_for_the_round_trip() {
+        let settings = Segmentation { rtt_term: true, ..Segmentation::default() };
+        let on = |min_rtt| settings.goal(&Pace { srtt: Span::from_secs(1), min_rtt, ..pace() }, false);
+        // 64 KiB, 8 KiB, 512 B and nothing.
+        assert_eq!([50, 1600, 3600, 500_000].map(|us| on(Span::from_us(us))), [45, 5, 2, 2]);
+    }
+
+    #[test]
+    fn a_burst_is_cut_short_by_half_the_window_and_by_what_is_left() {
+        let (settings, bursts) = (Segmentation::default(), Bursts::default());
+        let cut = |room| bursts.cut(&settings, &pace(), Time::ZERO, &room);
+        assert_eq!(cut(room(0, Span::ZERO)), Cut::Segments(45));
+        assert_eq!(cut(Room { window: MSS * 50, ..room(0, Span::ZERO) }), Cut::Segments(25));
+        assert_eq!(cut(Room { unsent: MSS * 3, ..room(0, Span::ZERO) }), Cut::Segments(3));
+        assert_eq!(cut(Room { unsent: Bytes::new(1), ..room(0, Span::ZERO) }), Cut::Segments(1));
+        assert_eq!(cut(Room { window: Bytes::new(1), ..room(0, Span::ZERO) }), Cut::Segments(1));
+    }
+
+    #[test]
+    fn it_waits_only_if_an_acknowledgment_is_near_and_little_fits() {
+        let (settings, mut bursts) = (Segmentation::default(), Bursts::default());
+        let near = Pace { srtt: Span::from_us(100), ..pace() };
+        let at = |us| Time::ZERO + Span::from_us(us);
+        bursts.begin(at(0), 0);
+        let cut = |pace: &Pace, us, room| bursts.cut(&settings, pace, at(us), &room);
+        // 20 of 100 segments fit; the oldest was sent 60 us ago, 40 us ago.
+        assert_eq!(cut(&near, 60, room(80, Span::ZERO)), Cut::Window);
+        assert_eq!(cut(&near, 60, room(80, Span::from_us(20))), Cut::Segments(20));
+        // A third fits; losses are repaired; nothing was sent for long; nothing is under way.
+        assert_eq!(cut(&near, 60, room(66, Span::ZERO)), Cut::Segments(34));
+        assert_eq!(cut(&near, 60, Room { repairs: true, ..room(80, Span::ZERO) }), Cut::Segments(20));
+        assert_eq!(cut(&near, 1001, room(80, Span::ZERO)), Cut::Segments(20));
+        let nothing = Room { oldest_sent_at: None, ..room(80, Span::ZERO) };
+        assert_eq!(cut(&near, 60, nothing), Cut::Segments(20));
+        // The rest of the flow fits.
+        assert_eq!(cut(&near, 60, Room { unsent: MSS * 20, ..room(80, Span::ZERO) }), Cut::Segments(20));
+        // On a long path the acknowledgment is not near before its last millisecond.
+        let far = Pace { rate: Some(BitRate::from_gbps(10)), srtt: Span::from_ms(100), ..pace() };
+        bursts.begin(at(98_500), 0);
+        let cut = |us| bursts.cut(&settings, &far, at(us), &room(80, Span::ZERO));
+        assert_eq!((cut(98_900), cut(99_100)), (Cut::Segments(20), Cut::Window));
+        // Room at the receiver is no matter of the window.
+        let narrow = Room { window: Bytes::MAX, receiver: MSS * 2, ..room(80, Span::ZERO) };
+        assert_eq!(bursts.cut(&settings, &far, at(99_100), &narrow), Cut::Receiver);
+    }
+
+    #[test]
+    fn a_window_that_doubles_is_known_after_a_round_trip() {
+        let mut bursts = Bursts::default();
+        let doubles = [10, 20, 40, 41, 20, 21].map(|segments| {
+            bursts.on_round(MSS * segments);
+            bursts.doubles
+        });
+        assert_eq!(doubles, [true, true, true, false, false, false]);
+    }
+
+    #[test]
+    fn settings_out_of_their_range_are_refused() {
+        let bad = [
+            Segmentation { least: 0, ..Segmentation::default() },
+            Segmentation { most: MSS * 2 - Bytes::new(1), ..Segmentation::default() },
+            Segmentation { least: 46, ..Segmentation::default() },
+            Segmentation { most: Bytes::new(2 << 20), ..Segmentation::default() },
+            Segmentation { within: Span::ZERO, ..Segmentation::default() },
+        ];
+        let refused = bad.map(|settings| settings.check(MSS).map_err(|error| error.setting));
+        let keys = ["least", "most", "most", "most", "within"];
+        assert_eq!(
+            refused,
+            keys.map(|key| Err(match key {
+                "least" => "segmentation.least",
+                "most" => "segmentation.most",
+                _ => "segmentation.within",
+            }))
+        );
+        assert_eq!(Segmentation::default().check(MSS), Ok(()));
+    }
+}

@@ -1,0 +1,113 @@
+//! What arrives at a host, and who takes it.
+
+use narrows_proto::units::Time;
+
+use super::Host;
+use super::transport::Sending;
+use crate::observe::Observer;
+use crate::packet::{Control, Kind, Packet, Parcel, Trailers};
+use crate::world::World;
+
+impl Host {
+    #[inline]
+    pub(super) fn take_arrival<O: Observer>(
+        &mut self,
+        now: Time,
+        slots: &mut Trailers,
+        world: &mut World<O>,
+    ) {
+        let ring = &mut world.wires.wires[self.wire].ring;
+        let packet = ring.pop(slots);
+        let parcel = Parcel { packet, trailers: slots };
+        world.wires.heads[self.wire] = ring.front_at();
+        world.hops += 1;
+        if self.watched {
+            if self.impaired && !world.survives(self.wire, parcel) {
+                return;
+            }
+            if let Some(racks) = &mut self.racks {
+                racks.on_arrival(packet.size());
+            }
+            if self.outside.is_some() {
+                return self.hand_out(now, parcel, world);
+            }
+            if self.waits_for_interrupt(now, parcel, world) {
+                return;
+            }
+        }
+        self.hand_over(now, parcel, world);
+    }
+
+    /// The stack gets a packet.
+    #[inline]
+    pub(super) fn hand_over<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
+        let packet = parcel.packet;
+        match packet.kind() {
+            Kind::Data | Kind::Syn => self.on_segment(now, parcel, world),
+            Kind::Ack => self.on_ack(now, parcel, world),
+            kind => self.take_other(now, kind, parcel, world),
+        }
+    }
+
+    /// A packet arrived that is neither data nor an acknowledgement of a connection.
+    #[inline(never)]
+    fn take_other<O: Observer>(&mut self, now: Time, kind: Kind, parcel: Parcel<'_>, world: &mut World<O>) {
+        let packet = parcel.packet;
+        match kind {
+            Kind::Data | Kind::Syn | Kind::Ack => unreachable!("the caller has taken these"),
+            Kind::SynAck => self.on_syn_ack(now, parcel, world),
+            Kind::Datagram => self.on_datagram(now, packet, world),
+            Kind::Control(control) => self.on_control(now, control, parcel, world),
+            Kind::Limited => {
+                self.take_limited(now, parcel.with(packet.untagged(world.shared.tag_size)), world);
+            }
+        }
+    }
+
+    /// A message or frame of a mechanism arrived.
+    pub(super) fn on_control<O: Observer>(
+        &mut self,
+        now: Time,
+        control: Control,
+        parcel: Parcel<'_>,
+        world: &mut World<O>,
+    ) {
+        let packet = parcel.packet;
+        if self.is_read_later(now, packet, world) {
+            return;
+        }
+        match control {
+            Control::Cnm => self.on_notice(now, packet, world),
+            Control::Cnp => self.on_cnp(now, packet, world),
+            Control::Pause | Control::Pfc => self.on_stop(now, packet, world),
+            Control::Isolate => self.on_isolate(now, packet),
+            Control::JumboFlow => self.on_jumboflow(now, parcel, world),
+            Control::Access => self.on_access(packet),
+            Control::Membership => self.on_membership(now, packet, world),
+        }
+    }
+
+    /// A packet from a limiter, without its tag.
+    fn take_limited<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
+        match parcel.packet.kind() {
+            Kind::Datagram => self.on_datagram(now, parcel.packet, world),
+            _ => self.on_segment(now, parcel, world),
+        }
+    }
+
+    /// A congestion notification packet arrived.
+    pub(super) fn on_cnp<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+        let slot = world.flows.senders[packet.flow().index()];
+        let Some(outgoing) =
+            self.outgoing.get_mut(slot).filter(|outgoing| outgoing.turn as u16 == packet.turn())
+        else {
+            return; // it was complete already
+        };
+        if outgoing.source.on_cnp(now) {
+            if let Some(seen) = outgoing.source.as_seen() {
+                world.observer.window(now, outgoing.flow, seen);
+            }
+            self.attend(slot, world);
+        }
+    }
+}
