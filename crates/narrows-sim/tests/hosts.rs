@@ -108,7 +108,7 @@ fn no_flow_is_sooner_than_with_ideal_hosts_and_none_is_late_by_more_than_its_hos
 
 #[test]
 fn hosts_that_take_no_time_are_ideal() {
-    let none = Hosts::Real(RealHosts { processing: Processing::None, clock_ppm: 0 });
+    let none = Hosts::Real(RealHosts { processing: Processing::None, clock_ppm: 0, ..RealHosts::default() });
     assert_eq!(delivered(2, &reno(), none, 1), delivered(2, &reno(), Hosts::Ideal, 1));
 }
 
@@ -121,6 +121,7 @@ fn a_paced_flow_keeps_its_rate() {
     let slow = Hosts::Real(RealHosts {
         processing: Processing::Uniform(Bounded { up_to: Some(Span::from_us(20)) }),
         clock_ppm: 0,
+        pipeline: Span::ZERO,
     });
     let (ideal, real) = (of(Hosts::Ideal), of(slow));
     assert!((real / ideal - 1.0).abs() < 0.001, "{real} of {ideal}");

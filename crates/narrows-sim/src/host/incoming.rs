@@ -1,9 +1,9 @@
 //! Flows that end at a host.
 
 use super::reception::Incoming;
-use narrows_proto::rdma::{self, Reply};
+use narrows_proto::rdma::{self, CnpPer, Reply};
 use narrows_proto::stream::AckFrame;
-use narrows_proto::units::{Bytes, Time};
+use narrows_proto::units::{Bytes, Span, Time};
 
 use super::Host;
 use super::agenda::Wake;
@@ -60,9 +60,18 @@ impl Host {
             Sink::Rdma(receiver) => {
                 let params = &group.rdma().params;
                 let told = (packet.trailers() > 0).then_some(parcel);
+                let (cnp_at, agenda) = (&mut self.cnp_at, &mut self.agenda);
                 receiver.on_segment(params, now, &packet.rdma_segment(group.overhead), |reply| match reply {
                     Reply::Ack(frame) => push_rdma_ack(nic, &frame, told, back, group),
-                    Reply::Cnp => push_cnp(nic, back, group),
+                    Reply::Cnp if params.cnp_per == CnpPer::Nic && now < *cnp_at => {}
+                    Reply::Cnp => {
+                        *cnp_at = now + params.cnp_interval;
+                        if params.cnp_delay == Span::ZERO {
+                            return push_cnp(nic, back, group);
+                        }
+                        incoming.armed = now + params.cnp_delay;
+                        agenda.plan(incoming.armed, Wake::Receiver(slot));
+                    }
                 });
                 if !receiver.is_complete() {
                     return;
@@ -177,13 +186,15 @@ impl Host {
         }
     }
 
-    /// A delayed acknowledgement may be due.
+    /// A delayed acknowledgement or congestion notification packet may be due.
     pub(super) fn wake_receiver<O>(&mut self, now: Time, slot: u32, world: &World<O>) {
         let Some(incoming) = self.incoming.get_mut(slot).filter(|incoming| incoming.armed == now) else {
             return;
         };
         incoming.armed = Time::NEVER;
-        let Sink::Stream(receiver) = &mut incoming.sink else { return };
+        let Sink::Stream(receiver) = &mut incoming.sink else {
+            return push_cnp(&mut self.nic, incoming.back(), &world.shared.groups[incoming.group as usize]);
+        };
         if let Some(frame) = receiver.on_timer(now) {
             push_ack(&mut self.nic, &frame, incoming.back(), &world.shared.groups[incoming.group as usize]);
         } else if receiver.next_timer() < Time::NEVER {

@@ -65,6 +65,8 @@ pub(crate) struct Host {
     nic: Nic,
     /// What it takes to begin a burst, if that is not done at once.
     burst_delay: Option<Box<BurstDelay>>,
+    /// When queue pairs that share the spacing of their congestion notification packets may send the next one.
+    cnp_at: Time,
     /// Rate of its link.
     rate: BitRate,
     outgoing: Slots<Outgoing>,
@@ -154,6 +156,7 @@ impl Host {
             racks,
             nic: Nic::new(egress),
             burst_delay: burst_delay.map(Box::new),
+            cnp_at: Time::ZERO,
             rate,
             outgoing: Slots::default(),
             incoming: Slots::default(),
@@ -464,6 +467,9 @@ impl Host {
         let due = outgoing.source.on_timer(&world.shared.groups[outgoing.group as usize], now);
         if due && let Some(seen) = outgoing.source.as_seen() {
             world.observer.window(now, outgoing.flow, seen);
+        }
+        if outgoing.source.has_given_up() {
+            return self.close(now, slot, world);
         }
         if let Hold::Gate(_) = outgoing.hold {
             // Its turn notes when to wake it next.

@@ -7,6 +7,7 @@
 //!
 //! ```text
 //! processing   a network card that has had nothing to send begins a burst this much later; what follows goes back to back
+//! pipeline     each packet takes so long through the card it leaves; the next one follows at once
 //! clock_ppm    each card is slower than its nominal rate by a part between zero and this, drawn once
 //! ```
 //! Both make a host later, never sooner: no flow beats its ideal time.
@@ -38,6 +39,10 @@ pub struct RealHosts {
     /// Network cards are slower than the rate of their link by up to so many parts per million, each by a part of its own, all equally
     /// likely. IEEE 802.3 allows ±100 around a nominal rate that is 100 below the rate of the link then. At most 10 000.
     pub clock_ppm: u32,
+    /// So much later than it is chosen each packet leaves a network card, acknowledgments included: the card takes it through its pipeline
+    /// while others follow.
+    #[serde(default)]
+    pub pipeline: Span,
 }
 
 impl RealHosts {
@@ -47,7 +52,7 @@ impl RealHosts {
 
 impl Default for RealHosts {
     fn default() -> Self {
-        Self { processing: Processing::default(), clock_ppm: 200 }
+        Self { processing: Processing::default(), clock_ppm: 200, pipeline: Span::ZERO }
     }
 }
 
@@ -102,6 +107,13 @@ impl Processing {
     }
 }
 
+impl Hosts {
+    /// What each packet takes through the network card that it leaves.
+    pub(crate) fn pipeline(&self) -> Span {
+        if let Self::Real(real) = self { real.pipeline } else { Span::ZERO }
+    }
+}
+
 /// The clock of the network card of host number `host`, and what it takes to begin a burst; none if that is no time.
 pub(crate) fn of_host(
     hosts: &Hosts,
@@ -110,7 +122,7 @@ pub(crate) fn of_host(
     rate: BitRate,
     largest_packet: u16,
 ) -> (WireTime, Option<BurstDelay>) {
-    let Hosts::Real(RealHosts { processing, clock_ppm }) = hosts else { return (rate.wire_time(), None) };
+    let Hosts::Real(RealHosts { processing, clock_ppm, .. }) = hosts else { return (rate.wire_time(), None) };
     let mut random = Stream::new(seed, Purpose::Host, host);
     let slower = random.uniform() * f64::from(*clock_ppm) * 1e-6;
     let wire_time = rate.scaled(1.0 - slower).max(WireTime::MIN_RATE).wire_time();
@@ -184,7 +196,9 @@ mod tests {
     fn an_exponential_time_never_exceeds_its_bound() {
         let processing =
             Processing::Exponential(Exponential { mean: Span::from_us(5), up_to: Span::from_us(10) });
-        let mut delay = of(&Hosts::Real(RealHosts { processing, clock_ppm: 0 }), 3).1.expect("some");
+        let mut delay = of(&Hosts::Real(RealHosts { processing, clock_ppm: 0, ..RealHosts::default() }), 3)
+            .1
+            .expect("some");
         let draws: Vec<_> = (0..1000).map(|_| delay.begin(Time::ZERO).saturating_since(Time::ZERO)).collect();
         assert_eq!(draws.iter().max(), Some(&Span::from_us(10)));
     }
@@ -192,7 +206,11 @@ mod tests {
     #[test]
     fn processing_that_takes_no_time_is_off() {
         for processing in [Processing::None, Processing::Constant(Span::ZERO)] {
-            assert!(of(&Hosts::Real(RealHosts { processing, clock_ppm: 0 }), 0).1.is_none());
+            assert!(
+                of(&Hosts::Real(RealHosts { processing, clock_ppm: 0, ..RealHosts::default() }), 0)
+                    .1
+                    .is_none()
+            );
         }
     }
 }
