@@ -9,7 +9,7 @@
 //! [`Poll`], [`Endpoint`] and [`Stats`].
 //!
 //! What this module does not do: READ and atomics (a message is a WRITE from sender to receiver), several messages in one
-//! queue pair (one connection carries one flow), packet numbers (bytes are counted), an end after too many timeouts.
+//! queue pair (one connection carries one flow), packet numbers (bytes are counted).
 
 mod params;
 mod receiver;
@@ -20,7 +20,7 @@ mod wire;
 mod tests;
 
 pub use crate::stream::{Endpoint, Poll, Segment, Stats};
-pub use params::{Params, Recovery};
+pub use params::{CnpPer, Joins, Params, Recovery};
 pub use receiver::Receiver;
 pub use sender::Sender;
 pub use wire::{AckFrame, Reply};

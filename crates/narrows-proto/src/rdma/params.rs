@@ -27,6 +27,14 @@ pub struct Params {
     /// What was sent is lost if nothing is acknowledged for so long. 4.096 us·2^14 is a common setting of network cards;
     /// IRN has 100 us for few packets in flight and 320 us otherwise.
     pub rto: Span,
+    /// In place of `rto`, the local ACK timeout as InfiniBand encodes it: 4.096 us·2^n, n from 1 to 31. 14, about 67 ms, is the default of
+    /// NCCL (20 since its version 2.14) and of the tools of perftest.
+    ///
+    /// Differs from InfiniBand (specification, volume 1, §9.9.2.1.1), which allows a card to wait up to four times as long.
+    pub ack_timeout: Option<u8>,
+    /// After so many timeouts in a row without progress, 0 to 7, the next one ends the connection (retry count of InfiniBand's queue
+    /// pairs): the flow never ends. It goes on for ever if left out.
+    pub retry_count: Option<u8>,
     /// No more payload may be on its way, whatever the control says. IRN: what the longest path holds. Unlimited if left out.
     pub window: Option<Bytes>,
     /// Packets that controls with a window may send before the first acknowledgement.
@@ -34,8 +42,50 @@ pub struct Params {
     /// While marked packets arrive, one congestion notification packet is sent for so long. 50 us (Zhu et al. §3.1); 0 s
     /// answers every mark.
     pub cnp_interval: Span,
+    /// What `cnp_interval` holds for.
+    pub cnp_per: CnpPer,
+    /// So much later than the packet it answers a congestion notification packet is ready to be sent. One for a flow of which all has
+    /// arrived by then is not sent. At most `cnp_interval`.
+    pub cnp_delay: Span,
+    /// A packet that arrives out of sequence is answered like one that is marked, so that the sender slows down even where nothing marks.
+    /// Cards do so for networks that lose packets; NVIDIA's ConnectX-6 Dx was seen to send such notifications without any mark.
+    pub cnp_on_out_of_sequence: bool,
     /// Priority of congestion notification packets, 0 to 7; that of the traffic if left out. In RoCEv2 networks it is high.
     pub cnp_priority: Option<u8>,
+    /// From the moment when a message is given to the card until it can send its first packet: the doorbell, and fetching the work request
+    /// and the payload over PCIe. A read over PCIe takes about a microsecond (Neugebauer et al., SIGCOMM 2018).
+    pub doorbell: Span,
+    /// Where a message that begins joins those that share the link of its host in turn.
+    pub joins: Joins,
+}
+
+/// What an interval between congestion notification packets holds for.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "RdmaCnpPer")]
+pub enum CnpPer {
+    /// For each queue pair (Zhu et al. §3.1).
+    #[default]
+    QueuePair,
+    /// For all queue pairs that end at a network card. NVIDIA's ConnectX-5 and -6 Dx space notification packets by port (Yu et al.,
+    /// SIGCOMM 2023).
+    Nic,
+}
+
+/// Where a message joins those that share a link in turn.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "RdmaJoins")]
+pub enum Joins {
+    /// All others have a turn before it.
+    #[default]
+    Tail,
+    /// It is next.
+    Head,
 }
 
 /// How what is lost is sent again.
@@ -63,16 +113,30 @@ impl Default for Params {
             telemetry_size: Bytes::new(42),
             recovery: Recovery::GoBackN,
             ack_every: 1,
-            rto: Span::from_ns(4_096 << 14),
+            rto: Self::DEFAULT_RTO,
+            ack_timeout: None,
+            retry_count: None,
             window: None,
             initial_window: 10,
             cnp_interval: Span::from_us(50),
+            cnp_per: CnpPer::QueuePair,
+            cnp_delay: Span::ZERO,
+            cnp_on_out_of_sequence: false,
             cnp_priority: None,
+            doorbell: Span::ZERO,
+            joins: Joins::Tail,
         }
     }
 }
 
 impl Params {
+    const DEFAULT_RTO: Span = Span::from_ns(4_096 << 14);
+
+    /// How long the sender waits for progress.
+    pub fn timeout(&self) -> Span {
+        self.ack_timeout.map_or(self.rto, |n| Span::from_ns(4_096 << n))
+    }
+
     /// Size on the wire of a packet with `payload`.
     ///
     /// Differs from InfiniBand: payload is not padded to four bytes.
@@ -108,6 +172,16 @@ impl Params {
         ranges.unless((1..=1_000).contains(&every), "ack_every", every, "1 to 1 000 packets")?;
         let in_range = (Span::from_ns(100)..=Span::from_secs(86_400)).contains(&rto);
         ranges.unless(in_range, "rto", rto, "100 ns to one day")?;
+        let n = self.ack_timeout.unwrap_or(1);
+        ranges.unless((1..=31).contains(&n), "ack_timeout", n, "1 to 31")?;
+        let is_alone = self.ack_timeout.is_none() || rto == Self::DEFAULT_RTO;
+        ranges.unless(is_alone, "rto", rto, "none beside ack_timeout")?;
+        let delay = self.cnp_delay;
+        ranges.unless(delay <= self.cnp_interval, "cnp_delay", delay, "at most cnp_interval")?;
+        let count = self.retry_count.unwrap_or(0);
+        ranges.unless(count <= 7, "retry_count", count, "0 to 7")?;
+        let doorbell = self.doorbell;
+        ranges.unless(doorbell <= Span::from_secs(1), "doorbell", doorbell, "at most 1 s")?;
         let window = self.window.unwrap_or(Bytes::MAX);
         ranges.unless(window >= mtu, "window", window, "room for a full packet")?;
         let window = self.initial_window;

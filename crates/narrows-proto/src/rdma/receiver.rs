@@ -1,4 +1,4 @@
-use super::params::{Params, Recovery};
+use super::params::{CnpPer, Params, Recovery};
 use super::wire::{AckFrame, Reply};
 use crate::cc::Ecn;
 use crate::range_set::RangeSet;
@@ -59,7 +59,10 @@ impl Receiver {
         match self.ecn {
             Ecn::Off => {}
             Ecn::Cnp => {
-                if segment.ce && now >= self.cnp_at {
+                let out_of_sequence = params.cnp_on_out_of_sequence && segment.seq > self.next;
+                // Between queue pairs of one card its host keeps the distance.
+                let is_time = params.cnp_per == CnpPer::Nic || now >= self.cnp_at;
+                if (segment.ce || out_of_sequence) && is_time {
                     self.cnp_at = now + params.cnp_interval;
                     send(Reply::Cnp);
                 }
@@ -203,6 +206,21 @@ mod tests {
         assert!(!fixture.receiver.is_complete());
         fixture.arrive(0);
         assert!(fixture.receiver.is_complete());
+    }
+
+    #[test]
+    fn packets_out_of_sequence_are_notified_of_like_marks_if_that_is_set() {
+        for (set, expected) in [(false, [0, 0, 0, 1]), (true, [0, 1, 0, 1])] {
+            let mut fixture = Fixture::new(Recovery::GoBackN, Ecn::Cnp);
+            fixture.params.cnp_on_out_of_sequence = set;
+            // In sequence, beyond a gap, again within the interval, and marked after it.
+            let arrivals =
+                [(0, packet(0)), (1, packet(2)), (2, packet(3)), (60, Segment { ce: true, ..packet(1) })];
+            let cnps = arrivals.map(|(us, segment)| {
+                fixture.arrive_at(us, segment).iter().filter(|reply| **reply == Reply::Cnp).count()
+            });
+            assert_eq!(cnps, expected);
+        }
     }
 
     #[test]

@@ -44,6 +44,9 @@ pub struct Sender {
     repair_until: Option<u64>,
     /// First missing byte at the last expiry of the retransmission timer.
     timed_out_at: Option<u64>,
+    /// Timeouts since there was progress.
+    timeouts_in_a_row: u8,
+    has_given_up: bool,
     /// Packets sent since the last that requested an acknowledgement.
     since_request: u64,
     /// The window stopped the sender in this round, and in the one before.
@@ -81,12 +84,14 @@ impl Sender {
             ecn: cc.ecn(),
             board: Scoreboard::default(),
             // Of the round-trip time only the mean and the minimum are used.
-            rtt: RttEstimator::new(params.rto, Span::ZERO, params.rto),
+            rtt: RttEstimator::new(params.timeout(), Span::ZERO, params.timeout()),
             delivery: Delivery::default(),
             pacer: Pacer::default(),
             rto_at: Time::NEVER,
             repair_until: None,
             timed_out_at: None,
+            timeouts_in_a_row: 0,
+            has_given_up: false,
             since_request: 0,
             limited: [false; 2],
             stats: Stats::default(),
@@ -96,6 +101,11 @@ impl Sender {
     /// Everything has been acknowledged.
     pub fn is_complete(&self) -> bool {
         self.board.una() == self.size
+    }
+
+    /// There were too many timeouts in a row: it never sends anything again.
+    pub fn has_given_up(&self) -> bool {
+        self.has_given_up
     }
 
     /// The window and pacing rate in force.
@@ -174,6 +184,7 @@ impl Sender {
 
     #[inline(always)]
     fn next(&mut self, params: &Params, now: Time) -> Next {
+        debug_assert!(!self.has_given_up, "its host closes it");
         if self.limit.pacing.is_some() && self.pacer.release() > now {
             let has_work = self.board.next() < self.size || self.board.next_lost().is_some();
             return if has_work { Next::Wait(self.pacer.release()) } else { Next::Nothing };
@@ -279,7 +290,7 @@ impl Sender {
     }
 
     fn restart_timeout(&mut self, params: &Params, now: Time) {
-        self.rto_at = now + params.rto;
+        self.rto_at = now + params.timeout();
     }
 
     /// An acknowledgement arrived.
@@ -292,6 +303,7 @@ impl Sender {
         let mut tally = Tally::new(now, self.rtt.min());
         if frame.ack > una_before {
             self.board.acknowledge(frame.ack, &mut tally);
+            self.timeouts_in_a_row = 0;
             self.restart_timeout(params, now);
         }
         let lost = match (frame.nak, params.recovery) {
@@ -390,6 +402,12 @@ impl Sender {
 
     fn on_timeout(&mut self, params: &Params, now: Time) {
         self.stats.timeouts += 1;
+        if params.retry_count == Some(self.timeouts_in_a_row) {
+            self.has_given_up = true;
+            self.rto_at = Time::NEVER;
+            return;
+        }
+        self.timeouts_in_a_row = self.timeouts_in_a_row.saturating_add(1);
         let flight_size = self.flight_size();
         let repeated = self.timed_out_at == Some(self.board.una());
         self.timed_out_at = Some(self.board.una());

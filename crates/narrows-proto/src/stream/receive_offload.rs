@@ -18,7 +18,7 @@
 use super::params::Params;
 use super::receiver::Receiver;
 use super::wire::{AckFrame, Segment};
-use crate::cc::{Ecn, OutOfRange};
+use crate::cc::{Ecn, OutOfRange, Ranges};
 use crate::units::{Bytes, Span, Time};
 
 /// Settings of receive offload.

@@ -143,7 +143,9 @@ fn subflows(traffic: &Traffic, of_groups: &[u32]) -> Vec<u32> {
 
 fn flight(network: &Network, link: &Link) -> Flight {
     let latency = network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
-    Flight { wire_time: link.wire.rate.wire_time(), delay: link.wire.delay + latency }
+    let from_host = network.topology.as_host(link.from).is_some();
+    let pipeline = if from_host { network.hosts.pipeline() } else { Span::ZERO };
+    Flight { wire_time: link.wire.rate.wire_time(), delay: link.wire.delay + latency + pipeline }
 }
 
 /// Where everything goes.
@@ -272,10 +274,11 @@ impl<'a> Layout<'a> {
         let largest = u16::try_from(world.shared.quantum).unwrap_or(u16::MAX);
         let (wire_time, burst_delay) =
             hosts::of_host(&self.network.hosts, self.seed, node.0.into(), rate, largest);
+        let egress = self.egress(ports[0]);
         let parts = HostParts {
             wire: self.first_wire(node),
             impaired,
-            egress: Egress { wire_time, ..self.egress(ports[0]) },
+            egress: Egress { wire_time, delay: egress.delay + self.network.hosts.pipeline(), ..egress },
             burst_delay,
             lateness: hosts::lateness(&self.network.hosts),
             rate,

@@ -1,7 +1,7 @@
 //! How flows of a host begin and end.
 
 use narrows_proto::stream::Endpoint;
-use narrows_proto::units::{Bytes, Time};
+use narrows_proto::units::{Bytes, Span, Time};
 
 use super::agenda::Wake;
 use super::nic::Place;
@@ -26,6 +26,7 @@ impl Host {
         if now < world.shared.measured.start {
             outgoing.before_measured = outgoing.source.delivered();
         }
+        let gave_up = outgoing.source.has_given_up();
         let record = outgoing.record();
         if O::ACTIVE
             && let Some(record) = &record
@@ -49,7 +50,9 @@ impl Host {
         {
             self.agenda.plan(next, Wake::Generator(number));
         }
-        self.announce(now, flow, Milestone::Sent, world);
+        if !gave_up {
+            self.announce(now, flow, Milestone::Sent, world);
+        }
     }
 
     pub(super) fn start_scheduled<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
@@ -87,7 +90,7 @@ impl Host {
             size: new.size,
             before_measured: Bytes::ZERO,
             until_measured: (now >= world.shared.measured.end).then_some(Bytes::ZERO),
-            place: Place::default(),
+            place: Place::new(group.joins_at_head()),
             armed: Time::NEVER,
             generator: new.generator,
         });
@@ -95,7 +98,12 @@ impl Host {
         world.log.outstanding += 1;
         world.observer.started(now, new.flow);
         self.register(slot, world);
-        self.attend(slot, world);
+        let doorbell = world.shared.groups[spec.group.index()].doorbell();
+        if doorbell == Span::ZERO {
+            self.attend(slot, world);
+        } else if let Some(outgoing) = self.outgoing.get_mut(slot) {
+            outgoing.arm(now + doorbell, slot, &mut self.agenda);
+        }
     }
 
     pub(super) fn run_generator<O: Observer>(&mut self, now: Time, number: u32, world: &mut World<O>) {

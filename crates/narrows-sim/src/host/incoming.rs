@@ -1,11 +1,12 @@
 //! Flows that end at a host.
 
 use super::reception::Incoming;
-use narrows_proto::rdma::{self, Reply};
+use narrows_proto::rdma::{self, CnpPer, Reply};
 use narrows_proto::stream::AckFrame;
-use narrows_proto::units::{Bytes, Time};
+use narrows_proto::units::{Bytes, Span, Time};
 
 use super::Host;
+use super::agenda::Wake;
 use super::nic::Nic;
 use super::outgoing::NewFlow;
 use super::packets::{Way, ack_packet, cnp_packet, echo_packet, rdma_ack_packet};
@@ -64,9 +65,18 @@ impl Host {
             Sink::Rdma(receiver) => {
                 let params = &group.rdma().params;
                 let told = (packet.trailers() > 0).then_some(parcel);
+                let (cnp_at, agenda) = (&mut self.cnp_at, &mut self.agenda);
                 receiver.on_segment(params, now, &packet.rdma_segment(group.overhead), |reply| match reply {
                     Reply::Ack(frame) => push_rdma_ack(nic, &frame, told, back, group),
-                    Reply::Cnp => push_cnp(nic, back, group),
+                    Reply::Cnp if params.cnp_per == CnpPer::Nic && now < *cnp_at => {}
+                    Reply::Cnp => {
+                        *cnp_at = now + params.cnp_interval;
+                        if params.cnp_delay == Span::ZERO {
+                            return push_cnp(nic, back, group);
+                        }
+                        incoming.armed = now + params.cnp_delay;
+                        agenda.plan(incoming.armed, Wake::Receiver(slot));
+                    }
                 });
                 if !receiver.is_complete() {
                     return;
@@ -186,7 +196,7 @@ impl Host {
         }
     }
 
-    /// A delayed acknowledgement may be due, or what was merged is to be handed on.
+    /// A delayed acknowledgment or congestion notification packet may be due, or what was merged is to be handed on.
     pub(super) fn wake_receiver<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
         let Some(incoming) = self.incoming.get_mut(slot).filter(|incoming| incoming.armed == now) else {
             return;
@@ -207,7 +217,8 @@ impl Host {
                 }
                 merging.next_timer()
             }
-            Sink::Rdma(_) | Sink::Datagram { .. } => return,
+            Sink::Rdma(_) => return push_cnp(nic, back, group),
+            Sink::Datagram { .. } => return,
         };
         incoming.arm(at, slot, &mut self.agenda);
     }

@@ -70,6 +70,8 @@ pub(crate) struct Host {
     burst_delay: Option<Box<BurstDelay>>,
     /// What it has not noticed yet, if it takes a while to notice.
     handover: Option<Box<Handover>>,
+    /// When queue pairs that share the spacing of their congestion notification packets may send the next one.
+    cnp_at: Time,
     /// Rate of its link.
     rate: BitRate,
     outgoing: Slots<Outgoing>,
@@ -163,6 +165,7 @@ impl Host {
             nic: Nic::new(egress),
             burst_delay: burst_delay.map(Box::new),
             handover: lateness.map(|lateness| Box::new(Handover::new(lateness))),
+            cnp_at: Time::ZERO,
             rate,
             outgoing: Slots::default(),
             incoming: Slots::default(),
@@ -399,6 +402,9 @@ impl Host {
         let due = outgoing.source.on_timer(&world.shared.groups[outgoing.group as usize], now);
         if due && let Some(seen) = outgoing.source.as_seen() {
             world.observer.window(now, outgoing.flow, seen);
+        }
+        if outgoing.source.has_given_up() {
+            return self.close(now, slot, world);
         }
         if let Hold::Gate(_) = outgoing.hold {
             // Its turn notes when to wake it next.

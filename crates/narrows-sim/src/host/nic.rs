@@ -69,6 +69,8 @@ pub(super) struct Place {
     pub(super) queued: bool,
     /// It waits for the class of isolated flows.
     pub(super) parked: bool,
+    /// It joins at the head the first time.
+    pub(super) joins_at_head: bool,
     /// Who comes after it, unless it is the last.
     next: u32,
     /// Bytes it may still send in this turn. Below zero it has sent too much.
@@ -80,6 +82,11 @@ impl Place {
     #[inline]
     pub(super) fn owes(&self) -> bool {
         self.deficit < 0
+    }
+
+    /// In no queue.
+    pub(super) fn new(joins_at_head: bool) -> Self {
+        Self { joins_at_head, ..Self::default() }
     }
 }
 
@@ -119,7 +126,7 @@ impl Nic {
         if self.ready.is_empty() { None } else { Some(self.ready.pop(trailers)) }
     }
 
-    /// Puts a sender that does not stand in a queue at the end of one.
+    /// Puts a sender that does not stand in a queue at the end of one, or at its head if it is new and joins there.
     #[inline]
     pub(super) fn activate(&mut self, priority: u8, slot: u32, places: &mut impl Places) {
         let queue = &mut self.active[usize::from(priority)];
@@ -128,11 +135,16 @@ impl Nic {
             queue.first = slot;
             self.occupied |= bit & !self.stopped;
             self.held |= bit & self.stopped;
+        } else if places.place(slot).joins_at_head {
+            *places.place(slot) = Place { queued: true, next: queue.first, ..Place::default() };
+            queue.first = slot;
+            return;
         } else {
             places.place(queue.last).next = slot;
         }
         queue.last = slot;
-        places.place(slot).queued = true;
+        let place = places.place(slot);
+        (place.queued, place.joins_at_head) = (true, false);
     }
 
     /// A bit for each priority that a sender stands in the queue of.

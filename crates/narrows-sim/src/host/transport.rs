@@ -61,6 +61,11 @@ pub(super) trait Sending {
         false
     }
 
+    /// It never sends anything again, though not all has arrived.
+    fn has_given_up(&self) -> bool {
+        false
+    }
+
     /// Smoothed round-trip time; zero before the first sample.
     fn srtt(&self) -> Span {
         Span::ZERO
@@ -192,6 +197,10 @@ impl Sending for rdma::Sender {
         true
     }
 
+    fn has_given_up(&self) -> bool {
+        self.has_given_up()
+    }
+
     fn srtt(&self) -> Span {
         self.srtt()
     }
@@ -284,6 +293,10 @@ impl Sending for Source {
 
     fn on_cnp(&mut self, now: Time) -> bool {
         each!(self, sender => Sending::on_cnp(sender, now), else false)
+    }
+
+    fn has_given_up(&self) -> bool {
+        each!(self, sender => Sending::has_given_up(sender), else false)
     }
 
     fn srtt(&self) -> Span {

@@ -7,6 +7,7 @@
 //!
 //! ```text
 //! processing   a network card that has had nothing to send begins a burst this much later; what follows goes back to back
+//! pipeline     each packet takes so long through the card it leaves; the next one follows at once
 //! clock_ppm    each card is slower than its nominal rate by a part between zero and this, drawn once
 //! interrupts   what arrives is handed to the stack in batches: a time after the first, or after so many frames
 //! software     messages about congestion that software reads are read this much later
@@ -16,7 +17,7 @@
 //!
 //! Left out: clocks of timers, drift.
 
-use narrows_proto::cc::OutOfRange;
+use narrows_proto::cc::{OutOfRange, Ranges};
 use narrows_proto::units::{BitRate, Span, Time, WireTime};
 
 use crate::random::{Purpose, Stream};
@@ -42,6 +43,9 @@ pub struct RealHosts {
     /// Network cards are slower than the rate of their link by up to so many parts per million, each by a part of its own, all equally
     /// likely. IEEE 802.3 allows ±100 around a nominal rate that is 100 below the rate of the link then. At most 10 000.
     pub clock_ppm: u32,
+    /// So much later than it is chosen each packet leaves a network card, acknowledgments included: the card takes it through its pipeline
+    /// while others follow.
+    pub pipeline: Span,
     /// Packets that arrive are handed over in batches (interrupt moderation); each at once if left out. That saves a processor work and
     /// lets receive offload merge more, for a longer round trip and acknowledgments in bursts.
     pub interrupts: Option<Interrupts>,
@@ -52,7 +56,9 @@ pub struct RealHosts {
 }
 
 /// When what has arrived is handed over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
 #[serde(deny_unknown_fields)]
 pub struct Interrupts {
     /// So long after the first packet that has not been handed over (`rx-usecs` of ethtool).
@@ -63,24 +69,25 @@ pub struct Interrupts {
 }
 
 impl RealHosts {
-    /// The largest `clock_ppm`.
-    pub const MOST_PPM: u32 = 10_000;
-
     /// Checks ranges that types cannot express.
     ///
     /// # Errors
     /// Names the first setting that is out of its range.
-    pub fn check(&self) -> Result<(), OutOfRange> {
-        let Self { clock_ppm: ppm, interrupts, software_delay, .. } = *self;
-        OutOfRange::unless(ppm <= Self::MOST_PPM, "clock_ppm", ppm, "at most 10 000")?;
-        if let Some(Interrupts { after, frames }) = interrupts {
-            let most = Span::from_ms(100);
-            OutOfRange::unless(after <= most, "interrupts.after", after, "at most 100 ms")?;
-            let frames = frames.unwrap_or(1);
-            OutOfRange::unless(frames > 0, "interrupts.frames", frames, "at least 1")?;
+    pub fn check(&self, ranges: &mut Ranges) -> Result<(), OutOfRange> {
+        let Self { processing, clock_ppm: ppm, pipeline, interrupts, software_delay } = *self;
+        if let Processing::Exponential(Exponential { mean, up_to }) = processing {
+            let (in_range, setting) =
+                ((Span::from_ps(1)..=up_to).contains(&mean), "processing.exponential.mean");
+            ranges.unless(in_range, setting, mean, "more than 0 s and at most up_to")?;
         }
+        ranges.unless(ppm <= 10_000, "clock_ppm", ppm, "at most 10 000")?;
+        let Interrupts { after, frames } = interrupts.unwrap_or_default();
+        ranges.unless(after <= Span::from_ms(100), "interrupts.after", after, "at most 100 ms")?;
+        let frames = frames.unwrap_or(1);
+        ranges.unless(frames > 0, "interrupts.frames", frames, "at least 1")?;
         let most = Span::from_secs(1);
-        OutOfRange::unless(software_delay <= most, "software_delay", software_delay, "at most 1 s")
+        ranges.unless(pipeline <= most, "pipeline", pipeline, "at most 1 s")?;
+        ranges.unless(software_delay <= most, "software_delay", software_delay, "at most 1 s")
     }
 }
 
@@ -89,6 +96,7 @@ impl Default for RealHosts {
         Self {
             processing: Processing::default(),
             clock_ppm: 200,
+            pipeline: Span::ZERO,
             interrupts: None,
             software_delay: Span::ZERO,
         }
@@ -143,6 +151,13 @@ impl Processing {
             Self::Uniform(Bounded { up_to }) => up_to.unwrap_or(packet),
             Self::Exponential(Exponential { up_to, .. }) => up_to,
         }
+    }
+}
+
+impl Hosts {
+    /// What each packet takes through the network card that it leaves.
+    pub(crate) fn pipeline(&self) -> Span {
+        if let Self::Real(real) = self { real.pipeline } else { Span::ZERO }
     }
 }
 
@@ -275,7 +290,7 @@ mod tests {
             interrupts: Some(Interrupts { after, frames }),
             ..RealHosts::default()
         };
-        let check = |hosts: RealHosts| hosts.check().map_err(|error| error.setting);
+        let check = |hosts: RealHosts| hosts.check(&mut Ranges::default()).map_err(|error| error.setting);
         assert_eq!(check(RealHosts::default()), Ok(()));
         assert_eq!(check(of(Span::from_us(20), Some(64))), Ok(()));
         assert_eq!(check(of(Span::from_us(20), Some(0))), Err("interrupts.frames"));

@@ -3,7 +3,7 @@ use std::ops::Range;
 use narrows_proto::cc::{self, Ecn};
 use narrows_proto::datagram;
 use narrows_proto::rack::subflow;
-use narrows_proto::rdma;
+use narrows_proto::rdma::{self, Joins};
 use narrows_proto::stream;
 use narrows_proto::units::{BitRate, Span, Time, WireTime};
 
@@ -149,6 +149,16 @@ impl GroupState {
         let near_source = group.near_source.clone();
         let asks_rack = group.transport.asks_rack();
         Self { transport, priority: group.priority, near_source, asks_rack, overhead: overhead.get() as u16 }
+    }
+
+    /// What its messages take until a card can send them.
+    pub(crate) fn doorbell(&self) -> Span {
+        if let TransportState::Rdma(rdma) = &self.transport { rdma.params.doorbell } else { Span::ZERO }
+    }
+
+    /// Its messages join those that share a link in turn at the head.
+    pub(crate) fn joins_at_head(&self) -> bool {
+        matches!(&self.transport, TransportState::Rdma(rdma) if rdma.params.joins == Joins::Head)
     }
 
     /// # Panics

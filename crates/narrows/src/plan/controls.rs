@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use narrows_proto::cc::{Config, Ecn, gemini};
 use narrows_proto::units::{BitRate, Bytes, Span};
 use narrows_proto::{rdma, stream};
-use narrows_sim::switch::{Marking, Step, SwitchConfig};
+use narrows_sim::switch::{MarkAt, Marking, Red, RedAction, Step, SwitchConfig};
 use narrows_sim::topology::Topology;
 use narrows_sim::traffic::{Traffic, Transport};
 use narrows_sim::{LinkId, Network};
@@ -30,6 +30,7 @@ pub(super) fn check(
 ) {
     let Traffic { groups, flows, .. } = &planned.traffic;
     warn_of_vain_marking(scenario, network, &planned.traffic, checker);
+    warn_of_late_marks(scenario, &planned.traffic, checker);
     let host_rates = host_rates(&network.topology);
     let marked = network.switches.iter().flatten().any(marks);
     for (number, (group, planned)) in groups.iter().zip(&planned.groups).enumerate() {
@@ -129,6 +130,25 @@ fn warn_of_vain_marking(
         let class = scenario.switches.iter().find(|(_, switch)| matches!(switch.marking, Marking::Step(_)));
         let path = class.map_or("switches".into(), |(class, _)| format!("switches.{class}.marking"));
         checker.error(&path, Diagnostic::warning(Code::NeverMarks, message));
+    }
+}
+
+/// Warns if DCQCN hears of queues by packets that were marked before they waited.
+fn warn_of_late_marks(scenario: &Scenario, traffic: &Traffic, checker: &mut Checker<'_>) {
+    let hears = |transport: &Transport| transport.control().is_some_and(|cc| cc.ecn() == Ecn::Cnp);
+    let Some(group) = traffic.groups.iter().find(|group| hears(&group.transport)) else { return };
+    for (class, switch) in &scenario.switches {
+        let kind = match &switch.marking {
+            Marking::Step(Step { mark_at: MarkAt::Enqueue, .. }) => "step",
+            Marking::Red(Red { mark_at: MarkAt::Enqueue, action, .. }) if *action != RedAction::Drop => "red",
+            _ => continue,
+        };
+        let message = format!(
+            "traffic \"{}\" uses dcqcn, but switches of class \"{class}\" mark packets before they wait: the queue swings",
+            group.name
+        );
+        let warning = Diagnostic::warning(Code::LateMarks, message).help("set mark_at = \"dequeue\"");
+        checker.error(&format!("switches.{class}.marking.{kind}"), warning);
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use narrows_proto::cc::Ranges;
 use narrows_proto::units::{Bytes, Span};
 use narrows_sim::traffic::Traffic;
-use narrows_sim::{FlowId, HostId, Hosts, IdealPath, Network, Paths, Processing, RealHosts};
+use narrows_sim::{FlowId, HostId, Hosts, IdealPath, Network, Paths};
 
 use super::select::host_rates;
 use super::{Checker, ENDLESS};
@@ -17,19 +18,12 @@ const MOST_PAIRS: usize = 2_000;
 
 /// Refuses clocks that are no clocks, and hosts that take longer than the network.
 pub(super) fn check(network: &Network, paths: &Paths<'_>, traffic: &Traffic, checker: &mut Checker<'_>) {
-    let Hosts::Real(RealHosts { processing, clock_ppm }) = &network.hosts else { return };
-    if *clock_ppm > RealHosts::MOST_PPM {
-        let message = format!("clock_ppm = {clock_ppm}, expected 0 to {}", RealHosts::MOST_PPM);
-        checker.error("hosts.real.clock_ppm", Diagnostic::error(Code::OutOfRange, message));
+    let Hosts::Real(hosts) = &network.hosts else { return };
+    if let Err(error) = hosts.check(&mut Ranges::default()) {
+        let path = format!("hosts.real.{}", error.setting);
+        checker.error(&path, Diagnostic::error(Code::OutOfRange, error.to_string()));
     }
-    if let Processing::Exponential(exponential) = processing
-        && !(Span::from_ps(1)..=exponential.up_to).contains(&exponential.mean)
-    {
-        let message = format!("mean = {}, expected 1 ps to up_to, {}", exponential.mean, exponential.up_to);
-        let path = "hosts.real.processing.exponential.mean";
-        checker.error(path, Diagnostic::error(Code::OutOfRange, message));
-    }
-    let most = processing.most(Span::ZERO);
+    let most = hosts.processing.most(Span::ZERO);
     if most == Span::ZERO {
         return;
     }

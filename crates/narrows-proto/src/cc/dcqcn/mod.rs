@@ -27,7 +27,7 @@
 //! ```
 //! When a cut and an increase are due at once, the cut comes first.
 //!
-//! Losses and timeouts do not change the rate. A target far above the current rate is not lowered: that rule of QCN is not
+//! Losses and timeouts do not change the rate unless [`Params::on_loss`] says so. A target far above the current rate is not lowered: that rule of QCN is not
 //! in the paper.
 //!
 //! What marks the packets is RED on the queue as it is ([`crate::cc::Ecn::Cnp`]); who sends the CNPs is
@@ -67,6 +67,23 @@ pub struct Params {
     pub min_rate: Option<BitRate>,
     /// Every cut sets the target to the rate before it. Paper: true; vendor: false, only if a time stage has completed.
     pub clamp_target: Option<bool>,
+    /// What a loss does. The papers say nothing of losses.
+    pub on_loss: OnLoss,
+}
+
+/// What a loss does to the rate.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "DcqcnOnLoss")]
+pub enum OnLoss {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A loss or a timeout that the sender notices is worth a CNP. NVIDIA's cards have such a setting for networks that lose packets
+    /// (`roce_slow_restart_en` of the register ROCE_ACCL); what it does is not published, this is an assumption.
+    Cut,
 }
 
 /// Rules and settings of DCQCN.
@@ -99,6 +116,7 @@ struct Rules {
     min_rate: f64,
     line_rate: f64,
     clamp_target: bool,
+    on_loss: OnLoss,
 }
 
 impl Params {
@@ -107,7 +125,7 @@ impl Params {
         let line_rate = link.as_f64();
         let mbps = |rate: f64| rate * 1e6;
         let of_25g = line_rate / 25e9;
-        let (variant, gain) = (self.variant, 1.0 / 256.0);
+        let (variant, gain, on_loss) = (self.variant, 1.0 / 256.0, self.on_loss);
         let set = match variant {
             Variant::Paper => Rules {
                 variant,
@@ -122,6 +140,7 @@ impl Params {
                 min_rate: mbps(40.0),
                 line_rate,
                 clamp_target: true,
+                on_loss,
             },
             Variant::Vendor => Rules {
                 variant,
@@ -136,6 +155,7 @@ impl Params {
                 min_rate: mbps(100.0),
                 line_rate,
                 clamp_target: false,
+                on_loss,
             },
         };
         let rate = |setting: Option<BitRate>, of_set: f64| setting.map_or(of_set, BitRate::as_f64);
@@ -361,7 +381,12 @@ impl Dcqcn {
 impl Controller for Dcqcn {
     fn on_ack(&mut self, _ack: &Ack) {}
 
-    fn on_congestion(&mut self, _now: Time, _event: Congestion) {}
+    fn on_congestion(&mut self, now: Time, event: Congestion) {
+        let lost = matches!(event, Congestion::Loss { .. } | Congestion::Timeout { .. });
+        if lost && self.rules.on_loss == OnLoss::Cut {
+            self.on_cnp(now);
+        }
+    }
 
     fn limit(&self) -> Limit {
         Limit { cwnd: Bytes::MAX, pacing: Some(BitRate::from_f64(self.current)) }

@@ -231,3 +231,21 @@ fn single_settings_override_the_variant() {
     );
     assert_eq!(refused.map_err(|error| error.setting), Err("cut_interval"));
 }
+
+#[test]
+fn a_loss_is_worth_a_cnp_only_if_that_is_set() {
+    let loss = Congestion::Loss { flight_size: Bytes::new(10_000) };
+    let timeout = Congestion::Timeout { flight_size: Bytes::new(10_000), repeated: false };
+    for event in [loss, timeout] {
+        let mut ignores = paper();
+        ignores.on_congestion(at(10), event);
+        assert_eq!(rates(&ignores), (40.0, 40.0));
+        let mut cuts = dcqcn(&Params { on_loss: OnLoss::Cut, ..Params::default() });
+        cuts.on_congestion(at(10), event);
+        assert_eq!(rates(&cuts), (20.0, 40.0));
+    }
+    // A mark is none, whoever reports it.
+    let mut cuts = dcqcn(&Params { on_loss: OnLoss::Cut, ..Params::default() });
+    cuts.on_congestion(at(10), Congestion::Mark { flight_size: Bytes::new(10_000) });
+    assert_eq!(rates(&cuts), (40.0, 40.0));
+}
