@@ -61,7 +61,6 @@ pub struct Scenario {
     #[serde(default)]
     pub switches: BTreeMap<String, Switch>,
     /// Limiters that listen to the congestion points of switches; none if left out.
-    #[serde(default)]
     pub reaction_points: Option<ReactionPoints>,
     /// How switches choose among shortest paths.
     #[serde(default)]
@@ -95,10 +94,8 @@ pub struct Failure {
     /// When it fails.
     pub from: Span,
     /// When it works again; never if left out.
-    #[serde(default)]
     pub until: Option<Span>,
     /// How long switches need to notice a change and route around it; they never do if left out.
-    #[serde(default)]
     pub reroute_after: Option<Span>,
 }
 
