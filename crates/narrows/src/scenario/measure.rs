@@ -48,7 +48,6 @@ pub struct Record {
 #[serde(deny_unknown_fields)]
 pub struct RecordNodes {
     /// Their names; `*` stands for any characters. All if left out.
-    #[serde(default)]
     pub of: Option<Names>,
 }
 
@@ -59,7 +58,6 @@ pub struct RecordPorts {
     /// Length of the intervals over which is aggregated.
     pub interval: Span,
     /// The nodes whose ports are recorded; `*` stands for any characters. All switches if left out.
-    #[serde(default)]
     pub of: Option<Names>,
 }
 
@@ -70,7 +68,6 @@ pub struct RecordWindows {
     /// At most one row per flow in this time.
     pub interval: Span,
     /// Traffic groups whose flows are recorded; all if left out.
-    #[serde(default)]
     pub of: Option<Names>,
     /// Of each group, the first so many flows; if left out 8, and a warning (N0181) tells of groups that have more.
     #[serde(default)]
@@ -103,9 +100,7 @@ pub struct Expect {
     /// The metric: `group.name` or `total.name`, as `narrows run --json` prints them.
     pub metric: String,
     /// It must be below this.
-    #[serde(default)]
     pub below: Option<f64>,
     /// It must be above this.
-    #[serde(default)]
     pub above: Option<f64>,
 }

@@ -68,7 +68,6 @@ pub struct Scenario {
     #[serde(default)]
     pub hosts: Option<Hosts>,
     /// Limiters that listen to the congestion points of switches; none if left out.
-    #[serde(default)]
     pub reaction_points: Option<ReactionPoints>,
     /// How switches choose among shortest paths.
     #[serde(default)]
@@ -102,10 +101,8 @@ pub struct Failure {
     /// When it fails.
     pub from: Span,
     /// When it works again; never if left out.
-    #[serde(default)]
     pub until: Option<Span>,
     /// How long switches need to notice a change and route around it; they never do if left out.
-    #[serde(default)]
     pub reroute_after: Option<Span>,
 }
 

@@ -17,20 +17,16 @@ pub struct Switch {
     #[serde(default)]
     pub congestion_point: CongestionPoint,
     /// When neighbours are paused (IEEE 802.3 PAUSE).
-    #[serde(default)]
     pub pause: Option<Pause>,
     /// How classes of packets are stopped at neighbours (priority-based flow control, IEEE 802.1Qbb).
-    #[serde(default)]
     pub pfc: Option<Pfc>,
     /// How congested flows are isolated; needs `pfc`.
-    #[serde(default)]
     pub isolation: Option<Isolation>,
     /// Packets of controls that read telemetry (`hpcc`) learn, as they begin to be sent, the rate of the port, the time, what it
     /// has sent and what waits there.
     #[serde(default)]
     pub telemetry: bool,
     /// The state of JumboFlows that switches with hosts keep, for traffic under `rackcc`.
-    #[serde(default)]
     pub rack_agent: Option<RackAgent>,
     /// Time from the last bit of a packet until it joins a queue.
     #[serde(default)]

@@ -45,7 +45,6 @@ pub struct Explicit {
     /// The nodes of each data center, by its name; `*` stands for any characters. A link whose ends are in the same data center is
     /// inside it, all other links are WAN. If left out, names of nodes tell: if the part before the first `/` begins with `dc`, it is
     /// the name of the data center.
-    #[serde(default)]
     pub datacenters: Option<BTreeMap<String, Names>>,
 }
 

@@ -17,16 +17,13 @@ pub struct Traffic {
     /// Who sends how much to whom, and when.
     pub pattern: Pattern,
     /// The congestion control of its connections; everything but datagrams needs one.
-    #[serde(default)]
     pub cc: Option<cc::Config>,
     /// Settings of its connections.
     #[serde(default)]
     pub transport: stream::Params,
     /// Carries its connections over RDMA with these settings; `transport` does not apply then.
-    #[serde(default)]
     pub rdma: Option<rdma::Params>,
     /// Settings of its datagrams.
-    #[serde(default)]
     pub datagram: Option<datagram::Params>,
     /// 0 to 7. Packets of higher priority, acknowledgements included, go first.
     #[serde(default)]
@@ -35,7 +32,6 @@ pub struct Traffic {
     #[serde(default)]
     pub start: Span,
     /// When it starts no more flows; the end of the run if left out.
-    #[serde(default)]
     pub until: Option<Span>,
 }
 
@@ -121,14 +117,11 @@ impl Pattern {
 #[serde(deny_unknown_fields)]
 pub struct Poisson {
     /// Bytes offered to the links of `of` as a fraction of what these links carry. Either this or `utilization`.
-    #[serde(default)]
     pub load: Option<f64>,
     /// What `load` counts: bytes on the wire if left out.
-    #[serde(default)]
     pub counts: Option<Counts>,
     /// In place of `load`: the expected utilization of the links of `of`, all together, by data, handshakes and acknowledgments of this
     /// traffic in their direction.
-    #[serde(default)]
     pub utilization: Option<f64>,
     /// The links that `load` or `utilization` is relative to.
     pub of: LinkSet,
@@ -138,10 +131,8 @@ pub struct Poisson {
     #[serde(default)]
     pub between: Between,
     /// Hosts that send; all if left out.
-    #[serde(default)]
     pub from: Option<Names>,
     /// Hosts that receive; all if left out.
-    #[serde(default)]
     pub to: Option<Names>,
 }
 
@@ -160,10 +151,8 @@ pub struct Random {
     #[serde(default)]
     pub between: Between,
     /// Hosts that send; all if left out.
-    #[serde(default)]
     pub from: Option<Names>,
     /// Hosts that receive; all if left out.
-    #[serde(default)]
     pub to: Option<Names>,
 }
 
@@ -172,31 +161,24 @@ pub struct Random {
 #[serde(deny_unknown_fields)]
 pub struct LongLived {
     /// How many flows. Pairs take turns if there are fewer. One for each pair if left out; needed where pairs are random.
-    #[serde(default)]
     pub flows: Option<u32>,
     /// Payload of each; they never end if left out.
-    #[serde(default)]
     pub size: Option<Bytes>,
     /// Their starts are spread evenly over this time.
     #[serde(default)]
     pub spread: Span,
     /// So much later than the one before each starts.
-    #[serde(default)]
     pub start_every: Option<Span>,
     /// How senders and receivers are paired if `from` and `to` are lists; `auto` if left out.
-    #[serde(default)]
     pub pairing: Option<Pairing>,
     /// The pairs themselves, sender first, in place of `from`, `to` and `between`.
-    #[serde(default)]
     pub pairs: Option<Vec<(String, String)>>,
     /// Which pairs of hosts.
     #[serde(default)]
     pub between: Between,
     /// Hosts that send, in turn; all if left out.
-    #[serde(default)]
     pub from: Option<Names>,
     /// Hosts that receive; all if left out.
-    #[serde(default)]
     pub to: Option<Names>,
 }
 
@@ -215,10 +197,8 @@ pub struct Incast {
     #[serde(default)]
     pub period: Span,
     /// Hosts that may send; all if left out.
-    #[serde(default)]
     pub from: Option<Names>,
     /// Hosts that may receive; all if left out.
-    #[serde(default)]
     pub to: Option<Names>,
 }
 
@@ -227,13 +207,10 @@ pub struct Incast {
 #[serde(deny_unknown_fields)]
 pub struct Permutation {
     /// Payload of each flow; they never end if left out.
-    #[serde(default)]
     pub size: Option<Bytes>,
     /// So much later than the one before each starts, in the order of senders.
-    #[serde(default)]
     pub start_every: Option<Span>,
     /// Hosts that take part; all if left out.
-    #[serde(default)]
     pub among: Option<Names>,
 }
 
@@ -244,10 +221,8 @@ pub struct AllToAll {
     /// Payload of each flow.
     pub size: Bytes,
     /// So much later than the one before each starts, in the order of senders, then of receivers.
-    #[serde(default)]
     pub start_every: Option<Span>,
     /// Hosts that take part; all if left out.
-    #[serde(default)]
     pub among: Option<Names>,
 }
 
@@ -257,7 +232,6 @@ pub struct AllToAll {
 pub struct OnOff {
     /// Sources, each with a destination of its own. Pairs take turns if there are fewer. One for each pair if left out; needed where
     /// pairs are random.
-    #[serde(default)]
     pub sources: Option<u32>,
     /// Rate during a burst, headers included.
     pub rate: BitRate,
@@ -266,22 +240,17 @@ pub struct OnOff {
     /// Silence between two bursts.
     pub off: Pause,
     /// So much later than the one before each source begins.
-    #[serde(default)]
     pub start_every: Option<Span>,
     /// How senders and receivers are paired if `from` and `to` are lists; `auto` if left out.
-    #[serde(default)]
     pub pairing: Option<Pairing>,
     /// The pairs themselves, sender first, in place of `from`, `to` and `between`.
-    #[serde(default)]
     pub pairs: Option<Vec<(String, String)>>,
     /// Which pairs of hosts.
     #[serde(default)]
     pub between: Between,
     /// Hosts that send, in turn; all if left out.
-    #[serde(default)]
     pub from: Option<Names>,
     /// Hosts that receive; all if left out.
-    #[serde(default)]
     pub to: Option<Names>,
 }
 
@@ -303,10 +272,8 @@ pub struct ClosedLoop {
     #[serde(default)]
     pub between: Between,
     /// Hosts that send; all if left out.
-    #[serde(default)]
     pub from: Option<Names>,
     /// Hosts that receive; all if left out.
-    #[serde(default)]
     pub to: Option<Names>,
 }
 
@@ -318,14 +285,11 @@ pub struct ClosedLoop {
 pub struct Rpc {
     /// Bytes of responses offered to the links of `of` as a fraction of what these links carry. Requests and acknowledgements
     /// come on top. Either this or `utilization`.
-    #[serde(default)]
     pub load: Option<f64>,
     /// What `load` counts: bytes on the wire if left out.
-    #[serde(default)]
     pub counts: Option<Counts>,
     /// In place of `load`: the expected utilization of the links of `of`, all together, by responses, requests, handshakes and
     /// acknowledgments of this traffic in their direction.
-    #[serde(default)]
     pub utilization: Option<f64>,
     /// The part of `load` or `utilization` that this group has, as a number or a ratio such as "5/6". Groups that are classes of
     /// one mix have the same `load`.
@@ -345,10 +309,8 @@ pub struct Rpc {
     #[serde(default)]
     pub between: Between,
     /// Hosts that call; all if left out.
-    #[serde(default)]
     pub from: Option<Names>,
     /// Hosts that answer; all if left out.
-    #[serde(default)]
     pub to: Option<Names>,
 }
 
