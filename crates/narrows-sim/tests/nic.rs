@@ -35,7 +35,7 @@ fn took(network: &Network, params: Params, size: u64) -> Span {
 fn the_doorbell_delays_a_message_once_and_the_pipeline_every_packet_alike() {
     let ideal = star(2, &deep());
     let (doorbell, pipeline) = (Span::from_ns(900), Span::from_ns(400));
-    let real = RealHosts { processing: Processing::None, clock_ppm: 0, pipeline };
+    let real = RealHosts { processing: Processing::None, clock_ppm: 0, pipeline, ..RealHosts::default() };
     let network = Network { hosts: Hosts::Real(real), ..ideal.clone() };
     for size in [1, 100_000] {
         let alone = took(&ideal, Params::default(), size);

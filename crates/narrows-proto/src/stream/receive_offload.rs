@@ -283,7 +283,9 @@ mod tests {
     #[test]
     fn settings_out_of_their_range_are_refused() {
         let mss = Bytes::new(1448);
-        let check = |settings: ReceiveOffload| settings.check(mss).map_err(|error| error.setting);
+        let check = |settings: ReceiveOffload| {
+            settings.check(mss, &mut Ranges::default()).map_err(|error| error.setting)
+        };
         let most = |bytes| ReceiveOffload { most: Bytes::new(bytes), ..Default::default() };
         assert_eq!(check(most(2895)), Err("receive_offload.most"));
         assert_eq!(check(most(2 << 20)), Err("receive_offload.most"));

@@ -314,7 +314,8 @@ mod tests {
             Segmentation { most: Bytes::new(2 << 20), ..Segmentation::default() },
             Segmentation { within: Span::ZERO, ..Segmentation::default() },
         ];
-        let refused = bad.map(|settings| settings.check(MSS).map_err(|error| error.setting));
+        let refused =
+            bad.map(|settings| settings.check(MSS, &mut Ranges::default()).map_err(|error| error.setting));
         let keys = ["least", "most", "most", "most", "within"];
         assert_eq!(
             refused,
@@ -324,6 +325,6 @@ mod tests {
                 _ => "segmentation.within",
             }))
         );
-        assert_eq!(Segmentation::default().check(MSS), Ok(()));
+        assert_eq!(Segmentation::default().check(MSS, &mut Ranges::default()), Ok(()));
     }
 }
