@@ -302,6 +302,8 @@ codes! {
         "A packet memory, a part of one or a limiter that holds less than the largest packet of the traffic, headers, framing and tags included, would drop each of them that has to wait, whatever congestion control does. The message names what is enough: for sharing = \"static\" that is a packet for each port, for a dynamic threshold with α below 1 a packet divided by α. The parts that pfc sets apart may be 0 B: then there is none."
     SomeWindows "N0181" "windows are recorded of some flows only"
         "Windows and rates over time make large tables, so of each group the first eight flows are recorded unless the scenario says how many: record.windows.flows. Averages over the table `windows` then are averages over those. The number, whichever it is, turns the warning off."
+    Bursts "N0190" "bursts are larger than the queue they meet"
+        "With transport.segmentation a sender hands bursts of up to 64 KiB to its network card. Where they come from a fast link to a slow one, a part of each waits, and of what a queue does not hold something is lost every time, even if the burst is alone. Linux bounds bursts by 1 ms at the rate of the connection (segmentation.within); a small buffer may need less. With several senders bursts meet, and more waits than the message says."
 }
 
 #[cfg(test)]
