@@ -161,7 +161,7 @@ fn nothing_goes_between_the_packets_of_a_burst() {
     let runs: Vec<_> = order.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u64)).collect();
     let of_data = &runs[..runs.len() - 1];
     // A turn may be two bursts if the other flow has nothing ready.
-    let whole = |run: &&(Option<FlowId>, u64)| run.0.is_some() && run.1 % BURST == 0;
+    let whole = |run: &&(Option<FlowId>, u64)| run.0.is_some() && run.1.is_multiple_of(BURST);
     let (data, whole) =
         (of_data.iter().filter(|run| run.0.is_some()).count(), of_data.iter().filter(whole).count());
     assert!(data > 100 && whole as f64 > 0.95 * data as f64, "{whole} of {data}: {runs:?}");
@@ -317,7 +317,7 @@ fn first_told(hosts: RealHosts, near: bool) -> Time {
 fn software_reads_messages_later_and_the_network_card_does_not() {
     let quick = RealHosts { processing: Processing::None, clock_ppm: 0, ..RealHosts::default() };
     let delay = Span::from_us(7);
-    let slow = RealHosts { software_delay: delay, ..quick.clone() };
+    let slow = RealHosts { software_delay: delay, ..quick };
     assert_eq!(first_told(slow.clone(), true), first_told(quick.clone(), true) + delay);
     assert_eq!(first_told(slow, false), first_told(quick, false));
 }

@@ -1,5 +1,6 @@
 //! From scenario to plan: every check happens here. After this an error is a bug.
 
+mod bursts;
 mod checker;
 mod controls;
 mod cost;
@@ -154,6 +155,7 @@ impl Plan {
             return Err(checker.rejection());
         }
         controls::check(&scenario, &network, &planned, &mut checker);
+        bursts::check(&network, &paths, &planned, &mut checker);
         near_source::check(&network, &paths, &planned.traffic, &planned.groups, &mut checker);
 
         telemetry::check(&network, &paths, &planned.traffic, &mut checker);
