@@ -4,6 +4,7 @@
 
 mod common;
 mod config;
+mod early;
 mod fifo;
 mod late;
 mod parts;
@@ -15,8 +16,8 @@ use narrows_proto::units::Time;
 use self::common::Common;
 pub(crate) use self::common::OWN;
 pub use self::config::{PortKind, SwitchConfig};
+use self::early::Early;
 use self::fifo::FifoPorts;
-use self::late::Early;
 pub(crate) use self::parts::{SignalParts, SwitchParts};
 use self::queued::QueuedPorts;
 use crate::ids::LinkId;

@@ -3,8 +3,8 @@
 use narrows_proto::units::{Bytes, Time};
 
 use super::common::Common;
+use super::early::Early;
 use super::fifo::FifoPorts;
-use super::late::Early;
 use super::queued::{ControlQueue, Mechanisms, QueuedPorts};
 use super::{MOST_PORTS, PortKind, Ports, Switch, SwitchConfig};
 use crate::ids::NodeId;
