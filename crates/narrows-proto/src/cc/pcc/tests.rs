@@ -17,6 +17,8 @@ pub(crate) struct Outcome {
     pub(crate) each_second: Vec<f64>,
     /// Waiting packets of 1538 B.
     pub(crate) queue: f64,
+    /// Packets retransmitted, of all that the path could have carried.
+    pub(crate) lost: f64,
 }
 
 /// Loses `PERCENT` of the packets at random after the first 40 000 (about 5 s): early losses end the starting phase at any
@@ -51,10 +53,12 @@ fn outcome(samples: &[Sample]) -> Outcome {
         .chunks(10)
         .map(|second| second.iter().map(|sample| sample.rate.as_f64()).sum::<f64>() / 10.0 / full)
         .collect();
+    let retransmitted = samples[samples.len() - 1].retransmissions - samples[0].retransmissions;
     Outcome {
         share: each_second.iter().sum::<f64>() / each_second.len() as f64,
-        each_second,
         queue: samples.iter().map(|sample| sample.queue.as_f64() / 1538.0).sum::<f64>()
             / samples.len() as f64,
+        lost: retransmitted as f64 / (each_second.len() as f64 * 100e6 / (8.0 * 1538.0)),
+        each_second,
     }
 }

@@ -17,7 +17,8 @@
 //!
 //! With few packets in an interval a loss more or less outweighs any trial: random loss may end the starting phase early,
 //! and the rate then climbs slowly (2 %, 4 Mb/s at first: 20 Mb/s after a minute). Two connections share a path without
-//! being equal: any division between 3:5 and 5:3 is at rest, see the tests.
+//! being equal: any division between 3:5 and 5:3 is at rest, see the tests. Close below 3:5 the smaller one would gain so
+//! little that a lost packet more or less hides it: 33:67 is at rest as well.
 //!
 //! Differs from Allegro: starts at the initial window per round-trip time, not at two segments: other controls would send that
 //! much, too.

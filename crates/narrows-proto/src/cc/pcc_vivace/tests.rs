@@ -131,3 +131,30 @@ fn two_connections_come_to_equal_shares() {
         assert!((0.3..=0.7).contains(&(a / (a + b))), "{a} {b}");
     }
 }
+
+#[test]
+fn four_connections_lose_packets_because_a_fall_of_delay_counts_as_a_gain() {
+    // Nobody gains from a rate above the path: 0.9·23.5^−0.1 = 0.66 Mb/s of utility for one, against 11.35/4 = 2.8 for the
+    // loss. Yet each sees the trials of three others, ±5 % of a quarter each, beside its own.
+    let [formula, code] = [true, false].map(|count_falls| {
+        let config = Config::PccVivace(Params { count_falls, ..Params::default() });
+        over_100_mbps(&[(); 4].map(|()| config.clone()), 1.0, |_| false, 40..100)
+    });
+    let lost = |outcomes: &[Outcome]| outcomes.iter().map(|outcome| outcome.lost).sum::<f64>();
+    let furthest = |outcomes: &[Outcome]| {
+        let sum: f64 = outcomes.iter().map(|outcome| outcome.share).sum();
+        outcomes.iter().map(|outcome| (outcome.share / sum - 0.25).abs()).fold(0.0, f64::max)
+    };
+    assert!((0.003..0.04).contains(&lost(&formula)), "{formula:?}");
+    assert!(lost(&code) < 0.003, "{code:?}");
+    // A fifth more or less than a quarter, and a third.
+    assert!(furthest(&code) < 0.05 && furthest(&formula) < 0.09, "{code:?} {formula:?}");
+}
+
+#[test]
+fn eight_connections_do_not_notice_how_they_fill_the_queue() {
+    // A trial of 5 % of an eighth moves the delay by 0.006, and 0.01 is noise. The queue is full half of the time or more.
+    let config = Config::PccVivace(Params { count_falls: false, ..Params::default() });
+    let outcomes = over_100_mbps(&[(); 8].map(|()| config.clone()), 1.0, |_| false, 40..100);
+    assert!(outcomes[0].queue > 0.5 * 244.0, "{outcomes:?}");
+}
