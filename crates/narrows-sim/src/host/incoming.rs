@@ -37,7 +37,9 @@ impl Host {
         };
         let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
         let group = &world.shared.groups[incoming.group as usize];
-        let (nic, back) = (&mut self.nic, incoming.back());
+        let keeps = group.has_queue_pairs();
+        let nic = &mut self.nic;
+        let back = Way { flow: packet.flow(), to: incoming.from, turn: packet.turn() };
         let racks = &self.racks;
         let ack = match &mut incoming.sink {
             Sink::Stream(receiver) => {
@@ -59,6 +61,9 @@ impl Host {
             }
             Sink::Rdma(receiver) => {
                 let params = &group.rdma().params;
+                // Of a queue pair: the message that its answers name.
+                (incoming.flow, incoming.turn) = (packet.flow(), packet.turn());
+                let before = receiver.delivered();
                 let told = (packet.trailers() > 0).then_some(parcel);
                 let (cnp_at, agenda) = (&mut self.cnp_at, &mut self.agenda);
                 receiver.on_segment(params, now, &packet.rdma_segment(group.overhead), |reply| match reply {
@@ -73,7 +78,7 @@ impl Host {
                         agenda.plan(incoming.armed, Wake::Receiver(slot));
                     }
                 });
-                if !receiver.is_complete() {
+                if !receiver.is_complete() || receiver.delivered() == before {
                     return;
                 }
                 receiver.delivered()
@@ -86,7 +91,9 @@ impl Host {
         if world.shared.groups[world.shared.flows[packet.flow().index()].group.index()].asks_rack {
             self.disconnect(world.shared.flows[packet.flow().index()].from);
         }
-        self.incoming.remove(slot);
+        if !keeps {
+            self.incoming.remove(slot);
+        }
         self.answer(now, packet.flow(), world);
         self.announce(now, packet.flow(), Milestone::Received, world);
     }
@@ -102,6 +109,11 @@ impl Host {
     fn open<O>(&mut self, now: Time, packet: Packet, world: &mut World<O>) -> u32 {
         let spec = &world.shared.flows[packet.flow().index()];
         let group = &world.shared.groups[spec.group.index()];
+        let pair = group.has_queue_pairs().then(|| self.receiving_pair(spec.group.0, spec.from));
+        if let Some(Ok(slot)) = pair {
+            world.flows.receivers[packet.flow().index()] = Reception::Live { slot, turn: packet.turn() };
+            return slot;
+        }
         let sink = Sink::new(group);
         if group.asks_rack && sink.is_connected() {
             self.connect(now, spec.from);
@@ -114,6 +126,9 @@ impl Host {
             sink,
             armed: Time::NEVER,
         });
+        if let Some(Err(place)) = pair {
+            self.receiving_pairs.insert(place, ((spec.group.0, spec.from), slot));
+        }
         world.flows.receivers[packet.flow().index()] = Reception::Live { slot, turn: packet.turn() };
         slot
     }
