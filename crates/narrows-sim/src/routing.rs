@@ -1,10 +1,12 @@
 //! Which port leads to which host: shortest paths by hop count, computed once, and the choice among equal ones.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::random::{Purpose, Stream, mix};
 use crate::topology::{NodeKind, Topology};
+use crate::traffic::{FlowSpec, Traffic};
 
 /// How a switch chooses among shortest paths.
 #[derive(
@@ -69,9 +71,50 @@ impl Group {
 /// How one switch chooses.
 #[derive(Clone, Debug)]
 pub(crate) enum Choice {
-    Ecmp { salt: u64 },
-    DModK { stride: u32 },
+    Ecmp {
+        salt: u64,
+    },
+    /// The same; messages of a queue pair take the path of the one that `flows` names in their place.
+    EcmpOfPairs {
+        salt: u64,
+        flows: Arc<[FlowId]>,
+    },
+    DModK {
+        stride: u32,
+    },
     Spray(Box<Stream>),
+}
+
+/// Which of `len` ports the hash of a flow chooses.
+#[inline(always)]
+fn member_of(flow: FlowId, salt: u64, len: u32) -> u32 {
+    let hash = mix(u64::from(flow.0) ^ salt);
+    (((hash >> 32) * u64::from(len)) >> 32) as u32
+}
+
+impl Choice {
+    /// Messages of a queue pair take the same path.
+    pub(crate) fn of_pairs(self, flows: Option<&Arc<[FlowId]>>) -> Self {
+        match (self, flows) {
+            (Self::Ecmp { salt }, Some(flows)) => Self::EcmpOfPairs { salt, flows: Arc::clone(flows) },
+            (choice, _) => choice,
+        }
+    }
+}
+
+/// By flow: the first one of its queue pair, or itself. None if there are no queue pairs.
+pub(crate) fn first_of_pairs(traffic: &Traffic) -> Option<Arc<[FlowId]>> {
+    let pairs: Vec<_> = traffic.groups.iter().map(|group| group.transport.has_queue_pairs()).collect();
+    if !pairs.contains(&true) {
+        return None;
+    }
+    let mut first = BTreeMap::new();
+    let of = |(number, flow): (usize, &FlowSpec)| {
+        let this = FlowId::from(number);
+        let shares = pairs[flow.group.index()];
+        if shares { *first.entry((flow.group, flow.from, flow.to)).or_insert(this) } else { this }
+    };
+    Some(traffic.flows.iter().enumerate().map(of).collect())
 }
 
 impl Routes {
@@ -88,9 +131,9 @@ impl Routes {
         let group = self.groups[usize::from(row & !GROUP)];
         let len = u32::from(group.len);
         let member = match choice {
-            Choice::Ecmp { salt } => {
-                let hash = mix(u64::from(flow.0) ^ *salt);
-                (((hash >> 32) * u64::from(len)) >> 32) as u32
+            Choice::Ecmp { salt } => member_of(flow, *salt, len),
+            Choice::EcmpOfPairs { salt, flows } => {
+                member_of(flows.get(flow.index()).copied().unwrap_or(flow), *salt, len)
             }
             // A switch below has n uplinks and chose number d/s mod n. Those to this switch are n/p apart, p in number, so
             // what of that choice is left is d/(s·n/p) mod p; the stride is s·n.

@@ -66,6 +66,13 @@ pub struct NearSource {
     pub params: annulus::near_source::Params,
 }
 
+impl Transport {
+    /// Its messages from one host to another share a queue pair.
+    pub fn has_queue_pairs(&self) -> bool {
+        matches!(self, Self::Rdma { params, .. } if params.queue_pair.is_some())
+    }
+}
+
 impl Group {
     /// Size on the wire of the smallest packet of its flows.
     pub fn smallest_packet(&self) -> Bytes {

@@ -8,8 +8,7 @@
 //! Scoreboard, round-trip times, delivery rates and pacing are those of [`stream`](crate::stream); so are [`Segment`],
 //! [`Poll`], [`Endpoint`] and [`Stats`].
 //!
-//! What this module does not do: READ and atomics (a message is a WRITE from sender to receiver), several messages in one
-//! queue pair (one connection carries one flow), packet numbers (bytes are counted).
+//! What this module does not do: READ and atomics (a message is a WRITE from sender to receiver), packet numbers (bytes are counted).
 
 mod params;
 mod receiver;
@@ -20,7 +19,7 @@ mod wire;
 mod tests;
 
 pub use crate::stream::{Endpoint, Poll, Segment, Stats};
-pub use params::{CnpPer, Joins, Params, Recovery};
+pub use params::{CnpPer, Joins, Params, QueuePair, Recovery};
 pub use receiver::Receiver;
 pub use sender::Sender;
 pub use wire::{AckFrame, Reply};

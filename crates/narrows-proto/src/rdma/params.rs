@@ -27,10 +27,10 @@ pub struct Params {
     /// What was sent is lost if nothing is acknowledged for so long. 4.096 us·2^14 is a common setting of network cards;
     /// IRN has 100 us for few packets in flight and 320 us otherwise.
     pub rto: Span,
-    /// In place of `rto`, the local ACK timeout as InfiniBand encodes it: 4.096 us·2^n, n from 1 to 31. 14, about 67 ms, is the default of
-    /// NCCL (20 since its version 2.14) and of the tools of perftest.
+    /// In place of `rto`, the local ACK timeout as InfiniBand encodes it: 4.096 us·2^n, n from 1 to 31. The default of `rto` is 14.
     ///
-    /// Differs from InfiniBand (specification, volume 1, §9.9.2.1.1), which allows a card to wait up to four times as long.
+    /// Differs from cards, for which it is the least they wait (Huawei's documentation of HCCL_RDMA_TIMEOUT), and from NVIDIA's adaptive
+    /// retransmission, which begins with shorter timeouts and never waits longer.
     pub ack_timeout: Option<u8>,
     /// After so many timeouts in a row without progress, 0 to 7, the next one ends the connection (retry count of InfiniBand's queue
     /// pairs): the flow never ends. It goes on for ever if left out.
@@ -57,6 +57,20 @@ pub struct Params {
     pub doorbell: Span,
     /// Where a message that begins joins those that share the link of its host in turn.
     pub joins: Joins,
+    /// Messages of this traffic from one host to another share a queue pair: they are sent in the order of their starts, over one path, at
+    /// one rate, which outlives them. Each has its own connection if left out. Only with `recovery = "go_back_n"` and without
+    /// `retry_count`.
+    pub queue_pair: Option<QueuePair>,
+}
+
+/// A queue pair that carries several messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "RdmaQueuePair")]
+pub struct QueuePair {
+    /// The card has so many messages at once: they are sent back to back. The next one is given to it when the oldest is complete.
+    /// 1 to 65 536.
+    pub outstanding: u32,
 }
 
 /// What an interval between congestion notification packets holds for.
@@ -125,6 +139,7 @@ impl Default for Params {
             cnp_priority: None,
             doorbell: Span::ZERO,
             joins: Joins::Tail,
+            queue_pair: None,
         }
     }
 }
@@ -180,6 +195,14 @@ impl Params {
         ranges.unless(delay <= self.cnp_interval, "cnp_delay", delay, "at most cnp_interval")?;
         let count = self.retry_count.unwrap_or(0);
         ranges.unless(count <= 7, "retry_count", count, "0 to 7")?;
+        if let Some(QueuePair { outstanding }) = self.queue_pair {
+            let in_range = (1..=65_536).contains(&outstanding);
+            ranges.unless(in_range, "queue_pair.outstanding", outstanding, "1 to 65 536 messages")?;
+            let expected = "\"go_back_n\" with queue_pair";
+            ranges.unless(self.recovery == Recovery::GoBackN, "recovery", "selective_repeat", expected)?;
+            let expected = "none with queue_pair";
+            ranges.unless(self.retry_count.is_none(), "retry_count", count, expected)?;
+        }
         let doorbell = self.doorbell;
         ranges.unless(doorbell <= Span::from_secs(1), "doorbell", doorbell, "at most 1 s")?;
         let window = self.window.unwrap_or(Bytes::MAX);

@@ -1,5 +1,8 @@
 //! The sending half of a connection.
 
+use std::collections::VecDeque;
+use std::ops::Range;
+
 use super::params::{Params, Recovery};
 use super::wire::AckFrame;
 use crate::cc::{Ack, Cc, Config, Congestion, Controller, Ecn, Limit, Path, Signal};
@@ -13,7 +16,7 @@ use crate::stream::{Endpoint, Held, Holding, Poll, Repairing, Segment, Stats};
 use crate::telemetry::Telemetry;
 use crate::units::{BitRate, Bytes, Span, Time};
 
-/// The sending half of a connection that carries one flow.
+/// The sending half of a connection that carries a message, or several one after the other.
 ///
 /// Call [`on_ack`](Sender::on_ack) for every acknowledgement, [`on_telemetry`](Sender::on_telemetry) before it if it brings
 /// some, [`on_cnp`](Sender::on_cnp) for every congestion notification
@@ -29,7 +32,10 @@ use crate::units::{BitRate, Bytes, Span, Time};
 /// alone, so that a lost tail costs one timeout.
 #[derive(Debug)]
 pub struct Sender {
+    /// Where the last message ends.
     size: u64,
+    /// Where those before it end that are not complete.
+    ends: VecDeque<u64>,
     mtu: Bytes,
     cc: Cc,
     ecn: Ecn,
@@ -65,7 +71,7 @@ enum Next {
 }
 
 impl Sender {
-    /// A sender of `size` bytes, at least one.
+    /// A sender of a message of `size` bytes; with none it waits for messages to be [posted](Sender::post).
     pub fn new(params: &Params, cc: &Config, at: Endpoint, size: Bytes) -> Self {
         let path = Path {
             mss: params.mtu,
@@ -78,6 +84,7 @@ impl Sender {
         let controller = cc.build(&path);
         Self {
             size: size.get(),
+            ends: VecDeque::new(),
             mtu: params.mtu,
             limit: controller.limit(),
             cc: controller,
@@ -96,6 +103,27 @@ impl Sender {
             limited: [false; 2],
             stats: Stats::default(),
         }
+    }
+
+    /// Another message follows those there are. Returns its bytes.
+    pub fn post(&mut self, size: Bytes) -> Range<u64> {
+        let start = self.size;
+        if self.board.una() < start {
+            self.ends.push_back(start);
+        }
+        self.size =
+            start.checked_add(size.get()).expect("messages of a queue pair have fewer than 2^64 bytes");
+        start..self.size
+    }
+
+    /// Where a message ends that this byte belongs to.
+    fn end_of_message(&self, byte: u64) -> u64 {
+        self.ends.iter().copied().find(|end| byte < *end).unwrap_or(self.size)
+    }
+
+    /// Everything below has been acknowledged.
+    pub fn acknowledged(&self) -> u64 {
+        self.board.una()
     }
 
     /// Everything has been acknowledged.
@@ -213,7 +241,8 @@ impl Sender {
     }
 
     fn next_len(&self) -> Bytes {
-        self.mtu.min(Bytes::new(self.size - self.board.next()))
+        let next = self.board.next();
+        self.mtu.min(Bytes::new(self.end_of_message(next) - next))
     }
 
     fn send_new(&mut self, params: &Params, now: Time) -> Poll {
@@ -234,7 +263,7 @@ impl Sender {
             snapshot,
         });
         self.on_sent(params, now, len);
-        let (len, fin) = (len.get() as u32, end == self.size);
+        let (len, fin) = (len.get() as u32, end == self.end_of_message(seq));
         if fin {
             self.stats.injected = Some(now);
         }
@@ -257,7 +286,8 @@ impl Sender {
         self.stats.retransmissions += 1;
         self.stats.retransmitted += sent.bytes();
         self.on_sent(params, now, sent.bytes());
-        let (seq, fin) = (sent.end - u64::from(sent.len), sent.end == self.size);
+        let seq = sent.end - u64::from(sent.len);
+        let fin = sent.end == self.end_of_message(seq);
         let requests_ack = self.requests_ack(params, fin);
         Poll::Send(Segment {
             seq,
@@ -304,6 +334,9 @@ impl Sender {
         if frame.ack > una_before {
             self.board.acknowledge(frame.ack, &mut tally);
             self.timeouts_in_a_row = 0;
+            while self.ends.front().is_some_and(|end| *end <= frame.ack) {
+                self.ends.pop_front();
+            }
             self.restart_timeout(params, now);
         }
         let lost = match (frame.nak, params.recovery) {

@@ -165,6 +165,8 @@ pub(super) struct Layout<'a> {
     pub(super) typical_packet: u16,
     /// By node: the number of its first congestion point.
     pub(super) first_points: Vec<u16>,
+    /// By flow: the one whose path it takes. None if each takes its own.
+    first_of_pairs: Option<Arc<[FlowId]>>,
     /// Rates that telemetry tells, by code.
     pub(super) told_rates: Vec<BitRate>,
 }
@@ -199,6 +201,7 @@ impl<'a> Layout<'a> {
             inputs,
             typical_packet: wire_size(typical),
             first_points: first_points(network),
+            first_of_pairs: routing::first_of_pairs(traffic),
             told_rates,
         }
     }
@@ -324,7 +327,8 @@ impl<'a> Layout<'a> {
                     &self.tables,
                     node,
                     self.seed,
-                ),
+                )
+                .of_pairs(self.first_of_pairs.as_ref()),
                 edits,
                 egresses: self.ports[node.index()].iter().map(|link| self.egress(*link)).collect(),
                 shard: self.places[node.index()],

@@ -98,8 +98,7 @@ impl Host {
     /// A congestion notification packet arrived.
     pub(super) fn on_cnp<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
         let slot = world.flows.senders[packet.flow().index()];
-        let Some(outgoing) =
-            self.outgoing.get_mut(slot).filter(|outgoing| outgoing.turn as u16 == packet.turn())
+        let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| outgoing.hears(packet.turn()))
         else {
             return; // it was complete already
         };

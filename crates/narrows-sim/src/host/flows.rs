@@ -20,6 +20,9 @@ impl Host {
 
     pub(super) fn close<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
         let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
+        if let Source::QueuePair(_) = outgoing.source {
+            return self.close_messages(now, slot, world);
+        }
         let flow = outgoing.flow;
         world.flows.senders[flow.index()] = NO_SLOT;
         world.log.outstanding -= 1;
@@ -67,6 +70,9 @@ impl Host {
     pub(super) fn start<O: Observer>(&mut self, now: Time, new: &NewFlow, world: &mut World<O>) {
         let spec = &world.shared.flows[new.flow.index()];
         let group = &world.shared.groups[spec.group.index()];
+        if group.has_queue_pairs() {
+            return self.enqueue_message(now, new, world);
+        }
         let begin = Begin {
             size: new.size,
             at: Endpoint { link: self.rate, seed: world.shared.seed_of(new.flow, new.turn) },

@@ -37,7 +37,9 @@ impl Host {
         };
         let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
         let group = &world.shared.groups[incoming.group as usize];
-        let (nic, back) = (&mut self.nic, incoming.back());
+        let keeps = group.has_queue_pairs();
+        let nic = &mut self.nic;
+        let back = Way { flow: packet.flow(), to: incoming.from, turn: packet.turn() };
         let racks = &self.racks;
         let ack = match &mut incoming.sink {
             Sink::Stream(receiver) => {
@@ -64,6 +66,9 @@ impl Host {
             }
             Sink::Rdma(receiver) => {
                 let params = &group.rdma().params;
+                // Of a queue pair: the message that its answers name.
+                (incoming.flow, incoming.turn) = (packet.flow(), packet.turn());
+                let before = receiver.delivered();
                 let told = (packet.trailers() > 0).then_some(parcel);
                 let (cnp_at, agenda) = (&mut self.cnp_at, &mut self.agenda);
                 receiver.on_segment(params, now, &packet.rdma_segment(group.overhead), |reply| match reply {
@@ -78,7 +83,7 @@ impl Host {
                         agenda.plan(incoming.armed, Wake::Receiver(slot));
                     }
                 });
-                if !receiver.is_complete() {
+                if !receiver.is_complete() || receiver.delivered() == before {
                     return;
                 }
                 receiver.delivered()
@@ -90,7 +95,11 @@ impl Host {
 
     /// All of the flow in `slot` has arrived, and so says `ack`.
     fn received<O: Observer>(&mut self, now: Time, slot: u32, ack: u64, world: &mut World<O>) {
-        let Some(Incoming { flow, from, group, turn, .. }) = self.incoming.remove(slot) else { return };
+        let Some(incoming) = self.incoming.get_mut(slot) else { return };
+        let Incoming { flow, from, group, turn, .. } = *incoming;
+        if !world.shared.groups[group as usize].has_queue_pairs() {
+            self.incoming.remove(slot);
+        }
         world.log.completions.push((flow, now));
         world.observer.completed(now, flow);
         world.flows.receivers[flow.index()] = Reception::Done { turn, ack };
@@ -112,6 +121,11 @@ impl Host {
     fn open<O>(&mut self, now: Time, packet: Packet, world: &mut World<O>) -> u32 {
         let spec = &world.shared.flows[packet.flow().index()];
         let group = &world.shared.groups[spec.group.index()];
+        let pair = group.has_queue_pairs().then(|| self.receiving_pair(spec.group.0, spec.from));
+        if let Some(Ok(slot)) = pair {
+            world.flows.receivers[packet.flow().index()] = Reception::Live { slot, turn: packet.turn() };
+            return slot;
+        }
         let sink = Sink::new(group);
         if group.asks_rack && sink.is_connected() {
             self.connect(now, spec.from);
@@ -124,6 +138,9 @@ impl Host {
             sink,
             armed: Time::NEVER,
         });
+        if let Some(Err(place)) = pair {
+            self.receiving_pairs.insert(place, ((spec.group.0, spec.from), slot));
+        }
         world.flows.receivers[packet.flow().index()] = Reception::Live { slot, turn: packet.turn() };
         slot
     }

@@ -16,6 +16,7 @@ mod limited;
 mod nic;
 mod outgoing;
 mod packets;
+mod queue_pair;
 mod racks;
 mod reaction_points;
 mod reception;
@@ -85,6 +86,10 @@ pub(crate) struct Host {
     /// Flows that wait for others, by number.
     waiting: Vec<Waiting>,
     connections: Connections,
+    /// By group and destination, in order: the slots of queue pairs that carry several messages.
+    queue_pairs: Vec<((u32, HostId), u32)>,
+    /// By group and source, in order: the slots of their receiving halves.
+    receiving_pairs: Vec<((u32, HostId), u32)>,
     reaction: Option<Box<ReactionPoints>>,
     gates: Option<Box<Gates>>,
     /// What its switch stops and isolates, if it does.
@@ -176,6 +181,8 @@ impl Host {
             generators,
             waiting: Vec::new(),
             connections: Connections::default(),
+            queue_pairs: Vec::new(),
+            receiving_pairs: Vec::new(),
             gates: world.shared.has_near_source.then(|| {
                 let limiters = reaction.as_ref().map_or(0, |config| config.limiters);
                 Box::new(Gates::new(rate, node, seed, limiters))
@@ -329,8 +336,7 @@ impl Host {
     fn on_ack<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
         let packet = parcel.packet;
         let slot = world.flows.senders[packet.flow().index()];
-        let Some(outgoing) =
-            self.outgoing.get_mut(slot).filter(|outgoing| outgoing.turn as u16 == packet.turn())
+        let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| outgoing.hears(packet.turn()))
         else {
             return; // it was complete already
         };
@@ -376,14 +382,10 @@ impl Host {
             (_, Wake::Interrupt) => self.wake_for_interrupt(now, world),
             (_, Wake::Message) => self.read_message(now, world),
             (_, Wake::MeasureFrom) => {
-                for outgoing in self.outgoing.iter_mut() {
-                    outgoing.before_measured = outgoing.source.delivered();
-                }
+                self.outgoing.iter_mut().for_each(Outgoing::measure_from);
             }
             (_, Wake::MeasureUntil) => {
-                for outgoing in self.outgoing.iter_mut() {
-                    outgoing.until_measured = Some(outgoing.source.delivered());
-                }
+                self.outgoing.iter_mut().for_each(Outgoing::measure_until);
             }
         }
     }
@@ -417,7 +419,7 @@ impl Host {
     /// Shows the observer all that is still going on.
     pub(crate) fn review<O: Observer>(&self, world: &mut World<O>) {
         for outgoing in self.outgoing.iter() {
-            if let Some(record) = outgoing.record() {
+            for record in outgoing.records() {
                 world.observer.review(Reviewed::Flow(&record));
             }
         }
@@ -446,7 +448,7 @@ impl Host {
         world.log.reaction.add(&self.reaction_record().unwrap_or_default());
         world.log.rack.add(&self.racks.as_ref().map(|racks| racks.record()).unwrap_or_default());
         world.log.reaction.add(&self.gates.as_ref().map(|gates| gates.record()).unwrap_or_default());
-        world.log.senders.extend(self.outgoing.iter().filter_map(Outgoing::record));
+        world.log.senders.extend(self.outgoing.iter().flat_map(Outgoing::records));
         world.log.datagrams.extend(self.datagrams());
         self.stopped_classes(now)
     }

@@ -89,7 +89,11 @@ impl Outgoing {
     /// The packet that carries `segment`.
     #[inline]
     pub(super) fn packet(&self, segment: &Segment, group: &GroupState) -> Packet {
-        segment_packet(segment, Way { flow: self.flow, to: self.to, turn: self.turn as u16 }, group)
+        let way = match &self.source {
+            Source::QueuePair(pair) => pair.way(segment.seq, self.to),
+            _ => Way { flow: self.flow, to: self.to, turn: self.turn as u16 },
+        };
+        segment_packet(segment, way, group)
     }
 
     #[inline]
@@ -105,6 +109,29 @@ impl Outgoing {
         }
     }
 
+    /// What arrives for this turn of its flow is for it, not for one that is complete.
+    #[inline]
+    pub(super) fn hears(&self, turn: u16) -> bool {
+        // Bytes of a queue pair are never used twice.
+        self.turn as u16 == turn || matches!(self.source, Source::QueuePair(_))
+    }
+
+    /// The measured time begins.
+    pub(super) fn measure_from(&mut self) {
+        self.before_measured = self.source.delivered();
+        if let Source::QueuePair(pair) = &mut self.source {
+            pair.measure_from();
+        }
+    }
+
+    /// The measured time ends.
+    pub(super) fn measure_until(&mut self) {
+        self.until_measured = Some(self.source.delivered());
+        if let Source::QueuePair(pair) = &mut self.source {
+            pair.measure_until();
+        }
+    }
+
     /// Its flow is complete; only a queue of the network card still holds it.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.source, Source::Over)
@@ -114,6 +141,12 @@ impl Outgoing {
     #[inline]
     pub(super) fn is_governed(&self) -> bool {
         self.hold != Hold::Nothing || self.subflow.is_some()
+    }
+
+    /// Records of all flows that it carries.
+    pub(super) fn records(&self) -> impl Iterator<Item = FlowRecord> {
+        let messages = if let Source::QueuePair(pair) = &self.source { Some(pair.records()) } else { None };
+        self.record().into_iter().chain(messages.into_iter().flatten())
     }
 
     pub(super) fn record(&self) -> Option<FlowRecord> {

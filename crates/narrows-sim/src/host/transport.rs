@@ -9,6 +9,7 @@ use narrows_proto::rdma;
 use narrows_proto::stream::{Connection, Endpoint, Held, Holding, Merging, Poll, Receiver, Sender, Stats};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
+use super::queue_pair::QueuePair;
 use crate::mechanism::telemetry;
 use crate::observe::SenderRef;
 use crate::packet::Parcel;
@@ -243,6 +244,8 @@ pub(super) enum Source {
     Stream(Sender),
     Rdma(rdma::Sender),
     Datagram(datagram::Source),
+    /// Its flows are messages that share a connection.
+    QueuePair(Box<QueuePair>),
     /// The limiter at this place.
     Limiter(u32),
     /// The flow is complete.
@@ -256,6 +259,7 @@ macro_rules! each {
             Source::Stream($sender) => $asked,
             Source::Rdma($sender) => $asked,
             Source::Datagram($sender) => $asked,
+            Source::QueuePair($sender) => $asked,
             // A limiter has its turn elsewhere, and what is over sends nothing.
             Source::Limiter(_) | Source::Over => $nothing,
         }

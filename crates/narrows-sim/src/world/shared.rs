@@ -156,6 +156,11 @@ impl GroupState {
         if let TransportState::Rdma(rdma) = &self.transport { rdma.params.doorbell } else { Span::ZERO }
     }
 
+    /// Its messages from one host to another share a queue pair.
+    pub(crate) fn has_queue_pairs(&self) -> bool {
+        matches!(&self.transport, TransportState::Rdma(rdma) if rdma.params.queue_pair.is_some())
+    }
+
     /// Its messages join those that share a link in turn at the head.
     pub(crate) fn joins_at_head(&self) -> bool {
         matches!(&self.transport, TransportState::Rdma(rdma) if rdma.params.joins == Joins::Head)

@@ -134,7 +134,11 @@ fn transport(
             if let Err(error) = params.check(&mut Ranges::default()) {
                 checker.error(&format!("{path}.rdma.{}", error.setting), out_of_range(&error));
             }
-            Transport::Rdma { params: params.clone(), cc: cc.clone() }
+            let transport = Transport::Rdma { params: params.clone(), cc: cc.clone() };
+            if transport.has_queue_pairs() {
+                check_queue_pairs(&group.name, &transport, near_source.is_some(), &path, ground, checker);
+            }
+            transport
         }
         None => {
             if cc.needs_rdma() {
@@ -149,6 +153,29 @@ fn transport(
         }
     };
     (checker.mistakes() == before).then_some((transport, near_source))
+}
+
+/// What holds back single flows knows nothing of messages that share a connection.
+fn check_queue_pairs(
+    name: &str,
+    transport: &Transport,
+    near_source: bool,
+    path: &str,
+    ground: &Ground<'_>,
+    checker: &mut Checker<'_>,
+) {
+    let holds = [
+        (near_source, "annulus"),
+        (transport.asks_rack(), "rackcc"),
+        (ground.network.reaction.is_some(), "reaction_points"),
+    ];
+    if let Some((_, what)) = holds.iter().find(|(holds, _)| *holds) {
+        let message = format!(
+            "traffic \"{name}\" has queue pairs, and {what} holds back single flows, which messages of one are not"
+        );
+        let error = Diagnostic::error(Code::Conflict, message).help("leave out queue_pair");
+        checker.error(&format!("{path}.rdma.queue_pair"), error);
+    }
 }
 
 /// Datagrams at a rate.

@@ -177,7 +177,7 @@ const MECHANISMS: &[Mechanism] = &[
         place: "traffic.GROUP.rdma",
         source: "RoCEv2; Zhu et al., SIGCOMM 2015; Mittal et al., SIGCOMM 2018",
         about: &[proto::RDMA],
-        settings: &["Rdma", "RdmaRecovery", "RdmaCnpPer", "RdmaJoins"],
+        settings: &["Rdma", "RdmaRecovery", "RdmaCnpPer", "RdmaJoins", "RdmaQueuePair"],
     },
     Mechanism {
         name: "datagram",

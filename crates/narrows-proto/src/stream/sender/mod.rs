@@ -105,6 +105,23 @@ pub struct Stats {
     pub injected: Option<Time>,
 }
 
+impl Stats {
+    /// What happened since it had come so far; the same last byte.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            retransmissions: self.retransmissions - earlier.retransmissions,
+            retransmitted: self.retransmitted - earlier.retransmitted,
+            timeouts: self.timeouts - earlier.timeouts,
+            recoveries: self.recoveries - earlier.recoveries,
+            spurious: self.spurious - earlier.spurious,
+            probes: self.probes - earlier.probes,
+            marked: self.marked - earlier.marked,
+            cnps: self.cnps - earlier.cnps,
+            injected: self.injected,
+        }
+    }
+}
+
 /// What a sender repairs at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repairing {

@@ -1,0 +1,301 @@
+//! Queue pairs that carry several messages, in the order in which the application gives them to the card.
+//!
+//! ```text
+//! waiting   beyond the most that may be outstanding: the application keeps it
+//! rung      the card has it; its first packet may leave after the doorbell's time
+//! posted    the sender of the queue pair has it, behind those before it
+//! ```
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use narrows_proto::rack::JumboReport;
+use narrows_proto::rdma;
+use narrows_proto::stream::{Endpoint, Held, Holding, Poll, Stats};
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+
+use super::Host;
+use super::agenda::Wake;
+use super::nic::Place;
+use super::outgoing::{Hold, Line, NewFlow, Outgoing};
+use super::packets::Way;
+use super::transport::{Answer, Sending, Source};
+use crate::ids::{FlowId, HostId};
+use crate::observe::{Observer, SenderRef};
+use crate::record::FlowRecord;
+use crate::traffic::Milestone;
+use crate::world::{GroupState, World};
+
+/// The sending half of a queue pair.
+#[derive(Debug)]
+pub(super) struct QueuePair {
+    sender: rdma::Sender,
+    /// Those that are not complete, oldest first.
+    messages: VecDeque<Message>,
+    /// So many of them are posted, and so many rung.
+    posted: usize,
+    rung: usize,
+    /// It has carried others.
+    again: bool,
+    /// What the records of complete messages say together.
+    reported: Stats,
+}
+
+/// A message, which is a flow.
+#[derive(Debug)]
+struct Message {
+    flow: FlowId,
+    turn: u64,
+    size: Bytes,
+    start: Time,
+    generator: Option<u32>,
+    /// When the card has it, once it is rung.
+    ready: Time,
+    /// Its bytes among those of the queue pair, once it is posted.
+    bytes: Range<u64>,
+    injected: Option<Time>,
+    /// Payload delivered when the measured time began, and when it ended.
+    before_measured: Bytes,
+    until_measured: Option<Bytes>,
+}
+
+impl Message {
+    fn delivered(&self, una: u64) -> Bytes {
+        Bytes::new(una.clamp(self.bytes.start, self.bytes.end) - self.bytes.start)
+    }
+
+    fn record(&self, una: u64, again: bool, stats: Stats) -> FlowRecord {
+        let delivered = self.delivered(una);
+        let until = self.until_measured.unwrap_or(delivered);
+        FlowRecord {
+            flow: self.flow,
+            turn: self.turn,
+            size: self.size,
+            start: self.start,
+            again,
+            end: None,
+            delivered,
+            delivered_measured: until.saturating_sub(self.before_measured),
+            stats: Stats { injected: self.injected, ..stats },
+        }
+    }
+}
+
+impl QueuePair {
+    fn new(group: &GroupState, at: Endpoint) -> Self {
+        let rdma = group.rdma();
+        Self {
+            sender: rdma::Sender::new(&rdma.params, &rdma.cc, at, Bytes::ZERO),
+            messages: VecDeque::new(),
+            posted: 0,
+            rung: 0,
+            again: false,
+            reported: Stats::default(),
+        }
+    }
+
+    /// Gives the card as many messages as it may have.
+    fn ring(&mut self, now: Time, params: &rdma::Params) {
+        let most = params.queue_pair.map_or(1, |pair| pair.outstanding as usize);
+        while self.rung < most.min(self.messages.len()) {
+            self.messages[self.rung].ready = now + params.doorbell;
+            self.rung += 1;
+        }
+        self.post(now);
+    }
+
+    /// Lets the sender have what the card has.
+    fn post(&mut self, now: Time) {
+        while self.posted < self.rung && self.messages[self.posted].ready <= now {
+            let message = &mut self.messages[self.posted];
+            message.bytes = self.sender.post(message.size);
+            self.posted += 1;
+        }
+    }
+
+    /// The oldest message, if it is complete: its record, and the generator that waits for its end.
+    fn take_complete(&mut self, before_measured: bool) -> Option<(FlowRecord, Option<u32>)> {
+        let una = self.sender.acknowledged();
+        if self.posted == 0 || self.messages.front()?.bytes.end > una {
+            return None;
+        }
+        let mut message = self.messages.pop_front()?;
+        (self.posted, self.rung) = (self.posted - 1, self.rung - 1);
+        if before_measured {
+            message.before_measured = message.size;
+        }
+        let stats = self.sender.stats();
+        let record = message.record(una, self.again, stats.since(&self.reported));
+        (self.reported, self.again) = (stats, true);
+        Some((record, message.generator))
+    }
+
+    /// Records of messages that are not complete. What happened since the last one that is belongs to the oldest.
+    pub(super) fn records(&self) -> impl Iterator<Item = FlowRecord> {
+        let (una, latest) = (self.sender.acknowledged(), self.sender.stats().since(&self.reported));
+        self.messages.iter().enumerate().map(move |(number, message)| {
+            let stats = if number == 0 { latest } else { Stats::default() };
+            message.record(una, self.again || number > 0, stats)
+        })
+    }
+
+    pub(super) fn measure_from(&mut self) {
+        let una = self.sender.acknowledged();
+        self.messages.iter_mut().for_each(|message| message.before_measured = message.delivered(una));
+    }
+
+    pub(super) fn measure_until(&mut self) {
+        let una = self.sender.acknowledged();
+        self.messages.iter_mut().for_each(|message| message.until_measured = Some(message.delivered(una)));
+    }
+
+    /// The way of the packet that begins with byte `seq`.
+    #[inline(never)]
+    pub(super) fn way(&self, seq: u64, to: HostId) -> Way {
+        let message = self.messages.iter().find(|message| seq < message.bytes.end);
+        let message = message.expect("what is sent is not complete");
+        Way { flow: message.flow, to, turn: message.turn as u16 }
+    }
+}
+
+impl Sending for Box<QueuePair> {
+    fn poll(&mut self, group: &GroupState, now: Time) -> Poll {
+        let poll = self.sender.poll(group, now);
+        if let Poll::Send(segment) = poll
+            && segment.fin
+            && !segment.retransmission
+            && let Some(message) = self.messages.iter_mut().find(|message| segment.seq < message.bytes.end)
+        {
+            message.injected = Some(now);
+        }
+        poll
+    }
+
+    /// Returns whether a message is complete.
+    fn on_ack(&mut self, group: &GroupState, now: Time, answer: Answer<'_>) -> bool {
+        Sending::on_ack(&mut self.sender, group, now, answer);
+        let una = self.sender.acknowledged();
+        self.posted > 0 && self.messages.front().is_some_and(|message| message.bytes.end <= una)
+    }
+
+    fn on_rack(&mut self, group: &GroupState, now: Time, told: Option<&JumboReport>, rate: BitRate) {
+        Sending::on_rack(&mut self.sender, group, now, told, rate);
+    }
+
+    fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {
+        Sending::hold(&mut self.sender, group, now, holding)
+    }
+
+    fn next_timer(&self) -> Time {
+        let doorbell = if self.posted < self.rung { self.messages[self.posted].ready } else { Time::NEVER };
+        self.sender.next_timer().min(doorbell)
+    }
+
+    fn on_timer(&mut self, group: &GroupState, now: Time) -> bool {
+        self.post(now);
+        Sending::on_timer(&mut self.sender, group, now)
+    }
+
+    fn on_cnp(&mut self, now: Time) -> bool {
+        Sending::on_cnp(&mut self.sender, now)
+    }
+
+    fn srtt(&self) -> Span {
+        self.sender.srtt()
+    }
+
+    fn as_seen(&self) -> Option<SenderRef<'_>> {
+        (!self.messages.is_empty()).then_some(SenderRef::Rdma(&self.sender))
+    }
+}
+
+impl Host {
+    /// A message for a queue pair.
+    pub(super) fn enqueue_message<O: Observer>(&mut self, now: Time, new: &NewFlow, world: &mut World<O>) {
+        let spec = &world.shared.flows[new.flow.index()];
+        let group = &world.shared.groups[spec.group.index()];
+        let key = (spec.group.0, spec.to);
+        let slot = match self.queue_pairs.binary_search_by_key(&key, |entry| entry.0) {
+            Ok(at) => self.queue_pairs[at].1,
+            Err(at) => {
+                let seed = world.shared.seed_of(new.flow, new.turn);
+                let pair = QueuePair::new(group, Endpoint { link: self.rate, seed });
+                let slot = self.outgoing.add(Outgoing {
+                    flow: new.flow,
+                    to: spec.to,
+                    group: spec.group.0,
+                    turn: new.turn,
+                    source: Source::QueuePair(Box::new(pair)),
+                    hold: Hold::Nothing,
+                    subflow: None,
+                    line: Line::Outside,
+                    start: now,
+                    size: new.size,
+                    before_measured: Bytes::ZERO,
+                    until_measured: None,
+                    place: Place::new(group.joins_at_head()),
+                    armed: Time::NEVER,
+                    generator: None,
+                });
+                self.queue_pairs.insert(at, (key, slot));
+                slot
+            }
+        };
+        world.flows.senders[new.flow.index()] = slot;
+        world.log.outstanding += 1;
+        world.observer.started(now, new.flow);
+        let Some(Outgoing { source: Source::QueuePair(pair), flow, .. }) = self.outgoing.get_mut(slot) else {
+            return;
+        };
+        if pair.messages.is_empty() {
+            *flow = new.flow;
+        }
+        pair.messages.push_back(Message {
+            flow: new.flow,
+            turn: new.turn,
+            size: new.size,
+            start: now,
+            generator: new.generator,
+            ready: Time::NEVER,
+            bytes: 0..0,
+            injected: None,
+            before_measured: Bytes::ZERO,
+            until_measured: (now >= world.shared.measured.end).then_some(Bytes::ZERO),
+        });
+        pair.ring(now, &group.rdma().params);
+        self.attend(slot, world);
+    }
+
+    /// Messages of the queue pair in `slot` are complete.
+    pub(super) fn close_messages<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
+        let before_measured = now < world.shared.measured.start;
+        while let Some(Outgoing { source: Source::QueuePair(pair), flow, group, .. }) =
+            self.outgoing.get_mut(slot)
+        {
+            let Some((record, generator)) = pair.take_complete(before_measured) else {
+                pair.ring(now, &world.shared.groups[*group as usize].rdma().params);
+                break;
+            };
+            if let Some(next) = pair.messages.front() {
+                *flow = next.flow;
+            }
+            world.log.outstanding -= 1;
+            world.observer.closed(now, &record);
+            let complete = record.flow;
+            world.log.senders.push(record);
+            if let Some(number) = generator
+                && let Some(next) = self.generators[number as usize].on_end(now)
+            {
+                self.agenda.plan(next, Wake::Generator(number));
+            }
+            self.announce(now, complete, Milestone::Sent, world);
+        }
+        self.attend(slot, world);
+    }
+
+    /// The slot of the receiving half of a queue pair of `group` that comes from `from`.
+    pub(super) fn receiving_pair(&self, group: u32, from: HostId) -> Result<u32, usize> {
+        let place = self.receiving_pairs.binary_search_by_key(&(group, from), |entry| entry.0)?;
+        Ok(self.receiving_pairs[place].1)
+    }
+}
