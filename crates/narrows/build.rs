@@ -1,4 +1,4 @@
-//! Gives the sources a fingerprint, so that results of different engines can be told apart (`narrows::ENGINE`).
+//! Gives the sources a fingerprint, so that results of different engines can be distinguished (`narrows::ENGINE`).
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -26,7 +26,7 @@ def _():
     # A control of your own
 
     An idea can be tried in Python before it is written in Rust: a subclass of `narrows.Controller` hears of
-    acknowledgements and congestion and answers with a window. The simulator finds losses, counts rounds and sends.
+    acknowledgments and congestion and answers with a window. The simulator finds losses, counts rounds and sends.
 
     This is additive increase, multiplicative decrease. With `decrease=0.5` it is meant to be Reno (RFC 5681).
     """)
@@ -40,8 +40,8 @@ class Aimd(narrows.Controller):
     def __init__(self, path, *, decrease=0.5):
         self.mss, self.cwnd, self.decrease = path.mss, path.initial_window, decrease
         self.ssthresh = float("inf")
-        self.credit = 0  # acknowledged towards the next segment
-        self.step = 2 * path.mss  # the most that an acknowledgement adds in slow start (RFC 3465)
+        self.credit = 0  # acknowledged toward the next segment
+        self.step = 2 * path.mss  # the most that an acknowledgment adds in slow start (RFC 3465)
         self.before = None
 
     def on_ack(self, ack):
@@ -134,8 +134,8 @@ def _(built_in, in_python, quick, slow):
     mo.md(f"""
     {_text}
 
-    Every acknowledgement calls Python, and that has a price: the run took {slow:.2f} s instead of {quick:.2f} s on this
-    machine, just now. It grows with the number of acknowledgements; the guide has numbers.
+    Every acknowledgment calls Python, and that has a price: the run took {slow:.2f} s instead of {quick:.2f} s on this
+    machine, just now. It grows with the number of acknowledgments; the guide has numbers.
 
     ## Beside another
 

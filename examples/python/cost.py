@@ -29,7 +29,7 @@ class Least(narrows.Controller):
 
 
 def heard_by(control: type[narrows.Controller]) -> int:
-    """Acknowledgements that the controllers of a run hear."""
+    """Acknowledgments that the controllers of a run hear."""
     heard = 0
 
     class Counting(control):  # type: ignore[misc,valid-type]
@@ -85,7 +85,7 @@ def main() -> None:
     threads = int(sys.argv[1]) if len(sys.argv) > 1 else 1
     fixed = {"fixed": {"window": "58 kB", "ecn": True}}
     print(f"Python {sys.version.split()[0]}, threads: {threads}")
-    print(f"{'control':<20}{'acknowledgements':>18}{'built in, s':>13}{'in Python, s':>14}{'us per ack':>12}")
+    print(f"{'control':<20}{'acknowledgments':>18}{'built in, s':>13}{'in Python, s':>14}{'us per ack':>12}")
     for name, control, like in [("nothing", Least, fixed), ("DCTCP", Dctcp, {"dctcp": {}})]:
         heard, built_in, in_python = heard_by(control), fastest(like, threads), fastest(control, threads)
         more = (in_python - built_in) / heard * 1e6

@@ -16,9 +16,9 @@ class RenoWindow:
         self.mss = mss
         self.cwnd = initial
         self.ssthresh = 2**64 - 1
-        #: Acknowledged towards the next segment of congestion avoidance.
+        #: Acknowledged toward the next segment of congestion avoidance.
         self.credit = 0
-        #: The most that one acknowledgement adds in slow start (RFC 3465 §2.2).
+        #: The most that one acknowledgment adds in slow start (RFC 3465 §2.2).
         self.slow_start_step = 2 * mss
         self.before_loss: tuple[int, int] | None = None
 

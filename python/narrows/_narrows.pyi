@@ -76,7 +76,7 @@ class Path:
         """Payload of a full segment, in bytes."""
     @property
     def initial_window(self) -> int:
-        """Window before the first acknowledgement, in bytes."""
+        """Window before the first acknowledgment, in bytes."""
     @property
     def packet(self) -> int:
         """A full segment on the wire, headers and framing included, in bytes."""
@@ -89,7 +89,7 @@ class Path:
 
 @final
 class Ack:
-    """One acknowledgement, digested."""
+    """One acknowledgment, digested."""
 
     @property
     def now(self) -> float:
@@ -120,7 +120,7 @@ class Ack:
         """The part of ``acked`` that was reported as marked."""
     @property
     def inflight(self) -> int:
-        """Payload still on its way after this acknowledgement."""
+        """Payload still on its way after this acknowledgment."""
     @property
     def inflight_before(self) -> int:
         """Payload that was on its way before it."""
@@ -175,7 +175,7 @@ class Congestion:
 
 @final
 class Telemetry:
-    """What switches wrote into the packet that the next acknowledgement answers."""
+    """What switches wrote into the packet that the next acknowledgment answers."""
 
     @property
     def path(self) -> int:

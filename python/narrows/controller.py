@@ -79,7 +79,7 @@ class Controller:
         """A connection begins. Settings of the scenario are keyword arguments; name those that there are."""
 
     def on_handshake(self, now: float, rtt: float) -> None:
-        """Hear how long the handshake took, before any acknowledgement of data; not if it was repeated."""
+        """Hear how long the handshake took, before any acknowledgment of data; not if it was repeated."""
 
     def on_idle(self, now: float, idle: float, restart: int | None) -> None:
         """Hear that a flow begins on a kept connection that has sent nothing for ``idle``, before its first packet.
@@ -88,7 +88,7 @@ class Controller:
         """
 
     def on_ack(self, ack: Ack) -> None:
-        """Hear of one acknowledgement."""
+        """Hear of one acknowledgment."""
 
     def on_congestion(self, now: float, event: Congestion) -> None:
         """Hear of congestion, at most once per round for losses and for marks."""
@@ -100,7 +100,7 @@ class Controller:
         """Hear that a packet of ``size`` bytes on the wire was sent. Only over RDMA."""
 
     def on_telemetry(self, now: float, telemetry: Telemetry) -> None:
-        """Hear what switches wrote into the packet that the next acknowledgement answers. With ``reads_telemetry``."""
+        """Hear what switches wrote into the packet that the next acknowledgment answers. With ``reads_telemetry``."""
 
     def on_timer(self, now: float) -> None:
         """The time of ``next_timer`` has come. Only over RDMA."""

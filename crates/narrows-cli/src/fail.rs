@@ -40,7 +40,7 @@ impl miette::Diagnostic for Drawn {
     }
 }
 
-/// All diagnostics as the command prints them, without colours.
+/// All diagnostics as the command prints them, without colors.
 pub fn text(rejection: &Rejection) -> String {
     let texts: Vec<_> = rejection.0.iter().map(|one| drawn(one, GraphicalTheme::unicode_nocolor())).collect();
     texts.join("\n")

@@ -1,5 +1,5 @@
-//! Printing that does not end a run: whoever reads may stop reading (`narrows list | head -1`), and it goes on without them. What could
-//! not be printed for another reason is told at the end. What
+//! Printing that does not end a run: whoever reads may stop reading (`narrows list | head -1`), and it continues without them. What could
+//! not be printed for another reason is reported at the end. What
 //! a terminal would obey instead of showing it is replaced on the way ([`narrows::visible`]).
 
 /// Prints a line to standard output.

@@ -194,7 +194,7 @@ fn rdma_goes_over_udp_and_stops_are_mac_control_frames() {
         opcodes.insert(packet.data[42]);
     }
     assert!(stops > 0);
-    // SEND first, middle and last; acknowledgement; notification.
+    // SEND first, middle and last; acknowledgment; notification.
     assert_eq!(opcodes, BTreeSet::from([0x00, 0x01, 0x02, 0x11, 0x81]));
 }
 

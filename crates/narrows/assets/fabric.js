@@ -204,14 +204,14 @@ const met = ({ fabric, frames, get, linkName }, { src, dst, start_ms, fct_us }) 
 const portsAt = ({ fabric, frames, get, state }) => {
   const whole = Math.max(...fabric.deepest, 1);
   const links = fabric.links.map((_, link) => ({
-    use: fabric.utilisation[link], queue: fabric.deepest[link] / whole, bytes: fabric.deepest[link], drops: fabric.drops[link],
+    use: fabric.utilization[link], queue: fabric.deepest[link] / whole, bytes: fabric.deepest[link], drops: fabric.drops[link],
     paused: 0, isolated: 0, recorded: false,
   }));
   if (!frames) return links;
   links.forEach((port) => Object.assign(port, { use: 0, queue: 0, bytes: 0, drops: 0 }));
   const frame = Math.min(frames.count - 1, Math.floor(state.now / frames.length_ms));
   const [queue, use, paused, isolated, drops, marks] =
-    [frames.queue, frames.utilisation, frames.paused, frames.isolated, frames.drops, frames.marks].map(get);
+    [frames.queue, frames.utilization, frames.paused, frames.isolated, frames.drops, frames.marks].map(get);
   frames.links.forEach((link, number) => {
     const cell = number * frames.count + frame;
     links[link] = {
@@ -426,7 +426,7 @@ const heatMap = (into, shared) => {
   const queue = get(frames.queue);
   const kinds = {
     "queue depth": [queue, 65535, (share) => kB(share * frames.most_bytes)],
-    "link utilisation": [get(frames.utilisation), 250, percent],
+    "link utilization": [get(frames.utilization), 250, percent],
     "time stopped": [get(frames.paused), 250, percent],
     "marks": [get(frames.marks), 255, (share) => packets(Math.round(share * 255), true)],
     "drops": [get(frames.drops), 255, (share) => packets(Math.round(share * 255), true)],

@@ -53,7 +53,7 @@ const themeButton = () => element("button", {
   type: "button", onclick: () => setTheme(isDark() ? "light" : "dark"),
 }, "Light / dark");
 
-// Colours that stay apart for colour-blind readers (after Okabe & Ito), on white and on black.
+// Colors that stay apart for color-blind readers (after Okabe & Ito), on white and on black.
 const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b87f00", "#3f9fd0", "#7a5195", "#444444"];
 const DARK = ["#4aa8e8", "#f08a4b", "#2fc79a", "#e39cc4", "#e6b84a", "#8fd0f5", "#b491d6", "#c9c9c9"];
 const colourOf = (index) => (isDark() ? DARK : LIGHT)[index % LIGHT.length];
@@ -108,7 +108,7 @@ const axis = (label, log) => ({
   label, labelSize: 22, font: "11px system-ui", labelFont: "12px system-ui", stroke: () => css("--soft"),
   grid: { stroke: () => css("--grid"), width: 1 }, ticks: { stroke: () => css("--line"), width: 1 }, size: label ? 52 : 40,
   values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : log ? short(tick) : number(tick))),
-  // On a logarithmic axis only decades are labelled.
+  // On a logarithmic axis only decades are labeled.
   filter: log ? (_, ticks) => ticks.map((tick) => (Math.abs(Math.log10(tick) % 1) < 1e-9 ? tick : null)) : undefined,
 });
 
@@ -210,7 +210,7 @@ const chartCsv = ({ x, y, all }) => {
 };
 
 /**
- * A chart of series with their own points: [{name, points: [[x, y]…], dash, colour, area}], and labelled lines {label, at}
+ * A chart of series with their own points: [{name, points: [[x, y]…], dash, colour, area}], and labeled lines {label, at}
  * across at some y (horizontal) or x (vertical; or a function that tells them). Returns the plot.
  */
 const chart = (grid, { title, caption, x, y, xLog, yLog, series, stepped, dots, horizontal = [], vertical = [], wide, zoomed }) => {

@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  // Signs beside colours, for readers who do not tell these apart.
+  // Signs beside colors, for readers who do not tell these apart.
   const SIGNS = { match: "✓", shape: "≈", miss: "✗" };
   const verdict = (name) => element("td", { class: name }, `${SIGNS[name]} ${name}`);
   const text = (content) => element("td", { class: "text" }, content);

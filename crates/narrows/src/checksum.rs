@@ -1,4 +1,4 @@
-//! Checksums of content, the same on every machine: BLAKE3, of which 128 bits tell files apart.
+//! Checksums of content, the same on every machine: BLAKE3, of which 128 bits distinguish files.
 
 use std::io;
 use std::path::Path;

@@ -233,7 +233,7 @@ fn around(makers: &mut (dyn Iterator<Item = &Arc<dyn Maker>> + Send), work: &mut
     }
 }
 
-/// Runs several plans, `options.jobs` side by side. `progress` is told which plan it is about; `finish` gets the results of
+/// Runs several plans, `options.jobs` side by side. `progress` receives the number of the plan; `finish` gets the results of
 /// a plan as soon as they are there, so that they need not all be kept. What it makes of them comes back in the order of
 /// the plans.
 ///

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn percent_are_recognised() {
+    fn percent_are_recognized() {
         let loaded = parse("a.csv", "0 0\n1000 50\n3000 100\n".into()).unwrap();
         assert!(loaded.percent);
         assert_eq!(loaded.sizes.mean(), 0.5 * 500.0 + 0.5 * 2000.0);

@@ -187,7 +187,7 @@ fn speeds_and_rates_are_those_between_looks() {
     assert_eq!((monitor.speed().simulated, monitor.speed().packets), (100e-6, 50.0));
     let rate = plan.network.topology.links()[3].wire.rate;
     let link = &monitor.links(Order::Now, 0..9).0[0];
-    assert!((link.utilisation - 4e9 / rate.as_f64()).abs() < 1e-9, "{}", link.utilisation);
+    assert!((link.utilization - 4e9 / rate.as_f64()).abs() < 1e-9, "{}", link.utilization);
     assert!((monitor.groups(Order::Now, 0..9).0[0].rate - 4e9).abs() < 1.0);
     assert_eq!(monitor.activity(Order::Now, 0..1).0[0].since, 50);
     let (queues, all) = monitor.queues(Order::Now, 0..9);

@@ -142,7 +142,7 @@ fn what_is_promised_for_recording_is_no_more_than_ports_busy_all_the_time_would_
     let with =
         promised_and_used("incast", &[&base[..], &["record={ queues = { interval = '100 ns' } }"]].concat());
     let (promised, used) = (with.0 - without.0, with.1.saturating_sub(without.1));
-    // Most ports lead to senders that only get acknowledgements, and a list is counted at twice its length.
+    // Most ports lead to senders that only get acknowledgments, and a list is counted at twice its length.
     assert!(used <= promised && promised.get() < 40 * used.get(), "{used} used, {promised} promised");
 }
 

@@ -43,6 +43,20 @@ fn a_stored_run_gives_the_same_page_as_the_run_itself() {
 }
 
 #[test]
+fn metrics_of_results_of_older_versions_have_the_names_of_today() {
+    let results = results("two-dc-mix", &["stop.after=1 ms", "measure={}"]);
+    let place = stored(&[(&results, "")]);
+    let path = place.path().join("out/run.json");
+    let text = std::fs::read_to_string(&path).expect("written");
+    std::fs::write(&path, text.replace("_utilization", "_utilisation")).expect("writable");
+    let digest = Digest::brief(&Stored::open(&place.path().join("out")).expect("results")).expect("digest");
+    let name = "total.wan_max_utilization";
+    let of_run = results.metrics.iter().find(|metric| metric.name == name).expect("two segments");
+    assert_eq!(digest.metric(name), of_run.value);
+    assert!(of_run.value.is_some());
+}
+
+#[test]
 fn folders_are_one_run_or_seeds_or_cells() {
     let results = results("incast", &["stop={ after = '2 ms' }"]);
     type Shape = (&'static [&'static str], &'static [(&'static str, usize)]);

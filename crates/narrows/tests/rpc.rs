@@ -63,7 +63,7 @@ fn a_call_on_an_idle_network_takes_the_time_worked_out_by_hand() {
         times[0]
     };
     // The request: 1000 B and 90 B of headers, 872 ns on each of two links, and twice 1 us: 3744 ns.
-    // Its acknowledgement goes first: 90 B, 72 ns. The response: 1448 B and 552 B, 1230.4 and 513.6 ns on each link. The
+    // Its acknowledgment goes first: 90 B, 72 ns. The response: 1448 B and 552 B, 1230.4 and 513.6 ns on each link. The
     // second packet waits for the first at the switch: 2·1230.4 + 513.6 + 2000 = 4974.4 ns.
     assert_eq!(alone(1), Span::from_ps(3_744_000 + 72_000 + 4_974_400));
     // The second request is 872 ns later, which is less than the 1744 ns of a response on the last link: the second
@@ -71,7 +71,7 @@ fn a_call_on_an_idle_network_takes_the_time_worked_out_by_hand() {
     assert_eq!(alone(2), Span::from_ps(3_744_000 + 72_000 + 4_974_400 + 1_744_000));
 }
 
-/// Calls that began when the last acknowledgement of the one before had arrived, and ended before the next.
+/// Calls that began when the last acknowledgment of the one before had arrived, and ended before the next.
 fn lone_calls(results: &Results) -> impl Iterator<Item = &RpcRow> {
     let end = |rpc: &RpcRow| rpc.end.expect("complete");
     let apart = move |a: &RpcRow, b: &RpcRow| end(a) + Span::from_us(5) < b.start;
@@ -80,7 +80,7 @@ fn lone_calls(results: &Results) -> impl Iterator<Item = &RpcRow> {
 }
 
 #[test]
-fn the_slowdown_of_a_lone_call_is_that_of_an_acknowledgement_before_the_response() {
+fn the_slowdown_of_a_lone_call_is_that_of_an_acknowledgment_before_the_response() {
     let results = results(&planned(document("load = 0.01, sizes = { constant = \"2000 B\" }"), &[]));
     let fastest = results.rpcs.iter().filter_map(RpcRow::slowdown).fold(f64::INFINITY, f64::min);
     let ideal = 3_744.0 + 4_974.4;

@@ -97,16 +97,16 @@ fn a_packet_lost_on_the_wan_link_itself_arrived_at_its_port_once() {
 }
 
 #[test]
-fn utilisation_is_that_of_the_measured_time_and_of_directed_links() {
+fn utilization_is_that_of_the_measured_time_and_of_directed_links() {
     // Half of the WAN link's rate in one direction, until the middle of the measured time.
     let until = r#"until = "6 ms""#;
     let results =
         results(&[datagrams("half", "500 Mb/s", "dc1/c", until)], &["measure={from='4 ms', until='8 ms'}"]);
-    let [mean, max] = metrics(&results, ["wan_mean_utilisation", "wan_max_utilisation"]).map(Option::unwrap);
+    let [mean, max] = metrics(&results, ["wan_mean_utilization", "wan_max_utilization"]).map(Option::unwrap);
     // ±2 %: a packet of 1 538 B is 0.3 % of 4 ms, and the path there takes 14 us.
     assert!((max - 0.25).abs() < 0.005, "{max}");
     assert_eq!(mean, max / 2.0, "nothing came back");
-    let [mean, max] = metrics(&results, ["dc_mean_utilisation", "dc_max_utilisation"]).map(Option::unwrap);
+    let [mean, max] = metrics(&results, ["dc_mean_utilization", "dc_max_utilization"]).map(Option::unwrap);
     // Two of the six directions carry it at 10 Gb/s: from the sender on for 2 ms of the measured 4 ms, to the receiver, 100 us
     // later, for 2.1 ms. A packet is 0.0003.
     assert!((max - 0.05 * 2.1 / 4.0).abs() < 0.0003, "{max}");
@@ -156,10 +156,18 @@ fn a_network_with_one_data_center_has_no_metrics_of_segments_and_they_cannot_be_
 #[test]
 fn metrics_of_segments_can_be_expected() {
     let expect =
-        "expect=[{metric='total.wan_max_utilisation', above=0.9}, {metric='total.dc_drops', above=0}]";
+        "expect=[{metric='total.wan_max_utilization', above=0.9}, {metric='total.dc_drops', above=0}]";
     let results = results(&[datagrams("storm", "2 Gb/s", "dc1/c", "")], &[expect]);
     let broken: Vec<_> = results.broken_expectations().iter().map(|b| b.expect.metric.clone()).collect();
     assert_eq!(broken, ["total.dc_drops"]);
+}
+
+#[test]
+fn metrics_of_segments_are_expected_in_the_spelling_of_older_versions() {
+    let old = "expect=[{metric='total.wan_max_utilisation', above=0.9}]";
+    let results = results(&[datagrams("storm", "2 Gb/s", "dc1/c", "")], &[old]);
+    assert!(results.broken_expectations().is_empty());
+    assert!(results.plan.text.contains("metric = \"total.wan_max_utilization\""), "{}", results.plan.text);
 }
 
 #[test]

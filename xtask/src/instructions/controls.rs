@@ -1,4 +1,4 @@
-//! What each congestion control executes for an acknowledgement: `on_ack` and `limit`, and what it hears of losses in
+//! What each congestion control executes for an acknowledgment: `on_ack` and `limit`, and what it hears of losses in
 //! between.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const STORED: &str = "crates/narrows-proto/benches/controls.json";
 /// The functions of the benchmark inside which instructions are counted.
 const COUNTED: &str = "controls::counted_*";
 
-/// Instructions for each acknowledgement, by control.
+/// Instructions for each acknowledgment, by control.
 type Counts = BTreeMap<String, f64>;
 
 /// Counts and compares, or stores. Returns what is too much.
@@ -31,7 +31,7 @@ pub(super) fn run(shell: &Shell, compiler: &str, bless: bool) -> Result<Vec<Stri
     let stored: Value = serde_json::from_str(&shell.read_file(STORED)?).context(STORED)?;
     let counts = serde_json::from_value(stored["instructions_per_ack"].clone()).context(STORED)?;
     let rows = compare(&counts, &found);
-    println!("instructions per acknowledgement:\n{}\n", show("control", &rows));
+    println!("instructions per acknowledgment:\n{}\n", show("control", &rows));
     let judged = comparable(stored["compiler"].as_str().context(STORED)?, compiler);
     Ok(rows.iter().filter(|_| judged).filter_map(Row::complaint).collect())
 }
@@ -54,10 +54,10 @@ fn count_all(shell: &Shell) -> Result<Counts> {
         eprintln!("counting the instructions of {name}");
         let (profile, printed) = callgrind(shell, &program, &[name], COUNTED, &[])?;
         let printed: Value = serde_json::from_str(&printed)?;
-        let acknowledgements = printed["acknowledgements"].as_u64().context("no acknowledgements")?;
+        let acknowledgments = printed["acknowledgements"].as_u64().context("no acknowledgments")?;
         let instructions = total(&profile).context("a profile without a total")?;
         ensure!(instructions > 0, "callgrind saw no call of {COUNTED}");
-        Ok(((*name).to_owned(), instructions as f64 / acknowledgements as f64))
+        Ok(((*name).to_owned(), instructions as f64 / acknowledgments as f64))
     });
     Ok(counts?.into_iter().collect())
 }

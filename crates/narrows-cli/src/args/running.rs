@@ -50,7 +50,7 @@ pub(crate) struct Run {
     /// Run with this many seeds, counting up from the scenario's
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: u32,
-    /// Show queues, rates and activity in the terminal while the run goes on; ? there lists the keys
+    /// Show queues, rates and activity in the terminal during the run; ? there lists the keys
     #[arg(long, conflicts_with_all = ["json", "quiet"])]
     pub(crate) watch: bool,
     /// Watch at no more than this much simulated time per second, such as 1ms; < and > change it
@@ -103,13 +103,13 @@ pub(crate) struct Sweep {
     /// Try cells again that fail in a way that may pass
     #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100))]
     pub(crate) retries: u32,
-    /// Run only a part of the cells, such as 2/8; narrows merge puts parts together
+    /// Run only one shard of the cells, such as 2/8; narrows merge merges shards
     #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<Shard>,
     /// Run even more than 10 000 cells
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Tell what would be run, in which order, and how much of it is there, with all warnings and mistakes; nothing is written
+    /// Report what would be run, in which order, and how much of it is there, with all warnings and mistakes; nothing is written
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]

@@ -124,7 +124,7 @@ const INCAST_VICTIM: Demonstration = Demonstration {
     ],
 };
 
-/// Short flows that look for their share, and short flows that are told.
+/// Short flows that look for their share, and short flows that are notified of it.
 const SHORT_BESIDE_LONG: Demonstration = Demonstration {
     scenario: "racks",
     out: "out/demo-rackcc",

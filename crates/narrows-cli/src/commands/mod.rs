@@ -129,7 +129,7 @@ fn execute(
     side_by_side(named, execution, board, finish)?.into_iter().collect()
 }
 
-/// Runs plans, each with a name, shows how far they are, and tells how fast they were.
+/// Runs plans, each with a name, shows how far they are, and reports how fast they were.
 fn side_by_side<T: Send>(
     named: Vec<(Arc<Plan>, String)>,
     execution: &Execution,

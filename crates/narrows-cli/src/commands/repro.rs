@@ -36,7 +36,7 @@ pub(crate) fn repro(arguments: &args::Repro) -> Checked<Status> {
     let Some(all) = all.filter(|_| !is_interrupted()) else {
         let (done, runs) = (ran.iter().flatten().count(), study.runs.len());
         let place = kept.folder().display();
-        complain!("{done} of {runs} runs are kept in {place}: the same command goes on from there");
+        complain!("{done} of {runs} runs are kept in {place}: the same command resumes from there");
         return Ok(Status::Interrupted);
     };
     let (measured, broken): (Vec<_>, Vec<_>) = all.into_iter().unzip();

@@ -239,7 +239,7 @@ fn unfinished(
             say!("shard {index}/{of} is done: its cells are in {}/cells", shown_path(out));
             say!("when all are: narrows merge {} ... --out DIR", shown_path(out));
         }
-        _ => say!("there is no data set yet: start the sweep again to run what is missing"),
+        _ => say!("there is no data set yet: restart the sweep to run what is missing"),
     }
     status
 }

@@ -1,6 +1,6 @@
 //! `narrows run --watch`: runs drawn in the terminal while they go on.
 //!
-//! The picture has a thread of its own. It asks for a look at the run it shows, and draws what comes. Runs do not wait for
+//! The picture has a thread of its own. It requests a look at the run it shows, and draws what comes. Runs do not wait for
 //! it, unless somebody pauses them or limits their speed.
 
 mod board;
@@ -91,7 +91,7 @@ struct Watcher {
     run: usize,
     monitor: Monitor,
     elapsed: Duration,
-    /// The look that was asked for.
+    /// The look that was requested.
     asked: Option<u64>,
     next_ask: Instant,
 }
@@ -150,7 +150,7 @@ impl Watcher {
         }
     }
 
-    /// Does what a key asked for; answers whether that is the end.
+    /// Does what a key requested; answers whether that is the end.
     fn act(&mut self, action: Action) -> bool {
         let control = &self.board.control;
         match action {

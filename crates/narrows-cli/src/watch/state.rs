@@ -53,7 +53,7 @@ pub(super) enum Stage {
     Over,
 }
 
-/// What a key asks for besides another picture.
+/// What a key requests besides another picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     None,

@@ -1,4 +1,4 @@
-//! What a terminal can show: colours and characters.
+//! What a terminal can show: colors and characters.
 
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::border;
@@ -19,7 +19,7 @@ impl Theme {
         Self { colour: given("NO_COLOR").is_none(), unicode }
     }
 
-    fn coloured(self, colour: Color) -> Style {
+    fn colored(self, colour: Color) -> Style {
         if self.colour { Style::new().fg(colour) } else { Style::new() }
     }
 
@@ -37,19 +37,19 @@ impl Theme {
     }
 
     pub(super) fn bar(self) -> Style {
-        self.coloured(Color::Cyan)
+        self.colored(Color::Cyan)
     }
 
     pub(super) fn good(self) -> Style {
-        self.coloured(Color::Green)
+        self.colored(Color::Green)
     }
 
     pub(super) fn notable(self) -> Style {
-        self.coloured(Color::Yellow)
+        self.colored(Color::Yellow)
     }
 
     pub(super) fn alarm(self) -> Style {
-        self.coloured(Color::Red).add_modifier(Modifier::BOLD)
+        self.colored(Color::Red).add_modifier(Modifier::BOLD)
     }
 
     pub(super) fn borders(self) -> border::Set<'static> {
@@ -126,7 +126,7 @@ const PLAIN_BORDERS: border::Set<'static> = border::Set {
 pub(super) mod tests {
     use super::*;
 
-    /// Colours and all characters.
+    /// Colors and all characters.
     pub(in super::super) const RICH: Theme = Theme { colour: true, unicode: true };
     /// Neither.
     pub(in super::super) const PLAIN: Theme = Theme { colour: false, unicode: false };

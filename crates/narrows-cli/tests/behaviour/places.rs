@@ -286,7 +286,7 @@ fn ended(place: &TempDir, signal: &str) -> usize {
     let said = text(&output.stderr);
     if signal == "-INT" {
         assert_eq!(output.status.code(), Some(130), "{said}");
-        assert!(said.contains("runs are kept in ") && said.contains("goes on from there"), "{said}");
+        assert!(said.contains("runs are kept in ") && said.contains("resumes from there"), "{said}");
     }
     count()
 }

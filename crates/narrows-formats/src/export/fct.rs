@@ -7,8 +7,8 @@
 //! standalone = 2·propagation + Σ payload of a packet / rate + (size + 48 B for each packet) / slowest rate
 //! ```
 //!
-//! Those simulations take the time until the sender has heard that all arrived; here results have the time until the receiver
-//! has it. The propagation back is added, so that slowdowns have the same scale; the time that the last acknowledgement takes to
+//! Those simulations take the time until the sender knows that all arrived; here results have the time until the receiver
+//! has it. The propagation back is added, so that slowdowns have the same scale; the time that the last acknowledgment takes to
 //! be sent, or waits, is not known and not added. Ports of sources count from 10000 up for each source, as in HPCC.
 //!
 //! Differs from HPCC: sizes are 64 bits, which its standalone time cuts to 32.

@@ -1,6 +1,6 @@
 //! Results as files that other tools read.
 //!
-//! [`trace`] simulates a stored run again and writes what happened packet by packet or acknowledgement by acknowledgement;
+//! [`trace`] simulates a stored run again and writes what happened packet by packet or acknowledgment by acknowledgment;
 //! the others turn the tables of a results folder into another form.
 
 pub mod fct;

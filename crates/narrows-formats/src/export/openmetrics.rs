@@ -109,7 +109,7 @@ impl Text {
 
     fn ports(&mut self, table: &Table) {
         let ends = Ends::new(table);
-        // Drops are told by cause.
+        // Drops are reported by cause.
         let counted = counters::of_ports().filter(|column| !column.name.starts_with("drops"));
         for CounterColumn { name, counter, .. } in counted {
             let Some(Values::Integers(values)) = table.column(name) else { continue };

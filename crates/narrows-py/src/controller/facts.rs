@@ -22,7 +22,7 @@ impl Path {
         self.0.mss.get()
     }
 
-    /// Window before the first acknowledgement, in bytes.
+    /// Window before the first acknowledgment, in bytes.
     #[getter]
     fn initial_window(&self) -> u64 {
         self.0.initial_window.get()
@@ -56,7 +56,7 @@ impl Path {
     }
 }
 
-/// One acknowledgement, digested.
+/// One acknowledgment, digested.
 #[pyclass(module = "narrows", frozen)]
 pub(crate) struct Ack(pub(super) cc::Ack);
 
@@ -110,7 +110,7 @@ impl Ack {
         self.0.marked.get()
     }
 
-    /// Payload still on its way after this acknowledgement.
+    /// Payload still on its way after this acknowledgment.
     #[getter]
     fn inflight(&self) -> u64 {
         self.0.inflight.get()
@@ -152,7 +152,7 @@ impl Ack {
         self.0.delivery.app_limited
     }
 
-    /// The first acknowledgement of data sent after the previous one with `round_start`: a round trip has passed.
+    /// The first acknowledgment of data sent after the previous one with `round_start`: a round trip has passed.
     #[getter]
     fn round_start(&self) -> bool {
         self.0.round_start
@@ -219,7 +219,7 @@ impl Congestion {
     }
 }
 
-/// What switches wrote into the packet that the next acknowledgement answers.
+/// What switches wrote into the packet that the next acknowledgment answers.
 #[pyclass(module = "narrows", frozen)]
 pub(crate) struct Telemetry(pub(super) telemetry::Telemetry);
 

@@ -134,7 +134,7 @@ struct Class {
 }
 
 impl Class {
-    /// Looks at a class. `version` is the one it had where it came from, if it has travelled.
+    /// Looks at a class. `version` is the one it had where it came from, if it has traveled.
     fn look(name: String, class: &Bound<'_, PyAny>, version: Option<String>) -> PyResult<Self> {
         let about = helper(class.py(), "_look")?.call1((class, version))?;
         let own: Vec<String> = about.get_item("own")?.extract()?;
@@ -229,7 +229,7 @@ impl Maker for InRun {
         Box::new(Connection::new(Arc::clone(&self.class), Arc::clone(&self.failure), settings, path))
     }
 
-    /// For a thread that it does not know Python makes and forgets a state of some kilobytes at each call: 11 us more for an acknowledgement
+    /// For a thread that it does not know Python makes and forgets a state of some kilobytes at each call: 11 us more for an acknowledgment
     /// (the scenario of examples/python/cost.py in a sweep with one job, 14.6 s instead of 2.4 s).
     fn around(&self, work: &mut (dyn FnMut() + Send)) {
         Python::attach(|py| py.detach(work));

@@ -37,7 +37,6 @@ impl Host {
         };
         let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
         let group = &world.shared.groups[incoming.group as usize];
-        let keeps = group.has_queue_pairs();
         let nic = &mut self.nic;
         let back = Way { flow: packet.flow(), to: incoming.from, turn: packet.turn() };
         let racks = &self.racks;

@@ -10,7 +10,7 @@ pub(super) const PAUSES: Mechanism = Mechanism {
         Counter::new(
             Ports(|port| port.pauses),
             "",
-            "PAUSE frames that stop a neighbour, and stops of a class (priority-based flow control).",
+            "PAUSE frames that stop a neighbor, and stops of a class (priority-based flow control).",
         )
         .activity("pauses")
         .column("pauses")

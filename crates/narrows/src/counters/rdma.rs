@@ -12,7 +12,7 @@ pub(super) const RDMA: Mechanism = Mechanism {
     counters: &[Counter::new(
         Senders(|sender| sender.cnps),
         "",
-        "Congestion notification packets that senders over RDMA heard.",
+        "Congestion notification packets that senders over RDMA received.",
     )
     .activity("CNPs")
     .column("cnps")

@@ -116,7 +116,7 @@ impl Document {
     ///
     /// # Errors
     /// If the text is not of this form, or the path leads to no element of an array or past a value. Keys that do not
-    /// exist are told by whoever reads the document.
+    /// exist are reported by whoever reads the document.
     pub fn set(&mut self, assignment: &str) -> Checked<()> {
         self.set_from("--set", assignment, None)
     }
@@ -226,7 +226,7 @@ impl Document {
         Ok(root)
     }
 
-    /// The place of a span that [`Document::read_into`] has told.
+    /// The place of a span that [`Document::read_into`] has reported.
     pub(crate) fn locate(&self, span: &Range<usize>) -> Place {
         let mut start = 0;
         let mut texts = self.texts.iter().zip(&self.origins).peekable();

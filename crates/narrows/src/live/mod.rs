@@ -15,7 +15,7 @@ use crate::plan::Plan;
 /// A run that is watched.
 #[derive(Clone, Debug)]
 pub struct Watched {
-    /// Where looks are asked for.
+    /// Where looks are requested.
     pub live: Arc<Live>,
     control: Arc<Control>,
 }

@@ -76,7 +76,7 @@ pub struct QueueRow {
     pub isolated: u64,
     /// It has a queue for isolated flows.
     pub isolates: bool,
-    /// Its neighbour has stopped it.
+    /// Its neighbor has stopped it.
     pub paused: bool,
     /// Packets marked so far.
     pub marks: u64,
@@ -94,9 +94,9 @@ pub struct LinkRow {
     /// What it can carry.
     pub rate: BitRate,
     /// What part of it was used since the look before, from 0 to 1.
-    pub utilisation: f64,
+    pub utilization: f64,
     /// What part of it was used from the beginning on.
-    pub mean_utilisation: f64,
+    pub mean_utilization: f64,
     /// Bytes carried so far, framing included.
     pub carried: Bytes,
     /// Packets dropped at its port or lost on it so far.
@@ -218,7 +218,7 @@ impl Monitor {
         Speed { simulated, packets: (last.2 - first.2) as f64 / seconds }
     }
 
-    /// How long it takes from now on, if it goes on at this speed to the end.
+    /// How long it takes from now on, at this speed.
     pub fn left(&self) -> Option<Duration> {
         let simulated = self.speed().simulated;
         let left = self.end().saturating_since(self.at()).as_secs_f64();
@@ -273,8 +273,8 @@ impl Monitor {
         let row = |link: &usize| LinkRow {
             name: self.name(*link),
             rate: self.rate(*link),
-            utilisation: lately(*link),
-            mean_utilisation: ever(*link),
+            utilization: lately(*link),
+            mean_utilization: ever(*link),
             carried: Bytes::new(looks[*link].bytes),
             drops: looks[*link].drops,
             paused: looks[*link].paused_until > self.at(),

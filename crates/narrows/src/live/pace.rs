@@ -59,7 +59,7 @@ struct Anchor {
     at: Time,
 }
 
-/// How long it may take until a wish is heard.
+/// How long it may take until a wish is received.
 const NAP: Duration = Duration::from_millis(10);
 /// Who is later than this does not catch up.
 const LATE: Duration = Duration::from_millis(100);

@@ -18,8 +18,8 @@ pub(super) const NETWORK_METRICS: [Taken<NetworkSums>; 2] = [
 ];
 
 /// Metrics of each segment of a network of several data centers, after the name of the [`Segment`] and `_`: `dc_drops`,
-/// `wan_max_utilisation`. A port belongs to the segment of the link it leads onto, and so does what is lost on that link.
-/// Drops and marks are those of the whole run, like `drops` and `marks`; utilisation is that of the measured time.
+/// `wan_max_utilization`. A port belongs to the segment of the link it leads onto, and so does what is lost on that link.
+/// Drops and marks are those of the whole run, like `drops` and `marks`; utilization is that of the measured time.
 pub(super) const SEGMENT_METRICS: [Taken<SegmentSums>; 5] = [
     metric(
         "drops",
@@ -37,13 +37,13 @@ pub(super) const SEGMENT_METRICS: [Taken<SegmentSums>; 5] = [
         fraction(of.marks, of.arrived)
     }),
     metric(
-        "mean_utilisation",
+        "mean_utilization",
         "",
         "Bits sent in the measured time, framing included, as a fraction of what a directed link carries. Mean over the links of the segment.",
-        |of| mean(&of.utilisations),
+        |of| mean(&of.utilizations),
     ),
-    metric("max_utilisation", "", "The same of the busiest directed link.", |of| {
-        of.utilisations.iter().copied().reduce(f64::max)
+    metric("max_utilization", "", "The same of the busiest directed link.", |of| {
+        of.utilizations.iter().copied().reduce(f64::max)
     }),
 ];
 
@@ -70,13 +70,13 @@ impl NetworkSums {
     }
 }
 
-/// What metrics of a segment are taken of. A packet counts at every port it comes to, those of hosts included. Utilisation is
+/// What metrics of a segment are taken of. A packet counts at every port it comes to, those of hosts included. Utilization is
 /// bits sent, framing included, in relation to what a directed link carries in the measured time.
 pub(super) struct SegmentSums {
     arrived: f64,
     drops: f64,
     marks: f64,
-    utilisations: Vec<f64>,
+    utilizations: Vec<f64>,
 }
 
 impl SegmentSums {
@@ -89,14 +89,14 @@ impl SegmentSums {
         let sum =
             |value: fn(&PortCounters) -> u64| members().map(|(port, _)| value(port)).sum::<u64>() as f64;
         let seconds = outline.measured_for().as_secs_f64();
-        let utilisation = |(port, link): (&PortCounters, &Link)| {
+        let utilization = |(port, link): (&PortCounters, &Link)| {
             port.measured_bytes as f64 * 8.0 / (link.wire.rate.as_f64() * seconds)
         };
         Self {
             arrived: sum(PortCounters::handled),
             drops: sum(PortCounters::dropped),
             marks: sum(|port| port.marks),
-            utilisations: members().filter(|_| seconds > 0.0).map(utilisation).collect(),
+            utilizations: members().filter(|_| seconds > 0.0).map(utilization).collect(),
         }
     }
 }

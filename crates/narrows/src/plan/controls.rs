@@ -74,12 +74,12 @@ pub(super) fn check(
     }
 }
 
-/// Warns if acknowledgements to Swift wait at the receiver: it takes that for delay of the network.
+/// Warns if acknowledgments to Swift wait at the receiver: it takes that for delay of the network.
 fn warn_of_delayed_acks(path: &str, name: &str, params: &stream::Params, checker: &mut Checker<'_>) {
     let stream::Params { ack_every, ack_delay, .. } = params;
     if *ack_every > 1 {
         let message = format!(
-            "traffic \"{name}\" has ack_every = {ack_every}: an acknowledgement may wait {ack_delay}, which swift takes for \
+            "traffic \"{name}\" has ack_every = {ack_every}: an acknowledgment may wait {ack_delay}, which swift takes for \
              delay of the network"
         );
         let help = format!(
@@ -90,12 +90,12 @@ fn warn_of_delayed_acks(path: &str, name: &str, params: &stream::Params, checker
     }
 }
 
-/// Warns if a window may close before an acknowledgement is asked for.
+/// Warns if a window may close before an acknowledgment is requested.
 fn warn_of_rare_acks(path: &str, name: &str, params: &rdma::Params, cc: &Config, checker: &mut Checker<'_>) {
     let every = params.ack_every;
     if every > 1 && (!cc.needs_rdma() || matches!(cc, Config::Hpcc(_))) && !matches!(cc, Config::Fixed(_)) {
         let message = format!(
-            "traffic \"{name}\" asks for an acknowledgement with every {every} packets: a window of {cc} that shrinks below \
+            "traffic \"{name}\" requests an acknowledgment with every {every} packets: a window of {cc} that shrinks below \
              that waits for the timeout"
         );
         let warning = Diagnostic::warning(Code::DelayedAcks, message).help("set rdma.ack_every = 1");
@@ -260,7 +260,7 @@ impl Gemini<'_> {
 
 struct Queue {
     link: LinkId,
-    /// What waits there at the most, short of bursts.
+    /// The most that waits there, short of bursts.
     most: Bytes,
     /// How long that takes to leave.
     delay: Span,

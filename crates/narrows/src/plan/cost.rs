@@ -9,7 +9,7 @@ use super::select::host_rates;
 
 /// Flows whose way is looked at; of more a sample.
 const LOOKED_AT: usize = 4000;
-/// Acknowledgements and what else goes back, in relation to packets of data.
+/// Acknowledgments and what else goes back, in relation to packets of data.
 const BACK: f64 = 0.5;
 /// Packets of an ordinary size, on the wire.
 const PACKET: f64 = 1538.0;

@@ -93,7 +93,7 @@ fn limiters(plan: &Plan, end: Span) -> u64 {
 /// The most events of isolation that a run may record, unless it is forced: what could come is a thousand times what does.
 pub(crate) const MOST_EVENTS: u64 = 1 << 23;
 
-/// Each packet that leaves a port can have isolated a flow there, of which a neighbour is told. Queues for isolated flows are
+/// Each packet that leaves a port can have isolated a flow there, of which a neighbor is notified. Queues for isolated flows are
 /// set up and given up, at the port and at the input, as often as `detect` bytes can come and go. A run with more than
 /// [`MOST_EVENTS`] is ended.
 fn isolation(plan: &Plan, end: Span) -> u64 {
@@ -113,7 +113,7 @@ fn isolation(plan: &Plan, end: Span) -> u64 {
     rows.fold(0, u64::saturating_add).min(MOST_EVENTS)
 }
 
-/// One for each JumboFlow to another rack and interval, and no more than the switch tells its hosts.
+/// One for each JumboFlow to another rack and interval, and no more than the switch reports to its hosts.
 fn jumboflows(plan: &Plan, end: Span) -> u64 {
     let Some((interval, nodes)) = &plan.record.racks else { return 0 };
     let agents: Vec<_> = plan.network.switches.iter().map(|switch| switch.as_ref()?.rack.as_ref()).collect();

@@ -68,7 +68,7 @@ fn check_isolation(path: &str, switch: &Switch, isolation: &Isolation, checker: 
     let size = switch.buffer.size;
     match &switch.pfc {
         None => {
-            let message = "isolation needs pfc: neighbours are stopped by class";
+            let message = "isolation needs pfc: neighbors are stopped by class";
             let error = Diagnostic::error(Code::Conflict, message).help(format!("add {path}.pfc = {{}}"));
             at.0.error(&format!("{path}.isolation"), error);
         }
@@ -111,7 +111,7 @@ fn check_isolation(path: &str, switch: &Switch, isolation: &Isolation, checker: 
     at.frame("message_size", isolation.message_size);
 }
 
-/// Checks what depends on the whole network: neighbours that pause whole links.
+/// Checks what depends on the whole network: neighbors that pause whole links.
 pub(super) fn check_network(scenario: &Scenario, checker: &mut Checker<'_>) {
     let has = |what: fn(&Switch) -> bool| scenario.switches.values().any(what);
     if has(|switch| switch.pfc.is_some()) && has(|switch| switch.pause.is_some() && switch.pfc.is_none()) {

@@ -207,7 +207,7 @@ impl Plan {
         expectations::metric_names(&self.scenario, self.segments.is_some())
     }
 
-    /// How much memory the run will need at the most, on so many threads.
+    /// How much memory the run will need at most, on so many threads.
     pub fn memory(&self, threads: usize) -> Bytes {
         let inputs: u64 = self.inputs.iter().map(|input| input.content.text().len() as u64).sum();
         memory::estimate(self, threads as u64).saturating_add(Bytes::new(inputs))

@@ -37,7 +37,7 @@ pub(super) fn split<'a>(
     (&params.end_to_end, format!("{path}.end_to_end"), Some(near_source))
 }
 
-/// A group has near-source loops and could hear messages of QCN.
+/// A group has near-source loops and could receive messages of QCN.
 pub(super) fn listens(traffic: &[crate::scenario::Traffic]) -> bool {
     traffic.iter().any(|group| matches!(group.cc, Some(Config::Annulus(_))))
 }
@@ -65,7 +65,7 @@ pub(super) fn check(
                 "traffic \"{}\" has a loop for each data center, but all hosts are in one",
                 group.name
             );
-            let help = "data centers are told by names that begin with dc";
+            let help = "names of data centers begin with dc";
             checker
                 .error(&format!("{path}.per"), Diagnostic::warning(Code::NobodyReacts, message).help(help));
         }
@@ -77,7 +77,7 @@ fn warning(network: &Network, group: &Group, deaf: &[(HostId, usize)], at_least:
     let names: Vec<_> = deaf.iter().take(4).map(|(host, _)| network.topology.host_name(*host)).collect();
     let more = if deaf.len() > names.len() { ", …" } else { "" };
     let message = format!(
-        "{at_least}{flows} flows of traffic \"{}\" cross no port whose congestion point could tell their source; they are under \
+        "{at_least}{flows} flows of traffic \"{}\" cross no port whose congestion point could notify their source; they are under \
          their end-to-end control alone",
         group.name
     );

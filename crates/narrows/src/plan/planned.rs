@@ -143,7 +143,7 @@ pub struct Expected {
 }
 
 impl Expected {
-    /// So many flows at the most: more come with a probability below 10^-9, as the number of arrivals has a Poisson distribution.
+    /// So many flows at most: more come with a probability below 10^-9, as the number of arrivals has a Poisson distribution.
     pub fn most(self) -> u64 {
         const DEVIATIONS: f64 = 6.5;
         let arrivals = self.flows / f64::from(self.per_arrival);
@@ -220,7 +220,7 @@ impl Plan {
         controls.filter_map(|control| control.maker.0.as_ref())
     }
 
-    /// All that is told before a run.
+    /// All that is reported before a run.
     pub fn told(&self) -> impl Iterator<Item = &Diagnostic> {
         self.warnings.iter().chain(&self.notes)
     }

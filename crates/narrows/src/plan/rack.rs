@@ -107,7 +107,7 @@ pub(super) fn check(network: &Network, paths: &Paths<'_>, traffic: &Traffic, che
         }
         if let Some((rtt, period)) = shortest {
             let message = format!(
-                "hosts of traffic \"{}\" hear of their JumboFlow each {period}, but a round trip takes {rtt}",
+                "hosts of traffic \"{}\" receive reports of their JumboFlow each {period}, but a round trip takes {rtt}",
                 group.name
             );
             let help = "rates follow marks of long ago: shorten rack_agent.jumboflow.period";

@@ -136,7 +136,7 @@ pub(crate) struct Places {
 impl Places {
     pub(crate) fn new(topology: &Topology) -> Self {
         let ports = topology.ports();
-        let neighbour =
+        let neighbor =
             |host: &NodeId| ports[host.index()].first().map_or(u32::MAX, |link| topology.link(*link).to.0);
         let mut numbers = BTreeMap::new();
         for host in topology.hosts() {
@@ -145,7 +145,7 @@ impl Places {
         numbers.values_mut().zip(0..).for_each(|(value, number)| *value = number);
         let dc = |host: &NodeId| numbers[&topology.datacenter(*host)];
         Self {
-            rack: topology.hosts().iter().map(neighbour).collect(),
+            rack: topology.hosts().iter().map(neighbor).collect(),
             dc: topology.hosts().iter().map(dc).collect(),
         }
     }

@@ -199,7 +199,7 @@ fn check_number_of_points(network: &Network, checker: &mut Checker<'_>) {
     let points: usize = (0..network.switches.len()).filter(has).map(|node| ports[node].len()).sum();
     if points > MOST_CONGESTION_POINTS {
         let message = format!(
-            "{points} ports have congestion points, at most {MOST_CONGESTION_POINTS} can be told apart"
+            "{points} ports have congestion points, at most {MOST_CONGESTION_POINTS} can be distinguished"
         );
         checker.error("switches", Diagnostic::error(Code::OutOfRange, message));
     }
@@ -250,7 +250,7 @@ fn warn_of_loss(network: &Network, largest: Bytes, checker: &mut Checker<'_>) {
     checker.error("switches", Diagnostic::warning(Code::NotLossless, message).help(help));
 }
 
-/// Warns of links that may wait for each other in a circle.
+/// Warns of cyclic buffer dependencies.
 fn warn_of_deadlock(network: &Network, checker: &mut Checker<'_>) {
     let stops = |switch: &SwitchConfig| switch.pause.is_some() || switch.pfc.is_some();
     if !network.switches.iter().flatten().any(stops) {
@@ -262,7 +262,7 @@ fn warn_of_deadlock(network: &Network, checker: &mut Checker<'_>) {
     };
     let Some(circle) = Paths::new(&network.topology, network.routing, 0).circle(pauses) else { return };
     let names: Vec<_> = circle.iter().take(8).map(|link| name(&network.topology, *link)).collect();
-    let message = "PAUSE may stop traffic for good: links wait for each other in a circle";
+    let message = "PAUSE may stop traffic for good: links form a cyclic buffer dependency";
     let more = if circle.len() > names.len() { ", …" } else { "" };
     let warning = Diagnostic::warning(Code::Deadlock, message).help(format!("{}{more}", names.join(", ")));
     checker.error("switches", warning);

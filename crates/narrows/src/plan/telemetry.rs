@@ -12,18 +12,18 @@ use crate::diagnostic::{Code, Diagnostic};
 /// Of a group with more pairs of hosts, so many are looked at.
 const MOST_PAIRS: usize = 10_000;
 
-/// Refuses more rates than telemetry can tell apart.
+/// Refuses more rates than telemetry can distinguish.
 pub(super) fn check_rates(network: &Network, checker: &mut Checker<'_>) {
     let rates = network.told_rates().len();
     if rates > MOST_RATES {
         let message = format!(
-            "ports of switches with telemetry have {rates} rates, but 4 bits of a record tell {MOST_RATES} apart"
+            "ports of switches with telemetry have {rates} rates, but 4 bits of a record distinguish {MOST_RATES}"
         );
         checker.error("switches", Diagnostic::error(Code::Conflict, message));
     }
 }
 
-/// Warns of flows that hear nothing or not everything, and of a base round-trip time that is too short.
+/// Warns of flows to which nothing or not everything is reported, and of a base round-trip time that is too short.
 pub(super) fn check(network: &Network, paths: &Paths<'_>, traffic: &Traffic, checker: &mut Checker<'_>) {
     for (number, group) in traffic.groups.iter().enumerate() {
         let Transport::Rdma { params, cc } = &group.transport else { continue };
@@ -47,7 +47,7 @@ pub(super) fn check(network: &Network, paths: &Paths<'_>, traffic: &Traffic, che
                 "traffic \"{}\" crosses up to {} switches with telemetry, but a packet has room for {MOST_HOPS} records",
                 group.name, ways.most_hops
             );
-            let help = "the last of them are not heard of";
+            let help = "the last of them are not reported";
             checker.error(&path, Diagnostic::warning(Code::NoTelemetry, message).help(help));
         }
         if let Config::Hpcc(settings) = cc
@@ -73,7 +73,7 @@ struct Ways {
     deaf: Option<(HostId, HostId)>,
     /// The most switches with telemetry on a way.
     most_hops: usize,
-    /// The longest time of a full packet and its acknowledgement on the empty network.
+    /// The longest time of a full packet and its acknowledgment on the empty network.
     longest: Span,
 }
 

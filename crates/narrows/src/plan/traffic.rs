@@ -366,8 +366,7 @@ impl Builder<'_> {
             Err(PairsError::NoPartner(host)) => {
                 let name = self.ground.network.topology.host_name(host);
                 let message = format!("host \"{name}\" has nobody to send to");
-                let help =
-                    "look at `between`, `from` and `to`; data centers are told by names that begin with dc";
+                let help = "look at `between`, `from` and `to`; names of data centers begin with dc";
                 self.error(key, Diagnostic::error(Code::Unreachable, message).help(help), checker);
                 None
             }

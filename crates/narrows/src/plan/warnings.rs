@@ -13,13 +13,13 @@ use crate::diagnostic::{Code, Diagnostic};
 
 /// Warns if open-loop traffic offers a link more than it carries.
 pub(super) fn warn_of_overload(network: &Network, planned: &PlannedTraffic, checker: &mut Checker<'_>) {
-    let utilisation =
+    let utilization =
         |link: usize| planned.offered[link] * 8.0 / network.topology.links()[link].wire.rate.as_f64();
-    let fullest = (0..planned.offered.len()).max_by(|a, b| utilisation(*a).total_cmp(&utilisation(*b)));
-    let Some(fullest) = fullest.filter(|link| utilisation(*link) > 1.0) else { return };
-    let overloaded = (0..planned.offered.len()).filter(|link| utilisation(*link) > 1.0).count();
+    let fullest = (0..planned.offered.len()).max_by(|a, b| utilization(*a).total_cmp(&utilization(*b)));
+    let Some(fullest) = fullest.filter(|link| utilization(*link) > 1.0) else { return };
+    let overloaded = (0..planned.offered.len()).filter(|link| utilization(*link) > 1.0).count();
     let name = network.topology.link_name(LinkId::from(fullest));
-    let percent = 100.0 * utilisation(fullest);
+    let percent = 100.0 * utilization(fullest);
     let message = format!("open-loop traffic offers {percent:.0} % of what the link \"{name}\" carries");
     let warning = Diagnostic::warning(Code::LoadAboveCapacity, message);
     let help =

@@ -74,7 +74,7 @@ const MECHANISMS: &[Mechanism] = &[
     Mechanism {
         name: "pause",
         kind: TopicKind::Mechanism,
-        summary: "PAUSE: a switch that runs out of room stops its neighbours",
+        summary: "PAUSE: a switch that runs out of room stops its neighbors",
         place: "switches.CLASS.pause",
         source: "IEEE 802.3 Annex 31B",
         about: &[sim::PAUSE],
@@ -101,7 +101,7 @@ const MECHANISMS: &[Mechanism] = &[
     Mechanism {
         name: "bcn",
         kind: TopicKind::Mechanism,
-        summary: "backward congestion notification: queues tell sources to slow down and to speed up",
+        summary: "backward congestion notification: queues notify sources to slow down and to speed up",
         place: "switches.CLASS.congestion_point and reaction_points",
         source: "Bergamasco, IEEE 802.1 Interim, May 2005; Alizadeh et al., Allerton 2008",
         about: &[sim::CONGESTION_POINT, sim::CONGESTION_POINT_BCN, proto::REACTION_BCN],
@@ -110,7 +110,7 @@ const MECHANISMS: &[Mechanism] = &[
     Mechanism {
         name: "qcn",
         kind: TopicKind::Mechanism,
-        summary: "quantised congestion notification: queues tell sources to slow down",
+        summary: "quantized congestion notification: queues notify sources to slow down",
         place: "switches.CLASS.congestion_point and reaction_points",
         source: "IEEE 802.1Qau-2010; Alizadeh et al., Allerton 2008",
         about: &[sim::CONGESTION_POINT, sim::CONGESTION_POINT_QCN, proto::REACTION_QCN],

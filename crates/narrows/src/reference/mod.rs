@@ -227,8 +227,8 @@ fn needs(config: &Config) -> Vec<String> {
     let ecn = match config.ecn() {
         Ecn::Off => "does not use marks of queues, unless a setting says otherwise",
         Ecn::Classic => "treats a mark like a loss, once per round (RFC 3168)",
-        Ecn::Accurate => "hears of every marked byte",
-        Ecn::Cnp => "hears of marks through congestion notification packets",
+        Ecn::Accurate => "is notified of every marked byte",
+        Ecn::Cnp => "is notified of marks by congestion notification packets",
     };
     let more = [
         (config.reads_delay(), "reads delays or rates: its window may fall without a loss or a mark"),
@@ -328,7 +328,7 @@ mod tests {
         assert_eq!(find("n0005")[0].kind, TopicKind::Diagnostic);
         assert_eq!(find("DCTCP")[0].kind, TopicKind::Control);
         assert_eq!(find("web.p99_fct_us")[0].name, "p99_fct_us");
-        assert_eq!(find("total.wan_max_utilisation")[0].name, "max_utilisation");
+        assert_eq!(find("total.wan_max_utilization")[0].name, "max_utilization");
         assert_eq!(find("flows").len(), 2, "a table and a metric");
         assert!(find("nothing").is_empty());
     }

@@ -22,7 +22,7 @@ pub(super) struct Fabric {
     /// By link: where it begins, where it ends (as indices of nodes), bit/s.
     pub links: Vec<(u32, u32, u64)>,
     /// By link: sent bits as a fraction of what it could have carried in the whole run.
-    pub utilisation: Vec<f32>,
+    pub utilization: Vec<f32>,
     /// By link: the most bytes that ever waited for it.
     pub deepest: Vec<u64>,
     /// By link: packets dropped.
@@ -51,25 +51,25 @@ impl Fabric {
         fabric.links = links.map(|((from, to), rate)| (*from, *to, *rate)).collect();
         let carried =
             |(bytes, rate): (&u64, &u64)| (*bytes as f64 * 8.0 / (*rate as f64 * seconds.max(1e-12))) as f32;
-        fabric.utilisation = ports.integers("bytes").iter().zip(rates).map(carried).collect();
+        fabric.utilization = ports.integers("bytes").iter().zip(rates).map(carried).collect();
         fabric.deepest = ports.integers("max_backlog_bytes").to_vec();
         fabric.drops = ports.integers("drops").to_vec();
         fabric.place();
         fabric
     }
 
-    fn neighbours(&self) -> Vec<Vec<u32>> {
-        let mut neighbours = vec![Vec::new(); self.nodes.len()];
+    fn neighbors(&self) -> Vec<Vec<u32>> {
+        let mut neighbors = vec![Vec::new(); self.nodes.len()];
         for (from, to, _) in &self.links {
-            neighbours[*from as usize].push(*to);
+            neighbors[*from as usize].push(*to);
         }
-        neighbours
+        neighbors
     }
 
     /// Finds rows and columns.
     fn place(&mut self) {
-        let neighbours = self.neighbours();
-        self.row = rows(&self.hosts, &neighbours);
+        let neighbors = self.neighbors();
+        self.row = rows(&self.hosts, &neighbors);
         // Each data center has a share of the width by its leaves; nodes between them span all.
         let mut blocks: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
         let mut joining = Vec::new();
@@ -91,7 +91,7 @@ impl Fabric {
         let shares: Vec<_> = blocks.into_values().map(|block| (width(&block) / total, block)).collect();
         let mut left = 0.0;
         for (share, block) in shares {
-            self.place_block(&block, left + 0.02 * share, 0.96 * share, &neighbours);
+            self.place_block(&block, left + 0.02 * share, 0.96 * share, &neighbors);
             left += share;
         }
         let top = self.row.iter().max().copied().unwrap_or(0);
@@ -104,11 +104,11 @@ impl Fabric {
 
     /// Spreads the nodes of a block over its width: hosts beside those of the same switch, each row in the order of what is
     /// below it.
-    fn place_block(&mut self, block: &[usize], left: f64, width: f64, neighbours: &[Vec<u32>]) {
+    fn place_block(&mut self, block: &[usize], left: f64, width: f64, neighbors: &[Vec<u32>]) {
         let inside: std::collections::BTreeSet<_> = block.iter().copied().collect();
         let rows = block.iter().map(|node| self.row[*node]).max().unwrap_or(0);
         let first_switch =
-            |node: usize| neighbours[node].iter().copied().filter(|other| !self.hosts[*other as usize]).min();
+            |node: usize| neighbors[node].iter().copied().filter(|other| !self.hosts[*other as usize]).min();
         let mut below: Vec<_> = block.iter().copied().filter(|node| self.row[*node] == 0).collect();
         // Hosts of one switch stand together.
         below.sort_by_key(|host| (first_switch(*host), *host));
@@ -116,7 +116,7 @@ impl Fabric {
         for row in 1..=rows {
             let mut nodes: Vec<_> = block.iter().copied().filter(|node| self.row[*node] == row).collect();
             let centre = |node: &usize| {
-                let lower = neighbours[*node].iter().map(|other| *other as usize);
+                let lower = neighbors[*node].iter().map(|other| *other as usize);
                 let lower: Vec<_> = lower
                     .filter(|other| self.row[*other] < row && inside.contains(other))
                     .map(|other| self.x[other])
@@ -144,11 +144,11 @@ fn spread(x: &mut [f64], nodes: &[usize], left: f64, width: f64) {
 }
 
 /// How many links away from the nearest host each node is; hosts and what no host reaches are in row 0 and 1.
-fn rows(hosts: &[bool], neighbours: &[Vec<u32>]) -> Vec<u32> {
+fn rows(hosts: &[bool], neighbors: &[Vec<u32>]) -> Vec<u32> {
     let mut rows: Vec<_> = hosts.iter().map(|host| if *host { 0 } else { u32::MAX }).collect();
     let mut next: VecDeque<_> = (0..hosts.len()).filter(|node| hosts[*node]).collect();
     while let Some(node) = next.pop_front() {
-        for other in &neighbours[node] {
+        for other in &neighbors[node] {
             let other = *other as usize;
             if rows[other] == u32::MAX {
                 rows[other] = rows[node] + 1;

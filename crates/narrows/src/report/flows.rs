@@ -107,7 +107,7 @@ const COLUMNS: [&str; 15] = [
     "measured",
 ];
 
-/// Fractions of flows at which completion times are kept; denser towards the end.
+/// Fractions of flows at which completion times are kept; denser toward the end.
 fn fractions() -> Vec<f64> {
     let body = (0..=198).map(|step| f64::from(step) / 200.0);
     body.chain((1..=100).map(|step| 0.99 + f64::from(step) / 10_000.0)).collect()
@@ -215,7 +215,7 @@ fn slow(flows: &Flows<'_>, row: usize) -> Slow {
     }
 }
 
-/// All flows beside the hundredth with the largest slowdowns; `rows` begin with these. None if they are too few to tell.
+/// All flows beside the hundredth with the largest slowdowns; `rows` begin with these. None if they are too few to compare.
 fn tail(flows: &Flows<'_>, rows: &[usize]) -> Option<Tail> {
     let slowest = rows.len().div_ceil(100).max(5);
     if rows.len() < 2 * slowest {

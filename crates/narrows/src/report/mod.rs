@@ -17,7 +17,7 @@ pub use over_time::OverTime;
 pub use summary::{Summary, SummaryGroup, SummaryRow, summarize};
 
 use crate::diagnostic::Checked;
-use crate::metrics::Metric;
+use crate::metrics::{self, Metric};
 use crate::numbers::grouped;
 use crate::results::{Activity, Source, Stored, StoredCell, activity_infos};
 use crate::statistics::FEWEST;
@@ -87,7 +87,7 @@ impl Digest {
             text: source.scenario().to_owned(),
             warnings: warnings.chain(held_up).map(str::to_owned).collect(),
             metrics: entries("metrics")
-                .map(|(name, value)| Metric { name: name.clone(), value: value.as_f64() })
+                .map(|(name, value)| Metric { name: metrics::current_name(name), value: value.as_f64() })
                 .collect(),
             activity: entries("activity")
                 .map(|(what, times)| Activity {
@@ -103,7 +103,7 @@ impl Digest {
 
     /// The value of a metric; none if there was nothing to take it of.
     pub fn metric(&self, name: &str) -> Option<f64> {
-        crate::metrics::value(&self.metrics, name)
+        metrics::value(&self.metrics, name)
     }
 }
 

@@ -75,12 +75,12 @@ fn label(metric: &str) -> Option<(&'static str, Option<bool>, Shown)> {
         "p99_queue_kb" => ("deepest recorded queue p99, kB", Some(true), IfAny),
         "dc_lost_fraction" => ("DC loss, fraction of packets", Some(true), IfAny),
         "dc_marked_fraction" => ("DC marked, fraction of packets", None, IfAny),
-        "dc_mean_utilisation" => ("DC utilisation, mean", None, IfAny),
-        "dc_max_utilisation" => ("DC utilisation, busiest link", None, IfAny),
+        "dc_mean_utilization" => ("DC utilization, mean", None, IfAny),
+        "dc_max_utilization" => ("DC utilization, busiest link", None, IfAny),
         "wan_lost_fraction" => ("WAN loss, fraction of packets", Some(true), IfAny),
         "wan_marked_fraction" => ("WAN marked, fraction of packets", None, IfAny),
-        "wan_mean_utilisation" => ("WAN utilisation, mean", None, IfAny),
-        "wan_max_utilisation" => ("WAN utilisation, busiest link", None, IfAny),
+        "wan_mean_utilization" => ("WAN utilization, mean", None, IfAny),
+        "wan_max_utilization" => ("WAN utilization, busiest link", None, IfAny),
         _ => return None,
     })
 }

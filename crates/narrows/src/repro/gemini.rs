@@ -68,7 +68,7 @@ const fn scheme(row: &'static str, cc: &'static str, threshold: u64) -> Scheme {
 }
 
 /// Linux sends and acknowledges in bursts of about a millisecond: segmentation offload (sk_pacing_rate/1024) and receive
-/// offload. An acknowledgement for up to 16 segments within a millisecond makes senders do the same.
+/// offload. An acknowledgment for up to 16 segments within a millisecond makes senders do the same.
 const BURSTS: &[&str] = &["transport.ack_every=16", "transport.ack_delay=1 ms"];
 
 /// Thresholds of Figures 5 and 9, in packets.
@@ -278,10 +278,10 @@ fn parameters() -> Vec<Parameter> {
     vec![
         Parameter {
             name: "bursts of hosts",
-            value: "Figures 5 and 9: an acknowledgement for up to 16 segments within 1 ms; elsewhere for every second segment",
+            value: "Figures 5 and 9: an acknowledgment for up to 16 segments within 1 ms; elsewhere for every second segment",
             why: "The hosts of the paper (Linux 4.9) send a millisecond's worth of segments at once (segmentation offload) \
                   and merge what arrives (receive offload). Without bursts DCTCP hardly suffers from a threshold of 20 \
-                  packets, as its theory says; the reported loss of 70 % needs them. Bursts made by late acknowledgements \
+                  packets, as its theory says; the reported loss of 70 % needs them. Bursts made by late acknowledgments \
                   add to round-trip times, though, of slow flows more than of fast ones, so they are of no use where delay \
                   decides.",
             alternatives: vec![
@@ -325,7 +325,7 @@ fn parameters() -> Vec<Parameter> {
             watched: owned(&["fairness.gemini_4.intra_over_inter", "fairness.gemini_64.intra_over_inter"]),
         },
         Parameter {
-            name: "acknowledgements",
+            name: "acknowledgments",
             value: "for every second segment",
             why: "Delay is measured with them.",
             alternatives: vec![Alternative::new(

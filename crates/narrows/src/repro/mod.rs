@@ -9,7 +9,7 @@
 //! name.
 //!
 //! To add a paper: a module here with a constant `PAPER`, a folder `crates/narrows/repro/<paper>/` with its claims and
-//! scenarios, and a line in [`PAPERS`]. `check.rs` tells what is wrong with it.
+//! scenarios, and a line in [`PAPERS`]. `check.rs` reports what is wrong with it.
 
 mod annulus;
 mod bcn;
@@ -122,7 +122,7 @@ impl Measured {
     }
 }
 
-/// Of each of some hundred groups of neighbours the lowest and the highest.
+/// Of each of some hundred groups of neighbors the lowest and the highest.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     const GROUPS: usize = 600;
     if points.len() <= 2 * GROUPS {

@@ -277,7 +277,7 @@ fn parameters() -> Vec<Parameter> {
         setting(
             "pacing",
             "twice the window per round trip",
-            "So acknowledgements decide when packets leave, as they do under DCTCP. Packets that are spread evenly find the queue as it is \
+            "So acknowledgments decide when packets leave, as they do under DCTCP. Packets that are spread evenly find the queue as it is \
              on average; those of DCTCP come when there is room. At exactly the rate of the window subflows get half as much.",
             vec![subflows("1", "pacing=1.0"), subflows("1.2, as in Linux", "pacing=1.2")],
         ),

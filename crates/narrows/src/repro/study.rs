@@ -18,10 +18,10 @@ use crate::statistics::{Estimate, estimate, estimate_ratio, mean};
 const SEEDS: u32 = 5;
 /// Seeds of the quick form.
 const QUICK_SEEDS: u32 = 1;
-/// Seeds of each alternative of a parameter, at the most.
+/// The most seeds of each alternative of a parameter.
 const ALTERNATIVE_SEEDS: u32 = 3;
 
-/// What is asked for.
+/// What is requested.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Request<'a> {
     /// Only this figure or table.
@@ -362,7 +362,7 @@ fn draw(
                 add(curve.label.clone(), all(&mean), colour, Origin::Measured);
                 add(format!("{}, paper", curve.label), all(&reported), colour, Origin::Paper);
             }
-            // Drawn in the colour of the curve before it, which is what it is about; if that was measured.
+            // Drawn in the color of the curve before it, which is what it is about; if that was measured.
             Points::Theory(points) => {
                 let before = colour.checked_sub(1).map(|before| &chart.curves[before].points);
                 let beside = before.is_some_and(|points| !matches!(points, Points::Theory(_)));

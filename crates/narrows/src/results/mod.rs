@@ -70,7 +70,7 @@ pub struct Results {
     pub limiters: Option<Vec<LimiterRow>>,
     /// What happened to queues for isolated flows, if it was recorded.
     pub isolation: Option<Vec<IsolationRow>>,
-    /// What switches told of JumboFlows, and what hosts advertised, if it was recorded.
+    /// What switches reported of JumboFlows, and what hosts advertised, if it was recorded.
     pub racks: Option<(Vec<JumboFlowRow>, Vec<AdvertisedRow>)>,
     /// What switches of racks and their hosts did for JumboFlows.
     pub rack: RackRecord,

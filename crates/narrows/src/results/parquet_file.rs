@@ -159,7 +159,7 @@ fn write_values<T: DataType>(
 const MOST_EXPANSION: u64 = 256;
 /// Rows that take no more than this in memory are read whatever the size of their file is.
 const ALWAYS_FITS: u64 = 256 << 20;
-/// Of what is read, so many copies are in memory at the most, when it is decoded and when something is made of it.
+/// Of what is read, so many copies are in memory at most, when it is decoded and when something is made of it.
 const COPIES: u64 = 3;
 
 /// A file to read, by groups of rows. Nothing is decoded before it is known what it takes.

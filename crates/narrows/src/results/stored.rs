@@ -8,7 +8,7 @@ use super::{Results, Table, TableInfo, parquet_file};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::input_file::{LARGEST_SCENARIO, LARGEST_SUMMARY, read_bytes};
 
-/// The results of one run in a folder. Tables are read when they are asked for.
+/// The results of one run in a folder. Tables are read when they are needed.
 #[derive(Clone, Debug)]
 pub struct Stored {
     /// Where they are.

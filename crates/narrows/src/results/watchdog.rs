@@ -21,11 +21,11 @@ impl Results {
             |links: &[(LinkId, Span)]| links.iter().map(|(_, span)| *span).max().unwrap_or_default();
         let (links, message, help) = if let Some(circle) = circle {
             let message = format!(
-                "deadlock: {} links wait for each other in a circle, for {} when the run ended",
+                "deadlock: {} links in a cyclic buffer dependency, for {} when the run ended",
                 circle.len(),
                 longest(&stuck)
             );
-            (circle, message, "packets that go up and then down cannot wait in a circle; other routes can")
+            (circle, message, "packets that go up and then down form no cycle; other routes may")
         } else if stuck.is_empty() {
             let message = format!(
                 "pause storm: packets waited at {} because their class was stopped, for up to {}",
@@ -132,7 +132,7 @@ mod tests {
     fn a_deadlock_is_named_hop_by_hop() {
         let all: String = (0..5).map(|n| flows(n, (n + 2) % 5)).collect();
         let message = held_up(&ring(&all)).expect("a deadlock");
-        assert!(message.starts_with("deadlock: 5 links wait for each other in a circle"), "{message}");
+        assert!(message.starts_with("deadlock: 5 links in a cyclic buffer dependency"), "{message}");
         for n in 0..5 {
             assert!(message.contains(&format!("s{n} -> s{}", (n + 1) % 5)), "{message}");
         }

@@ -10,7 +10,7 @@ use super::names::{Names, matches};
 pub struct Stop {
     /// After this much simulated time. Traffic starts until then, unless it says otherwise.
     pub after: Span,
-    /// Let flows that have started finish, for this much longer at the most. Patterns start nothing new after `after`.
+    /// Let flows that have started finish, for this much longer at most. Patterns start nothing new after `after`.
     #[serde(default)]
     pub drain: Span,
 }
@@ -39,7 +39,7 @@ pub struct Record {
     pub limiters: Option<RecordPorts>,
     /// When queues for isolated flows came and went.
     pub isolation: Option<RecordNodes>,
-    /// What switches told of JumboFlows and what hosts advertised; of all nodes if `of` is left out.
+    /// What switches reported of JumboFlows and what hosts advertised; of all nodes if `of` is left out.
     pub racks: Option<RecordPorts>,
 }
 
@@ -69,7 +69,7 @@ pub struct RecordWindows {
     pub interval: Span,
     /// Traffic groups whose flows are recorded; all if left out.
     pub of: Option<Names>,
-    /// Of each group, the first so many flows; if left out 8, and a warning (N0181) tells of groups that have more.
+    /// Of each group, the first so many flows; if left out 8, and a warning (N0181) reports groups that have more.
     #[serde(default)]
     pub flows: Flows,
 }
@@ -98,6 +98,7 @@ impl Default for Flows {
 #[serde(deny_unknown_fields)]
 pub struct Expect {
     /// The metric: `group.name` or `total.name`, as `narrows run --json` prints them.
+    #[serde(deserialize_with = "crate::metrics::read_name")]
     pub metric: String,
     /// It must be below this.
     pub below: Option<f64>,

@@ -13,12 +13,12 @@ pub struct Switch {
     /// How queues signal congestion.
     #[serde(default)]
     pub marking: Marking,
-    /// How queues talk to the sources of their packets.
+    /// How queues notify the sources of their packets.
     #[serde(default)]
     pub congestion_point: CongestionPoint,
-    /// When neighbours are paused (IEEE 802.3 PAUSE).
+    /// When neighbors are paused (IEEE 802.3 PAUSE).
     pub pause: Option<Pause>,
-    /// How classes of packets are stopped at neighbours (priority-based flow control, IEEE 802.1Qbb).
+    /// How classes of packets are stopped at neighbors (priority-based flow control, IEEE 802.1Qbb).
     pub pfc: Option<Pfc>,
     /// How congested flows are isolated; needs `pfc`.
     pub isolation: Option<Isolation>,

@@ -43,13 +43,13 @@ pub struct Explicit {
     /// Links.
     pub links: Vec<ExplicitLink>,
     /// The nodes of each data center, by its name; `*` stands for any characters. A link whose ends are in the same data center is
-    /// inside it, all other links are WAN. If left out, names of nodes tell: if the part before the first `/` begins with `dc`, it is
+    /// inside it, all other links are WAN. If left out, names of nodes decide: if the part before the first `/` begins with `dc`, it is
     /// the name of the data center.
     pub datacenters: Option<BTreeMap<String, Names>>,
 }
 
 impl Explicit {
-    /// The data centers that names of nodes tell, as they may be listed; none if these names cannot be written as patterns.
+    /// The data centers that follow from names of nodes, as they may be listed; none if these names cannot be written as patterns.
     pub(crate) fn datacenters_in_names(&self) -> Option<BTreeMap<String, Names>> {
         let switches = self.switches.iter().map(|switch| &switch.name);
         let names = || self.hosts.iter().chain(switches.clone());

@@ -25,7 +25,7 @@ pub struct Traffic {
     pub rdma: Option<rdma::Params>,
     /// Settings of its datagrams.
     pub datagram: Option<datagram::Params>,
-    /// 0 to 7. Packets of higher priority, acknowledgements included, go first.
+    /// 0 to 7. Packets of higher priority, acknowledgments included, go first.
     #[serde(default)]
     pub priority: u8,
     /// When it begins.
@@ -260,7 +260,7 @@ pub struct OnOff {
 pub struct ClosedLoop {
     /// Clients on each sending host.
     pub clients: u32,
-    /// Transfers of one transaction. They start together, to the same host, and the client goes on when the last has ended.
+    /// Transfers of one transaction. They start together, to the same host, and the client continues when the last has ended.
     #[serde(default = "one")]
     pub parallel: u32,
     /// Sizes of transfers.
@@ -283,7 +283,7 @@ pub struct ClosedLoop {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rpc {
-    /// Bytes of responses offered to the links of `of` as a fraction of what these links carry. Requests and acknowledgements
+    /// Bytes of responses offered to the links of `of` as a fraction of what these links carry. Requests and acknowledgments
     /// come on top. Either this or `utilization`.
     pub load: Option<f64>,
     /// What `load` counts: bytes on the wire if left out.

@@ -1,6 +1,6 @@
 //! What is to be run next, and when there is enough.
 //!
-//! A campaign starts nothing: whoever runs cells asks for the next one and tells how it ended. So it is the same on the cores of one
+//! A campaign starts nothing: whoever runs cells requests the next one and reports how it ended. So it is the same on the cores of one
 //! machine and on a cluster.
 
 use std::cmp::Reverse;
@@ -47,7 +47,7 @@ pub struct Want {
     pub id: String,
     /// Packet-hops to be expected.
     pub cost: f64,
-    /// Memory, at the most.
+    /// Memory, at most.
     pub memory: Bytes,
 }
 
@@ -120,7 +120,7 @@ enum State {
 /// How far a point is.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
-    /// Seeds that have been asked for.
+    /// Seeds that have been requested.
     asked: u32,
     /// It is not ours, has enough seeds, or never will.
     closed: bool,

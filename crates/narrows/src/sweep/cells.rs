@@ -108,7 +108,7 @@ impl Manifest {
 pub struct Estimated {
     /// Packet-hops to be expected; see [`Plan::cost`].
     pub cost: f64,
-    /// Memory, at the most.
+    /// Memory, at most.
     pub memory: Bytes,
     /// What is suspicious.
     pub warnings: Vec<Diagnostic>,

@@ -76,7 +76,7 @@ fn rows<'a>(manifest: &'a Manifest, store: &Store) -> Checked<Vec<Row<'a>>> {
         manifest.name,
         store.folder().display()
     );
-    let help = "run the other shards, or start the sweep again to run what is missing; \
+    let help = "run the other shards, or restart the sweep to run what is missing; \
                 narrows merge DIR... --out DIR puts folders of shards together";
     Err(Diagnostic::error(Code::MissingCells, message).help(help).into())
 }

@@ -34,19 +34,19 @@ pub struct Report {
     pub failures: Vec<Failure>,
     /// Cells that were damaged and had to be run again.
     pub damaged: Vec<Damaged>,
-    /// It was told to end early.
+    /// It was requested to end early.
     pub interrupted: bool,
     /// Why nothing more can be run, if that is so.
     pub stopped: Option<Rejection>,
 }
 
-/// Runs a task into a folder; false if it was told to end early.
+/// Runs a task into a folder; false if it was requested to end early.
 type Execute<'a> = &'a (dyn Fn(&Task, &std::path::Path, &mut Tell<'_>) -> Result<bool, Trouble> + Sync);
 /// Hears how far a cell is, and answers whether it may go on.
 type Tell<'a> = dyn FnMut(f64) -> ControlFlow<()> + Send + 'a;
 
 /// Runs all cells of a campaign: the costliest first, as many side by side as there is memory for. A cell that fails does not keep
-/// others from being run. Whoever is told may answer that it is enough.
+/// others from being run. Whoever is notified may answer that it is enough.
 ///
 /// # Errors
 /// If a cell would need more memory than there is. Then none is run.
@@ -79,7 +79,7 @@ struct Shared<'a> {
 struct Work {
     campaign: Campaign,
     running: usize,
-    /// What the cells that are being run need at the most.
+    /// The most memory that the cells being run need.
     memory: Bytes,
     interrupted: bool,
     stopped: Option<Rejection>,

@@ -70,7 +70,7 @@ impl Merged {
 
 fn refuse(lost: &[Damaged]) -> Diagnostic {
     let message = damaged_cells(lost, "and cannot be merged");
-    let help = "start the sweep again in the folder of the shard, which runs damaged cells again, then merge";
+    let help = "restart the sweep in the folder of the shard, which runs damaged cells again, then merge";
     Diagnostic::error(Code::DamagedCells, message).help(help)
 }
 
@@ -88,7 +88,7 @@ fn common(folders: &[PathBuf]) -> Checked<Manifest> {
             Some((other, _)) if other.is_same(&manifest) => {}
             Some((other, place)) => {
                 let why = if other.engine == manifest.engine {
-                    "they were asked for different cells".to_owned()
+                    "they have different cells".to_owned()
                 } else {
                     format!("their engines are {} and {}", other.engine, manifest.engine)
                 };

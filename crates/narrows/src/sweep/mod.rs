@@ -47,7 +47,7 @@ use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
 use crate::plan::bad_name;
 
-/// More cells than this are run only on demand: it is easy to ask for too many.
+/// More cells than this are run only on demand: it is easy to request too many.
 pub const USUAL_MOST: u64 = 10_000;
 /// More cells than this are not run.
 const MOST: u64 = 10_000_000;
@@ -63,7 +63,7 @@ pub struct Sweep {
     pub axes: Vec<Axis>,
     /// Seeds of each point, counting up from the scenario's own; those to begin with if there is a rule.
     pub seeds: u32,
-    /// When a point has enough seeds; none if it has as many as were asked for.
+    /// When a point has enough seeds; none if it has as many as were requested.
     pub until: Option<Until>,
     base: Document,
     set: Vec<Change>,
@@ -214,7 +214,7 @@ impl Sweep {
     /// The scenario of a point, with its own seed.
     ///
     /// # Errors
-    /// If a change cannot be applied. Whether the scenario makes sense is told by whoever reads the document.
+    /// If a change cannot be applied. Whether the scenario makes sense is reported by whoever reads the document.
     pub fn document(&self, point: usize) -> Checked<Document> {
         let mut document = self.base.clone();
         let chosen =
@@ -227,7 +227,7 @@ impl Sweep {
         Ok(document)
     }
 
-    /// What its scenarios need besides their text: files of those cells that have been asked for, and what was attached to the
+    /// What its scenarios need besides their text: files of those cells that have been requested, and what was attached to the
     /// scenario.
     pub fn supplies(&self) -> Supplies {
         let files = self.base.inputs().into_iter().map(|content| (content.hash().to_owned(), content));

@@ -16,6 +16,7 @@ use crate::statistics::{Estimate, FEWEST, estimate};
 #[serde(deny_unknown_fields)]
 pub struct Until {
     /// The metric, by the name it has in `run.json`: `web.p99_slowdown`.
+    #[serde(deserialize_with = "crate::metrics::read_name")]
     pub metric: String,
     /// Half the width of the 95 % confidence interval of its (geometric) mean, as a fraction of that mean: enough if no wider
     /// than this.

@@ -115,7 +115,7 @@ impl Task {
         }
     }
 
-    /// Runs the cell and writes its results into a folder that exists. False if it was told to end early; then nothing is of use.
+    /// Runs the cell and writes its results into a folder that exists. False if it was requested to end early; then nothing is of use.
     ///
     /// # Errors
     /// If the scenario makes no sense, a control from outside fails or has other code than the task says, or the folder cannot be written to.
@@ -130,7 +130,7 @@ impl Task {
         let plan = Arc::new(self.outline(supplies)?).drawn()?;
         if let Some(other) = plan.warnings.iter().find(|warning| warning.code == Code::OtherCode) {
             let refused = Diagnostic::error(Code::OtherCode, other.message.clone());
-            let help = "cells run where the code is the same as where the sweep was asked for";
+            let help = "cells run where the code is the same as where the sweep was started";
             return Err(Trouble { rejection: refused.help(help).into(), for_all: true, again: false });
         }
         let end = plan.stop.at.as_secs_f64();
@@ -149,7 +149,7 @@ impl Task {
     }
 
     /// Runs the cell on a machine that has nothing but the task, the content of its files by hash, and makers by name. Returns the files of
-    /// its results with their names, for [`Store::put`](super::Store::put); none if it was told to end early.
+    /// its results with their names, for [`Store::put`](super::Store::put); none if it was requested to end early.
     ///
     /// # Errors
     /// As [`Task::run_into`], or if a file is not what the task says.
@@ -194,7 +194,7 @@ fn write_cell(results: &Results, task: &Task, folder: &Path) -> Result<(), Troub
             *file = PathBuf::from(format!("../../{INPUTS}/{}/{}", input.hash, input.name));
         }
     }
-    // They are not flushed to the disk: `cell.json` tells what was not written.
+    // They are not flushed to the disk: `cell.json` shows what was not written.
     write_results(results, &scenario.to_toml(), folder, false)
         .map_err(|(name, error)| Trouble::written(&folder.join(name), &error))?;
     seal(folder, &task.id, &task.engine, task.seed).map_err(|error| Trouble::written(folder, &error))

@@ -117,7 +117,7 @@ the path holds and the queue there is; 20 ms and the queue a round trip ago.
         // swing the phase is off by a tenth, which is a packet.
         assert_near("queue", waiting, expected, 3.5);
         assert_near("window", sample.cwnd, 200.0 + waiting, 3.0);
-        // Smoothed over eight acknowledgements, 0.8 ms, in which the queue moves by half a packet.
+        // Smoothed over eight acknowledgments, 0.8 ms, in which the queue moves by half a packet.
         let round_trip = path.round_trip * 1e3 + run.queue(at - sample.srtt) / 10.0;
         assert_near("round trip", sample.srtt * 1e3, round_trip, 0.2);
         page.row([

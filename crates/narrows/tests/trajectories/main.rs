@@ -5,7 +5,7 @@
 //! `INSTA_UPDATE=always cargo test -p narrows --test trajectories` stores new tables.
 //!
 //! Windows and queues are in full packets, which have 1448 B of payload and 1538 B on the wire. A packet on the wire does
-//! not wait. Round trips are those of the empty path, sending a packet and its acknowledgement included.
+//! not wait. Round trips are those of the empty path, sending a packet and its acknowledgment included.
 
 mod delays;
 mod losses;
@@ -28,7 +28,7 @@ use narrows_sim::observe::{PortRow, WindowRow};
 const SEGMENT: f64 = 1448.0;
 /// A full packet on the wire.
 const PACKET: f64 = 1538.0;
-/// An acknowledgement on the wire.
+/// An acknowledgment on the wire.
 const ACKNOWLEDGEMENT: f64 = 84.0;
 
 /// Two pairs of hosts around a bottleneck.
@@ -119,7 +119,7 @@ to = "right/host1"
 
 /// A run.
 struct Trajectory {
-    /// The sender, at each acknowledgement.
+    /// The sender, at each acknowledgment.
     flow: Vec<Sample>,
     /// The bottleneck, in intervals in which it could send a packet.
     port: Vec<Interval>,
@@ -127,7 +127,7 @@ struct Trajectory {
     packet_time: f64,
 }
 
-/// A sender after an acknowledgement.
+/// A sender after an acknowledgment.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     /// In seconds.
@@ -160,7 +160,7 @@ fn play(scenario: &str) -> (Vec<Sample>, Vec<Interval>) {
     let results = run(&plan, Options::default(), |_| ControlFlow::Continue(())).expect("little is recorded");
     let topology = &plan.network.topology;
     let bottleneck = |row: &&PortRow| topology.link_name(row.link) == "left/switch -> right/switch";
-    // The handshake is an acknowledgement of nothing.
+    // The handshake is an acknowledgment of nothing.
     let data = |row: &&WindowRow| row.delivered > Bytes::ZERO;
     let flow = results.windows.iter().flatten().filter(data).map(Sample::new).collect();
     let port = results.queues.iter().flatten().filter(bottleneck).map(Interval::new).collect();
@@ -209,7 +209,7 @@ impl Trajectory {
         &self.port[from..until]
     }
 
-    /// The sender after the last acknowledgement until `at`.
+    /// The sender after the last acknowledgment until `at`.
     fn at(&self, at: f64) -> Sample {
         self.flow[self.flow.partition_point(|sample| sample.at <= at) - 1]
     }

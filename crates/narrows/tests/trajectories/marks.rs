@@ -19,7 +19,7 @@ struct Tooth {
     marks: u64,
 }
 
-/// The running fraction of marked bytes after each acknowledgement, from what the port marked: RFC 8257 §3.3 with g = 1/16.
+/// The running fraction of marked bytes after each acknowledgment, from what the port marked: RFC 8257 §3.3 with g = 1/16.
 ///
 /// All marks of a sawtooth come in a row, and the first of them causes the cut.
 fn alphas(run: &Trajectory, cuts: &[usize]) -> Vec<f64> {

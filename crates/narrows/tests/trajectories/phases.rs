@@ -49,7 +49,7 @@ lasts 146 ms. DRAIN paces at 1/2.885 until 100 are in flight: it takes 2000 − 
 trip by round trip: gain 1.25 (until 1.25·100 and a few are in flight), 0.75 (or until 100 are), six times 1; it begins anywhere
 but with 0.75. PROBE_RTT, 10 s after the round-trip time was smallest: 4 packets until what was in flight has left, and 200 ms
 more. Pacing is 1 % below each gain (Linux).
-in flight: after an acknowledgement, before it is answered: one less than the window allows; in the first rows when a round
+in flight: after an acknowledgment, before it is answered: one less than the window allows; in the first rows when a round
 begins, then the most of the phase. expected: of pacing, gain·0.99·2000 packets/s; of length, from the above; of what is in
 flight, twice the round before, then what ends the phase.
 ",
@@ -64,7 +64,7 @@ flight, twice the round before, then what ends the phase.
     for (number, pair) in (0..).zip(rounds[2..7].windows(2)) {
         let [begin, end] = [pair[0], pair[1]];
         let expected = rounds[2].inflight * f64::from(1 << number);
-        // Rates rise with single acknowledgements, of which the first rounds have few: ±10 %.
+        // Rates rise with single acknowledgments, of which the first rounds have few: ±10 %.
         assert_near("doubling", begin.inflight, expected, 0.1 * expected);
         page.row([
             "STARTUP".to_owned(),
@@ -97,7 +97,7 @@ flight, twice the round before, then what ends the phase.
         assert!(order, "{name} and then {next} at {begin}");
         // (gain, shortest and longest in ms, most in flight)
         let (gain, shortest, longest, inflight) = match name {
-            // Three rounds. The first began with 252 in flight and has the full rate after some acknowledgements, 126 ms in
+            // Three rounds. The first began with 252 in flight and has the full rate after some acknowledgments, 126 ms in
             // all; the others have 292, 146 ms.
             "STARTUP" => (2.885, 405.0, 419.0, 292.0),
             // From 292 to 100 and 4.
@@ -106,7 +106,7 @@ flight, twice the round before, then what ends the phase.
             "up" => (1.25, 60.0, 69.0, 131.0),
             // Down to 104 again, at 2000 − 1485 = 515 packets/s; ends after 50 ms at the latest.
             "down" => (0.75, 48.0, 51.5, 131.0),
-            // One to six phases, or six, each of which ends with the first acknowledgement after 50 ms.
+            // One to six phases, or six, each of which ends with the first acknowledgment after 50 ms.
             "level" if after_probe => (1.0, 49.0, 306.0, 104.0),
             "level" => (1.0, 300.0, 306.0, 104.0),
             // Until all but two of those in flight have left at 2 per ms, give or take two, and 200 ms.

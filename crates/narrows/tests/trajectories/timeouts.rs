@@ -40,7 +40,7 @@ windows = {{ interval = "1 us" }}
 
 #[test]
 fn after_an_overload_of_90_ms_gemini_is_back_at_half_of_the_link_within_300_ms() {
-    // The last timeout that an overload of 90 ms can double to is one of 160 ms. One segment then waits 40 ms for its acknowledgement,
+    // The last timeout that an overload of 90 ms can double to is one of 160 ms. One segment then waits 40 ms for its acknowledgment,
     // two for none; half of the link is three segments in flight. Measured in steps of 20 ms.
     let half = 0.5e9 / (8.0 * super::PACKET);
     let mut page = Page::new(
@@ -48,7 +48,7 @@ fn after_an_overload_of_90_ms_gemini_is_back_at_half_of_the_link_within_300_ms()
 GEMINI over 1 Gb/s and 100 us, with datagrams from 300 to 390 ms that fill the buffer. The flow loses what it sends, and its window
 falls to one segment, which is marked: the queue is above K. RFC 5681 §3.1 Eq. 4: the slow start threshold is two segments at least.
 With a threshold of one, congestion avoidance would begin at one segment, add h = 0.1 per round trip, and each round trip would take
-the 40 ms of a delayed acknowledgement: 1.6 to 1.7 s in five of these nine cases, before the threshold had its least.
+the 40 ms of a delayed acknowledgment: 1.6 to 1.7 s in five of these nine cases, before the threshold had its least.
 expected: at most 300 ms from the end of the overload until 20 ms at half of the link.
 ",
         &["buffer kB", "datagrams Gb/s", "smallest window", "half of the link after ms"],

@@ -63,7 +63,7 @@ is worse: 8363 fills 20 places of the queue and is fine, 9199 overflows it and l
             assert_near(name, ratio, *factor, 1e-4);
         }
         let round_trips = length / run.at(at).srtt;
-        // An interval ends with the first acknowledgement after its time, or when a result changes the course. While the
+        // An interval ends with the first acknowledgment after its time, or when a result changes the course. While the
         // queue of the starting phase drains the round trip is another one at its end.
         let whole = name.starts_with("n =") && *name != "n = 11" || *name == "double" && number < 6;
         if whole {

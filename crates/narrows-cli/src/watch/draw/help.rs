@@ -22,7 +22,7 @@ const KEYS: [(&str, &str); 11] = [
 const WORDS: [&str; 6] = [
     "",
     "kB, now, new: since the last picture. b/s, per ms: in simulated time.",
-    "P: stopped by its neighbour. I: has a queue for isolated flows.",
+    "P: stopped by its neighbor. I: has a queue for isolated flows.",
     "before: the most that waited, by picture, the newest on the right.",
     "done, FCT: all complete flows, whether in the measured time or not.",
     "B: bytes so far; with framing on links, payload in traffic.",

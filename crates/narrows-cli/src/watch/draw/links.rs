@@ -25,18 +25,18 @@ pub(super) fn content(view: &View<'_>, rows: Range<usize>, width: usize) -> Cont
     let room = view.room_for_name(&columns, width);
     let theme = view.theme;
     let row = |link: LinkRow| {
-        let style = if link.utilisation > 0.95 { theme.notable() } else { theme.good() };
+        let style = if link.utilization > 0.95 { theme.notable() } else { theme.good() };
         let percent = |part: f64| right(format!("{:.1}%", part * 100.0));
         let mut cells = vec![
             view.name(&link.name, room),
             styled(if link.paused { "P" } else { "" }, theme.alarm()),
-            percent(link.utilisation),
-            styled(theme.meter(link.utilisation, bar.into()), style),
-            percent(link.mean_utilisation),
+            percent(link.utilization),
+            styled(theme.meter(link.utilization, bar.into()), style),
+            percent(link.mean_utilization),
         ];
         if wide {
             let rate = link.rate.as_f64();
-            cells.extend([right(prefixed(link.utilisation * rate)), right(prefixed(rate))]);
+            cells.extend([right(prefixed(link.utilization * rate)), right(prefixed(rate))]);
         }
         cells.extend([right(prefixed(link.carried.as_f64())), right(grouped(link.drops as i64))]);
         Row::new(cells)

@@ -15,7 +15,7 @@ pub(super) enum Happening {
     Marked(Box<Packet>),
     /// A packet was dropped at a port, or lost on a link.
     Dropped(Box<Packet>, DropCause),
-    /// A sender has taken in an acknowledgement, a notification packet or a timer.
+    /// A sender has received an acknowledgment, a notification packet or a timer.
     Window(Box<Window>),
     /// So much waits at a port.
     Backlog(LinkId, u64),

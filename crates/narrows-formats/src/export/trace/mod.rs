@@ -1,7 +1,7 @@
 //! A stored run, simulated again under the eyes of an observer.
 //!
 //! A run stores nothing per packet. It is deterministic, so what was not recorded can be had later: [`Tracing::prepare`] takes
-//! scenario and seed of a results folder, [`Tracing::run`] simulates them, writes what was asked for as it goes, and keeps it only
+//! scenario and seed of a results folder, [`Tracing::run`] simulates them, writes what was requested as it goes, and keeps it only
 //! if the flows come out as they are stored.
 
 mod happening;
@@ -40,7 +40,7 @@ pub enum Format {
     Perfetto,
 }
 
-/// What is asked for.
+/// What is requested.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// As what.
@@ -88,7 +88,7 @@ pub struct Tracing<'a> {
 
 /// Takes what happens, in order of time.
 trait Sink: Send {
-    /// What it wants to hear of.
+    /// What it wants to receive.
     fn wants(&self) -> Wants;
 
     /// Takes one happening.
@@ -98,7 +98,7 @@ trait Sink: Send {
     fn finish(self: Box<Self>, results: &Results) -> std::io::Result<String>;
 }
 
-/// What a sink wants to hear of.
+/// What a sink wants to receive.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wants {
     /// Packets that begin to be sent; otherwise only those that are retransmitted.

@@ -13,7 +13,7 @@ use super::{Selection, Sink, Wants};
 
 /// Hands what is selected to a sink, in order of time.
 ///
-/// Nodes tell what they do window by window, and plain ports tell departures before they are due, so happenings wait in a heap until
+/// Nodes report what they do window by window, and plain ports report departures before they are due, so happenings wait in a heap until
 /// everything before them is known. A packet on a link that loses packets waits until it would have arrived: only then is it known
 /// whether it was lost. What waits is bounded by what is under way, and by the limit.
 pub(super) struct Watcher {
@@ -39,7 +39,7 @@ pub(super) struct Watcher {
     stopped: Arc<AtomicBool>,
 }
 
-/// What tells packets at a port apart. Equal ones leave in the order they came.
+/// What distinguishes packets at a port. Equal ones leave in the order they came.
 type Identity = (LinkId, PacketKind, Option<FlowId>, u16, u64);
 
 /// Something that waits for its turn.

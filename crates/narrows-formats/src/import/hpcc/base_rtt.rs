@@ -9,7 +9,7 @@ use super::Network;
 /// A graph of nodes by number, in which hosts do not forward.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    neighbours: Vec<Vec<(usize, Wire)>>,
+    neighbors: Vec<Vec<(usize, Wire)>>,
     forwards: Vec<bool>,
 }
 
@@ -54,15 +54,15 @@ impl Pair {
 impl Graph {
     /// Adds a node and returns its number.
     pub fn add(&mut self, forwards: bool) -> usize {
-        self.neighbours.push(Vec::new());
+        self.neighbors.push(Vec::new());
         self.forwards.push(forwards);
         self.forwards.len() - 1
     }
 
     /// Joins two nodes in both directions.
     pub fn join(&mut self, a: usize, b: usize, wire: Wire) {
-        self.neighbours[a].push((b, wire));
-        self.neighbours[b].push((a, wire));
+        self.neighbors[a].push((b, wire));
+        self.neighbors[b].push((a, wire));
     }
 
     /// From a host to all nodes it reaches: along the path that is found first, in the order of links.
@@ -75,7 +75,7 @@ impl Graph {
         let mut queue = std::collections::VecDeque::from([host]);
         while let Some(node) = queue.pop_front() {
             let here = found[&node];
-            for &(next, wire) in &self.neighbours[node] {
+            for &(next, wire) in &self.neighbors[node] {
                 if found.contains_key(&next) {
                     continue;
                 }
@@ -103,11 +103,11 @@ impl Graph {
         // Hosts on the same switch over the same kind of link see the same distances.
         let mut kinds: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for host in hosts {
-            let mut links = self.neighbours[host].clone();
+            let mut links = self.neighbors[host].clone();
             links.sort_unstable();
             kinds.entry(links).or_default().push(host);
         }
-        let links: usize = self.neighbours.iter().map(Vec::len).sum();
+        let links: usize = self.neighbors.iter().map(Vec::len).sum();
         if kinds.len().saturating_mul(links + self.forwards.len()) > MOST_STEPS {
             return None;
         }

@@ -11,7 +11,7 @@ use super::{Config, Network};
 
 /// Bytes of a data packet that are not payload, telemetry aside: 14 B link, 20 B IPv4, 8 B UDP, 6 B sequence and group.
 const HEADERS: u64 = 48;
-/// An acknowledgement is padded to this; with telemetry it is 88 B, of which 42 B are the telemetry.
+/// An acknowledgment is padded to this; with telemetry it is 88 B, of which 42 B are the telemetry.
 const ACK: u64 = 60;
 const ACK_BESIDE_TELEMETRY: u64 = 46;
 const TELEMETRY: u64 = 42;
@@ -64,7 +64,7 @@ pub(super) fn connection(
         if config.cnp_interval.is_none() {
             notes.push(Note::new(
                 "marks",
-                "come back in packets of their own, at most one each ALPHA_RESUME_INTERVAL; in ns-3 every acknowledgement has a bit",
+                "come back in packets of their own, at most one each ALPHA_RESUME_INTERVAL; in ns-3 every acknowledgment has a bit",
             ));
         }
     }
@@ -131,7 +131,7 @@ fn control(config: &Config, longest: Longest, notes: &mut Vec<Note>) -> String {
     format!("{name} = {{{}}}", settings.0)
 }
 
-/// What may be on its way at the most, whatever the control says.
+/// The most that may be on its way, whatever the control says.
 fn window(config: &Config, longest: Longest, notes: &mut Vec<Note>) -> Option<Bytes> {
     let has_window = config.window.unwrap_or(!config.is_ns3_rdma());
     let mut note = |what: String, why: &str| notes.push(Note::new(what, why));

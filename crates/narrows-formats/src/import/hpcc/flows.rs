@@ -8,7 +8,7 @@ use narrows_proto::units::{Bytes, Span};
 use super::super::words::{Ignored, Word, Words};
 use super::topology::Network;
 
-/// What the columns of a file are, told by its first flow.
+/// What the columns of a file are, by its first flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Columns {
     /// Six, as in HPCC, ns3-datacenter, SimAI and ASTRA-sim.

@@ -30,11 +30,11 @@ const CONWEAVE: &str = "";
 /// All that are known.
 pub(super) const KEYS: [Key; 67] = [
     key("USE_DYNAMIC_PFC_THRESHOLD", "1", &[], "pfc stops above α = 1/8 of what is free, as with 1"),
-    key("ACK_HIGH_PRIO", "0", &[], "acknowledgements have the priority of their flow"),
+    key("ACK_HIGH_PRIO", "0", &[], "acknowledgments have the priority of their flow"),
     key("L2_CHUNK_SIZE", "", &[], ""),
     key("L2_WAIT_FOR_ACK", "0", &[], "senders do not wait for each chunk"),
     key("GLOBAL_T", "1", &[], "one base round-trip time and one window hold for the whole network"),
-    key("FAST_REACT", "1", &[3, 10], "HPCC reacts to every acknowledgement"),
+    key("FAST_REACT", "1", &[3, 10], "HPCC reacts to every acknowledgment"),
     key("MULTI_RATE", "0", &[3], "HPCC has one rate, not one for each hop"),
     key("SAMPLE_FEEDBACK", "0", &[3], "HPCC reads all telemetry"),
     key("RATE_BOUND", "1", &[], "rates are bounded, as with 1"),

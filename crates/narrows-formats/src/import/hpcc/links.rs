@@ -89,16 +89,16 @@ pub(super) struct Tiers(BTreeMap<u32, u32>);
 impl Tiers {
     /// Switches between each switch and the nearest host.
     pub(super) fn new(network: &Network) -> Self {
-        let mut neighbours: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let mut neighbors: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for link in &network.links {
-            neighbours.entry(link.ends.0).or_default().push(link.ends.1);
-            neighbours.entry(link.ends.1).or_default().push(link.ends.0);
+            neighbors.entry(link.ends.0).or_default().push(link.ends.1);
+            neighbors.entry(link.ends.1).or_default().push(link.ends.0);
         }
         let mut tiers = BTreeMap::new();
         let mut at: Vec<u32> = network.hosts().into_keys().collect();
         for tier in 0..32 {
             let next: BTreeSet<u32> =
-                at.iter().flat_map(|id| neighbours.get(id).into_iter().flatten().copied()).collect();
+                at.iter().flat_map(|id| neighbors.get(id).into_iter().flatten().copied()).collect();
             at = next.into_iter().filter(|id| network.is_switch(*id) && !tiers.contains_key(id)).collect();
             tiers.extend(at.iter().map(|id| (*id, tier)));
         }

@@ -8,7 +8,7 @@ use narrows_proto::units::{BitRate, Span, WireTime};
 
 use super::super::words::{Ignored, Word, Words, lines, truncated};
 
-/// Which header the file has, told by the fields of its first line.
+/// Which header the file has, by the fields of its first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// `nodes switches links`: HPCC, ConWeave, ns3-rdma.

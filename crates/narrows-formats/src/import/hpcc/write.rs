@@ -15,7 +15,7 @@ use super::{Config, Flows, Network, base_rtt, connection, switches};
 
 /// Where a run ends with its flows, none starts this long after the last one in the file.
 const AFTER_LAST: Span = Span::from_ms(1);
-/// Threads of traffic are told apart by destination port, if there are not more than this many.
+/// Threads of traffic are distinguished by destination port, if there are not more than this many.
 const MOST_GROUPS: usize = 16;
 
 /// The scenario and its traces.

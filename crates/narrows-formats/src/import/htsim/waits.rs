@@ -92,7 +92,7 @@ impl Waits {
             }
         }
         if far > 0 {
-            let why = "between hosts the news takes as long as a packet over the empty network; in htsim it takes no time";
+            let why = "between hosts the notification takes as long as a packet over the empty network; in htsim it takes no time";
             notes.push(Note::new("triggers", why));
         }
         Ok(Self { by_trigger })

@@ -10,7 +10,7 @@ use crate::diagnostic::Checked;
 use crate::report::packed::{Array, Packer};
 use crate::results::{Source, Table};
 
-/// Curves of queues, and points of each at the most.
+/// The most curves of queues, and points of each.
 const QUEUES: usize = 8;
 const POINTS: u64 = 8000;
 /// Flows whose windows are drawn, and slices of time of each.

@@ -6,7 +6,7 @@ use crate::report::fabric::Fabric;
 use crate::report::packed::{Array, Packer};
 use crate::results::Table;
 
-/// Frames at the most, and ports times frames.
+/// The most frames, and ports times frames.
 pub(super) const FRAMES: u64 = 4096;
 const CELLS: u64 = 2_000_000;
 
@@ -24,7 +24,7 @@ pub(super) struct Frames {
     pub(super) queue: Array,
     pub(super) most_bytes: u64,
     /// Bits sent in 250ths of what the link could carry.
-    pub(super) utilisation: Array,
+    pub(super) utilization: Array,
     /// Time that the port was stopped, in 250ths of the frame.
     paused: Array,
     /// The most bytes of isolated flows, in 255ths of `most_bytes`, rounded up.
@@ -166,7 +166,7 @@ impl Matrix {
             let most = self.rates[cell / self.count] as f64 * self.frame as f64 / 8e12;
             (*bytes as f64 / most * 250.0).round().min(255.0) as u8
         };
-        let utilisation: Vec<_> = self.bytes.iter().enumerate().map(carried).collect();
+        let utilization: Vec<_> = self.bytes.iter().enumerate().map(carried).collect();
         let drops: Vec<_> = self.drops.iter().map(capped).collect();
         let marks: Vec<_> = self.marks.iter().map(capped).collect();
         Frames {
@@ -176,7 +176,7 @@ impl Matrix {
             links: self.links,
             queue: packer.shorts(&queue),
             most_bytes: most,
-            utilisation: packer.bytes(&utilisation),
+            utilization: packer.bytes(&utilization),
             paused: packer.bytes(&paused),
             isolated: packer.bytes(&isolated),
             drops: packer.bytes(&drops),

@@ -177,7 +177,7 @@ mod tests {
         let frames = shown.frames.as_ref().expect("recorded");
         assert_eq!((frames.count, frames.intervals), (1000, 4));
         // 1250 of 5000 bytes that 10 Gb/s carry in 4 us.
-        let used = unpack(&shown.packed, frames.utilisation);
+        let used = unpack(&shown.packed, frames.utilization);
         assert_eq!((used[0], used[1]), (63.0, 0.0));
     }
 
@@ -204,7 +204,7 @@ mod tests {
         let shown = OverTime::of(&made, &summary).expect("readable");
         let frames = shown.frames.as_ref().expect("recorded");
         // 1250 bytes are all that 10 Gb/s carry in 1 us.
-        let used = unpack(&shown.packed, frames.utilisation);
+        let used = unpack(&shown.packed, frames.utilization);
         assert_eq!(used[..8], [250.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
         assert_eq!(used[8..], [250.0, 250.0, 250.0, 250.0, 0.0, 0.0, 0.0, 0.0]);
         assert_eq!(unpack(&shown.packed, frames.drops)[8], 3.0);

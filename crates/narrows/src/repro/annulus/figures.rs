@@ -147,7 +147,7 @@ pub(super) fn figures() -> Vec<Figure> {
             vec![over_load("variation of WAN traffic", "wan_variation", "standard deviation / mean", false)],
         ),
         drawn(
-            "Utilisation",
+            "Utilization",
             "the bottleneck",
             "What the uplink of a rack carries, retransmissions included, and what is lost.",
             vec![

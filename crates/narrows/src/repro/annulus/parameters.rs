@@ -116,7 +116,7 @@ fn congestion_points() -> Vec<Parameter> {
         Parameter {
             name: "sampling of QCN at 100 and 400 Gb/s",
             value: "150 kB·C/10 Gb/s",
-            why: "With 150 kB at any rate sources hear ten times as often as they recover.",
+            why: "With 150 kB at any rate sources are notified ten times as often as they recover.",
             alternatives: vec![Alternative::new(
                 "150 kB",
                 &["switches.default.congestion_point.qcn.sample_base=150 kB"],

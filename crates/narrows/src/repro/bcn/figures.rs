@@ -103,7 +103,7 @@ pub(super) fn figures() -> Vec<Figure> {
         },
         charts(
             "Figure 1",
-            "buffer utilisation",
+            "buffer utilization",
             "The slides have a plot each for no congestion management, ECN and BCN, of which only the titles are \
              preserved.",
             vec![

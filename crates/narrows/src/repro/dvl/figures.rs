@@ -267,7 +267,7 @@ pub(super) fn figures() -> Vec<Figure> {
             title: "a flow beside an incast",
             shows: "10 MB go to one host, from as many senders in two racks as stand below; a host of one of these racks sends \
                     messages of 100 kB to the other. Its rack has an uplink of 100 Gb/s, which five senders and the victim \
-                    overload until somebody tells them; below it has 400 Gb/s, and no link on its way is ever overloaded.",
+                    overload until they are notified; below it has 400 Gb/s, and no link on its way is ever overloaded.",
             tables: vec![table("incast", INCAST, VICTIM), table("wide", WIDE, VICTIM)],
             charts: vec![
                 against_fan_in("the victim's messages", "victim_us", "mean, µs", FIVE),

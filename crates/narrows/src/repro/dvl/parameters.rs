@@ -52,7 +52,7 @@ fn isolated_flows() -> Vec<Parameter> {
         setting(
             "stop and go of isolated flows",
             "60 kB and 40 kB",
-            "Above the detection threshold: below it a port of eDVL gives up its queue whenever its neighbour may go on.",
+            "Above the detection threshold: below it a port of eDVL gives up its queue whenever its neighbor may go on.",
             vec![
                 isolation("30 kB and 20 kB", &["stop=30 kB", "go=20 kB"]),
                 isolation("30 kB and 20 kB, detection at 40 kB", &["stop=30 kB", "go=20 kB", "detect=40 kB"]),
@@ -160,9 +160,9 @@ fn surroundings() -> Vec<Parameter> {
             ]),
         },
         Parameter {
-            name: "acknowledgements",
+            name: "acknowledgments",
             value: "one for 64 packets",
-            why: "Nothing is lost, so they only tell a sender that it has ended.",
+            why: "Nothing is lost, so they only notify a sender that it has ended.",
             alternatives: vec![Alternative::new(
                 "one for each packet",
                 &["traffic.messages.rdma.ack_every=1"],

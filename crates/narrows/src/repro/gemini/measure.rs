@@ -111,7 +111,7 @@ pub(super) fn completion(results: &Results) -> Measured {
     let drops = ["dc_drops", "wan_drops"].map(|name| total(results, name).unwrap_or_default());
     let [inside, all_drops] = [drops[0], drops[0] + drops[1]];
     measured.quantity("dcn_share_percent", (all_drops > 0.0).then(|| 100.0 * inside / all_drops));
-    measured.quantity("wan_percent", total(results, "wan_mean_utilisation").map(|part| 100.0 * part));
+    measured.quantity("wan_percent", total(results, "wan_mean_utilization").map(|part| 100.0 * part));
     measured.quantity("uplink_percent", uplink_percent(results));
     measured
 }

@@ -31,7 +31,7 @@ const DRAWN: (u64, u64) = (10, 8);
 /// How much of it is drawn, in seconds.
 const DRAWN_FOR: f64 = 0.5;
 
-const QUANTITIES: &[&str] = &["least_queue_packets", "utilisation_percent"];
+const QUANTITIES: &[&str] = &["least_queue_packets", "utilization_percent"];
 const SERIES: &[&str] = &["queue"];
 
 /// N synchronised flows at one link. Everything is counted in packets.
@@ -101,7 +101,7 @@ impl Sawtooth {
     }
 
     /// Part of the link that is used, in percent: a round lasts for RTT, or for as long as its window takes to be sent.
-    fn utilisation_percent(&self) -> f64 {
+    fn utilization_percent(&self) -> f64 {
         let missing = (-self.least_queue()).max(0.0);
         let (least, largest) = (self.product - missing, self.product + self.largest_queue());
         let sent = (largest * largest - least * least) / 2.0;
@@ -207,7 +207,7 @@ fn measure(results: &Results) -> Measured {
     measured.quantity("least_queue_packets", least);
     let sent = results.ports[bottleneck].measured_bytes as f64 * 8.0;
     measured.quantity(
-        "utilisation_percent",
+        "utilization_percent",
         100.0 * sent / (CAPACITY * results.outline().measured_for().as_secs_f64()),
     );
     measured.series("queue", points.into_iter().filter(|(time, _)| *time < DRAWN_FOR));
@@ -263,7 +263,7 @@ pub(super) fn figure() -> Figure {
         tables: Vec::new(),
         charts: lines("least queue", "packets", "least_queue_packets", Sawtooth::least_queue)
             .into_iter()
-            .chain(lines("utilisation", "%", "utilisation_percent", Sawtooth::utilisation_percent))
+            .chain(lines("utilization", "%", "utilization_percent", Sawtooth::utilization_percent))
             .chain([
                 queue(1, format!("queue of {n} flows, {rtt} ms, F of the theorem")),
                 queue(TOO_MUCH, format!("queue of {n} flows, {rtt} ms, four times that F")),
@@ -304,7 +304,7 @@ mod tests {
         for (rtt, excess) in cases() {
             for n in flows(rtt) {
                 let sawtooth = Sawtooth::new(rtt, n, excess);
-                let full = sawtooth.utilisation_percent() >= 100.0 - 1e-9;
+                let full = sawtooth.utilization_percent() >= 100.0 - 1e-9;
                 assert_eq!(full, sawtooth.least_queue() >= 0.0, "{sawtooth:?}");
             }
         }

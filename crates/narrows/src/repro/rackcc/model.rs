@@ -108,7 +108,7 @@ impl Model {
     }
 
     /// The same by Gauss-Legendre quadrature in pieces of at most `step` times T0. They end where TCP takes one round
-    /// more, which bends the function, and get shorter towards zero, where RackCC's time has its pole.
+    /// more, which bends the function, and get shorter toward zero, where RackCC's time has its pole.
     fn mean_in_steps(&self, least: f64, step: f64, of: impl Fn(f64) -> f64) -> f64 {
         /// Beyond it, in T0, lies e^-45 of the distribution.
         const END: f64 = 45.0;

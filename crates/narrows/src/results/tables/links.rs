@@ -77,10 +77,10 @@ pub(super) fn links() -> Described<PortRow> {
         .count("packets", "Packets that began to be sent.", |row, _| row.packets)
         .bytes("bytes", "Their bytes, framing included.", |row, _| row.bytes)
         .real(
-            "utilisation",
+            "utilization",
             "",
             "Bits sent, framing included, as a fraction of what the link carries in an interval.",
-            utilisation,
+            utilization,
         )
         .count("drops", "Packets that were dropped at the port or lost on the link.", |row, _| row.drops)
 }
@@ -97,7 +97,7 @@ fn isolates(plan: &Plan) -> bool {
     plan.network.switches.iter().flatten().any(|switch| switch.isolation.is_some())
 }
 
-fn utilisation(row: &PortRow, run: &Results) -> f64 {
+fn utilization(row: &PortRow, run: &Results) -> f64 {
     let interval = run.plan.record.links.as_ref().map_or(0.0, |(interval, _)| interval.as_secs_f64());
     row.bytes as f64 * 8.0 / (link(row.link, run).wire.rate.as_f64() * interval)
 }

@@ -11,12 +11,12 @@ use crate::plan::Plan;
 pub(super) fn jumboflows() -> Described<JumboFlowRow> {
     let table = Described::<JumboFlowRow>::new(
         "jumboflows",
-        "One row per JumboFlow and interval: what the switch of its source rack told first in it.",
+        "One row per JumboFlow and interval: what the switch of its source rack reported first in it.",
         "with `record.racks`",
         |run| run.racks.as_ref().map(|(rows, _)| Cow::Borrowed(&**rows)),
     );
     table
-        .ps("at_ps", "When the switch told it.", |row, _| row.at.as_ps())
+        .ps("at_ps", "When the switch reported it.", |row, _| row.at.as_ps())
         .name("node", "The switch of the source rack.", nodes, |row, _| row.node.0)
         .name("to", "The switch of the destination rack.", racks_by_number, |row, _| row.rack)
         .count("number", "Which of the JumboFlows between these racks.", |row, _| row.number.into())

@@ -13,12 +13,12 @@ use crate::plan::Plan;
 pub(super) fn windows() -> Described<WindowRow> {
     let table = Described::<WindowRow>::new(
         "windows",
-        "One row per recorded flow and interval: the state of the sender after its first acknowledgement in it.",
+        "One row per recorded flow and interval: the state of the sender after its first acknowledgment in it.",
         "with `record.windows`",
         |run| run.windows.as_deref().map(Cow::Borrowed),
     );
     table
-        .ps("at_ps", "When the acknowledgement came.", |row, _| row.at.as_ps())
+        .ps("at_ps", "When the acknowledgment came.", |row, _| row.at.as_ps())
         .count("flow", "Number of the flow, as in `flows`.", |row, _| row.flow.0.into())
         .name("group", "The traffic group.", groups, |row, run| {
             run.plan.traffic.flows[row.flow.index()].group.0
@@ -41,10 +41,10 @@ pub(super) fn windows() -> Described<WindowRow> {
             row.marked.get()
         })
         .count("timeouts", "Expiries of its timer since the flow began.", |row, _| row.timeouts)
-        .count("cnps", "Congestion notification packets heard since the flow began.", |row, _| row.cnps)
+        .count("cnps", "Congestion notification packets received since the flow began.", |row, _| row.cnps)
         .count(
             "messages",
-            "Messages of congestion points that its host has heard of it since the run began.",
+            "Messages of congestion points that its host has received about it since the run began.",
             |row, _| row.messages,
         )
 }
@@ -75,7 +75,7 @@ pub(super) fn isolation() -> Described<IsolationRow> {
         .ps("at_ps", "When it happened.", |row, _| row.at.as_ps())
         .name("node", "The switch.", nodes, |row, _| row.node.0)
         .name("link", "The link of the port; for events at an input the link that leads to the switch.", links, |row, _| row.link.0)
-        .name("event", "`allocated` or `freed`: a port got or gave back its queue; `allocated_at_input` and `freed_at_input` the same at an input; `flow`: a flow was isolated; `told`: a neighbour asked for it.", events, |row, _| row.event.number() as u32)
+        .name("event", "`allocated` or `freed`: a port got or gave back its queue; `allocated_at_input` and `freed_at_input` the same at an input; `flow`: a flow was isolated; `told`: a neighbor asked for it.", events, |row, _| row.event.number() as u32)
         .maybe_count("flow", "Number of the flow, for events that are about one.", |row, _| row.event.flow().map(|flow| flow.0.into()))
 }
 

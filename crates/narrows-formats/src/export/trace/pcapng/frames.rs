@@ -171,7 +171,7 @@ impl Frames {
         finish(bytes, payload, on_link)
     }
 
-    /// A frame that stops the neighbour.
+    /// A frame that stops the neighbor.
     fn stop(&self, packet: &Packet, stop: StopFrame) -> Frame {
         let rate = self.plan.network.topology.link(stop.link).wire.rate;
         // A quantum is the time of 512 bits.
@@ -297,7 +297,7 @@ fn tcp(
     (header.to_bytes().to_vec(), payload)
 }
 
-/// Options, with NOPs so that all take `room` bytes besides selective acknowledgements.
+/// Options, with NOPs so that all take `room` bytes besides selective acknowledgments.
 fn padded(options: &[TcpOptionElement], room: u64) -> TcpOptions {
     let length = |option: &TcpOptionElement| match option {
         TcpOptionElement::MaximumSegmentSize(_) => 4,
@@ -334,7 +334,7 @@ fn roce(packet: &Packet, flow: FlowId, mtu: u64, payload: u64) -> (Vec<u8>, u64)
         PacketKind::Cnp => (CNP, BECN, pair, false, 0, vec![0; 16]),
         PacketKind::Ack => {
             let naks = packet.nak.is_some();
-            // An acknowledgement names the last packet that arrived in order, a NAK the one that is missing.
+            // An acknowledgment names the last packet that arrived in order, a NAK the one that is missing.
             let number = psn(packet.seq).wrapping_sub(u32::from(!naks)) & 0x00ff_ffff;
             let syndrome = if naks { 0x60 } else { 0x1f };
             (ACKNOWLEDGE, 0, pair, false, number, vec![syndrome, 0, 0, 0])

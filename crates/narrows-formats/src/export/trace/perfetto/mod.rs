@@ -254,7 +254,7 @@ impl Perfetto {
         self.event(at, track, Event::Real(value))
     }
 
-    /// The life of a flow as a slice; of what lies outside the time that was asked for nothing is told.
+    /// The life of a flow as a slice; nothing is written of what lies outside the time that was requested.
     fn life(&mut self, row: &FlowRow, ended: Time) -> std::io::Result<()> {
         let (start, end) = (row.start.max(self.selection.from), row.end.unwrap_or(ended));
         let end = end.min(self.selection.until);
