@@ -212,6 +212,32 @@ fn copa_alone_keeps_the_queue_of_its_paper() {
     }
 }
 
+// ── Delayed acknowledgments ────────────────────────────────────────────────────────────────────────────────────
+
+#[test]
+fn a_window_of_one_segment_waits_for_its_acknowledgments() {
+    // RFC 1122 §4.2.3.2: a segment that no other follows is acknowledged after the delay, so each round takes the round trip
+    // and the wait: 40 ms, half of a least timeout of 5 ms, and none for the first segments in quick-ack mode.
+    let rtt = Span::from_us(100);
+    let network = network(dumbbell(1, BitRate::from_gbps(10), rtt), &deep());
+    let window = Some(Bytes::new(MSS as u64));
+    let config = Config::Fixed(cc::fixed::Params { window, ..Default::default() });
+    let delivered = |ack_delay_of_rto, quick_acks| {
+        let params = narrows_proto::stream::Params { ack_delay_of_rto, quick_acks, ..params() };
+        let traffic = traffic(group(params, config.clone()), vec![flow(0, 1, ENDLESS)]);
+        let outcome = Run::new(&network, &traffic).until(Span::from_secs(1)).run();
+        outcome.flows[0].delivered.as_f64() / MSS
+    };
+    // Sending takes 1.5 us once more at each of three links.
+    let rounds = |wait: Span| 1.0 / (rtt + wait + Span::from_us(2)).as_secs_f64();
+    let [default, bounded, quick] =
+        [(None, None), (Some(0.5), None), (Some(0.5), Some(16))].map(|(part, quick)| delivered(part, quick));
+    assert!((default - rounds(Span::from_ms(40))).abs() <= 1.5, "{default}");
+    assert!((bounded - rounds(Span::from_us(2_500))).abs() <= 2.0, "{bounded}");
+    // Sixteen rounds without a wait take less time than one with it.
+    assert!((quick - bounded - 16.0).abs() <= 1.5, "{quick} {bounded}");
+}
+
 // ── Sharing ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 #[test]

@@ -33,6 +33,13 @@ pub struct Params {
     pub ack_every: u64,
     /// The longest an acknowledgement waits for more segments. Linux waits at least 40 ms, RFC 1122 §4.2.3.2 allows 500 ms.
     pub ack_delay: Span,
+    /// No acknowledgement waits for longer than this part of `min_rto`, whatever `ack_delay` is, so that the sender does not
+    /// take a wait for a loss. 0.5 leaves as much again for the network. Linux, since version 6.11, stays one tick below its
+    /// minimum. No such bound if left out.
+    pub ack_delay_of_rto: Option<f64>,
+    /// So many segments are acknowledged at once when a flow begins, and after a pause of more than `min_rto`: quick-ack mode.
+    /// No more than half of what `receive_window` holds. Linux has 16. None if left out.
+    pub quick_acks: Option<u64>,
     /// The retransmission timeout exceeds the smoothed round-trip time by at least this. Linux has 200 ms, RFC 6298 §2.4
     /// requires 1 s in all, data centers use 1 to 10 ms.
     pub min_rto: Span,
@@ -68,6 +75,8 @@ impl Default for Params {
             restart_after_idle: true,
             ack_every: 2,
             ack_delay: Span::from_ms(40),
+            ack_delay_of_rto: None,
+            quick_acks: None,
             min_rto: Span::from_ms(200),
             initial_rto: Span::from_secs(1),
             max_rto: Span::from_secs(60),
@@ -95,6 +104,18 @@ impl Params {
     #[inline]
     pub(super) fn has_room(&self, una: u64, end: u64) -> bool {
         self.receive_window.is_none_or(|window| end - una <= window.get())
+    }
+
+    /// The longest an acknowledgement waits.
+    pub fn ack_wait(&self) -> Span {
+        let of_rto = |part| Span::from_secs_f64(self.min_rto.as_secs_f64() * part);
+        self.ack_delay_of_rto.map_or(self.ack_delay, |part| self.ack_delay.min(of_rto(part)))
+    }
+
+    /// Segments acknowledged at once in quick-ack mode. Linux: rcv_wnd/(2·mss), at least two.
+    pub(super) fn quick_acks(&self) -> u64 {
+        let room = self.receive_window.map_or(u64::MAX, |window| window.get() / (2 * self.mss().get()));
+        self.quick_acks.map_or(0, |acks| acks.min(room.max(2)))
     }
 
     /// Size on the wire of a packet with `payload`.
@@ -129,6 +150,10 @@ impl Params {
         ranges.unless(window >= self.mss(), "receive_window", window, "room for a full segment")?;
         let every = self.ack_every;
         ranges.unless((1..=1_000).contains(&every), "ack_every", every, "1 to 1 000 segments")?;
+        let part = self.ack_delay_of_rto.unwrap_or(1.0);
+        ranges.unless(part > 0.0 && part <= 1.0, "ack_delay_of_rto", part, "more than 0, at most 1")?;
+        let acks = self.quick_acks.unwrap_or(1);
+        ranges.unless((1..=1_000).contains(&acks), "quick_acks", acks, "1 to 1 000 segments")?;
         ranges.timer("min_rto", min_rto)?;
         ranges.unless(min_rto <= max_rto, "max_rto", max_rto, "at least min_rto")?;
         ranges.timer("initial_rto", initial_rto)?;

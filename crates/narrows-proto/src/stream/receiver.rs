@@ -8,6 +8,11 @@ use crate::units::Time;
 ///
 /// Call [`on_segment`](Receiver::on_segment) for every segment and [`on_timer`](Receiver::on_timer) at
 /// [`next_timer`](Receiver::next_timer).
+///
+/// Differs from Linux (`tcp_input.c`, `tcp_output.c`): the time an acknowledgement waits does not follow the gaps between
+/// segments (`ato`). There it is 40 ms while segments come within 20 ms of each other, and longer, up to the round-trip time,
+/// on paths of more than 40 ms only. Quick-ack mode begins again after a pause of `min_rto`, not of the receiver's own
+/// timeout, and with every flow of a kept connection.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     ecn: Ecn,
@@ -22,6 +27,9 @@ pub struct Receiver {
     /// Segments that have not been acknowledged.
     unacknowledged: u64,
     ack_at: Time,
+    /// Acknowledgments that do not wait, and when the last segment came; not used without quick-ack mode.
+    quick: u64,
+    arrived: Time,
     /// Accurate: the last segment was marked (`DCTCP.CE`). Classic: a mark has to be echoed.
     ce: bool,
 }
@@ -37,6 +45,8 @@ impl Receiver {
             recent: [0; SackBlocks::MAX],
             unacknowledged: 0,
             ack_at: Time::NEVER,
+            quick: 0,
+            arrived: Time::NEVER,
             ce: false,
         }
     }
@@ -70,6 +80,9 @@ impl Receiver {
             send(AckFrame { syn: true, ..AckFrame::default() });
             return;
         }
+        if params.quick_acks.is_some() {
+            self.hurry(params, now);
+        }
         if let Some(overdue) = self.take_mark(segment) {
             send(overdue);
         }
@@ -80,10 +93,11 @@ impl Receiver {
         if range.start == self.next && self.held.is_empty() {
             self.next = range.end;
             self.unacknowledged += 1;
-            if self.unacknowledged >= params.ack_every || segment.merged > 0 || self.is_complete() {
+            let at_once = segment.merged > 0 || self.quick > 0 || self.is_complete();
+            if self.unacknowledged >= params.ack_every || at_once {
                 send(self.ack(SackBlocks::default()));
             } else if self.ack_at == Time::NEVER {
-                self.ack_at = now + params.ack_delay;
+                self.ack_at = now + params.ack_wait();
             }
         } else {
             send(self.out_of_order(range));
@@ -93,6 +107,14 @@ impl Receiver {
     /// The delayed acknowledgement is due. Returns it unless called early.
     pub fn on_timer(&mut self, now: Time) -> Option<AckFrame> {
         (now >= self.ack_at).then(|| self.ack(SackBlocks::default()))
+    }
+
+    /// Begins quick-ack mode with the first segment and after a pause.
+    fn hurry(&mut self, params: &Params, now: Time) {
+        if self.arrived == Time::NEVER || now.saturating_since(self.arrived) > params.min_rto {
+            self.quick = params.quick_acks();
+        }
+        self.arrived = now;
     }
 
     /// Follows the marks. Returns the acknowledgement of what came before a change.
@@ -147,6 +169,7 @@ impl Receiver {
     fn ack(&mut self, sacks: SackBlocks) -> AckFrame {
         self.unacknowledged = 0;
         self.ack_at = Time::NEVER;
+        self.quick = self.quick.saturating_sub(1);
         AckFrame { ack: self.next, syn: false, ece: self.ce, sacks }
     }
 }
@@ -195,6 +218,49 @@ mod tests {
         assert_eq!(fixture.receiver.next_timer(), Time::ZERO + Span::from_ms(40));
         assert_eq!(fixture.arrive(1)[0].ack, 200);
         assert_eq!(fixture.receiver.next_timer(), Time::NEVER);
+    }
+
+    /// What arrives every 10 ms: how many segments are acknowledged by each frame.
+    fn paced(params: Params, count: u64, pause_after: u64) -> Vec<u64> {
+        let mut fixture = Fixture { params, receiver: Receiver::new(Ecn::Off) };
+        let mut acked = vec![0];
+        for number in 0..count {
+            let pause = if number >= pause_after { Span::from_secs(1) } else { Span::ZERO };
+            let now = Time::ZERO + Span::from_ms(10 * number) + pause;
+            let segment = Segment { seq: number * u64::from(LEN), len: LEN, ..Segment::default() };
+            fixture.receiver.on_segment(&fixture.params, now, &segment, |frame| acked.push(frame.ack / 100));
+        }
+        acked.windows(2).map(|pair| pair[1] - pair[0]).collect()
+    }
+
+    #[test]
+    fn a_flow_begins_with_quick_acknowledgments_and_so_it_does_after_a_pause() {
+        let params = Params { quick_acks: Some(4), ..Params::default() };
+        assert_eq!(paced(Params::default(), 8, 99), [2, 2, 2, 2]);
+        assert_eq!(paced(params.clone(), 8, 99), [1, 1, 1, 1, 2, 2]);
+        // 200 ms are a pause, and half of a pair goes out with the first segment after it.
+        assert_eq!(paced(params, 12, 7), [1, 1, 1, 1, 2, 2, 1, 1, 1]);
+    }
+
+    #[test]
+    fn quick_acknowledgments_are_for_half_of_the_receive_window() {
+        let window = |segments| Some(Params::default().mss() * segments);
+        for (segments, quick) in [(2, 2), (10, 5), (100, 16)] {
+            let params =
+                Params { quick_acks: Some(16), receive_window: window(segments), ..Params::default() };
+            assert_eq!(params.quick_acks(), quick);
+        }
+    }
+
+    #[test]
+    fn an_acknowledgment_waits_for_a_part_of_the_retransmission_timeout_at_most() {
+        for (part, min_rto, wait) in [(None, 1, 40), (Some(0.5), 10, 5), (Some(0.5), 200, 40)] {
+            let min_rto = Span::from_ms(min_rto);
+            let mut fixture = Fixture::new(Ecn::Off);
+            fixture.params = Params { ack_delay_of_rto: part, min_rto, ..Params::default() };
+            fixture.arrive(0);
+            assert_eq!(fixture.receiver.next_timer(), Time::ZERO + Span::from_ms(wait));
+        }
     }
 
     #[test]

@@ -44,9 +44,7 @@ pub(super) fn check(
         }
         match &group.transport {
             Transport::Stream { params, .. } => {
-                if let Config::Swift(_) = cc {
-                    warn_of_delayed_acks(&path, &group.name, params, checker);
-                }
+                warn_of_delayed_acks(&path, &group.name, params, cc, checker);
             }
             Transport::Rdma { params, .. } => {
                 warn_of_rare_acks(
@@ -74,19 +72,42 @@ pub(super) fn check(
     }
 }
 
-/// Warns if acknowledgments to Swift wait at the receiver: it takes that for delay of the network.
-fn warn_of_delayed_acks(path: &str, name: &str, params: &stream::Params, checker: &mut Checker<'_>) {
-    let stream::Params { ack_every, ack_delay, .. } = params;
-    if *ack_every > 1 {
-        let message = format!(
-            "traffic \"{name}\" has ack_every = {ack_every}: an acknowledgment may wait {ack_delay}, which swift takes for \
-             delay of the network"
-        );
-        let help = format!(
-            "set transport.ack_every = 1; otherwise windows below {ack_every} segments wait every time"
-        );
-        let warning = Diagnostic::warning(Code::DelayedAcks, message).help(help);
-        checker.error(path, warning);
+/// Warns if acknowledgments wait at the receiver that the control takes for delay of the network: Swift whenever they do, other
+/// controls if the wait exceeds the retransmission timeout that was chosen for the network.
+fn warn_of_delayed_acks(
+    path: &str,
+    name: &str,
+    params: &stream::Params,
+    cc: &Config,
+    checker: &mut Checker<'_>,
+) {
+    let (every, wait, min_rto) = (params.ack_every, params.ack_wait(), params.min_rto);
+    if every < 2 || !takes_waits_for_delay(cc) {
+        return;
+    }
+    let has = format!("traffic \"{name}\" has ack_every = {every}: an acknowledgment may wait {wait}");
+    let warning = if let Config::Swift(_) = cc {
+        let message = format!("{has}, which swift takes for delay of the network");
+        let help =
+            format!("set transport.ack_every = 1; otherwise windows below {every} segments wait every time");
+        Diagnostic::warning(Code::DelayedAcks, message).help(help)
+    } else if wait > min_rto {
+        let message =
+            format!("{has}, longer than min_rto = {min_rto}, which {cc} takes for delay of the network");
+        let help = "set transport.ack_delay_of_rto = 0.5, or transport.ack_every = 1";
+        Diagnostic::warning(Code::DelayedAcks, message).help(help)
+    } else {
+        return;
+    };
+    checker.error(path, warning);
+}
+
+/// A long round trip is a sign of congestion to it. BBR and RackCC read rates, and PCC Allegro losses.
+fn takes_waits_for_delay(cc: &Config) -> bool {
+    match cc {
+        Config::Annulus(annulus) => takes_waits_for_delay(&annulus.end_to_end),
+        Config::Bbr(_) | Config::PccAllegro(_) | Config::Rackcc(_) => false,
+        _ => cc.reads_delay(),
     }
 }
 

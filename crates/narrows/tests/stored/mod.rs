@@ -41,6 +41,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "LongLived.start_every",
             "OnOff.start_every",
             "Permutation.start_every",
+            "Stream.quick_acks",
         ],
     ),
     (
@@ -53,6 +54,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "LongLived.size",
             "Permutation.size",
             "Stream.receive_window",
+            "Stream.ack_delay_of_rto",
             "Rdma.window",
             "Fixed.window",
             "Fixed.rate",

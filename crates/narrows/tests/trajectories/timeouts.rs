@@ -1,5 +1,9 @@
 //! What a timeout leaves behind.
 
+use narrows::diagnostic::Code;
+use narrows::document::Document;
+use narrows::plan::Plan;
+
 use super::{Page, Sample, datagrams, play};
 
 /// When the overload begins and ends, in seconds.
@@ -73,4 +77,48 @@ expected: at most 300 ms from the end of the overload until 20 ms at half of the
         }
     }
     insta::assert_snapshot!(page.text());
+}
+
+/// The warnings of a scenario with one flow under `cc` and a least timeout of 10 ms.
+fn warnings(cc: &str, transport: &str) -> Vec<Code> {
+    let scenario = format!(
+        r#"
+version = 1
+name = "waits"
+stop = {{ after = "1 ms" }}
+transport = {{ min_rto = "10 ms", {transport} }}
+
+[topology.star]
+hosts = 2
+rate = "1 Gb/s"
+delay = "1 us"
+
+[switches.default]
+buffer = {{ size = "1 MB", sharing = "per_port" }}
+
+[[traffic]]
+name = "flow"
+pattern = {{ long_lived = {{ flows = 1, from = "host0", to = "host1" }} }}
+cc = {{ {cc} = {{}} }}
+"#
+    );
+    let document = Document::parse("waits.toml", scenario, "").expect("parses");
+    let plan = Plan::new(document).unwrap_or_else(|error| panic!("{error}"));
+    plan.warnings.iter().map(|warning| warning.code).filter(|code| *code == Code::DelayedAcks).collect()
+}
+
+#[test]
+fn controls_that_read_delay_are_warned_of_waits_longer_than_the_timeout() {
+    for cc in ["gemini", "vegas", "copa", "pcc_vivace", "swift"] {
+        assert_eq!(warnings(cc, ""), [Code::DelayedAcks], "{cc}");
+        assert_eq!(warnings(cc, "ack_every = 1"), [], "{cc}");
+    }
+    for cc in ["gemini", "vegas", "copa", "pcc_vivace"] {
+        assert_eq!(warnings(cc, "ack_delay_of_rto = 0.5"), [], "{cc}");
+        assert_eq!(warnings(cc, "ack_delay = \"10 ms\""), [], "{cc}");
+    }
+    // Rates and losses, or nothing of the kind.
+    for cc in ["bbr", "pcc_allegro", "dctcp", "cubic"] {
+        assert_eq!(warnings(cc, ""), [], "{cc}");
+    }
 }

@@ -50,7 +50,7 @@ impl Sender {
     /// short.
     fn probe_timeout(&self, params: &Params) -> Span {
         let alone = self.board.len() == 1 && params.ack_every > 1;
-        self.rtt.srtt() * 2 + if alone { params.ack_delay } else { Span::ZERO }
+        self.rtt.srtt() * 2 + if alone { params.ack_wait() } else { Span::ZERO }
     }
 
     /// The timer expired. Does nothing before [`next_timer`](Sender::next_timer).
