@@ -45,6 +45,7 @@
 //! let outcome = simulation.run(Stop { at: Time::ZERO + Span::from_secs(1), when_drained: true }, |_| ControlFlow::Continue(()));
 //! assert_eq!(outcome.flows[0].end.unwrap().to_string(), "11.7344 us");
 //! ```
+mod choice;
 mod deadlock;
 pub mod docs;
 mod engine;

@@ -1,12 +1,12 @@
 //! Which port leads to which host: shortest paths by hop count, computed once, and the choice among equal ones.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 
+pub(crate) use crate::choice::Choice;
+use crate::choice::member_of;
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
-use crate::random::{Purpose, Stream, mix};
+use crate::random::{Purpose, Stream};
 use crate::topology::{NodeKind, Topology};
-use crate::traffic::{FlowSpec, Traffic};
 
 /// How a switch chooses among shortest paths.
 #[derive(
@@ -66,55 +66,6 @@ impl Group {
     fn of<'a>(&self, members: &'a [u16]) -> &'a [u16] {
         &members[self.first as usize..][..usize::from(self.len)]
     }
-}
-
-/// How one switch chooses.
-#[derive(Clone, Debug)]
-pub(crate) enum Choice {
-    Ecmp {
-        salt: u64,
-    },
-    /// The same; messages of a queue pair take the path of the one that `flows` names in their place.
-    EcmpOfPairs {
-        salt: u64,
-        flows: Arc<[FlowId]>,
-    },
-    DModK {
-        stride: u32,
-    },
-    Spray(Box<Stream>),
-}
-
-/// Which of `len` ports the hash of a flow chooses.
-#[inline(always)]
-fn member_of(flow: FlowId, salt: u64, len: u32) -> u32 {
-    let hash = mix(u64::from(flow.0) ^ salt);
-    (((hash >> 32) * u64::from(len)) >> 32) as u32
-}
-
-impl Choice {
-    /// Messages of a queue pair take the same path.
-    pub(crate) fn of_pairs(self, flows: Option<&Arc<[FlowId]>>) -> Self {
-        match (self, flows) {
-            (Self::Ecmp { salt }, Some(flows)) => Self::EcmpOfPairs { salt, flows: Arc::clone(flows) },
-            (choice, _) => choice,
-        }
-    }
-}
-
-/// By flow: the first one of its queue pair, or itself. None if there are no queue pairs.
-pub(crate) fn first_of_pairs(traffic: &Traffic) -> Option<Arc<[FlowId]>> {
-    let pairs: Vec<_> = traffic.groups.iter().map(|group| group.transport.has_queue_pairs()).collect();
-    if !pairs.contains(&true) {
-        return None;
-    }
-    let mut first = BTreeMap::new();
-    let of = |(number, flow): (usize, &FlowSpec)| {
-        let this = FlowId::from(number);
-        let shares = pairs[flow.group.index()];
-        if shares { *first.entry((flow.group, flow.from, flow.to)).or_insert(this) } else { this }
-    };
-    Some(traffic.flows.iter().enumerate().map(of).collect())
 }
 
 impl Routes {

@@ -14,6 +14,7 @@
 #[cfg(test)]
 pub(crate) mod bottleneck;
 pub(crate) mod delivery;
+mod merging;
 pub(crate) mod pacer;
 mod params;
 mod prr;
@@ -30,8 +31,9 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
+pub use merging::Merging;
 pub use params::Params;
-pub use receive_offload::{Merging, ReceiveOffload};
+pub use receive_offload::ReceiveOffload;
 pub use receiver::Receiver;
 pub use segmentation::Segmentation;
 pub use sender::{Connection, Endpoint, Held, Holding, Poll, Repairing, Sender, Stats};

@@ -8,6 +8,7 @@ use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use super::by_host::{answers, generators_by_host, starts_by_host, waiting_by_host};
 use super::measured::Measured;
 use super::shard::{Node, Shard};
+use crate::choice::first_of_pairs;
 use crate::followers::Followers;
 use crate::host::{Host, HostGenerator, HostParts};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
@@ -201,7 +202,7 @@ impl<'a> Layout<'a> {
             inputs,
             typical_packet: wire_size(typical),
             first_points: first_points(network),
-            first_of_pairs: routing::first_of_pairs(traffic),
+            first_of_pairs: first_of_pairs(traffic),
             told_rates,
         }
     }

@@ -7,7 +7,7 @@ use narrows_proto::units::Time;
 
 use super::Host;
 use super::agenda::Wake;
-use super::outgoing::NewFlow;
+use super::new_flow::NewFlow;
 use crate::followers::News;
 use crate::ids::FlowId;
 use crate::observe::Observer;

@@ -4,8 +4,9 @@ use narrows_proto::stream::Endpoint;
 use narrows_proto::units::{Bytes, Span, Time};
 
 use super::agenda::Wake;
+use super::new_flow::NewFlow;
 use super::nic::Place;
-use super::outgoing::{Hold, Line, NewFlow, Outgoing};
+use super::outgoing::{Hold, Line, Outgoing};
 use super::transport::{Begin, Sending, Source};
 use super::{Host, generator};
 use crate::observe::Observer;

@@ -7,8 +7,8 @@ use narrows_proto::units::{Bytes, Span, Time};
 
 use super::Host;
 use super::agenda::Wake;
+use super::new_flow::NewFlow;
 use super::nic::Nic;
-use super::outgoing::NewFlow;
 use super::packets::{Way, ack_packet, cnp_packet, echo_packet, rdma_ack_packet};
 use super::racks::Racks;
 use super::transport::Sink;

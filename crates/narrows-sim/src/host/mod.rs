@@ -13,6 +13,8 @@ mod generator;
 mod handover;
 mod incoming;
 mod limited;
+mod messages;
+mod new_flow;
 mod nic;
 mod outgoing;
 mod packets;

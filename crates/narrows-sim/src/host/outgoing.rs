@@ -39,14 +39,6 @@ pub(super) struct Outgoing {
     pub(super) generator: Option<u32>,
 }
 
-/// A flow about to start.
-pub(super) struct NewFlow {
-    pub(super) flow: FlowId,
-    pub(super) turn: u64,
-    pub(super) size: Bytes,
-    pub(super) generator: Option<u32>,
-}
-
 /// What a flow keeps as a subflow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Subflow {

@@ -14,17 +14,13 @@ use narrows_proto::rdma;
 use narrows_proto::stream::{Endpoint, Held, Holding, Poll, Stats};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
-use super::Host;
-use super::agenda::Wake;
-use super::nic::Place;
-use super::outgoing::{Hold, Line, NewFlow, Outgoing};
+use super::new_flow::NewFlow;
 use super::packets::Way;
-use super::transport::{Answer, Sending, Source};
+use super::transport::{Answer, Sending};
 use crate::ids::{FlowId, HostId};
-use crate::observe::{Observer, SenderRef};
+use crate::observe::SenderRef;
 use crate::record::FlowRecord;
-use crate::traffic::Milestone;
-use crate::world::{GroupState, World};
+use crate::world::GroupState;
 
 /// The sending half of a queue pair.
 #[derive(Debug)]
@@ -82,7 +78,7 @@ impl Message {
 }
 
 impl QueuePair {
-    fn new(group: &GroupState, at: Endpoint) -> Self {
+    pub(super) fn new(group: &GroupState, at: Endpoint) -> Self {
         let rdma = group.rdma();
         Self {
             sender: rdma::Sender::new(&rdma.params, &rdma.cc, at, Bytes::ZERO),
@@ -94,8 +90,30 @@ impl QueuePair {
         }
     }
 
+    /// The application has another message for it. Returns whether there was none.
+    pub(super) fn add(&mut self, now: Time, new: &NewFlow, until_measured: Option<Bytes>) -> bool {
+        self.messages.push_back(Message {
+            flow: new.flow,
+            turn: new.turn,
+            size: new.size,
+            start: now,
+            generator: new.generator,
+            ready: Time::NEVER,
+            bytes: 0..0,
+            injected: None,
+            before_measured: Bytes::ZERO,
+            until_measured,
+        });
+        self.messages.len() == 1
+    }
+
+    /// The flow of the oldest message.
+    pub(super) fn oldest(&self) -> Option<FlowId> {
+        self.messages.front().map(|message| message.flow)
+    }
+
     /// Gives the card as many messages as it may have.
-    fn ring(&mut self, now: Time, params: &rdma::Params) {
+    pub(super) fn ring(&mut self, now: Time, params: &rdma::Params) {
         let most = params.queue_pair.map_or(1, |pair| pair.outstanding as usize);
         while self.rung < most.min(self.messages.len()) {
             self.messages[self.rung].ready = now + params.doorbell;
@@ -114,7 +132,7 @@ impl QueuePair {
     }
 
     /// The oldest message, if it is complete: its record, and the generator that waits for its end.
-    fn take_complete(&mut self, before_measured: bool) -> Option<(FlowRecord, Option<u32>)> {
+    pub(super) fn take_complete(&mut self, before_measured: bool) -> Option<(FlowRecord, Option<u32>)> {
         let una = self.sender.acknowledged();
         if self.posted == 0 || self.messages.front()?.bytes.end > una {
             return None;
@@ -206,96 +224,5 @@ impl Sending for Box<QueuePair> {
 
     fn as_seen(&self) -> Option<SenderRef<'_>> {
         (!self.messages.is_empty()).then_some(SenderRef::Rdma(&self.sender))
-    }
-}
-
-impl Host {
-    /// A message for a queue pair.
-    pub(super) fn enqueue_message<O: Observer>(&mut self, now: Time, new: &NewFlow, world: &mut World<O>) {
-        let spec = &world.shared.flows[new.flow.index()];
-        let group = &world.shared.groups[spec.group.index()];
-        let key = (spec.group.0, spec.to);
-        let slot = match self.queue_pairs.binary_search_by_key(&key, |entry| entry.0) {
-            Ok(at) => self.queue_pairs[at].1,
-            Err(at) => {
-                let seed = world.shared.seed_of(new.flow, new.turn);
-                let pair = QueuePair::new(group, Endpoint { link: self.rate, seed });
-                let slot = self.outgoing.add(Outgoing {
-                    flow: new.flow,
-                    to: spec.to,
-                    group: spec.group.0,
-                    turn: new.turn,
-                    source: Source::QueuePair(Box::new(pair)),
-                    hold: Hold::Nothing,
-                    subflow: None,
-                    line: Line::Outside,
-                    start: now,
-                    size: new.size,
-                    before_measured: Bytes::ZERO,
-                    until_measured: None,
-                    place: Place::new(group.joins_at_head()),
-                    armed: Time::NEVER,
-                    generator: None,
-                });
-                self.queue_pairs.insert(at, (key, slot));
-                slot
-            }
-        };
-        world.flows.senders[new.flow.index()] = slot;
-        world.log.outstanding += 1;
-        world.observer.started(now, new.flow);
-        let Some(Outgoing { source: Source::QueuePair(pair), flow, .. }) = self.outgoing.get_mut(slot) else {
-            return;
-        };
-        if pair.messages.is_empty() {
-            *flow = new.flow;
-        }
-        pair.messages.push_back(Message {
-            flow: new.flow,
-            turn: new.turn,
-            size: new.size,
-            start: now,
-            generator: new.generator,
-            ready: Time::NEVER,
-            bytes: 0..0,
-            injected: None,
-            before_measured: Bytes::ZERO,
-            until_measured: (now >= world.shared.measured.end).then_some(Bytes::ZERO),
-        });
-        pair.ring(now, &group.rdma().params);
-        self.attend(slot, world);
-    }
-
-    /// Messages of the queue pair in `slot` are complete.
-    pub(super) fn close_messages<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
-        let before_measured = now < world.shared.measured.start;
-        while let Some(Outgoing { source: Source::QueuePair(pair), flow, group, .. }) =
-            self.outgoing.get_mut(slot)
-        {
-            let Some((record, generator)) = pair.take_complete(before_measured) else {
-                pair.ring(now, &world.shared.groups[*group as usize].rdma().params);
-                break;
-            };
-            if let Some(next) = pair.messages.front() {
-                *flow = next.flow;
-            }
-            world.log.outstanding -= 1;
-            world.observer.closed(now, &record);
-            let complete = record.flow;
-            world.log.senders.push(record);
-            if let Some(number) = generator
-                && let Some(next) = self.generators[number as usize].on_end(now)
-            {
-                self.agenda.plan(next, Wake::Generator(number));
-            }
-            self.announce(now, complete, Milestone::Sent, world);
-        }
-        self.attend(slot, world);
-    }
-
-    /// The slot of the receiving half of a queue pair of `group` that comes from `from`.
-    pub(super) fn receiving_pair(&self, group: u32, from: HostId) -> Result<u32, usize> {
-        let place = self.receiving_pairs.binary_search_by_key(&(group, from), |entry| entry.0)?;
-        Ok(self.receiving_pairs[place].1)
     }
 }

@@ -7,7 +7,8 @@ use narrows_proto::units::{BitRate, Bytes, Time};
 
 use super::Host;
 use super::agenda::Wake;
-use super::outgoing::{NewFlow, Outgoing, Subflow};
+use super::new_flow::NewFlow;
+use super::outgoing::{Outgoing, Subflow};
 use super::reaction_points::Turn;
 use super::transport::Sending;
 use crate::ids::HostId;

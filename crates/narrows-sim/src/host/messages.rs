@@ -1,0 +1,94 @@
+//! Messages that share queue pairs.
+
+use narrows_proto::stream::Endpoint;
+use narrows_proto::units::{Bytes, Time};
+
+use super::Host;
+use super::agenda::Wake;
+use super::new_flow::NewFlow;
+use super::nic::Place;
+use super::outgoing::{Hold, Line, Outgoing};
+use super::queue_pair::QueuePair;
+use super::transport::Source;
+use crate::ids::HostId;
+use crate::observe::Observer;
+use crate::traffic::Milestone;
+use crate::world::World;
+
+impl Host {
+    /// A message for a queue pair.
+    pub(super) fn enqueue_message<O: Observer>(&mut self, now: Time, new: &NewFlow, world: &mut World<O>) {
+        let spec = &world.shared.flows[new.flow.index()];
+        let group = &world.shared.groups[spec.group.index()];
+        let key = (spec.group.0, spec.to);
+        let slot = match self.queue_pairs.binary_search_by_key(&key, |entry| entry.0) {
+            Ok(at) => self.queue_pairs[at].1,
+            Err(at) => {
+                let seed = world.shared.seed_of(new.flow, new.turn);
+                let pair = QueuePair::new(group, Endpoint { link: self.rate, seed });
+                let slot = self.outgoing.add(Outgoing {
+                    flow: new.flow,
+                    to: spec.to,
+                    group: spec.group.0,
+                    turn: new.turn,
+                    source: Source::QueuePair(Box::new(pair)),
+                    hold: Hold::Nothing,
+                    subflow: None,
+                    line: Line::Outside,
+                    start: now,
+                    size: new.size,
+                    before_measured: Bytes::ZERO,
+                    until_measured: None,
+                    place: Place::new(group.joins_at_head()),
+                    armed: Time::NEVER,
+                    generator: None,
+                });
+                self.queue_pairs.insert(at, (key, slot));
+                slot
+            }
+        };
+        world.flows.senders[new.flow.index()] = slot;
+        world.log.outstanding += 1;
+        world.observer.started(now, new.flow);
+        let Some(Outgoing { source: Source::QueuePair(pair), flow, .. }) = self.outgoing.get_mut(slot) else {
+            return;
+        };
+        let until_measured = (now >= world.shared.measured.end).then_some(Bytes::ZERO);
+        if pair.add(now, new, until_measured) {
+            *flow = new.flow;
+        }
+        pair.ring(now, &group.rdma().params);
+        self.attend(slot, world);
+    }
+
+    /// Messages of the queue pair in `slot` are complete.
+    pub(super) fn close_messages<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
+        let before_measured = now < world.shared.measured.start;
+        while let Some(Outgoing { source: Source::QueuePair(pair), flow, group, .. }) =
+            self.outgoing.get_mut(slot)
+        {
+            let Some((record, generator)) = pair.take_complete(before_measured) else {
+                pair.ring(now, &world.shared.groups[*group as usize].rdma().params);
+                break;
+            };
+            *flow = pair.oldest().unwrap_or(*flow);
+            world.log.outstanding -= 1;
+            world.observer.closed(now, &record);
+            let complete = record.flow;
+            world.log.senders.push(record);
+            if let Some(number) = generator
+                && let Some(next) = self.generators[number as usize].on_end(now)
+            {
+                self.agenda.plan(next, Wake::Generator(number));
+            }
+            self.announce(now, complete, Milestone::Sent, world);
+        }
+        self.attend(slot, world);
+    }
+
+    /// The slot of the receiving half of a queue pair of `group` that comes from `from`.
+    pub(super) fn receiving_pair(&self, group: u32, from: HostId) -> Result<u32, usize> {
+        let place = self.receiving_pairs.binary_search_by_key(&(group, from), |entry| entry.0)?;
+        Ok(self.receiving_pairs[place].1)
+    }
+}
