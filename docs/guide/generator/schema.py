@@ -9,6 +9,7 @@ from collections.abc import Iterator
 PARTS = [
     ("topology", "Topology", ["Topology"]),
     ("switches", "Switches", ["Switch"]),
+    ("hosts", "Hosts", ["Hosts"]),
     ("reaction-points", "Reaction points", ["ReactionPoints"]),
     ("routing", "Routing, ports and failures", ["Routing", "PortChoice", "Failure"]),
     ("transport", "Transports", ["Stream", "Rdma", "Datagram"]),
