@@ -47,7 +47,12 @@ class Cluster:
                 self.address = address.group()
                 break
         drain(self.scheduler)
-        self.client = Client(self.address, timeout=PATIENCE)
+        try:
+            self.client = Client(self.address, timeout=PATIENCE)
+        except BaseException:
+            # One that is left behind keeps its port, and the next cluster fails as well.
+            self.scheduler.kill()
+            raise
 
     def grow(self, workers: int, environment: dict[str, str] | None = None) -> None:
         for _ in range(workers):
