@@ -9,11 +9,10 @@ use super::Host;
 use super::agenda::Wake;
 use super::nic::Nic;
 use super::outgoing::NewFlow;
-use super::packets::{Way, ack_packet, cnp_packet, echo_packet, rdma_ack_packet};
-use super::racks::Racks;
+use super::packets::{Way, ack_packet, cnp_packet, rdma_ack_packet};
 use super::transport::Sink;
 use crate::ids::FlowId;
-use crate::mechanism::rackcc::Membership;
+use crate::mechanism::registry::HostMechanisms;
 use crate::observe::Observer;
 use crate::packet::{self, Kind, Packet, Parcel};
 use crate::traffic::Milestone;
@@ -37,21 +36,21 @@ impl Host {
         };
         let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
         let group = &world.shared.groups[incoming.group as usize];
-        let (nic, back) = (&mut self.nic, incoming.back());
-        let racks = &self.racks;
+        let (nic, back) = (&mut self.senders.nic, incoming.back());
+        let mechanisms = &mut self.mechanisms;
         let ack = match &mut incoming.sink {
             Sink::Stream(receiver) => {
                 let params = &group.stream().params;
                 receiver.on_segment(params, now, &packet.segment(group.overhead), |frame| {
                     if frame.syn {
-                        return push_syn_ack(nic, &frame, racks.as_deref(), back, group);
+                        return push_syn_ack(nic, &frame, mechanisms.as_deref_mut(), back, group);
                     }
                     push_ack(nic, &frame, back, group);
                 });
                 if !receiver.is_complete() {
                     if receiver.next_timer() < incoming.armed {
                         incoming.armed = receiver.next_timer();
-                        self.agenda.plan(incoming.armed, Wake::Receiver(slot));
+                        self.senders.agenda.plan(incoming.armed, Wake::Receiver(slot));
                     }
                     return;
                 }
@@ -74,9 +73,7 @@ impl Host {
         world.log.completions.push((packet.flow(), now));
         world.observer.completed(now, packet.flow());
         world.flows.receivers[packet.flow().index()] = Reception::Done { turn: packet.turn(), ack };
-        if world.shared.groups[world.shared.flows[packet.flow().index()].group.index()].asks_rack {
-            self.disconnect(world.shared.flows[packet.flow().index()].from);
-        }
+        self.ask(now, world, |mechanisms, at| mechanisms.on_received(at, packet.flow()));
         self.incoming.remove(slot);
         self.answer(now, packet.flow(), world);
         self.announce(now, packet.flow(), Milestone::Received, world);
@@ -90,13 +87,11 @@ impl Host {
     }
 
     /// The first packet of a flow: keeps a receiver for it.
-    fn open<O>(&mut self, now: Time, packet: Packet, world: &mut World<O>) -> u32 {
+    fn open<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) -> u32 {
         let spec = &world.shared.flows[packet.flow().index()];
         let group = &world.shared.groups[spec.group.index()];
         let sink = Sink::new(group);
-        if group.asks_rack && sink.is_connected() {
-            self.connect(now, spec.from);
-        }
+        let is_connected = sink.is_connected();
         let slot = self.incoming.add(Incoming {
             flow: packet.flow(),
             from: spec.from,
@@ -106,6 +101,9 @@ impl Host {
             armed: Time::NEVER,
         });
         world.flows.receivers[packet.flow().index()] = Reception::Live { slot, turn: packet.turn() };
+        if is_connected {
+            self.ask(now, world, |mechanisms, at| mechanisms.on_open(at, packet.flow()));
+        }
         slot
     }
 
@@ -117,64 +115,24 @@ impl Host {
         let back = Way { flow: packet.flow(), to: spec.from, turn: packet.turn() };
         if let TransportState::Rdma(_) = group.transport {
             let frame = rdma::AckFrame { ack, ..rdma::AckFrame::default() };
-            return push_rdma_ack(&mut self.nic, &frame, None, back, group);
+            return push_rdma_ack(&mut self.senders.nic, &frame, None, back, group);
         }
         let frame = AckFrame { ack, syn: packet.kind() == Kind::Syn, ..AckFrame::default() };
-        push_ack(&mut self.nic, &frame, back, group);
+        push_ack(&mut self.senders.nic, &frame, back, group);
     }
 
-    /// A source of datagrams says that it begins or ends to send as a subflow.
-    pub(super) fn on_membership<O>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
-        let joins = Membership::read(packet).joins;
-        let slot = match world.flows.receivers[packet.flow().index()] {
-            Reception::Live { slot, .. } => slot,
-            _ if joins => self.open(now, packet, world),
-            _ => return,
-        };
-        self.set_connected(now, slot, joins);
-    }
-
-    fn set_connected(&mut self, now: Time, slot: u32, joins: bool) {
-        let Some(Incoming { from, sink: Sink::Datagram { connected, .. }, .. }) = self.incoming.get_mut(slot)
-        else {
-            return;
-        };
-        let from = *from;
-        if connected.replace(joins).unwrap_or(false) != joins {
-            if joins { self.connect(now, from) } else { self.disconnect(from) }
-        }
-    }
-
-    /// A datagram of a subflow arrived: the answer echoes its mark (RackCC §3.1, §5).
-    #[cold]
-    fn echo<O>(&mut self, now: Time, packet: Packet, slot: u32, world: &World<O>) {
-        // Its registration may have been lost. Late datagrams of one that has ended register nobody.
-        if let Some(Incoming { sink: Sink::Datagram { connected: None, .. }, .. }) =
-            self.incoming.get_mut(slot)
-        {
-            self.set_connected(now, slot, true);
-        }
-        let Some(incoming) = self.incoming.get_mut(slot) else { return };
-        let group = &world.shared.groups[incoming.group as usize];
-        let TransportState::Datagram { params, .. } = &group.transport else { return };
-        let answer = echo_packet(packet, incoming.back(), params, group);
-        self.nic.push_ready(Parcel::bare(answer));
-    }
-
-    pub(super) fn on_datagram<O>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+    pub(super) fn on_datagram<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
         let slot = match world.flows.receivers[packet.flow().index()] {
             Reception::Live { slot, .. } => slot,
             _ => self.open(now, packet, world),
         };
         let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
-        let GroupState { overhead, asks_rack, .. } = world.shared.groups[incoming.group as usize];
-        if let Sink::Datagram { received, bytes, .. } = &mut incoming.sink {
+        let overhead = world.shared.groups[incoming.group as usize].overhead;
+        if let Sink::Datagram { received, bytes } = &mut incoming.sink {
             *received += 1;
             *bytes += Bytes::new(packet.segment(overhead).len.into());
         }
-        if asks_rack && self.racks.is_some() {
-            self.echo(now, packet, slot, world);
-        }
+        self.ask(now, world, |mechanisms, at| mechanisms.on_datagram(at, packet));
     }
 
     /// A delayed acknowledgement may be due.
@@ -185,10 +143,15 @@ impl Host {
         incoming.armed = Time::NEVER;
         let Sink::Stream(receiver) = &mut incoming.sink else { return };
         if let Some(frame) = receiver.on_timer(now) {
-            push_ack(&mut self.nic, &frame, incoming.back(), &world.shared.groups[incoming.group as usize]);
+            push_ack(
+                &mut self.senders.nic,
+                &frame,
+                incoming.back(),
+                &world.shared.groups[incoming.group as usize],
+            );
         } else if receiver.next_timer() < Time::NEVER {
             incoming.armed = receiver.next_timer();
-            self.agenda.plan(incoming.armed, Wake::Receiver(slot));
+            self.senders.agenda.plan(incoming.armed, Wake::Receiver(slot));
         }
     }
 }
@@ -201,13 +164,18 @@ fn push_ack(nic: &mut Nic, frame: &AckFrame, back: Way, group: &GroupState) {
     nic.push_ready(Parcel { packet, trailers: &slots });
 }
 
-/// Queues the answer to a SYN. It brings the rate that its destination advertises, if it does.
+/// Queues the answer to a SYN, with what a mechanism gives it to bring along.
 #[cold]
-fn push_syn_ack(nic: &mut Nic, frame: &AckFrame, racks: Option<&Racks>, back: Way, group: &GroupState) {
-    let rate = |racks: &Racks| Packet::of_words([racks.rate().as_bps(), 0, 0, 0]);
-    let (trailers, slots) = match racks.filter(|_| group.asks_rack) {
+fn push_syn_ack(
+    nic: &mut Nic,
+    frame: &AckFrame,
+    mechanisms: Option<&mut HostMechanisms>,
+    back: Way,
+    group: &GroupState,
+) {
+    let (trailers, slots) = match mechanisms.and_then(|mechanisms| mechanisms.answer_to_syn(group)) {
         None => packet::pack(&frame.sacks),
-        Some(racks) => (1, [rate(racks), Packet::default()]),
+        Some(slot) => (1, [slot, Packet::default()]),
     };
     let packet = ack_packet(frame, trailers, back, group);
     nic.push_ready(Parcel { packet, trailers: &slots });

@@ -13,7 +13,6 @@ mod queued;
 use narrows_proto::units::Time;
 
 use self::common::Common;
-pub(crate) use self::common::OWN;
 pub use self::config::{PortKind, SwitchConfig};
 use self::fifo::FifoPorts;
 pub(crate) use self::parts::{SignalParts, SwitchParts};
@@ -24,17 +23,16 @@ pub use crate::mechanism::congestion_point::{
     Bcn, BcnVersion, CongestionPoint, MOST_CONGESTION_POINTS, Message, Qcn, Reach, Sampling,
 };
 pub use crate::mechanism::isolation::{Isolation, IsolationEvent, JointStop, Scheme};
-use crate::mechanism::limiter::EdgeLimiters;
 pub use crate::mechanism::marking::{Codel, MarkAt, Marking, Red, RedAction, RedAt, Sojourn, Step};
 pub use crate::mechanism::pause::Pause;
 pub use crate::mechanism::pfc::{Pfc, Xoff};
-use crate::mechanism::rackcc::RackState;
+use crate::mechanism::registry::SwitchMechanisms;
 use crate::observe::{Observer, Reviewed};
 use crate::packet::{NO_TRAILERS, Packet, Parcel};
 use crate::prefetch::prefetch;
 use crate::record::{DropCause, PortCounters};
 use crate::routing::{Access, Choice, Routes};
-use crate::world::{Arrival, Arrivals, MAX_WINDOW, PLACE_BITS, World, place};
+use crate::world::{Arrival, Arrivals, MAX_WINDOW, OWN, PLACE_BITS, World, place};
 
 /// A switch.
 #[derive(Debug)]
@@ -59,8 +57,8 @@ pub(crate) struct Switch {
     /// Changes of the routes to come, the next one last.
     edits: Vec<(Time, Routes)>,
     no_route: Box<PortCounters>,
-    edge: Option<Box<EdgeLimiters>>,
-    rack: Option<Box<RackState>>,
+    /// Mechanisms of the whole switch, if there are any.
+    mechanisms: Option<Box<SwitchMechanisms>>,
 }
 
 /// The output ports.
@@ -110,8 +108,8 @@ impl Switch {
         let mut arrivals = std::mem::take(&mut world.arrivals);
         let next_arrival = self.collect(until, &mut arrivals, world);
         let Arrivals { list, trailers, order, wires } = &mut arrivals;
-        if self.rack.is_some() {
-            self.prefetch_subflows(list, world);
+        if let Some(mechanisms) = &mut self.mechanisms {
+            mechanisms.prefetch(list, world);
         }
         order.sort_unstable();
         for (number, entry) in order.iter().enumerate() {
@@ -135,26 +133,14 @@ impl Switch {
         order.clear();
         wires.clear();
         world.arrivals = arrivals;
-        let next_arrival = match &self.rack {
+        let next_arrival = match &self.mechanisms {
             None => next_arrival,
-            Some(_) => next_arrival.min(self.tell_rack(Time::from_ps(until.as_ps() - 1), world)),
+            Some(_) => next_arrival.min(self.serve_mechanisms(Time::from_ps(until.as_ps() - 1), world)),
         };
-        match &self.ports {
+        match &mut self.ports {
             Ports::Fifo(_) => next_arrival,
-            Ports::Queued(_) => next_arrival.min(self.serve_queues(until, world)),
+            Ports::Queued(ports) => next_arrival.min(ports.serve_before(until, &mut self.common, world)),
         }
-    }
-
-    /// Lets limiters and ports do what is due before `until`. Returns when the next of them has something to do.
-    #[inline]
-    fn serve_queues<O: Observer>(&mut self, until: Time, world: &mut World<O>) -> Time {
-        let last = Time::from_ps(until.as_ps() - 1);
-        if self.edge.as_ref().is_some_and(|edge| edge.next() <= last) {
-            self.release_limited(last, world);
-        }
-        let Ports::Queued(ports) = &mut self.ports else { return Time::NEVER };
-        let next = ports.serve_before(until, &mut self.common, world);
-        next.min(self.edge.as_ref().map_or(Time::NEVER, |edge| edge.next()))
     }
 
     /// A packet that came over wire number `from` joins a port.
@@ -291,11 +277,8 @@ impl Switch {
         world: &mut World<O>,
         mut report: impl FnMut(Option<LinkId>, &PortCounters),
     ) {
-        if let Some(rack) = &self.rack {
-            world.log.rack.add(&rack.record());
-        }
-        if let Some(edge) = &self.edge {
-            world.log.reaction.add(&edge.record());
+        if let Some(mechanisms) = &mut self.mechanisms {
+            mechanisms.finish(&mut world.log);
         }
         let waiting = match &mut self.ports {
             Ports::Fifo(ports) => ports.finish(now, &mut self.common, world),

@@ -6,15 +6,12 @@ use super::common::Common;
 use super::fifo::FifoPorts;
 use super::queued::{ControlQueue, Mechanisms, QueuedPorts};
 use super::{MOST_PORTS, PortKind, Ports, Switch, SwitchConfig};
-use crate::ids::NodeId;
 use crate::link::Egress;
 use crate::mechanism::buffer::Memory;
 use crate::mechanism::congestion_point::CongestionPoints;
-use crate::mechanism::limiter::Reaction;
-use crate::mechanism::limiter::{EdgeHost, EdgeLimiters};
 use crate::mechanism::marking::Marker;
 use crate::mechanism::pfc::Watch;
-use crate::mechanism::rackcc::{RackParts, RackState};
+use crate::mechanism::registry::SwitchMechanisms;
 use crate::mechanism::telemetry::Meter;
 use crate::mechanism::{FlowControl, InputLink, isolation, pause, pfc};
 use crate::random::Stream;
@@ -39,10 +36,8 @@ pub(crate) struct SwitchParts {
     /// Size of a typical packet, for RED's idle time.
     pub(crate) typical_packet: u16,
     pub(crate) signals: Option<SignalParts>,
-    /// Its reaction points: their settings, its number, the seed of the run, and by wire the host at the other end.
-    pub(crate) edge: Option<(Reaction, NodeId, u64, Vec<Option<EdgeHost>>)>,
-    /// What it keeps of JumboFlows.
-    pub(crate) rack: Option<RackParts>,
+    /// Mechanisms of the whole switch.
+    pub(crate) mechanisms: Option<Box<SwitchMechanisms>>,
 }
 
 /// What the mechanisms at the ports of a switch are made from: congestion points, telemetry, marking at dequeue, limiters at the edge,
@@ -113,15 +108,9 @@ impl Switch {
         let lossless = parts.signals.as_ref().is_some_and(|signals| signals.lossless);
         let routes_late = config.pause.is_some()
             || lossless
-            || parts.edge.is_some()
-            || parts.rack.is_some()
+            || parts.mechanisms.is_some()
             || matches!(parts.choice, Choice::Spray(_));
-        let edge = parts
-            .edge
-            .map(|(reaction, node, seed, hosts)| Box::new(EdgeLimiters::new(&reaction, node, seed, hosts)));
-        let rack = parts.rack.map(|rack| Box::new(RackState::new(rack, parts.leaf, count)));
         Self {
-            rack,
             first_wire: parts.first_wire as u32,
             wires: parts.wires as u32,
             leaf: parts.leaf,
@@ -145,7 +134,7 @@ impl Switch {
             common,
             edits,
             no_route: Box::default(),
-            edge,
+            mechanisms: parts.mechanisms,
         }
     }
 }
