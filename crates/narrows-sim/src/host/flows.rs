@@ -81,8 +81,8 @@ impl Host {
         world.flows.senders[new.flow.index()] = slot;
         world.log.outstanding += 1;
         world.observer.started(now, new.flow);
+        let doorbell = group.doorbell();
         self.ask(now, world, |mechanisms, at| mechanisms.on_start(at, slot));
-        let doorbell = world.shared.groups[spec.group.index()].doorbell();
         if doorbell == Span::ZERO {
             self.senders.attend(slot, world);
         } else if let Some(outgoing) = self.senders.outgoing.get_mut(slot) {

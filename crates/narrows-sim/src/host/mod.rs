@@ -104,7 +104,8 @@ pub(crate) struct HostParts {
 
 impl Host {
     pub(crate) fn new<O>(parts: HostParts, world: &World<O>) -> Self {
-        let HostParts { wire, impaired, egress, rate, starts, waiting, generators, mut mechanisms, .. } = parts;
+        let HostParts { wire, impaired, egress, rate, starts, waiting, generators, mut mechanisms, .. } =
+            parts;
         let is_interrupted = parts.lateness.is_some_and(|late| late.interrupts.is_some());
         let is_watched = mechanisms.as_mut().is_some_and(|mechanisms| mechanisms.watch());
         let mut agenda = Agenda::default();
@@ -224,12 +225,6 @@ impl Host {
     ) -> Option<R> {
         let Self { mechanisms, senders, .. } = self;
         mechanisms.as_mut().map(|mechanisms| question(mechanisms, &mut At { now, senders, world }))
-    }
-
-    /// The answer to a SYN arrived.
-    fn on_syn_ack<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
-        self.ask(now, world, |mechanisms, at| mechanisms.on_syn_ack(at, parcel));
-        self.on_ack(now, Parcel::bare(parcel.packet.with_trailers(0)), world);
     }
 
     /// Sends one packet, if any flow has one to send.

@@ -386,7 +386,10 @@ pub(crate) enum Sink {
     /// A stream behind receive offload.
     Merging(Box<Merging>),
     Rdma(rdma::Receiver),
-    Datagram { received: u64, bytes: Bytes },
+    Datagram {
+        received: u64,
+        bytes: Bytes,
+    },
 }
 
 impl Sink {

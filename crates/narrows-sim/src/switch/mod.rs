@@ -30,7 +30,7 @@ use crate::mechanism::registry::SwitchMechanisms;
 use crate::observe::{Observer, Reviewed};
 use crate::packet::{NO_TRAILERS, Packet, Parcel};
 use crate::prefetch::prefetch;
-use crate::record::{DropCause, PortCounters};
+use crate::record::PortCounters;
 use crate::routing::{Access, Choice, Routes};
 use crate::world::{Arrival, Arrivals, MAX_WINDOW, OWN, PLACE_BITS, World, place};
 
