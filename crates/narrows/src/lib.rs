@@ -14,6 +14,7 @@ pub mod reference;
 pub mod report;
 pub mod repro;
 pub mod results;
+pub mod recorded;
 pub mod run;
 pub mod scenario;
 pub mod sizes;

@@ -12,7 +12,7 @@ use super::outgoing::NewFlow;
 use super::packets::{Way, ack_packet, cnp_packet, rdma_ack_packet};
 use super::transport::Sink;
 use crate::ids::FlowId;
-use crate::mechanism::registry::HostMechanisms;
+use crate::mechanism::registry::{HostMechanisms, each};
 use crate::observe::Observer;
 use crate::packet::{self, Kind, Packet, Parcel};
 use crate::traffic::Milestone;
@@ -23,13 +23,15 @@ impl Host {
     pub(super) fn on_segment<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
         let packet = parcel.packet;
         let slot = match world.flows.receivers[packet.flow().index()] {
-            Reception::Live { slot, turn } if turn == packet.turn() => slot,
-            Reception::Done { turn, ack } if turn == packet.turn() => {
+            Reception::Live { slot, incarnation } if incarnation == packet.incarnation() => slot,
+            Reception::Done { incarnation, ack } if incarnation == packet.incarnation() => {
                 self.repeat_final_ack(packet, ack, world);
                 return;
             }
             // Late copies of an earlier flow of the same client. Its sender knows that all arrived.
-            Reception::Live { turn, .. } | Reception::Done { turn, .. } if is_older(packet.turn(), turn) => {
+            Reception::Live { incarnation, .. } | Reception::Done { incarnation, .. }
+                if is_older(packet.incarnation(), incarnation) =>
+            {
                 return;
             }
             _ => self.open(now, packet, world),
@@ -72,8 +74,9 @@ impl Host {
         };
         world.log.completions.push((packet.flow(), now));
         world.observer.completed(now, packet.flow());
-        world.flows.receivers[packet.flow().index()] = Reception::Done { turn: packet.turn(), ack };
-        self.ask(now, world, |mechanisms, at| mechanisms.on_received(at, packet.flow()));
+        world.flows.receivers[packet.flow().index()] =
+            Reception::Done { incarnation: packet.incarnation(), ack };
+        self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_received(at, packet.flow())));
         self.incoming.remove(slot);
         self.answer(now, packet.flow(), world);
         self.announce(now, packet.flow(), Milestone::Received, world);
@@ -83,7 +86,7 @@ impl Host {
     fn answer<O: Observer>(&mut self, now: Time, flow: FlowId, world: &mut World<O>) {
         let Some(flow) = world.shared.answer_to(flow) else { return };
         let size = world.shared.flows[flow.index()].size;
-        self.start(now, &NewFlow { flow, turn: 0, size, generator: None }, world);
+        self.start(now, &NewFlow { flow, incarnation: 0, size, generator: None }, world);
     }
 
     /// The first packet of a flow: keeps a receiver for it.
@@ -96,13 +99,14 @@ impl Host {
             flow: packet.flow(),
             from: spec.from,
             group: spec.group.0,
-            turn: packet.turn(),
+            incarnation: packet.incarnation(),
             sink,
             armed: Time::NEVER,
         });
-        world.flows.receivers[packet.flow().index()] = Reception::Live { slot, turn: packet.turn() };
+        world.flows.receivers[packet.flow().index()] =
+            Reception::Live { slot, incarnation: packet.incarnation() };
         if is_connected {
-            self.ask(now, world, |mechanisms, at| mechanisms.on_open(at, packet.flow()));
+            self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_open(at, packet.flow())));
         }
         slot
     }
@@ -112,7 +116,7 @@ impl Host {
     fn repeat_final_ack<O>(&mut self, packet: Packet, ack: u64, world: &World<O>) {
         let spec = &world.shared.flows[packet.flow().index()];
         let group = &world.shared.groups[spec.group.index()];
-        let back = Way { flow: packet.flow(), to: spec.from, turn: packet.turn() };
+        let back = Way { flow: packet.flow(), to: spec.from, incarnation: packet.incarnation() };
         if let TransportState::Rdma(_) = group.transport {
             let frame = rdma::AckFrame { ack, ..rdma::AckFrame::default() };
             return push_rdma_ack(&mut self.senders.nic, &frame, None, back, group);
@@ -132,7 +136,7 @@ impl Host {
             *received += 1;
             *bytes += Bytes::new(packet.segment(overhead).len.into());
         }
-        self.ask(now, world, |mechanisms, at| mechanisms.on_datagram(at, packet));
+        self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_datagram(at, packet)));
     }
 
     /// A delayed acknowledgement may be due.
@@ -200,6 +204,6 @@ fn push_cnp(nic: &mut Nic, back: Way, group: &GroupState) {
 }
 
 /// `turn` came before `than`, on a circle of 2^16.
-fn is_older(turn: u16, than: u16) -> bool {
-    (turn.wrapping_sub(than) as i16) < 0
+fn is_older(incarnation: u16, than: u16) -> bool {
+    (incarnation.wrapping_sub(than) as i16) < 0
 }

@@ -39,7 +39,7 @@ use crate::ids::{FlowId, LinkId};
 use crate::link::Egress;
 use crate::mechanism::at_host::{At, Turn};
 use crate::mechanism::flow::{Hold, Line};
-use crate::mechanism::registry::HostMechanisms;
+use crate::mechanism::registry::{HostMechanisms, each};
 use crate::observe::{Observer, Reviewed};
 use crate::packet::{Control, Kind, NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::prefetch::prefetch;
@@ -134,14 +134,14 @@ impl Host {
         (self.starts.len() + self.generators.len() + self.waiting.len()) as u64
     }
 
-    /// Asks for the state of the wire, some nodes before this one is advanced.
+    /// Prefetches the state of the wire, some nodes before this one is advanced.
     #[inline]
     pub(crate) fn prefetch_state<O>(&self, world: &World<O>) {
         prefetch(&world.wires.heads[self.wire]);
         prefetch(&world.wires.wires[self.wire]);
     }
 
-    /// Asks for the packets that arrive next, and for the sender whose turn it is.
+    /// Prefetches the packets that arrive next, and for the sender whose turn it is.
     #[inline]
     pub(crate) fn prefetch_packets<O>(&self, world: &World<O>) {
         world.wires.wires[self.wire].ring.prefetch_front();
@@ -150,7 +150,7 @@ impl Host {
         }
     }
 
-    /// Asks for the flow of the packet that arrives next.
+    /// Prefetches the flow of the packet that arrives next.
     #[inline]
     pub(crate) fn prefetch_flow<O>(&self, world: &World<O>) {
         let Some(packet) = world.wires.wires[self.wire].ring.front() else { return };
@@ -238,7 +238,7 @@ impl Host {
         if control == Control::Cnp {
             self.on_cnp(now, parcel.packet, world);
         } else {
-            self.ask(now, world, |mechanisms, at| mechanisms.on_control(at, control, parcel));
+            self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_control(at, control, parcel)));
         }
     }
 
@@ -256,7 +256,7 @@ impl Host {
 
     /// The answer to a SYN arrived.
     fn on_syn_ack<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
-        self.ask(now, world, |mechanisms, at| mechanisms.on_syn_ack(at, parcel));
+        self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_syn_ack(at, parcel)));
         self.on_ack(now, Parcel::bare(parcel.packet.with_trailers(0)), world);
     }
 
@@ -343,13 +343,16 @@ impl Host {
     fn on_ack<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
         let packet = parcel.packet;
         let slot = world.flows.senders[packet.flow().index()];
-        let Some(outgoing) =
-            self.senders.outgoing.get_mut(slot).filter(|outgoing| outgoing.turn as u16 == packet.turn())
+        let Some(outgoing) = self
+            .senders
+            .outgoing
+            .get_mut(slot)
+            .filter(|outgoing| outgoing.incarnation as u16 == packet.incarnation())
         else {
             return; // it was complete already
         };
         let group = &world.shared.groups[outgoing.group as usize];
-        let answer = Answer { parcel, told_rates: &world.shared.told_rates };
+        let answer = Answer { parcel, reported_rates: &world.shared.reported_rates };
         let complete = outgoing.source.on_ack(group, now, answer);
         if let Some(seen) = outgoing.source.as_seen() {
             world.observer.window(now, outgoing.flow, seen);
@@ -364,8 +367,11 @@ impl Host {
     /// A congestion notification packet arrived.
     fn on_cnp<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
         let slot = world.flows.senders[packet.flow().index()];
-        let Some(outgoing) =
-            self.senders.outgoing.get_mut(slot).filter(|outgoing| outgoing.turn as u16 == packet.turn())
+        let Some(outgoing) = self
+            .senders
+            .outgoing
+            .get_mut(slot)
+            .filter(|outgoing| outgoing.incarnation as u16 == packet.incarnation())
         else {
             return; // it was complete already
         };
@@ -386,10 +392,10 @@ impl Host {
             (at, Wake::Sender(slot)) => self.wake_sender(at, slot, world),
             (at, Wake::Receiver(slot)) => self.wake_receiver(at, slot, world),
             (at, Wake::Mechanisms) => {
-                self.ask(at, world, |mechanisms, at| mechanisms.on_timer(at));
+                self.ask(at, world, |all, at| each!(all, mechanism => mechanism.on_timer(at)));
             }
             (_, Wake::Generator(number)) => self.run_generator(now, number, world),
-            (_, Wake::News(dependent)) => self.count(now, dependent, world),
+            (_, Wake::Report(dependent)) => self.count(now, dependent, world),
             (_, Wake::Dependent(dependent)) => self.start_dependent(now, dependent, world),
             (_, Wake::GiveUp) => self.give_up(now, world),
             (_, Wake::Outside) => self.take_from_outside(),
@@ -416,7 +422,7 @@ impl Host {
             outgoing.armed = Time::NEVER;
         }
         if let Source::Mechanism(place) = outgoing.source {
-            self.ask(now, world, |mechanisms, at| mechanisms.wake(at, place));
+            self.ask(now, world, |all, at| each!(all, mechanism => mechanism.wake(at, place)));
             return;
         }
         let due = outgoing.source.on_timer(&world.shared.groups[outgoing.group as usize], now);

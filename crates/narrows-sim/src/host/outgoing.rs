@@ -20,7 +20,7 @@ pub(crate) struct Outgoing {
     pub(crate) flow: FlowId,
     pub(crate) to: HostId,
     pub(crate) group: u32,
-    pub(crate) turn: u64,
+    pub(crate) incarnation: u64,
     pub(crate) source: Source,
     /// What mechanisms keep with it.
     pub(crate) at: AtFlow,
@@ -39,7 +39,7 @@ pub(crate) struct Outgoing {
 /// A flow about to start.
 pub(crate) struct NewFlow {
     pub(crate) flow: FlowId,
-    pub(crate) turn: u64,
+    pub(crate) incarnation: u64,
     pub(crate) size: Bytes,
     pub(crate) generator: Option<u32>,
 }
@@ -47,12 +47,12 @@ pub(crate) struct NewFlow {
 impl Outgoing {
     /// A flow that starts now.
     pub(crate) fn new(new: &NewFlow, to: HostId, group: GroupId, source: Source, start: Time) -> Self {
-        let &NewFlow { flow, turn, size, generator } = new;
+        let &NewFlow { flow, incarnation, size, generator } = new;
         Self {
             flow,
             to,
             group: group.0,
-            turn,
+            incarnation,
             source,
             at: AtFlow::default(),
             start,
@@ -73,7 +73,11 @@ impl Outgoing {
     /// The packet that carries `segment`.
     #[inline]
     pub(crate) fn packet(&self, segment: &Segment, group: &GroupState) -> Packet {
-        segment_packet(segment, Way { flow: self.flow, to: self.to, turn: self.turn as u16 }, group)
+        segment_packet(
+            segment,
+            Way { flow: self.flow, to: self.to, incarnation: self.incarnation as u16 },
+            group,
+        )
     }
 
     #[inline]
@@ -98,7 +102,7 @@ impl Outgoing {
         let Done { delivered, stats, again } = self.source.done()?;
         Some(FlowRecord {
             flow: self.flow,
-            turn: self.turn,
+            incarnation: self.incarnation,
             size: self.size,
             start: self.start,
             again,

@@ -117,7 +117,7 @@ impl QueuedPorts {
             Verdict::Drop => return,
         }
         let parcel = Parcel { packet, trailers };
-        common.tell_queued(now, number, parcel, if waits { backlog } else { 0 }, world);
+        common.report_queued(now, number, parcel, if waits { backlog } else { 0 }, world);
         if waits {
             self.enqueue(now, number, queue, parcel, common, world);
         } else {
@@ -192,7 +192,7 @@ impl QueuedPorts {
                 }
             }
         }
-        common.tell_queued(now, number, parcel, if waits { backlog } else { 0 }, world);
+        common.report_queued(now, number, parcel, if waits { backlog } else { 0 }, world);
         let mut counted = false;
         if NEIGHBORS && let Some(isolation) = &mut mechanisms.isolation {
             let view = port.view(now, number, isolation.priority());
