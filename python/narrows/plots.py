@@ -8,7 +8,7 @@ a figure of its own, and returns the axes: ``plots.save(plots.cdf(runs), "cdf.pd
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
 from functools import wraps
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     Runs = Results | Sequence[Results] | Mapping[str, Results | Sequence[Results]]
 
-__all__ = ["cdf", "chart", "front", "queues", "rates", "save", "slowdown", "style", "sweep", "windows"]
+__all__ = ["cdf", "chart", "front", "queues", "rates", "save", "slowdown", "state", "style", "sweep", "windows"]
 
 #: The style sheet of all figures: one column of a two-column paper.
 STYLE = Path(__file__).with_name("paper.mplstyle")
@@ -176,22 +176,37 @@ def windows(
     """
     ax = _axes(ax)
     table = run.table("windows")
-    flow, at = table["flow"].to_numpy(), table["at_ps"].to_numpy() / 1e9
-    group, values = table["group"].to_numpy(), table[column].to_numpy().astype(float)
-    scale, unit = {"bytes": (1e3, "kB"), "ps": (1e6, "µs"), "bps": (1e9, "Gb/s")}.get(
-        column.rsplit("_", 1)[-1], (1.0, "")
-    )
-    if flows is None:
-        known, rows_of = np.unique(flow, return_counts=True)
-        flows = sorted(known[np.argsort(-rows_of, kind="stable")[:5]])
-    for number in flows:
-        rows = flow == number
-        if not rows.any():
-            raise ValueError(f"flow {number} was not recorded; recorded: {', '.join(map(str, np.unique(flow)))}")
-        ax.plot(at[rows], values[rows] / scale, label=f"{group[rows][0]} {number}", drawstyle="steps-post")
+    at, values = table["at_ps"].to_numpy() / 1e9, table[column].to_numpy().astype(float)
+    scale, unit = _unit(column)
+    for name, rows in _of_flows(table, flows):
+        ax.plot(at[rows], values[rows] / scale, label=name, drawstyle="steps-post")
     what = {"cwnd_bytes": "congestion window"}.get(column, column.rsplit("_", 1)[0])
     ax.set(xlabel="time, ms", ylabel=f"{what}, {unit}" if unit else what)
     ax.set_ylim(bottom=0)
+    return _legend(ax)
+
+
+@_styled
+def state(run: Results, *, name: str, flows: Iterable[int] | None = None, ax: Axes | None = None) -> Axes:
+    """What congestion controls keep, over time. The scenario has to record it (``record.state``).
+
+    :param run: one run.
+    :param name: a number of the table ``state``: ``"alpha"``, ``"ssthresh_bytes"``, ``"bandwidth_bps"``.
+    :param flows: numbers of flows; the five that were recorded longest if left out.
+    """
+    ax = _axes(ax)
+    table = run.table("state")
+    names = table["name"].to_numpy()
+    if name not in names:
+        raise ValueError(f"{name} was not recorded; recorded: {', '.join(sorted(set(names)))}")
+    at, values = table["at_ps"].to_numpy() / 1e9, table["value"].to_numpy().astype(float)
+    scale, unit = _unit(name)
+    for flow, rows in _of_flows(table, flows, names == name):
+        if np.isnan(values[rows]).all():
+            raise ValueError(f"{name} is a word, not a number: it is in the column word of the table state")
+        ax.plot(at[rows], values[rows] / scale, label=flow, drawstyle="steps-post")
+    what = name.rsplit("_", 1)[0] if unit else name
+    ax.set(xlabel="time, ms", ylabel=f"{what}, {unit}" if unit else what)
     return _legend(ax)
 
 
@@ -446,6 +461,23 @@ def _interval(run: Results, table: str) -> float:
     if interval is None:
         raise Error(f'the scenario does not record {table}: [record] {table} = {{ interval = "100 us" }}')
     return float(interval)
+
+
+def _unit(column: str) -> tuple[float, str]:
+    """How many of what a column is in make one of what is shown, and the unit of that."""
+    units = {"bytes": (1e3, "kB"), "ps": (1e6, "µs"), "bps": (1e9, "Gb/s")}
+    return units.get(column.rsplit("_", 1)[-1], (1.0, ""))
+
+
+def _of_flows(table: Any, wanted: Iterable[int] | None, among: Any = True) -> Iterator[tuple[str, Any]]:
+    """Name and rows of flows; of the five that have most rows if none are wanted."""
+    flow, group = table["flow"].to_numpy(), table["group"].to_numpy()
+    known, rows_of = np.unique(flow[np.broadcast_to(among, flow.shape)], return_counts=True)
+    for number in sorted(known[np.argsort(-rows_of, kind="stable")[:5]]) if wanted is None else wanted:
+        if number not in known:
+            raise ValueError(f"flow {number} was not recorded; recorded: {', '.join(map(str, known))}")
+        rows = (flow == number) & among
+        yield f"{group[rows][0]} {number}", rows
 
 
 def _series(

@@ -21,6 +21,7 @@ def small_scenario() -> narrows.Scenario:
             "record.queues.interval": "100 us",
             "record.links": {"interval": "100 us"},
             "record.windows": {"interval": "100 us", "flows": 10},
+            "record.state": {"interval": "100 us", "flows": 10},
         }
     )
     return scenario

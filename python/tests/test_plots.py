@@ -68,6 +68,26 @@ def test_windows_are_those_of_flows(results: narrows.Results) -> None:
         plots.windows(results, flows=[10**6])
 
 
+def test_states_are_those_of_controls(results: narrows.Results) -> None:
+    table = results.table("state")
+    assert set(table["name"].to_list()) == {"alpha", "ssthresh_bytes"}
+    names, flows = table["name"].to_numpy(), table["flow"].to_numpy()
+    flow = int(flows[names == "alpha"][0])
+    (line,) = plots.state(results, name="alpha", flows=[flow]).get_lines()
+    alpha = table["value"].to_numpy()[(names == "alpha") & (flows == flow)]
+    assert line.get_ydata().tolist() == alpha.tolist()
+    assert 0 <= alpha.min() <= alpha.max() <= 1
+    with pytest.raises(ValueError, match="beta was not recorded; recorded: alpha, ssthresh_bytes"):
+        plots.state(results, name="beta")
+
+
+def test_words_are_not_drawn(scenario: narrows.Scenario) -> None:
+    bbr = narrows.run(scenario, set={"traffic.search.cc": {"bbr": {}}})
+    assert "startup" in bbr.table("state")["word"].to_list()
+    with pytest.raises(ValueError, match="mode is a word"):
+        plots.state(bbr, name="mode")
+
+
 def test_what_was_not_recorded_cannot_be_drawn(scenario: narrows.Scenario) -> None:
     bare = narrows.run(scenario, set={"record": {}})
     for draw in (plots.queues, plots.rates):

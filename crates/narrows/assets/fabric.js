@@ -100,7 +100,7 @@ const percent = (share) => `${number(100 * share, 3)} %`;
 
 /** Everything over time of one run, put into `into`. Returns how to jump to some moment, and what a flow may have met. */
 const overTime = async (into, run) => {
-  const { fabric, frames, queues, flows, ended_ms } = run;
+  const { fabric, frames, queues, flows, states, ended_ms } = run;
   let get;
   try {
     get = await unpack(run.packed);
@@ -125,8 +125,8 @@ const overTime = async (into, run) => {
   if (frames) heatMap(into, shared);
   const grid = element("div", { class: "grid" });
   into.append(grid);
-  curves(grid, shared, queues, flows);
-  if (!frames && !flows.length) {
+  curves(grid, shared, queues, flows, states);
+  if (!frames && !flows.length && !states.length) {
     into.append(element("p", { class: "soft" }, "Nothing was recorded over time, so the picture shows the whole run. Add [record] with queues, links or windows to the scenario."));
   }
   setNow(frames ? worst(shared) : 0);
@@ -513,7 +513,7 @@ const heatMap = (into, shared) => {
 };
 
 /** Curves of queues and flows; all keep to the part of the time that is shown. */
-const curves = (grid, shared, queues, flows) => {
+const curves = (grid, shared, queues, flows, states) => {
   const { get, linkName, state, follow, zooms, setView } = shared;
   const over = (title, caption, y, series, wide) => {
     const plot = chart(grid, { title, caption, x: "time in ms", y, series, wide, zoomed: setView, vertical: () => [{ label: "", at: state.now }] });
@@ -530,7 +530,16 @@ const curves = (grid, shared, queues, flows) => {
     });
     return { name: `${linkName(queue.link)} (peak ${kB(queue.peak)})`, points };
   }), true);
-  if (!flows.length) return;
+  const kept = () => states.forEach((state) => {
+    if (state.words.length) { words(grid, shared, state); return; }
+    const series = state.flows.map((flow) => {
+      const [at, values] = [get(flow.at), get(flow.values)];
+      const shown = flows.findIndex((other) => other.name === flow.name);
+      return { name: flow.name, colour: shown < 0 ? undefined : shown, points: [...at].map((time, row) => [time, values[row]]) };
+    });
+    over(state.name.replace(/_(bytes|bps|ps)$/, ""), "kept by the congestion control; smallest and largest of each slice of time", state.unit || "no unit", series);
+  });
+  if (!flows.length) { kept(); return; }
   const each = flows.map((flow) => ({ ...flow, at: get(flow.at), window: get(flow.window), pacing: get(flow.pacing), rtt: get(flow.rtt), delivered: get(flow.delivered) }));
   const named = (flow) => `${flow.name} (${flow.why})`;
   const line = (take) => each.map((flow) => ({ name: named(flow), points: [...flow.at].map((at, row) => [at, take(flow, row)]) }));
@@ -553,7 +562,41 @@ const curves = (grid, shared, queues, flows) => {
   if (each.some((flow) => flow.pacing.some((rate) => rate > 0))) {
     over("Pacing rate", "of flows that are paced", "Gb/s", line((flow, row) => flow.pacing[row]).map((series) => ({ ...series, points: series.points.filter(([, rate]) => rate > 0) })));
   }
+  kept();
   events(grid, shared, each);
+};
+
+/** Words that controls keep, such as modes: a row for each flow, colored by word. */
+const words = (grid, shared, kept) => {
+  const { get, state, follow, zooms, run } = shared;
+  const rows = kept.flows.map((flow) => ({ name: flow.name, at: get(flow.at), word: get(flow.values) }));
+  const tall = 18;
+  const draw = (pen, w) => {
+    const place = scale(state, w);
+    const [first, last] = [place.left, place.left + place.wide];
+    rows.forEach(({ name, at, word }, row) => {
+      const y = 6 + row * tall;
+      pen.text(clip(name, place.left - 12), place.left - 10, y + tall / 2, css("--ink"), "right");
+      at.forEach((from, change) => {
+        const x = Math.max(place.x(from), first);
+        const until = Math.min(place.x(at[change + 1] ?? run.ended_ms), last);
+        if (until > x) pen.rect(x, y, Math.max(until - x, 0.5), tall - 5, colourOf(word[change]));
+      });
+    });
+    const x = place.x(state.now);
+    if (x >= first && x <= last) pen.line(x, 0, x, 4 + rows.length * tall, css("--ink"), 1);
+    timeAxis(pen, place, state.view, 6 + rows.length * tall);
+  };
+  const picture = drawing(kept.name, `${rows.length} flows; ${kept.words.join(", ")}.`, rows.length * tall + 40, draw);
+  gestures(picture, shared);
+  follow.push(picture.redraw);
+  zooms.push(picture.redraw);
+  const csv = () => csvText([["flow", "at ms", kept.name], ...rows.flatMap(({ name, at, word }) => [...at].map((time, change) => [name, time, kept.words[word[change]]]))]);
+  grid.append(element("div", { class: "wide" },
+    element("h3", {}, kept.name),
+    element("p", { class: "soft caption" }, "kept by the congestion control of each flow"),
+    element("ul", { class: "key" }, ...kept.words.map((word, index) => element("li", {}, element("i", { style: `background: ${colourOf(index)}` }), word))),
+    picture.place, picture.saves({ csv: ["text/csv", csv] })));
 };
 
 const EVENTS = { "marks": MARKED, "switch messages": "#7a5195", "CNPs": "#0072b2", "losses": DROPPED, "timeouts": "" };

@@ -7,7 +7,7 @@ use narrows_proto::cc::custom::Maker;
 use narrows_proto::units::{Bytes, Time};
 use narrows_sim::observe::{
     BetweenWindows, IsolationObserver, LimiterObserver, LiveObserver, Observer, PortObserver, RackObserver,
-    RowLimit, WindowObserver,
+    RowLimit, StateObserver, WindowObserver,
 };
 use narrows_sim::{Execution, LinkId, OnProgress, Progress, Simulation, simulate};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
@@ -88,8 +88,10 @@ fn fit(plans: &[Arc<Plan>], options: Options, available: Bytes) -> Checked<Optio
 /// If more is recorded than memory was estimated for, and the run is not forced.
 pub fn run(plan: &Arc<Plan>, options: Options, mut progress: impl OnProgress) -> Checked<Results> {
     let record = &plan.record;
-    let (ports_of, senders_of) =
-        (record.queues.is_some() || record.links.is_some(), record.windows.is_some());
+    let (ports_of, senders_of) = (
+        record.queues.is_some() || record.links.is_some(),
+        record.windows.is_some() || record.state.is_some(),
+    );
     if !ports_of
         && !senders_of
         && record.limiters.is_none()
@@ -141,6 +143,8 @@ fn run_recorded(
         recorded.as_ref().map(|(interval, of)| PortObserver::new(*interval, links, of))
     };
     let windows = || record.windows.as_ref().map(|(interval, of)| WindowObserver::new(*interval, flows, of));
+    let states = || record.state.as_ref().map(|(interval, of)| StateObserver::new(*interval, flows, of));
+    let senders = || (windows(), states());
     let nodes = plan.network.topology.nodes().len();
     let limiters =
         || record.limiters.as_ref().map(|(interval, of)| LimiterObserver::new(*interval, nodes, of));
@@ -149,7 +153,7 @@ fn run_recorded(
     let isolation = || record.isolation.as_ref().map(watch_lanes);
     let racks = || record.racks.as_ref().map(|(interval, of)| RackObserver::new(*interval, nodes, of));
     let recorders =
-        || ((ports(&record.queues), ports(&record.links)), (windows(), (limiters(), (isolation(), racks()))));
+        || ((ports(&record.queues), ports(&record.links)), (senders(), (limiters(), (isolation(), racks()))));
     let mut all = || (recorders(), live());
     let Plan { network, traffic, scenario, stop, .. } = &**plan;
     let work = |progress: &mut dyn OnProgress| {
@@ -160,12 +164,15 @@ fn run_recorded(
     if events.is_exceeded() {
         return Err(too_many_events(most_events).into());
     }
-    let (mut queues, mut wires, mut senders, mut edges) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let (mut lanes, mut shares) = (Vec::new(), Vec::new());
-    for (((queue, wire), (sender, (edge, (lane, share)))), _) in std::mem::take(&mut outcome.observers) {
+    let (mut queues, mut wires, mut windows, mut states) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut edges, mut lanes, mut shares) = (Vec::new(), Vec::new(), Vec::new());
+    for (((queue, wire), ((window, state), (edge, (lane, share)))), _) in
+        std::mem::take(&mut outcome.observers)
+    {
         queues.extend(queue);
         wires.extend(wire);
-        senders.extend(sender);
+        windows.extend(window);
+        states.extend(state);
         edges.extend(edge);
         lanes.extend(lane);
         shares.extend(share);
@@ -177,7 +184,8 @@ fn run_recorded(
     let recorded = Recorded {
         queues: rows(queues, record.queues.is_some()),
         links: rows(wires, record.links.is_some()),
-        windows: record.windows.is_some().then(|| WindowObserver::finish(senders)),
+        windows: record.windows.is_some().then(|| WindowObserver::finish(windows)),
+        state: record.state.is_some().then(|| StateObserver::finish(states)),
         limiters: record.limiters.is_some().then(|| LimiterObserver::finish(edges)),
         isolation: record.isolation.is_some().then(|| IsolationObserver::finish(lanes)),
         racks: record.racks.is_some().then(|| RackObserver::finish(shares)),

@@ -155,7 +155,9 @@ fn rdma_without_pause_goes_back_or_repeats() {
 fn recording_changes_nothing_else() {
     let with = results(
         "incast",
-        &["record={queues={interval='10 us'}, links={interval='7 us'}, windows={interval='3 us'}}"],
+        &[
+            "record={queues={interval='10 us'}, links={interval='7 us'}, windows={interval='3 us'}, state={interval='3 us'}}",
+        ],
     );
     let without = results("incast", &["record={}"]);
     assert_eq!((&with.flows, &with.ports), (&without.flows, &without.ports));

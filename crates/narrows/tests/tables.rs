@@ -18,7 +18,7 @@ fn written() -> (Results, tempfile::TempDir) {
     // Cut short, so that there are flows without an end.
     document.set("stop={ after = '6 ms' }").expect("fits");
     document
-        .set("record={queues={interval='50 us'}, links={interval='50 us'}, windows={interval='50 us'}}")
+        .set("record={queues={interval='50 us'}, links={interval='50 us'}, windows={interval='50 us'}, state={interval='50 us'}}")
         .expect("fits");
     let plan = Arc::new(Plan::new(document).unwrap_or_else(|error| panic!("{error}")));
     let results = run(&plan, Options::default(), |_| ControlFlow::Continue(())).expect("little is recorded");
@@ -65,7 +65,7 @@ fn every_value_of_every_table_comes_back() {
     let tables = results.tables();
     assert_eq!(
         tables.iter().map(|table| table.name).collect::<Vec<_>>(),
-        ["flows", "ports", "queues", "links", "windows"]
+        ["flows", "ports", "queues", "links", "windows", "state"]
     );
     for table in tables {
         let reader = reader(&place.path().join(format!("out/{}.parquet", table.name)));
@@ -123,7 +123,7 @@ fn results_that_were_cut_off_are_refused() {
 #[test]
 fn every_table_says_what_it_was_made_from() {
     let (results, place) = written();
-    for name in ["flows", "ports", "queues", "links", "windows"] {
+    for name in ["flows", "ports", "queues", "links", "windows", "state"] {
         let reader = reader(&place.path().join(format!("out/{name}.parquet")));
         let pairs = reader.metadata().file_metadata().key_value_metadata().expect("metadata");
         let value = |key: &str| pairs.iter().find(|pair| pair.key == key).and_then(|pair| pair.value.clone());

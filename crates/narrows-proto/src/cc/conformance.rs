@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::registry::ALGORITHMS;
 use super::{
-    Ack, Cc, Config, Congestion, Controller, DeliverySample, Limit, Path, Signal, copa, dctcp, gemini,
+    Ack, Cc, Config, Congestion, Controller, DeliverySample, Inside, Limit, MOST_INSIDE, Path, Signal, copa,
+    dctcp, gemini,
 };
 use crate::rack::JumboReport;
 use crate::telemetry::{Hop, Telemetry};
@@ -192,7 +193,31 @@ proptest! {
             for event in &events {
                 replay(&mut cc, std::slice::from_ref(event), |_, _, _| {});
                 cc.inside(&mut |what, value| {
-                    assert!(what != "ssthresh_bytes" || value >= (MSS * 2).as_f64(), "{name}: {value} after {event:?}");
+                    let threshold = value.number().filter(|_| what == "ssthresh_bytes");
+                    let kept = threshold.is_none_or(|threshold| threshold >= (MSS * 2).as_f64());
+                    assert!(kept, "{name}: {value:?} after {event:?}");
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_controller_reports_is_described_and_is_a_number_or_a_short_word(events in any_events()) {
+        for config in Config::all() {
+            let described = config.inside().expect("it is built in");
+            assert!(described.len() <= MOST_INSIDE);
+            let mut cc = config.build(&path());
+            for event in &events {
+                replay(&mut cc, std::slice::from_ref(event), |_, _, _| {});
+                let mut reported = Vec::new();
+                cc.inside(&mut |what, value| {
+                    assert!(described.iter().any(|(name, _)| *name == what), "{}: {what}", config.name());
+                    assert!(!reported.contains(&what), "{}: {what} twice", config.name());
+                    reported.push(what);
+                    match value {
+                        Inside::Number(number) => assert!(!number.is_nan(), "{}: {what}", config.name()),
+                        Inside::Word(word) => assert!(word.len() <= 16, "{}: {word}", config.name()),
+                    }
                 });
             }
         }

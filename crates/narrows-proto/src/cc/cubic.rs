@@ -19,8 +19,11 @@
 //! Differs from RFC 9438 §4.4: the window grows by each segment acknowledged and not by each acknowledgement, as in Linux, so
 //! that delayed acknowledgements do not halve the growth; and W_est never lowers it (§4.3).
 
+use super::inside::SSTHRESH;
 use super::parts::{HyStart, HyStartParams, MIN_THRESHOLD};
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
+use super::{
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// Settings of CUBIC.
@@ -104,6 +107,7 @@ impl Algorithm for Cubic {
     type Params = Params;
     const SUMMARY: &'static str = "window a cubic function of time since the last congestion, with HyStart++";
     const SOURCE: &'static str = "RFC 9438, RFC 9406";
+    const INSIDE: Described = &[SSTHRESH];
 
     fn new(params: &Params, path: &Path) -> Self {
         let hystart = params.hystart.then(|| Box::new(HyStart::new(params.hystart_params.clone())));
@@ -270,8 +274,8 @@ impl Controller for Cubic {
         }
     }
 
-    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
-        report("ssthresh_bytes", self.state.ssthresh * self.mss.as_f64());
+    fn inside(&self, report: &mut Reporter<'_>) {
+        report("ssthresh_bytes", (self.state.ssthresh * self.mss.as_f64()).into());
     }
 
     fn limit(&self) -> Limit {

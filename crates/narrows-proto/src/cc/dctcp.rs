@@ -15,8 +15,11 @@
 //!
 //! The receiver reports marks byte by byte ([`Ecn::Accurate`]), with the delayed-acknowledgement state machine of §3.2.
 
+use super::inside::SSTHRESH;
 use super::parts::{MarkedFraction, RenoWindow, Rest};
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
+use super::{
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// Settings of DCTCP.
@@ -54,6 +57,7 @@ impl Algorithm for Dctcp {
     type Params = Params;
     const SUMMARY: &'static str = "window cut in proportion to the fraction of marked bytes";
     const SOURCE: &'static str = "RFC 8257; Alizadeh et al., SIGCOMM 2010";
+    const INSIDE: Described = &[SSTHRESH, ("alpha", "The estimated fraction of marked bytes, 0 to 1.")];
 
     fn new(params: &Params, path: &Path) -> Self {
         Self {
@@ -113,9 +117,9 @@ impl Controller for Dctcp {
         }
     }
 
-    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
-        report("ssthresh_bytes", self.window.ssthresh().as_f64());
-        report("alpha", self.alpha.get());
+    fn inside(&self, report: &mut Reporter<'_>) {
+        report("ssthresh_bytes", self.window.reported_threshold());
+        report("alpha", self.alpha.get().into());
     }
 
     fn limit(&self) -> Limit {

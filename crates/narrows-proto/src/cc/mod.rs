@@ -19,6 +19,7 @@ pub mod dctcp;
 pub mod fixed;
 pub mod gemini;
 pub mod hpcc;
+mod inside;
 pub mod parts;
 mod pcc;
 pub mod pcc_allegro;
@@ -34,6 +35,7 @@ pub mod vegas;
 #[cfg(test)]
 mod conformance;
 
+pub use inside::{Described, Inside, Reporter};
 pub use ranges::{OutOfRange, Range, Ranges};
 pub use registry::{Cc, Config};
 
@@ -68,11 +70,15 @@ pub trait Controller {
         Time::NEVER
     }
 
-    /// Reports by name what it keeps besides the limit, for observers: `alpha`, `ssthresh_bytes`, `target_rate_bps`.
-    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+    /// Reports by name what it keeps besides the limit, for observers: `alpha`, `ssthresh_bytes`, `mode`. At most
+    /// [`MOST_INSIDE`] names.
+    fn inside(&self, report: &mut Reporter<'_>) {
         let _ = report;
     }
 }
+
+/// As many values [a controller reports](Controller::inside) at most; further ones are not recorded.
+pub const MOST_INSIDE: usize = 16;
 
 /// A fact for some algorithms only, because of what they read or of their transport.
 ///
@@ -121,7 +127,8 @@ pub trait Algorithm: Controller + Sized {
     const NEEDS_RDMA: bool = false;
     /// Its packets collect [telemetry](crate::telemetry) of switches. Only over [RDMA](crate::rdma).
     const TELEMETRY: bool = false;
-
+    /// What its controllers [report](Controller::inside).
+    const INSIDE: Described = &[];
     /// It shares its state with all connections between two racks, through the switch of its rack.
     const NEEDS_RACK: bool = false;
 

@@ -4,7 +4,9 @@
 //! acknowledgements, its share is their window, and its rate paces packets. Marks that its own acknowledgements echo are left
 //! to the switch of its rack, which counts them for all subflows.
 
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges, Signal};
+use super::{
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter, Signal,
+};
 use crate::rack::subflow::Subflow;
 use crate::units::{Bytes, Span, Time};
 
@@ -24,6 +26,8 @@ impl Algorithm for Rackcc {
     const SUMMARY: &'static str =
         "all connections between two racks share one congestion state; new ones start at their share";
     const SOURCE: &'static str = "Zhuo, Zhang, Liu, Krishnamurthy, Anderson, HotNets 2016";
+    const INSIDE: Described =
+        &[("share_bps", "f, its share of the JumboFlow, on the wire; no row before it has one.")];
     const READS_DELAY: bool = true;
     const NEEDS_RACK: bool = true;
 
@@ -86,6 +90,12 @@ impl Controller for Rackcc {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn inside(&self, report: &mut Reporter<'_>) {
+        if self.subflow.has_begun() {
+            report("share_bps", self.subflow.share().as_f64().into());
         }
     }
 }

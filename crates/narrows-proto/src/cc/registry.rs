@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges, Signal, custom};
+use super::{
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter,
+    Signal, custom,
+};
 use crate::annulus;
 use crate::units::{Bytes, Span, Time};
 
@@ -15,6 +18,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// Where it is defined.
     pub source: &'static str,
+    /// What its controllers report of themselves, for the table `state`.
+    pub inside: Described,
     /// What it does and where it differs from its source: the documentation of its module, Markdown.
     pub about: &'static str,
 }
@@ -76,7 +81,7 @@ macro_rules! registry {
                 }
             }
 
-            fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+            fn inside(&self, report: &mut Reporter<'_>) {
                 match self {
                     $(Self::$algorithm(controller) => controller.inside(report),)+
                     Self::Custom(controller) => controller.inside(report),
@@ -181,6 +186,15 @@ macro_rules! registry {
                 }
             }
 
+            /// What its controllers report of themselves; of one from outside that is not known.
+            pub fn inside(&self) -> Option<Described> {
+                match self {
+                    $(Self::$algorithm(_) => Some(super::$module::$algorithm::INSIDE),)+
+                    Self::Annulus(params) => params.end_to_end.inside(),
+                    Self::Custom(_) => None,
+                }
+            }
+
             /// Its name in scenarios.
             pub fn name(&self) -> &'static str {
                 match self {
@@ -226,18 +240,21 @@ macro_rules! registry {
                 name: stringify!($name),
                 summary: super::$module::$algorithm::SUMMARY,
                 source: super::$module::$algorithm::SOURCE,
+                inside: super::$module::$algorithm::INSIDE,
                 about: crate::module_docs!($file),
             },)+
             Entry {
                 name: "annulus",
                 summary: annulus::SUMMARY,
                 source: annulus::SOURCE,
+                inside: &[],
                 about: crate::module_docs!("../annulus/mod.rs"),
             },
             Entry {
                 name: "custom",
                 summary: custom::SUMMARY,
                 source: custom::SOURCE,
+                inside: &[],
                 about: crate::module_docs!("custom/mod.rs"),
             },
         ];

@@ -13,8 +13,11 @@
 //! partial ones; the transport counts what is in flight from its scoreboard (RFC 6675) and repairs all holes of a
 //! window in one recovery, which is what those steps of NewReno approximate.
 
+use super::inside::SSTHRESH;
 use super::parts::RenoWindow;
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
+use super::{
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// Settings of Reno.
@@ -45,6 +48,7 @@ impl Algorithm for Reno {
     type Params = Params;
     const SUMMARY: &'static str = "additive increase, halving on loss (NewReno)";
     const SOURCE: &'static str = "RFC 5681, RFC 6582, RFC 3465, RFC 3168";
+    const INSIDE: Described = &[SSTHRESH];
 
     fn new(params: &Params, path: &Path) -> Self {
         let window = RenoWindow::new(path.mss, path.initial_window, params.slow_start_limit);
@@ -84,8 +88,8 @@ impl Controller for Reno {
         }
     }
 
-    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
-        report("ssthresh_bytes", self.window.ssthresh().as_f64());
+    fn inside(&self, report: &mut Reporter<'_>) {
+        report("ssthresh_bytes", self.window.reported_threshold());
     }
 
     fn limit(&self) -> Limit {

@@ -27,7 +27,9 @@
 //! either; delay bounds it.
 
 use super::parts::WindowPacing;
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
+use super::{
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// Settings of Swift (Kumar et al., SIGCOMM 2020). The paper keeps most of its values to itself; defaults without another
@@ -130,6 +132,7 @@ impl Algorithm for Swift {
     const SUMMARY: &'static str =
         "delay held at a target that grows with hops and flows; windows down to 0.001 segments";
     const SOURCE: &'static str = "Kumar et al., SIGCOMM 2020";
+    const INSIDE: Described = &[("target_ps", "The delay it aims at with its present window.")];
     const READS_DELAY: bool = true;
 
     fn new(params: &Params, path: &Path) -> Self {
@@ -235,6 +238,10 @@ impl Controller for Swift {
         }
         let paced = self.srtt > Span::ZERO;
         Limit { cwnd: *mss, pacing: paced.then(|| wire.rate(cwnd, self.srtt, 1.0)) }
+    }
+
+    fn inside(&self, report: &mut Reporter<'_>) {
+        report("target_ps", (self.rules.target.delay(self.cwnd) * 1e12).into());
     }
 }
 

@@ -25,8 +25,11 @@
 //!
 //! A flow that starts while others keep a queue takes that queue for part of the path, and claims more than its share.
 
+use super::inside::SSTHRESH;
 use super::parts::SegmentWindow;
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
+use super::{
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// Settings of Vegas (Brakmo & Peterson, JSAC 1995; Linux).
@@ -94,6 +97,8 @@ impl Algorithm for Vegas {
     type Params = Params;
     const SUMMARY: &'static str = "keeps a few segments waiting in queues, measured by delay";
     const SOURCE: &'static str = "Brakmo & Peterson, IEEE JSAC 13(8), 1995; Linux tcp_vegas";
+    const INSIDE: Described =
+        &[SSTHRESH, ("base_rtt_ps", "The smallest round-trip time; no row before there is one.")];
     const READS_DELAY: bool = true;
 
     fn new(params: &Params, path: &Path) -> Self {
@@ -203,8 +208,11 @@ impl Controller for Vegas {
         }
     }
 
-    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
-        report("ssthresh_bytes", self.window.ssthresh());
+    fn inside(&self, report: &mut Reporter<'_>) {
+        report("ssthresh_bytes", self.window.ssthresh().into());
+        if self.base_rtt != Span::MAX {
+            report("base_rtt_ps", (self.base_rtt.as_ps() as f64).into());
+        }
     }
 
     fn limit(&self) -> Limit {

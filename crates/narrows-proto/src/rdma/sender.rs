@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::params::{Params, Recovery};
 use super::wire::AckFrame;
-use crate::cc::{Ack, Cc, Config, Congestion, Controller, Ecn, Limit, Path, Signal};
+use crate::cc::{Ack, Cc, Config, Congestion, Controller, Ecn, Limit, Path, Reporter, Signal};
 use crate::rack::JumboReport;
 use crate::stream::delivery::Delivery;
 use crate::stream::pacer::Pacer;
@@ -171,7 +171,7 @@ impl Sender {
     }
 
     /// What its congestion control keeps besides the limit ([`Controller::inside`]).
-    pub fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+    pub fn inside(&self, report: &mut Reporter<'_>) {
         self.cc.inside(report);
     }
 

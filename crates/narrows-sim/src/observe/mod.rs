@@ -12,6 +12,7 @@ mod packets;
 mod ports;
 mod racks;
 mod rows;
+mod state;
 mod windows;
 
 pub use isolation::{IsolationObserver, IsolationRow, RowLimit};
@@ -21,14 +22,18 @@ pub use observer::{BetweenWindows, Observer, Reviewed, SenderRef};
 pub use packets::{PacketKind, PacketRef, StopFrame};
 pub use ports::{PortObserver, PortRow};
 pub use racks::{AdvertisedRow, JumboFlowRow, RackObserver};
+pub use state::{StateObserver, StateRow};
 pub use windows::{WindowObserver, WindowRow};
 
-/// The observers of everything that may be recorded: queues and links, windows, limiters, isolation, racks; and those of a run that
-/// is watched while it goes on.
+/// The observers of everything that may be recorded: queues and links, windows and states, limiters, isolation, racks; and those of
+/// a run that is watched while it goes on.
 pub type Recorders = (
-    ((Option<PortObserver>, Option<PortObserver>), (Option<WindowObserver>, OfMechanisms)),
+    ((Option<PortObserver>, Option<PortObserver>), (OfSenders, OfMechanisms)),
     Option<(Box<dyn BetweenWindows>, LiveObserver)>,
 );
+
+/// The observers of senders.
+type OfSenders = (Option<WindowObserver>, Option<StateObserver>);
 
 /// The observers of what only some networks have.
 type OfMechanisms = (Option<LimiterObserver>, (Option<IsolationObserver>, Option<RackObserver>));

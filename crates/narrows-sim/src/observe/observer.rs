@@ -1,6 +1,6 @@
 //! What observers hear of.
 
-use narrows_proto::cc::Limit;
+use narrows_proto::cc::{Limit, Reporter};
 use narrows_proto::notification::Signal;
 use narrows_proto::rack::JumboReport;
 use narrows_proto::stream::{Repairing, Stats};
@@ -58,7 +58,7 @@ impl SenderRef<'_> {
     }
 
     /// What its congestion control keeps besides the limit ([`Controller::inside`](narrows_proto::cc::Controller::inside)).
-    pub fn inside(self, tell: &mut dyn FnMut(&'static str, f64)) {
+    pub fn inside(self, tell: &mut Reporter<'_>) {
         each!(self, sender => sender.inside(tell));
     }
 

@@ -2,6 +2,8 @@
 
 use narrows_proto::units::{Span, Time};
 
+use crate::ids::FlowId;
+
 /// The rows of several observers in one list, without a second copy of them if there is one.
 pub(super) fn gather<R>(parts: impl IntoIterator<Item = Vec<R>>) -> Vec<R> {
     let mut parts: Vec<_> = parts.into_iter().collect();
@@ -16,4 +18,40 @@ pub(super) fn gather<R>(parts: impl IntoIterator<Item = Vec<R>>) -> Vec<R> {
 /// When the interval after that of `at` begins.
 pub(super) fn next_interval(at: Time, interval: Span) -> Time {
     Time::from_ps((at.as_ps() / interval.as_ps() + 1) * interval.as_ps())
+}
+
+/// When the next row of each watched flow is due: the first event of an interval makes one.
+#[derive(Clone, Debug)]
+pub(super) struct FlowTurns {
+    interval: Span,
+    /// By flow; never for those that are not watched.
+    next: Vec<Time>,
+}
+
+impl FlowTurns {
+    /// For these of `flows` flows.
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    pub(super) fn new(interval: Span, flows: usize, watched: &[FlowId]) -> Self {
+        assert!(interval > Span::ZERO, "an interval takes time");
+        let mut next = vec![Time::NEVER; flows];
+        for flow in watched {
+            next[flow.index()] = Time::ZERO;
+        }
+        Self { interval, next }
+    }
+
+    /// Whether a row is due. Then the next is due in the next interval.
+    pub(super) fn take(&mut self, at: Time, flow: FlowId) -> bool {
+        // Flows that a session adds are not watched.
+        let Some(next) = self.next.get_mut(flow.index()).filter(|next| at >= **next) else { return false };
+        *next = next_interval(at, self.interval);
+        true
+    }
+
+    /// How many flows there are.
+    pub(super) fn flows(&self) -> usize {
+        self.next.len()
+    }
 }

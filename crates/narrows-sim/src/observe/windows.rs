@@ -1,7 +1,7 @@
 use narrows_proto::notification::Signal;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
-use super::rows::{gather, next_interval};
+use super::rows::{FlowTurns, gather};
 use super::{Observer, SenderRef};
 use crate::ids::FlowId;
 
@@ -37,9 +37,7 @@ pub struct WindowRow {
 /// Watches senders: at most one row per flow and interval.
 #[derive(Clone, Debug)]
 pub struct WindowObserver {
-    interval: Span,
-    /// By flow: when the next row is due; never for flows that are not watched.
-    next: Vec<Time>,
+    turns: FlowTurns,
     /// By flow: messages of congestion points so far; empty before the first.
     messages: Vec<u64>,
     rows: Vec<WindowRow>,
@@ -51,12 +49,8 @@ impl WindowObserver {
     /// # Panics
     /// If the interval is zero.
     pub fn new(interval: Span, flows: usize, watched: &[FlowId]) -> Self {
-        assert!(interval > Span::ZERO, "an interval takes time");
-        let mut next = vec![Time::NEVER; flows];
-        for flow in watched {
-            next[flow.index()] = Time::ZERO;
-        }
-        Self { interval, next, messages: Vec::new(), rows: Vec::new() }
+        let turns = FlowTurns::new(interval, flows, watched);
+        Self { turns, messages: Vec::new(), rows: Vec::new() }
     }
 
     /// All rows of these observers, by time and flow.
@@ -69,9 +63,9 @@ impl WindowObserver {
 
 impl Observer for WindowObserver {
     fn window(&mut self, at: Time, flow: FlowId, sender: SenderRef<'_>) {
-        // Flows that a session adds are not watched.
-        let Some(next) = self.next.get_mut(flow.index()).filter(|next| at >= **next) else { return };
-        *next = next_interval(at, self.interval);
+        if !self.turns.take(at, flow) {
+            return;
+        }
         let (limit, stats) = (sender.limit(), sender.stats());
         self.rows.push(WindowRow {
             at,
@@ -90,7 +84,7 @@ impl Observer for WindowObserver {
     }
 
     fn told(&mut self, _: Time, flow: FlowId, _: Signal) {
-        self.messages.resize(self.next.len(), 0);
+        self.messages.resize(self.turns.flows(), 0);
         if let Some(messages) = self.messages.get_mut(flow.index()) {
             *messages += 1;
         }

@@ -4,10 +4,14 @@
 //! tables are written. How many rows come is not known before the run; here all that can come are counted.
 
 use narrows_proto::annulus::Aggregate;
+use narrows_proto::cc::MOST_INSIDE;
 use narrows_proto::units::{Bytes, Span, Time};
-use narrows_sim::observe::{AdvertisedRow, IsolationRow, JumboFlowRow, LimiterRow, PortRow, WindowRow};
+use narrows_sim::observe::{
+    AdvertisedRow, IsolationRow, JumboFlowRow, LimiterRow, PortRow, StateRow, WindowRow,
+};
 use narrows_sim::topology::NodeKind;
-use narrows_sim::{LinkId, NodeId, ReactionPlace};
+use narrows_sim::traffic::Transport;
+use narrows_sim::{FlowId, LinkId, NodeId, ReactionPlace};
 
 use super::Plan;
 use super::memory::LIVE_PER_HOST;
@@ -28,7 +32,8 @@ pub(super) fn estimate(plan: &Plan) -> u64 {
         bytes::<PortRow>(ports(&record.links)),
         // The summary has the deepest queue of each interval.
         deepest.saturating_mul(GROWS * size_of::<u64>() as u64),
-        bytes::<WindowRow>(windows(plan, end)),
+        bytes::<WindowRow>(of_flows(plan, plan.record.windows.as_ref(), end, |_| 1)),
+        bytes::<StateRow>(of_flows(plan, plan.record.state.as_ref(), end, reported)),
         bytes::<LimiterRow>(limiters(plan, end)),
         bytes::<IsolationRow>(isolation(plan, end)),
         bytes::<JumboFlowRow>(jumboflows(plan, end)),
@@ -59,12 +64,26 @@ fn loses(plan: &Plan, link: LinkId) -> bool {
     wire.error_rate > 0.0 || !plan.network.failures.is_empty()
 }
 
-/// One for each flow and interval from its start on.
-fn windows(plan: &Plan, end: Span) -> u64 {
-    let Some((interval, flows)) = &plan.record.windows else { return 0 };
+/// So many for each flow and interval from its start on.
+fn of_flows(
+    plan: &Plan,
+    recorded: Option<&(Span, Vec<FlowId>)>,
+    end: Span,
+    each: impl Fn(&Transport) -> u64,
+) -> u64 {
+    let Some((interval, flows)) = recorded else { return 0 };
     let lasts = |start: Time| if start == Time::NEVER { end } else { end.saturating_sub(start - Time::ZERO) };
-    let rows = flows.iter().map(|flow| intervals(lasts(plan.traffic.flows[flow.index()].start), *interval));
+    let rows = flows.iter().map(|flow| {
+        let flow = &plan.traffic.flows[flow.index()];
+        let each = each(&plan.traffic.groups[flow.group.index()].transport);
+        intervals(lasts(flow.start), *interval).saturating_mul(each)
+    });
     rows.fold(0, u64::saturating_add)
+}
+
+/// How many values the congestion control of a flow reports at most.
+fn reported(transport: &Transport) -> u64 {
+    transport.control().map_or(0, |control| control.inside().map_or(MOST_INSIDE, <[_]>::len) as u64)
 }
 
 /// One for each limiter or near-source loop and interval.

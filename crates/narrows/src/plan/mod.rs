@@ -188,7 +188,7 @@ impl Plan {
             scenario,
             undrawn: None,
         };
-        plan.notes.extend(plan.cut_windows(&document));
+        plan.notes.extend(plan.cut_flows(&document));
         Ok(plan)
     }
 

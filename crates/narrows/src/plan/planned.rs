@@ -183,6 +183,8 @@ pub struct Recording {
     pub links: Option<(Span, Vec<LinkId>)>,
     /// Interval and flows.
     pub windows: Option<(Span, Vec<FlowId>)>,
+    /// Interval and flows.
+    pub state: Option<(Span, Vec<FlowId>)>,
     /// Interval and nodes.
     pub limiters: Option<(Span, Vec<NodeId>)>,
     /// Switches whose queues for isolated flows are recorded.

@@ -8,7 +8,7 @@ use super::traffic::PlannedTraffic;
 use super::{Checker, select};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::Document;
-use crate::scenario::{Names, RecordPorts, RecordWindows, Scenario, matches};
+use crate::scenario::{Names, RecordFlows, RecordPorts, Scenario, matches};
 
 pub(super) fn recording(
     scenario: &Scenario,
@@ -55,37 +55,38 @@ pub(super) fn recording(
             Err(error) => checker.error("record.isolation.of", error),
         }
     }
-    recording.windows =
-        record.windows.as_ref().map(|windows| recorded_flows(windows, scenario, planned, checker));
+    let mut flows = |key: &str, record: &Option<RecordFlows>| {
+        let path = format!("record.{key}");
+        record.as_ref().map(|record| recorded_flows(&path, record, scenario, planned, checker))
+    };
+    recording.windows = flows("windows", &record.windows);
+    recording.state = flows("state", &record.state);
     recording
 }
 
 /// Which flows are recorded, and how often.
 fn recorded_flows(
-    windows: &RecordWindows,
+    path: &str,
+    record: &RecordFlows,
     scenario: &Scenario,
     planned: &PlannedTraffic,
     checker: &mut Checker<'_>,
 ) -> (Span, Vec<FlowId>) {
-    check_interval("record.windows", windows.interval, scenario, checker);
+    check_interval(path, record.interval, scenario, checker);
     let names = planned.groups.iter().map(|group| group.name.as_str());
-    let of: Vec<_> = windows.of.iter().flat_map(|of| of.iter()).collect();
+    let of: Vec<_> = record.of.iter().flat_map(|of| of.iter()).collect();
     for (number, name) in of.iter().enumerate() {
         if !names.clone().any(|group| matches(name, group)) {
             let error =
                 Diagnostic::error(Code::UnknownName, format!("no traffic group is called \"{name}\""));
-            let path = if of.len() == 1 {
-                "record.windows.of".into()
-            } else {
-                format!("record.windows.of.{number}")
-            };
+            let path = if of.len() == 1 { format!("{path}.of") } else { format!("{path}.of.{number}") };
             checker.error(&path, error.known(name, names.clone()));
         }
     }
-    let most = windows.flows.0 as usize;
-    let chosen = planned.groups.iter().filter(|group| windows.has(&group.name));
+    let most = record.flows.0 as usize;
+    let chosen = planned.groups.iter().filter(|group| record.has(&group.name));
     let flows = chosen.flat_map(|group| group.flows.clone().take(most));
-    (windows.interval, flows.map(FlowId::from).collect())
+    (record.interval, flows.map(FlowId::from).collect())
 }
 
 fn check_interval(path: &str, interval: Span, scenario: &Scenario, checker: &mut Checker<'_>) {
@@ -100,15 +101,21 @@ fn check_interval(path: &str, interval: Span, scenario: &Scenario, checker: &mut
 
 impl Plan {
     /// What to know of groups whose flows are recorded only in part, unless the document says how many are.
-    pub(crate) fn cut_windows(&self, document: &Document) -> Option<Diagnostic> {
+    pub(crate) fn cut_flows(&self, document: &Document) -> Vec<Diagnostic> {
+        let record = &self.scenario.record;
+        let of = [("windows", "windows are", &record.windows), ("state", "states are", &record.state)];
+        of.into_iter().filter_map(|(key, what, of)| self.cut(key, what, of.as_ref()?, document)).collect()
+    }
+
+    fn cut(&self, key: &str, what: &str, record: &RecordFlows, document: &Document) -> Option<Diagnostic> {
         const SHOWN: usize = 3;
-        let windows = self.scenario.record.windows.as_ref()?;
-        if document.says("record.windows.flows") {
+        let path = format!("record.{key}");
+        if document.says(&format!("{path}.flows")) {
             return None;
         }
-        let most = windows.flows.0 as usize;
+        let most = record.flows.0 as usize;
         let cut: Vec<_> =
-            self.groups.iter().filter(|group| windows.has(&group.name) && group.flows.len() > most).collect();
+            self.groups.iter().filter(|group| record.has(&group.name) && group.flows.len() > most).collect();
         let all =
             cut.iter().map(|group| group.expected.map_or(group.flows.len() as u64, Expected::most)).max()?;
         let shown = cut.iter().take(SHOWN).map(|group| {
@@ -118,11 +125,10 @@ impl Plan {
         let shown = shown.collect::<Vec<_>>().join(", ");
         let more =
             if cut.len() > SHOWN { format!(" and {} more groups", cut.len() - SHOWN) } else { String::new() };
-        let message =
-            format!("windows are recorded of the first {most} flows of a group only: of {shown}{more}");
-        let help = format!("set record.windows.flows: {all} records all, {most} is what is done now");
+        let message = format!("{what} recorded of the first {most} flows of a group only: of {shown}{more}");
+        let help = format!("set {path}.flows: {all} records all, {most} is what is done now");
         let note = Diagnostic::warning(Code::SomeWindows, message).help(help);
-        Some(note.at(document.place("record.windows")))
+        Some(note.at(document.place(&path)))
     }
 }
 

@@ -206,12 +206,24 @@ fn controls() -> Vec<Topic> {
             place: format!("cc = {{ {} = {} }}", entry.name, least(&settings)),
             source: entry.source.to_owned(),
             needs: config.map(needs).unwrap_or_default(),
-            about: text::plain(entry.about),
+            about: about(entry),
             settings,
             ..Topic::new(TopicKind::Control, entry.name, entry.summary)
         }
     };
     registry::ALGORITHMS.iter().map(topic).collect()
+}
+
+/// What a control does, and what it records of itself.
+fn about(entry: &registry::Entry) -> String {
+    let mut about = text::plain(entry.about);
+    if !entry.inside.is_empty() {
+        about.push_str("\n\nIn the table `state` (`record.state`):\n\n");
+        for (name, meaning) in entry.inside {
+            about.push_str(&format!("- `{name}`: {meaning}\n"));
+        }
+    }
+    about.trim_end().to_owned()
 }
 
 /// Settings with those alone that must not be left out: `{}`, `{ end_to_end = … }`.

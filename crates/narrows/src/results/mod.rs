@@ -20,7 +20,9 @@ mod tables;
 mod watchdog;
 
 use narrows_proto::units::Time;
-use narrows_sim::observe::{AdvertisedRow, IsolationRow, JumboFlowRow, LimiterRow, PortRow, WindowRow};
+use narrows_sim::observe::{
+    AdvertisedRow, IsolationRow, JumboFlowRow, LimiterRow, PortRow, StateRow, WindowRow,
+};
 use narrows_sim::{DatagramRecord, DropCause, PortCounters, RackRecord, ReactionRecord};
 
 pub use activity::{Activity, ActivityInfo, activity_infos};
@@ -66,6 +68,8 @@ pub struct Results {
     pub links: Option<Vec<PortRow>>,
     /// Recorded senders.
     pub windows: Option<Vec<WindowRow>>,
+    /// What congestion controls keep, if it was recorded.
+    pub state: Option<Vec<StateRow>>,
     /// Recorded limiters.
     pub limiters: Option<Vec<LimiterRow>>,
     /// What happened to queues for isolated flows, if it was recorded.
@@ -96,6 +100,7 @@ pub(crate) struct Recorded {
     pub(crate) queues: Option<Vec<PortRow>>,
     pub(crate) links: Option<Vec<PortRow>>,
     pub(crate) windows: Option<Vec<WindowRow>>,
+    pub(crate) state: Option<Vec<StateRow>>,
     pub(crate) limiters: Option<Vec<LimiterRow>>,
     pub(crate) isolation: Option<Vec<IsolationRow>>,
     pub(crate) racks: Option<(Vec<JumboFlowRow>, Vec<AdvertisedRow>)>,
@@ -117,7 +122,7 @@ impl Results {
         outcome: narrows_sim::Outcome<O>,
         recorded: Recorded,
     ) -> Self {
-        let Recorded { queues, links, windows, limiters, isolation, racks } = recorded;
+        let Recorded { queues, links, windows, state, limiters, isolation, racks } = recorded;
         let flows = flows::flow_rows(&plan, &outcome.flows);
         let mut results = Self {
             rpcs: rpcs::rpc_rows(&plan, &flows),
@@ -128,6 +133,7 @@ impl Results {
             queues,
             links,
             windows,
+            state,
             limiters,
             isolation,
             racks,

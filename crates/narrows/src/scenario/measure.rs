@@ -34,7 +34,9 @@ pub struct Record {
     /// Bytes sent over links.
     pub links: Option<RecordPorts>,
     /// Windows and rates of flows.
-    pub windows: Option<RecordWindows>,
+    pub windows: Option<RecordFlows>,
+    /// What congestion controls keep besides windows and rates: `alpha`, `ssthresh`, modes.
+    pub state: Option<RecordFlows>,
     /// Rates and queues of limiters; of all nodes if `of` is left out.
     pub limiters: Option<RecordPorts>,
     /// When queues for isolated flows came and went.
@@ -64,7 +66,7 @@ pub struct RecordPorts {
 /// Which flows are recorded, and how often.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RecordWindows {
+pub struct RecordFlows {
     /// At most one row per flow in this time.
     pub interval: Span,
     /// Traffic groups whose flows are recorded; all if left out.
@@ -74,7 +76,7 @@ pub struct RecordWindows {
     pub flows: Flows,
 }
 
-impl RecordWindows {
+impl RecordFlows {
     /// Whether flows of the traffic group of this name are recorded.
     pub(crate) fn has(&self, group: &str) -> bool {
         let names: Vec<_> = self.of.iter().flat_map(Names::iter).collect();

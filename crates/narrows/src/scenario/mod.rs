@@ -19,7 +19,7 @@ use narrows_sim::{Hosts, RealHosts, Routing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use measure::{Expect, Flows, Measure, Record, RecordPorts, RecordWindows, Stop};
+pub use measure::{Expect, Flows, Measure, Record, RecordFlows, RecordPorts, Stop};
 pub use names::Names;
 pub(crate) use names::matches;
 pub use reaction::ReactionPoints;

@@ -230,7 +230,7 @@ impl Sweep {
                 let plan = task.outline(&self.supplies())?;
                 self.check_metric(&plan)?;
                 // The scenario of a task leaves nothing out.
-                let notes = plan.cut_windows(&self.document(*number)?);
+                let notes = plan.cut_flows(&self.document(*number)?);
                 let warnings = plan.warnings.iter().cloned().chain(notes).collect();
                 Ok(Estimated { cost: plan.cost(), memory: plan.memory(threads), warnings })
             });

@@ -22,6 +22,7 @@ use narrows::diagnostic::Code;
 use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows::run::{Options, run};
+use narrows_proto::cc::Inside;
 use narrows_proto::units::{Bytes, Time};
 use narrows_sim::observe::{PortRow, WindowRow};
 
@@ -56,7 +57,8 @@ impl Path {
             format!("marking = {{ step = {{ k = \"{} B\" }} }}", PACKET as u64 * k)
         });
         let packet_ns = 1e9 / self.rate;
-        let (flow, port) = play(&format!(
+        let sample_ns = packet_ns / 10.0;
+        let (flow, port, state) = play(&format!(
             r#"
 version = 1
 name = "trajectory"
@@ -81,14 +83,14 @@ transport = {{ ack_every = 1 }}
 {more}
 
 [record]
-windows = {{ interval = "{:.0} ns" }}
+windows = {{ interval = "{sample_ns:.0} ns" }}
+state = {{ interval = "{sample_ns:.0} ns" }}
 queues = {{ interval = "{packet_ns:.0} ns", of = "left/switch" }}
 "#,
             seconds * 1e6,
             bits * 100.0,
-            packet_ns / 10.0,
         ));
-        Trajectory { flow, port, packet_time: packet_ns * 1e-9 }
+        Trajectory { flow, port, state, packet_time: packet_ns * 1e-9 }
     }
 }
 
@@ -124,9 +126,14 @@ struct Trajectory {
     flow: Vec<Sample>,
     /// The bottleneck, in intervals in which it could send a packet.
     port: Vec<Interval>,
+    /// What the control keeps, at each acknowledgment.
+    state: Vec<Kept>,
     /// Length of these, in seconds.
     packet_time: f64,
 }
+
+/// In seconds, a name, and what the control keeps under it.
+type Kept = (f64, &'static str, Inside);
 
 /// A sender after an acknowledgment.
 #[derive(Clone, Copy, Debug)]
@@ -155,7 +162,7 @@ struct Interval {
 
 /// Runs a scenario, which must be free of warnings, but for those of what a trajectory wants: delayed acknowledgments, ideal hosts, and
 /// marks at enqueue. What its one flow and the bottleneck did.
-fn play(scenario: &str) -> (Vec<Sample>, Vec<Interval>) {
+fn play(scenario: &str) -> (Vec<Sample>, Vec<Interval>, Vec<Kept>) {
     let document = Document::parse("trajectory.toml", scenario.to_owned(), "").expect("parses");
     let plan = Arc::new(Plan::new(document).unwrap_or_else(|error| panic!("{error}\n{scenario}")));
     let wanted = [Code::DelayedAcks, Code::Phase, Code::LateMarks];
@@ -168,7 +175,8 @@ fn play(scenario: &str) -> (Vec<Sample>, Vec<Interval>) {
     let data = |row: &&WindowRow| row.delivered > Bytes::ZERO;
     let flow = results.windows.iter().flatten().filter(data).map(Sample::new).collect();
     let port = results.queues.iter().flatten().filter(bottleneck).map(Interval::new).collect();
-    (flow, port)
+    let state = results.state.iter().flatten().map(|row| (seconds(row.at), row.name, row.value)).collect();
+    (flow, port, state)
 }
 
 fn seconds(at: Time) -> f64 {
@@ -200,6 +208,12 @@ impl Interval {
 }
 
 impl Trajectory {
+    /// What the control kept under this name after the acknowledgment at a time, or the last one before it.
+    fn kept(&self, name: &str, at: f64) -> Inside {
+        let last = self.state.iter().rev().find(|(when, of, _)| *of == name && *when <= at);
+        last.unwrap_or_else(|| panic!("no {name} at {at} s")).2
+    }
+
     /// What waited at a time, in packets.
     fn queue(&self, at: f64) -> f64 {
         let next = self.port.partition_point(|interval| interval.at <= at);

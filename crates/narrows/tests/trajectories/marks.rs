@@ -118,6 +118,8 @@ cut: expected is alpha/2, alpha from the marks of the port. Qmin: expected is th
         let cut = 1.0 - tooth.after / tooth.before;
         // A mark more or less in one of two rounds is 1/200 of 1/16; a few of these.
         assert_near("cut", cut, tooth.alpha / 2.0, 0.001);
+        let recorded = run.kept("alpha", tooth.at).number().expect("a number");
+        assert_near("recorded alpha", recorded, tooth.alpha, 0.002);
         assert_near("Qmax", tooth.most, 42.0, 1.0);
         let least = last.after.floor() - 160.0;
         assert_near("Qmin", tooth.least, least, 1.5);

@@ -84,6 +84,13 @@ flight, twice the round before, then what ends the phase.
         let most = flight(begin, begin + length);
         let ms = length * 1e3;
         let sample = run.at(begin + 0.5 * length);
+        let mode = match name {
+            "STARTUP" => "startup",
+            "DRAIN" => "drain",
+            "PROBE_RTT" => "probe_rtt",
+            _ => "probe_bw",
+        };
+        assert_eq!(run.kept("mode", begin + 0.5 * length).word(), Some(mode), "{name} at {begin}");
         let next = phases[number + 1].name;
         // Once per cycle, in order; after DRAIN and PROBE_RTT in the middle.
         let after_probe = number > 0 && ["DRAIN", "PROBE_RTT"].contains(&phases[number - 1].name);
@@ -116,6 +123,8 @@ flight, twice the round before, then what ends the phase.
         let shortest = if next == "PROBE_RTT" { 0.0 } else { shortest };
         // 1 % is what the estimate falls by when its best samples were paced.
         let pacing = gain * 0.99 * path.rate;
+        let recorded = run.kept("pacing_gain", begin + 0.5 * length).number().expect("a number");
+        assert_near("recorded gain", recorded, gain, 0.001);
         assert_near(name, sample.pacing, pacing, 0.011 * pacing);
         assert!((shortest..=longest).contains(&ms), "{name} at {begin} lasts {ms} ms");
         let most = if name == "PROBE_RTT" { flight(begin + length - 0.2, begin + length) } else { most };

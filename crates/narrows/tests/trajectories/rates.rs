@@ -74,7 +74,7 @@ Rates are in Gb/s, alpha is that of the last CNP, the queue is what waits then. 
 /// One endless flow from a host at 40 Gb/s over 20 Gb/s for `us`. Each change of the rate, in us and Gb/s of
 /// packets as large as those of streams, and the bottleneck.
 fn alone(cc: &str, switches: &str, us: u64) -> (Vec<(f64, f64)>, Vec<Interval>) {
-    let (flow, port) = play(&format!(
+    let (flow, port, _) = play(&format!(
         r#"
 version = 1
 name = "trajectory"

@@ -12,7 +12,7 @@ const OVERLOAD: (f64, f64) = (0.3, 0.39);
 /// One GEMINI flow over a link of 1 Gb/s with room for `buffer_kb`, and datagrams at `gbps` for 90 ms.
 fn overloaded(buffer_kb: u32, gbps: f64) -> Vec<Sample> {
     let overload = datagrams(gbps * 1e9, OVERLOAD.0, OVERLOAD.1);
-    let (flow, _) = play(&format!(
+    let (flow, ..) = play(&format!(
         r#"
 version = 1
 name = "trajectory"

@@ -1,5 +1,6 @@
 use std::ops::Range;
 
+use narrows_proto::cc::Inside;
 use narrows_proto::notification::Notification;
 use narrows_proto::stream::Repairing;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
@@ -107,7 +108,7 @@ pub(super) struct Window {
     pub(super) timeouts: u64,
     pub(super) delivered: Bytes,
     /// What its control keeps besides.
-    pub(super) inside: Vec<(&'static str, f64)>,
+    pub(super) inside: Vec<(&'static str, Inside)>,
 }
 
 impl Window {
@@ -130,8 +131,8 @@ impl Window {
         }
     }
 
-    /// What its control keeps under this name.
+    /// The number that its control keeps under this name; infinite if nothing bounds it.
     pub(super) fn inside(&self, name: &str) -> Option<f64> {
-        self.inside.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+        self.inside.iter().find(|(known, _)| *known == name).and_then(|(_, value)| value.number())
     }
 }

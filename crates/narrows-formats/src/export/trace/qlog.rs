@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use narrows::plan::Plan;
 use narrows::results::Results;
+use narrows_proto::cc::Inside;
 use narrows_proto::stream::Repairing;
 use narrows_proto::units::{Bytes, Span, Time};
 use narrows_sim::traffic::Transport;
@@ -247,13 +248,14 @@ fn metrics(window: &Window) -> Vec<(&'static str, Value)> {
 /// The slow start threshold, once there is one.
 fn ssthresh(window: &Window) -> Option<u64> {
     let ssthresh = window.inside("ssthresh_bytes")?;
-    (ssthresh < Bytes::MAX.as_f64()).then_some(ssthresh as u64)
+    ssthresh.is_finite().then_some(ssthresh as u64)
 }
 
 /// What the draft has no name for.
 fn control(window: &Window) -> Vec<(&'static str, Value)> {
     let others = window.inside.iter().filter(|(name, _)| *name != "ssthresh_bytes");
-    others.map(|(name, value)| (*name, json!(value))).collect()
+    let value = |value: Inside| value.word().map_or_else(|| json!(value.number()), |word| json!(word));
+    others.map(|(name, inside)| (*name, value(*inside))).collect()
 }
 
 /// What the sender is about.

@@ -18,6 +18,18 @@ pub(super) enum Mode {
     },
 }
 
+impl Mode {
+    /// As observers are told.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Startup => "startup",
+            Self::Drain => "drain",
+            Self::ProbeBw { .. } => "probe_bw",
+            Self::ProbeRtt { .. } => "probe_rtt",
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Held {
     pub(super) until: Time,

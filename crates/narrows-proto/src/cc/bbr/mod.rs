@@ -43,7 +43,9 @@
 //! `PROBE_RTT` or when a high sample expires).
 
 use super::parts::{SplitMix, WindowedMax};
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
+use super::{
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter,
+};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
 mod aggregation;
@@ -74,6 +76,13 @@ impl Algorithm for Bbr {
         "version 1: paces at the bandwidth it measured, window of two bandwidth-delay products";
     const SOURCE: &'static str =
         "Cardwell et al., ACM Queue 2016; draft-cardwell-iccrg-bbr-congestion-control-00; Linux";
+    const INSIDE: Described = &[
+        ("mode", "`startup`, `drain`, `probe_bw` or `probe_rtt`."),
+        ("bandwidth_bps", "The largest delivery rate of the last rounds, payload."),
+        ("min_rtt_ps", "The smallest round-trip time of the last ten seconds; no row before there is one."),
+        ("pacing_gain", "The factor of the bandwidth at which packets leave."),
+        ("cwnd_gain", "The factor of the bandwidth-delay product that the window aims at."),
+    ];
     const READS_DELAY: bool = true;
 
     fn new(params: &Params, path: &Path) -> Self {
@@ -100,6 +109,18 @@ impl Controller for Bbr {
 
     fn limit(&self) -> Limit {
         Limit { cwnd: self.0.cwnd, pacing: self.0.pacing }
+    }
+
+    fn inside(&self, report: &mut Reporter<'_>) {
+        let model = &self.0;
+        report("mode", model.mode.name().into());
+        report("bandwidth_bps", model.bandwidth.get().as_f64().into());
+        if let Some(min_rtt) = model.min_rtt {
+            report("min_rtt_ps", (min_rtt.as_ps() as f64).into());
+        }
+        let (pacing, window) = model.gains();
+        report("pacing_gain", pacing.into());
+        report("cwnd_gain", window.into());
     }
 }
 

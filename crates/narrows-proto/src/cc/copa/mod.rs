@@ -46,7 +46,9 @@
 use std::cmp::Reverse;
 
 use super::parts::{MIN_THRESHOLD, RecentMin};
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
+use super::{
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter,
+};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
 #[cfg(test)]
@@ -123,6 +125,16 @@ impl Algorithm for Copa {
     const SUMMARY: &'static str =
         "window steered to a rate that falls with the queueing delay; competes where buffers are filled";
     const SOURCE: &'static str = "Arun & Balakrishnan, NSDI 2018";
+    const INSIDE: Described = &[
+        ("mode", "`default`, or `competitive` against flows that fill buffers."),
+        ("delta", "delta in force: the target rate is 1 / (delta * queueing delay)."),
+        ("velocity", "By how much the step of the window has grown."),
+        (
+            "standing_rtt_ps",
+            "The smallest round-trip time of the last half round; no row before there is one.",
+        ),
+        ("min_rtt_ps", "The smallest round-trip time of the last ten seconds; no row before there is one."),
+    ];
     const READS_DELAY: bool = true;
 
     fn new(params: &Params, path: &Path) -> Self {
@@ -210,6 +222,17 @@ impl Controller for Copa {
             rate.clamp(WireTime::MIN_RATE, WireTime::MAX_RATE)
         });
         Limit { cwnd, pacing }
+    }
+
+    fn inside(&self, report: &mut Reporter<'_>) {
+        let state = &*self.state;
+        report("mode", if state.competing { "competitive" } else { "default" }.into());
+        report("delta", (1.0 / state.inverse_delta).into());
+        report("velocity", state.velocity.factor.into());
+        if let Some(delays) = &state.delays {
+            report("standing_rtt_ps", (delays.standing.get().as_ps() as f64).into());
+            report("min_rtt_ps", (delays.lowest.get().as_ps() as f64).into());
+        }
     }
 }
 

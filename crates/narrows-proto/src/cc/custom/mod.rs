@@ -17,7 +17,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Ack, Congestion, Controller, Ecn, Limit, Path, Signal};
+use super::{Ack, Congestion, Controller, Ecn, Limit, Path, Reporter, Signal};
 use crate::units::{Bytes, Span, Time, WireTime};
 
 mod outside;
@@ -197,7 +197,7 @@ impl Controller for Custom {
         self.controller.next_timer().max(self.not_before)
     }
 
-    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+    fn inside(&self, report: &mut Reporter<'_>) {
         self.controller.inside(report);
     }
 }

@@ -36,7 +36,9 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges, Signal};
+use super::{
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter, Signal,
+};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
 /// Settings of DCQCN. What is left out is taken from the variant.
@@ -203,6 +205,10 @@ impl Algorithm for Dcqcn {
     type Params = Params;
     const SUMMARY: &'static str = "rate cut by notification packets (RDMA)";
     const SOURCE: &'static str = "Zhu et al., SIGCOMM 2015";
+    const INSIDE: Described = &[
+        ("alpha", "The estimate of congestion, 0 to 1."),
+        ("target_rate_bps", "R_T, the rate that is recovered to."),
+    ];
     const NEEDS_RDMA: bool = true;
 
     fn new(params: &Params, path: &Path) -> Self {
@@ -406,8 +412,8 @@ impl Controller for Dcqcn {
         self.timer_at.min(self.cut_at)
     }
 
-    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
-        report("alpha", self.alpha);
-        report("target_rate_bps", self.target);
+    fn inside(&self, report: &mut Reporter<'_>) {
+        report("alpha", self.alpha.into());
+        report("target_rate_bps", self.target.into());
     }
 }

@@ -32,8 +32,11 @@
 //! the base rises as fast as the queue, no delay is ever found. If it is remembered for some cycles only, it drifts: delay
 //! alone never drains the queue below (1 − beta)·(RTT + T), so the base tends to T·(1 − beta)/beta, 20 ms with the defaults.
 
+use super::inside::SSTHRESH;
 use super::parts::{MarkedFraction, RecentMin, Rest, SegmentWindow, WindowPacing};
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges, Signal};
+use super::{
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter, Signal,
+};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
 /// Settings of GEMINI (Zeng et al., ICNP 2019).
@@ -195,6 +198,11 @@ impl Algorithm for Gemini {
     const SUMMARY: &'static str =
         "marks for queues in the data center, delay for the wide area; cut and growth scaled by RTT";
     const SOURCE: &'static str = "Zeng, Bai, Chen et al., ICNP 2019";
+    const INSIDE: Described = &[
+        SSTHRESH,
+        ("alpha", "The estimated fraction of marked bytes, 0 to 1."),
+        ("base_rtt_ps", "The smallest round-trip time; no row before there is one."),
+    ];
     const READS_DELAY: bool = true;
 
     fn new(params: &Params, path: &Path) -> Self {
@@ -345,9 +353,12 @@ impl Controller for Gemini {
         }
     }
 
-    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
-        report("ssthresh_bytes", self.window.ssthresh());
-        report("alpha", self.alpha.get());
+    fn inside(&self, report: &mut Reporter<'_>) {
+        report("ssthresh_bytes", self.window.ssthresh().into());
+        report("alpha", self.alpha.get().into());
+        if self.base_rtt != Span::MAX {
+            report("base_rtt_ps", (self.base_rtt.as_ps() as f64).into());
+        }
     }
 }
 

@@ -22,7 +22,9 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges, Signal};
+use super::{
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter, Signal,
+};
 use crate::telemetry::Telemetry;
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
@@ -112,6 +114,10 @@ impl Algorithm for Hpcc {
     type Params = Params;
     const SUMMARY: &'static str = "window from telemetry of switches (RDMA)";
     const SOURCE: &'static str = "Li et al., SIGCOMM 2019";
+    const INSIDE: Described = &[
+        ("utilization", "U, the utilization of the busiest link, of which `eta` is the target."),
+        ("reference_window_bytes", "W^c, the window that is adjusted once a round trip."),
+    ];
     const READS_DELAY: bool = true;
     const NEEDS_RDMA: bool = true;
     const TELEMETRY: bool = true;
@@ -228,8 +234,8 @@ impl Controller for Hpcc {
         }
     }
 
-    fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
-        report("utilisation", self.utilization);
-        report("reference_window_bytes", self.reference);
+    fn inside(&self, report: &mut Reporter<'_>) {
+        report("utilization", self.utilization.into());
+        report("reference_window_bytes", self.reference.into());
     }
 }

@@ -1,4 +1,5 @@
 use super::MIN_THRESHOLD;
+use crate::cc::Inside;
 use crate::units::Bytes;
 
 /// A window that grows like Reno's: by what was acknowledged in slow start, then by one segment per window.
@@ -53,6 +54,12 @@ impl RenoWindow {
     /// The slow start threshold; [`Bytes::MAX`] before the first congestion.
     pub fn ssthresh(&self) -> Bytes {
         self.ssthresh
+    }
+
+    /// The slow start threshold in bytes, as [observers](crate::cc::Inside) are told; infinite before the first congestion.
+    pub(crate) fn reported_threshold(&self) -> Inside {
+        let threshold = if self.ssthresh == Bytes::MAX { f64::INFINITY } else { self.ssthresh.as_f64() };
+        threshold.into()
     }
 
     /// Still below the slow start threshold.

@@ -30,7 +30,9 @@ use super::parts::SplitMix;
 use super::pcc::monitor::Report;
 use super::pcc::rate::{Aim, Bounds, RateSender, Strategy, Timing};
 use super::pcc::starting::Doubling;
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
+use super::{
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter,
+};
 use crate::units::Time;
 
 /// Settings of PCC Allegro (Dong et al., NSDI 2015).
@@ -94,6 +96,11 @@ impl Algorithm for PccAllegro {
     type Params = Params;
     const SUMMARY: &'static str = "rate found by trials in random order, judged by throughput and loss";
     const SOURCE: &'static str = "Dong et al., NSDI 2015";
+    const INSIDE: Described = &[
+        ("phase", "`starting`, `deciding` or `adjusting`."),
+        ("base_rate_bps", "The rate around which others are tried, payload."),
+        ("epsilon", "How far from it they are, as a fraction."),
+    ];
     const READS_DELAY: bool = true;
 
     fn new(params: &Params, path: &Path) -> Self {
@@ -137,6 +144,13 @@ impl Controller for PccAllegro {
     fn limit(&self) -> Limit {
         self.sender.limit()
     }
+
+    fn inside(&self, report: &mut Reporter<'_>) {
+        let search = &self.sender.strategy;
+        report("phase", search.phase.name().into());
+        report("base_rate_bps", search.rate.into());
+        report("epsilon", search.epsilon.into());
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -158,6 +172,17 @@ enum Phase {
         n: u32,
         last: (f64, f64),
     },
+}
+
+impl Phase {
+    /// As observers are told.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Starting(_) => "starting",
+            Self::Deciding(_) => "deciding",
+            Self::Adjusting { .. } => "adjusting",
+        }
+    }
 }
 
 /// Two pairs of intervals.

@@ -32,7 +32,9 @@ use super::parts::SplitMix;
 use super::pcc::monitor::Report;
 use super::pcc::rate::{Aim, Bounds, RateSender, Strategy, Timing};
 use super::pcc::starting::Doubling;
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
+use super::{
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter,
+};
 use crate::units::Time;
 
 /// Settings of PCC Vivace (Dong et al., NSDI 2018).
@@ -113,6 +115,10 @@ impl Algorithm for PccVivace {
     type Params = Params;
     const SUMMARY: &'static str = "rate that climbs a utility of throughput, growth of delay and loss";
     const SOURCE: &'static str = "Dong et al., NSDI 2018";
+    const INSIDE: Described = &[
+        ("phase", "`starting` or `climbing`."),
+        ("base_rate_bps", "The rate around which others are tried, payload."),
+    ];
     const READS_DELAY: bool = true;
 
     fn new(params: &Params, path: &Path) -> Self {
@@ -164,6 +170,12 @@ impl Controller for PccVivace {
     fn limit(&self) -> Limit {
         self.sender.limit()
     }
+
+    fn inside(&self, report: &mut Reporter<'_>) {
+        let climb = &self.sender.strategy;
+        report("phase", climb.phase.name().into());
+        report("base_rate_bps", climb.rate.into());
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -179,6 +191,16 @@ struct Climb {
 enum Phase {
     Starting(Doubling),
     Climbing(Pair),
+}
+
+impl Phase {
+    /// As observers are told.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Starting(_) => "starting",
+            Self::Climbing(_) => "climbing",
+        }
+    }
 }
 
 /// Two intervals, one on either side of the rate.

@@ -23,7 +23,9 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
+use super::{
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter,
+};
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 
 /// Settings of TIMELY.
@@ -104,6 +106,10 @@ impl Algorithm for Timely {
     type Params = Params;
     const SUMMARY: &'static str = "rate that follows the gradient of delay (RDMA)";
     const SOURCE: &'static str = "Mittal et al., SIGCOMM 2015";
+    const INSIDE: Described = &[(
+        "gradient",
+        "The smoothed change of the round-trip time between updates, in minimum round-trip times.",
+    )];
     const READS_DELAY: bool = true;
     const NEEDS_RDMA: bool = true;
 
@@ -194,5 +200,9 @@ impl Controller for Timely {
 
     fn limit(&self) -> Limit {
         Limit { cwnd: Bytes::MAX, pacing: Some(BitRate::from_f64(self.rate)) }
+    }
+
+    fn inside(&self, report: &mut Reporter<'_>) {
+        report("gradient", (self.rtt_diff / self.params.min_rtt.as_secs_f64()).into());
     }
 }

@@ -20,7 +20,7 @@ use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use super::segmentation::Bursts;
 use super::wire::Segment;
-use crate::cc::{Cc, Config, Controller, Ecn, Limit};
+use crate::cc::{Cc, Config, Controller, Ecn, Limit, Reporter};
 use crate::units::{BitRate, Bytes, Span, Time};
 
 /// The sending half of a connection while it carries one flow.
@@ -286,7 +286,7 @@ impl Sender {
     }
 
     /// What its congestion control keeps besides the limit ([`Controller::inside`]).
-    pub fn inside(&self, report: &mut dyn FnMut(&'static str, f64)) {
+    pub fn inside(&self, report: &mut Reporter<'_>) {
         self.cc.inside(report);
     }
 

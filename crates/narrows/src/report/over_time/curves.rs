@@ -14,8 +14,8 @@ use crate::results::{Source, Table};
 const QUEUES: usize = 8;
 const POINTS: u64 = 8000;
 /// Flows whose windows are drawn, and slices of time of each.
-const FLOWS: usize = 12;
-const SLICES: u64 = 2000;
+pub(super) const FLOWS: usize = 12;
+pub(super) const SLICES: u64 = 2000;
 
 /// What waited at a port.
 #[derive(Clone, Debug, Serialize)]
@@ -32,6 +32,8 @@ pub(super) struct QueueCurve {
 /// What a flow did.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FlowCurve {
+    #[serde(skip)]
+    pub(super) flow: u64,
     name: String,
     /// Why it is shown.
     why: &'static str,
@@ -135,7 +137,7 @@ pub(super) fn interesting(
     for (flow, why) in chosen {
         let rows: Vec<_> = (0..flows.len()).filter(|row| flows[*row] == flow).collect();
         let group = group_names.get(seen[&flow].group as usize).map_or("", String::as_str);
-        curves.push(curve(windows, &rows, format!("{group} flow {flow}"), why, ended, packer));
+        curves.push(curve(windows, &rows, (flow, group), why, ended, packer));
     }
     Ok(curves)
 }
@@ -184,7 +186,7 @@ fn choose(seen: &BTreeMap<u64, Seen>, slow: &BTreeMap<u64, u64>, groups: usize) 
 fn curve(
     windows: &Table,
     rows: &[usize],
-    name: String,
+    (flow, group): (u64, &str),
     why: &'static str,
     ended: u64,
     packer: &mut Packer,
@@ -223,7 +225,8 @@ fn curve(
         }
     }
     FlowCurve {
-        name,
+        flow,
+        name: format!("{group} flow {flow}"),
         why,
         at: packer.doubles(of("at_ps", 1e9)),
         window: packer.singles(of("cwnd_bytes", 1e3).map(|value| value as f32)),

@@ -5,12 +5,14 @@
 
 mod curves;
 mod frames;
+mod state;
 
 use serde::Serialize;
 use serde_json::Value;
 
 use self::curves::{FlowCurve, QueueCurve, WINDOWS, deepest, interesting};
 use self::frames::{Frames, Matrix, Recorded};
+use self::state::{State, states};
 use super::fabric::Fabric;
 use super::packed::Packer;
 use crate::diagnostic::Checked;
@@ -34,6 +36,8 @@ pub struct OverTime {
     queues: Vec<QueueCurve>,
     /// The flows worth a look.
     flows: Vec<FlowCurve>,
+    /// What their controls keep.
+    states: Vec<State>,
     /// The arrays.
     packed: String,
 }
@@ -60,12 +64,15 @@ impl OverTime {
             Some(windows) => interesting(source, &windows, ended, &mut packer)?,
             None => Vec::new(),
         };
+        let shown: Vec<_> = flows.iter().map(|flow| flow.flow).collect();
+        let states = states(source, &shown, ended, &mut packer)?;
         Ok(Self {
             fabric,
             ended_ms: ended as f64 / 1e9,
             frames,
             queues: curves,
             flows,
+            states,
             packed: packer.finish(),
         })
     }

@@ -1,6 +1,7 @@
 //! A table and its columns: what they are called and mean, and how they are taken of a run.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::super::columns::{ColumnInfo, TableInfo};
 use super::super::{Column, Results, Table, Values};
@@ -226,6 +227,35 @@ impl<R: Clone> Described<R> {
         self.column([name, "", meaning], values, &Values::Names(Vec::new(), Vec::new()))
     }
 
+    /// Words of the program, of which there are few.
+    pub(super) fn text(
+        self,
+        name: &'static str,
+        meaning: &'static str,
+        word: impl Fn(&R) -> &'static str + Send + Sync + 'static,
+    ) -> Self {
+        let values = move |rows: &[R], _: &Results| {
+            let words = Words::of(rows.iter().map(&word));
+            Values::Names(rows.iter().map(|row| words.index(word(row))).collect(), words.names())
+        };
+        self.column([name, "", meaning], values, &Values::Names(Vec::new(), Vec::new()))
+    }
+
+    /// The same, some of which may be missing.
+    pub(super) fn maybe_text(
+        self,
+        name: &'static str,
+        meaning: &'static str,
+        word: impl Fn(&R) -> Option<&'static str> + Send + Sync + 'static,
+    ) -> Self {
+        let values = move |rows: &[R], _: &Results| {
+            let words = Words::of(rows.iter().filter_map(&word));
+            let indexes = rows.iter().map(|row| word(row).map(|word| words.index(word)));
+            Values::MaybeNames(indexes.collect(), words.names())
+        };
+        self.column([name, "", meaning], values, &Values::MaybeNames(Vec::new(), Vec::new()))
+    }
+
     /// The segment of a link, in networks that have segments.
     pub(super) fn segment(self, link: impl Fn(&R) -> usize + Send + Sync + 'static) -> Self {
         let meaning = "`dc` or `wan`: which part of the network the link belongs to.";
@@ -252,6 +282,23 @@ impl<R: Clone> Described<R> {
         let last = self.columns.last_mut().expect("said of a column");
         (last.info.present, last.is_in) = (present, is_in);
         self
+    }
+}
+
+/// The words of a column, in their order.
+struct Words(Vec<&'static str>);
+
+impl Words {
+    fn of(all: impl Iterator<Item = &'static str>) -> Self {
+        Self(all.collect::<BTreeSet<_>>().into_iter().collect())
+    }
+
+    fn index(&self, word: &str) -> u32 {
+        self.0.binary_search(&word).expect("the words are those of the rows") as u32
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.0.iter().map(|word| (*word).to_owned()).collect()
     }
 }
 

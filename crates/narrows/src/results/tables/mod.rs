@@ -13,13 +13,14 @@ use super::columns::TableInfo;
 use super::{Results, Table};
 
 /// All tables, in the order in which they are written.
-static ALL: LazyLock<[Box<dyn Named>; 11]> = LazyLock::new(|| {
+static ALL: LazyLock<[Box<dyn Named>; 12]> = LazyLock::new(|| {
     [
         Box::new(flows::flows()),
         Box::new(links::ports()),
         Box::new(links::queues()),
         Box::new(links::links()),
         Box::new(recorded::windows()),
+        Box::new(recorded::state()),
         Box::new(recorded::limiters()),
         Box::new(recorded::isolation()),
         Box::new(racks::jumboflows()),
@@ -41,8 +42,8 @@ impl TableInfo {
 }
 
 impl Results {
-    /// All tables that there are: `flows` and `ports` always, `queues`, `links`, `windows`, `limiters`, `isolation`,
-    /// `jumboflows` and `advertised` if they were recorded, `rpcs` and `datagrams` if there are any.
+    /// All tables that there are: `flows` and `ports` always, `queues`, `links`, `windows`, `state`, `limiters`,
+    /// `isolation`, `jumboflows` and `advertised` if they were recorded, `rpcs` and `datagrams` if there are any.
     pub fn tables(&self) -> Vec<Table> {
         ALL.iter().filter_map(|table| table.of(self)).collect()
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use narrows_proto::units::BitRate;
 use narrows_sim::LinkId;
-use narrows_sim::observe::{IsolationRow, LimiterRow, WindowRow};
+use narrows_sim::observe::{IsolationRow, LimiterRow, StateRow, WindowRow};
 use narrows_sim::switch::IsolationEvent;
 
 use super::described::{Described, groups, nodes};
@@ -47,6 +47,24 @@ pub(super) fn windows() -> Described<WindowRow> {
             "Messages of congestion points that its host has received about it since the run began.",
             |row, _| row.messages,
         )
+}
+
+pub(super) fn state() -> Described<StateRow> {
+    let table = Described::<StateRow>::new(
+        "state",
+        "One row per recorded flow, interval and name: what the congestion control keeps besides window and rate, after its first acknowledgment in it. `narrows explain NAME` says what a control has.",
+        "with `record.state`",
+        |run| run.state.as_deref().map(Cow::Borrowed),
+    );
+    table
+        .ps("at_ps", "When the acknowledgment came.", |row, _| row.at.as_ps())
+        .count("flow", "Number of the flow, as in `flows`.", |row, _| row.flow.0.into())
+        .name("group", "The traffic group.", groups, |row, run| {
+            run.plan.traffic.flows[row.flow.index()].group.0
+        })
+        .text("name", "What it is, with its unit: `alpha`, `ssthresh_bytes`, `mode`.", |row| row.name)
+        .maybe_ratio("value", "The number; missing if it is a word.", |row| row.value.number())
+        .maybe_text("word", "The word; missing if it is a number.", |row| row.value.word())
 }
 
 pub(super) fn limiters() -> Described<LimiterRow> {

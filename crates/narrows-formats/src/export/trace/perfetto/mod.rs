@@ -227,8 +227,10 @@ impl Perfetto {
                 Some((_, "bps")) => unit(Unit::Unspecified, "bit/s"),
                 _ => unit(Unit::Unspecified, ""),
             };
-            let told = (value.is_finite() && *value < Bytes::MAX.as_f64()).then_some(*value);
-            self.counter(at, key, name, unit, told)?;
+            // A track has numbers only.
+            if let Some(number) = value.number() {
+                self.counter(at, key, name, unit, number.is_finite().then_some(number))?;
+            }
         }
         Ok(())
     }
