@@ -11,6 +11,7 @@ mod loom;
 mod python;
 mod readme;
 mod repro;
+mod scoreboard;
 mod structure;
 mod target;
 mod viewers;
@@ -45,6 +46,8 @@ enum Task {
     Repro(repro::Arguments),
     /// Run the commands of README.md and compare what they print
     Readme,
+    /// Write the scoreboard of papers in README.md from docs/reproductions
+    Scoreboard,
     /// Build the guide into target/guide/html; needs Python 3.11
     Guide(guide::Arguments),
     /// Open traces in Wireshark and reports in Chromium and compare what they find
@@ -67,6 +70,7 @@ fn main() -> Result<()> {
         Task::Loom => loom::run(&shell),
         Task::Repro(arguments) => repro::run(&shell, &arguments),
         Task::Readme => readme::run(&shell),
+        Task::Scoreboard => scoreboard::write(&shell),
         Task::Guide(arguments) => guide::run(&shell, &arguments),
         Task::Viewers => viewers::run(&shell),
     }

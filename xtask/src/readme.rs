@@ -7,7 +7,7 @@ use snapbox::filter::{Filter, FilterNewlines, NormalizeToExpected};
 use snapbox::{Data, IntoData, Redactions};
 use xshell::Shell;
 
-use crate::target;
+use crate::{scoreboard, target};
 
 /// A command and the lines it should print.
 struct Example {
@@ -17,9 +17,10 @@ struct Example {
 
 /// Runs every command line (`$ …`) of the `console` blocks, in their order. `cargo` runs at the root of the project, anything
 /// else in a fresh folder, where `narrows` is the release build. Shown output is compared; `...` stands for any lines, `[..]`
-/// for anything within a line. Commands of `cargo xtask` and pip are left out: continuous integration runs
+/// for anything within a line. The scoreboard of papers is that of their pages. Commands of `cargo xtask` and pip are left out: continuous integration runs
 /// them, or they take too long.
 pub(crate) fn run(shell: &Shell) -> Result<()> {
+    scoreboard::check(shell)?;
     let root = shell.current_dir();
     let folder = tempfile::tempdir()?;
     let narrows = target::narrows(shell, &["--release"])?;

@@ -4,13 +4,15 @@ use anyhow::{Context, Result};
 use clap::Args;
 use xshell::{Shell, cmd};
 
+use crate::scoreboard;
+
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// The paper; all of them if left out
     paper: Option<String>,
 }
 
-/// The long form: also writes docs/reproductions/PAPER.md.
+/// The long form: also writes docs/reproductions/PAPER.md and the scoreboard of README.md.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     let papers = match &arguments.paper {
         Some(paper) => vec![paper.clone()],
@@ -21,7 +23,7 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         shell.create_dir("docs/reproductions")?;
         shell.copy_file(format!("out/repro/{paper}/report.md"), format!("docs/reproductions/{paper}.md"))?;
     }
-    Ok(())
+    scoreboard::write(shell)
 }
 
 /// The short form of all papers.
