@@ -1,6 +1,6 @@
 //! Links: the end that sends, and the end that receives and owns what is in flight.
 
-use narrows_proto::units::{Span, Time, WireTime};
+use narrows_proto::units::{BitRate, Span, Time, WireTime};
 
 use crate::ids::LinkId;
 use crate::packet::Packet;
@@ -12,6 +12,7 @@ use crate::ring::Ring;
 /// The sending end of a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Egress {
+    pub(crate) rate: BitRate,
     pub(crate) wire_time: WireTime,
     /// Propagation, and the forwarding latency of the node it leads to.
     pub(crate) delay: Span,
@@ -145,16 +146,15 @@ fn good_packets(rate: f64, random: &mut Stream) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use narrows_proto::units::BitRate;
-
     use super::*;
     use crate::ids::{FlowId, HostId};
     use crate::packet::{Fields, Kind};
 
     fn impairment(error_rate: f64, outages: Vec<Outage>) -> Impairment {
-        let wire_time = BitRate::from_gbps(10).wire_time();
+        let rate = BitRate::from_gbps(10);
+        let wire_time = rate.wire_time();
         let to = Target { wire: 0, shard: 0 };
-        let egress = Egress { wire_time, delay: Span::from_us(5), to, link: LinkId(0) };
+        let egress = Egress { rate, wire_time, delay: Span::from_us(5), to, link: LinkId(0) };
         Impairment::new(&egress, error_rate, outages, 1)
     }
 

@@ -44,7 +44,7 @@ fn use_of(rows: &[PortRow], rate: BitRate) -> f64 {
 }
 
 fn step(mark_at: MarkAt) -> Marking {
-    Marking::Step(Step { k: Bytes::new(40 * PACKET), mark_at })
+    Marking::Step(Step { k: Bytes::new(40 * PACKET).into(), mark_at })
 }
 
 const RATE: BitRate = BitRate::from_gbps(10);

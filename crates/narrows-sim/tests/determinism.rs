@@ -45,7 +45,7 @@ fn everything(routing: Routing, ports: PortKind) -> (Network, Traffic) {
     CrossDc { datacenters: 2, fabric, fabrics: vec![], wan }.build(&mut topology, "");
     let shared = Buffer { size: Bytes::new(120_000), sharing: Sharing::Dynamic(Dynamic { alpha: 0.5 }) };
     let tor = SwitchConfig {
-        marking: Marking::Step(Step { k: Bytes::new(30_000), mark_at: MarkAt::Enqueue }),
+        marking: Marking::Step(Step { k: Bytes::new(30_000).into(), mark_at: MarkAt::Enqueue }),
         latency: Span::from_ns(450),
         ports,
         ..SwitchConfig::new(shared)

@@ -22,7 +22,7 @@ fn star(senders: u32, control: &Config, hosts: Hosts) -> (Network, Traffic) {
     let buffer = Buffer { size: Bytes::new(4_000_000), sharing: Sharing::Dynamic(Dynamic { alpha: 0.21 }) };
     let mut switch = SwitchConfig::new(buffer);
     if *control == dctcp() {
-        switch.marking = Marking::Step(Step { k: Bytes::new(30_000), mark_at: MarkAt::Enqueue });
+        switch.marking = Marking::Step(Step { k: Bytes::new(30_000).into(), mark_at: MarkAt::Enqueue });
     }
     let flows = (0..senders).map(|sender| flow(sender, senders, ENDLESS)).collect();
     let mut params = params();

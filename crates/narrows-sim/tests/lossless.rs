@@ -312,7 +312,7 @@ fn threads_and_windows_change_nothing() {
     for switch in switches() {
         let points = CongestionPoint::Qcn(Qcn { set_point: Bytes::new(20_000), ..Qcn::default() });
         let switch = SwitchConfig {
-            marking: Marking::Step(Step { k: Bytes::new(30_000), mark_at: MarkAt::Enqueue }),
+            marking: Marking::Step(Step { k: Bytes::new(30_000).into(), mark_at: MarkAt::Enqueue }),
             congestion_point: points,
             ..switch
         };

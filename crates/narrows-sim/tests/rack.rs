@@ -32,7 +32,7 @@ fn params() -> Params {
 /// 75 kB for each port, of which half may wait unmarked.
 fn tor(agent: RackAgent) -> SwitchConfig {
     SwitchConfig {
-        marking: Marking::Step(Step { k: Bytes::new(37_500), mark_at: MarkAt::Enqueue }),
+        marking: Marking::Step(Step { k: Bytes::new(37_500).into(), mark_at: MarkAt::Enqueue }),
         ports: PortKind::Scheduled,
         rack: Some(agent),
         ..shallow(75_000)

@@ -318,7 +318,7 @@ fn partners(topology: &Topology) -> Vec<HostId> {
 /// waiting.
 fn network(topology: Topology, ports: PortKind) -> Network {
     let buffer = Buffer { size: Bytes::new(12_000_000), sharing: Sharing::default() };
-    let marking = Marking::Step(Step { k: Bytes::new(100_000), mark_at: MarkAt::Enqueue });
+    let marking = Marking::Step(Step { k: Bytes::new(100_000).into(), mark_at: MarkAt::Enqueue });
     with_switches(topology, &SwitchConfig { marking, ports, ..SwitchConfig::new(buffer) })
 }
 
@@ -357,7 +357,7 @@ fn shared_racks(shared: bool) -> Job {
         true => Config::Rackcc(rackcc::Params::default()),
     };
     for switch in network.switches.iter_mut().flatten() {
-        switch.marking = Marking::Step(Step { k: Bytes::new(1_000_000), mark_at: MarkAt::Enqueue });
+        switch.marking = Marking::Step(Step { k: Bytes::new(1_000_000).into(), mark_at: MarkAt::Enqueue });
         switch.rack = shared.then(RackAgent::default);
     }
     let params = Params { handshake: true, ..params(10) };

@@ -231,7 +231,7 @@ impl<'a> Layout<'a> {
         let latency = self.network.switches[to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
         let shard = self.places[to.index()];
         let to = Target { wire: self.wire_of[link.index()], shard: shard as u16 };
-        Egress { wire_time: wire.rate.wire_time(), delay: wire.delay + latency, to, link }
+        Egress { rate: wire.rate, wire_time: wire.rate.wire_time(), delay: wire.delay + latency, to, link }
     }
 
     fn wires(&self, members: &[NodeId], seed: u64) -> Wires {

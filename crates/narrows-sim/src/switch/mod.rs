@@ -26,7 +26,9 @@ pub use crate::mechanism::congestion_point::{
     Bcn, BcnVersion, CongestionPoint, MOST_CONGESTION_POINTS, Message, Qcn, Reach, Sampling,
 };
 pub use crate::mechanism::isolation::{Isolation, IsolationEvent, JointStop, Scheme};
-pub use crate::mechanism::marking::{Codel, MarkAt, Marking, Red, RedAction, RedAt, Sojourn, Step};
+pub use crate::mechanism::marking::{
+    Codel, MarkAt, Marking, Red, RedAction, RedAt, ScaledThreshold, Sojourn, Step, Threshold,
+};
 pub use crate::mechanism::pause::Pause;
 pub use crate::mechanism::pfc::{Pfc, Xoff};
 use crate::observe::{Observer, Reviewed};

@@ -94,7 +94,7 @@ impl Switch {
     pub(crate) fn new(config: &SwitchConfig, parts: SwitchParts) -> Self {
         let count = parts.egresses.len();
         assert!(count.max(parts.wires) <= MOST_PORTS, "a switch has at most {MOST_PORTS} ports");
-        let packet_time = |egress: &Egress| (egress.wire_time, egress.wire_time.of(parts.typical_packet));
+        let packet_time = |egress: &Egress| (egress.rate, egress.wire_time.of(parts.typical_packet));
         let common = Common {
             memory: Memory::new(&config.buffer, count),
             marker: Marker::new(

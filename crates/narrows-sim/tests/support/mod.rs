@@ -37,7 +37,10 @@ pub fn shallow(size: u64) -> SwitchConfig {
 }
 
 pub fn marking(k: u64) -> SwitchConfig {
-    SwitchConfig { marking: Marking::Step(Step { k: Bytes::new(k), mark_at: MarkAt::Enqueue }), ..deep() }
+    SwitchConfig {
+        marking: Marking::Step(Step { k: Bytes::new(k).into(), mark_at: MarkAt::Enqueue }),
+        ..deep()
+    }
 }
 
 /// Scheduled ports with congestion points, and a memory that all of them share.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use narrows_proto::cc::{Config, Ecn, gemini};
 use narrows_proto::units::{BitRate, Bytes, Span};
 use narrows_proto::{rdma, stream};
-use narrows_sim::switch::{MarkAt, Marking, Red, RedAction, Step, SwitchConfig};
+use narrows_sim::switch::{MarkAt, Marking, Red, RedAction, Step, SwitchConfig, Threshold};
 use narrows_sim::topology::Topology;
 use narrows_sim::traffic::{Traffic, Transport};
 use narrows_sim::{LinkId, Network};
@@ -129,7 +129,7 @@ fn marks(switch: &SwitchConfig) -> bool {
     switch.marking.marks()
 }
 
-fn step(switch: &SwitchConfig) -> Option<Bytes> {
+fn step(switch: &SwitchConfig) -> Option<Threshold> {
     match switch.marking {
         Marking::Step(Step { k, .. }) => Some(k),
         _ => None,
@@ -222,9 +222,9 @@ impl Gemini<'_> {
         let k = Bytes::from_f64(self.settings.threshold(capacity.as_f64(), self.packet));
         let why = if is_set { "" } else { " (50 packets per Gb/s)" };
         let switches = self.network.switches.iter().zip(self.network.topology.ports());
-        let switches = switches.filter_map(|(switch, ports)| Some((switch.as_ref()?, ports.len())));
+        let switches = switches.filter_map(|(switch, ports)| Some((switch.as_ref()?, ports)));
         let marking: Vec<_> = switches.filter(|(switch, _)| marks(switch)).collect();
-        let largest = marking.iter().map(|(switch, ports)| switch.buffer.largest_queue(*ports)).max();
+        let largest = marking.iter().map(|(switch, ports)| switch.buffer.largest_queue(ports.len())).max();
         if let Some(largest) = largest.filter(|largest| k >= *largest) {
             let message = format!(
                 "gemini takes marking_threshold = {k}{why}, but a queue of a switch that marks can hold at most {largest}"
@@ -232,7 +232,10 @@ impl Gemini<'_> {
             let help = "it should be the threshold of the switches";
             return self.warn("marking_threshold", Code::Threshold, message, help, checker);
         }
-        let steps: BTreeSet<Bytes> = marking.iter().filter_map(|(switch, _)| step(switch)).collect();
+        let rate = |link: &LinkId| self.network.topology.link(*link).wire.rate;
+        let steps = marking.iter().filter_map(|(switch, ports)| Some((step(switch)?, ports)));
+        let steps: BTreeSet<Bytes> =
+            steps.flat_map(|(k, ports)| ports.iter().map(move |link| k.at(rate(link)))).collect();
         let fits = |step: &Bytes| (step.as_f64() / k.as_f64() - 1.0).abs() <= ABOUT_THE_SAME;
         if let (Some(least), Some(most)) = (steps.first(), steps.last())
             && !steps.iter().any(fits)
@@ -269,11 +272,12 @@ impl Gemini<'_> {
         let inner = move |(switch, ports): (&'_ Option<SwitchConfig>, Vec<LinkId>)| {
             let switch = switch.as_ref().filter(|_| is_inside(topology, &ports))?;
             let held = switch.buffer.largest_queue(ports.len());
-            let k = step(switch).filter(|_| self.settings.ecn);
-            let (most, marked) = (k.unwrap_or(held), k.is_some());
             // Of the ports of a switch the slowest takes longest.
             let link = ports.into_iter().min_by_key(|link| topology.link(*link).wire.rate)?;
-            Some(Queue { link, most, delay: topology.link(link).wire.rate.time_to_send(most), marked })
+            let rate = topology.link(link).wire.rate;
+            let k = step(switch).filter(|_| self.settings.ecn).map(|k| k.at(rate));
+            let (most, marked) = (k.unwrap_or(held), k.is_some());
+            Some(Queue { link, most, delay: rate.time_to_send(most), marked })
         };
         switches.iter().zip(topology.ports()).filter_map(inner)
     }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
-use narrows_sim::switch::{Codel, Dynamic, MOST_PORTS, Marking, PortKind, Red, Sharing, Step};
+use narrows_sim::switch::{
+    Codel, Dynamic, MOST_PORTS, Marking, PortKind, Red, ScaledThreshold, Sharing, Step, Threshold,
+};
 use narrows_sim::topology::{
     CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, NodeKind, ParkingLot, Star,
 };
@@ -266,19 +268,23 @@ fn switches(
     checker: &mut Checker<'_>,
 ) -> Vec<Option<narrows_sim::switch::SwitchConfig>> {
     let ports = topology.ports();
-    // By class: the fewest and most ports of its switches.
-    let mut classes: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    let mut classes: BTreeMap<&str, Ports> = BTreeMap::new();
+    // Switches of all classes without settings of their own.
+    let mut others = Ports::default();
     for (node, ports) in topology.nodes().iter().zip(&ports) {
         if let NodeKind::Switch { class, .. } = &node.kind {
-            let (fewest, most) = classes.entry(class).or_insert((usize::MAX, 0));
-            (*fewest, *most) = (ports.len().min(*fewest), ports.len().max(*most));
+            let fastest = ports.iter().map(|link| topology.link(*link).wire.rate).max();
+            classes.entry(class).or_default().add(ports.len(), fastest);
+            if !scenario.switches.contains_key(class) {
+                others.add(ports.len(), fastest);
+            }
         }
     }
     for (class, settings) in &scenario.switches {
         let path = format!("switches.{class}");
         match classes.get(class.as_str()) {
-            Some((fewest, most)) => check_switch(&path, settings, *fewest..=*most, checker),
-            None if class == "default" => check_switch(&path, settings, 1..=1, checker),
+            Some(ports) => check_switch(&path, settings, ports, checker),
+            None if class == "default" => check_switch(&path, settings, &others, checker),
             None => {
                 let error =
                     Diagnostic::error(Code::UnknownName, format!("no switch has the class \"{class}\""));
@@ -297,12 +303,23 @@ fn switches(
     topology.nodes().iter().map(settings).collect()
 }
 
-fn check_switch(
-    path: &str,
-    switch: &scenario::Switch,
-    ports: std::ops::RangeInclusive<usize>,
-    checker: &mut Checker<'_>,
-) {
+/// Ports of the switches of one class.
+#[derive(Default)]
+struct Ports {
+    /// Of the switch that has most.
+    most: usize,
+    /// The highest rate of all.
+    fastest: BitRate,
+}
+
+impl Ports {
+    fn add(&mut self, count: usize, fastest: Option<BitRate>) {
+        self.most = self.most.max(count);
+        self.fastest = self.fastest.max(fastest.unwrap_or(BitRate::ZERO));
+    }
+}
+
+fn check_switch(path: &str, switch: &scenario::Switch, ports: &Ports, checker: &mut Checker<'_>) {
     let (size, sharing) = (switch.buffer.size, switch.buffer.sharing);
     checker.delay(&format!("{path}.latency"), switch.latency);
     if let Sharing::Dynamic(Dynamic { alpha }) = sharing
@@ -316,7 +333,8 @@ fn check_switch(
         return;
     }
     // Static parts are smallest on the switch with the most ports.
-    let largest = switch.buffer.largest_queue(*ports.end());
+    let most_ports = ports.most.max(1);
+    let largest = switch.buffer.largest_queue(most_ports);
     signals::check_congestion_point(path, switch, largest, checker);
     signals::check_pause(path, switch, checker);
     lossless::check_switch(path, switch, checker);
@@ -329,7 +347,7 @@ fn check_switch(
                 Sharing::Dynamic(Dynamic { alpha }) => {
                     error.help(format!("αB/(1 + α) of {size} with α = {alpha}"))
                 }
-                Sharing::Static => error.help(format!("{size} shared by {} ports", ports.end())),
+                Sharing::Static => error.help(format!("{size} shared by {most_ports} ports")),
                 Sharing::PerPort | Sharing::Complete => error,
             };
             checker.error(&format!("{path}.marking.{key}"), error);
@@ -337,7 +355,11 @@ fn check_switch(
     };
     match &switch.marking {
         Marking::Off => {}
-        Marking::Step(Step { k, .. }) => reachable("step.k", *k),
+        Marking::Step(Step { k: Threshold::Scaled(ScaledThreshold { per: BitRate::ZERO, .. }), .. }) => {
+            let error = Diagnostic::error(Code::OutOfRange, "per = 0 b/s, expected more than 0 b/s");
+            checker.error(&format!("{path}.marking.step.k.per"), error);
+        }
+        Marking::Step(Step { k, .. }) => reachable("step.k", k.at(ports.fastest)),
         Marking::Sojourn(_) => {}
         Marking::Codel(codel) => check_codel(&format!("{path}.marking.codel"), codel, checker),
         Marking::Red(red) => {

@@ -16,13 +16,15 @@
 
 mod codel;
 mod red;
+mod step;
 
-use narrows_proto::units::{Bytes, Span, Time, WireTime};
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 pub use self::codel::Codel;
 use self::codel::CodelSwitch;
 use self::red::RedSwitch;
 pub use self::red::{Red, RedAction, RedAt};
+pub use self::step::{ScaledThreshold, Step, Threshold};
 use crate::random::Stream;
 use crate::record::DropCause;
 
@@ -77,18 +79,6 @@ pub enum MarkAt {
     Dequeue,
 }
 
-/// Step marking (RFC 8257 §3.1, Alizadeh et al. §3.1).
-#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Step {
-    /// K: packets that find more than this waiting, or leave it behind, are marked if they can be. The packet on the wire does not
-    /// wait.
-    pub k: Bytes,
-    /// Whether packets are looked at when they arrive or when they leave.
-    #[serde(default)]
-    pub mark_at: MarkAt,
-}
-
 /// Marking by sojourn time (Bai et al., CoNEXT 2016, TCN §4).
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -124,14 +114,35 @@ pub(crate) struct Leaving {
 pub(crate) struct Marker {
     /// Step marking: what finds more than this waiting is marked.
     above: u64,
-    red: Option<Box<RedSwitch>>,
+    arriving: Option<Arriving>,
     dequeue: Option<Box<Dequeue>>,
+}
+
+/// What looks at packets that arrive, besides step marking with one threshold for all ports.
+#[derive(Clone, Debug)]
+enum Arriving {
+    Steps(Steps),
+    Red(Box<RedSwitch>),
+}
+
+/// Step marking with a threshold for each port.
+#[derive(Clone, Debug)]
+struct Steps(Box<[u64]>);
+
+impl Steps {
+    fn new(k: Threshold, ports: impl Iterator<Item = (BitRate, Span)>) -> Self {
+        Self(ports.map(|(rate, _)| k.at(rate).get()).collect())
+    }
+
+    fn judge(&self, port: usize, backlog: u64, ect: bool) -> Verdict {
+        if backlog > self.0[port] && ect { Verdict::Mark } else { Verdict::Pass }
+    }
 }
 
 /// What looks at packets that leave.
 #[derive(Clone, Debug)]
 enum Dequeue {
-    Step { above: u64 },
+    Step(Steps),
     Red(Box<RedSwitch>),
     Sojourn { above: Span },
     Codel(CodelSwitch),
@@ -141,22 +152,28 @@ impl Marker {
     /// `ports` have a rate, and a time that a packet of typical size takes; `largest` is that size.
     pub(crate) fn new(
         marking: &Marking,
-        ports: impl Iterator<Item = (WireTime, Span)>,
+        ports: impl Iterator<Item = (BitRate, Span)>,
         largest: Bytes,
         random: Stream,
     ) -> Self {
-        let off = Self { above: u64::MAX, red: None, dequeue: None };
+        let off = Self { above: u64::MAX, arriving: None, dequeue: None };
+        let at_enqueue = |arriving| Self { arriving: Some(arriving), ..off.clone() };
         let at_dequeue = |dequeue| Self { dequeue: Some(Box::new(dequeue)), ..off.clone() };
         match marking {
             Marking::Off => off,
-            Marking::Step(Step { k, mark_at: MarkAt::Enqueue }) => Self { above: k.get(), ..off },
+            Marking::Step(Step { k: Threshold::Fixed(k), mark_at: MarkAt::Enqueue }) => {
+                Self { above: k.get(), ..off }
+            }
+            Marking::Step(Step { k, mark_at: MarkAt::Enqueue }) => {
+                at_enqueue(Arriving::Steps(Steps::new(*k, ports)))
+            }
             Marking::Step(Step { k, mark_at: MarkAt::Dequeue }) => {
-                at_dequeue(Dequeue::Step { above: k.get() })
+                at_dequeue(Dequeue::Step(Steps::new(*k, ports)))
             }
             Marking::Red(red) => {
                 let switch = RedSwitch::new(red, ports, random);
                 match red.mark_at {
-                    MarkAt::Enqueue => Self { red: Some(Box::new(switch)), ..off },
+                    MarkAt::Enqueue => at_enqueue(Arriving::Red(Box::new(switch))),
                     MarkAt::Dequeue => at_dequeue(Dequeue::Red(Box::new(switch))),
                 }
             }
@@ -177,8 +194,11 @@ impl Marker {
         idle_since: Option<Time>,
         ect: bool,
     ) -> Verdict {
-        if let Some(red) = &mut self.red {
-            return red.judge(now, port, backlog, idle_since, ect);
+        if let Some(arriving) = &mut self.arriving {
+            return match arriving {
+                Arriving::Steps(steps) => steps.judge(port, backlog, ect),
+                Arriving::Red(red) => red.judge(now, port, backlog, idle_since, ect),
+            };
         }
         if backlog > self.above && ect { Verdict::Mark } else { Verdict::Pass }
     }
@@ -196,7 +216,7 @@ impl Marker {
         let mark_if = |exceeds: bool| if exceeds && ect { Verdict::Mark } else { Verdict::Pass };
         match self.dequeue.as_deref_mut() {
             None => Verdict::Pass,
-            Some(Dequeue::Step { above }) => mark_if(left > *above),
+            Some(Dequeue::Step(steps)) => steps.judge(port, left, ect),
             Some(Dequeue::Red(red)) => red.judge(now, port, left, idle_since, ect),
             Some(Dequeue::Sojourn { above }) => mark_if(leaving.sojourn > *above),
             Some(Dequeue::Codel(codel)) => codel.judge(leaving),
@@ -214,19 +234,17 @@ impl Marker {
 
 #[cfg(test)]
 mod tests {
-    use narrows_proto::units::BitRate;
-
     use super::*;
     use crate::random::Purpose;
 
     fn marker(marking: &Marking) -> Marker {
-        let port = (BitRate::from_gbps(10).wire_time(), Span::from_us(1));
+        let port = (BitRate::from_gbps(10), Span::from_us(1));
         let random = Stream::new(1, Purpose::Marking, 0);
         Marker::new(marking, std::iter::once(port), Bytes::new(1_500), random)
     }
 
     fn step(mark_at: MarkAt) -> Marking {
-        Marking::Step(Step { k: Bytes::new(10_000), mark_at })
+        Marking::Step(Step { k: Bytes::new(10_000).into(), mark_at })
     }
 
     fn leaving(sojourn_us: u64, left: u64, ect: bool) -> Leaving {
@@ -242,6 +260,26 @@ mod tests {
         assert_eq!(judge(10_001, true), Verdict::Mark);
         assert_eq!(judge(10_001, false), Verdict::Pass);
         assert!(!marker.looks_at_dequeue());
+    }
+
+    #[test]
+    fn a_scaled_step_has_a_threshold_for_each_port() {
+        let k = ScaledThreshold { bytes: Bytes::new(10_000), per: BitRate::from_gbps(10) };
+        let ports = [10, 40].map(|rate| (BitRate::from_gbps(rate), Span::from_us(1)));
+        for mark_at in [MarkAt::Enqueue, MarkAt::Dequeue] {
+            let marking = Marking::Step(Step { k: Threshold::Scaled(k), mark_at });
+            let random = Stream::new(1, Purpose::Marking, 0);
+            let mut marker = Marker::new(&marking, ports.into_iter(), Bytes::new(1_500), random);
+            for (port, above) in [(0, 10_000), (1, 40_000)] {
+                let mut judge = |waiting| match mark_at {
+                    MarkAt::Enqueue => marker.judge(Time::ZERO, port, waiting, None, true),
+                    MarkAt::Dequeue => {
+                        marker.judge_leaving(&Leaving { port, ..leaving(9, waiting, true) }, None)
+                    }
+                };
+                assert_eq!([judge(above), judge(above + 1)], [Verdict::Pass, Verdict::Mark]);
+            }
+        }
     }
 
     #[test]

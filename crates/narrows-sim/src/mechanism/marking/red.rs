@@ -1,6 +1,6 @@
 //! Random early detection.
 
-use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use super::{MarkAt, Verdict};
 use crate::random::Stream;
@@ -55,8 +55,8 @@ pub struct RedAt {
 
 impl Red {
     /// As it is at a port of this rate.
-    fn of(&self, rate: WireTime) -> Self {
-        let own = self.at.iter().find(|at| at.rate.wire_time() == rate);
+    fn of(&self, rate: BitRate) -> Self {
+        let own = self.at.iter().find(|at| at.rate == rate);
         let (min, max, max_p) =
             own.map_or((self.min, self.max, self.max_p), |own| (own.min, own.max, own.max_p));
         Self { min, max, max_p, at: Vec::new(), ..self.clone() }
@@ -108,7 +108,7 @@ struct RedState {
 
 impl RedSwitch {
     /// `ports` have a rate, and a time that a packet of typical size takes.
-    pub(super) fn new(red: &Red, ports: impl Iterator<Item = (WireTime, Span)>, random: Stream) -> Self {
+    pub(super) fn new(red: &Red, ports: impl Iterator<Item = (BitRate, Span)>, random: Stream) -> Self {
         let state =
             |(rate, packet_time)| RedState { config: red.of(rate), average: 0.0, since: None, packet_time };
         Self { ports: ports.map(state).collect(), random }
@@ -217,9 +217,7 @@ mod tests {
         fn new(marking: &Marking) -> Self {
             let random = Stream::new(1, Purpose::Marking, 0);
             let largest = Bytes::new(1_500);
-            Self {
-                marker: Marker::new(marking, std::iter::once((RATE.wire_time(), PACKET)), largest, random),
-            }
+            Self { marker: Marker::new(marking, std::iter::once((RATE, PACKET)), largest, random) }
         }
 
         fn judge(&mut self, backlog: u64, ect: bool) -> Verdict {
