@@ -13,8 +13,9 @@ use crate::followers::Followers;
 use crate::host::{Host, HostGenerator, HostParts};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::link::{Egress, Impairment, Outage, Target, Wires};
+use crate::mechanism::at_host::Site;
 use crate::mechanism::hosts;
-use crate::mechanism::limiter::ReactionPlace;
+use crate::mechanism::registry::{HostMechanisms, SwitchMechanisms};
 use crate::network::{Failure, Network};
 use crate::observe::Observer;
 use crate::packet::{HOST_BITS, wire_size};
@@ -50,7 +51,6 @@ pub(super) fn shards<O: Observer>(
         followers: Followers::new(network, traffic, seed, layout.place_of_hosts(threads)),
         measured: traffic.measured.clone(),
         flights: network.topology.links().iter().map(|link| flight(network, link)).collect(),
-        has_near_source: traffic.groups.iter().any(|group| group.near_source.is_some()),
         told_rates: layout.told_rates.clone(),
         quantum: i32::from(wire_size(quantum)),
         tag_size: network.reaction.as_ref().map_or(0, |reaction| wire_size(reaction.rule.tag_size())),
@@ -152,6 +152,7 @@ fn flight(network: &Network, link: &Link) -> Flight {
 /// Where everything goes.
 pub(super) struct Layout<'a> {
     pub(super) network: &'a Network,
+    pub(super) groups: &'a [Group],
     pub(super) seed: u64,
     pub(super) ports: Vec<Vec<LinkId>>,
     pub(super) tables: RoutingTables,
@@ -173,7 +174,7 @@ pub(super) struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    fn new(network: &'a Network, traffic: &Traffic, seed: u64, threads: usize) -> Self {
+    fn new(network: &'a Network, traffic: &'a Traffic, seed: u64, threads: usize) -> Self {
         let topology = &network.topology;
         let tables = RoutingTables::new(topology, |_| true);
         let inputs = inputs(topology, seed);
@@ -193,6 +194,7 @@ impl<'a> Layout<'a> {
             traffic.groups.iter().map(|group| group.largest_packet()).max().unwrap_or(Bytes::new(1500));
         Self {
             network,
+            groups: &traffic.groups,
             seed,
             ports: topology.ports(),
             later_tables: later_tables(network),
@@ -273,8 +275,19 @@ impl<'a> Layout<'a> {
         assert!(ports.len() == 1, "host {name} has {} links, expected 1", ports.len());
         let impaired = self.is_impaired(Topology::reverse(ports[0]));
         let rate = self.network.topology.link(ports[0]).wire.rate;
-        let reaction = self.network.reaction.clone();
-        let at_hosts = reaction.filter(|reaction| reaction.place == ReactionPlace::Host);
+        let switch = self.network.topology.link(ports[0]).to;
+        let host = self.network.topology.as_host(node).expect("the caller has looked");
+        let mechanisms = HostMechanisms::new(&Site {
+            network: self.network,
+            groups: self.groups,
+            switch: self.network.switches[switch.index()].as_ref(),
+            node,
+            host,
+            leaf: self.tables.access[host.index()].leaf,
+            leaves: self.tables.leaves().len(),
+            rate,
+            seed: self.seed,
+        });
         let largest = u16::try_from(world.shared.quantum).unwrap_or(u16::MAX);
         let (wire_time, burst_delay) =
             hosts::of_host(&self.network.hosts, self.seed, node.0.into(), rate, largest);
@@ -289,10 +302,7 @@ impl<'a> Layout<'a> {
             starts,
             waiting,
             generators,
-            node,
-            reaction: at_hosts,
-            classes: self.classes(ports[0]),
-            rack: self.rack_of(ports[0]),
+            mechanisms,
         };
         Host::new(parts, world)
     }
@@ -336,8 +346,7 @@ impl<'a> Layout<'a> {
                 random: Stream::new(self.seed, Purpose::Marking, node.0.into()),
                 typical_packet: self.typical_packet,
                 signals: self.signals(node),
-                edge: self.edge(node),
-                rack: self.rack(node),
+                mechanisms: SwitchMechanisms::new(&self.switch_site(node, config)),
             },
         )
     }

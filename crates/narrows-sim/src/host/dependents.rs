@@ -28,13 +28,13 @@ impl Host {
         ends.sort_unstable();
         ends.dedup();
         for end in ends.into_iter().filter(|end| *end < Time::NEVER) {
-            self.agenda.plan(end, Wake::GiveUp);
+            self.senders.agenda.plan(end, Wake::GiveUp);
         }
     }
 
     /// News from another host will arrive.
     pub(crate) fn hear(&mut self, at: Time, dependent: u32) {
-        self.agenda.plan(at, Wake::News(dependent));
+        self.senders.agenda.plan(at, Wake::News(dependent));
     }
 
     /// A flow has come so far: those who wait for it are told.
@@ -67,7 +67,7 @@ impl Host {
         waiting.missing = waiting.missing.saturating_sub(1);
         if enough && !waiting.over {
             let delay = world.shared.followers.dependents[number as usize].delay;
-            self.agenda.plan(now + delay, Wake::Dependent(number));
+            self.senders.agenda.plan(now + delay, Wake::Dependent(number));
         }
     }
 

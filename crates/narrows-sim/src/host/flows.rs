@@ -6,9 +6,10 @@ use narrows_proto::units::{Bytes, Span, Time};
 use super::agenda::Wake;
 use super::new_flow::NewFlow;
 use super::nic::Place;
-use super::outgoing::{Hold, Line, Outgoing};
+use super::outgoing::Outgoing;
 use super::transport::{Begin, Sending, Source};
 use super::{Host, generator};
+use crate::mechanism::flow::AtFlow;
 use crate::observe::Observer;
 use crate::traffic::Milestone;
 use crate::world::{NO_SLOT, World};
@@ -20,7 +21,7 @@ impl Host {
     }
 
     pub(super) fn close<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
-        let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
+        let Some(outgoing) = self.senders.outgoing.get_mut(slot) else { return };
         if let Source::QueuePair(_) = outgoing.source {
             return self.close_messages(now, slot, world);
         }
@@ -42,17 +43,16 @@ impl Host {
             self.connections.keep(outgoing.group, outgoing.to, connection);
         }
         let generator = outgoing.generator;
-        self.unregister(slot);
-        self.leave_gate(now, slot, world);
-        let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
-        (outgoing.hold, outgoing.line) = (Hold::Nothing, Line::Outside);
+        self.ask(now, world, |mechanisms, at| mechanisms.on_end(at, slot));
+        let Some(outgoing) = self.senders.outgoing.get_mut(slot) else { return };
+        outgoing.at = AtFlow::default();
         if !outgoing.place.queued {
-            self.outgoing.remove(slot);
+            self.senders.outgoing.remove(slot);
         }
         if let Some(number) = generator
             && let Some(next) = self.generators[number as usize].on_end(now)
         {
-            self.agenda.plan(next, Wake::Generator(number));
+            self.senders.agenda.plan(next, Wake::Generator(number));
         }
         if !gave_up {
             self.announce(now, flow, Milestone::Sent, world);
@@ -79,37 +79,21 @@ impl Host {
             at: Endpoint { link: self.rate, seed: world.shared.seed_of(new.flow, new.turn) },
             // Of groups that keep none there is none.
             connection: self.connections.take(spec.group.0, spec.to),
-            in_rack: self.racks.is_some(),
         };
         let source = Source::new(group, now, begin);
-        let subflow = self.enter_rack(now, new, world);
-        let hold = self.hold_of(new.flow, world);
-        let slot = self.outgoing.add(Outgoing {
-            flow: new.flow,
-            to: spec.to,
-            group: spec.group.0,
-            turn: new.turn,
-            source,
-            hold,
-            subflow,
-            line: Line::Outside,
-            start: now,
-            size: new.size,
-            before_measured: Bytes::ZERO,
-            until_measured: (now >= world.shared.measured.end).then_some(Bytes::ZERO),
-            place: Place::new(group.joins_at_head()),
-            armed: Time::NEVER,
-            generator: new.generator,
-        });
+        let outgoing = Outgoing::new(new, spec.to, spec.group, source, now);
+        let until_measured = (now >= world.shared.measured.end).then_some(Bytes::ZERO);
+        let place = Place::new(group.joins_at_head());
+        let slot = self.senders.outgoing.add(Outgoing { until_measured, place, ..outgoing });
         world.flows.senders[new.flow.index()] = slot;
         world.log.outstanding += 1;
         world.observer.started(now, new.flow);
-        self.register(slot, world);
-        let doorbell = world.shared.groups[spec.group.index()].doorbell();
+        let doorbell = group.doorbell();
+        self.ask(now, world, |mechanisms, at| mechanisms.on_start(at, slot));
         if doorbell == Span::ZERO {
-            self.attend(slot, world);
-        } else if let Some(outgoing) = self.outgoing.get_mut(slot) {
-            outgoing.arm(now + doorbell, slot, &mut self.agenda);
+            self.senders.attend(slot, world);
+        } else if let Some(outgoing) = self.senders.outgoing.get_mut(slot) {
+            outgoing.arm(now + doorbell, slot, &mut self.senders.agenda);
         }
     }
 
@@ -129,13 +113,13 @@ impl Host {
                     world.log.outstanding -= 1; // a source of datagrams has no end to wait for
                 }
                 let slot = world.flows.senders[flow.index()];
-                let outgoing = self.outgoing.get_mut(slot);
+                let outgoing = self.senders.outgoing.get_mut(slot);
                 if let Some(source) = outgoing.and_then(|outgoing| outgoing.source.datagrams()) {
                     source.burst(now, end);
                 }
-                self.register(slot, world);
-                self.attend(slot, world);
-                self.agenda.plan(next, Wake::Generator(number));
+                self.ask(now, world, |mechanisms, at| mechanisms.on_burst(at, slot));
+                self.senders.attend(slot, world);
+                self.senders.agenda.plan(next, Wake::Generator(number));
             }
             generator::Step::Over => world.log.outstanding -= 1,
         }

@@ -24,7 +24,7 @@ use crate::world::GroupState;
 
 /// The sending half of a queue pair.
 #[derive(Debug)]
-pub(super) struct QueuePair {
+pub(crate) struct QueuePair {
     sender: rdma::Sender,
     /// Those that are not complete, oldest first.
     messages: VecDeque<Message>,

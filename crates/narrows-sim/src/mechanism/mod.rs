@@ -1,14 +1,19 @@
 //! Network mechanisms, each with a home of its own.
 
+pub(crate) mod at_host;
+pub(crate) mod at_switch;
 pub(crate) mod buffer;
 pub(crate) mod congestion_point;
+pub(crate) mod flow;
 pub(crate) mod hosts;
 pub(crate) mod isolation;
 pub(crate) mod limiter;
 pub(crate) mod marking;
+pub(crate) mod near_source;
 pub(crate) mod pause;
 pub(crate) mod pfc;
 pub(crate) mod rackcc;
+pub(crate) mod registry;
 pub(crate) mod telemetry;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};

@@ -2,7 +2,6 @@
 
 use narrows_proto::units::{Span, Time};
 
-use super::common::OWN;
 use crate::ids::LinkId;
 use crate::link::Egress;
 use crate::mechanism::CLASSES;
@@ -10,6 +9,7 @@ use crate::mechanism::isolation::View;
 use crate::observe::{Observer, PacketRef};
 use crate::packet::{Packet, Parcel, Trailers};
 use crate::ring::Ring;
+use crate::world::OWN;
 use crate::world::World;
 
 /// One for each priority, and one for isolated flows.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use narrows_proto::units::Time;
 
-pub(crate) use self::arrivals::{Arrival, Arrivals, MAX_WINDOW, PLACE_BITS, place};
+pub(crate) use self::arrivals::{Arrival, Arrivals, MAX_WINDOW, OWN, PLACE_BITS, place};
 pub(crate) use self::calendar::{Calendar, Windows};
 pub(crate) use self::shared::{Flight, GroupState, NO_FLOW, Shared, TransportState};
 use crate::followers::News;
@@ -80,6 +80,14 @@ pub(crate) struct Log {
     pub(crate) rack: RackRecord,
     /// Flows not yet complete, started or not, and generators that may start more.
     pub(crate) outstanding: u64,
+}
+
+impl<O> World<O> {
+    /// The group of a flow.
+    #[inline]
+    pub(crate) fn group_of(&self, flow: FlowId) -> &GroupState {
+        &self.shared.groups[self.shared.flows[flow.index()].group.index()]
+    }
 }
 
 impl<O: Observer> World<O> {

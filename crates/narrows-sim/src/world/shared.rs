@@ -35,8 +35,6 @@ pub(crate) struct Shared {
     pub(crate) told_rates: Vec<BitRate>,
     /// The largest packet of any group: what a flow may send before the next has its turn.
     pub(crate) quantum: i32,
-    /// Some group has near-source loops.
-    pub(crate) has_near_source: bool,
     /// Bytes by which limiters make packets larger.
     pub(crate) tag_size: u16,
 }

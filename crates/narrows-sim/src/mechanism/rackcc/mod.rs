@@ -1,5 +1,7 @@
 //! What the switch of a rack and its hosts tell each other about JumboFlows (RackCC).
 
+mod host;
+mod known;
 mod switch;
 
 use narrows_proto::rack::{JumboReport, jumbo, receiver};
@@ -8,7 +10,8 @@ use narrows_proto::units::{BitRate, Bytes, Span};
 use crate::ids::{FlowId, HostId};
 use crate::packet::{Control, Fields, Kind, Packet, Parcel, Trailers};
 
-pub(crate) use self::switch::{Pass, RackParts, RackState};
+pub(crate) use self::known::Racks;
+pub(crate) use self::switch::RackState;
 
 /// What keeps the state of JumboFlows at the switch of a rack (RackCC: Zhuo et al., HotNets 2016).
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -48,7 +51,19 @@ impl Default for RackAgent {
     }
 }
 
-/// A message that says `told` of the JumboFlow with this number, to a host.
+/// What a flow keeps as a subflow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Subflow {
+    /// Place of its JumboFlow.
+    jumboflow: u32,
+    destination: u32,
+    /// Sum of the versions it has received.
+    received: u32,
+    /// Its switch and its destination know that it begins, or will see.
+    registered: bool,
+}
+
+/// A message that reports `told` of the JumboFlow with this number, to a host.
 pub(crate) fn broadcast(
     number: u32,
     told: &JumboReport,
@@ -68,7 +83,7 @@ pub(crate) fn broadcast(
 }
 
 /// The number of the JumboFlow that a message is about, and what it says.
-pub(crate) fn told(Parcel { packet, trailers }: Parcel<'_>) -> (u32, JumboReport) {
+fn received_report(Parcel { packet, trailers }: Parcel<'_>) -> (u32, JumboReport) {
     let ([alpha, yielded, throughput, marked], [counts, rtt, base_rtt, recent_rtt]) =
         (trailers[0].words(), trailers[1].words());
     let told = JumboReport {
@@ -180,7 +195,7 @@ mod tests {
             quiet: true,
         };
         let (packet, trailers) = broadcast(9, &sent, HostId(3), &RackAgent::default());
-        assert_eq!(told(Parcel { packet, trailers: &trailers }), (9, sent));
+        assert_eq!(received_report(Parcel { packet, trailers: &trailers }), (9, sent));
         assert_eq!(
             (packet.kind(), packet.to(), packet.trailers()),
             (Kind::Control(Control::JumboFlow), HostId(3), 2)

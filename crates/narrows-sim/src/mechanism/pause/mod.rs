@@ -4,8 +4,11 @@
 //! XON to go on. A pause ends by itself after a time, so it is asked for again while it is needed; a lost frame then stops
 //! nobody for good.
 
+mod host;
+
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
+pub(crate) use self::host::Paused;
 use super::{InputLink, StopFrame, StopOrder};
 use crate::ids::{FlowId, HostId, LinkId};
 use crate::packet::{Control, Fields, Kind, Packet};
