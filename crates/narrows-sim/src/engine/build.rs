@@ -23,10 +23,9 @@ use crate::random::{Purpose, Stream};
 use crate::routing::{self, Routes, RoutingTables};
 use crate::switch::{MOST_CONGESTION_POINTS, Switch, SwitchConfig, SwitchParts};
 use crate::topology::{Link, Topology};
-use crate::traffic::{Group, Traffic};
+use crate::traffic::{FlowSpec, Group, Traffic};
 use crate::world::{
-    Calendar, Flight, FlowTable, GroupState, Log, MAX_WINDOW, NO_SLOT, NO_SUBFLOW, Reception, Shared,
-    UNREGISTERED, Windows, World,
+    Calendar, Flight, FlowTable, GroupState, Log, MAX_WINDOW, NO_SLOT, Reception, Shared, Windows, World,
 };
 
 /// Returns what each thread owns, and by host the thread it belongs to and its number there.
@@ -51,11 +50,12 @@ pub(super) fn shards<O: Observer>(
         followers: Followers::new(network, traffic, seed, layout.place_of_hosts(threads)),
         measured: traffic.measured.clone(),
         flights: network.topology.links().iter().map(|link| flight(network, link)).collect(),
-        told_rates: layout.told_rates.clone(),
+        reported_rates: layout.reported_rates.clone(),
         quantum: i32::from(wire_size(quantum)),
         tag_size: network.reaction.as_ref().map_or(0, |reaction| wire_size(reaction.rule.tag_size())),
     });
-    let subflows_of_groups = subflows_of_groups(network, traffic);
+    let at_switches = SwitchMechanisms::of_groups(network, &traffic.groups);
+    let at_switch = |flow: &FlowSpec| at_switches.get(flow.group.index()).copied();
     let mut flow_starts = starts_by_host(network, traffic);
     let mut waiting = waiting_by_host(network, traffic);
     let mut generators = generators_by_host(network, traffic, seed);
@@ -69,11 +69,11 @@ pub(super) fn shards<O: Observer>(
                 calendar: Calendar::new(windows, members.len()),
                 outboxes: (0..threads).map(|_| Vec::new()).collect(),
                 outbox_head: Time::NEVER,
-                news: vec![Vec::new(); if shared.followers.is_empty() { 0 } else { threads }],
+                reports: vec![Vec::new(); if shared.followers.is_empty() { 0 } else { threads }],
                 flows: FlowTable {
                     senders: vec![NO_SLOT; traffic.flows.len()],
                     receivers: vec![Reception::None; traffic.flows.len()],
-                    subflows: subflows(traffic, &subflows_of_groups),
+                    at_switch: traffic.flows.iter().filter_map(at_switch).collect(),
                 },
                 log: Log::default(),
                 observer: observer(),
@@ -108,38 +108,14 @@ pub(super) fn shards<O: Observer>(
 /// No node can affect another sooner than this. `external` is the smallest packet from outside, if any come from there.
 pub(super) fn look_ahead(network: &Network, traffic: &Traffic, external: Option<Bytes>) -> Span {
     let switches = network.switches.iter().flatten();
-    let messages = switches.clone().filter_map(|switch| Some(switch.congestion_point.message()?.size));
-    let pauses = switches.clone().filter_map(|switch| Some(switch.pause.as_ref()?.frame));
-    let stops = switches.clone().filter_map(|switch| Some(switch.pfc.as_ref()?.frame));
-    let racks = switches.clone().filter_map(|switch| Some(switch.rack.as_ref()?.message_size));
-    let tells = switches.filter_map(|switch| Some(switch.isolation.as_ref()?.message_size));
+    let control = switches.flat_map(|switch| switch.control_sizes());
     let packets = traffic.groups.iter().map(|group| group.smallest_packet());
-    let smallest = packets
-        .chain(messages)
-        .chain(pauses)
-        .chain(stops)
-        .chain(tells)
-        .chain(racks)
-        .chain(external)
-        .min()
-        .unwrap_or(Bytes::new(64));
+    let smallest = packets.chain(control).chain(external).min().unwrap_or(Bytes::new(64));
     let links = network.topology.links().iter().map(|link| {
         let latency = network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
         link.wire.delay + latency + link.wire.rate.time_to_send(smallest)
     });
     links.min().expect("a network has links").min(MAX_WINDOW)
-}
-
-/// By group: whether its flows may register at the switch of their rack. Empty if no switch has a table for that.
-pub(super) fn subflows_of_groups(network: &Network, traffic: &Traffic) -> Vec<u32> {
-    let of = |group: &Group| if group.transport.asks_rack() { UNREGISTERED } else { NO_SUBFLOW };
-    let has_racks = network.switches.iter().flatten().any(|switch| switch.rack.is_some());
-    if has_racks { traffic.groups.iter().map(of).collect() } else { Vec::new() }
-}
-
-/// The same by flow.
-fn subflows(traffic: &Traffic, of_groups: &[u32]) -> Vec<u32> {
-    traffic.flows.iter().filter_map(|flow| of_groups.get(flow.group.index()).copied()).collect()
 }
 
 fn flight(network: &Network, link: &Link) -> Flight {
@@ -169,8 +145,8 @@ pub(super) struct Layout<'a> {
     pub(super) first_points: Vec<u16>,
     /// By flow: the one whose path it takes. None if each takes its own.
     first_of_pairs: Option<Arc<[FlowId]>>,
-    /// Rates that telemetry tells, by code.
-    pub(super) told_rates: Vec<BitRate>,
+    /// Rates that telemetry reports, by code.
+    pub(super) reported_rates: Vec<BitRate>,
 }
 
 impl<'a> Layout<'a> {
@@ -188,8 +164,8 @@ impl<'a> Layout<'a> {
                 *next += 1;
             }
         }
-        let told_rates = network.told_rates();
-        assert!(told_rates.len() <= MOST_RATES, "telemetry tells {MOST_RATES} rates apart");
+        let reported_rates = network.reported_rates();
+        assert!(reported_rates.len() <= MOST_RATES, "telemetry tells {MOST_RATES} rates apart");
         let typical =
             traffic.groups.iter().map(|group| group.largest_packet()).max().unwrap_or(Bytes::new(1500));
         Self {
@@ -205,7 +181,7 @@ impl<'a> Layout<'a> {
             typical_packet: wire_size(typical),
             first_points: first_points(network),
             first_of_pairs: first_of_pairs(traffic),
-            told_rates,
+            reported_rates,
         }
     }
 

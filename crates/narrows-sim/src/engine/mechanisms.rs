@@ -93,8 +93,9 @@ impl Layout<'_> {
     /// What writes telemetry at the ports of a switch, if it does.
     pub(super) fn meters(&self, node: NodeId) -> Vec<Meter> {
         let writes = self.network.switches[node.index()].as_ref().is_some_and(|switch| switch.telemetry);
-        let meter =
-            |link: &LinkId| Meter::new(*link, self.network.topology.link(*link).wire.rate, &self.told_rates);
+        let meter = |link: &LinkId| {
+            Meter::new(*link, self.network.topology.link(*link).wire.rate, &self.reported_rates)
+        };
         if writes { self.ports[node.index()].iter().map(meter).collect() } else { Vec::new() }
     }
 }

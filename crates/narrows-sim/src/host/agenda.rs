@@ -17,8 +17,8 @@ pub(crate) enum Wake {
     MeasureFrom,
     /// The measured time ends.
     MeasureUntil,
-    /// News for a flow that waits.
-    News(u32),
+    /// A report for a flow that waits.
+    Report(u32),
     /// A flow that waited starts.
     Dependent(u32),
     /// Flows that still wait may start no more.
@@ -192,7 +192,7 @@ impl Entry {
             Wake::Mechanisms => (3, 0),
             Wake::MeasureFrom => (4, 0),
             Wake::MeasureUntil => (5, 0),
-            Wake::News(dependent) => (6, dependent),
+            Wake::Report(dependent) => (6, dependent),
             Wake::Dependent(dependent) => (7, dependent),
             Wake::GiveUp => (8, 0),
             Wake::Outside => (9, 0),
@@ -217,7 +217,7 @@ impl Entry {
             3 => Wake::Mechanisms,
             4 => Wake::MeasureFrom,
             5 => Wake::MeasureUntil,
-            6 => Wake::News(number),
+            6 => Wake::Report(number),
             7 => Wake::Dependent(number),
             8 => Wake::GiveUp,
             9 => Wake::Outside,
@@ -242,7 +242,7 @@ mod tests {
         Wake::Mechanisms,
         Wake::MeasureFrom,
         Wake::MeasureUntil,
-        Wake::News(2),
+        Wake::Report(2),
         Wake::Dependent(2),
         Wake::GiveUp,
         Wake::Outside,

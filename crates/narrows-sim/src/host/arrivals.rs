@@ -4,6 +4,8 @@ use narrows_proto::units::Time;
 
 use super::Host;
 use super::transport::Sending;
+use crate::mechanism::at_host::AtHost;
+use crate::mechanism::registry::each;
 use crate::observe::Observer;
 use crate::packet::{Control, Kind, Packet, Parcel, Trailers};
 use crate::world::World;
@@ -88,13 +90,17 @@ impl Host {
         if control == Control::Cnp {
             self.on_cnp(now, parcel.packet, world);
         } else {
-            self.ask(now, world, |mechanisms, at| mechanisms.on_control(at, control, parcel));
+            self.ask(
+                now,
+                world,
+                |all, at| each!(all, mechanism => mechanism.on_control(at, control, parcel)),
+            );
         }
     }
 
     /// The answer to a SYN arrived.
     fn on_syn_ack<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
-        self.ask(now, world, |mechanisms, at| mechanisms.on_syn_ack(at, parcel));
+        self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_syn_ack(at, parcel)));
         self.on_ack(now, Parcel::bare(parcel.packet.with_trailers(0)), world);
     }
 
@@ -110,7 +116,7 @@ impl Host {
     fn on_cnp<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
         let slot = world.flows.senders[packet.flow().index()];
         let Some(outgoing) =
-            self.senders.outgoing.get_mut(slot).filter(|outgoing| outgoing.hears(packet.turn()))
+            self.senders.outgoing.get_mut(slot).filter(|outgoing| outgoing.hears(packet.incarnation()))
         else {
             return; // it was complete already
         };

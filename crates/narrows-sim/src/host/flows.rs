@@ -9,7 +9,9 @@ use super::nic::Place;
 use super::outgoing::Outgoing;
 use super::transport::{Begin, Sending, Source};
 use super::{Host, generator};
+use crate::mechanism::at_host::AtHost;
 use crate::mechanism::flow::AtFlow;
+use crate::mechanism::registry::each;
 use crate::observe::Observer;
 use crate::traffic::Milestone;
 use crate::world::{NO_SLOT, World};
@@ -43,7 +45,7 @@ impl Host {
             self.connections.keep(outgoing.group, outgoing.to, connection);
         }
         let generator = outgoing.generator;
-        self.ask(now, world, |mechanisms, at| mechanisms.on_end(at, slot));
+        self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_end(at, slot)));
         let Some(outgoing) = self.senders.outgoing.get_mut(slot) else { return };
         outgoing.at = AtFlow::default();
         if !outgoing.place.queued {
@@ -65,7 +67,7 @@ impl Host {
         self.find_next_start(world);
         world.log.outstanding -= 1; // `start` counts it
         let size = world.shared.flows[flow.index()].size;
-        self.start(now, &NewFlow { flow, turn: 0, size, generator: None }, world);
+        self.start(now, &NewFlow { flow, incarnation: 0, size, generator: None }, world);
     }
 
     pub(super) fn start<O: Observer>(&mut self, now: Time, new: &NewFlow, world: &mut World<O>) {
@@ -76,7 +78,7 @@ impl Host {
         }
         let begin = Begin {
             size: new.size,
-            at: Endpoint { link: self.rate, seed: world.shared.seed_of(new.flow, new.turn) },
+            at: Endpoint { link: self.rate, seed: world.shared.seed_of(new.flow, new.incarnation) },
             // Of groups that keep none there is none.
             connection: self.connections.take(spec.group.0, spec.to),
         };
@@ -89,7 +91,7 @@ impl Host {
         world.log.outstanding += 1;
         world.observer.started(now, new.flow);
         let doorbell = group.doorbell();
-        self.ask(now, world, |mechanisms, at| mechanisms.on_start(at, slot));
+        self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_start(at, slot)));
         if doorbell == Span::ZERO {
             self.senders.attend(slot, world);
         } else if let Some(outgoing) = self.senders.outgoing.get_mut(slot) {
@@ -102,13 +104,13 @@ impl Host {
             generator::Step::Start { transfers } => {
                 for transfer in transfers {
                     let next = self.generators[number as usize].transfer(transfer);
-                    let Some((flow, turn, size)) = next else { continue };
-                    self.start(now, &NewFlow { flow, turn, size, generator: Some(number) }, world);
+                    let Some((flow, incarnation, size)) = next else { continue };
+                    self.start(now, &NewFlow { flow, incarnation, size, generator: Some(number) }, world);
                 }
             }
             generator::Step::Burst { flow, end, next } => {
                 if world.flows.senders[flow.index()] == NO_SLOT {
-                    let new = NewFlow { flow, turn: 0, size: Bytes::ZERO, generator: None };
+                    let new = NewFlow { flow, incarnation: 0, size: Bytes::ZERO, generator: None };
                     self.start(now, &new, world);
                     world.log.outstanding -= 1; // a source of datagrams has no end to wait for
                 }
@@ -117,7 +119,7 @@ impl Host {
                 if let Some(source) = outgoing.and_then(|outgoing| outgoing.source.datagrams()) {
                     source.burst(now, end);
                 }
-                self.ask(now, world, |mechanisms, at| mechanisms.on_burst(at, slot));
+                self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_burst(at, slot)));
                 self.senders.attend(slot, world);
                 self.senders.agenda.plan(next, Wake::Generator(number));
             }

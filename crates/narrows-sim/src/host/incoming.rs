@@ -12,7 +12,8 @@ use super::nic::Nic;
 use super::packets::{Way, ack_packet, cnp_packet, rdma_ack_packet};
 use super::transport::Sink;
 use crate::ids::FlowId;
-use crate::mechanism::registry::HostMechanisms;
+use crate::mechanism::at_host::AtHost;
+use crate::mechanism::registry::{HostMechanisms, each};
 use crate::observe::Observer;
 use crate::packet::{self, Kind, Packet, Parcel};
 use crate::traffic::Milestone;
@@ -23,13 +24,15 @@ impl Host {
     pub(super) fn on_segment<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
         let packet = parcel.packet;
         let slot = match world.flows.receivers[packet.flow().index()] {
-            Reception::Live { slot, turn } if turn == packet.turn() => slot,
-            Reception::Done { turn, ack } if turn == packet.turn() => {
+            Reception::Live { slot, incarnation } if incarnation == packet.incarnation() => slot,
+            Reception::Done { incarnation, ack } if incarnation == packet.incarnation() => {
                 self.repeat_final_ack(packet, ack, world);
                 return;
             }
             // Late copies of an earlier flow of the same client. Its sender knows that all arrived.
-            Reception::Live { turn, .. } | Reception::Done { turn, .. } if is_older(packet.turn(), turn) => {
+            Reception::Live { incarnation, .. } | Reception::Done { incarnation, .. }
+                if is_older(packet.incarnation(), incarnation) =>
+            {
                 return;
             }
             _ => self.open(now, packet, world),
@@ -37,7 +40,7 @@ impl Host {
         let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
         let group = &world.shared.groups[incoming.group as usize];
         let nic = &mut self.senders.nic;
-        let back = Way { flow: packet.flow(), to: incoming.from, turn: packet.turn() };
+        let back = Way { flow: packet.flow(), to: incoming.from, incarnation: packet.incarnation() };
         let mechanisms = &mut self.mechanisms;
         let ack = match &mut incoming.sink {
             Sink::Stream(receiver) => {
@@ -65,7 +68,7 @@ impl Host {
             Sink::Rdma(receiver) => {
                 let params = &group.rdma().params;
                 // Of a queue pair: the message that its answers name.
-                (incoming.flow, incoming.turn) = (packet.flow(), packet.turn());
+                (incoming.flow, incoming.incarnation) = (packet.flow(), packet.incarnation());
                 let before = receiver.delivered();
                 let told = (packet.trailers() > 0).then_some(parcel);
                 let (cnp_at, agenda) = (&mut self.cnp_at, &mut self.senders.agenda);
@@ -94,14 +97,14 @@ impl Host {
     /// All of the flow in `slot` has arrived, and so says `ack`.
     fn received<O: Observer>(&mut self, now: Time, slot: u32, ack: u64, world: &mut World<O>) {
         let Some(incoming) = self.incoming.get_mut(slot) else { return };
-        let Incoming { flow, group, turn, .. } = *incoming;
+        let Incoming { flow, group, incarnation, .. } = *incoming;
         if !world.shared.groups[group as usize].has_queue_pairs() {
             self.incoming.remove(slot);
         }
         world.log.completions.push((flow, now));
         world.observer.completed(now, flow);
-        world.flows.receivers[flow.index()] = Reception::Done { turn, ack };
-        self.ask(now, world, |mechanisms, at| mechanisms.on_received(at, flow));
+        world.flows.receivers[flow.index()] = Reception::Done { incarnation, ack };
+        self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_received(at, flow)));
         self.answer(now, flow, world);
         self.announce(now, flow, Milestone::Received, world);
     }
@@ -110,7 +113,7 @@ impl Host {
     fn answer<O: Observer>(&mut self, now: Time, flow: FlowId, world: &mut World<O>) {
         let Some(flow) = world.shared.answer_to(flow) else { return };
         let size = world.shared.flows[flow.index()].size;
-        self.start(now, &NewFlow { flow, turn: 0, size, generator: None }, world);
+        self.start(now, &NewFlow { flow, incarnation: 0, size, generator: None }, world);
     }
 
     /// The first packet of a flow: keeps a receiver for it.
@@ -119,7 +122,8 @@ impl Host {
         let group = &world.shared.groups[spec.group.index()];
         let pair = group.has_queue_pairs().then(|| self.receiving_pair(spec.group.0, spec.from));
         if let Some(Ok(slot)) = pair {
-            world.flows.receivers[packet.flow().index()] = Reception::Live { slot, turn: packet.turn() };
+            world.flows.receivers[packet.flow().index()] =
+                Reception::Live { slot, incarnation: packet.incarnation() };
             return slot;
         }
         let sink = Sink::new(group);
@@ -128,16 +132,17 @@ impl Host {
             flow: packet.flow(),
             from: spec.from,
             group: spec.group.0,
-            turn: packet.turn(),
+            incarnation: packet.incarnation(),
             sink,
             armed: Time::NEVER,
         });
         if let Some(Err(place)) = pair {
             self.receiving_pairs.insert(place, ((spec.group.0, spec.from), slot));
         }
-        world.flows.receivers[packet.flow().index()] = Reception::Live { slot, turn: packet.turn() };
+        world.flows.receivers[packet.flow().index()] =
+            Reception::Live { slot, incarnation: packet.incarnation() };
         if is_connected {
-            self.ask(now, world, |mechanisms, at| mechanisms.on_open(at, packet.flow()));
+            self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_open(at, packet.flow())));
         }
         slot
     }
@@ -147,7 +152,7 @@ impl Host {
     fn repeat_final_ack<O>(&mut self, packet: Packet, ack: u64, world: &World<O>) {
         let spec = &world.shared.flows[packet.flow().index()];
         let group = &world.shared.groups[spec.group.index()];
-        let back = Way { flow: packet.flow(), to: spec.from, turn: packet.turn() };
+        let back = Way { flow: packet.flow(), to: spec.from, incarnation: packet.incarnation() };
         if let TransportState::Rdma(_) = group.transport {
             let frame = rdma::AckFrame { ack, ..rdma::AckFrame::default() };
             return push_rdma_ack(&mut self.senders.nic, &frame, None, back, group);
@@ -167,7 +172,7 @@ impl Host {
             *received += 1;
             *bytes += Bytes::new(packet.segment(overhead).len.into());
         }
-        self.ask(now, world, |mechanisms, at| mechanisms.on_datagram(at, packet));
+        self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_datagram(at, packet)));
     }
 
     /// A delayed acknowledgment or congestion notification packet may be due, or what was merged is to be handed on.
@@ -256,7 +261,7 @@ fn push_cnp(nic: &mut Nic, back: Way, group: &GroupState) {
     nic.push_ready(Parcel::bare(cnp_packet(back, group)));
 }
 
-/// `turn` came before `than`, on a circle of 2^16.
-fn is_older(turn: u16, than: u16) -> bool {
-    (turn.wrapping_sub(than) as i16) < 0
+/// `incarnation` came before `than`, on a circle of 2^16.
+fn is_older(incarnation: u16, than: u16) -> bool {
+    (incarnation.wrapping_sub(than) as i16) < 0
 }

@@ -24,7 +24,7 @@ impl Host {
         let slot = match self.queue_pairs.binary_search_by_key(&key, |entry| entry.0) {
             Ok(at) => self.queue_pairs[at].1,
             Err(at) => {
-                let seed = world.shared.seed_of(new.flow, new.turn);
+                let seed = world.shared.seed_of(new.flow, new.incarnation);
                 let pair = QueuePair::new(group, Endpoint { link: self.rate, seed });
                 let source = Source::QueuePair(Box::new(pair));
                 // Its messages say themselves which generators wait for them.

@@ -44,10 +44,10 @@ pub(crate) use self::transport::{Sending, Source};
 use self::waiting::Waiting;
 use crate::ids::{FlowId, HostId, LinkId};
 use crate::link::Egress;
-use crate::mechanism::at_host::{At, Turn};
+use crate::mechanism::at_host::{At, AtHost, Turn};
 use crate::mechanism::flow::{Hold, Line};
 use crate::mechanism::hosts::{BurstDelay, Lateness};
-use crate::mechanism::registry::HostMechanisms;
+use crate::mechanism::registry::{HostMechanisms, each};
 use crate::observe::{Observer, Reviewed};
 use crate::packet::{Kind, NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::prefetch::prefetch;
@@ -164,14 +164,14 @@ impl Host {
         (self.starts.len() + self.generators.len() + self.waiting.len()) as u64
     }
 
-    /// Asks for the state of the wire, some nodes before this one is advanced.
+    /// Prefetches the state of the wire, some nodes before this one is advanced.
     #[inline]
     pub(crate) fn prefetch_state<O>(&self, world: &World<O>) {
         prefetch(&world.wires.heads[self.wire]);
         prefetch(&world.wires.wires[self.wire]);
     }
 
-    /// Asks for the packets that arrive next, and for the sender whose turn it is.
+    /// Prefetches the packets that arrive next, and for the sender whose turn it is.
     #[inline]
     pub(crate) fn prefetch_packets<O>(&self, world: &World<O>) {
         world.wires.wires[self.wire].ring.prefetch_front();
@@ -180,7 +180,7 @@ impl Host {
         }
     }
 
-    /// Asks for the flow of the packet that arrives next.
+    /// Prefetches the flow of the packet that arrives next.
     #[inline]
     pub(crate) fn prefetch_flow<O>(&self, world: &World<O>) {
         let Some(packet) = world.wires.wires[self.wire].ring.front() else { return };
@@ -318,12 +318,12 @@ impl Host {
         let packet = parcel.packet;
         let slot = world.flows.senders[packet.flow().index()];
         let Some(outgoing) =
-            self.senders.outgoing.get_mut(slot).filter(|outgoing| outgoing.hears(packet.turn()))
+            self.senders.outgoing.get_mut(slot).filter(|outgoing| outgoing.hears(packet.incarnation()))
         else {
             return; // it was complete already
         };
         let group = &world.shared.groups[outgoing.group as usize];
-        let answer = Answer { parcel, told_rates: &world.shared.told_rates };
+        let answer = Answer { parcel, reported_rates: &world.shared.reported_rates };
         let complete = outgoing.source.on_ack(group, now, answer);
         if let Some(seen) = outgoing.source.as_seen() {
             world.observer.window(now, outgoing.flow, seen);
@@ -344,10 +344,10 @@ impl Host {
             (at, Wake::Sender(slot)) => self.wake_sender(at, slot, world),
             (at, Wake::Receiver(slot)) => self.wake_receiver(at, slot, world),
             (at, Wake::Mechanisms) => {
-                self.ask(at, world, |mechanisms, at| mechanisms.on_timer(at));
+                self.ask(at, world, |all, at| each!(all, mechanism => mechanism.on_timer(at)));
             }
             (_, Wake::Generator(number)) => self.run_generator(now, number, world),
-            (_, Wake::News(dependent)) => self.count(now, dependent, world),
+            (_, Wake::Report(dependent)) => self.count(now, dependent, world),
             (_, Wake::Dependent(dependent)) => self.start_dependent(now, dependent, world),
             (_, Wake::GiveUp) => self.give_up(now, world),
             (_, Wake::Outside) => self.take_from_outside(),
@@ -372,7 +372,7 @@ impl Host {
             outgoing.armed = Time::NEVER;
         }
         if let Source::Mechanism(place) = outgoing.source {
-            self.ask(now, world, |mechanisms, at| mechanisms.wake(at, place));
+            self.ask(now, world, |all, at| each!(all, mechanism => mechanism.wake(at, place)));
             return;
         }
         let due = outgoing.source.on_timer(&world.shared.groups[outgoing.group as usize], now);

@@ -8,7 +8,7 @@ use crate::ids::FlowId;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewFlow {
     pub(crate) flow: FlowId,
-    pub(crate) turn: u64,
+    pub(crate) incarnation: u64,
     pub(crate) size: Bytes,
     pub(crate) generator: Option<u32>,
 }

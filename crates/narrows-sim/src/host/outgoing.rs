@@ -21,7 +21,7 @@ pub(crate) struct Outgoing {
     pub(crate) flow: FlowId,
     pub(crate) to: HostId,
     pub(crate) group: u32,
-    pub(crate) turn: u64,
+    pub(crate) incarnation: u64,
     pub(crate) source: Source,
     /// What mechanisms keep with it.
     pub(crate) at: AtFlow,
@@ -40,12 +40,12 @@ pub(crate) struct Outgoing {
 impl Outgoing {
     /// A flow that starts now.
     pub(crate) fn new(new: &NewFlow, to: HostId, group: GroupId, source: Source, start: Time) -> Self {
-        let &NewFlow { flow, turn, size, generator } = new;
+        let &NewFlow { flow, incarnation, size, generator } = new;
         Self {
             flow,
             to,
             group: group.0,
-            turn,
+            incarnation,
             source,
             at: AtFlow::default(),
             start,
@@ -68,7 +68,7 @@ impl Outgoing {
     pub(crate) fn packet(&self, segment: &Segment, group: &GroupState) -> Packet {
         let way = match &self.source {
             Source::QueuePair(pair) => pair.way(segment.seq, self.to),
-            _ => Way { flow: self.flow, to: self.to, turn: self.turn as u16 },
+            _ => Way { flow: self.flow, to: self.to, incarnation: self.incarnation as u16 },
         };
         segment_packet(segment, way, group)
     }
@@ -86,11 +86,11 @@ impl Outgoing {
         }
     }
 
-    /// What arrives for this turn of its flow is for it, not for one that is complete.
+    /// What arrives for this incarnation of its flow is for it, not for one that is complete.
     #[inline]
-    pub(super) fn hears(&self, turn: u16) -> bool {
+    pub(super) fn hears(&self, incarnation: u16) -> bool {
         // Bytes of a queue pair are never used twice.
-        self.turn as u16 == turn || matches!(self.source, Source::QueuePair(_))
+        self.incarnation as u16 == incarnation || matches!(self.source, Source::QueuePair(_))
     }
 
     /// The measured time begins.
@@ -124,7 +124,7 @@ impl Outgoing {
         let Done { delivered, stats, again } = self.source.done()?;
         Some(FlowRecord {
             flow: self.flow,
-            turn: self.turn,
+            incarnation: self.incarnation,
             size: self.size,
             start: self.start,
             again,

@@ -14,7 +14,7 @@ pub(crate) struct Way {
     pub(crate) flow: FlowId,
     pub(crate) to: HostId,
     /// Which of the flows that use this number one after the other.
-    pub(crate) turn: u16,
+    pub(crate) incarnation: u16,
 }
 
 /// The packet that carries `segment`.
@@ -35,9 +35,9 @@ pub(crate) fn segment_packet(segment: &Segment, way: Way, group: &GroupState) ->
             (Kind::Data, size, rdma.data_flags | packet::rdma_flags(segment))
         }
     };
-    let Way { flow, to, turn } = way;
+    let Way { flow, to, incarnation } = way;
     let (seq, size, priority) = (segment.seq, wire_size(size), group.priority);
-    Packet::new(Fields { seq, flow, to, size, turn, kind, priority, flags, trailers: 0 })
+    Packet::new(Fields { seq, flow, to, size, incarnation, kind, priority, flags, trailers: 0 })
 }
 
 /// The packet that carries `frame`, of a stream.
@@ -49,7 +49,7 @@ pub(crate) fn ack_packet(frame: &AckFrame, trailers: u8, way: Way, group: &Group
         flow: way.flow,
         to: way.to,
         size: wire_size(size),
-        turn: way.turn,
+        incarnation: way.incarnation,
         kind: if frame.syn { Kind::SynAck } else { Kind::Ack },
         priority: group.priority,
         flags: if frame.ece { packet::ECE } else { 0 },
@@ -72,7 +72,7 @@ pub(crate) fn rdma_ack_packet(
         flow: way.flow,
         to: way.to,
         size: wire_size(group.rdma().params.ack_size),
-        turn: way.turn,
+        incarnation: way.incarnation,
         kind: Kind::Ack,
         priority: group.priority,
         flags: flags | group.rdma().ect,
@@ -89,7 +89,7 @@ pub(crate) fn cnp_packet(way: Way, group: &GroupState) -> Packet {
         flow: way.flow,
         to: way.to,
         size: wire_size(rdma.params.cnp_size),
-        turn: way.turn,
+        incarnation: way.incarnation,
         kind: Kind::Control(Control::Cnp),
         priority: rdma.cnp_priority,
         flags: rdma.ect,

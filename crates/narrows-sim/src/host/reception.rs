@@ -14,7 +14,7 @@ pub(crate) struct Incoming {
     /// Who sends.
     pub(crate) from: HostId,
     pub(crate) group: u32,
-    pub(crate) turn: u16,
+    pub(crate) incarnation: u16,
     pub(crate) sink: Sink,
     /// The earliest entry of the agenda for it.
     pub(crate) armed: Time,
@@ -23,7 +23,7 @@ pub(crate) struct Incoming {
 impl Incoming {
     /// The way of its acknowledgements.
     pub(crate) fn back(&self) -> Way {
-        Way { flow: self.flow, to: self.from, turn: self.turn }
+        Way { flow: self.flow, to: self.from, incarnation: self.incarnation }
     }
 
     #[inline]

@@ -36,7 +36,7 @@ impl<T> Slots<T> {
         self.places.get_mut(place as usize)?.as_mut()
     }
 
-    /// Asks for the thing at `place`.
+    /// Prefetches the thing at `place`.
     #[inline]
     pub(crate) fn prefetch(&self, place: u32) {
         if let Some(thing) = self.places.get(place as usize) {

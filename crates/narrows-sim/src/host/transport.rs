@@ -19,8 +19,8 @@ use crate::world::{GroupState, TransportState};
 #[derive(Clone, Copy)]
 pub(crate) struct Answer<'a> {
     pub(crate) parcel: Parcel<'a>,
-    /// Rates that telemetry tells, by code.
-    pub(crate) told_rates: &'a [BitRate],
+    /// Rates that telemetry reports, by code.
+    pub(crate) reported_rates: &'a [BitRate],
 }
 
 /// What a sender has done so far.
@@ -163,11 +163,11 @@ impl Sending for rdma::Sender {
 
     #[inline]
     fn on_ack(&mut self, group: &GroupState, now: Time, answer: Answer<'_>) -> bool {
-        let Answer { parcel, told_rates } = answer;
+        let Answer { parcel, reported_rates } = answer;
         if parcel.packet.trailers() > 0
-            && let Some(told) = telemetry::read(parcel, told_rates)
+            && let Some(telemetry) = telemetry::read(parcel, reported_rates)
         {
-            self.on_telemetry(now, &told);
+            self.on_telemetry(now, &telemetry);
         }
         self.on_ack(&group.rdma().params, now, &parcel.rdma_ack_frame());
         self.is_complete()

@@ -8,6 +8,7 @@ use crate::network::Network;
 use crate::observe::Observer;
 use crate::packet::{Packet, Trailers};
 use crate::switch::SwitchConfig;
+use crate::traffic::Group;
 use crate::world::{Arrival, Log, World};
 
 /// What a switch is to its mechanisms.
@@ -55,7 +56,12 @@ pub(crate) trait AtSwitch: Sized {
     /// Its state at a switch, if it has any there.
     fn new(site: &SwitchSite<'_>) -> Option<Self>;
 
-    /// Asks for what it will need of packets that are about to arrive.
+    /// By group: the number it keeps with each of its flows at first. Only one mechanism of a network may keep some.
+    fn of_groups(network: &Network, groups: &[Group]) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// Prefetches what it will need of packets that are about to arrive.
     fn prefetch<O>(&self, arrivals: &[Arrival], world: &World<O>) {}
 
     /// A packet came over wire number `from`, before its route is looked up.

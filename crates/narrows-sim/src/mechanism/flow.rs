@@ -1,16 +1,16 @@
 //! What mechanisms keep with a flow at its source.
 
-use super::rackcc::Subflow;
-
 /// What mechanisms keep with a flow at its source.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AtFlow {
     /// What may hold it back besides its own control.
     pub(crate) hold: Hold,
+    /// A mechanism has its turns, though nothing holds it back.
+    pub(crate) is_governed: bool,
     /// Where it stands in the line of what may hold it back.
     pub(crate) line: Line,
     /// What feeds it, if it is a subflow of a JumboFlow.
-    pub(crate) subflow: Option<Subflow>,
+    pub(crate) subflow: Option<super::rackcc::Subflow>,
 }
 
 /// What may hold a flow back. With the place of it at its host.
@@ -38,6 +38,6 @@ impl AtFlow {
     /// Not the flow alone says when it sends.
     #[inline]
     pub(crate) fn governs(&self) -> bool {
-        self.hold != Hold::Nothing || self.subflow.is_some()
+        self.is_governed || self.hold != Hold::Nothing
     }
 }

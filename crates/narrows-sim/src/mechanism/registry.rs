@@ -5,21 +5,21 @@ use narrows_proto::units::Time;
 use super::at_host::{At, AtHost, Site, Turn};
 use super::at_switch::{AtSwitch, Pass, SwitchSite};
 use super::flow::Hold;
-use super::{isolation, limiter, near_source, pause, pfc, rackcc};
 use crate::host::{Senders, Source};
-use crate::ids::FlowId;
+use crate::network::Network;
 use crate::observe::Observer;
-use crate::packet::{Control, Packet, Parcel, Trailers};
+use crate::packet::{Packet, Parcel, Trailers};
 use crate::record::PortCounters;
+use crate::traffic::Group;
 use crate::world::{Arrival, GroupState, Log, World};
 
-/// Makes the state of all mechanisms of a kind of node, and a macro that asks each, in the order of the list.
+/// Makes the state of all mechanisms of a kind of node, and a macro that asks each in the order of the list, or each of their types.
 macro_rules! mechanisms {
     ($dollar:tt $each:ident, $(#[$about:meta])* $all:ident of $trait:ident at $site:ty: $($name:ident: $state:ty,)*) => {
         $(#[$about])*
         #[derive(Debug)]
         pub(crate) struct $all {
-            $($name: Option<$state>,)*
+            $(pub(crate) $name: Option<$state>,)*
         }
 
         impl $all {
@@ -32,8 +32,11 @@ macro_rules! mechanisms {
         }
 
         macro_rules! $each {
-            ($dollar all:expr, $dollar mechanism:ident => $dollar asked:expr) => {
+            ($dollar all:expr, $dollar mechanism:ident => $dollar asked:expr) => {{
                 $(if let Some($dollar mechanism) = &mut $dollar all.$name { $dollar asked })*
+            }};
+            ($dollar kind:ident => $dollar asked:expr) => {
+                $({ type $dollar kind = $state; $dollar asked })*
             };
         }
     };
@@ -42,35 +45,25 @@ macro_rules! mechanisms {
 mechanisms! { $ each,
     /// What mechanisms keep at a host.
     HostMechanisms of AtHost at Site<'_>:
-    near_source: near_source::Gates,
-    limiter: limiter::ReactionPoints,
-    pause: pause::Paused,
-    pfc: pfc::StoppedClasses,
-    isolation: isolation::IsolatedFlows,
-    rackcc: rackcc::Racks,
+    near_source: super::near_source::Gates,
+    limiter: super::limiter::ReactionPoints,
+    pause: super::pause::Paused,
+    pfc: super::pfc::StoppedClasses,
+    isolation: super::isolation::IsolatedFlows,
+    rackcc: super::rackcc::Racks,
 }
 
 mechanisms! { $ each_of_switch,
     /// What mechanisms of a whole switch keep there.
     SwitchMechanisms of AtSwitch at SwitchSite<'_>:
-    limiter: limiter::EdgeLimiters,
-    rackcc: rackcc::RackState,
+    limiter: super::limiter::EdgeLimiters,
+    rackcc: super::rackcc::RackState,
 }
 
-// Each is described in [`AtHost`].
+pub(crate) use each;
+
+// What is not asked of each with `each!`, because there is an answer. See [`AtHost`].
 impl HostMechanisms {
-    pub(crate) fn on_start<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) {
-        each!(self, mechanism => mechanism.on_start(at, slot));
-    }
-
-    pub(crate) fn on_burst<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) {
-        each!(self, mechanism => mechanism.on_burst(at, slot));
-    }
-
-    pub(crate) fn on_end<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) {
-        each!(self, mechanism => mechanism.on_end(at, slot));
-    }
-
     /// Whether the flow whose turn it is has to wait. Then it has left its queue.
     #[inline]
     pub(crate) fn gate<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) -> bool {
@@ -131,43 +124,10 @@ impl HostMechanisms {
         each!(self, mechanism => mechanism.on_arrival(size));
     }
 
-    pub(crate) fn on_control<O: Observer>(
-        &mut self,
-        at: &mut At<'_, O>,
-        control: Control,
-        parcel: Parcel<'_>,
-    ) {
-        each!(self, mechanism => mechanism.on_control(at, control, parcel));
-    }
-
-    pub(crate) fn on_syn_ack<O: Observer>(&mut self, at: &mut At<'_, O>, parcel: Parcel<'_>) {
-        each!(self, mechanism => mechanism.on_syn_ack(at, parcel));
-    }
-
     pub(crate) fn answer_to_syn(&mut self, group: &GroupState) -> Option<Packet> {
         let mut answer = None;
         each!(self, mechanism => answer = answer.or(mechanism.answer_to_syn(group)));
         answer
-    }
-
-    pub(crate) fn on_open<O: Observer>(&mut self, at: &mut At<'_, O>, flow: FlowId) {
-        each!(self, mechanism => mechanism.on_open(at, flow));
-    }
-
-    pub(crate) fn on_datagram<O: Observer>(&mut self, at: &mut At<'_, O>, packet: Packet) {
-        each!(self, mechanism => mechanism.on_datagram(at, packet));
-    }
-
-    pub(crate) fn on_received<O: Observer>(&mut self, at: &mut At<'_, O>, flow: FlowId) {
-        each!(self, mechanism => mechanism.on_received(at, flow));
-    }
-
-    pub(crate) fn on_timer<O: Observer>(&mut self, at: &mut At<'_, O>) {
-        each!(self, mechanism => mechanism.on_timer(at));
-    }
-
-    pub(crate) fn wake<O: Observer>(&mut self, at: &mut At<'_, O>, place: u32) {
-        each!(self, mechanism => mechanism.wake(at, place));
     }
 
     pub(crate) fn finish(&mut self, now: Time, senders: &Senders, log: &mut Log) -> PortCounters {
@@ -177,8 +137,19 @@ impl HostMechanisms {
     }
 }
 
-// Each is described in [`AtSwitch`].
+// See [`AtSwitch`].
 impl SwitchMechanisms {
+    /// Empty if there is nothing to keep.
+    pub(crate) fn of_groups(network: &Network, groups: &[Group]) -> Vec<u32> {
+        each_of_switch!(Kind => {
+            let kept = Kind::of_groups(network, groups);
+            if !kept.is_empty() {
+                return kept;
+            }
+        });
+        Vec::new()
+    }
+
     #[inline(never)]
     pub(crate) fn prefetch<O>(&mut self, arrivals: &[Arrival], world: &World<O>) {
         each_of_switch!(self, mechanism => mechanism.prefetch(arrivals, world));

@@ -61,7 +61,7 @@ impl Common {
 
     /// A packet joins a port where `backlog` bytes go before it.
     #[inline(always)]
-    pub(super) fn tell_queued<O: Observer>(
+    pub(super) fn report_queued<O: Observer>(
         &self,
         now: Time,
         port: usize,

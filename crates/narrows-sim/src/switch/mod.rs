@@ -22,7 +22,6 @@ pub use crate::mechanism::buffer::{Buffer, Dynamic, Sharing};
 pub use crate::mechanism::congestion_point::{
     Bcn, BcnVersion, CongestionPoint, MOST_CONGESTION_POINTS, Message, Qcn, Reach, Sampling,
 };
-pub use crate::mechanism::isolation::{Isolation, IsolationEvent, JointStop, Scheme};
 pub use crate::mechanism::marking::{Codel, MarkAt, Marking, Red, RedAction, RedAt, Sojourn, Step};
 pub use crate::mechanism::pause::Pause;
 pub use crate::mechanism::pfc::{Pfc, Xoff};
@@ -76,7 +75,7 @@ pub const MOST_PORTS: usize = (1 << 15) - 1;
 const LOOK_AHEAD: usize = 4;
 
 impl Switch {
-    /// Asks for the state of wires and ports, some nodes before this one is advanced.
+    /// Prefetches the state of wires and ports, some nodes before this one is advanced.
     #[inline]
     pub(crate) fn prefetch_state<O>(&self, world: &World<O>) {
         let first = self.first_wire as usize;
@@ -88,7 +87,7 @@ impl Switch {
         }
     }
 
-    /// Asks for the packets that arrive before `until`, and for what waits at the ports.
+    /// Prefetches the packets that arrive before `until`, and for what waits at the ports.
     #[inline]
     pub(crate) fn prefetch_packets<O>(&self, until: Time, world: &World<O>) {
         let first = self.first_wire as usize;

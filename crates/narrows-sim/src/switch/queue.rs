@@ -187,7 +187,7 @@ mod tests {
             flow,
             to,
             size: 1,
-            turn: 0,
+            incarnation: 0,
             kind,
             priority: 0,
             flags: 0,

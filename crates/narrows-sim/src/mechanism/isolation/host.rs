@@ -11,7 +11,7 @@ use crate::mechanism::at_host::{At, AtHost, Site};
 use crate::mechanism::pfc::{self, Watch};
 use crate::mechanism::{ISOLATED_CLASS, StopFrame};
 use crate::observe::Observer;
-use crate::packet::{Control, Packet, Parcel};
+use crate::packet::{Control, FIN, Packet, Parcel};
 use crate::record::PortCounters;
 use crate::world::Log;
 
@@ -141,7 +141,7 @@ impl IsolatedFlows {
     fn on_message(&mut self, now: Time, message: Packet) {
         let (to, priority) = (HostId((message.seq() >> 32) as u32), message.priority());
         self.named.retain(|named| (named.to, named.priority) != (to, priority));
-        if message.turn() == 0 {
+        if !message.is(FIN) {
             self.named.push(Named { to, priority, at: now });
         }
     }

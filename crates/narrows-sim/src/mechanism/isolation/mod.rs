@@ -12,6 +12,7 @@
 
 mod host;
 mod lane;
+mod observer;
 mod order;
 mod settings;
 mod stage;
@@ -19,5 +20,6 @@ mod stage;
 mod tests;
 
 pub(crate) use self::host::IsolatedFlows;
+pub use self::observer::{IsolationObserver, IsolationRow, RowLimit};
 pub use self::settings::{Isolation, IsolationEvent, JointStop, Scheme};
 pub(crate) use self::stage::{Choice, FlowMessage, Joining, Outbox, Stage, View};

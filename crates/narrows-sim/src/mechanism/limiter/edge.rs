@@ -5,13 +5,12 @@ use std::collections::BinaryHeap;
 
 use narrows_proto::units::Time;
 
-use super::{Limiters, ReactionPlace};
+use super::{Limiters, ReactionPlace, ReactionRecord};
 use crate::ids::NodeId;
 use crate::mechanism::at_switch::{AtSwitch, EdgeHost, Pass, SwitchSite};
 use crate::mechanism::congestion_point::is_limitable;
 use crate::observe::Observer;
 use crate::packet::{NO_TRAILERS, Packet, Trailers};
-use crate::record::ReactionRecord;
 use crate::world::{Log, World};
 
 /// The limiters of an edge switch.
@@ -98,7 +97,7 @@ impl AtSwitch for EdgeLimiters {
     }
 
     fn finish(&self, log: &mut Log) {
-        log.reaction.add(&self.record);
+        log.mechanisms.reaction.add(&self.record);
     }
 }
 
@@ -112,7 +111,7 @@ impl EdgeLimiters {
     /// A message of a congestion point arrived, for a host of this switch.
     fn on_cnm<O: Observer>(&mut self, now: Time, message: Packet, world: &mut World<O>) {
         let Some(notification) = message.notification() else { return };
-        self.record.heard += 1;
+        self.record.received += 1;
         let key = self.key(message, world);
         let port = world.shared.access[message.to().index()].port;
         let host = self.hosts.iter().flatten().find(|host| host.port == port);
@@ -125,7 +124,7 @@ impl EdgeLimiters {
                 place
             }
             _ => {
-                self.record.unheeded += 1;
+                self.record.ignored += 1;
                 return;
             }
         };

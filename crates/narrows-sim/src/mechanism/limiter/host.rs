@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 use narrows_proto::stream::Poll;
 use narrows_proto::units::{BitRate, Bytes, Time};
 
-use super::{Limiters, ReactionPlace};
+use super::{Limiters, ReactionPlace, ReactionRecord};
 use crate::host::{NewFlow, Outgoing, Senders, Source, Wake};
 use crate::ids::{FlowId, HostId, NodeId};
 use crate::mechanism::at_host::{At, AtHost, Site, Turn};
 use crate::mechanism::flow::{AtFlow, Hold, Line};
 use crate::observe::Observer;
 use crate::packet::{Control, Packet, Parcel};
-use crate::record::{PortCounters, ReactionRecord};
+use crate::record::PortCounters;
 use crate::world::{Log, NO_SLOT, World};
 
 /// The reaction points of a host.
@@ -106,7 +106,7 @@ impl AtHost for ReactionPoints {
     }
 
     fn finish(&mut self, _: Time, _: &Senders, _: &mut PortCounters, log: &mut Log) {
-        log.reaction.add(&self.record);
+        log.mechanisms.reaction.add(&self.record);
     }
 }
 
@@ -121,14 +121,14 @@ impl ReactionPoints {
     #[cold]
     fn on_cnm<O: Observer>(&mut self, at: &mut At<'_, O>, packet: Packet) {
         let Some(notification) = packet.notification() else { return };
-        self.record.heard += 1;
-        at.world.observer.told(at.now, packet.flow(), notification.signal);
+        self.record.received += 1;
+        at.world.observer.cnm_received(at.now, packet.flow(), notification.signal);
         let key = self.key(packet.flow(), at.world);
         let place = match self.limiters.find(key) {
             Some(place) => place,
             None if notification.signal.is_slower() => self.install(key, packet.flow(), at),
             None => {
-                self.record.unheeded += 1;
+                self.record.ignored += 1;
                 return;
             }
         };
@@ -146,7 +146,7 @@ impl ReactionPoints {
         let users = &mut self.users[place as usize];
         if users.slot == NO_SLOT {
             self.record.limiters += 1;
-            let new = NewFlow { flow, turn: 0, size: Bytes::ZERO, generator: None };
+            let new = NewFlow { flow, incarnation: 0, size: Bytes::ZERO, generator: None };
             let (group, source) = (at.world.shared.flows[flow.index()].group, Source::Mechanism(place));
             let at = AtFlow { hold: Hold::Limiter(place), ..AtFlow::default() };
             let to = HostId::default();

@@ -5,6 +5,7 @@
 
 mod edge;
 mod host;
+mod record;
 
 use narrows_proto::notification::Notification;
 use narrows_proto::reaction::{self, ReactionPoint};
@@ -17,6 +18,7 @@ use crate::ring::Ring;
 
 pub(crate) use self::edge::EdgeLimiters;
 pub(crate) use self::host::ReactionPoints;
+pub use self::record::ReactionRecord;
 
 /// Reaction points of a network.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,9 +10,9 @@ use crate::host::{Outgoing, Sending};
 use crate::ids::{FlowId, GroupId, NodeId};
 use crate::mechanism::at_host::Site;
 use crate::mechanism::flow::Line;
+use crate::mechanism::limiter::ReactionRecord;
 use crate::observe::Observer;
 use crate::random::{Purpose, Stream};
-use crate::record::ReactionRecord;
 use crate::world::{GroupState, World};
 
 /// The near-source loops of a host.

@@ -95,7 +95,7 @@ impl AtHost for Gates {
     }
 
     fn finish(&mut self, _: Time, _: &Senders, _: &mut PortCounters, log: &mut Log) {
-        log.reaction.add(&self.record);
+        log.mechanisms.reaction.add(&self.record);
     }
 }
 
@@ -104,12 +104,12 @@ impl Gates {
     #[cold]
     fn on_cnm<O: Observer>(&mut self, at: &mut At<'_, O>, packet: Packet) {
         let Some(notification) = packet.notification() else { return };
-        self.record.heard += 1;
-        at.world.observer.told(at.now, packet.flow(), notification.signal);
+        self.record.received += 1;
+        at.world.observer.cnm_received(at.now, packet.flow(), notification.signal);
         let slot = at.world.flows.senders[packet.flow().index()];
         let Some(Hold::Gate(place)) = at.senders.outgoing.get_mut(slot).map(|outgoing| outgoing.at.hold)
         else {
-            self.record.unheeded += 1; // the flow is complete
+            self.record.ignored += 1; // the flow is complete
             return;
         };
         let gate = &mut self.gates[place as usize];

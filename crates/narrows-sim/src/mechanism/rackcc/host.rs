@@ -1,10 +1,12 @@
 //! Flows that are subflows of JumboFlows: they register, receive what their host knows, and send.
 
+use narrows_proto::cc;
 use narrows_proto::stream::Poll;
 use narrows_proto::units::{BitRate, Bytes, Time};
 
 use super::known::Racks;
-use super::{Access, Membership, Subflow, received_report};
+use super::wire::{Access, Membership, received_report};
+use super::{RackEvent, Subflow};
 use crate::host::{Outgoing, Senders, Sending, Source};
 use crate::ids::{FlowId, HostId};
 use crate::mechanism::at_host::{At, AtHost, Site, Turn};
@@ -23,13 +25,13 @@ impl AtHost for Racks {
     fn on_start<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) {
         let Some(outgoing) = at.senders.outgoing.get_mut(slot) else { return };
         let group = &at.world.shared.groups[outgoing.group as usize];
-        if let (Some(source), TransportState::Datagram { params, share: Some(share), .. }) =
+        if let (Some(source), TransportState::Datagram { params, cc: Some(cc::Config::Rackcc(share)), .. }) =
             (outgoing.source.datagrams(), &group.transport)
         {
             source.share(params, share, self.line);
         }
         let rack = at.world.shared.access[outgoing.to.index()].leaf;
-        if !group.asks_rack || rack == NO_LEAF {
+        if !group.needs_rack || rack == NO_LEAF {
             return;
         }
         let jumboflow = self.choose(at.now, outgoing.flow, rack);
@@ -37,7 +39,7 @@ impl AtHost for Racks {
         let of = Subflow { jumboflow, destination, received: 0, registered: false };
         // Inside the rack there is nothing to wait for.
         let received = if rack == self.leaf { 0 } else { self.versions(of) };
-        outgoing.at.subflow = Some(Subflow { received, ..of });
+        (outgoing.at.subflow, outgoing.at.is_governed) = (Some(Subflow { received, ..of }), true);
         self.register(slot, at.senders, at.world);
     }
 
@@ -136,11 +138,11 @@ impl AtHost for Racks {
 
     /// The rate that a destination advertises.
     fn answer_to_syn(&self, group: &GroupState) -> Option<Packet> {
-        group.asks_rack.then(|| Packet::of_words([self.receiver.rate.rate().as_bps(), 0, 0, 0]))
+        group.needs_rack.then(|| Packet::of_words([self.receiver.rate.rate().as_bps(), 0, 0, 0]))
     }
 
     fn on_open<O: Observer>(&mut self, at: &mut At<'_, O>, flow: FlowId) {
-        if at.world.group_of(flow).asks_rack {
+        if at.world.group_of(flow).needs_rack {
             let from = at.world.shared.flows[flow.index()].from;
             self.connect(at.now, from, at.senders);
         }
@@ -148,7 +150,7 @@ impl AtHost for Racks {
 
     /// The answer to a datagram of a subflow echoes its mark (RackCC §3.1, §5).
     fn on_datagram<O: Observer>(&mut self, at: &mut At<'_, O>, packet: Packet) {
-        if !at.world.group_of(packet.flow()).asks_rack {
+        if !at.world.group_of(packet.flow()).needs_rack {
             return;
         }
         // Its registration may have been lost. Late datagrams of one that has ended register nobody.
@@ -163,7 +165,7 @@ impl AtHost for Racks {
             flow: packet.flow(),
             to,
             size: wire_size(params.min_packet),
-            turn: packet.turn(),
+            incarnation: packet.incarnation(),
             kind: Kind::Ack,
             priority: group.priority,
             flags: if packet.is_marked() { ECE } else { 0 },
@@ -172,7 +174,7 @@ impl AtHost for Racks {
     }
 
     fn on_received<O: Observer>(&mut self, at: &mut At<'_, O>, flow: FlowId) {
-        if at.world.group_of(flow).asks_rack {
+        if at.world.group_of(flow).needs_rack {
             self.disconnect(at.world.shared.flows[flow.index()].from);
         }
     }
@@ -189,7 +191,7 @@ impl AtHost for Racks {
         let queue = std::mem::take(&mut receiver.queue);
         receiver.rate.update(&agent.receivers, received, elapsed, Bytes::new(queue));
         let rate = receiver.rate.rate();
-        at.world.observer.advertised(at.now, *node, rate, queue);
+        at.world.observer.rackcc(at.now, *node, RackEvent::Advertised { rate, queue });
         for (source, _) in &receiver.sources {
             let packet = Access::Rate(*host, rate).packet(*source, agent);
             at.senders.nic.push_ready(Parcel::bare(packet));
@@ -203,7 +205,7 @@ impl AtHost for Racks {
     }
 
     fn finish(&mut self, _: Time, _: &Senders, _: &mut PortCounters, log: &mut Log) {
-        log.rack.add(&self.record);
+        log.mechanisms.rackcc.add(&self.record);
     }
 }
 

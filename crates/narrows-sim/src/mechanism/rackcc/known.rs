@@ -6,12 +6,12 @@
 use narrows_proto::rack::{JumboReport, receiver};
 use narrows_proto::units::{BitRate, Time};
 
-use super::{Membership, RackAgent, Subflow};
+use super::wire::Membership;
+use super::{RackAgent, RackRecord, Subflow};
 use crate::host::Outgoing;
 use crate::ids::{FlowId, HostId, NodeId};
 use crate::mechanism::at_host::Site;
 use crate::packet::Packet;
-use crate::record::RackRecord;
 
 /// What a host of a rack with JumboFlows knows.
 #[derive(Debug)]
@@ -166,7 +166,7 @@ impl Racks {
 
     pub(super) fn membership(&self, outgoing: &Outgoing, subflow: Subflow, joins: bool) -> Packet {
         let jumboflow = self.known[subflow.jumboflow as usize].number;
-        let (flow, turn, to) = (outgoing.flow, outgoing.turn as u16, outgoing.to);
-        Membership { flow, turn, to, joins, jumboflow }.packet(&self.agent)
+        let (flow, incarnation, to) = (outgoing.flow, outgoing.incarnation as u16, outgoing.to);
+        Membership { flow, incarnation, to, joins, jumboflow }.packet(&self.agent)
     }
 }

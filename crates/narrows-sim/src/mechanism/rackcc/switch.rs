@@ -5,16 +5,22 @@ use std::collections::VecDeque;
 use narrows_proto::rack::jumbo::JumboFlow;
 use narrows_proto::units::{Span, Time};
 
-use super::{Access, Membership, RackAgent};
+use super::wire::{Access, Membership, report_packet};
+use super::{RackAgent, RackEvent, RackRecord};
 use crate::ids::{FlowId, HostId, NodeId};
 use crate::mechanism::at_switch::{AtSwitch, Pass, SwitchSite};
-use crate::mechanism::rackcc;
+use crate::network::Network;
 use crate::observe::Observer;
 use crate::packet::{AGAIN, Control, ECE, Kind, Packet, Trailers};
 use crate::prefetch::prefetch_at;
 use crate::random::{Purpose, Stream};
-use crate::record::RackRecord;
-use crate::world::{Arrival, Log, NO_SUBFLOW, OWN, TransportState, UNREGISTERED, World};
+use crate::traffic::Group;
+use crate::world::{Arrival, Log, OWN, TransportState, World};
+
+/// In place of a place in the table of a switch: the subflow is not there.
+const UNREGISTERED: u32 = u32::MAX;
+/// In place of a place: the flow is no subflow.
+const NO_SUBFLOW: u32 = u32::MAX - 1;
 
 /// What is kept at a switch.
 #[derive(Debug)]
@@ -57,7 +63,7 @@ struct Jumbo {
 struct Entry {
     flow: FlowId,
     jumbo: u32,
-    turn: u16,
+    incarnation: u16,
     /// Bytes of its packets that are not payload.
     overhead: u16,
     /// It is counted; before that only its SYN was seen.
@@ -119,16 +125,23 @@ impl AtSwitch for RackState {
         })
     }
 
+    /// Whether they may register in a table.
+    fn of_groups(network: &Network, groups: &[Group]) -> Vec<u32> {
+        let of = |group: &Group| if group.transport.needs_rack() { UNREGISTERED } else { NO_SUBFLOW };
+        let has_tables = network.switches.iter().flatten().any(|switch| switch.rack.is_some());
+        if has_tables { groups.iter().map(of).collect() } else { Vec::new() }
+    }
+
     #[inline]
     fn next(&self) -> Time {
         let tick = if self.is_busy() { self.next_tick } else { Time::NEVER };
         tick.min(self.next_report).min(self.next_sweep)
     }
 
-    /// Asks for what is kept of the subflows that these packets are of: where it is, and then what is there.
+    /// Prefetches what is kept of the subflows that these packets are of: where it is, and then what is there.
     fn prefetch<O>(&self, arrivals: &[Arrival], world: &World<O>) {
         for arrival in arrivals {
-            prefetch_at(&world.flows.subflows, arrival.packet.flow().index());
+            prefetch_at(&world.flows.at_switch, arrival.packet.flow().index());
         }
         arrivals.iter().for_each(|arrival| self.prefetch_entry(arrival.packet, world));
     }
@@ -141,7 +154,7 @@ impl AtSwitch for RackState {
         };
         let subflow = match kind {
             Kind::Data | Kind::Syn | Kind::Datagram | Kind::Ack | Kind::SynAck | MEMBERSHIP => {
-                world.flows.subflows[flow.index()] != NO_SUBFLOW
+                world.flows.at_switch[flow.index()] != NO_SUBFLOW
             }
             _ => false,
         };
@@ -212,7 +225,7 @@ impl AtSwitch for RackState {
 
     fn finish(&self, log: &mut Log) {
         let left = self.entries.iter().flatten().filter(|entry| entry.registered).count() as u64;
-        log.rack.add(&RackRecord { left, ..self.record });
+        log.mechanisms.rackcc.add(&RackRecord { left, ..self.record });
     }
 }
 
@@ -221,14 +234,14 @@ impl RackState {
         self.entries.len() > self.free.len()
     }
 
-    /// Asks for the entry of a packet that passes soon, if it has one here.
+    /// Prefetches the entry of a packet that passes soon, if it has one here.
     #[inline]
     fn prefetch_entry<O>(&self, packet: Packet, world: &World<O>) {
         let answers = matches!(packet.kind(), Kind::Ack | Kind::SynAck);
         let to_rack = world.shared.access[packet.to().index()].leaf == self.leaf;
         // Others are in the table of another rack.
         if answers == to_rack
-            && let Some(place) = world.flows.subflows.get(packet.flow().index())
+            && let Some(place) = world.flows.at_switch.get(packet.flow().index())
         {
             prefetch_at(&self.entries, *place as usize);
         }
@@ -236,14 +249,14 @@ impl RackState {
 
     /// A packet of a subflow leaves the rack.
     fn on_sent<O>(&mut self, now: Time, packet: Packet, kind: Kind, to: u32, world: &mut World<O>) -> Pass {
-        let mut place = world.flows.subflows[packet.flow().index()];
+        let mut place = world.flows.at_switch[packet.flow().index()];
         // A SYN names the JumboFlow it asks for.
         let (wanted, packet) = match kind {
             Kind::Syn => (packet.seq() as u32, packet.with_seq(0)),
             _ => (0, packet),
         };
         if let Some(entry) = self.entry(place)
-            && entry.turn != packet.turn()
+            && entry.incarnation != packet.incarnation()
         {
             // An earlier flow of the same client did not unregister.
             self.remove(place, world);
@@ -252,7 +265,7 @@ impl RackState {
         }
         if place == UNREGISTERED {
             let jumbo = self.jumbo(to, wanted, now);
-            let Some(made) = self.add(now, packet.flow(), packet.turn(), jumbo, world) else {
+            let Some(made) = self.add(now, packet.flow(), packet.incarnation(), jumbo, world) else {
                 return Pass::Through(packet);
             };
             place = made;
@@ -290,8 +303,11 @@ impl RackState {
 
     /// An acknowledgement for a subflow of the rack.
     fn on_answer<O>(&mut self, now: Time, packet: Packet, kind: Kind, world: &mut World<O>) {
-        let place = world.flows.subflows[packet.flow().index()];
-        let Some(entry) = self.entry_mut(place).filter(|entry| entry.turn == packet.turn()) else { return };
+        let place = world.flows.at_switch[packet.flow().index()];
+        let Some(entry) = self.entry_mut(place).filter(|entry| entry.incarnation == packet.incarnation())
+        else {
+            return;
+        };
         entry.seen = now;
         let jumbo = entry.jumbo as usize;
         let answered = entry.probe.filter(|(seq, _)| kind == Kind::SynAck || packet.seq() > *seq);
@@ -318,22 +334,22 @@ impl RackState {
 
     /// A host says that a subflow begins or ends.
     fn on_membership<O>(&mut self, now: Time, packet: Packet, to: u32, world: &mut World<O>) -> Pass {
-        let told = Membership::read(packet);
-        let place = world.flows.subflows[told.flow.index()];
-        let known = self.entry(place).is_some_and(|entry| entry.turn == told.turn);
-        if known && !told.joins {
+        let message = Membership::read(packet);
+        let place = world.flows.at_switch[message.flow.index()];
+        let known = self.entry(place).is_some_and(|entry| entry.incarnation == message.incarnation);
+        if known && !message.joins {
             self.remove(place, world);
             self.record.unregistered += 1;
-        } else if !known && told.joins && to != self.leaf {
+        } else if !known && message.joins && to != self.leaf {
             self.remove(place, world);
-            let jumbo = self.jumbo(to, told.jumboflow, now);
-            if let Some(place) = self.add(now, told.flow, told.turn, jumbo, world) {
+            let jumbo = self.jumbo(to, message.jumboflow, now);
+            if let Some(place) = self.add(now, message.flow, message.incarnation, jumbo, world) {
                 self.record.registered += 1;
                 self.register(place, world, |jumbo, agent| jumbo.join(&agent.jumboflow, now));
             }
         }
         // Datagrams have no other way to tell their destination.
-        let group = world.shared.flows[told.flow.index()].group;
+        let group = world.shared.flows[message.flow.index()].group;
         match world.shared.groups[group.index()].transport {
             TransportState::Datagram { .. } => Pass::Through(packet),
             _ => Pass::Taken,
@@ -364,7 +380,7 @@ impl RackState {
         &mut self,
         now: Time,
         flow: FlowId,
-        turn: u16,
+        incarnation: u16,
         jumbo: u32,
         world: &mut World<O>,
     ) -> Option<u32> {
@@ -384,7 +400,7 @@ impl RackState {
         let entry = Entry {
             flow,
             jumbo,
-            turn,
+            incarnation,
             overhead,
             registered: false,
             acked: 0,
@@ -393,7 +409,7 @@ impl RackState {
             probe: None,
         };
         self.entries[place as usize] = Some(entry);
-        world.flows.subflows[flow.index()] = place;
+        world.flows.at_switch[flow.index()] = place;
         self.wake(now);
         Some(place)
     }
@@ -415,7 +431,7 @@ impl RackState {
     fn remove<O>(&mut self, place: u32, world: &mut World<O>) {
         let Some(entry) = self.entries.get_mut(place as usize).and_then(Option::take) else { return };
         self.free.push(place);
-        world.flows.subflows[entry.flow.index()] = UNREGISTERED;
+        world.flows.at_switch[entry.flow.index()] = UNREGISTERED;
         if !entry.registered {
             return;
         }
@@ -462,11 +478,13 @@ impl RackState {
             }
             let number = *number;
             let report = state.report(&self.agent.jumboflow, now);
-            world.observer.jumboflow(now, self.node, number / each, number % each, &report);
+            let (rack, of_rack) = (number / each, number % each);
+            let event = RackEvent::JumboFlow { rack, number: of_rack, report: &report };
+            world.observer.rackcc(now, self.node, event);
             let members = members.iter().map(|member| member.0).filter(|_| each == 1);
             let everyone = self.hosts.iter().copied().filter(|_| each > 1);
             for host in members.chain(everyone) {
-                self.outbox.push_back(rackcc::broadcast(number, &report, host, &self.agent));
+                self.outbox.push_back(report_packet(number, &report, host, &self.agent));
                 self.record.broadcasts += 1;
             }
         }
