@@ -161,9 +161,9 @@ impl Source {
         }
     }
 
-    /// The same source as a subflow of a JumboFlow (RackCC §5): it also keeps to its share. `link` is the rate of the host's
+    /// It becomes a subflow of a JumboFlow (RackCC §5): it also keeps to its share. `link` is the rate of the host's
     /// link.
-    pub fn sharing(self, params: &Params, share: &subflow::Params, link: BitRate) -> Self {
+    pub fn share(&mut self, params: &Params, share: &subflow::Params, link: BitRate) {
         let (mss, packet) = (params.payload, params.packet_size());
         let path = Path { mss, initial_window: mss * INITIAL_WINDOW, packet, link, seed: 0, merged: 1 };
         let subflow = subflow::Subflow::new(share, &path);
@@ -176,7 +176,7 @@ impl Source {
             echoed: 0,
             echoed_at: Time::ZERO,
         };
-        Self { share: Some(Box::new(share)), ..self }
+        self.share = Some(Box::new(share));
     }
 
     /// The switch of its rack, or its destination, has reported.

@@ -13,7 +13,7 @@ modules! {
     MARKING "marking" "mechanism/marking/mod.rs"
     CODEL "CoDel" "mechanism/marking/codel.rs"
     HOSTS "real hosts" "mechanism/hosts.rs"
-    PAUSE "PAUSE" "mechanism/pause.rs"
+    PAUSE "PAUSE" "mechanism/pause/mod.rs"
     INGRESS "priority-based flow control" "mechanism/pfc/mod.rs"
     ISOLATION "isolation" "mechanism/isolation/mod.rs"
     ORDER "order under isolation" "mechanism/isolation/order.rs"

@@ -141,7 +141,7 @@ impl Floor {
                 flow: FlowId::from(flow),
                 to,
                 size,
-                turn: 0,
+                incarnation: 0,
                 kind,
                 priority: 0,
                 flags: 0,
@@ -215,7 +215,7 @@ impl Floor {
         self.due = due;
     }
 
-    /// Asks for what the nodes after the first of `due` will need, as the engine does.
+    /// Prefetches what the nodes after the first of `due` will need, as the engine does.
     #[inline(always)]
     fn prefetch(&self, due: &[u32], until: Time) {
         let switch = |ahead: usize| {

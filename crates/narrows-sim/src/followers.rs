@@ -37,7 +37,7 @@ pub(crate) struct Follower {
 
 /// News for a host of a thread.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct News {
+pub(crate) struct Report {
     /// Its node.
     pub(crate) node: u32,
     /// When it arrives.
@@ -65,7 +65,7 @@ impl Followers {
             for &(flow, milestone) in &dependent.after {
                 let told = told_at(traffic, flow, milestone);
                 let away = (told != source).then(|| {
-                    let path = paths.path(dependent.flow, told, source).expect("news finds a path");
+                    let path = paths.path(dependent.flow, told, source).expect("reports find a path");
                     IdealPath::new(network, &path).packet_time(size)
                 });
                 pairs.push((flow, Follower { milestone, dependent: number, place: place(source), away }));

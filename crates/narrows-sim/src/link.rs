@@ -161,7 +161,7 @@ mod tests {
     fn packet(us: u64) -> Packet {
         let (flow, to, kind) = (FlowId(0), HostId(0), Kind::Data);
         let fields =
-            Fields { seq: 0, flow, to, size: 1250, turn: 0, kind, priority: 0, flags: 0, trailers: 0 };
+            Fields { seq: 0, flow, to, size: 1250, incarnation: 0, kind, priority: 0, flags: 0, trailers: 0 };
         Packet::new(fields).arriving(Time::ZERO + Span::from_us(us)) // 1 us on the wire
     }
 

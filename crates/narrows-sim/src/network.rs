@@ -32,7 +32,7 @@ pub struct Network {
 impl Network {
     /// Rates of the ports that write telemetry, each once, in order. At most
     /// [`MOST_RATES`](narrows_proto::telemetry::MOST_RATES) can be told apart.
-    pub fn told_rates(&self) -> Vec<BitRate> {
+    pub fn reported_rates(&self) -> Vec<BitRate> {
         let writes =
             |node: NodeId| self.switches[node.index()].as_ref().is_some_and(|switch| switch.telemetry);
         let links = self.topology.links().iter().filter(|link| writes(link.from));

@@ -1,5 +1,7 @@
 //! What a run leaves behind: flows, port counters.
 
+use std::ops::AddAssign;
+
 use narrows_proto::stream::Stats;
 use narrows_proto::units::{Bytes, Span, Time};
 
@@ -11,7 +13,7 @@ pub struct FlowRecord {
     /// Which flow, or which client.
     pub flow: FlowId,
     /// How many flows the same client had started before.
-    pub turn: u64,
+    pub incarnation: u64,
     /// Payload.
     pub size: Bytes,
     /// When the application handed it over.
@@ -28,34 +30,20 @@ pub struct FlowRecord {
     pub stats: Stats,
 }
 
-/// What a source of datagrams sent and how much arrived.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DatagramRecord {
-    /// Which source.
-    pub flow: FlowId,
-    /// Datagrams handed to the link.
-    pub sent: u64,
-    /// Datagrams dropped in the host, for want of room.
-    pub dropped_at_source: u64,
-    /// Datagrams that arrived.
-    pub received: u64,
-    /// Payload that arrived.
-    pub received_bytes: Bytes,
-}
-
-/// Counters that every thread has of its own. Each says how what two threads counted becomes one: as the `sum`, the `max`, or
-/// `each` a sum in an array.
+/// Counters that every thread has of its own. Each says how what two threads counted becomes one: as the `sum`, the `max`, `each` a
+/// sum in an array, or `keep`: what is the same in both.
 macro_rules! counters {
     ($(#[$about:meta])* pub struct $name:ident {
         $($(#[$meaning:meta])* pub $field:ident: $type:ty = $merge:ident,)*
     }) => {
         $(#[$about])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub struct $name {
             $($(#[$meaning])* pub $field: $type,)*
         }
 
         impl $name {
+            /// Adds what another thread counted.
             pub(crate) fn add(&mut self, other: &Self) {
                 $($merge(&mut self.$field, other.$field);)*
             }
@@ -63,11 +51,15 @@ macro_rules! counters {
     };
 }
 
-fn sum(total: &mut u64, part: u64) {
+pub(crate) use counters;
+
+pub(crate) fn sum<T: AddAssign>(total: &mut T, part: T) {
     *total += part;
 }
 
-fn max<T: Ord + Copy>(most: &mut T, part: T) {
+pub(crate) fn keep<T>(_: &mut T, _: T) {}
+
+pub(crate) fn max<T: Ord + Copy>(most: &mut T, part: T) {
     *most = part.max(*most);
 }
 
@@ -76,40 +68,19 @@ fn each<const N: usize>(totals: &mut [u64; N], parts: [u64; N]) {
 }
 
 counters! {
-    /// What reaction points did.
-    pub struct ReactionRecord {
-        /// Messages of congestion points that arrived.
-        pub heard: u64 = sum,
-        /// Messages that asked a flow without a limiter to speed up.
-        pub unheeded: u64 = sum,
-        /// Limiters made.
-        pub limiters: u64 = sum,
-        /// Packets that passed through a limiter.
-        pub limited: u64 = sum,
-    }
-}
-
-counters! {
-    /// What switches of racks and their hosts did for JumboFlows (RackCC).
-    pub struct RackRecord {
-        /// Subflows registered.
-        pub registered: u64 = sum,
-        /// Those that hosts took back.
-        pub unregistered: u64 = sum,
-        /// Those that were forgotten, because nothing was seen of them for too long or their client had another.
-        pub expired: u64 = sum,
-        /// Subflows counted again when they sent without being registered.
-        pub late: u64 = sum,
-        /// Times a subflow found no room in the table.
-        pub refused: u64 = sum,
-        /// Messages of switches about JumboFlows, and about queues.
-        pub broadcasts: u64 = sum,
-        /// See [`broadcasts`](Self::broadcasts).
-        pub reports: u64 = sum,
-        /// Messages of hosts about the rate they have room for.
-        pub advertisements: u64 = sum,
-        /// Subflows registered when the run ended.
-        pub left: u64 = sum,
+    /// What a source of datagrams sent and how much arrived.
+    #[derive(Eq)]
+    pub struct DatagramRecord {
+        /// Which source.
+        pub flow: FlowId = keep,
+        /// Datagrams handed to the link.
+        pub sent: u64 = sum,
+        /// Datagrams dropped in the host, for want of room.
+        pub dropped_at_source: u64 = sum,
+        /// Datagrams that arrived.
+        pub received: u64 = sum,
+        /// Payload that arrived.
+        pub received_bytes: Bytes = sum,
     }
 }
 
@@ -163,6 +134,7 @@ impl DropCause {
 }
 
 counters! {
+    #[derive(Eq)]
     /// Counters of one direction of a link and the port it leaves from, over the whole run unless said otherwise.
     pub struct PortCounters {
         /// Packets that began to be sent.

@@ -41,7 +41,7 @@ impl<T: Copy + Default> Ring<T> {
         prefetch_at(&self.slots, self.place(0));
     }
 
-    /// Asks for the place of the next element.
+    /// Prefetches the place of the next element.
     #[inline(always)]
     pub(crate) fn prefetch_end(&self) {
         prefetch_at(&self.slots, self.place(self.len));
@@ -147,7 +147,7 @@ mod tests {
             for (number, (push, extra)) in (0..).zip(steps) {
                 if push || model.is_empty() {
                     let (flow, to, kind) = (FlowId(0), HostId(0), Kind::Ack);
-                    let fields = Fields { seq: number, flow, to, size: 84, turn: 0, kind, priority: 0, flags: 0, trailers: extra };
+                    let fields = Fields { seq: number, flow, to, size: 84, incarnation: 0, kind, priority: 0, flags: 0, trailers: extra };
                     let packet = Packet::new(fields).arriving(Time::from_ps(number));
                     let trailers = [Packet::new(Fields { seq: number + 1000, ..fields }); 2];
                     ring.push_with(Parcel { packet, trailers: &trailers });

@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use narrows_proto::rack::subflow;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_proto::{annulus, cc, datagram, rdma, stream};
 
@@ -124,8 +123,8 @@ pub enum Transport {
         params: datagram::Params,
         /// Rate of a burst, headers included.
         rate: BitRate,
-        /// Its sources are subflows of JumboFlows with these settings (RackCC §5).
-        share: Option<subflow::Params>,
+        /// The congestion control whose rules its sources keep to besides; only some have rules for datagrams (RackCC §5).
+        cc: Option<cc::Config>,
     },
 }
 
@@ -139,10 +138,10 @@ impl Transport {
     }
 
     /// Its flows share their state with all flows between the same racks.
-    pub fn asks_rack(&self) -> bool {
+    pub fn needs_rack(&self) -> bool {
         match self {
             Self::Stream { cc, .. } | Self::Rdma { cc, .. } => cc.needs_rack(),
-            Self::Datagram { share, .. } => share.is_some(),
+            Self::Datagram { cc, .. } => cc.as_ref().is_some_and(cc::Config::needs_rack),
         }
     }
 

@@ -218,9 +218,9 @@ fn signalled_traffic() -> Traffic {
 
 /// What a run left behind, to the byte.
 fn trace<O>(outcome: &Outcome<O>) -> String {
-    let Outcome { flows, datagrams, reaction, ports, no_route, packet_hops, ended, packets_left, .. } =
+    let Outcome { flows, datagrams, mechanisms, ports, no_route, packet_hops, ended, packets_left, .. } =
         outcome;
-    format!("{flows:?}{datagrams:?}{reaction:?}{ports:?}{no_route:?}{packet_hops}{ended}{packets_left}")
+    format!("{flows:?}{datagrams:?}{mechanisms:?}{ports:?}{no_route:?}{packet_hops}{ended}{packets_left}")
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn the_scenario_uses_every_mechanism() {
         assert!(outcome.drops(cause) > 0, "{cause:?}");
     }
     assert!(outcome.ports.iter().map(|port| port.marks).sum::<u64>() > 0);
-    assert!(outcome.flows.iter().any(|flow| flow.turn > 0));
+    assert!(outcome.flows.iter().any(|flow| flow.incarnation > 0));
     assert!(outcome.flows.iter().any(|flow| flow.stats.recoveries > 0));
     assert!(outcome.flows.iter().all(|flow| flow.end.is_some()), "every flow ends when the network drains");
     assert!(outcome.datagrams[0].received > 0);
@@ -389,17 +389,20 @@ fn the_signalling_scenarios_use_every_mechanism() {
         let outcome = Run::new(&network, &traffic).run();
         let sum = |count: fn(&PortCounters) -> u64| outcome.ports.iter().map(count).sum::<u64>();
         let is_bcn = per != LimiterScope::Flow;
-        let what = format!("{place:?} {per:?} {:?}", outcome.reaction);
+        let what = format!("{place:?} {per:?} {:?}", outcome.mechanisms.reaction);
         assert!(sum(|port| port.slower) > 0 && sum(|port| port.pauses) > 0, "{what}");
         assert_eq!(sum(|port| port.stops) > 0, is_bcn, "{what}");
         assert_eq!(sum(|port| port.faster) > 0, is_bcn, "{what}");
-        assert!(outcome.reaction.limiters > 3 && outcome.reaction.limited > 1000, "{what}");
-        assert!(outcome.reaction.heard > 0, "{what}");
+        assert!(
+            outcome.mechanisms.reaction.limiters > 3 && outcome.mechanisms.reaction.limited > 1000,
+            "{what}"
+        );
+        assert!(outcome.mechanisms.reaction.received > 0, "{what}");
         assert!(outcome.drops(LinkError) > 0 && outcome.drops(LinkDown) > 0, "{what}");
         assert_eq!(outcome.drops(Limiter) > 0, place == ReactionPlace::EdgeSwitch, "{what}");
         assert!(outcome.flows.iter().all(|flow| flow.end.is_some()), "{what}");
         // A client starts three transfers at once, and the next three when all have ended.
-        let second = |flow: &&FlowRecord| flow.turn == 1;
+        let second = |flow: &&FlowRecord| flow.incarnation == 1;
         assert!(outcome.flows.iter().filter(second).count() >= 3, "{what}");
         assert_eq!(outcome.datagrams.iter().filter(|source| source.received > 0).count(), 4, "{what}");
     }

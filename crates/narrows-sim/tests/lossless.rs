@@ -6,9 +6,8 @@ mod support;
 use narrows_proto::cc::Config;
 use narrows_proto::rdma::Params;
 use narrows_proto::units::{BitRate, Bytes, Span};
-use narrows_sim::switch::{
-    CongestionPoint, Isolation, JointStop, MarkAt, Marking, Pfc, Qcn, Scheme, Step, SwitchConfig, Xoff,
-};
+use narrows_sim::mechanism::isolation::{Isolation, JointStop, Scheme};
+use narrows_sim::switch::{CongestionPoint, MarkAt, Marking, Pfc, Qcn, Step, SwitchConfig, Xoff};
 use narrows_sim::topology::{KaryTree, LeafSpine, Topology, Wire};
 use narrows_sim::traffic::{FlowSpec, Group, Traffic};
 use narrows_sim::workload::permutation;
@@ -244,7 +243,7 @@ fn isolation_goes_with_dcqcn_and_with_qcn() {
         let network = Network { reaction: Some(reaction(qcn())), ..network };
         let outcome = Run::new(&network, &traffic(senders(unlimited()), storm(seed))).seed(seed).run();
         check(&outcome);
-        assert!(total(&outcome, |port| port.slower) > 0 && outcome.reaction.limiters > 0);
+        assert!(total(&outcome, |port| port.slower) > 0 && outcome.mechanisms.reaction.limiters > 0);
         assert!(total(&outcome, |port| port.isolations) > 0);
     }
 }
@@ -335,7 +334,7 @@ fn threads_and_windows_change_nothing() {
 fn at_most_one_queue_is_allocated_at_each_port_and_side() {
     use std::sync::Arc;
 
-    use narrows_sim::observe::{IsolationObserver, RowLimit};
+    use narrows_sim::mechanism::isolation::{IsolationObserver, RowLimit};
     let network = by_destination(tree(), &isolating(Scheme::Edvl));
     let traffic = traffic(senders(unlimited()), storm(2));
     let nodes: Vec<_> = (0..network.topology.nodes().len()).map(NodeId::from).collect();
@@ -373,7 +372,7 @@ fn limiters_obey_stops_of_isolated_flows() {
         let flows = (0..4).map(|host| flow(host, 4, 1_000_000)).collect();
         let outcome = Run::new(&network, &traffic(senders(unlimited()), flows)).run();
         check(&outcome);
-        assert!(outcome.reaction.limited > 0 && total(&outcome, |port| port.isolations) > 0);
+        assert!(outcome.mechanisms.reaction.limited > 0 && total(&outcome, |port| port.isolations) > 0);
     }
 }
 
@@ -398,7 +397,7 @@ fn no_flow_sleeps_in_the_line_of_its_limiter() {
         let params =
             Params { mtu: Bytes::new(1000), ack_every: 64, rto: Span::from_secs(1), ..Params::default() };
         let outcome = Run::new(&network, &traffic(rdma(params, unlimited()), flows.collect())).run();
-        assert!(outcome.reaction.limited > 0);
+        assert!(outcome.mechanisms.reaction.limited > 0);
         let asleep = outcome.flows.iter().filter(|flow| flow.stats.timeouts > 0).count();
         assert_eq!(asleep, 0, "seed {seed}");
     }

@@ -292,7 +292,7 @@ fn interrupts_keep_the_order_and_the_throughput() {
 struct Told(Vec<Time>);
 
 impl Observer for Told {
-    fn told(&mut self, at: Time, _: FlowId, _: Signal) {
+    fn cnm_received(&mut self, at: Time, _: FlowId, _: Signal) {
         self.0.push(at);
     }
 }

@@ -7,13 +7,11 @@ use narrows_proto::rack::jumbo;
 use narrows_proto::stream::Params;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_proto::{datagram, rdma};
-use narrows_sim::observe::{AdvertisedRow, JumboFlowRow, RackObserver};
+use narrows_sim::mechanism::rackcc::{AdvertisedRow, JumboFlowRow, RackAgent, RackObserver, RackRecord};
 use narrows_sim::switch::{MarkAt, Marking, PortKind, Step, SwitchConfig};
 use narrows_sim::topology::{LeafSpine, Topology, Wire};
 use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Group, Pause, Traffic, Transport};
-use narrows_sim::{
-    Execution, Failure, FlowId, FlowRecord, GroupId, Network, Outage, Outcome, RackAgent, RackRecord,
-};
+use narrows_sim::{Execution, Failure, FlowId, FlowRecord, GroupId, Network, Outage, Outcome};
 use support::{ENDLESS, Run, at, dctcp, flow, group, link, network, shallow, traffic};
 
 const GBPS: fn(u64) -> BitRate = BitRate::from_gbps;
@@ -175,8 +173,8 @@ fn when_all_flows_have_ended_nobody_is_registered() {
     let traffic = traffic(group(params(), rackcc()), across(&starts, 30_000));
     let outcome = Run::new(&network, &traffic).until(MS * 20).run();
     assert!(outcome.flows.iter().all(|flow| flow.end.is_some()));
-    let RackRecord { registered, unregistered, expired, .. } = outcome.rack;
-    assert_eq!((registered, unregistered, expired, left(outcome.rack)), (100, 100, 0, 0));
+    let RackRecord { registered, unregistered, expired, .. } = outcome.mechanisms.rackcc;
+    assert_eq!((registered, unregistered, expired, left(outcome.mechanisms.rackcc)), (100, 100, 0, 0));
 }
 
 #[test]
@@ -198,8 +196,8 @@ fn lost_messages_leave_no_share_behind() {
     let traffic = traffic(group(params(), rackcc()), across(&starts, 30_000));
     let outcome = Run::new(&network, &traffic).until(MS * 200).run();
     assert!(outcome.flows.iter().all(|flow| flow.end.is_some()), "a flow is stuck");
-    assert!(outcome.rack.expired > 0, "no message about an end was lost");
-    assert_eq!(left(outcome.rack), 0, "{:?}", outcome.rack);
+    assert!(outcome.mechanisms.rackcc.expired > 0, "no message about an end was lost");
+    assert_eq!(left(outcome.mechanisms.rackcc), 0, "{:?}", outcome.mechanisms.rackcc);
 }
 
 trait WithErrors {
@@ -234,11 +232,11 @@ fn the_share_of_a_host_that_crashes_goes_to_the_others() {
     let starts: Vec<_> = (0..4).map(|flow| US * (29 * flow)).collect();
     let traffic = traffic(group(params(), rackcc()), across(&starts, ENDLESS));
     let (told, _, outcome) = observed(&Run::new(&network, &traffic).until(MS * 80));
-    let subflows = |time: Time| told.iter().rev().find(|row| row.at <= time).unwrap().told.subflows;
+    let subflows = |time: Time| told.iter().rev().find(|row| row.at <= time).unwrap().report.subflows;
     // Registrations expire 10 ms after the last packet, and are looked through four times in that time.
     assert_eq!((subflows(at(MS * 30)), subflows(at(MS * 45))), (4, 3));
-    assert_eq!((outcome.rack.expired, left(outcome.rack)), (1, 3));
-    let throughput = told.last().unwrap().told.throughput.as_f64() / 1e9;
+    assert_eq!((outcome.mechanisms.rackcc.expired, left(outcome.mechanisms.rackcc)), (1, 3));
+    let throughput = told.last().unwrap().report.throughput.as_f64() / 1e9;
     assert!(throughput > 9.0, "{throughput} Gb/s");
 }
 
@@ -248,7 +246,7 @@ fn subflows_beyond_the_table_are_counted_and_still_served() {
     let starts: Vec<_> = (0..8).map(|flow| US * (29 * flow)).collect();
     let traffic = traffic(group(params(), rackcc()), across(&starts, 300_000));
     let outcome = Run::new(&network, &traffic).run();
-    assert!(outcome.rack.refused > 0);
+    assert!(outcome.mechanisms.rackcc.refused > 0);
     assert!(outcome.flows.iter().all(|flow| flow.end.is_some()));
 }
 
@@ -345,8 +343,8 @@ fn a_subflow_that_its_access_link_holds_back_keeps_its_share() {
 fn datagrams_keep_to_their_share() {
     // A source of 8 Gb/s beside three streams at an uplink of 10.
     let network = racks(2, 10, 1, RackAgent::default());
-    let share_of = |share: Option<cc::rackcc::Params>| {
-        let transport = Transport::Datagram { params: datagram::Params::default(), rate: GBPS(8), share };
+    let share_of = |cc: Option<Config>| {
+        let transport = Transport::Datagram { params: datagram::Params::default(), rate: GBPS(8), cc };
         let source = Group { name: "udp".into(), transport, priority: 0, near_source: None };
         let mut flows = across(&[US, US * 50, US * 90], ENDLESS);
         flows.push(FlowSpec { group: GroupId(1), start: Time::NEVER, ..flow(5, 15, 0) });
@@ -361,7 +359,7 @@ fn datagrams_keep_to_their_share() {
         let outcome = Run::new(&network, &traffic).until(MS * 100).run();
         outcome.datagrams[0].received_bytes.as_f64() * 8.0 / 100e-3 / 1e9
     };
-    let fair = share_of(Some(cc::rackcc::Params::default()));
+    let fair = share_of(Some(rackcc()));
     assert!((1.5..3.5).contains(&fair), "{fair} Gb/s");
     assert!(share_of(None) > 7.0);
 }
@@ -373,7 +371,7 @@ fn several_jumboflows_use_several_paths_and_new_subflows_avoid_the_congested_one
     let network = racks(3, 10, 2, agent);
     let starts: Vec<_> = (0..10).map(|flow| MS * (2 * flow)).collect();
     let mut flows = across(&starts, ENDLESS);
-    let udp = Transport::Datagram { params: datagram::Params::default(), rate: GBPS(9), share: None };
+    let udp = Transport::Datagram { params: datagram::Params::default(), rate: GBPS(9), cc: None };
     flows.push(FlowSpec { group: GroupId(1), start: Time::NEVER, ..flow(20, 19, 0) });
     let kind =
         GeneratorKind::OnOff { flow: FlowId(10), on: Pause::Constant(MS * 900), off: Pause::Constant(MS) };
@@ -387,7 +385,8 @@ fn several_jumboflows_use_several_paths_and_new_subflows_avoid_the_congested_one
         ..Traffic::default()
     };
     let (told, _, outcome) = observed(&Run::new(&network, &traffic).until(MS * 60));
-    let last = |number: u32| told.iter().rev().find(|row| row.number == number).map(|row| row.told.subflows);
+    let last =
+        |number: u32| told.iter().rev().find(|row| row.number == number).map(|row| row.report.subflows);
     let busy = |spine: &str| outcome.ports[link(&network, "rack2/tor", spine).index()].packets;
     let [used, free] = if busy("spine0") > busy("spine1") { [0, 1] } else { [1, 0] };
     assert!(last(free) > last(used), "{:?} on the free path, {:?} beside datagrams", last(free), last(used));
@@ -402,8 +401,13 @@ fn rdma_and_streams_without_a_handshake_register_themselves() {
     for group in [plain, support::rdma(rdma::Params { rto: MS, ..Default::default() }, rackcc())] {
         let outcome = Run::new(&network, &traffic(group, across(&starts, 1_000_000))).until(MS * 40).run();
         assert!(outcome.flows.iter().all(|flow| flow.end.is_some()));
-        let RackRecord { registered, late, .. } = outcome.rack;
-        assert_eq!((registered, late, left(outcome.rack)), (6, 0, 0), "{:?}", outcome.rack);
+        let RackRecord { registered, late, .. } = outcome.mechanisms.rackcc;
+        assert_eq!(
+            (registered, late, left(outcome.mechanisms.rackcc)),
+            (6, 0, 0),
+            "{:?}",
+            outcome.mechanisms.rackcc
+        );
     }
 }
 
@@ -443,7 +447,7 @@ fn subflows_go_the_same_way_at_any_number_of_threads_and_for_any_window() {
         let execution = Execution { threads, window_divisor };
         let run = Run { execution, ..Run::new(&network, &traffic).until(MS * 30) };
         let (told, advertised, outcome) = observed(&run);
-        (told, advertised, outcome.rack, outcome.flows, outcome.ports)
+        (told, advertised, outcome.mechanisms.rackcc, outcome.flows, outcome.ports)
     };
     let one = run(1, 1);
     assert!(one.2.registered > 100 && one.2.advertisements > 0 && one.2.reports > 0);
@@ -466,5 +470,5 @@ fn a_switch_without_subflows_tells_nobody_anything() {
     let traffic = traffic(group(params(), dctcp()), across(&[US; 10], 200_000));
     let [with, without] = [&network, &plain].map(|network| Run::new(network, &traffic).run());
     assert_eq!((with.flows, with.ports), (without.flows, without.ports));
-    assert_eq!(with.rack, RackRecord::default());
+    assert_eq!(with.mechanisms.rackcc, RackRecord::default());
 }

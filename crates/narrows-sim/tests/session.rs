@@ -124,7 +124,7 @@ fn the_scenario_is_busy() {
     let sum = |count: fn(&narrows_sim::PortCounters) -> u64| outcome.ports.iter().map(count).sum::<u64>();
     assert!(sum(|port| port.dropped()) > 10 && sum(|port| port.marks) > 100);
     assert!(outcome.flows.iter().filter(|flow| flow.end.is_some()).count() > 100);
-    assert!(outcome.flows.iter().any(|flow| flow.turn > 0));
+    assert!(outcome.flows.iter().any(|flow| flow.incarnation > 0));
     assert!(outcome.packets_left > 0 && outcome.flows.iter().any(|flow| flow.end.is_none()));
 }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use narrows_proto::cc::custom::Maker;
 use narrows_proto::units::{Bytes, Time};
+use narrows_sim::mechanism::isolation::RowLimit;
 use narrows_sim::observe::{
-    BetweenWindows, IsolationObserver, LimiterObserver, LiveObserver, Observer, PortObserver, RackObserver,
-    RowLimit, StateObserver, WindowObserver,
+    BetweenWindows, LiveObserver, Observer, PortObserver, StateObserver, WindowObserver,
 };
 use narrows_sim::{Execution, LinkId, OnProgress, Progress, Simulation, simulate};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
@@ -15,7 +15,8 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIter
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::live::Watched;
 use crate::numbers::grouped;
-use crate::plan::{MOST_EVENTS, Plan, available_memory};
+use crate::plan::{Plan, available_memory};
+use crate::recorded::{self, MOST_EVENTS};
 use crate::results::{Recorded, Results};
 
 /// How plans are executed. None of this changes results.
@@ -92,12 +93,7 @@ pub fn run(plan: &Arc<Plan>, options: Options, mut progress: impl OnProgress) ->
         record.queues.is_some() || record.links.is_some(),
         record.windows.is_some() || record.state.is_some(),
     );
-    if !ports_of
-        && !senders_of
-        && record.limiters.is_none()
-        && record.isolation.is_none()
-        && record.racks.is_none()
-    {
+    if !ports_of && !senders_of && !recorded::is_any(plan) {
         let Plan { network, traffic, scenario, stop, .. } = &**plan;
         let work = |progress: &mut dyn OnProgress| {
             simulate(network, traffic, scenario.seed, execution(options), *stop, progress)
@@ -144,16 +140,11 @@ fn run_recorded(
     };
     let windows = || record.windows.as_ref().map(|(interval, of)| WindowObserver::new(*interval, flows, of));
     let states = || record.state.as_ref().map(|(interval, of)| StateObserver::new(*interval, flows, of));
-    let senders = || (windows(), states());
-    let nodes = plan.network.topology.nodes().len();
-    let limiters =
-        || record.limiters.as_ref().map(|(interval, of)| LimiterObserver::new(*interval, nodes, of));
     let events = Arc::new(RowLimit::new(most_events));
-    let watch_lanes = |of: &Vec<_>| IsolationObserver::new(&plan.network.topology, of, Arc::clone(&events));
-    let isolation = || record.isolation.as_ref().map(watch_lanes);
-    let racks = || record.racks.as_ref().map(|(interval, of)| RackObserver::new(*interval, nodes, of));
-    let recorders =
-        || ((ports(&record.queues), ports(&record.links)), (senders(), (limiters(), (isolation(), racks()))));
+    let recorders = || {
+        let mechanisms = recorded::observers(plan, &events);
+        ((ports(&record.queues), ports(&record.links)), ((windows(), states()), mechanisms))
+    };
     let mut all = || (recorders(), live());
     let Plan { network, traffic, scenario, stop, .. } = &**plan;
     let work = |progress: &mut dyn OnProgress| {
@@ -164,18 +155,14 @@ fn run_recorded(
     if events.is_exceeded() {
         return Err(too_many_events(most_events).into());
     }
-    let (mut queues, mut wires, mut windows, mut states) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let (mut edges, mut lanes, mut shares) = (Vec::new(), Vec::new(), Vec::new());
-    for (((queue, wire), ((window, state), (edge, (lane, share)))), _) in
-        std::mem::take(&mut outcome.observers)
-    {
+    let (mut queues, mut wires, mut windows, mut states, mut mechanisms) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (((queue, wire), ((window, state), of_mechanisms)), _) in std::mem::take(&mut outcome.observers) {
         queues.extend(queue);
         wires.extend(wire);
         windows.extend(window);
         states.extend(state);
-        edges.extend(edge);
-        lanes.extend(lane);
-        shares.extend(share);
+        mechanisms.push(of_mechanisms);
     }
     let ended = outcome.ended;
     let rows = |observers: Vec<PortObserver>, recorded: bool| {
@@ -186,9 +173,7 @@ fn run_recorded(
         links: rows(wires, record.links.is_some()),
         windows: record.windows.is_some().then(|| WindowObserver::finish(windows)),
         state: record.state.is_some().then(|| StateObserver::finish(states)),
-        limiters: record.limiters.is_some().then(|| LimiterObserver::finish(edges)),
-        isolation: record.isolation.is_some().then(|| IsolationObserver::finish(lanes)),
-        racks: record.racks.is_some().then(|| RackObserver::finish(shares)),
+        mechanisms: recorded::finish(mechanisms),
     };
     Ok(Results::new(Arc::clone(plan), outcome, recorded))
 }
@@ -314,8 +299,8 @@ mod tests {
             let progress = &mut |_| ControlFlow::Continue(());
             run_recorded(&plan, Options::default(), most, &mut || None, progress)
         };
-        let events = recorded(u64::MAX).unwrap().isolation.unwrap().len() as u64;
-        assert_eq!(recorded(events).unwrap().isolation.unwrap().len() as u64, events);
+        let events = recorded(u64::MAX).unwrap().recorded.isolation.unwrap().len() as u64;
+        assert_eq!(recorded(events).unwrap().recorded.isolation.unwrap().len() as u64, events);
         let refused = recorded(events - 1).err().unwrap().to_string();
         assert!(refused.contains("record.isolation.of"), "{refused}");
     }

@@ -49,7 +49,7 @@ fn watched(plan: &Arc<Plan>, threads: usize) -> (Results, Look, u64) {
 
 /// Everything that results consist of.
 fn all_of(results: &Results) -> String {
-    let recorded = (&results.queues, &results.links, &results.windows, &results.limiters, &results.isolation);
+    let recorded = (&results.queues, &results.links, &results.windows, &results.recorded);
     format!(
         "{:?} {:?} {:?} {:?} {:?} {:?} {:?}",
         results.flows,

@@ -7,15 +7,16 @@ use narrows_proto::reaction;
 use narrows_proto::stream::Params;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::floor::FixedWindows;
+use narrows_sim::mechanism::isolation::Isolation;
+use narrows_sim::mechanism::rackcc::RackAgent;
 use narrows_sim::switch::{
-    Buffer, CongestionPoint, Isolation, MarkAt, Marking, Pfc, PortKind, Qcn, Sharing, Step, SwitchConfig,
+    Buffer, CongestionPoint, MarkAt, Marking, Pfc, PortKind, Qcn, Sharing, Step, SwitchConfig,
 };
 use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topology, Wan, Wire};
 use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic, Transport};
 use narrows_sim::workload::{self, Pairs, Partner, Sizes};
 use narrows_sim::{
-    GroupId, HostId, Hosts, LimiterScope, Network, Purpose, RackAgent, Reaction, ReactionPlace, Routing,
-    Stop, Stream,
+    GroupId, HostId, Hosts, LimiterScope, Network, Purpose, Reaction, ReactionPlace, Routing, Stop, Stream,
 };
 
 /// Of everything random.

@@ -13,8 +13,9 @@ use crate::followers::Followers;
 use crate::host::{Host, HostGenerator, HostParts};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::link::{Egress, Impairment, Outage, Target, Wires};
+use crate::mechanism::at_host::Site;
 use crate::mechanism::hosts;
-use crate::mechanism::limiter::ReactionPlace;
+use crate::mechanism::registry::{HostMechanisms, SwitchMechanisms};
 use crate::network::{Failure, Network};
 use crate::observe::Observer;
 use crate::packet::{HOST_BITS, wire_size};
@@ -22,10 +23,9 @@ use crate::random::{Purpose, Stream};
 use crate::routing::{self, Routes, RoutingTables};
 use crate::switch::{MOST_CONGESTION_POINTS, Switch, SwitchConfig, SwitchParts};
 use crate::topology::{Link, Topology};
-use crate::traffic::{Group, Traffic};
+use crate::traffic::{FlowSpec, Group, Traffic};
 use crate::world::{
-    Calendar, Flight, FlowTable, GroupState, Log, MAX_WINDOW, NO_SLOT, NO_SUBFLOW, Reception, Shared,
-    UNREGISTERED, Windows, World,
+    Calendar, Flight, FlowTable, GroupState, Log, MAX_WINDOW, NO_SLOT, Reception, Shared, Windows, World,
 };
 
 /// Returns what each thread owns, and by host the thread it belongs to and its number there.
@@ -50,12 +50,12 @@ pub(super) fn shards<O: Observer>(
         followers: Followers::new(network, traffic, seed, layout.place_of_hosts(threads)),
         measured: traffic.measured.clone(),
         flights: network.topology.links().iter().map(|link| flight(network, link)).collect(),
-        has_near_source: traffic.groups.iter().any(|group| group.near_source.is_some()),
-        told_rates: layout.told_rates.clone(),
+        reported_rates: layout.reported_rates.clone(),
         quantum: i32::from(wire_size(quantum)),
         tag_size: network.reaction.as_ref().map_or(0, |reaction| wire_size(reaction.rule.tag_size())),
     });
-    let subflows_of_groups = subflows_of_groups(network, traffic);
+    let at_switches = SwitchMechanisms::of_groups(network, &traffic.groups);
+    let at_switch = |flow: &FlowSpec| at_switches.get(flow.group.index()).copied();
     let mut flow_starts = starts_by_host(network, traffic);
     let mut waiting = waiting_by_host(network, traffic);
     let mut generators = generators_by_host(network, traffic, seed);
@@ -69,11 +69,11 @@ pub(super) fn shards<O: Observer>(
                 calendar: Calendar::new(windows, members.len()),
                 outboxes: (0..threads).map(|_| Vec::new()).collect(),
                 outbox_head: Time::NEVER,
-                news: vec![Vec::new(); if shared.followers.is_empty() { 0 } else { threads }],
+                reports: vec![Vec::new(); if shared.followers.is_empty() { 0 } else { threads }],
                 flows: FlowTable {
                     senders: vec![NO_SLOT; traffic.flows.len()],
                     receivers: vec![Reception::None; traffic.flows.len()],
-                    subflows: subflows(traffic, &subflows_of_groups),
+                    at_switch: traffic.flows.iter().filter_map(at_switch).collect(),
                 },
                 log: Log::default(),
                 observer: observer(),
@@ -108,38 +108,14 @@ pub(super) fn shards<O: Observer>(
 /// No node can affect another sooner than this. `external` is the smallest packet from outside, if any come from there.
 pub(super) fn look_ahead(network: &Network, traffic: &Traffic, external: Option<Bytes>) -> Span {
     let switches = network.switches.iter().flatten();
-    let messages = switches.clone().filter_map(|switch| Some(switch.congestion_point.message()?.size));
-    let pauses = switches.clone().filter_map(|switch| Some(switch.pause.as_ref()?.frame));
-    let stops = switches.clone().filter_map(|switch| Some(switch.pfc.as_ref()?.frame));
-    let racks = switches.clone().filter_map(|switch| Some(switch.rack.as_ref()?.message_size));
-    let tells = switches.filter_map(|switch| Some(switch.isolation.as_ref()?.message_size));
+    let control = switches.flat_map(|switch| switch.control_sizes());
     let packets = traffic.groups.iter().map(|group| group.smallest_packet());
-    let smallest = packets
-        .chain(messages)
-        .chain(pauses)
-        .chain(stops)
-        .chain(tells)
-        .chain(racks)
-        .chain(external)
-        .min()
-        .unwrap_or(Bytes::new(64));
+    let smallest = packets.chain(control).chain(external).min().unwrap_or(Bytes::new(64));
     let links = network.topology.links().iter().map(|link| {
         let latency = network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
         link.wire.delay + latency + link.wire.rate.time_to_send(smallest)
     });
     links.min().expect("a network has links").min(MAX_WINDOW)
-}
-
-/// By group: whether its flows may register at the switch of their rack. Empty if no switch has a table for that.
-pub(super) fn subflows_of_groups(network: &Network, traffic: &Traffic) -> Vec<u32> {
-    let of = |group: &Group| if group.transport.asks_rack() { UNREGISTERED } else { NO_SUBFLOW };
-    let has_racks = network.switches.iter().flatten().any(|switch| switch.rack.is_some());
-    if has_racks { traffic.groups.iter().map(of).collect() } else { Vec::new() }
-}
-
-/// The same by flow.
-fn subflows(traffic: &Traffic, of_groups: &[u32]) -> Vec<u32> {
-    traffic.flows.iter().filter_map(|flow| of_groups.get(flow.group.index()).copied()).collect()
 }
 
 fn flight(network: &Network, link: &Link) -> Flight {
@@ -152,6 +128,7 @@ fn flight(network: &Network, link: &Link) -> Flight {
 /// Where everything goes.
 pub(super) struct Layout<'a> {
     pub(super) network: &'a Network,
+    pub(super) groups: &'a [Group],
     pub(super) seed: u64,
     pub(super) ports: Vec<Vec<LinkId>>,
     pub(super) tables: RoutingTables,
@@ -168,12 +145,12 @@ pub(super) struct Layout<'a> {
     pub(super) first_points: Vec<u16>,
     /// By flow: the one whose path it takes. None if each takes its own.
     first_of_pairs: Option<Arc<[FlowId]>>,
-    /// Rates that telemetry tells, by code.
-    pub(super) told_rates: Vec<BitRate>,
+    /// Rates that telemetry reports, by code.
+    pub(super) reported_rates: Vec<BitRate>,
 }
 
 impl<'a> Layout<'a> {
-    fn new(network: &'a Network, traffic: &Traffic, seed: u64, threads: usize) -> Self {
+    fn new(network: &'a Network, traffic: &'a Traffic, seed: u64, threads: usize) -> Self {
         let topology = &network.topology;
         let tables = RoutingTables::new(topology, |_| true);
         let inputs = inputs(topology, seed);
@@ -187,12 +164,13 @@ impl<'a> Layout<'a> {
                 *next += 1;
             }
         }
-        let told_rates = network.told_rates();
-        assert!(told_rates.len() <= MOST_RATES, "telemetry tells {MOST_RATES} rates apart");
+        let reported_rates = network.reported_rates();
+        assert!(reported_rates.len() <= MOST_RATES, "telemetry tells {MOST_RATES} rates apart");
         let typical =
             traffic.groups.iter().map(|group| group.largest_packet()).max().unwrap_or(Bytes::new(1500));
         Self {
             network,
+            groups: &traffic.groups,
             seed,
             ports: topology.ports(),
             later_tables: later_tables(network),
@@ -203,7 +181,7 @@ impl<'a> Layout<'a> {
             typical_packet: wire_size(typical),
             first_points: first_points(network),
             first_of_pairs: first_of_pairs(traffic),
-            told_rates,
+            reported_rates,
         }
     }
 
@@ -273,8 +251,19 @@ impl<'a> Layout<'a> {
         assert!(ports.len() == 1, "host {name} has {} links, expected 1", ports.len());
         let impaired = self.is_impaired(Topology::reverse(ports[0]));
         let rate = self.network.topology.link(ports[0]).wire.rate;
-        let reaction = self.network.reaction.clone();
-        let at_hosts = reaction.filter(|reaction| reaction.place == ReactionPlace::Host);
+        let switch = self.network.topology.link(ports[0]).to;
+        let host = self.network.topology.as_host(node).expect("the caller has looked");
+        let mechanisms = HostMechanisms::new(&Site {
+            network: self.network,
+            groups: self.groups,
+            switch: self.network.switches[switch.index()].as_ref(),
+            node,
+            host,
+            leaf: self.tables.access[host.index()].leaf,
+            leaves: self.tables.leaves().len(),
+            rate,
+            seed: self.seed,
+        });
         let largest = u16::try_from(world.shared.quantum).unwrap_or(u16::MAX);
         let (wire_time, burst_delay) =
             hosts::of_host(&self.network.hosts, self.seed, node.0.into(), rate, largest);
@@ -289,10 +278,7 @@ impl<'a> Layout<'a> {
             starts,
             waiting,
             generators,
-            node,
-            reaction: at_hosts,
-            classes: self.classes(ports[0]),
-            rack: self.rack_of(ports[0]),
+            mechanisms,
         };
         Host::new(parts, world)
     }
@@ -336,8 +322,7 @@ impl<'a> Layout<'a> {
                 random: Stream::new(self.seed, Purpose::Marking, node.0.into()),
                 typical_packet: self.typical_packet,
                 signals: self.signals(node),
-                edge: self.edge(node),
-                rack: self.rack(node),
+                mechanisms: SwitchMechanisms::new(&self.switch_site(node, config)),
             },
         )
     }

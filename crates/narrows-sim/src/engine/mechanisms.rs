@@ -1,57 +1,35 @@
 //! What the mechanisms of nodes are made from.
 
-use narrows_proto::units::{Bytes, Span};
+use narrows_proto::units::Bytes;
 
-use crate::ids::{HostId, LinkId, NodeId};
+use super::build::Layout;
+use crate::ids::{LinkId, NodeId};
 use crate::mechanism::InputLink;
-use crate::mechanism::limiter::EdgeHost;
+use crate::mechanism::at_switch::{EdgeHost, SwitchSite};
 use crate::mechanism::limiter::{Reaction, ReactionPlace};
-use crate::mechanism::rackcc::RackAgent;
-use crate::mechanism::rackcc::RackParts;
 use crate::mechanism::telemetry::Meter;
 use crate::random::{Purpose, Stream};
 use crate::switch::{SignalParts, SwitchConfig};
 use crate::topology::Topology;
 
-/// Returns what each thread owns, and by host the thread it belongs to and its number there.
-use super::build::Layout;
-
 impl Layout<'_> {
-    /// The reaction points of a switch, if it has hosts and there are some at edge switches.
-    pub(super) fn edge(&self, node: NodeId) -> Option<(Reaction, NodeId, u64, Vec<Option<EdgeHost>>)> {
-        let reaction = self.network.reaction.clone()?;
+    /// What a switch is to its mechanisms.
+    pub(super) fn switch_site<'b>(&'b self, node: NodeId, config: &'b SwitchConfig) -> SwitchSite<'b> {
         let host = |link: &LinkId| {
             let wire = self.network.topology.link(*link);
-            self.network.topology.as_host(wire.from)?;
-            let port = self.port_back(*link);
-            Some(EdgeHost { port: port as u16, rate: wire.wire.rate })
+            let host = self.network.topology.as_host(wire.from)?;
+            Some(EdgeHost { host, port: self.port_back(*link) as u16, rate: wire.wire.rate })
         };
-        let hosts: Vec<_> = self.inputs[node.index()].iter().map(host).collect();
-        let at_edge = reaction.place == ReactionPlace::EdgeSwitch && hosts.iter().any(Option::is_some);
-        at_edge.then_some((reaction, node, self.seed, hosts))
-    }
-
-    /// What the switch at the end of a host's link keeps of JumboFlows, how many racks there are, and which host it is.
-    pub(super) fn rack_of(&self, link: LinkId) -> Option<(RackAgent, usize, HostId)> {
-        let link = self.network.topology.link(link);
-        let switch = self.network.switches[link.to.index()].as_ref()?;
-        Some((switch.rack.clone()?, self.tables.leaves().len(), self.network.topology.as_host(link.from)?))
-    }
-
-    /// What a switch with hosts keeps of JumboFlows.
-    pub(super) fn rack(&self, node: NodeId) -> Option<RackParts> {
-        let agent = self.network.switches[node.index()].as_ref()?.rack.clone()?;
-        let host = |link: &LinkId| self.network.topology.as_host(self.network.topology.link(*link).from);
-        let hosts: Vec<_> = self.inputs[node.index()].iter().map(host).collect();
-        let from_host: Vec<_> = hosts.iter().map(Option::is_some).collect();
-        let mut hosts: Vec<_> = hosts.into_iter().flatten().collect();
-        hosts.sort_unstable();
-        if hosts.is_empty() {
-            return None;
+        SwitchSite {
+            network: self.network,
+            config,
+            node,
+            leaf: self.tables.leaf_index(node),
+            leaves: self.tables.leaves().len(),
+            ports: self.ports[node.index()].len(),
+            hosts: self.inputs[node.index()].iter().map(host).collect(),
+            seed: self.seed,
         }
-        let mut random = Stream::new(self.seed, Purpose::Rack, node.0.into());
-        let phase = Span::from_ps(random.below(agent.jumboflow.period.as_ps()));
-        Some(RackParts { agent, node, racks: self.tables.leaves().len(), from_host, hosts, phase })
     }
 
     /// The port of the node a link leads to that leads back over it.
@@ -59,6 +37,13 @@ impl Layout<'_> {
         let ports = &self.ports[self.network.topology.link(link).to.index()];
         let back = ports.iter().position(|port| *port == Topology::reverse(link));
         back.expect("links have two directions")
+    }
+
+    /// Reaction points are at the switches of hosts, and this is one.
+    fn limits(&self, node: NodeId) -> bool {
+        let at_edge = |reaction: &Reaction| reaction.place == ReactionPlace::EdgeSwitch;
+        self.network.reaction.as_ref().is_some_and(at_edge)
+            && self.tables.leaf_index(node) != crate::routing::NO_LEAF
     }
 
     /// What a switch needs to signal and to be paused, if it does.
@@ -74,7 +59,7 @@ impl Layout<'_> {
             lossless || pauses(node) || inputs.iter().any(|link| pauses(topology.link(*link).from));
         let signals = settings(node).is_some_and(SwitchConfig::has_congestion_points)
             || settings(node).is_some_and(|switch| switch.telemetry || switch.marking.at_dequeue())
-            || self.edge(node).is_some()
+            || self.limits(node)
             || neighbors;
         if !signals {
             return None;
@@ -94,13 +79,6 @@ impl Layout<'_> {
 }
 
 impl Layout<'_> {
-    /// If the switch that `link` of a host leads to stops classes: how long destinations stay isolated.
-    pub(super) fn classes(&self, link: LinkId) -> Option<Span> {
-        let switch = self.network.switches[self.network.topology.link(link).to.index()].as_ref()?;
-        switch.pfc.as_ref()?;
-        Some(switch.isolation.as_ref().map_or(Span::ZERO, |isolation| isolation.idle_life))
-    }
-
     /// A link that leads to a switch that stops its neighbors, or that they stop.
     pub(super) fn input(&self, link: LinkId) -> InputLink {
         InputLink {
@@ -115,8 +93,9 @@ impl Layout<'_> {
     /// What writes telemetry at the ports of a switch, if it does.
     pub(super) fn meters(&self, node: NodeId) -> Vec<Meter> {
         let writes = self.network.switches[node.index()].as_ref().is_some_and(|switch| switch.telemetry);
-        let meter =
-            |link: &LinkId| Meter::new(*link, self.network.topology.link(*link).wire.rate, &self.told_rates);
+        let meter = |link: &LinkId| {
+            Meter::new(*link, self.network.topology.link(*link).wire.rate, &self.reported_rates)
+        };
         if writes { self.ports[node.index()].iter().map(meter).collect() } else { Vec::new() }
     }
 }

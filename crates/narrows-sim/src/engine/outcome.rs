@@ -3,7 +3,8 @@
 use narrows_proto::units::Time;
 
 use crate::ids::FlowId;
-use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters, RackRecord, ReactionRecord};
+use crate::mechanism::Records;
+use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters};
 
 /// What a run leaves behind.
 #[derive(Debug)]
@@ -12,10 +13,8 @@ pub struct Outcome<O> {
     pub flows: Vec<FlowRecord>,
     /// Every source of datagrams that started, by flow.
     pub datagrams: Vec<DatagramRecord>,
-    /// What all reaction points together did.
-    pub reaction: ReactionRecord,
-    /// What all switches of racks and their hosts did for JumboFlows.
-    pub rack: RackRecord,
+    /// What mechanisms counted.
+    pub mechanisms: Records,
     /// By link.
     pub ports: Vec<PortCounters>,
     /// Packets that had nowhere to go, by cause; they belong to no link.
@@ -51,7 +50,9 @@ fn fingerprint(flows: &[FlowRecord], ports: &[PortCounters], hops: u64, ended: T
     add(ended.as_ps());
     for flow in flows {
         let end = flow.end.unwrap_or(Time::NEVER);
-        [flow.flow.0.into(), flow.turn, flow.start.as_ps(), end.as_ps()].into_iter().for_each(&mut add);
+        [flow.flow.0.into(), flow.incarnation, flow.start.as_ps(), end.as_ps()]
+            .into_iter()
+            .for_each(&mut add);
         let stats = &flow.stats;
         [stats.retransmissions, stats.timeouts, stats.marked.get()].into_iter().for_each(&mut add);
     }
@@ -84,15 +85,9 @@ pub(super) fn merge_datagrams(mut records: Vec<DatagramRecord>) -> Vec<DatagramR
     records
         .chunk_by(|a, b| a.flow == b.flow)
         .map(|same| {
-            same.iter().fold(DatagramRecord { flow: same[0].flow, ..Default::default() }, |sum, part| {
-                DatagramRecord {
-                    flow: sum.flow,
-                    sent: sum.sent + part.sent,
-                    dropped_at_source: sum.dropped_at_source + part.dropped_at_source,
-                    received: sum.received + part.received,
-                    received_bytes: sum.received_bytes + part.received_bytes,
-                }
-            })
+            let mut sum = same[0];
+            same[1..].iter().for_each(|part| sum.add(part));
+            sum
         })
         .collect()
 }

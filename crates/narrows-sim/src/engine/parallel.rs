@@ -13,7 +13,7 @@ use narrows_proto::units::{Span, Time};
 use super::barrier::{Barrier, PoisonOnPanic, SPINS};
 use super::execution::{OnProgress, Progress, Stop};
 use super::shard::Shard;
-use crate::followers::News;
+use crate::followers::Report;
 use crate::observe::Observer;
 use crate::packet::Packet;
 
@@ -114,7 +114,7 @@ pub(super) struct Meeting {
     /// For each of two turns, from each thread, to each thread.
     mail: [Vec<Mailbox>; 2],
     /// For each of two turns, to each thread: news for its hosts.
-    news: [Vec<Mutex<Vec<News>>>; 2],
+    reports: [Vec<Mutex<Vec<Report>>>; 2],
     /// For each of two turns and each thread: its next window, and how much it has outstanding.
     announced: [Vec<(AtomicU64, AtomicU64)>; 2],
     hops: Vec<AtomicU64>,
@@ -138,12 +138,12 @@ impl Meeting {
         let enough = || std::thread::available_parallelism().map_or(1, usize::from) >= threads;
         let spins = if threads > 1 && enough() { SPINS } else { 0 };
         let mail = || (0..threads * threads).map(|_| Mutex::default()).collect();
-        let news = || (0..threads).map(|_| Mutex::default()).collect();
+        let reports = || (0..threads).map(|_| Mutex::default()).collect();
         let announced = || (0..threads).map(|_| (AtomicU64::new(0), AtomicU64::new(0))).collect();
         Self {
             threads,
             mail: [mail(), mail()],
-            news: [news(), news()],
+            reports: [reports(), reports()],
             announced: [announced(), announced()],
             hops: (0..threads).map(|_| AtomicU64::new(0)).collect(),
             interrupted: AtomicBool::new(false),
@@ -167,8 +167,8 @@ impl Meeting {
             debug_assert!(mailbox.is_empty());
             std::mem::swap(&mut *mailbox, outbox);
         }
-        for (to, news) in world.news.iter_mut().enumerate().filter(|(_, news)| !news.is_empty()) {
-            self.news[side][to].lock().unwrap_or_else(PoisonError::into_inner).append(news);
+        for (to, reports) in world.reports.iter_mut().enumerate().filter(|(_, reports)| !reports.is_empty()) {
+            self.reports[side][to].lock().unwrap_or_else(PoisonError::into_inner).append(reports);
         }
         let own = world.calendar.next_window().unwrap_or(u64::MAX);
         let sent = if world.outbox_head < Time::NEVER {
@@ -196,9 +196,9 @@ impl Meeting {
                 shard.world.take_in(&mut mailbox);
             }
         }
-        if !shard.world.news.is_empty() {
+        if !shard.world.reports.is_empty() {
             // In which order threads left it does not matter: agendas sort.
-            shard.hear(&mut self.news[side][me].lock().unwrap_or_else(PoisonError::into_inner));
+            shard.receive_reports(&mut self.reports[side][me].lock().unwrap_or_else(PoisonError::into_inner));
         }
     }
 

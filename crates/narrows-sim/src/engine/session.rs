@@ -32,6 +32,7 @@ use super::{build, shard};
 pub use crate::host::Injected;
 use crate::host::WholePacket;
 use crate::ids::{FlowId, GroupId, HostId};
+use crate::mechanism::registry::SwitchMechanisms;
 use crate::network::Network;
 use crate::observe::{Observer, PacketRef};
 use crate::traffic::{FlowSpec, Traffic};
@@ -127,8 +128,8 @@ pub struct Session<O> {
     now: Time,
     /// It was not interrupted.
     pub(super) complete: bool,
-    /// By group: how its flows begin in the table of subflows. Empty if there is none.
-    subflows: Vec<u32>,
+    /// By group: what switches keep with its flows at first. Empty if they keep nothing.
+    at_switches: Vec<u32>,
     external: Vec<HostId>,
     /// The smallest and the largest packet that windows and queues are made for.
     sizes: [Bytes; 2],
@@ -181,7 +182,7 @@ impl<O: Observer> Session<O> {
             places,
             now: Time::ZERO,
             complete: true,
-            subflows: build::subflows_of_groups(network, traffic),
+            at_switches: SwitchMechanisms::of_groups(network, &traffic.groups),
             external: external.hosts.clone(),
             sizes: [external.smallest_packet, largest.unwrap_or_default()],
             expected: BTreeSet::new(),
@@ -373,7 +374,7 @@ impl<O: Observer> Session<O> {
             let table = &mut shard.world.flows;
             table.senders.push(NO_SLOT);
             table.receivers.push(Reception::None);
-            table.subflows.extend(self.subflows.get(spec.group.index()));
+            table.at_switch.extend(self.at_switches.get(spec.group.index()));
         }
         flow
     }

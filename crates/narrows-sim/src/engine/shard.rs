@@ -2,12 +2,13 @@ use narrows_proto::units::{Span, Time};
 
 use super::measured::Measured;
 use super::outcome::{Outcome, enter_completions, merge_datagrams};
-use crate::followers::News;
+use crate::followers::Report;
 use crate::host::Host;
+use crate::mechanism::Records;
 use crate::observe::{Observer, Reviewed};
 use crate::packet::Packet;
 use crate::prefetch::prefetch_lines;
-use crate::record::{PortCounters, RackRecord, ReactionRecord};
+use crate::record::PortCounters;
 use crate::switch::Switch;
 use crate::world::World;
 
@@ -84,17 +85,17 @@ impl<O: Observer> Shard<O> {
         observer.reviewed(until);
     }
 
-    /// Takes over news for hosts of this thread.
-    pub(super) fn hear(&mut self, news: &mut Vec<News>) {
-        for News { node, at, dependent } in news.drain(..) {
+    /// Takes over reports for hosts of this thread.
+    pub(super) fn receive_reports(&mut self, reports: &mut Vec<Report>) {
+        for Report { node, at, dependent } in reports.drain(..) {
             if let Node::Host(host) = &mut self.nodes[node as usize] {
-                host.hear(at, dependent);
+                host.receive_report(at, dependent);
                 self.world.calendar.schedule(node, at);
             }
         }
     }
 
-    /// Asks for what the nodes after the first of `due` will need: what leads to it first, so that no request waits for
+    /// Prefetches what the nodes after the first of `due` will need: what leads to it first, so that no request waits for
     /// another.
     #[inline]
     fn prefetch(&self, due: &[u32], until: Time) {
@@ -153,8 +154,7 @@ impl<O: Observer> Shard<O> {
         outcome.packet_hops += world.hops;
         outcome.flows.append(&mut world.log.senders);
         outcome.datagrams.append(&mut world.log.datagrams);
-        outcome.reaction.add(&world.log.reaction);
-        outcome.rack.add(&world.log.rack);
+        outcome.mechanisms.add(&world.log.mechanisms);
         debug_assert!(world.outboxes.iter().all(Vec::is_empty));
     }
 }
@@ -169,8 +169,7 @@ pub(super) fn finish<O: Observer>(
     let mut outcome = Outcome {
         flows: Vec::new(),
         datagrams: Vec::new(),
-        reaction: ReactionRecord::default(),
-        rack: RackRecord::default(),
+        mechanisms: Records::default(),
         ports: vec![PortCounters::default(); links],
         no_route: PortCounters::default(),
         observers: Vec::new(),
@@ -188,7 +187,7 @@ pub(super) fn finish<O: Observer>(
         completions.append(&mut shard.world.log.completions);
         outcome.observers.push(shard.world.observer);
     }
-    outcome.flows.sort_unstable_by_key(|flow| (flow.flow, flow.turn));
+    outcome.flows.sort_unstable_by_key(|flow| (flow.flow, flow.incarnation));
     outcome.datagrams = merge_datagrams(outcome.datagrams);
     enter_completions(&mut outcome.flows, completions);
     if cfg!(debug_assertions) {

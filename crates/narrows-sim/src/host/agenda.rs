@@ -4,23 +4,21 @@ use narrows_proto::units::Time;
 
 /// What a host planned to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Wake {
+pub(crate) enum Wake {
     /// Look at the sender in this slot.
     Sender(u32),
     /// Look at the receiver in this slot.
     Receiver(u32),
     /// Let this generator go on.
     Generator(u32),
-    /// What the switch has stopped may be sent again, unless it has said so since.
-    Open,
-    /// Find and advertise the rate that sources may send at.
-    Advertise,
+    /// Let mechanisms do what is due.
+    Mechanisms,
     /// The measured time begins.
     MeasureFrom,
     /// The measured time ends.
     MeasureUntil,
-    /// News for a flow that waits.
-    News(u32),
+    /// A report for a flow that waits.
+    Report(u32),
     /// A flow that waited starts.
     Dependent(u32),
     /// Flows that still wait may start no more.
@@ -40,7 +38,7 @@ pub(super) enum Wake {
 /// kept in order. The others wait in tiers, each without order and before the next, and a tier is split when it comes near.
 /// A host with 250 paced flows has 2500 entries, and they cost a fifth of what they cost in a binary heap (`racks-10k-rackcc`).
 #[derive(Clone, Debug)]
-pub(super) struct Agenda {
+pub(crate) struct Agenda {
     /// When the next entry is due.
     next: Time,
     /// The next entries, the first of all at the end. Empty only if there is none.
@@ -79,11 +77,11 @@ impl Default for Agenda {
 
 impl Agenda {
     #[inline]
-    pub(super) fn next(&self) -> Time {
+    pub(crate) fn next(&self) -> Time {
         self.next
     }
 
-    pub(super) fn plan(&mut self, at: Time, wake: Wake) {
+    pub(crate) fn plan(&mut self, at: Time, wake: Wake) {
         let entry = Entry::new(at, wake);
         // What is planned often comes next.
         match self.near.last() {
@@ -108,7 +106,7 @@ impl Agenda {
     }
 
     /// Takes the next entry, which must exist.
-    pub(super) fn take(&mut self) -> (Time, Wake) {
+    pub(crate) fn take(&mut self) -> (Time, Wake) {
         let entry = self.near.pop().expect("there is a next entry");
         if self.near.is_empty() && !self.tiers.is_empty() {
             self.draw_near();
@@ -119,7 +117,7 @@ impl Agenda {
 
     /// The slot of the sender that is next, if it is one of many that come soon.
     #[inline]
-    pub(super) fn soon(&self) -> Option<u32> {
+    pub(crate) fn soon(&self) -> Option<u32> {
         match self.near.last()?.wake() {
             Wake::Sender(slot) if !self.tiers.is_empty() => Some(slot),
             _ => None,
@@ -191,16 +189,15 @@ impl Entry {
             Wake::Sender(slot) => (0, slot),
             Wake::Receiver(slot) => (1, slot),
             Wake::Generator(number) => (2, number),
-            Wake::Open => (3, 0),
-            Wake::Advertise => (4, 0),
-            Wake::MeasureFrom => (5, 0),
-            Wake::MeasureUntil => (6, 0),
-            Wake::News(dependent) => (7, dependent),
-            Wake::Dependent(dependent) => (8, dependent),
-            Wake::GiveUp => (9, 0),
-            Wake::Outside => (10, 0),
-            Wake::Interrupt => (11, 0),
-            Wake::Message => (12, 0),
+            Wake::Mechanisms => (3, 0),
+            Wake::MeasureFrom => (4, 0),
+            Wake::MeasureUntil => (5, 0),
+            Wake::Report(dependent) => (6, dependent),
+            Wake::Dependent(dependent) => (7, dependent),
+            Wake::GiveUp => (8, 0),
+            Wake::Outside => (9, 0),
+            Wake::Interrupt => (10, 0),
+            Wake::Message => (11, 0),
         };
         Self(u128::from(at.as_ps()) << 64 | kind << 32 | u128::from(number))
     }
@@ -217,15 +214,14 @@ impl Entry {
             0 => Wake::Sender(number),
             1 => Wake::Receiver(number),
             2 => Wake::Generator(number),
-            3 => Wake::Open,
-            4 => Wake::Advertise,
-            5 => Wake::MeasureFrom,
-            6 => Wake::MeasureUntil,
-            7 => Wake::News(number),
-            8 => Wake::Dependent(number),
-            9 => Wake::GiveUp,
-            10 => Wake::Outside,
-            11 => Wake::Interrupt,
+            3 => Wake::Mechanisms,
+            4 => Wake::MeasureFrom,
+            5 => Wake::MeasureUntil,
+            6 => Wake::Report(number),
+            7 => Wake::Dependent(number),
+            8 => Wake::GiveUp,
+            9 => Wake::Outside,
+            10 => Wake::Interrupt,
             _ => Wake::Message,
         }
     }
@@ -238,16 +234,15 @@ mod tests {
 
     use super::*;
 
-    const WAKES: [Wake; 14] = [
+    const WAKES: [Wake; 13] = [
         Wake::Sender(0),
         Wake::Sender(u32::MAX),
         Wake::Receiver(7),
         Wake::Generator(3),
-        Wake::Open,
-        Wake::Advertise,
+        Wake::Mechanisms,
         Wake::MeasureFrom,
         Wake::MeasureUntil,
-        Wake::News(2),
+        Wake::Report(2),
         Wake::Dependent(2),
         Wake::GiveUp,
         Wake::Outside,
@@ -312,6 +307,6 @@ mod tests {
         assert!(wakes.is_sorted());
         assert_eq!(wakes.map(Entry::wake), WAKES);
         assert!(Entry::new(Time::NEVER, Wake::MeasureUntil) < Entry::LAST);
-        assert_eq!(Entry::new(Time::NEVER, Wake::Open).at(), Time::NEVER);
+        assert_eq!(Entry::new(Time::NEVER, Wake::Mechanisms).at(), Time::NEVER);
     }
 }

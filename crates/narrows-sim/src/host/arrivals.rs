@@ -4,6 +4,8 @@ use narrows_proto::units::Time;
 
 use super::Host;
 use super::transport::Sending;
+use crate::mechanism::at_host::AtHost;
+use crate::mechanism::registry::each;
 use crate::observe::Observer;
 use crate::packet::{Control, Kind, Packet, Parcel, Trailers};
 use crate::world::World;
@@ -25,8 +27,8 @@ impl Host {
             if self.impaired && !world.survives(self.wire, parcel) {
                 return;
             }
-            if let Some(racks) = &mut self.racks {
-                racks.on_arrival(packet.size());
+            if let Some(mechanisms) = &mut self.mechanisms {
+                mechanisms.on_arrival(packet.size());
             }
             if self.outside.is_some() {
                 return self.hand_out(now, parcel, world);
@@ -64,7 +66,7 @@ impl Host {
         }
     }
 
-    /// A message or frame of a mechanism arrived.
+    /// A message or frame arrived.
     pub(super) fn on_control<O: Observer>(
         &mut self,
         now: Time,
@@ -72,19 +74,34 @@ impl Host {
         parcel: Parcel<'_>,
         world: &mut World<O>,
     ) {
-        let packet = parcel.packet;
-        if self.is_read_later(now, packet, world) {
-            return;
+        if !self.is_read_later(now, parcel.packet, world) {
+            self.read_control(now, control, parcel, world);
         }
-        match control {
-            Control::Cnm => self.on_notice(now, packet, world),
-            Control::Cnp => self.on_cnp(now, packet, world),
-            Control::Pause | Control::Pfc => self.on_stop(now, packet, world),
-            Control::Isolate => self.on_isolate(now, packet),
-            Control::JumboFlow => self.on_jumboflow(now, parcel, world),
-            Control::Access => self.on_access(packet),
-            Control::Membership => self.on_membership(now, packet, world),
+    }
+
+    /// Reads a message or frame.
+    pub(super) fn read_control<O: Observer>(
+        &mut self,
+        now: Time,
+        control: Control,
+        parcel: Parcel<'_>,
+        world: &mut World<O>,
+    ) {
+        if control == Control::Cnp {
+            self.on_cnp(now, parcel.packet, world);
+        } else {
+            self.ask(
+                now,
+                world,
+                |all, at| each!(all, mechanism => mechanism.on_control(at, control, parcel)),
+            );
         }
+    }
+
+    /// The answer to a SYN arrived.
+    fn on_syn_ack<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
+        self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_syn_ack(at, parcel)));
+        self.on_ack(now, Parcel::bare(parcel.packet.with_trailers(0)), world);
     }
 
     /// A packet from a limiter, without its tag.
@@ -96,9 +113,10 @@ impl Host {
     }
 
     /// A congestion notification packet arrived.
-    pub(super) fn on_cnp<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+    fn on_cnp<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
         let slot = world.flows.senders[packet.flow().index()];
-        let Some(outgoing) = self.outgoing.get_mut(slot).filter(|outgoing| outgoing.hears(packet.turn()))
+        let Some(outgoing) =
+            self.senders.outgoing.get_mut(slot).filter(|outgoing| outgoing.hears(packet.incarnation()))
         else {
             return; // it was complete already
         };
@@ -106,7 +124,7 @@ impl Host {
             if let Some(seen) = outgoing.source.as_seen() {
                 world.observer.window(now, outgoing.flow, seen);
             }
-            self.attend(slot, world);
+            self.senders.attend(slot, world);
         }
     }
 }

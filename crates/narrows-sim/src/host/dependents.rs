@@ -8,7 +8,7 @@ use narrows_proto::units::Time;
 use super::Host;
 use super::agenda::Wake;
 use super::new_flow::NewFlow;
-use crate::followers::News;
+use crate::followers::Report;
 use crate::ids::FlowId;
 use crate::observe::Observer;
 use crate::traffic::Milestone;
@@ -28,13 +28,13 @@ impl Host {
         ends.sort_unstable();
         ends.dedup();
         for end in ends.into_iter().filter(|end| *end < Time::NEVER) {
-            self.agenda.plan(end, Wake::GiveUp);
+            self.senders.agenda.plan(end, Wake::GiveUp);
         }
     }
 
-    /// News from another host will arrive.
-    pub(crate) fn hear(&mut self, at: Time, dependent: u32) {
-        self.agenda.plan(at, Wake::News(dependent));
+    /// A report from another host will arrive.
+    pub(crate) fn receive_report(&mut self, at: Time, dependent: u32) {
+        self.senders.agenda.plan(at, Wake::Report(dependent));
     }
 
     /// A flow has come so far: those who wait for it are told.
@@ -54,7 +54,7 @@ impl Host {
             match follower.away {
                 None => self.count(now, follower.dependent, world),
                 Some(away) => {
-                    world.tell(shard, News { node, at: now + away, dependent: follower.dependent });
+                    world.report(shard, Report { node, at: now + away, dependent: follower.dependent });
                 }
             }
         }
@@ -67,7 +67,7 @@ impl Host {
         waiting.missing = waiting.missing.saturating_sub(1);
         if enough && !waiting.over {
             let delay = world.shared.followers.dependents[number as usize].delay;
-            self.agenda.plan(now + delay, Wake::Dependent(number));
+            self.senders.agenda.plan(now + delay, Wake::Dependent(number));
         }
     }
 
@@ -81,7 +81,7 @@ impl Host {
         world.log.outstanding -= 1; // `start` counts it
         let flow = world.shared.followers.dependents[number as usize].flow;
         let size = world.shared.flows[flow.index()].size;
-        self.start(now, &NewFlow { flow, turn: 0, size, generator: None }, world);
+        self.start(now, &NewFlow { flow, incarnation: 0, size, generator: None }, world);
     }
 
     /// Those who may start no more wait no longer.

@@ -34,21 +34,21 @@ impl Injected {
     /// # Panics
     /// If the group has another transport.
     pub(crate) fn packet(&self, flow: FlowId, to: HostId, group: &GroupState) -> WholePacket {
-        let (priority, turn) = (group.priority, 0);
+        let (priority, incarnation) = (group.priority, 0);
         let (packet, trailers) = match self {
             Self::Datagram { number, size, ect } => {
                 let (kind, flags) = (Kind::Datagram, if *ect { packet::ECT } else { 0 });
                 let (seq, size, trailers) = (*number, wire_size(*size), 0);
-                let fields = Fields { seq, flow, to, size, turn, kind, priority, flags, trailers };
+                let fields = Fields { seq, flow, to, size, incarnation, kind, priority, flags, trailers };
                 (Packet::new(fields), Trailers::default())
             }
             Self::Segment(segment) => {
                 group.stream(); // or panics
-                (segment_packet(segment, Way { flow, to, turn }, group), Trailers::default())
+                (segment_packet(segment, Way { flow, to, incarnation }, group), Trailers::default())
             }
             Self::Ack(frame) => {
                 let (used, trailers) = packet::pack(&frame.sacks);
-                (ack_packet(frame, used, Way { flow, to, turn }, group), trailers)
+                (ack_packet(frame, used, Way { flow, to, incarnation }, group), trailers)
             }
         };
         WholePacket { packet, trailers }

@@ -6,9 +6,12 @@ use narrows_proto::units::{Bytes, Span, Time};
 use super::agenda::Wake;
 use super::new_flow::NewFlow;
 use super::nic::Place;
-use super::outgoing::{Hold, Line, Outgoing};
+use super::outgoing::Outgoing;
 use super::transport::{Begin, Sending, Source};
 use super::{Host, generator};
+use crate::mechanism::at_host::AtHost;
+use crate::mechanism::flow::AtFlow;
+use crate::mechanism::registry::each;
 use crate::observe::Observer;
 use crate::traffic::Milestone;
 use crate::world::{NO_SLOT, World};
@@ -20,7 +23,7 @@ impl Host {
     }
 
     pub(super) fn close<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
-        let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
+        let Some(outgoing) = self.senders.outgoing.get_mut(slot) else { return };
         if let Source::QueuePair(_) = outgoing.source {
             return self.close_messages(now, slot, world);
         }
@@ -42,17 +45,16 @@ impl Host {
             self.connections.keep(outgoing.group, outgoing.to, connection);
         }
         let generator = outgoing.generator;
-        self.unregister(slot);
-        self.leave_gate(now, slot, world);
-        let Some(outgoing) = self.outgoing.get_mut(slot) else { return };
-        (outgoing.hold, outgoing.line) = (Hold::Nothing, Line::Outside);
+        self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_end(at, slot)));
+        let Some(outgoing) = self.senders.outgoing.get_mut(slot) else { return };
+        outgoing.at = AtFlow::default();
         if !outgoing.place.queued {
-            self.outgoing.remove(slot);
+            self.senders.outgoing.remove(slot);
         }
         if let Some(number) = generator
             && let Some(next) = self.generators[number as usize].on_end(now)
         {
-            self.agenda.plan(next, Wake::Generator(number));
+            self.senders.agenda.plan(next, Wake::Generator(number));
         }
         if !gave_up {
             self.announce(now, flow, Milestone::Sent, world);
@@ -65,7 +67,7 @@ impl Host {
         self.find_next_start(world);
         world.log.outstanding -= 1; // `start` counts it
         let size = world.shared.flows[flow.index()].size;
-        self.start(now, &NewFlow { flow, turn: 0, size, generator: None }, world);
+        self.start(now, &NewFlow { flow, incarnation: 0, size, generator: None }, world);
     }
 
     pub(super) fn start<O: Observer>(&mut self, now: Time, new: &NewFlow, world: &mut World<O>) {
@@ -76,40 +78,24 @@ impl Host {
         }
         let begin = Begin {
             size: new.size,
-            at: Endpoint { link: self.rate, seed: world.shared.seed_of(new.flow, new.turn) },
+            at: Endpoint { link: self.rate, seed: world.shared.seed_of(new.flow, new.incarnation) },
             // Of groups that keep none there is none.
             connection: self.connections.take(spec.group.0, spec.to),
-            in_rack: self.racks.is_some(),
         };
         let source = Source::new(group, now, begin);
-        let subflow = self.enter_rack(now, new, world);
-        let hold = self.hold_of(new.flow, world);
-        let slot = self.outgoing.add(Outgoing {
-            flow: new.flow,
-            to: spec.to,
-            group: spec.group.0,
-            turn: new.turn,
-            source,
-            hold,
-            subflow,
-            line: Line::Outside,
-            start: now,
-            size: new.size,
-            before_measured: Bytes::ZERO,
-            until_measured: (now >= world.shared.measured.end).then_some(Bytes::ZERO),
-            place: Place::new(group.joins_at_head()),
-            armed: Time::NEVER,
-            generator: new.generator,
-        });
+        let outgoing = Outgoing::new(new, spec.to, spec.group, source, now);
+        let until_measured = (now >= world.shared.measured.end).then_some(Bytes::ZERO);
+        let place = Place::new(group.joins_at_head());
+        let slot = self.senders.outgoing.add(Outgoing { until_measured, place, ..outgoing });
         world.flows.senders[new.flow.index()] = slot;
         world.log.outstanding += 1;
         world.observer.started(now, new.flow);
-        self.register(slot, world);
-        let doorbell = world.shared.groups[spec.group.index()].doorbell();
+        let doorbell = group.doorbell();
+        self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_start(at, slot)));
         if doorbell == Span::ZERO {
-            self.attend(slot, world);
-        } else if let Some(outgoing) = self.outgoing.get_mut(slot) {
-            outgoing.arm(now + doorbell, slot, &mut self.agenda);
+            self.senders.attend(slot, world);
+        } else if let Some(outgoing) = self.senders.outgoing.get_mut(slot) {
+            outgoing.arm(now + doorbell, slot, &mut self.senders.agenda);
         }
     }
 
@@ -118,24 +104,24 @@ impl Host {
             generator::Step::Start { transfers } => {
                 for transfer in transfers {
                     let next = self.generators[number as usize].transfer(transfer);
-                    let Some((flow, turn, size)) = next else { continue };
-                    self.start(now, &NewFlow { flow, turn, size, generator: Some(number) }, world);
+                    let Some((flow, incarnation, size)) = next else { continue };
+                    self.start(now, &NewFlow { flow, incarnation, size, generator: Some(number) }, world);
                 }
             }
             generator::Step::Burst { flow, end, next } => {
                 if world.flows.senders[flow.index()] == NO_SLOT {
-                    let new = NewFlow { flow, turn: 0, size: Bytes::ZERO, generator: None };
+                    let new = NewFlow { flow, incarnation: 0, size: Bytes::ZERO, generator: None };
                     self.start(now, &new, world);
                     world.log.outstanding -= 1; // a source of datagrams has no end to wait for
                 }
                 let slot = world.flows.senders[flow.index()];
-                let outgoing = self.outgoing.get_mut(slot);
+                let outgoing = self.senders.outgoing.get_mut(slot);
                 if let Some(source) = outgoing.and_then(|outgoing| outgoing.source.datagrams()) {
                     source.burst(now, end);
                 }
-                self.register(slot, world);
-                self.attend(slot, world);
-                self.agenda.plan(next, Wake::Generator(number));
+                self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_burst(at, slot)));
+                self.senders.attend(slot, world);
+                self.senders.agenda.plan(next, Wake::Generator(number));
             }
             generator::Step::Over => world.log.outstanding -= 1,
         }

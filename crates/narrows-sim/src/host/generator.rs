@@ -63,9 +63,9 @@ impl HostGenerator {
     /// The next transfer of flow number `transfer`: the flow, its turn and size.
     pub(super) fn transfer(&mut self, transfer: usize) -> Option<(FlowId, u64, Bytes)> {
         let GeneratorKind::ClosedLoop { flows, sizes, .. } = &self.spec.kind else { return None };
-        let turn = self.turns[transfer];
+        let incarnation = self.turns[transfer];
         self.turns[transfer] += 1;
-        Some((flows[transfer], turn, sizes.draw(&mut self.random)))
+        Some((flows[transfer], incarnation, sizes.draw(&mut self.random)))
     }
 
     /// One of its transfers ended at `now`. If it was the last: when the generator goes on.

@@ -70,7 +70,7 @@ impl Host {
             self.interrupt(now, world);
         } else if handover.frames == 1 {
             handover.due = now + after;
-            self.agenda.plan(handover.due, Wake::Interrupt);
+            self.senders.agenda.plan(handover.due, Wake::Interrupt);
         }
         true
     }
@@ -106,7 +106,7 @@ impl Host {
         }
         let at = now + handover.software_delay;
         handover.messages.push_back(packet.arriving(at));
-        self.agenda.plan(at, Wake::Message);
+        self.senders.agenda.plan(at, Wake::Message);
         true
     }
 
@@ -116,9 +116,8 @@ impl Host {
             return;
         };
         debug_assert_eq!(packet.at(), now);
-        match packet.control() {
-            Some(Control::Cnp) => self.on_cnp(now, packet, world),
-            _ => self.on_notice(now, packet, world),
+        if let Some(control) = packet.control() {
+            self.read_control(now, control, Parcel::bare(packet), world);
         }
     }
 }

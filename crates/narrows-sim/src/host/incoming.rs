@@ -9,11 +9,11 @@ use super::Host;
 use super::agenda::Wake;
 use super::new_flow::NewFlow;
 use super::nic::Nic;
-use super::packets::{Way, ack_packet, cnp_packet, echo_packet, rdma_ack_packet};
-use super::racks::Racks;
+use super::packets::{Way, ack_packet, cnp_packet, rdma_ack_packet};
 use super::transport::Sink;
 use crate::ids::FlowId;
-use crate::mechanism::rackcc::Membership;
+use crate::mechanism::at_host::AtHost;
+use crate::mechanism::registry::{HostMechanisms, each};
 use crate::observe::Observer;
 use crate::packet::{self, Kind, Packet, Parcel};
 use crate::traffic::Milestone;
@@ -24,52 +24,54 @@ impl Host {
     pub(super) fn on_segment<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
         let packet = parcel.packet;
         let slot = match world.flows.receivers[packet.flow().index()] {
-            Reception::Live { slot, turn } if turn == packet.turn() => slot,
-            Reception::Done { turn, ack } if turn == packet.turn() => {
+            Reception::Live { slot, incarnation } if incarnation == packet.incarnation() => slot,
+            Reception::Done { incarnation, ack } if incarnation == packet.incarnation() => {
                 self.repeat_final_ack(packet, ack, world);
                 return;
             }
             // Late copies of an earlier flow of the same client. Its sender knows that all arrived.
-            Reception::Live { turn, .. } | Reception::Done { turn, .. } if is_older(packet.turn(), turn) => {
+            Reception::Live { incarnation, .. } | Reception::Done { incarnation, .. }
+                if is_older(packet.incarnation(), incarnation) =>
+            {
                 return;
             }
             _ => self.open(now, packet, world),
         };
         let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
         let group = &world.shared.groups[incoming.group as usize];
-        let nic = &mut self.nic;
-        let back = Way { flow: packet.flow(), to: incoming.from, turn: packet.turn() };
-        let racks = &self.racks;
+        let nic = &mut self.senders.nic;
+        let back = Way { flow: packet.flow(), to: incoming.from, incarnation: packet.incarnation() };
+        let mechanisms = &mut self.mechanisms;
         let ack = match &mut incoming.sink {
             Sink::Stream(receiver) => {
                 let params = &group.stream().params;
                 receiver.on_segment(params, now, &packet.segment(group.overhead), |frame| {
-                    push_answer(nic, &frame, racks.as_deref(), back, group);
+                    push_answer(nic, &frame, mechanisms.as_deref_mut(), back, group);
                 });
                 if !receiver.is_complete() {
                     let at = receiver.next_timer();
-                    return incoming.arm(at, slot, &mut self.agenda);
+                    return incoming.arm(at, slot, &mut self.senders.agenda);
                 }
                 receiver.delivered()
             }
             Sink::Merging(merging) => {
                 let params = &group.stream().params;
                 merging.on_segment(params, now, &packet.segment(group.overhead), |frame| {
-                    push_answer(nic, &frame, racks.as_deref(), back, group);
+                    push_answer(nic, &frame, mechanisms.as_deref_mut(), back, group);
                 });
                 if !merging.receiver().is_complete() {
                     let at = merging.next_timer();
-                    return incoming.arm(at, slot, &mut self.agenda);
+                    return incoming.arm(at, slot, &mut self.senders.agenda);
                 }
                 merging.receiver().delivered()
             }
             Sink::Rdma(receiver) => {
                 let params = &group.rdma().params;
                 // Of a queue pair: the message that its answers name.
-                (incoming.flow, incoming.turn) = (packet.flow(), packet.turn());
+                (incoming.flow, incoming.incarnation) = (packet.flow(), packet.incarnation());
                 let before = receiver.delivered();
                 let told = (packet.trailers() > 0).then_some(parcel);
-                let (cnp_at, agenda) = (&mut self.cnp_at, &mut self.agenda);
+                let (cnp_at, agenda) = (&mut self.cnp_at, &mut self.senders.agenda);
                 receiver.on_segment(params, now, &packet.rdma_segment(group.overhead), |reply| match reply {
                     Reply::Ack(frame) => push_rdma_ack(nic, &frame, told, back, group),
                     Reply::Cnp if params.cnp_per == CnpPer::Nic && now < *cnp_at => {}
@@ -95,16 +97,14 @@ impl Host {
     /// All of the flow in `slot` has arrived, and so says `ack`.
     fn received<O: Observer>(&mut self, now: Time, slot: u32, ack: u64, world: &mut World<O>) {
         let Some(incoming) = self.incoming.get_mut(slot) else { return };
-        let Incoming { flow, from, group, turn, .. } = *incoming;
+        let Incoming { flow, group, incarnation, .. } = *incoming;
         if !world.shared.groups[group as usize].has_queue_pairs() {
             self.incoming.remove(slot);
         }
         world.log.completions.push((flow, now));
         world.observer.completed(now, flow);
-        world.flows.receivers[flow.index()] = Reception::Done { turn, ack };
-        if world.shared.groups[group as usize].asks_rack {
-            self.disconnect(from);
-        }
+        world.flows.receivers[flow.index()] = Reception::Done { incarnation, ack };
+        self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_received(at, flow)));
         self.answer(now, flow, world);
         self.announce(now, flow, Milestone::Received, world);
     }
@@ -113,34 +113,37 @@ impl Host {
     fn answer<O: Observer>(&mut self, now: Time, flow: FlowId, world: &mut World<O>) {
         let Some(flow) = world.shared.answer_to(flow) else { return };
         let size = world.shared.flows[flow.index()].size;
-        self.start(now, &NewFlow { flow, turn: 0, size, generator: None }, world);
+        self.start(now, &NewFlow { flow, incarnation: 0, size, generator: None }, world);
     }
 
     /// The first packet of a flow: keeps a receiver for it.
-    fn open<O>(&mut self, now: Time, packet: Packet, world: &mut World<O>) -> u32 {
+    fn open<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) -> u32 {
         let spec = &world.shared.flows[packet.flow().index()];
         let group = &world.shared.groups[spec.group.index()];
         let pair = group.has_queue_pairs().then(|| self.receiving_pair(spec.group.0, spec.from));
         if let Some(Ok(slot)) = pair {
-            world.flows.receivers[packet.flow().index()] = Reception::Live { slot, turn: packet.turn() };
+            world.flows.receivers[packet.flow().index()] =
+                Reception::Live { slot, incarnation: packet.incarnation() };
             return slot;
         }
         let sink = Sink::new(group);
-        if group.asks_rack && sink.is_connected() {
-            self.connect(now, spec.from);
-        }
+        let is_connected = sink.is_connected();
         let slot = self.incoming.add(Incoming {
             flow: packet.flow(),
             from: spec.from,
             group: spec.group.0,
-            turn: packet.turn(),
+            incarnation: packet.incarnation(),
             sink,
             armed: Time::NEVER,
         });
         if let Some(Err(place)) = pair {
             self.receiving_pairs.insert(place, ((spec.group.0, spec.from), slot));
         }
-        world.flows.receivers[packet.flow().index()] = Reception::Live { slot, turn: packet.turn() };
+        world.flows.receivers[packet.flow().index()] =
+            Reception::Live { slot, incarnation: packet.incarnation() };
+        if is_connected {
+            self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_open(at, packet.flow())));
+        }
         slot
     }
 
@@ -149,67 +152,27 @@ impl Host {
     fn repeat_final_ack<O>(&mut self, packet: Packet, ack: u64, world: &World<O>) {
         let spec = &world.shared.flows[packet.flow().index()];
         let group = &world.shared.groups[spec.group.index()];
-        let back = Way { flow: packet.flow(), to: spec.from, turn: packet.turn() };
+        let back = Way { flow: packet.flow(), to: spec.from, incarnation: packet.incarnation() };
         if let TransportState::Rdma(_) = group.transport {
             let frame = rdma::AckFrame { ack, ..rdma::AckFrame::default() };
-            return push_rdma_ack(&mut self.nic, &frame, None, back, group);
+            return push_rdma_ack(&mut self.senders.nic, &frame, None, back, group);
         }
         let frame = AckFrame { ack, syn: packet.kind() == Kind::Syn, ..AckFrame::default() };
-        push_ack(&mut self.nic, &frame, back, group);
+        push_ack(&mut self.senders.nic, &frame, back, group);
     }
 
-    /// A source of datagrams says that it begins or ends to send as a subflow.
-    pub(super) fn on_membership<O>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
-        let joins = Membership::read(packet).joins;
-        let slot = match world.flows.receivers[packet.flow().index()] {
-            Reception::Live { slot, .. } => slot,
-            _ if joins => self.open(now, packet, world),
-            _ => return,
-        };
-        self.set_connected(now, slot, joins);
-    }
-
-    fn set_connected(&mut self, now: Time, slot: u32, joins: bool) {
-        let Some(Incoming { from, sink: Sink::Datagram { connected, .. }, .. }) = self.incoming.get_mut(slot)
-        else {
-            return;
-        };
-        let from = *from;
-        if connected.replace(joins).unwrap_or(false) != joins {
-            if joins { self.connect(now, from) } else { self.disconnect(from) }
-        }
-    }
-
-    /// A datagram of a subflow arrived: the answer echoes its mark (RackCC §3.1, §5).
-    #[cold]
-    fn echo<O>(&mut self, now: Time, packet: Packet, slot: u32, world: &World<O>) {
-        // Its registration may have been lost. Late datagrams of one that has ended register nobody.
-        if let Some(Incoming { sink: Sink::Datagram { connected: None, .. }, .. }) =
-            self.incoming.get_mut(slot)
-        {
-            self.set_connected(now, slot, true);
-        }
-        let Some(incoming) = self.incoming.get_mut(slot) else { return };
-        let group = &world.shared.groups[incoming.group as usize];
-        let TransportState::Datagram { params, .. } = &group.transport else { return };
-        let answer = echo_packet(packet, incoming.back(), params, group);
-        self.nic.push_ready(Parcel::bare(answer));
-    }
-
-    pub(super) fn on_datagram<O>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
+    pub(super) fn on_datagram<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
         let slot = match world.flows.receivers[packet.flow().index()] {
             Reception::Live { slot, .. } => slot,
             _ => self.open(now, packet, world),
         };
         let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
-        let GroupState { overhead, asks_rack, .. } = world.shared.groups[incoming.group as usize];
-        if let Sink::Datagram { received, bytes, .. } = &mut incoming.sink {
+        let overhead = world.shared.groups[incoming.group as usize].overhead;
+        if let Sink::Datagram { received, bytes } = &mut incoming.sink {
             *received += 1;
             *bytes += Bytes::new(packet.segment(overhead).len.into());
         }
-        if asks_rack && self.racks.is_some() {
-            self.echo(now, packet, slot, world);
-        }
+        self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_datagram(at, packet)));
     }
 
     /// A delayed acknowledgment or congestion notification packet may be due, or what was merged is to be handed on.
@@ -219,7 +182,7 @@ impl Host {
         };
         incoming.armed = Time::NEVER;
         let group = &world.shared.groups[incoming.group as usize];
-        let (nic, back) = (&mut self.nic, incoming.back());
+        let (nic, back) = (&mut self.senders.nic, incoming.back());
         let at = match &mut incoming.sink {
             Sink::Stream(receiver) => {
                 receiver.on_timer(now).iter().for_each(|frame| push_ack(nic, frame, back, group));
@@ -236,15 +199,21 @@ impl Host {
             Sink::Rdma(_) => return push_cnp(nic, back, group),
             Sink::Datagram { .. } => return,
         };
-        incoming.arm(at, slot, &mut self.agenda);
+        incoming.arm(at, slot, &mut self.senders.agenda);
     }
 }
 
 /// Queues the acknowledgement `frame`, which may answer a SYN.
 #[inline]
-fn push_answer(nic: &mut Nic, frame: &AckFrame, racks: Option<&Racks>, back: Way, group: &GroupState) {
+fn push_answer(
+    nic: &mut Nic,
+    frame: &AckFrame,
+    mechanisms: Option<&mut HostMechanisms>,
+    back: Way,
+    group: &GroupState,
+) {
     if frame.syn {
-        return push_syn_ack(nic, frame, racks, back, group);
+        return push_syn_ack(nic, frame, mechanisms, back, group);
     }
     push_ack(nic, frame, back, group);
 }
@@ -257,13 +226,18 @@ fn push_ack(nic: &mut Nic, frame: &AckFrame, back: Way, group: &GroupState) {
     nic.push_ready(Parcel { packet, trailers: &slots });
 }
 
-/// Queues the answer to a SYN. It brings the rate that its destination advertises, if it does.
+/// Queues the answer to a SYN, with what a mechanism gives it to bring along.
 #[cold]
-fn push_syn_ack(nic: &mut Nic, frame: &AckFrame, racks: Option<&Racks>, back: Way, group: &GroupState) {
-    let rate = |racks: &Racks| Packet::of_words([racks.rate().as_bps(), 0, 0, 0]);
-    let (trailers, slots) = match racks.filter(|_| group.asks_rack) {
+fn push_syn_ack(
+    nic: &mut Nic,
+    frame: &AckFrame,
+    mechanisms: Option<&mut HostMechanisms>,
+    back: Way,
+    group: &GroupState,
+) {
+    let (trailers, slots) = match mechanisms.and_then(|mechanisms| mechanisms.answer_to_syn(group)) {
         None => packet::pack(&frame.sacks),
-        Some(racks) => (1, [rate(racks), Packet::default()]),
+        Some(slot) => (1, [slot, Packet::default()]),
     };
     let packet = ack_packet(frame, trailers, back, group);
     nic.push_ready(Parcel { packet, trailers: &slots });
@@ -287,7 +261,7 @@ fn push_cnp(nic: &mut Nic, back: Way, group: &GroupState) {
     nic.push_ready(Parcel::bare(cnp_packet(back, group)));
 }
 
-/// `turn` came before `than`, on a circle of 2^16.
-fn is_older(turn: u16, than: u16) -> bool {
-    (turn.wrapping_sub(than) as i16) < 0
+/// `incarnation` came before `than`, on a circle of 2^16.
+fn is_older(incarnation: u16, than: u16) -> bool {
+    (incarnation.wrapping_sub(than) as i16) < 0
 }

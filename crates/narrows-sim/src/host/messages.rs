@@ -7,7 +7,7 @@ use super::Host;
 use super::agenda::Wake;
 use super::new_flow::NewFlow;
 use super::nic::Place;
-use super::outgoing::{Hold, Line, Outgoing};
+use super::outgoing::Outgoing;
 use super::queue_pair::QueuePair;
 use super::transport::Source;
 use crate::ids::HostId;
@@ -24,25 +24,14 @@ impl Host {
         let slot = match self.queue_pairs.binary_search_by_key(&key, |entry| entry.0) {
             Ok(at) => self.queue_pairs[at].1,
             Err(at) => {
-                let seed = world.shared.seed_of(new.flow, new.turn);
+                let seed = world.shared.seed_of(new.flow, new.incarnation);
                 let pair = QueuePair::new(group, Endpoint { link: self.rate, seed });
-                let slot = self.outgoing.add(Outgoing {
-                    flow: new.flow,
-                    to: spec.to,
-                    group: spec.group.0,
-                    turn: new.turn,
-                    source: Source::QueuePair(Box::new(pair)),
-                    hold: Hold::Nothing,
-                    subflow: None,
-                    line: Line::Outside,
-                    start: now,
-                    size: new.size,
-                    before_measured: Bytes::ZERO,
-                    until_measured: None,
-                    place: Place::new(group.joins_at_head()),
-                    armed: Time::NEVER,
-                    generator: None,
-                });
+                let source = Source::QueuePair(Box::new(pair));
+                // Its messages say themselves which generators wait for them.
+                let first = NewFlow { generator: None, ..*new };
+                let outgoing = Outgoing::new(&first, spec.to, spec.group, source, now);
+                let place = Place::new(group.joins_at_head());
+                let slot = self.senders.outgoing.add(Outgoing { place, ..outgoing });
                 self.queue_pairs.insert(at, (key, slot));
                 slot
             }
@@ -50,7 +39,9 @@ impl Host {
         world.flows.senders[new.flow.index()] = slot;
         world.log.outstanding += 1;
         world.observer.started(now, new.flow);
-        let Some(Outgoing { source: Source::QueuePair(pair), flow, .. }) = self.outgoing.get_mut(slot) else {
+        let Some(Outgoing { source: Source::QueuePair(pair), flow, .. }) =
+            self.senders.outgoing.get_mut(slot)
+        else {
             return;
         };
         let until_measured = (now >= world.shared.measured.end).then_some(Bytes::ZERO);
@@ -58,14 +49,14 @@ impl Host {
             *flow = new.flow;
         }
         pair.ring(now, &group.rdma().params);
-        self.attend(slot, world);
+        self.senders.attend(slot, world);
     }
 
     /// Messages of the queue pair in `slot` are complete.
     pub(super) fn close_messages<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
         let before_measured = now < world.shared.measured.start;
         while let Some(Outgoing { source: Source::QueuePair(pair), flow, group, .. }) =
-            self.outgoing.get_mut(slot)
+            self.senders.outgoing.get_mut(slot)
         {
             let Some((record, generator)) = pair.take_complete(before_measured) else {
                 pair.ring(now, &world.shared.groups[*group as usize].rdma().params);
@@ -79,11 +70,11 @@ impl Host {
             if let Some(number) = generator
                 && let Some(next) = self.generators[number as usize].on_end(now)
             {
-                self.agenda.plan(next, Wake::Generator(number));
+                self.senders.agenda.plan(next, Wake::Generator(number));
             }
             self.announce(now, complete, Milestone::Sent, world);
         }
-        self.attend(slot, world);
+        self.senders.attend(slot, world);
     }
 
     /// The slot of the receiving half of a queue pair of `group` that comes from `from`.

@@ -5,9 +5,10 @@ use narrows_proto::units::Bytes;
 use crate::ids::FlowId;
 
 /// A flow about to start.
-pub(super) struct NewFlow {
-    pub(super) flow: FlowId,
-    pub(super) turn: u64,
-    pub(super) size: Bytes,
-    pub(super) generator: Option<u32>,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewFlow {
+    pub(crate) flow: FlowId,
+    pub(crate) incarnation: u64,
+    pub(crate) size: Bytes,
+    pub(crate) generator: Option<u32>,
 }

@@ -1,5 +1,6 @@
 use narrows_proto::units::{Span, Time};
 
+use crate::ids::LinkId;
 use crate::link::Egress;
 use crate::observe::{Observer, PacketRef};
 use crate::packet::{Packet, Parcel, Trailers};
@@ -18,10 +19,10 @@ const PRIORITIES: usize = 8;
 /// charged whole, so that its flow is passed over until the others have had as much (`credit` of `sch_fq` in Linux). A flow never has
 /// more here than the rest of one burst.
 #[derive(Debug)]
-pub(super) struct Nic {
+pub(crate) struct Nic {
     egress: Egress,
     /// When the link is free, or may be used again.
-    pub(super) busy_until: Time,
+    pub(crate) busy_until: Time,
     /// Before the last PAUSE frame: when the link would have been free.
     free_at: Time,
     paused_until: Time,
@@ -64,13 +65,13 @@ impl Queue {
 
 /// What the card keeps in the slot of a sender.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// It stands in a queue.
-    pub(super) queued: bool,
-    /// It waits for the class of isolated flows.
-    pub(super) parked: bool,
+    pub(crate) queued: bool,
+    /// A mechanism has taken it out of its queue.
+    pub(crate) parked: bool,
     /// It joins at the head the first time.
-    pub(super) joins_at_head: bool,
+    pub(crate) joins_at_head: bool,
     /// Who comes after it, unless it is the last.
     next: u32,
     /// Bytes it may still send in this turn. Below zero it has sent too much.
@@ -91,12 +92,12 @@ impl Place {
 }
 
 /// Where the card finds the places of senders.
-pub(super) trait Places {
+pub(crate) trait Places {
     fn place(&mut self, slot: u32) -> &mut Place;
 }
 
 impl Nic {
-    pub(super) fn new(egress: Egress) -> Self {
+    pub(crate) fn new(egress: Egress) -> Self {
         Self {
             egress,
             busy_until: Time::ZERO,
@@ -111,24 +112,29 @@ impl Nic {
         }
     }
 
+    /// The link it sends over.
+    pub(crate) fn link(&self) -> LinkId {
+        self.egress.link
+    }
+
     #[inline]
-    pub(super) fn has_work(&self) -> bool {
+    pub(crate) fn has_work(&self) -> bool {
         self.occupied != 0 || !self.ready.is_empty()
     }
 
     #[inline]
-    pub(super) fn push_ready(&mut self, parcel: Parcel<'_>) {
+    pub(crate) fn push_ready(&mut self, parcel: Parcel<'_>) {
         self.ready.push_with(parcel);
     }
 
     #[inline]
-    pub(super) fn pop_ready(&mut self, trailers: &mut Trailers) -> Option<Packet> {
+    pub(crate) fn pop_ready(&mut self, trailers: &mut Trailers) -> Option<Packet> {
         if self.ready.is_empty() { None } else { Some(self.ready.pop(trailers)) }
     }
 
     /// Puts a sender that does not stand in a queue at the end of one, or at its head if it is new and joins there.
     #[inline]
-    pub(super) fn activate(&mut self, priority: u8, slot: u32, places: &mut impl Places) {
+    pub(crate) fn activate(&mut self, priority: u8, slot: u32, places: &mut impl Places) {
         let queue = &mut self.active[usize::from(priority)];
         let bit = 1 << priority;
         if (self.occupied | self.held) & bit == 0 {
@@ -148,12 +154,12 @@ impl Nic {
     }
 
     /// A bit for each priority that a sender stands in the queue of.
-    pub(super) fn occupied(&self) -> u8 {
+    pub(crate) fn occupied(&self) -> u8 {
         self.occupied | self.held
     }
 
     /// The switch has stopped these priorities, and no others.
-    pub(super) fn stop(&mut self, priorities: u8) {
+    pub(crate) fn stop(&mut self, priorities: u8) {
         let occupied = self.occupied();
         self.stopped = priorities;
         (self.occupied, self.held) = (occupied & !priorities, occupied & priorities);
@@ -174,7 +180,7 @@ impl Nic {
 
     /// The sender whose turn it is.
     #[inline]
-    pub(super) fn turn(&self) -> Option<u32> {
+    pub(crate) fn turn(&self) -> Option<u32> {
         Some(self.active[self.served()? as usize].first)
     }
 
@@ -188,7 +194,7 @@ impl Nic {
     /// The sender whose turn it is has sent a packet of `size`. When it has sent its share, the next has its turn; not in the middle
     /// of a burst that `goes_on`.
     #[inline]
-    pub(super) fn charge(&mut self, size: u16, goes_on: bool, quantum: i32, places: &mut impl Places) {
+    pub(crate) fn charge(&mut self, size: u16, goes_on: bool, quantum: i32, places: &mut impl Places) {
         let (queue, bit) = self.serve();
         let place = places.place(queue.first);
         place.deficit -= i32::from(size);
@@ -214,7 +220,7 @@ impl Nic {
 
     /// The sender whose turn it is leaves its queue.
     #[inline]
-    pub(super) fn retire(&mut self, places: &mut impl Places) {
+    pub(crate) fn retire(&mut self, places: &mut impl Places) {
         let (queue, bit) = self.serve();
         let place = places.place(queue.first);
         let next = place.next;
@@ -229,7 +235,7 @@ impl Nic {
     }
 
     /// A PAUSE frame arrived: nothing is sent for this time. What is being sent is not cut off.
-    pub(super) fn pause(&mut self, now: Time, pause: Span) {
+    pub(crate) fn pause(&mut self, now: Time, pause: Span) {
         // Of a link that is paused already it is known when it would have been free.
         if self.paused_until <= now {
             self.free_at = self.busy_until;
@@ -240,13 +246,13 @@ impl Nic {
 
     /// When a packet that is sent now has left.
     #[inline]
-    pub(super) fn sent_at(&self, now: Time, packet: Packet) -> Time {
+    pub(crate) fn sent_at(&self, now: Time, packet: Packet) -> Time {
         now + self.egress.wire_time.of(packet.size())
     }
 
     /// Sends a packet. The link must be free.
     #[inline]
-    pub(super) fn send<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
+    pub(crate) fn send<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
         let packet = parcel.packet;
         debug_assert!(self.busy_until <= now);
         self.busy_until = self.sent_at(now, packet);

@@ -4,108 +4,93 @@ use narrows_proto::stream::{Poll, Segment};
 use narrows_proto::units::{Bytes, Time};
 
 use super::agenda::{Agenda, Wake};
+use super::new_flow::NewFlow;
 use super::nic::{Place, Places};
 use super::packets::{Way, segment_packet};
 use super::slots::Slots;
 use super::transport::{Done, Sending, Source};
-use crate::ids::{FlowId, HostId};
+use crate::ids::{FlowId, GroupId, HostId};
+use crate::mechanism::flow::AtFlow;
 use crate::packet::Packet;
 use crate::record::FlowRecord;
 use crate::world::GroupState;
 
 /// The sending half of a flow.
 #[derive(Debug)]
-pub(super) struct Outgoing {
-    pub(super) flow: FlowId,
-    pub(super) to: HostId,
-    pub(super) group: u32,
-    pub(super) turn: u64,
-    pub(super) source: Source,
-    /// What may hold it back besides its own control.
-    pub(super) hold: Hold,
-    /// What feeds it, if it is a subflow of a JumboFlow.
-    pub(super) subflow: Option<Subflow>,
-    /// Where it stands in the line of what may hold it back.
-    pub(super) line: Line,
-    pub(super) start: Time,
-    pub(super) size: Bytes,
+pub(crate) struct Outgoing {
+    pub(crate) flow: FlowId,
+    pub(crate) to: HostId,
+    pub(crate) group: u32,
+    pub(crate) incarnation: u64,
+    pub(crate) source: Source,
+    /// What mechanisms keep with it.
+    pub(crate) at: AtFlow,
+    pub(crate) start: Time,
+    pub(crate) size: Bytes,
     /// Payload delivered when the measured time began, and when it ended.
-    pub(super) before_measured: Bytes,
-    pub(super) until_measured: Option<Bytes>,
-    pub(super) place: Place,
+    pub(crate) before_measured: Bytes,
+    pub(crate) until_measured: Option<Bytes>,
+    pub(crate) place: Place,
     /// The earliest entry of the agenda for it.
-    pub(super) armed: Time,
+    pub(crate) armed: Time,
     /// The generator that waits for its end.
-    pub(super) generator: Option<u32>,
-}
-
-/// What a flow keeps as a subflow.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Subflow {
-    /// Place of its JumboFlow.
-    pub(super) jumboflow: u32,
-    pub(super) destination: u32,
-    /// Sum of the versions it has heard.
-    pub(super) heard: u32,
-    /// Its switch and its destination have been told that it begins, or will see.
-    pub(super) registered: bool,
-}
-
-/// What may hold a flow back. With the place of it at its host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Hold {
-    #[default]
-    Nothing,
-    /// Its packets pass through the queue of a limiter.
-    Limiter(u32),
-    /// A near-source loop.
-    Gate(u32),
-}
-
-/// A flow and the line for room in the queue of its limiter, or for the next packet of its near-source loop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Line {
-    #[default]
-    Outside,
-    Waiting,
-    /// It may hand over packets before all who wait.
-    Admitted,
+    pub(crate) generator: Option<u32>,
 }
 
 impl Outgoing {
+    /// A flow that starts now.
+    pub(crate) fn new(new: &NewFlow, to: HostId, group: GroupId, source: Source, start: Time) -> Self {
+        let &NewFlow { flow, incarnation, size, generator } = new;
+        Self {
+            flow,
+            to,
+            group: group.0,
+            incarnation,
+            source,
+            at: AtFlow::default(),
+            start,
+            size,
+            before_measured: Bytes::ZERO,
+            until_measured: None,
+            place: Place::default(),
+            armed: Time::NEVER,
+            generator,
+        }
+    }
+
     #[inline]
-    pub(super) fn poll(&mut self, now: Time, group: &GroupState) -> Poll {
+    pub(crate) fn poll(&mut self, now: Time, group: &GroupState) -> Poll {
         self.source.poll(group, now)
     }
 
     /// The packet that carries `segment`.
     #[inline]
-    pub(super) fn packet(&self, segment: &Segment, group: &GroupState) -> Packet {
+    pub(crate) fn packet(&self, segment: &Segment, group: &GroupState) -> Packet {
         let way = match &self.source {
             Source::QueuePair(pair) => pair.way(segment.seq, self.to),
-            _ => Way { flow: self.flow, to: self.to, turn: self.turn as u16 },
+            _ => Way { flow: self.flow, to: self.to, incarnation: self.incarnation as u16 },
         };
         segment_packet(segment, way, group)
     }
 
     #[inline]
-    pub(super) fn next_timer(&self) -> Time {
+    pub(crate) fn next_timer(&self) -> Time {
         self.source.next_timer()
     }
 
     #[inline]
-    pub(super) fn arm(&mut self, at: Time, slot: u32, agenda: &mut Agenda) {
+    pub(crate) fn arm(&mut self, at: Time, slot: u32, agenda: &mut Agenda) {
         if at < self.armed {
             self.armed = at;
             agenda.plan(at, Wake::Sender(slot));
         }
     }
 
-    /// What arrives for this turn of its flow is for it, not for one that is complete.
+    /// What arrives for this incarnation of its flow is for it, not for one that is complete.
     #[inline]
-    pub(super) fn hears(&self, turn: u16) -> bool {
+    pub(super) fn hears(&self, incarnation: u16) -> bool {
         // Bytes of a queue pair are never used twice.
-        self.turn as u16 == turn || matches!(self.source, Source::QueuePair(_))
+        self.incarnation as u16 == incarnation || matches!(self.source, Source::QueuePair(_))
     }
 
     /// The measured time begins.
@@ -125,27 +110,21 @@ impl Outgoing {
     }
 
     /// Its flow is complete; only a queue of the network card still holds it.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         matches!(self.source, Source::Over)
     }
 
-    /// Not the flow alone says when it sends.
-    #[inline]
-    pub(super) fn is_governed(&self) -> bool {
-        self.hold != Hold::Nothing || self.subflow.is_some()
-    }
-
     /// Records of all flows that it carries.
-    pub(super) fn records(&self) -> impl Iterator<Item = FlowRecord> {
+    pub(crate) fn records(&self) -> impl Iterator<Item = FlowRecord> {
         let messages = if let Source::QueuePair(pair) = &self.source { Some(pair.records()) } else { None };
         self.record().into_iter().chain(messages.into_iter().flatten())
     }
 
-    pub(super) fn record(&self) -> Option<FlowRecord> {
+    pub(crate) fn record(&self) -> Option<FlowRecord> {
         let Done { delivered, stats, again } = self.source.done()?;
         Some(FlowRecord {
             flow: self.flow,
-            turn: self.turn,
+            incarnation: self.incarnation,
             size: self.size,
             start: self.start,
             again,

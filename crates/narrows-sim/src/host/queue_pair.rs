@@ -24,7 +24,7 @@ use crate::world::GroupState;
 
 /// The sending half of a queue pair.
 #[derive(Debug)]
-pub(super) struct QueuePair {
+pub(crate) struct QueuePair {
     sender: rdma::Sender,
     /// Those that are not complete, oldest first.
     messages: VecDeque<Message>,
@@ -41,7 +41,7 @@ pub(super) struct QueuePair {
 #[derive(Debug)]
 struct Message {
     flow: FlowId,
-    turn: u64,
+    incarnation: u64,
     size: Bytes,
     start: Time,
     generator: Option<u32>,
@@ -65,7 +65,7 @@ impl Message {
         let until = self.until_measured.unwrap_or(delivered);
         FlowRecord {
             flow: self.flow,
-            turn: self.turn,
+            incarnation: self.incarnation,
             size: self.size,
             start: self.start,
             again,
@@ -94,7 +94,7 @@ impl QueuePair {
     pub(super) fn add(&mut self, now: Time, new: &NewFlow, until_measured: Option<Bytes>) -> bool {
         self.messages.push_back(Message {
             flow: new.flow,
-            turn: new.turn,
+            incarnation: new.incarnation,
             size: new.size,
             start: now,
             generator: new.generator,
@@ -172,7 +172,7 @@ impl QueuePair {
     pub(super) fn way(&self, seq: u64, to: HostId) -> Way {
         let message = self.messages.iter().find(|message| seq < message.bytes.end);
         let message = message.expect("what is sent is not complete");
-        Way { flow: message.flow, to, turn: message.turn as u16 }
+        Way { flow: message.flow, to, incarnation: message.incarnation as u16 }
     }
 }
 

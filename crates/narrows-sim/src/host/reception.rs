@@ -9,21 +9,21 @@ use crate::ids::{FlowId, HostId};
 
 /// The receiving half of a flow.
 #[derive(Debug)]
-pub(super) struct Incoming {
-    pub(super) flow: FlowId,
+pub(crate) struct Incoming {
+    pub(crate) flow: FlowId,
     /// Who sends.
-    pub(super) from: HostId,
-    pub(super) group: u32,
-    pub(super) turn: u16,
-    pub(super) sink: Sink,
+    pub(crate) from: HostId,
+    pub(crate) group: u32,
+    pub(crate) incarnation: u16,
+    pub(crate) sink: Sink,
     /// The earliest entry of the agenda for it.
-    pub(super) armed: Time,
+    pub(crate) armed: Time,
 }
 
 impl Incoming {
     /// The way of its acknowledgements.
-    pub(super) fn back(&self) -> Way {
-        Way { flow: self.flow, to: self.from, turn: self.turn }
+    pub(crate) fn back(&self) -> Way {
+        Way { flow: self.flow, to: self.from, incarnation: self.incarnation }
     }
 
     #[inline]

@@ -38,14 +38,14 @@ impl Host {
     pub(crate) fn send_later(&mut self, at: Time, packet: WholePacket) {
         if let Some(outside) = &mut self.outside {
             outside.send_later(at, packet);
-            self.agenda.plan(at, Wake::Outside);
+            self.senders.agenda.plan(at, Wake::Outside);
         }
     }
 
     /// The next packet from outside is ready.
     pub(super) fn take_from_outside(&mut self) {
         if let Some(whole) = self.outside.as_mut().and_then(|outside| outside.next_ready()) {
-            self.nic.push_ready(whole.parcel());
+            self.senders.nic.push_ready(whole.parcel());
         }
     }
 

@@ -2,7 +2,7 @@ use crate::prefetch::prefetch_lines;
 
 /// Places for things that come and go, the one that became free last is reused first.
 #[derive(Clone, Debug)]
-pub(super) struct Slots<T> {
+pub(crate) struct Slots<T> {
     places: Vec<Option<T>>,
     free: Vec<u32>,
 }
@@ -14,7 +14,7 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    pub(super) fn add(&mut self, thing: T) -> u32 {
+    pub(crate) fn add(&mut self, thing: T) -> u32 {
         if let Some(place) = self.free.pop() {
             self.places[place as usize] = Some(thing);
             return place;
@@ -23,7 +23,7 @@ impl<T> Slots<T> {
         (self.places.len() - 1) as u32
     }
 
-    pub(super) fn remove(&mut self, place: u32) -> Option<T> {
+    pub(crate) fn remove(&mut self, place: u32) -> Option<T> {
         let thing = self.places[place as usize].take();
         if thing.is_some() {
             self.free.push(place);
@@ -32,23 +32,23 @@ impl<T> Slots<T> {
     }
 
     #[inline]
-    pub(super) fn get_mut(&mut self, place: u32) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, place: u32) -> Option<&mut T> {
         self.places.get_mut(place as usize)?.as_mut()
     }
 
-    /// Asks for the thing at `place`.
+    /// Prefetches the thing at `place`.
     #[inline]
-    pub(super) fn prefetch(&self, place: u32) {
+    pub(crate) fn prefetch(&self, place: u32) {
         if let Some(thing) = self.places.get(place as usize) {
             prefetch_lines(thing);
         }
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.places.iter_mut().flatten()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.places.iter().flatten()
     }
 }

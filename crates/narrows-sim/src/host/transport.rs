@@ -17,23 +17,23 @@ use crate::world::{GroupState, TransportState};
 
 /// An acknowledgement on its way into a sender.
 #[derive(Clone, Copy)]
-pub(super) struct Answer<'a> {
-    pub(super) parcel: Parcel<'a>,
-    /// Rates that telemetry tells, by code.
-    pub(super) told_rates: &'a [BitRate],
+pub(crate) struct Answer<'a> {
+    pub(crate) parcel: Parcel<'a>,
+    /// Rates that telemetry reports, by code.
+    pub(crate) reported_rates: &'a [BitRate],
 }
 
 /// What a sender has done so far.
 #[derive(Clone, Copy)]
-pub(super) struct Done {
-    pub(super) delivered: Bytes,
-    pub(super) stats: Stats,
+pub(crate) struct Done {
+    pub(crate) delivered: Bytes,
+    pub(crate) stats: Stats,
     /// On a connection that carried other flows before.
-    pub(super) again: bool,
+    pub(crate) again: bool,
 }
 
 /// What a host asks of the sending half of a flow. What only some transports have does nothing in the others.
-pub(super) trait Sending {
+pub(crate) trait Sending {
     /// What it sends next.
     fn poll(&mut self, group: &GroupState, now: Time) -> Poll;
 
@@ -163,11 +163,11 @@ impl Sending for rdma::Sender {
 
     #[inline]
     fn on_ack(&mut self, group: &GroupState, now: Time, answer: Answer<'_>) -> bool {
-        let Answer { parcel, told_rates } = answer;
+        let Answer { parcel, reported_rates } = answer;
         if parcel.packet.trailers() > 0
-            && let Some(told) = telemetry::read(parcel, told_rates)
+            && let Some(telemetry) = telemetry::read(parcel, reported_rates)
         {
-            self.on_telemetry(now, &told);
+            self.on_telemetry(now, &telemetry);
         }
         self.on_ack(&group.rdma().params, now, &parcel.rdma_ack_frame());
         self.is_complete()
@@ -240,14 +240,14 @@ impl Sending for datagram::Source {
 #[derive(Debug)]
 // Senders are many and sources of datagrams few: a sender is not worth a pointer to follow.
 #[allow(clippy::large_enum_variant)]
-pub(super) enum Source {
+pub(crate) enum Source {
     Stream(Sender),
     Rdma(rdma::Sender),
     Datagram(datagram::Source),
     /// Its flows are messages that share a connection.
     QueuePair(Box<QueuePair>),
-    /// The limiter at this place.
-    Limiter(u32),
+    /// A mechanism, from this place of its own.
+    Mechanism(u32),
     /// The flow is complete.
     Over,
 }
@@ -260,8 +260,8 @@ macro_rules! each {
             Source::Rdma($sender) => $asked,
             Source::Datagram($sender) => $asked,
             Source::QueuePair($sender) => $asked,
-            // A limiter has its turn elsewhere, and what is over sends nothing.
-            Source::Limiter(_) | Source::Over => $nothing,
+            // A mechanism has its turn elsewhere, and what is over sends nothing.
+            Source::Mechanism(_) | Source::Over => $nothing,
         }
     };
 }
@@ -333,24 +333,22 @@ impl Sending for Source {
 const _: () = assert!(size_of::<rdma::Sender>() <= size_of::<Sender>());
 
 /// What a sender begins with.
-pub(super) struct Begin {
-    pub(super) size: Bytes,
-    pub(super) at: Endpoint,
+pub(crate) struct Begin {
+    pub(crate) size: Bytes,
+    pub(crate) at: Endpoint,
     /// An idle connection that it goes on with.
-    pub(super) connection: Option<Connection>,
-    /// Its switch keeps the state of JumboFlows.
-    pub(super) in_rack: bool,
+    pub(crate) connection: Option<Connection>,
 }
 
 impl Source {
     /// It is a flow that is not over.
-    pub(super) fn is_flow(&self) -> bool {
+    pub(crate) fn is_flow(&self) -> bool {
         each!(self, _ => true, else false)
     }
 
     /// The sending half of a flow that starts now.
-    pub(super) fn new(group: &GroupState, now: Time, begin: Begin) -> Self {
-        let Begin { size, at, connection, in_rack } = begin;
+    pub(crate) fn new(group: &GroupState, now: Time, begin: Begin) -> Self {
+        let Begin { size, at, connection } = begin;
         match &group.transport {
             TransportState::Stream(stream) => Self::Stream(match connection {
                 Some(connection) => Sender::again(connection, &stream.params, now, size),
@@ -361,18 +359,14 @@ impl Source {
                 }
             }),
             TransportState::Rdma(rdma) => Self::Rdma(rdma::Sender::new(&rdma.params, &rdma.cc, at, size)),
-            TransportState::Datagram { params, rate, share } => {
-                let source = datagram::Source::new(params, *rate);
-                Self::Datagram(match share.as_ref().filter(|_| in_rack) {
-                    None => source,
-                    Some(share) => source.sharing(params, share, at.link),
-                })
+            TransportState::Datagram { params, rate, .. } => {
+                Self::Datagram(datagram::Source::new(params, *rate))
             }
         }
     }
 
     /// What is left of it when its flow is complete: a connection, if its group keeps them.
-    pub(super) fn end(&mut self, group: &GroupState) -> Option<Connection> {
+    pub(crate) fn end(&mut self, group: &GroupState) -> Option<Connection> {
         if let TransportState::Stream(stream) = &group.transport
             && stream.params.keep_connections
             && let Self::Stream(sender) = std::mem::replace(self, Self::Over)
@@ -384,14 +378,14 @@ impl Source {
     }
 
     /// The source of datagrams, if it is one.
-    pub(super) fn datagrams(&mut self) -> Option<&mut datagram::Source> {
+    pub(crate) fn datagrams(&mut self) -> Option<&mut datagram::Source> {
         if let Self::Datagram(source) = self { Some(source) } else { None }
     }
 }
 
 /// What receives in a slot.
 #[derive(Debug)]
-pub(super) enum Sink {
+pub(crate) enum Sink {
     Stream(Receiver),
     /// A stream behind receive offload.
     Merging(Box<Merging>),
@@ -399,28 +393,24 @@ pub(super) enum Sink {
     Datagram {
         received: u64,
         bytes: Bytes,
-        /// Its source has registered as a subflow; none if nothing was heard of that.
-        connected: Option<bool>,
     },
 }
 
 impl Sink {
     /// The receiving half of a flow of this group.
-    pub(super) fn new(group: &GroupState) -> Self {
+    pub(crate) fn new(group: &GroupState) -> Self {
         match &group.transport {
             TransportState::Stream(stream) if stream.params.receive_offload.is_some() => {
                 Self::Merging(Box::new(Merging::new(stream.ecn)))
             }
             TransportState::Stream(stream) => Self::Stream(Receiver::new(stream.ecn)),
             TransportState::Rdma(rdma) => Self::Rdma(rdma::Receiver::new(rdma.ecn)),
-            TransportState::Datagram { .. } => {
-                Self::Datagram { received: 0, bytes: Bytes::ZERO, connected: None }
-            }
+            TransportState::Datagram { .. } => Self::Datagram { received: 0, bytes: Bytes::ZERO },
         }
     }
 
     /// It is the end of a connection.
-    pub(super) fn is_connected(&self) -> bool {
+    pub(crate) fn is_connected(&self) -> bool {
         !matches!(self, Self::Datagram { .. })
     }
 }

@@ -1,14 +1,19 @@
-//! Network mechanisms, each with a home of its own.
+//! Network mechanisms, each with a home of its own: settings, messages, what it does at hosts and switches, what it counts and shows.
 
+pub(crate) mod at_host;
+pub(crate) mod at_switch;
 pub(crate) mod buffer;
 pub(crate) mod congestion_point;
+pub(crate) mod flow;
 pub(crate) mod hosts;
-pub(crate) mod isolation;
+pub mod isolation;
 pub(crate) mod limiter;
 pub(crate) mod marking;
+pub(crate) mod near_source;
 pub(crate) mod pause;
 pub(crate) mod pfc;
-pub(crate) mod rackcc;
+pub mod rackcc;
+pub(crate) mod registry;
 pub(crate) mod telemetry;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
@@ -139,4 +144,28 @@ impl FlowControl {
             Self::Pfc(account) => account.is_due(now, from),
         }
     }
+}
+
+/// Makes the records of all mechanisms.
+macro_rules! records {
+    ($($(#[$about:meta])* $name:ident: $record:ty,)*) => {
+        /// What mechanisms counted that is of no link and no flow.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Records {
+            $($(#[$about])* pub $name: $record,)*
+        }
+
+        impl Records {
+            pub(crate) fn add(&mut self, other: &Self) {
+                $(self.$name.add(&other.$name);)*
+            }
+        }
+    };
+}
+
+records! {
+    /// What all reaction points together did.
+    reaction: limiter::ReactionRecord,
+    /// What all switches of racks and their hosts did for JumboFlows.
+    rackcc: rackcc::RackRecord,
 }

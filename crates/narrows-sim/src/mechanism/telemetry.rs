@@ -93,7 +93,17 @@ mod tests {
 
     fn packet(kind: Kind, flags: u8) -> Packet {
         let (flow, to) = (FlowId(1), HostId(2));
-        Packet::new(Fields { seq: 3, flow, to, size: 1148, turn: 0, kind, priority: 0, flags, trailers: 0 })
+        Packet::new(Fields {
+            seq: 3,
+            flow,
+            to,
+            size: 1148,
+            incarnation: 0,
+            kind,
+            priority: 0,
+            flags,
+            trailers: 0,
+        })
     }
 
     fn at(ns: u64) -> Time {

@@ -11,8 +11,8 @@ use narrows_proto::units::{Bytes, Span, Time};
 
 use super::{Observer, Reviewed};
 use crate::ids::{FlowId, LinkId};
-use crate::record::{DatagramRecord, FlowRecord, PortCounters};
-use crate::switch::IsolationEvent;
+use crate::mechanism::isolation::IsolationEvent;
+use crate::record::{DatagramRecord, FlowRecord, PortCounters, counters, max, sum};
 use crate::traffic::Traffic;
 
 /// A run at one moment.
@@ -30,29 +30,35 @@ pub struct Look {
     pub counts: Counts,
 }
 
-/// A link and the port it leaves from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkLook {
-    /// Bytes that wait at the port of a switch.
-    pub backlog: u64,
-    /// The most that waited since the look before.
-    pub most: u64,
-    /// The most that ever waited.
-    pub peak: u64,
-    /// Bytes of isolated flows among those that wait.
-    pub isolated: u64,
-    /// It has a queue for isolated flows.
-    pub isolates: bool,
-    /// Until when the node at the far end has paused it, if that lies ahead.
-    pub paused_until: Time,
-    /// Packets that began to be sent.
-    pub packets: u64,
-    /// Bytes of those, framing included.
-    pub bytes: u64,
-    /// Packets marked.
-    pub marks: u64,
-    /// Packets dropped at the port or lost on the link.
-    pub drops: u64,
+counters! {
+    /// A link and the port it leaves from.
+    #[derive(Eq)]
+    pub struct LinkLook {
+        /// Bytes that wait at the port of a switch.
+        pub backlog: u64 = sum,
+        /// The most that waited since the look before.
+        pub most: u64 = sum,
+        /// The most that ever waited.
+        pub peak: u64 = sum,
+        /// Bytes of isolated flows among those that wait.
+        pub isolated: u64 = sum,
+        /// It has a queue for isolated flows.
+        pub isolates: bool = either,
+        /// Until when the node at the far end has paused it, if that lies ahead.
+        pub paused_until: Time = max,
+        /// Packets that began to be sent.
+        pub packets: u64 = sum,
+        /// Bytes of those, framing included.
+        pub bytes: u64 = sum,
+        /// Packets marked.
+        pub marks: u64 = sum,
+        /// Packets dropped at the port or lost on the link.
+        pub drops: u64 = sum,
+    }
+}
+
+fn either(sum: &mut bool, part: bool) {
+    *sum |= part;
 }
 
 /// The flows of a traffic group.
@@ -212,18 +218,7 @@ impl Look {
         self.number = self.number.min(part.number);
         for (sum, part) in self.links.iter_mut().zip(&part.links) {
             // One thread has the port, maybe another one what was lost on the link.
-            *sum = LinkLook {
-                backlog: sum.backlog + part.backlog,
-                most: sum.most + part.most,
-                peak: sum.peak + part.peak,
-                isolated: sum.isolated + part.isolated,
-                isolates: sum.isolates | part.isolates,
-                paused_until: sum.paused_until.max(part.paused_until),
-                packets: sum.packets + part.packets,
-                bytes: sum.bytes + part.bytes,
-                marks: sum.marks + part.marks,
-                drops: sum.drops + part.drops,
-            };
+            sum.add(part);
         }
         for (sum, part) in self.groups.iter_mut().zip(&part.groups) {
             sum.started += part.started;
@@ -243,17 +238,8 @@ impl Look {
 impl Counts {
     fn add(&mut self, part: &Self) {
         self.ports.add(&part.ports);
-        self.add_datagrams(&part.datagrams);
+        self.datagrams.add(&part.datagrams);
         self.add_sender(&part.senders);
-    }
-
-    fn add_datagrams(&mut self, part: &DatagramRecord) {
-        let sum = &mut self.datagrams;
-        let DatagramRecord { flow: _, sent, dropped_at_source, received, received_bytes } = *part;
-        sum.sent += sent;
-        sum.dropped_at_source += dropped_at_source;
-        sum.received += received;
-        sum.received_bytes += received_bytes;
     }
 
     fn add_sender(&mut self, part: &Stats) {
@@ -388,7 +374,7 @@ impl Observer for LiveObserver {
             }
             Reviewed::Datagrams(record) => {
                 self.group(record.flow).delivered += record.received_bytes;
-                self.counts.add_datagrams(record);
+                self.counts.datagrams.add(record);
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use narrows_proto::cc::{Limit, Reporter};
 use narrows_proto::notification::Signal;
-use narrows_proto::rack::JumboReport;
 use narrows_proto::stream::{Repairing, Stats};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_proto::{rdma, stream};
@@ -10,7 +9,6 @@ use narrows_proto::{rdma, stream};
 use super::packets::PacketRef;
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters};
-use crate::switch::IsolationEvent;
 
 /// A sender of any transport.
 #[derive(Clone, Copy, Debug)]
@@ -91,7 +89,7 @@ pub enum Reviewed<'a> {
 
 /// Makes the trait of a list of what observers hear of, and the observers that pass all of it on.
 macro_rules! observer {
-    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $kind:ty),*);)*) => {
+    ($dollar:tt $($(#[$doc:meta])* fn $name:ident($($argument:ident: $kind:ty),*);)*) => {
         /// Hears of what happens. Compose observers in tuples.
         pub trait Observer: Send {
             /// False only if no method does anything; then what would be told is not even looked up.
@@ -147,10 +145,37 @@ macro_rules! observer {
                 self.0.wants_review() | self.1.wants_review()
             }
         }
+
+        /// Makes an observer of several that may be there.
+        macro_rules! observers {
+            ($dollar(#[$dollar about:meta])* $dollar all:ident $dollar($dollar(#[$dollar meaning:meta])* $dollar each:ident: $dollar observer:ty,)*) => {
+                $dollar(#[$dollar about])*
+                #[derive(Debug)]
+                pub struct $dollar all {
+                    $dollar($dollar(#[$dollar meaning])* pub $dollar each: Option<$dollar observer>,)*
+                }
+
+                impl Observer for $dollar all {
+                    $(
+                        #[inline]
+                        fn $name(&mut self, $($argument: $kind),*) {
+                            $dollar(self.$dollar each.$name($($argument),*);)*
+                        }
+                    )*
+
+                    #[inline]
+                    fn wants_review(&mut self) -> bool {
+                        // All are asked.
+                        false $dollar(| self.$dollar each.wants_review())*
+                    }
+                }
+            };
+        }
+        pub(super) use observers;
     };
 }
 
-observer! {
+observer! { $
     /// At `at`, `backlog` bytes wait at the port of `link`.
     fn backlog(at: Time, link: LinkId, backlog: u64);
 
@@ -171,7 +196,7 @@ observer! {
     fn notified(at: Time, link: LinkId, signal: Signal);
 
     /// At `at`, the host of `flow` has heard of it from a congestion point; its limiter or near-source loop takes it in.
-    fn told(at: Time, flow: FlowId, signal: Signal);
+    fn cnm_received(at: Time, flow: FlowId, signal: Signal);
 
     /// At `at`, the node at the far end of `link` has paused it until `until`, or no longer.
     fn paused(at: Time, link: LinkId, until: Time);
@@ -181,17 +206,13 @@ observer! {
 
     /// At `at`, something happened to the queue for isolated flows of the port of `link`, or to that of `link` at the switch it
     /// leads to.
-    fn isolation(at: Time, link: LinkId, event: IsolationEvent);
+    fn isolation(at: Time, link: LinkId, event: crate::mechanism::isolation::IsolationEvent);
 
     /// At `at`, limiter number `limiter` of `node` sends at `rate`, and `waiting` bytes wait in it.
     fn limiter(at: Time, node: NodeId, limiter: u32, rate: BitRate, waiting: u64);
 
-    /// At `at`, the switch `node` has told its hosts of JumboFlow number `number` to the rack of switch number `rack` among those
-    /// with hosts.
-    fn jumboflow(at: Time, node: NodeId, rack: u32, number: u32, told: &JumboReport);
-
-    /// At `at`, the host `node` has advertised a rate, knowing that `queue` bytes had waited for it.
-    fn advertised(at: Time, node: NodeId, rate: BitRate, queue: u64);
+    /// At `at`, the switch or host `node` has notified its rack of something.
+    fn rackcc(at: Time, node: NodeId, event: crate::mechanism::rackcc::RackEvent<'_>);
 
     /// At `at`, the sender of `flow` has taken in an acknowledgement, a notification packet or a timer.
     fn window(at: Time, flow: FlowId, sender: SenderRef<'_>);

@@ -4,8 +4,8 @@ use narrows_proto::notification::Notification;
 
 use crate::ids::{FlowId, HostId};
 pub use crate::mechanism::StopFrame;
-use crate::mechanism::rackcc;
-use crate::packet::{AGAIN, ASKS, CWR, Control, ECE, ECT, FIN, Kind, NAK, Packet, Parcel};
+pub use crate::packet::Control;
+use crate::packet::{AGAIN, CWR, ECE, ECT, FIN, Kind, NAK, Packet, Parcel, REQUESTS_ACK};
 
 /// A packet on its way, as an observer sees it. What it says is worked out when it is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -26,22 +26,8 @@ pub enum PacketKind {
     SynAck,
     /// A datagram.
     Datagram,
-    /// A message of a congestion point to the source of a flow.
-    Cnm,
-    /// A PAUSE frame (IEEE 802.3 Annex 31B).
-    Pause,
-    /// A frame of priority-based flow control (IEEE 802.1Qbb).
-    Pfc,
-    /// A congestion notification packet of an RDMA receiver.
-    Cnp,
-    /// Names a flow that the neighbor is to isolate, or no longer.
-    Isolate,
-    /// What the switch of a rack tells a host of a JumboFlow.
-    JumboFlow,
-    /// A host says that a subflow begins or ends.
-    Membership,
-    /// What concerns the access link of a destination.
-    Access,
+    /// A message or frame of a mechanism.
+    Control(Control),
 }
 
 impl<'a> PacketRef<'a> {
@@ -62,39 +48,30 @@ impl<'a> PacketRef<'a> {
             Kind::Syn => PacketKind::Syn,
             Kind::SynAck => PacketKind::SynAck,
             Kind::Datagram => PacketKind::Datagram,
-            Kind::Control(control) => match control {
-                Control::Cnm => PacketKind::Cnm,
-                Control::Cnp => PacketKind::Cnp,
-                Control::Pause => PacketKind::Pause,
-                Control::Pfc => PacketKind::Pfc,
-                Control::Isolate => PacketKind::Isolate,
-                Control::JumboFlow => PacketKind::JumboFlow,
-                Control::Membership => PacketKind::Membership,
-                Control::Access => PacketKind::Access,
-            },
+            Kind::Control(control) => PacketKind::Control(control),
         }
     }
 
     /// The flow it belongs to; none of what belongs to no flow.
     pub fn flow(self) -> Option<FlowId> {
         match self.kind() {
-            PacketKind::Pause | PacketKind::Pfc | PacketKind::JumboFlow | PacketKind::Access => None,
+            PacketKind::Control(control) if !control.is_of_flow() => None,
             _ => Some(self.packet().flow()),
         }
     }
 
     /// Which of the flows that use the same [`FlowId`] one after the other, on a circle of 2^16; of a message about flows 0.
-    pub fn turn(self) -> u16 {
+    pub fn incarnation(self) -> u16 {
         match self.kind() {
-            PacketKind::Cnm | PacketKind::Isolate => 0,
-            _ => self.packet().turn(),
+            PacketKind::Control(Control::Cnm) => 0,
+            _ => self.packet().incarnation(),
         }
     }
 
     /// The host it goes to; none of frames for a neighbor.
     pub fn to(self) -> Option<HostId> {
         match self.kind() {
-            PacketKind::Pause | PacketKind::Pfc | PacketKind::Isolate => None,
+            PacketKind::Control(control) if control.is_for_neighbor() => None,
             _ => Some(self.packet().to()),
         }
     }
@@ -134,14 +111,14 @@ impl<'a> PacketRef<'a> {
         matches!(self.kind(), PacketKind::Ack | PacketKind::SynAck) && self.packet().is(ECE)
     }
 
-    /// Data of a stream: the sender has reduced its window. Over RDMA the same bit is [`asks`](Self::asks).
+    /// Data of a stream: the sender has reduced its window. Over RDMA the same bit is [`requests_ack`](Self::requests_ack).
     pub fn reduced(self) -> bool {
         self.kind() == PacketKind::Data && self.packet().is(CWR)
     }
 
-    /// Data over RDMA: it asks for an acknowledgement.
-    pub fn asks(self) -> bool {
-        self.kind() == PacketKind::Data && self.packet().is(ASKS)
+    /// Data over RDMA: it requests an acknowledgment.
+    pub fn requests_ack(self) -> bool {
+        self.kind() == PacketKind::Data && self.packet().is(REQUESTS_ACK)
     }
 
     /// Data: the last of its flow.
@@ -170,7 +147,7 @@ impl<'a> PacketRef<'a> {
 
     /// What a congestion point says.
     pub fn notification(self) -> Option<Notification> {
-        (self.kind() == PacketKind::Cnm).then(|| self.packet().notification()).flatten()
+        (self.kind() == PacketKind::Control(Control::Cnm)).then(|| self.packet().notification()).flatten()
     }
 
     /// What a PAUSE frame or one of priority-based flow control asks for.
@@ -178,12 +155,8 @@ impl<'a> PacketRef<'a> {
         StopFrame::read(self.packet())
     }
 
-    /// Names a flow that is to be isolated no longer, or says that a subflow ends.
+    /// It says that something ends: the isolation of a flow, or a subflow.
     pub fn is_over(self) -> bool {
-        match self.kind() {
-            PacketKind::Isolate => self.packet().turn() == 1,
-            PacketKind::Membership => !rackcc::Membership::read(self.packet()).joins,
-            _ => false,
-        }
+        self.packet().control().is_some_and(Control::begins_or_ends) && self.packet().is(FIN)
     }
 }

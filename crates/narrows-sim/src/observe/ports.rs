@@ -4,33 +4,34 @@ use narrows_proto::units::{Span, Time};
 use super::Observer;
 use super::rows::gather;
 use crate::ids::LinkId;
-use crate::record::DropCause;
+use crate::record::{DropCause, counters, keep, sum};
 
-/// What a port did in one interval. Intervals in which nothing waited, left, was marked or dropped have no row.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PortRow {
-    /// When the interval began.
-    pub start: Time,
-    /// The port.
-    pub link: LinkId,
-    /// The most bytes that waited.
-    pub max_backlog: u64,
-    /// The most bytes of isolated flows that waited.
-    pub max_isolated: u64,
-    /// Bytes that waited on average over time.
-    pub mean_backlog: f64,
-    /// Packets that began to be sent.
-    pub packets: u64,
-    /// Bytes of those, framing included.
-    pub bytes: u64,
-    /// Packets marked.
-    pub marks: u64,
-    /// Packets dropped at the port or lost on its link.
-    pub drops: u64,
-    /// Messages of its congestion points.
-    pub messages: u64,
-    /// How long the node at the far end paused it.
-    pub paused: Span,
+counters! {
+    /// What a port did in one interval. Intervals in which nothing waited, left, was marked or dropped have no row.
+    pub struct PortRow {
+        /// When the interval began.
+        pub start: Time = keep,
+        /// The port.
+        pub link: LinkId = keep,
+        /// The most bytes that waited.
+        pub max_backlog: u64 = sum,
+        /// The most bytes of isolated flows that waited.
+        pub max_isolated: u64 = sum,
+        /// Bytes that waited on average over time.
+        pub mean_backlog: f64 = sum,
+        /// Packets that began to be sent.
+        pub packets: u64 = sum,
+        /// Bytes of those, framing included.
+        pub bytes: u64 = sum,
+        /// Packets marked.
+        pub marks: u64 = sum,
+        /// Packets dropped at the port or lost on its link.
+        pub drops: u64 = sum,
+        /// Messages of its congestion points.
+        pub messages: u64 = sum,
+        /// How long the node at the far end paused it.
+        pub paused: Span = sum,
+    }
 }
 
 /// Watches ports: how much waits, leaves, is marked and dropped, interval by interval.
@@ -122,33 +123,8 @@ impl PortObserver {
 }
 
 impl PortRow {
-    /// Adds what the other end of the link told of the same interval.
-    fn add(&mut self, part: &Self) {
-        self.max_backlog += part.max_backlog;
-        self.max_isolated += part.max_isolated;
-        self.mean_backlog += part.mean_backlog;
-        self.packets += part.packets;
-        self.bytes += part.bytes;
-        self.marks += part.marks;
-        self.drops += part.drops;
-        self.messages += part.messages;
-        self.paused += part.paused;
-    }
-
     fn new(start: Time, link: LinkId, max_backlog: u64) -> Self {
-        Self {
-            start,
-            link,
-            max_backlog,
-            max_isolated: 0,
-            mean_backlog: 0.0,
-            packets: 0,
-            bytes: 0,
-            marks: 0,
-            drops: 0,
-            messages: 0,
-            paused: Span::ZERO,
-        }
+        Self { start, link, max_backlog, ..Self::default() }
     }
 }
 

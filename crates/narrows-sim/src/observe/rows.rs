@@ -5,7 +5,7 @@ use narrows_proto::units::{Span, Time};
 use crate::ids::FlowId;
 
 /// The rows of several observers in one list, without a second copy of them if there is one.
-pub(super) fn gather<R>(parts: impl IntoIterator<Item = Vec<R>>) -> Vec<R> {
+pub(crate) fn gather<R>(parts: impl IntoIterator<Item = Vec<R>>) -> Vec<R> {
     let mut parts: Vec<_> = parts.into_iter().collect();
     if parts.len() == 1 {
         return parts.pop().unwrap_or_default();
@@ -16,7 +16,7 @@ pub(super) fn gather<R>(parts: impl IntoIterator<Item = Vec<R>>) -> Vec<R> {
 }
 
 /// When the interval after that of `at` begins.
-pub(super) fn next_interval(at: Time, interval: Span) -> Time {
+pub(crate) fn next_interval(at: Time, interval: Span) -> Time {
     Time::from_ps((at.as_ps() / interval.as_ps() + 1) * interval.as_ps())
 }
 

@@ -83,7 +83,7 @@ impl Observer for WindowObserver {
         });
     }
 
-    fn told(&mut self, _: Time, flow: FlowId, _: Signal) {
+    fn cnm_received(&mut self, _: Time, flow: FlowId, _: Signal) {
         self.messages.resize(self.turns.flows(), 0);
         if let Some(messages) = self.messages.get_mut(flow.index()) {
             *messages += 1;

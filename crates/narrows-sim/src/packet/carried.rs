@@ -7,7 +7,8 @@ use narrows_proto::rdma;
 use narrows_proto::stream::{AckFrame, SackBlocks, Segment};
 
 use super::{
-    AGAIN, ASKS, CWR, Control, ECE, FIN, Fields, Kind, MAX_TRAILERS, NAK, Packet, Parcel, Trailers, pair,
+    AGAIN, CWR, Control, ECE, FIN, Fields, Kind, MAX_TRAILERS, NAK, Packet, Parcel, REQUESTS_ACK, Trailers,
+    pair,
 };
 use crate::ids::{FlowId, HostId};
 
@@ -30,7 +31,7 @@ impl Packet {
 
     /// The packet of an RDMA connection inside.
     pub(crate) fn rdma_segment(self, overhead: u16) -> Segment {
-        Segment { cwr: false, requests_ack: self.is(ASKS), ..self.segment(overhead) }
+        Segment { cwr: false, requests_ack: self.is(REQUESTS_ACK), ..self.segment(overhead) }
     }
 
     /// A message of a congestion point about a flow, to the host that sends it.
@@ -44,16 +45,16 @@ impl Packet {
         let Notification { from, signal, q_offset, q_delta } = *notification;
         let seq =
             u64::from(from.0.get()) | u64::from(q_offset as u16) << 16 | u64::from(q_delta as u16) << 32;
-        let turn = signal.to_bits().into();
+        let incarnation = signal.to_bits().into();
         let (kind, flags, trailers) = (Kind::Control(Control::Cnm), 0, 0);
-        Self::new(Fields { seq, flow, to, size, turn, kind, priority, flags, trailers })
+        Self::new(Fields { seq, flow, to, size, incarnation, kind, priority, flags, trailers })
     }
 
     /// The message inside.
     pub(crate) fn notification(self) -> Option<Notification> {
         Some(Notification {
             from: CpId(NonZeroU16::new(self.seq() as u16)?),
-            signal: Signal::from_bits(self.turn() as u8),
+            signal: Signal::from_bits(self.incarnation() as u8),
             q_offset: (self.seq() >> 16) as i16,
             q_delta: (self.seq() >> 32) as i16,
         })
@@ -88,7 +89,7 @@ pub(crate) fn segment_flags(segment: &Segment) -> u8 {
 /// The flags of a packet of an RDMA connection that carries `segment`.
 #[inline(always)]
 pub(crate) fn rdma_flags(segment: &Segment) -> u8 {
-    segment_flags(segment) | if segment.requests_ack { ASKS } else { 0 }
+    segment_flags(segment) | if segment.requests_ack { REQUESTS_ACK } else { 0 }
 }
 
 /// The flags and trailers of a packet that carries `frame`, and the telemetry of a data packet if it brought some. Returns how

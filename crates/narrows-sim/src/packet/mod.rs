@@ -1,6 +1,7 @@
 //! What travels over a link: 32 bytes, copied from ring to ring.
 
 mod carried;
+mod control;
 
 use std::num::NonZeroU16;
 
@@ -10,6 +11,7 @@ use narrows_proto::units::{Bytes, Time};
 use crate::ids::{FlowId, HostId};
 
 pub(crate) use self::carried::{pack, pack_rdma, rdma_flags, segment_flags};
+pub use self::control::Control;
 
 /// A packet, or a trailer of the packet before it in the same ring.
 ///
@@ -23,7 +25,7 @@ pub(crate) use self::carried::{pack, pack_rdma, rdma_flags, segment_flags};
 ///         bits 32..56     destination
 ///         bits 56..64     marks: bit 56 exempt from marking, bits 57 to 63 free
 ///         bits 64..80     size on the wire
-///         bits 80..96     turn
+///         bits 80..96     incarnation; of some control packets what they say
 ///         bits 96..100    kind: 0 data, 1 ack, 2 SYN, 3 SYN-ACK, 4 datagram, 5 control, 6 and 7 free;
 ///                         bit 99 tagged by a limiter: 8, 10, 12; 9, 11, 13, 14, 15 free
 ///         bits 100..103   priority
@@ -55,7 +57,7 @@ pub(crate) struct Fields {
     /// Bytes on the wire.
     pub(crate) size: u16,
     /// Which of the flows that use this [`FlowId`] one after the other.
-    pub(crate) turn: u16,
+    pub(crate) incarnation: u16,
     pub(crate) kind: Kind,
     /// 7 goes first.
     pub(crate) priority: u8,
@@ -69,7 +71,7 @@ const TO: u32 = 32;
 const MARKS: u32 = 56;
 
 /// Where fields begin in the upper half, behind the 16 bits of the size.
-const TURN: u32 = 16;
+const INCARNATION: u32 = 16;
 const KIND: u32 = 32;
 const PRIORITY: u32 = 36;
 const FLAGS: u32 = 39;
@@ -97,47 +99,6 @@ pub(crate) enum Kind {
     Control(Control),
     /// Data, SYN or datagram of a flow that a limiter slows down; [`Packet::untagged`] tells which.
     Limited,
-}
-
-/// Control packets: messages and frames of mechanisms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Control {
-    /// A congestion notification message ([`Notification`](narrows_proto::notification::Notification)).
-    Cnm,
-    /// A congestion notification packet of an RDMA receiver: the flow is all it says.
-    Cnp,
-    /// A PAUSE frame (IEEE 802.3 Annex 31B), for the neighbor only ([`crate::mechanism::pause`]).
-    Pause,
-    /// A frame of priority-based flow control (IEEE 802.1Qbb), for the neighbor only ([`crate::mechanism::pfc`]).
-    Pfc,
-    /// A flow that the neighbor is to isolate, or no longer if `turn` is 1: `seq` is its key. For the neighbor only.
-    Isolate,
-    /// What the switch of a rack tells a host of a JumboFlow, whose number is in place of the flow ([`crate::mechanism::rackcc::told`]).
-    JumboFlow,
-    /// A host says that a subflow begins or ends ([`crate::mechanism::rackcc::Membership`]).
-    Membership,
-    /// What concerns the access link of a destination ([`crate::mechanism::rackcc::Access`]).
-    Access,
-}
-
-impl Control {
-    const ALL: [Self; 8] = [
-        Self::Cnm,
-        Self::Cnp,
-        Self::Pause,
-        Self::Pfc,
-        Self::Isolate,
-        Self::JumboFlow,
-        Self::Membership,
-        Self::Access,
-    ];
-
-    /// It is for the neighbor, and routed nowhere.
-    #[inline]
-    pub(crate) fn is_for_neighbor(self) -> bool {
-        matches!(self, Self::Pause | Self::Pfc | Self::Isolate)
-    }
 }
 
 impl Kind {
@@ -169,9 +130,9 @@ pub(crate) const ECE: u8 = 4;
 pub(crate) const TELEMETRY: u8 = 4;
 /// Data: the window was reduced.
 pub(crate) const CWR: u8 = 8;
-/// Data over RDMA: asks for an acknowledgement.
-pub(crate) const ASKS: u8 = 8;
-/// Data: the last of its flow.
+/// Data over RDMA: requests an acknowledgment.
+pub(crate) const REQUESTS_ACK: u8 = 8;
+/// Data: the last of its flow. Control packets: something ends.
 pub(crate) const FIN: u8 = 16;
 /// Data: sent before.
 pub(crate) const AGAIN: u8 = 32;
@@ -232,11 +193,11 @@ impl Parcel<'_> {
 impl Packet {
     #[inline(always)]
     pub(crate) fn new(fields: Fields) -> Self {
-        let Fields { seq, flow, to, size, turn, kind, priority, flags, trailers } = fields;
+        let Fields { seq, flow, to, size, incarnation, kind, priority, flags, trailers } = fields;
         debug_assert!(to.0 >> HOST_BITS == 0, "host {} is numbered with more than {HOST_BITS} bits", to.0);
         let low = u64::from(flow.0) | u64::from(to.0) << TO;
         let high = u64::from(size)
-            | u64::from(turn) << TURN
+            | u64::from(incarnation) << INCARNATION
             | kind.bits()
             | u64::from(priority) << PRIORITY
             | u64::from(flags) << FLAGS
@@ -282,8 +243,8 @@ impl Packet {
     }
 
     #[inline(always)]
-    pub(crate) fn turn(self) -> u16 {
-        (self.high() >> TURN) as u16
+    pub(crate) fn incarnation(self) -> u16 {
+        (self.high() >> INCARNATION) as u16
     }
 
     #[inline(always)]
@@ -456,7 +417,17 @@ mod tests {
 
     pub(super) fn fields() -> Fields {
         let (flow, to) = (FlowId(0), HostId(0));
-        Fields { seq: 0, flow, to, size: 84, turn: 0, kind: Kind::Ack, priority: 0, flags: 0, trailers: 0 }
+        Fields {
+            seq: 0,
+            flow,
+            to,
+            size: 84,
+            incarnation: 0,
+            kind: Kind::Ack,
+            priority: 0,
+            flags: 0,
+            trailers: 0,
+        }
     }
 
     #[test]
@@ -471,7 +442,7 @@ mod tests {
 
     #[test]
     fn every_control_packet_is_known_by_its_number() {
-        for (number, control) in Control::ALL.into_iter().enumerate() {
+        for (number, control) in Control::ALL.iter().copied().enumerate() {
             assert_eq!(control as usize, number);
             let packet = Packet::new(Fields { kind: Kind::Control(control), ..fields() });
             assert_eq!((packet.kind(), packet.control()), (Kind::Control(control), Some(control)));
@@ -488,7 +459,7 @@ mod tests {
             flow,
             to,
             size: u16::MAX,
-            turn: 7,
+            incarnation: 7,
             kind: Kind::Datagram,
             priority: 6,
             flags: CE,
@@ -501,7 +472,10 @@ mod tests {
         assert_eq!(tagged.untagged(4), before);
         let packet = Packet::new(full).with(ECE);
         assert_eq!(packet.tag(), None);
-        assert_eq!((packet.flow(), packet.to(), packet.size(), packet.turn()), (flow, to, u16::MAX, 7));
+        assert_eq!(
+            (packet.flow(), packet.to(), packet.size(), packet.incarnation()),
+            (flow, to, u16::MAX, 7)
+        );
         assert_eq!((packet.kind(), packet.priority(), packet.trailers()), (Kind::Datagram, 6, 2));
         assert_eq!(ALL_FLAGS.map(|flag| packet.is(flag)), [false, true, true, false, false, false]);
     }

@@ -11,8 +11,6 @@ use crate::packet::{CE, ECT, Packet, Parcel};
 use crate::record::{DropCause, PortCounters};
 use crate::world::World;
 
-/// Instead of a wire: the packet is one of the switch itself, or it does not matter.
-pub(crate) const OWN: u32 = u32::MAX;
 /// A packet that arrives at a port.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arriving<'a> {
@@ -63,7 +61,7 @@ impl Common {
 
     /// A packet joins a port where `backlog` bytes go before it.
     #[inline(always)]
-    pub(super) fn tell_queued<O: Observer>(
+    pub(super) fn report_queued<O: Observer>(
         &self,
         now: Time,
         port: usize,

@@ -1,12 +1,11 @@
-//! Packets whose route is looked up late, because a mechanism of the switch looks at them first: frames of neighbors, limiters at the
-//! edge, agents of racks.
+//! Packets whose route is looked up late, because something looks at them first: neighbors for their frames, mechanisms of the whole
+//! switch.
 
 use narrows_proto::units::Time;
 
-use super::{OWN, Ports, Switch, UNROUTED};
+use super::{Ports, Switch, UNROUTED};
 use crate::mechanism::StopFrame;
-use crate::mechanism::limiter::Entry;
-use crate::mechanism::rackcc::Pass;
+use crate::mechanism::at_switch::Pass;
 use crate::observe::Observer;
 use crate::packet::{Control, Packet, Parcel};
 use crate::record::DropCause;
@@ -14,22 +13,6 @@ use crate::routing::Choice;
 use crate::world::World;
 
 impl Switch {
-    /// Lets mechanisms do what is due up to and including `last`. Returns when the next of them has something to do.
-    pub(super) fn serve_early<O: Observer>(&mut self, last: Time, world: &mut World<O>) -> Time {
-        let told = self.tell_rack(last, world);
-        self.release_limited(last, world);
-        told.min(self.early.edge.as_ref().map_or(Time::NEVER, |edge| edge.next()))
-    }
-
-    /// Packets that limiters release up to and including `now` join their ports.
-    fn release_limited<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
-        while let Some((at, packet, from)) =
-            self.early.edge.as_mut().and_then(|edge| edge.release(now, world))
-        {
-            self.route_late(at, Parcel::bare(packet), from, world);
-        }
-    }
-
     /// Routes are looked up late, or are changing, or there is none.
     #[cold]
     pub(super) fn join_late<O: Observer>(
@@ -41,32 +24,26 @@ impl Switch {
     ) {
         let packet = parcel.packet;
         // First, so that ports see everything in order of time.
-        if self.early.rack.is_some() {
-            self.tell_rack(now, world);
+        if self.mechanisms.is_some() {
+            self.serve_mechanisms(now, world);
         }
-        if self.early.edge.is_some() {
-            self.release_limited(now, world);
-        }
-        let control = packet.control();
-        if control.is_some_and(Control::is_for_neighbor) {
+        if packet.control().is_some_and(Control::is_for_neighbor) {
             return self.on_neighbor(now, packet, from, world);
         }
-        if let Some(edge) = &mut self.early.edge {
-            if packet.is_cnm() && world.shared.access[packet.to().index()].leaf == self.leaf {
-                return edge.on_notice(now, packet, world);
+        let Some(mechanisms) = &mut self.mechanisms else { return self.route_late(now, parcel, from, world) };
+        match mechanisms.pass(now, packet, from, world) {
+            Pass::Through(packet) => self.route_late(now, parcel.with(packet), from, world),
+            Pass::Over(packet, number) => self.join_uplink(now, parcel.with(packet), number, from, world),
+            Pass::LastHop(packet) => {
+                let port = world.shared.access[packet.to().index()].port;
+                let backlog = self.ports.backlog(now, port.into(), &mut self.common, world);
+                let Some(mechanisms) = &mut self.mechanisms else { return };
+                let packet = mechanisms.on_last_hop(now, port, packet, backlog);
+                self.route_late(now, parcel.with(packet), from, world);
             }
-            match edge.enter(now, packet, from, world) {
-                Entry::Through => {}
-                Entry::Kept => return,
-                Entry::Full(port) => {
-                    return self.common.drop(now, port.into(), parcel, DropCause::Limiter, world);
-                }
-            }
+            Pass::Taken => {}
+            Pass::Full(port) => self.common.drop(now, port.into(), parcel, DropCause::Limiter, world),
         }
-        if self.early.rack.is_some() {
-            return self.join_at_rack(now, parcel, from, world);
-        }
-        self.route_late(now, parcel, from, world);
     }
 
     /// A frame or message of the neighbor at the other end of link number `from` arrived.
@@ -75,6 +52,45 @@ impl Switch {
         match StopFrame::read(packet) {
             Some(stop) => ports.on_stop(&stop, now, &mut self.common, world),
             None => ports.on_flow_message(now, from, packet, &mut self.common, world),
+        }
+    }
+
+    /// A packet leaves over one of the uplinks that lead to its destination.
+    fn join_uplink<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: Parcel<'_>,
+        number: u32,
+        from: u32,
+        world: &mut World<O>,
+    ) {
+        self.edit_routes(now);
+        let ports = self.routes.ports_to(world.shared.access[parcel.packet.to().index()].leaf);
+        match ports.get(number as usize % ports.len().max(1)) {
+            Some(port) => self.join(now, (*port).into(), parcel, from, world),
+            None => self.no_route.count_drop(DropCause::NoRoute, parcel.packet.size()),
+        }
+    }
+
+    /// Lets mechanisms do what is due up to and including `last`. Returns when the next of it is due.
+    #[inline(never)]
+    pub(super) fn serve_mechanisms<O: Observer>(&mut self, last: Time, world: &mut World<O>) -> Time {
+        loop {
+            let Some(mechanisms) = &mut self.mechanisms else { return Time::NEVER };
+            let at = mechanisms.next();
+            if at > last {
+                return at;
+            }
+            for port in 0..mechanisms.wants_backlogs(at) {
+                let backlog = self.ports.backlog(at, port.into(), &mut self.common, world);
+                mechanisms.on_backlog(port, backlog);
+            }
+            mechanisms.step(at, world);
+            while let Some((packet, trailers, from)) =
+                self.mechanisms.as_mut().and_then(|mechanisms| mechanisms.take_packet())
+            {
+                self.route_late(at, Parcel { packet, trailers: &trailers }, from, world);
+            }
         }
     }
 
@@ -103,52 +119,6 @@ impl Switch {
                 self.routes = routes;
             }
             self.next_edit = self.edits.last().map_or(Time::NEVER, |edit| edit.0);
-        }
-    }
-
-    /// A packet joins a port of a switch that keeps the state of JumboFlows.
-    fn join_at_rack<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, from: u32, world: &mut World<O>) {
-        let Some(rack) = &mut self.early.rack else { return };
-        let (packet, over) = match rack.pass(now, parcel.packet, from, world) {
-            Pass::Through(packet) => (packet, None),
-            Pass::Over(packet, number) => (packet, Some(number as usize)),
-            Pass::LastHop(packet) => {
-                let access = world.shared.access[packet.to().index()];
-                let backlog = self.ports.backlog(now, access.port.into(), &mut self.common, world);
-                let Some(rack) = &mut self.early.rack else { return };
-                let may_be_marked = rack.on_last_hop(now, access.port, packet.to(), backlog);
-                (if may_be_marked { packet } else { packet.exempt() }, None)
-            }
-            Pass::Taken => return,
-        };
-        let parcel = parcel.with(packet);
-        let Some(number) = over else { return self.route_late(now, parcel, from, world) };
-        self.edit_routes(now);
-        let ports = self.routes.ports_to(world.shared.access[packet.to().index()].leaf);
-        match ports.get(number % ports.len().max(1)) {
-            Some(port) => self.join(now, (*port).into(), parcel, from, world),
-            None => self.no_route.count_drop(DropCause::NoRoute, packet.size()),
-        }
-    }
-
-    /// Sends what hosts of the rack are told up to and including `last`. Returns when the next of it is due.
-    #[inline(never)]
-    fn tell_rack<O: Observer>(&mut self, last: Time, world: &mut World<O>) -> Time {
-        loop {
-            let Some(rack) = &mut self.early.rack else { return Time::NEVER };
-            let at = rack.next();
-            if at > last {
-                return at;
-            }
-            for port in rack.reports(at) {
-                let backlog = self.ports.backlog(at, port.into(), &mut self.common, world);
-                rack.report(port, backlog);
-            }
-            rack.step(at, world);
-            while let Some((packet, trailers)) = self.early.rack.as_mut().and_then(|rack| rack.take_message())
-            {
-                self.route_late(at, Parcel { packet, trailers: &trailers }, OWN, world);
-            }
         }
     }
 }

@@ -4,7 +4,6 @@
 
 mod common;
 mod config;
-mod early;
 mod fifo;
 mod late;
 mod parts;
@@ -14,9 +13,7 @@ mod queued;
 use narrows_proto::units::Time;
 
 use self::common::Common;
-pub(crate) use self::common::OWN;
 pub use self::config::{PortKind, SwitchConfig};
-use self::early::Early;
 use self::fifo::FifoPorts;
 pub(crate) use self::parts::{SignalParts, SwitchParts};
 use self::queued::QueuedPorts;
@@ -25,18 +22,18 @@ pub use crate::mechanism::buffer::{Buffer, Dynamic, Sharing};
 pub use crate::mechanism::congestion_point::{
     Bcn, BcnVersion, CongestionPoint, MOST_CONGESTION_POINTS, Message, Qcn, Reach, Sampling,
 };
-pub use crate::mechanism::isolation::{Isolation, IsolationEvent, JointStop, Scheme};
 pub use crate::mechanism::marking::{
     Codel, MarkAt, Marking, Red, RedAction, RedAt, ScaledThreshold, Sojourn, Step, Threshold,
 };
 pub use crate::mechanism::pause::Pause;
 pub use crate::mechanism::pfc::{Pfc, Xoff};
+use crate::mechanism::registry::SwitchMechanisms;
 use crate::observe::{Observer, Reviewed};
 use crate::packet::{NO_TRAILERS, Packet, Parcel};
 use crate::prefetch::prefetch;
 use crate::record::PortCounters;
 use crate::routing::{Access, Choice, Routes};
-use crate::world::{Arrival, Arrivals, MAX_WINDOW, PLACE_BITS, World, place};
+use crate::world::{Arrival, Arrivals, MAX_WINDOW, OWN, PLACE_BITS, World, place};
 
 /// A switch.
 #[derive(Debug)]
@@ -61,8 +58,8 @@ pub(crate) struct Switch {
     /// Changes of the routes to come, the next one last.
     edits: Vec<(Time, Routes)>,
     no_route: Box<PortCounters>,
-    /// What looks at packets before their routes are looked up.
-    early: Early,
+    /// Mechanisms of the whole switch, if there are any.
+    mechanisms: Option<Box<SwitchMechanisms>>,
 }
 
 /// The output ports.
@@ -80,7 +77,7 @@ pub const MOST_PORTS: usize = (1 << 15) - 1;
 const LOOK_AHEAD: usize = 4;
 
 impl Switch {
-    /// Asks for the state of wires and ports, some nodes before this one is advanced.
+    /// Prefetches the state of wires and ports, some nodes before this one is advanced.
     #[inline]
     pub(crate) fn prefetch_state<O>(&self, world: &World<O>) {
         let first = self.first_wire as usize;
@@ -92,7 +89,7 @@ impl Switch {
         }
     }
 
-    /// Asks for the packets that arrive before `until`, and for what waits at the ports.
+    /// Prefetches the packets that arrive before `until`, and for what waits at the ports.
     #[inline]
     pub(crate) fn prefetch_packets<O>(&self, until: Time, world: &World<O>) {
         let first = self.first_wire as usize;
@@ -110,10 +107,10 @@ impl Switch {
     /// Does everything due before `until`. Returns when the next thing is due.
     pub(crate) fn advance<O: Observer>(&mut self, until: Time, world: &mut World<O>) -> Time {
         let mut arrivals = std::mem::take(&mut world.arrivals);
-        let mut next = self.collect(until, &mut arrivals, world);
+        let next_arrival = self.collect(until, &mut arrivals, world);
         let Arrivals { list, trailers, order, wires } = &mut arrivals;
-        if self.early.is_on() {
-            self.early.prefetch(list, world);
+        if let Some(mechanisms) = &mut self.mechanisms {
+            mechanisms.prefetch(list, world);
         }
         order.sort_unstable();
         for (number, entry) in order.iter().enumerate() {
@@ -137,12 +134,13 @@ impl Switch {
         order.clear();
         wires.clear();
         world.arrivals = arrivals;
-        if self.early.is_on() {
-            next = next.min(self.serve_early(Time::from_ps(until.as_ps() - 1), world));
-        }
+        let next_arrival = match &self.mechanisms {
+            None => next_arrival,
+            Some(_) => next_arrival.min(self.serve_mechanisms(Time::from_ps(until.as_ps() - 1), world)),
+        };
         match &mut self.ports {
-            Ports::Fifo(_) => next,
-            Ports::Queued(ports) => next.min(ports.serve_before(until, &mut self.common, world)),
+            Ports::Fifo(_) => next_arrival,
+            Ports::Queued(ports) => next_arrival.min(ports.serve_before(until, &mut self.common, world)),
         }
     }
 
@@ -252,7 +250,9 @@ impl Switch {
         world: &mut World<O>,
         mut report: impl FnMut(Option<LinkId>, &PortCounters),
     ) {
-        self.early.record(&mut world.log);
+        if let Some(mechanisms) = &mut self.mechanisms {
+            mechanisms.finish(&mut world.log);
+        }
         let waiting = match &mut self.ports {
             Ports::Fifo(ports) => ports.finish(now, &mut self.common, world),
             Ports::Queued(ports) => {

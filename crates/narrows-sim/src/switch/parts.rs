@@ -3,19 +3,15 @@
 use narrows_proto::units::{Bytes, Time};
 
 use super::common::Common;
-use super::early::Early;
 use super::fifo::FifoPorts;
 use super::queued::{ControlQueue, Mechanisms, QueuedPorts};
 use super::{MOST_PORTS, PortKind, Ports, Switch, SwitchConfig};
-use crate::ids::NodeId;
 use crate::link::Egress;
 use crate::mechanism::buffer::Memory;
 use crate::mechanism::congestion_point::CongestionPoints;
-use crate::mechanism::limiter::Reaction;
-use crate::mechanism::limiter::{EdgeHost, EdgeLimiters};
 use crate::mechanism::marking::Marker;
 use crate::mechanism::pfc::Watch;
-use crate::mechanism::rackcc::{RackParts, RackState};
+use crate::mechanism::registry::SwitchMechanisms;
 use crate::mechanism::telemetry::Meter;
 use crate::mechanism::{FlowControl, InputLink, isolation, pause, pfc};
 use crate::random::Stream;
@@ -40,10 +36,8 @@ pub(crate) struct SwitchParts {
     /// Size of a typical packet, for RED's idle time.
     pub(crate) typical_packet: u16,
     pub(crate) signals: Option<SignalParts>,
-    /// Its reaction points: their settings, its number, the seed of the run, and by wire the host at the other end.
-    pub(crate) edge: Option<(Reaction, NodeId, u64, Vec<Option<EdgeHost>>)>,
-    /// What it keeps of JumboFlows.
-    pub(crate) rack: Option<RackParts>,
+    /// Mechanisms of the whole switch.
+    pub(crate) mechanisms: Option<Box<SwitchMechanisms>>,
 }
 
 /// What the mechanisms at the ports of a switch are made from: congestion points, telemetry, marking at dequeue, limiters at the edge,
@@ -112,13 +106,10 @@ impl Switch {
         let mut edits = parts.edits;
         edits.reverse();
         let lossless = parts.signals.as_ref().is_some_and(|signals| signals.lossless);
-        let edge = parts
-            .edge
-            .map(|(reaction, node, seed, hosts)| Box::new(EdgeLimiters::new(&reaction, node, seed, hosts)));
-        let rack = parts.rack.map(|rack| Box::new(RackState::new(rack, parts.leaf, count)));
-        let early = Early { edge, rack };
-        let routes_late =
-            config.pause.is_some() || lossless || early.is_on() || matches!(parts.choice, Choice::Spray(_));
+        let routes_late = config.pause.is_some()
+            || lossless
+            || parts.mechanisms.is_some()
+            || matches!(parts.choice, Choice::Spray(_));
         Self {
             first_wire: parts.first_wire as u32,
             wires: parts.wires as u32,
@@ -143,7 +134,7 @@ impl Switch {
             common,
             edits,
             no_route: Box::default(),
-            early,
+            mechanisms: parts.mechanisms,
         }
     }
 }

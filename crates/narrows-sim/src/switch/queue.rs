@@ -2,7 +2,6 @@
 
 use narrows_proto::units::{Span, Time};
 
-use super::common::OWN;
 use crate::ids::LinkId;
 use crate::link::Egress;
 use crate::mechanism::CLASSES;
@@ -10,6 +9,7 @@ use crate::mechanism::isolation::View;
 use crate::observe::{Observer, PacketRef};
 use crate::packet::{Packet, Parcel, Trailers};
 use crate::ring::Ring;
+use crate::world::OWN;
 use crate::world::World;
 
 /// One for each priority, and one for isolated flows.
@@ -187,7 +187,7 @@ mod tests {
             flow,
             to,
             size: 1,
-            turn: 0,
+            incarnation: 0,
             kind,
             priority: 0,
             flags: 0,

@@ -4,6 +4,9 @@ use narrows_proto::units::Span;
 
 use crate::packet::{NO_TRAILERS, Packet, Parcel, Trailers};
 
+/// Instead of a wire: the packet is one of the switch itself, or it does not matter.
+pub(crate) const OWN: u32 = u32::MAX;
+
 /// A packet that arrives in the window being worked on. The last of the fields is for speed only.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {

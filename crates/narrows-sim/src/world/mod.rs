@@ -8,15 +8,16 @@ use std::sync::Arc;
 
 use narrows_proto::units::Time;
 
-pub(crate) use self::arrivals::{Arrival, Arrivals, MAX_WINDOW, PLACE_BITS, place};
+pub(crate) use self::arrivals::{Arrival, Arrivals, MAX_WINDOW, OWN, PLACE_BITS, place};
 pub(crate) use self::calendar::{Calendar, Windows};
 pub(crate) use self::shared::{Flight, GroupState, NO_FLOW, Shared, TransportState};
-use crate::followers::News;
+use crate::followers::Report;
 use crate::ids::FlowId;
 use crate::link::{Target, Wires};
+use crate::mechanism::Records;
 use crate::observe::{Observer, PacketRef};
 use crate::packet::{NO_TRAILERS, Packet, Parcel, Trailers};
-use crate::record::{DatagramRecord, FlowRecord, RackRecord, ReactionRecord};
+use crate::record::{DatagramRecord, FlowRecord};
 
 /// Everything a node may touch besides itself: the links that leave it, the calendar, the tables of its thread.
 #[derive(Debug)]
@@ -29,8 +30,8 @@ pub(crate) struct World<O> {
     pub(crate) outboxes: Vec<Vec<(u32, Packet)>>,
     /// When the first packet in any outbox arrives.
     pub(crate) outbox_head: Time,
-    /// For each thread, this one included: news for its hosts. Empty if no flow waits for another.
-    pub(crate) news: Vec<Vec<News>>,
+    /// For each thread, this one included: reports for its hosts. Empty if no flow waits for another.
+    pub(crate) reports: Vec<Vec<Report>>,
     pub(crate) flows: FlowTable,
     pub(crate) log: Log,
     pub(crate) observer: O,
@@ -46,15 +47,11 @@ pub(crate) struct FlowTable {
     /// Slot of the sender at its host.
     pub(crate) senders: Vec<u32>,
     pub(crate) receivers: Vec<Reception>,
-    /// Place of a subflow in the table of its rack's switch. Empty if there are no such tables.
-    pub(crate) subflows: Vec<u32>,
+    /// What a mechanism of whole switches keeps with it. Empty if none does.
+    pub(crate) at_switch: Vec<u32>,
 }
 
 pub(crate) const NO_SLOT: u32 = u32::MAX;
-/// In place of a place: it is not in the table.
-pub(crate) const UNREGISTERED: u32 = u32::MAX;
-/// In place of a place: it never will be.
-pub(crate) const NO_SUBFLOW: u32 = u32::MAX - 1;
 
 /// The receiving half of a flow.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,9 +60,9 @@ pub(crate) enum Reception {
     #[default]
     None,
     /// Kept at this slot of its host.
-    Live { slot: u32, turn: u16 },
+    Live { slot: u32, incarnation: u16 },
     /// Complete: everything below `ack` has arrived.
-    Done { turn: u16, ack: u64 },
+    Done { incarnation: u16, ack: u64 },
 }
 
 /// What the nodes of one thread report for the results.
@@ -76,10 +73,17 @@ pub(crate) struct Log {
     /// When receivers had everything.
     pub(crate) completions: Vec<(FlowId, Time)>,
     pub(crate) datagrams: Vec<DatagramRecord>,
-    pub(crate) reaction: ReactionRecord,
-    pub(crate) rack: RackRecord,
+    pub(crate) mechanisms: Records,
     /// Flows not yet complete, started or not, and generators that may start more.
     pub(crate) outstanding: u64,
+}
+
+impl<O> World<O> {
+    /// The group of a flow.
+    #[inline]
+    pub(crate) fn group_of(&self, flow: FlowId) -> &GroupState {
+        &self.shared.groups[self.shared.flows[flow.index()].group.index()]
+    }
 }
 
 impl<O: Observer> World<O> {
@@ -116,10 +120,10 @@ impl<O: Observer> World<O> {
         self.outbox_head = self.outbox_head.min(packet.at());
     }
 
-    /// Hands over news for a host of some thread when the window is over.
-    pub(crate) fn tell(&mut self, shard: u32, news: News) {
-        self.news[shard as usize].push(news);
-        self.outbox_head = self.outbox_head.min(news.at);
+    /// Hands over a report for a host of some thread when the window is over.
+    pub(crate) fn report(&mut self, shard: u32, report: Report) {
+        self.reports[shard as usize].push(report);
+        self.outbox_head = self.outbox_head.min(report.at);
     }
 
     /// Whether the packet that just arrived over an impaired wire survived the trip.

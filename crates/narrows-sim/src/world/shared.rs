@@ -2,7 +2,6 @@ use std::ops::Range;
 
 use narrows_proto::cc::{self, Ecn};
 use narrows_proto::datagram;
-use narrows_proto::rack::subflow;
 use narrows_proto::rdma::{self, Joins};
 use narrows_proto::stream;
 use narrows_proto::units::{BitRate, Span, Time, WireTime};
@@ -31,12 +30,10 @@ pub(crate) struct Shared {
     pub(crate) measured: Range<Time>,
     /// By link.
     pub(crate) flights: Vec<Flight>,
-    /// Rates that telemetry tells, by code.
-    pub(crate) told_rates: Vec<BitRate>,
+    /// Rates that telemetry reports, by code.
+    pub(crate) reported_rates: Vec<BitRate>,
     /// The largest packet of any group: what a flow may send before the next has its turn.
     pub(crate) quantum: i32,
-    /// Some group has near-source loops.
-    pub(crate) has_near_source: bool,
     /// Bytes by which limiters make packets larger.
     pub(crate) tag_size: u16,
 }
@@ -65,8 +62,8 @@ impl Shared {
     }
 
     /// Where the random choices of this turn of a flow begin.
-    pub(crate) fn seed_of(&self, flow: FlowId, turn: u64) -> u64 {
-        mix(mix(self.seed ^ (flow.index() as u64) << 32) ^ turn)
+    pub(crate) fn seed_of(&self, flow: FlowId, incarnation: u64) -> u64 {
+        mix(mix(self.seed ^ (flow.index() as u64) << 32) ^ incarnation)
     }
 }
 
@@ -76,8 +73,8 @@ pub(crate) struct GroupState {
     pub(crate) transport: TransportState,
     pub(crate) priority: u8,
     pub(crate) near_source: Option<NearSource>,
-    /// Its flows are subflows of JumboFlows.
-    pub(crate) asks_rack: bool,
+    /// Its flows share their state with all flows between the same racks.
+    pub(crate) needs_rack: bool,
     /// Bytes of a data packet that are not payload.
     pub(crate) overhead: u16,
 }
@@ -88,7 +85,7 @@ pub(crate) struct GroupState {
 pub(crate) enum TransportState {
     Stream(StreamState),
     Rdma(RdmaState),
-    Datagram { params: datagram::Params, rate: BitRate, share: Option<subflow::Params> },
+    Datagram { params: datagram::Params, rate: BitRate, cc: Option<cc::Config> },
 }
 
 #[derive(Debug)]
@@ -140,15 +137,15 @@ impl GroupState {
                 let state = RdmaState { params, cc: cc.clone(), ecn, ect, data_flags, cnp_priority };
                 (TransportState::Rdma(state), overhead)
             }
-            Transport::Datagram { params, rate, share } => {
-                let (params_of, share) = (params.clone(), share.clone());
-                let state = TransportState::Datagram { params: params_of, rate: *rate, share };
+            Transport::Datagram { params, rate, cc } => {
+                let (params_of, cc) = (params.clone(), cc.clone());
+                let state = TransportState::Datagram { params: params_of, rate: *rate, cc };
                 (state, params.headers + params.framing)
             }
         };
         let near_source = group.near_source.clone();
-        let asks_rack = group.transport.asks_rack();
-        Self { transport, priority: group.priority, near_source, asks_rack, overhead: overhead.get() as u16 }
+        let needs_rack = group.transport.needs_rack();
+        Self { transport, priority: group.priority, near_source, needs_rack, overhead: overhead.get() as u16 }
     }
 
     /// What its messages take until a card can send them.

@@ -155,7 +155,7 @@ pub fn telling() -> SwitchConfig {
 }
 
 pub fn datagrams(rate: BitRate) -> Group {
-    let transport = Transport::Datagram { params: datagram::Params::default(), rate, share: None };
+    let transport = Transport::Datagram { params: datagram::Params::default(), rate, cc: None };
     Group { name: "datagrams".into(), transport, priority: 0, near_source: None }
 }
 

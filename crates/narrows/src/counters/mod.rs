@@ -19,10 +19,11 @@ mod reaction;
 mod transport;
 
 use narrows_proto::stream::Stats;
+use narrows_sim::mechanism::Records;
 use narrows_sim::observe::Counts;
-use narrows_sim::{DatagramRecord, PortCounters, RackRecord, ReactionRecord};
+use narrows_sim::{DatagramRecord, PortCounters};
 
-use self::Of::{Datagrams, Ports, Racks, Reactions, Run, Senders};
+use self::Of::{Datagrams, Mechanisms, Ports, Run, Senders};
 use crate::plan::Plan;
 use crate::results::Outline;
 
@@ -83,10 +84,8 @@ enum Of {
     Senders(Value<Stats>),
     /// At every source of datagrams.
     Datagrams(Value<DatagramRecord>),
-    /// At reaction points, all together.
-    Reactions(Value<ReactionRecord>),
-    /// At switches of racks and their hosts, all together.
-    Racks(Value<RackRecord>),
+    /// By mechanisms, all over the network.
+    Mechanisms(Value<Records>),
     /// Nowhere; found in the results.
     Run(fn(&Outline<'_>) -> u64),
 }
@@ -128,8 +127,7 @@ impl Counter {
             Ports(value) => run.ports.iter().chain([run.no_route]).map(value).sum(),
             Senders(value) => run.flows.iter().map(|flow| value(&flow.stats)).sum(),
             Datagrams(value) => run.datagrams.iter().map(value).sum(),
-            Reactions(value) => value(run.reaction),
-            Racks(value) => value(run.rack),
+            Mechanisms(value) => value(run.mechanisms),
             Run(value) => value(run),
         }
     }
@@ -140,7 +138,7 @@ impl Counter {
             Ports(value) => Some(value(&counts.ports)),
             Senders(value) => Some(value(&counts.senders)),
             Datagrams(value) => Some(value(&counts.datagrams)),
-            Reactions(_) | Racks(_) | Run(_) => None,
+            Mechanisms(_) | Run(_) => None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! JumboFlows (RackCC).
 
-use super::Of::Racks;
+use super::Of::Mechanisms;
 use super::{Counter, Mechanism};
 
 pub(super) const RACKS: Mechanism = Mechanism {
@@ -8,25 +8,25 @@ pub(super) const RACKS: Mechanism = Mechanism {
     is_in: |plan| plan.network.switches.iter().flatten().any(|switch| switch.rack.is_some()),
     counters: &[
         Counter::new(
-            Racks(|record| record.registered),
+            Mechanisms(|record| record.rackcc.registered),
             "",
             "Subflows that hosts registered at the switch of their rack (RackCC).",
         )
         .activity("subflows registered"),
         Counter::new(
-            Racks(|record| record.expired),
+            Mechanisms(|record| record.rackcc.expired),
             "",
             "Subflows that the switch forgot, because nothing was seen of them for too long or their client had another.",
         )
         .activity("subflows expired"),
         Counter::new(
-            Racks(|record| record.late),
+            Mechanisms(|record| record.rackcc.late),
             "",
             "Subflows counted again because they sent without being registered.",
         )
         .activity("subflows counted late"),
         Counter::new(
-            Racks(|record| record.refused),
+            Mechanisms(|record| record.rackcc.refused),
             "",
             "Times a subflow found no room in the table of the switch.",
         )

@@ -1,13 +1,13 @@
 //! Reaction points: limiters of flows that congestion points have asked to slow down.
 
-use super::Of::Reactions;
+use super::Of::Mechanisms;
 use super::{Counter, Mechanism};
 
 pub(super) const REACTION: Mechanism = Mechanism {
     present: "always",
     is_in: |_| true,
     counters: &[Counter::new(
-        Reactions(|record| record.limiters),
+        Mechanisms(|record| record.reaction.limiters),
         "",
         "Limiters that reaction points made for flows that were asked to slow down; near-source loops of Annulus count as well.",
     )

@@ -1,7 +1,8 @@
 //! Priority-based flow control and isolation of congested flows, checked.
 
 use narrows_proto::units::{Bytes, Span};
-use narrows_sim::switch::{Isolation, Pfc, Scheme, Sharing, Xoff};
+use narrows_sim::mechanism::isolation::{Isolation, Scheme};
+use narrows_sim::switch::{Pfc, Sharing, Xoff};
 use narrows_sim::{LinkId, Network, NodeId};
 
 use super::Checker;

@@ -9,6 +9,7 @@ use narrows_sim::topology::NodeKind;
 use narrows_sim::traffic::{Group, Transport};
 use sysinfo::CGroupLimits;
 
+use super::planned::LIVE_PER_HOST;
 use super::{Plan, kept};
 
 /// Bytes of a packet in a ring; rings grow by doubling.
@@ -28,8 +29,6 @@ const SEGMENT: u64 = 48 * 2;
 const ROUTE: u64 = 2 * 2;
 /// No machine has more, and sums over several runs fit 64 bits.
 const MOST: u64 = 1 << 50;
-/// Flows under way at once on each host, for traffic that starts flows as it goes.
-pub(super) const LIVE_PER_HOST: u64 = 100;
 /// Rows of a table are written in groups of at most 2^20, for each of which the file takes some 64 bytes in the meantime.
 const WRITTEN_AT_ONCE: u64 = 64 << 20;
 

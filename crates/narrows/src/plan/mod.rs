@@ -37,11 +37,10 @@ use narrows_sim::{Paths, Stop};
 
 pub(crate) use checker::Checker;
 pub(crate) use inputs::collect as collect_inputs;
-pub(crate) use kept::MOST_EVENTS;
 pub use limits::Limits;
 pub use memory::available as available_memory;
 pub(crate) use names::bad_name;
-pub(crate) use planned::ENDLESS;
+pub(crate) use planned::{ENDLESS, LIVE_PER_HOST};
 pub use planned::{Expected, LONGEST, Load, LoadOf, Plan, PlannedGroup, PlannedPairing, Recording};
 pub use segments::Segment;
 pub(crate) use select::Places;

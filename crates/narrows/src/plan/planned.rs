@@ -174,6 +174,9 @@ pub struct Load {
     pub per_second: f64,
 }
 
+/// Flows under way at once on each host, for traffic that starts flows as it goes.
+pub(crate) const LIVE_PER_HOST: u64 = 100;
+
 /// What is recorded besides flows.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {

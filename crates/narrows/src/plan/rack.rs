@@ -2,8 +2,9 @@
 
 use narrows_proto::cc::Ranges;
 use narrows_proto::units::{Bytes, Span};
+use narrows_sim::mechanism::rackcc::RackAgent;
 use narrows_sim::traffic::Traffic;
-use narrows_sim::{HostId, IdealPath, Network, Paths, RackAgent};
+use narrows_sim::{HostId, IdealPath, Network, Paths};
 
 use super::Checker;
 use super::signals::At;
@@ -49,7 +50,7 @@ pub(super) fn check(network: &Network, paths: &Paths<'_>, traffic: &Traffic, che
         let switch = topology.link(*port).to;
         Some((switch, network.switches[switch.index()].as_ref()?.rack.as_ref()))
     };
-    for (number, group) in traffic.groups.iter().enumerate().filter(|(_, group)| group.transport.asks_rack())
+    for (number, group) in traffic.groups.iter().enumerate().filter(|(_, group)| group.transport.needs_rack())
     {
         let path = format!("traffic.{number}.cc");
         let mut shortest: Option<(Span, Span)> = None;

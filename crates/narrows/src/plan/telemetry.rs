@@ -14,7 +14,7 @@ const MOST_PAIRS: usize = 10_000;
 
 /// Refuses more rates than telemetry can distinguish.
 pub(super) fn check_rates(network: &Network, checker: &mut Checker<'_>) {
-    let rates = network.told_rates().len();
+    let rates = network.reported_rates().len();
     if rates > MOST_RATES {
         let message = format!(
             "ports of switches with telemetry have {rates} rates, but 4 bits of a record distinguish {MOST_RATES}"

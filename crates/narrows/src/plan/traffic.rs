@@ -166,7 +166,7 @@ fn check_queue_pairs(
 ) {
     let holds = [
         (near_source, "annulus"),
-        (transport.asks_rack(), "rackcc"),
+        (transport.needs_rack(), "rackcc"),
         (ground.network.reaction.is_some(), "reaction_points"),
     ];
     if let Some((_, what)) = holds.iter().find(|(holds, _)| *holds) {
@@ -185,8 +185,8 @@ fn datagrams(
     path: &str,
     checker: &mut Checker<'_>,
 ) -> Option<Transport> {
-    let share = match &group.cc {
-        Some(Config::Rackcc(share)) => Some(share.clone()),
+    let cc = match &group.cc {
+        Some(config @ Config::Rackcc(_)) => Some(config.clone()),
         None => None,
         Some(_) => {
             let message = format!(
@@ -197,8 +197,10 @@ fn datagrams(
             None
         }
     };
-    if let Some(Err(error)) = share.as_ref().map(|share| share.check(&mut Ranges::default())) {
-        checker.error(&format!("{path}.cc.rackcc.{}", error.setting), out_of_range(&error));
+    if let Some(config) = &cc
+        && let Err(error) = config.check(&mut Ranges::default())
+    {
+        checker.error(&format!("{path}.cc.{}.{}", config.name(), error.setting), out_of_range(&error));
         return None;
     }
     if group.rdma.is_some() {
@@ -216,7 +218,7 @@ fn datagrams(
         checker.error(&path, if help.is_empty() { error } else { error.help(help) });
         return None;
     }
-    Some(Transport::Datagram { params, rate, share })
+    Some(Transport::Datagram { params, rate, cc })
 }
 
 fn out_of_range(error: &OutOfRange) -> Diagnostic {

@@ -92,7 +92,7 @@ pub(super) fn flow_rows(plan: &Plan, records: &[FlowRecord]) -> Vec<FlowRow> {
         let spec = &plan.traffic.flows[record.flow.index()];
         FlowRow {
             flow: record.flow,
-            turn: record.turn,
+            turn: record.incarnation,
             group: spec.group.0,
             from: spec.from,
             to: spec.to,

@@ -20,10 +20,9 @@ mod tables;
 mod watchdog;
 
 use narrows_proto::units::Time;
-use narrows_sim::observe::{
-    AdvertisedRow, IsolationRow, JumboFlowRow, LimiterRow, PortRow, StateRow, WindowRow,
-};
-use narrows_sim::{DatagramRecord, DropCause, PortCounters, RackRecord, ReactionRecord};
+use narrows_sim::mechanism::Records;
+use narrows_sim::observe::{PortRow, StateRow, WindowRow};
+use narrows_sim::{DatagramRecord, DropCause, PortCounters};
 
 pub use activity::{Activity, ActivityInfo, activity_infos};
 pub use columns::{ColumnInfo, ColumnKind, TableInfo};
@@ -45,6 +44,7 @@ pub use tables::TABLES;
 use crate::diagnostic::Diagnostic;
 use crate::metrics::{self, Metric};
 use crate::plan::Plan;
+use crate::recorded::RowsOfMechanisms;
 use crate::scenario::Expect;
 
 /// Everything a run left behind.
@@ -70,16 +70,10 @@ pub struct Results {
     pub windows: Option<Vec<WindowRow>>,
     /// What congestion controls keep, if it was recorded.
     pub state: Option<Vec<StateRow>>,
-    /// Recorded limiters.
-    pub limiters: Option<Vec<LimiterRow>>,
-    /// What happened to queues for isolated flows, if it was recorded.
-    pub isolation: Option<Vec<IsolationRow>>,
-    /// What switches reported of JumboFlows, and what hosts advertised, if it was recorded.
-    pub racks: Option<(Vec<JumboFlowRow>, Vec<AdvertisedRow>)>,
-    /// What switches of racks and their hosts did for JumboFlows.
-    pub rack: RackRecord,
-    /// What reaction points did.
-    pub reaction: ReactionRecord,
+    /// What was recorded of mechanisms.
+    pub recorded: RowsOfMechanisms,
+    /// What mechanisms counted that is of no link and no flow.
+    pub mechanisms: Records,
     /// Packets that arrived at some node.
     pub packet_hops: u64,
     /// When the run ended.
@@ -101,9 +95,7 @@ pub(crate) struct Recorded {
     pub(crate) links: Option<Vec<PortRow>>,
     pub(crate) windows: Option<Vec<WindowRow>>,
     pub(crate) state: Option<Vec<StateRow>>,
-    pub(crate) limiters: Option<Vec<LimiterRow>>,
-    pub(crate) isolation: Option<Vec<IsolationRow>>,
-    pub(crate) racks: Option<(Vec<JumboFlowRow>, Vec<AdvertisedRow>)>,
+    pub(crate) mechanisms: RowsOfMechanisms,
 }
 
 /// A broken expectation.
@@ -122,7 +114,7 @@ impl Results {
         outcome: narrows_sim::Outcome<O>,
         recorded: Recorded,
     ) -> Self {
-        let Recorded { queues, links, windows, state, limiters, isolation, racks } = recorded;
+        let Recorded { queues, links, windows, state, mechanisms } = recorded;
         let flows = flows::flow_rows(&plan, &outcome.flows);
         let mut results = Self {
             rpcs: rpcs::rpc_rows(&plan, &flows),
@@ -134,11 +126,8 @@ impl Results {
             links,
             windows,
             state,
-            limiters,
-            isolation,
-            racks,
-            rack: outcome.rack,
-            reaction: outcome.reaction,
+            recorded: mechanisms,
+            mechanisms: outcome.mechanisms,
             packet_hops: outcome.packet_hops,
             ended: outcome.ended,
             complete: outcome.complete,
@@ -165,8 +154,7 @@ impl Results {
             ports: &self.ports,
             no_route: &self.no_route,
             queues,
-            reaction: &self.reaction,
-            rack: &self.rack,
+            mechanisms: &self.mechanisms,
             packet_hops: self.packet_hops,
             ended: self.ended,
         }

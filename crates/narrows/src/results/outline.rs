@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use narrows_proto::units::{Span, Time};
+use narrows_sim::mechanism::Records;
 use narrows_sim::observe::PortRow;
-use narrows_sim::{DatagramRecord, PortCounters, RackRecord, ReactionRecord};
+use narrows_sim::{DatagramRecord, PortCounters};
 
 use super::{FlowRow, RpcRow};
 use crate::plan::Plan;
@@ -18,8 +19,7 @@ pub(crate) struct Outline<'a> {
     pub(crate) ports: &'a [PortCounters],
     pub(crate) no_route: &'a PortCounters,
     pub(crate) queues: Option<Queues<'a>>,
-    pub(crate) reaction: &'a ReactionRecord,
-    pub(crate) rack: &'a RackRecord,
+    pub(crate) mechanisms: &'a Records,
     pub(crate) packet_hops: u64,
     pub(crate) ended: Time,
 }

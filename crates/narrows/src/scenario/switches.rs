@@ -1,6 +1,7 @@
 use narrows_proto::units::Span;
-use narrows_sim::RackAgent;
-use narrows_sim::switch::{Buffer, CongestionPoint, Isolation, Marking, Pause, Pfc, PortKind, SwitchConfig};
+use narrows_sim::mechanism::isolation::Isolation;
+use narrows_sim::mechanism::rackcc::RackAgent;
+use narrows_sim::switch::{Buffer, CongestionPoint, Marking, Pause, Pfc, PortKind, SwitchConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

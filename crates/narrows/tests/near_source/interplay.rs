@@ -126,7 +126,11 @@ links = [
 "#;
     let played = Case { topology: Some(lossy), ..Case::default() }.play();
     assert!(played.results.drops(narrows_sim::DropCause::LinkError) > 1_000);
-    assert!(played.results.reaction.heard > 50, "{} heard", played.results.reaction.heard);
+    assert!(
+        played.results.mechanisms.reaction.received > 50,
+        "{} heard",
+        played.results.mechanisms.reaction.received
+    );
     assert!(played.deepest(205.0, 320.0) < 300.0, "{} kB", played.deepest(205.0, 320.0));
 }
 
@@ -160,7 +164,7 @@ fn flows_that_share_a_loop_share_its_rate_equally() {
     // They take turns packet by packet.
     assert!(rates.iter().all(|rate| (rate / sum * 3.0 - 1.0).abs() < 0.02), "{rates:?}");
     let loops = |played: &super::Played| {
-        let rows = played.results.limiters.iter().flatten();
+        let rows = played.results.recorded.limiters.iter().flatten();
         rows.map(|row| (row.node, row.limiter)).collect::<std::collections::BTreeSet<_>>().len()
     };
     assert_eq!((loops(&shared), loops(&case("flow", fixed).play())), (1, 3));

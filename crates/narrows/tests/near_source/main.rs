@@ -178,7 +178,7 @@ impl Played {
 
     /// Times in ms and near-source rates in Gb/s between two times; line rate means that the loop has ended.
     fn near_source(&self, from_ms: f64, until_ms: f64) -> Vec<(f64, f64)> {
-        let rows = self.results.limiters.iter().flatten();
+        let rows = self.results.recorded.limiters.iter().flatten();
         let within = rows.filter(|row| (at(from_ms)..at(until_ms)).contains(&row.at));
         within.map(|row| (row.at.as_ps() as f64 / 1e9, gbps(row.rate))).collect()
     }

@@ -171,7 +171,7 @@ impl Watcher {
     }
 
     fn identity(link: LinkId, packet: PacketRef<'_>) -> Identity {
-        (link, packet.kind(), packet.flow(), packet.turn(), packet.seq())
+        (link, packet.kind(), packet.flow(), packet.incarnation(), packet.seq())
     }
 
     /// What a packet met when it joined the port it leaves.
@@ -247,7 +247,7 @@ impl Observer for Watcher {
             && is_first_hop
             && matches!(packet.kind(), PacketKind::Data | PacketKind::Syn | PacketKind::Datagram)
         {
-            self.turns[flow.index()] = packet.turn();
+            self.turns[flow.index()] = packet.incarnation();
         }
         let queued = if self.wants.packets { self.met(link, packet) } else { None };
         let repeat = self.wants.repeats && is_first_hop && packet.is_again();

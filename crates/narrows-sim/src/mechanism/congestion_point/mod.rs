@@ -191,7 +191,17 @@ mod tests {
 
     fn packet(kind: Kind, priority: u8) -> Packet {
         let (flow, to) = (FlowId(3), HostId(5));
-        Packet::new(Fields { seq: 0, flow, to, size: 1500, turn: 0, kind, priority, flags: 0, trailers: 0 })
+        Packet::new(Fields {
+            seq: 0,
+            flow,
+            to,
+            size: 1500,
+            incarnation: 0,
+            kind,
+            priority,
+            flags: 0,
+            trailers: 0,
+        })
     }
 
     #[test]

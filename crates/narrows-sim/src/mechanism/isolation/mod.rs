@@ -10,12 +10,16 @@
 //! Differs from the slides: packets are stored once, so the congested queue at the side of the input is a count of what came
 //! over its link, and not a place where packets wait a second time.
 
+mod host;
 mod lane;
+mod observer;
 mod order;
 mod settings;
 mod stage;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::host::IsolatedFlows;
+pub use self::observer::{IsolationObserver, IsolationRow, RowLimit};
 pub use self::settings::{Isolation, IsolationEvent, JointStop, Scheme};
 pub(crate) use self::stage::{Choice, FlowMessage, Joining, Outbox, Stage, View};

@@ -13,7 +13,7 @@ use crate::mechanism::{ISOLATED_CLASS, InputLink};
 use crate::observe::Observer;
 use crate::packet::Packet;
 use crate::record::PortCounters;
-use crate::switch::OWN;
+use crate::world::OWN;
 
 /// A flow and its destination, so that acknowledgments are not their data.
 pub(super) fn key(packet: Packet) -> u64 {

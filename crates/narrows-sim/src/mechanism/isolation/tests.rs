@@ -13,7 +13,17 @@ const SIZE: u16 = 1000;
 
 fn packet(flow: u32) -> Packet {
     let (flow, to, kind) = (FlowId(flow), HostId(7), Kind::Data);
-    Packet::new(Fields { seq: 0, flow, to, size: SIZE, turn: 0, kind, priority: 0, flags: 0, trailers: 0 })
+    Packet::new(Fields {
+        seq: 0,
+        flow,
+        to,
+        size: SIZE,
+        incarnation: 0,
+        kind,
+        priority: 0,
+        flags: 0,
+        trailers: 0,
+    })
 }
 
 fn stage(config: &Isolation) -> Stage {

@@ -3,20 +3,22 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use narrows_proto::units::{BitRate, Time};
+use narrows_proto::units::Time;
 
+use super::{Limiters, ReactionPlace, ReactionRecord};
 use crate::ids::NodeId;
+use crate::mechanism::at_switch::{AtSwitch, EdgeHost, Pass, SwitchSite};
 use crate::mechanism::congestion_point::is_limitable;
-use crate::mechanism::limiter::{Limiters, Reaction};
 use crate::observe::Observer;
-use crate::packet::Packet;
-use crate::record::ReactionRecord;
-use crate::world::World;
+use crate::packet::{NO_TRAILERS, Packet, Trailers};
+use crate::world::{Log, World};
 
 /// The limiters of an edge switch.
 #[derive(Debug)]
 pub(crate) struct EdgeLimiters {
     node: NodeId,
+    /// Its index among switches with hosts.
+    leaf: u32,
     limiters: Limiters,
     /// By wire: what is known of the host at its other end, if there is one.
     hosts: Vec<Option<EdgeHost>>,
@@ -26,74 +28,80 @@ pub(crate) struct EdgeLimiters {
     due: Vec<Time>,
     /// The first time of the agenda.
     next: Time,
+    /// The packet that has just been released.
+    released: Option<Packet>,
     record: ReactionRecord,
 }
 
-/// A host at the other end of a wire.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct EdgeHost {
-    /// The port that leads to it.
-    pub(crate) port: u16,
-    pub(crate) rate: BitRate,
-}
-
-/// What became of a packet.
-pub(crate) enum Entry {
-    /// It goes on as it is.
-    Through,
-    /// A limiter has it.
-    Kept,
-    /// Its limiter is full. It came from this port.
-    Full(u16),
-}
-
-impl EdgeLimiters {
-    /// `hosts` by wire.
-    pub(crate) fn new(config: &Reaction, node: NodeId, seed: u64, hosts: Vec<Option<EdgeHost>>) -> Self {
-        Self {
-            node,
-            limiters: Limiters::new(config, seed, node.0),
-            hosts,
+impl AtSwitch for EdgeLimiters {
+    fn new(site: &SwitchSite<'_>) -> Option<Self> {
+        let config = site.network.reaction.as_ref()?;
+        let at_edge = config.place == ReactionPlace::EdgeSwitch && site.hosts.iter().any(Option::is_some);
+        at_edge.then(|| Self {
+            node: site.node,
+            leaf: site.leaf,
+            limiters: Limiters::new(config, site.seed, site.node.0),
+            hosts: site.hosts.clone(),
             agenda: BinaryHeap::new(),
             due: Vec::new(),
             next: Time::NEVER,
+            released: None,
             record: ReactionRecord::default(),
-        }
+        })
     }
 
-    /// When a limiter is to be looked at next.
-    pub(crate) fn next(&self) -> Time {
+    fn next(&self) -> Time {
         self.next
     }
 
-    pub(crate) fn record(&self) -> ReactionRecord {
-        self.record
-    }
-
-    /// A packet came over wire number `from`.
-    pub(crate) fn enter<O: Observer>(
-        &mut self,
-        now: Time,
-        packet: Packet,
-        from: u32,
-        world: &mut World<O>,
-    ) -> Entry {
+    fn pass<O: Observer>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) -> Pass {
+        if packet.is_cnm() && world.shared.access[packet.to().index()].leaf == self.leaf {
+            self.on_cnm(now, packet, world);
+            return Pass::Taken;
+        }
         let host = self.hosts.get(from as usize).copied().flatten();
         let Some(host) = host.filter(|_| !self.limiters.is_empty() && is_limitable(packet.kind())) else {
-            return Entry::Through;
+            return Pass::Through(packet);
         };
-        let Some(place) = self.limiters.find(self.key(packet, world)) else { return Entry::Through };
+        let Some(place) = self.limiters.find(self.key(packet, world)) else { return Pass::Through(packet) };
         let room = self.limiters.room();
         let limiter = self.limiters.get_mut(place);
         if limiter.waiting() + u64::from(packet.size()) > room {
-            return Entry::Full(host.port);
+            return Pass::Full(host.port);
         }
         // While it waits a packet needs no time of arrival; it remembers which way it came.
         limiter.push(packet.arriving(Time::from_ps(from.into())));
         self.attend(now, place, world);
-        Entry::Kept
+        Pass::Taken
     }
 
+    /// A limiter may release a packet.
+    fn step<O: Observer>(&mut self, at: Time, world: &mut World<O>) {
+        let Some(Reverse((_, place))) = self.agenda.pop() else { return };
+        if self.due[place as usize] == at {
+            self.due[place as usize] = Time::NEVER;
+            let tag_size = self.limiters.tag_size();
+            let limiter = self.limiters.get_mut(place);
+            limiter.on_timer(at);
+            if limiter.release() <= at {
+                self.released = Some(limiter.take(at, tag_size));
+                self.record.limited += 1;
+            }
+            self.attend(at, place, world);
+        }
+        self.next = self.agenda.peek().map_or(Time::NEVER, |entry| entry.0.0);
+    }
+
+    fn take_packet(&mut self) -> Option<(Packet, Trailers, u32)> {
+        self.released.take().map(|packet| (packet, NO_TRAILERS, packet.at().as_ps() as u32))
+    }
+
+    fn finish(&self, log: &mut Log) {
+        log.mechanisms.reaction.add(&self.record);
+    }
+}
+
+impl EdgeLimiters {
     fn key<O>(&self, packet: Packet, world: &World<O>) -> u64 {
         let spec = &world.shared.flows[packet.flow().index()];
         let priority = world.shared.groups[spec.group.index()].priority;
@@ -101,9 +109,9 @@ impl EdgeLimiters {
     }
 
     /// A message of a congestion point arrived, for a host of this switch.
-    pub(crate) fn on_notice<O: Observer>(&mut self, now: Time, message: Packet, world: &mut World<O>) {
+    fn on_cnm<O: Observer>(&mut self, now: Time, message: Packet, world: &mut World<O>) {
         let Some(notification) = message.notification() else { return };
-        self.record.heard += 1;
+        self.record.received += 1;
         let key = self.key(message, world);
         let port = world.shared.access[message.to().index()].port;
         let host = self.hosts.iter().flatten().find(|host| host.port == port);
@@ -116,43 +124,12 @@ impl EdgeLimiters {
                 place
             }
             _ => {
-                self.record.unheeded += 1;
+                self.record.ignored += 1;
                 return;
             }
         };
         self.limiters.get_mut(place).on_notification(now, &notification);
         self.attend(now, place, world);
-    }
-
-    /// A packet a limiter releases up to and including `now`: when, the packet, and the wire it came over.
-    pub(crate) fn release<O: Observer>(
-        &mut self,
-        now: Time,
-        world: &mut World<O>,
-    ) -> Option<(Time, Packet, u32)> {
-        while let Some(&Reverse((at, place))) = self.agenda.peek()
-            && at <= now
-        {
-            self.agenda.pop();
-            let mut released = None;
-            if self.due[place as usize] == at {
-                self.due[place as usize] = Time::NEVER;
-                let tag_size = self.limiters.tag_size();
-                let limiter = self.limiters.get_mut(place);
-                limiter.on_timer(at);
-                if limiter.release() <= at {
-                    let packet = limiter.take(at, tag_size);
-                    released = Some((at, packet, packet.at().as_ps() as u32));
-                    self.record.limited += 1;
-                }
-                self.attend(at, place, world);
-            }
-            self.next = self.agenda.peek().map_or(Time::NEVER, |entry| entry.0.0);
-            if released.is_some() {
-                return released;
-            }
-        }
-        None
     }
 
     /// When a limiter is to be looked at may have changed, and it may be over.

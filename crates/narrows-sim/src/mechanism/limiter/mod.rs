@@ -4,6 +4,8 @@
 //! limiter's queue and leave at the rate of the reaction point, tagged as they leave. A flow without a limiter pays nothing.
 
 mod edge;
+mod host;
+mod record;
 
 use narrows_proto::notification::Notification;
 use narrows_proto::reaction::{self, ReactionPoint};
@@ -14,7 +16,9 @@ use crate::packet::Packet;
 use crate::random::{Stream, mix};
 use crate::ring::Ring;
 
-pub(crate) use self::edge::{EdgeHost, EdgeLimiters, Entry};
+pub(crate) use self::edge::EdgeLimiters;
+pub(crate) use self::host::ReactionPoints;
+pub use self::record::ReactionRecord;
 
 /// Reaction points of a network.
 #[derive(Clone, Debug, PartialEq)]

@@ -234,7 +234,7 @@ impl Ingress {
 fn frame(link: LinkId, stopped: u16, lasts: Span, size: u16, to: HostId) -> Packet {
     let seq = lasts.as_ps() << 16 | u64::from(stopped);
     let (flow, kind) = (FlowId(link.0), Kind::Control(Control::Pfc));
-    Packet::new(Fields { seq, flow, to, size, turn: 0, kind, priority: 7, flags: 0, trailers: 0 })
+    Packet::new(Fields { seq, flow, to, size, incarnation: 0, kind, priority: 7, flags: 0, trailers: 0 })
 }
 
 /// What a PFC frame says.

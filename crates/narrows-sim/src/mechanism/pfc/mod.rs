@@ -6,9 +6,11 @@
 //! headroom, so headroom holds what is on its way then.
 
 mod account;
+mod host;
 mod settings;
 mod watch;
 
 pub(crate) use self::account::{Account, read};
+pub(crate) use self::host::StoppedClasses;
 pub use self::settings::{Pfc, Xoff};
 pub(crate) use self::watch::Watch;

@@ -1,17 +1,26 @@
-//! The state of JumboFlows at the switch of a rack (RackCC): who is registered, what is counted, what hosts are told.
+//! The state of JumboFlows at the switch of a rack (RackCC): who is registered, what is counted, what hosts are sent.
 
 use std::collections::VecDeque;
 
 use narrows_proto::rack::jumbo::JumboFlow;
 use narrows_proto::units::{Span, Time};
 
+use super::wire::{Access, Membership, report_packet};
+use super::{RackAgent, RackEvent, RackRecord};
 use crate::ids::{FlowId, HostId, NodeId};
-use crate::mechanism::rackcc::{self, Access, Membership, RackAgent};
+use crate::mechanism::at_switch::{AtSwitch, Pass, SwitchSite};
+use crate::network::Network;
 use crate::observe::Observer;
 use crate::packet::{AGAIN, Control, ECE, Kind, Packet, Trailers};
 use crate::prefetch::prefetch_at;
-use crate::record::RackRecord;
-use crate::world::{NO_SUBFLOW, TransportState, UNREGISTERED, World};
+use crate::random::{Purpose, Stream};
+use crate::traffic::Group;
+use crate::world::{Arrival, Log, OWN, TransportState, World};
+
+/// In place of a place in the table of a switch: the subflow is not there.
+const UNREGISTERED: u32 = u32::MAX;
+/// In place of a place: the flow is no subflow.
+const NO_SUBFLOW: u32 = u32::MAX - 1;
 
 /// What is kept at a switch.
 #[derive(Debug)]
@@ -39,21 +48,6 @@ pub(crate) struct RackState {
     record: RackRecord,
 }
 
-/// What a switch keeps of racks is made from this.
-#[derive(Debug)]
-pub(crate) struct RackParts {
-    pub(crate) agent: RackAgent,
-    pub(crate) node: NodeId,
-    /// How many racks there are.
-    pub(crate) racks: usize,
-    /// By wire: a host is at the other end.
-    pub(crate) from_host: Vec<bool>,
-    /// Those hosts.
-    pub(crate) hosts: Vec<HostId>,
-    /// When periods begin, so that switches do not tell at the same moment.
-    pub(crate) phase: Span,
-}
-
 #[derive(Debug)]
 struct Jumbo {
     /// The number that hosts know it by.
@@ -69,7 +63,7 @@ struct Jumbo {
 struct Entry {
     flow: FlowId,
     jumbo: u32,
-    turn: u16,
+    incarnation: u16,
     /// Bytes of its packets that are not payload.
     overhead: u16,
     /// It is counted; before that only its SYN was seen.
@@ -96,82 +90,63 @@ struct LastHop {
     lowest: u64,
 }
 
-/// What becomes of a packet.
-pub(crate) enum Pass {
-    /// It goes on as it is.
-    Through(Packet),
-    /// It goes on over this uplink, if there is more than one.
-    Over(Packet, u32),
-    /// It is a subflow's, and its next link leads to its destination.
-    LastHop(Packet),
-    /// It was for the switch.
-    Taken,
-}
-
 const NOWHERE: u32 = u32::MAX;
 
 const MEMBERSHIP: Kind = Kind::Control(Control::Membership);
 
-impl RackState {
-    pub(crate) fn new(parts: RackParts, leaf: u32, ports: usize) -> Self {
-        let RackParts { agent, node, racks, from_host, hosts, phase } = parts;
+impl AtSwitch for RackState {
+    fn new(site: &SwitchSite<'_>) -> Option<Self> {
+        let agent = site.config.rack.clone()?;
+        let mut hosts: Vec<_> = site.hosts.iter().flatten().map(|edge| edge.host).collect();
+        hosts.sort_unstable();
+        if hosts.is_empty() {
+            return None;
+        }
+        // Periods begin at random times, so that switches do not report at the same moment.
+        let mut random = Stream::new(site.seed, Purpose::Rack, site.node.0.into());
+        let phase = Span::from_ps(random.below(agent.jumboflow.period.as_ps()));
         let hop = LastHop { host: HostId::default(), used: false, lowest: u64::MAX };
-        Self {
-            places: vec![NOWHERE; racks * agent.jumboflows as usize],
+        Some(Self {
+            places: vec![NOWHERE; site.leaves * agent.jumboflows as usize],
             agent,
-            node,
-            leaf,
-            from_host,
+            node: site.node,
+            leaf: site.leaf,
+            from_host: site.hosts.iter().map(Option::is_some).collect(),
             hosts,
             jumboflows: Vec::new(),
             entries: Vec::new(),
             free: Vec::new(),
-            ports: vec![hop; ports],
+            ports: vec![hop; site.ports],
             next_tick: Time::ZERO + phase,
             next_report: Time::NEVER,
             next_sweep: Time::NEVER,
             outbox: VecDeque::new(),
             record: RackRecord::default(),
-        }
+        })
     }
 
-    /// When it has something to do.
+    /// Whether they may register in a table.
+    fn of_groups(network: &Network, groups: &[Group]) -> Vec<u32> {
+        let of = |group: &Group| if group.transport.needs_rack() { UNREGISTERED } else { NO_SUBFLOW };
+        let has_tables = network.switches.iter().flatten().any(|switch| switch.rack.is_some());
+        if has_tables { groups.iter().map(of).collect() } else { Vec::new() }
+    }
+
     #[inline]
-    pub(crate) fn next(&self) -> Time {
+    fn next(&self) -> Time {
         let tick = if self.is_busy() { self.next_tick } else { Time::NEVER };
         tick.min(self.next_report).min(self.next_sweep)
     }
 
-    fn is_busy(&self) -> bool {
-        self.entries.len() > self.free.len()
-    }
-
-    pub(crate) fn record(&self) -> RackRecord {
-        let left = self.entries.iter().flatten().filter(|entry| entry.registered).count() as u64;
-        RackRecord { left, ..self.record }
-    }
-
-    /// Asks for the place of the entry of a packet that passes soon.
-    #[inline]
-    pub(crate) fn prefetch_place<O>(&self, packet: Packet, world: &World<O>) {
-        prefetch_at(&world.flows.subflows, packet.flow().index());
-    }
-
-    /// Asks for its entry, if it has one here.
-    #[inline]
-    pub(crate) fn prefetch_entry<O>(&self, packet: Packet, world: &World<O>) {
-        let answers = matches!(packet.kind(), Kind::Ack | Kind::SynAck);
-        let to_rack = world.shared.access[packet.to().index()].leaf == self.leaf;
-        // Others are in the table of another rack.
-        if answers == to_rack
-            && let Some(place) = world.flows.subflows.get(packet.flow().index())
-        {
-            prefetch_at(&self.entries, *place as usize);
+    /// Prefetches what is kept of the subflows that these packets are of: where it is, and then what is there.
+    fn prefetch<O>(&self, arrivals: &[Arrival], world: &World<O>) {
+        for arrival in arrivals {
+            prefetch_at(&world.flows.at_switch, arrival.packet.flow().index());
         }
+        arrivals.iter().for_each(|arrival| self.prefetch_entry(arrival.packet, world));
     }
 
-    /// A packet is about to leave.
-    pub(crate) fn pass<O>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) -> Pass {
+    fn pass<O: Observer>(&mut self, now: Time, packet: Packet, from: u32, world: &mut World<O>) -> Pass {
         let flow = packet.flow();
         let kind = match packet.kind() {
             Kind::Limited => packet.untagged(world.shared.tag_size).kind(),
@@ -179,7 +154,7 @@ impl RackState {
         };
         let subflow = match kind {
             Kind::Data | Kind::Syn | Kind::Datagram | Kind::Ack | Kind::SynAck | MEMBERSHIP => {
-                world.flows.subflows[flow.index()] != NO_SUBFLOW
+                world.flows.at_switch[flow.index()] != NO_SUBFLOW
             }
             _ => false,
         };
@@ -202,16 +177,86 @@ impl RackState {
         }
     }
 
+    /// It may be marked there only if the agent says so.
+    fn on_last_hop(&mut self, now: Time, port: u16, packet: Packet, backlog: u64) -> Packet {
+        let hop = &mut self.ports[usize::from(port)];
+        hop.lowest = hop.lowest.min(backlog);
+        hop.host = packet.to();
+        hop.used = true;
+        if self.next_report == Time::NEVER {
+            self.next_report = now + self.agent.receivers.interval;
+        }
+        if self.agent.mark_last_hop { packet } else { packet.exempt() }
+    }
+
+    /// Hosts are told of the queues that lead to them.
+    fn wants_backlogs(&self, at: Time) -> u16 {
+        if self.next_report <= at { self.ports.len() as u16 } else { 0 }
+    }
+
+    fn on_backlog(&mut self, port: u16, backlog: u64) {
+        let hop = &mut self.ports[usize::from(port)];
+        if std::mem::take(&mut hop.used) {
+            let lowest = std::mem::replace(&mut hop.lowest, u64::MAX).min(backlog);
+            self.outbox.push_back((Access::Queue(lowest).packet(hop.host, &self.agent), Trailers::default()));
+            self.record.reports += 1;
+        }
+    }
+
+    fn step<O: Observer>(&mut self, at: Time, world: &mut World<O>) {
+        if self.next_report <= at {
+            // Unless nothing has passed.
+            let idle = self.outbox.is_empty();
+            self.next_report = if idle { Time::NEVER } else { at + self.agent.receivers.interval };
+        }
+        if self.next_sweep <= at {
+            self.expire(at, world);
+            self.next_sweep = if self.is_busy() { at + self.sweep() } else { Time::NEVER };
+        }
+        if self.next_tick <= at {
+            self.report(at, world);
+            self.next_tick = at + self.agent.jumboflow.period;
+        }
+    }
+
+    fn take_packet(&mut self) -> Option<(Packet, Trailers, u32)> {
+        self.outbox.pop_front().map(|(packet, trailers)| (packet, trailers, OWN))
+    }
+
+    fn finish(&self, log: &mut Log) {
+        let left = self.entries.iter().flatten().filter(|entry| entry.registered).count() as u64;
+        log.mechanisms.rackcc.add(&RackRecord { left, ..self.record });
+    }
+}
+
+impl RackState {
+    fn is_busy(&self) -> bool {
+        self.entries.len() > self.free.len()
+    }
+
+    /// Prefetches the entry of a packet that passes soon, if it has one here.
+    #[inline]
+    fn prefetch_entry<O>(&self, packet: Packet, world: &World<O>) {
+        let answers = matches!(packet.kind(), Kind::Ack | Kind::SynAck);
+        let to_rack = world.shared.access[packet.to().index()].leaf == self.leaf;
+        // Others are in the table of another rack.
+        if answers == to_rack
+            && let Some(place) = world.flows.at_switch.get(packet.flow().index())
+        {
+            prefetch_at(&self.entries, *place as usize);
+        }
+    }
+
     /// A packet of a subflow leaves the rack.
     fn on_sent<O>(&mut self, now: Time, packet: Packet, kind: Kind, to: u32, world: &mut World<O>) -> Pass {
-        let mut place = world.flows.subflows[packet.flow().index()];
+        let mut place = world.flows.at_switch[packet.flow().index()];
         // A SYN names the JumboFlow it asks for.
         let (wanted, packet) = match kind {
             Kind::Syn => (packet.seq() as u32, packet.with_seq(0)),
             _ => (0, packet),
         };
         if let Some(entry) = self.entry(place)
-            && entry.turn != packet.turn()
+            && entry.incarnation != packet.incarnation()
         {
             // An earlier flow of the same client did not unregister.
             self.remove(place, world);
@@ -220,7 +265,7 @@ impl RackState {
         }
         if place == UNREGISTERED {
             let jumbo = self.jumbo(to, wanted, now);
-            let Some(made) = self.add(now, packet.flow(), packet.turn(), jumbo, world) else {
+            let Some(made) = self.add(now, packet.flow(), packet.incarnation(), jumbo, world) else {
                 return Pass::Through(packet);
             };
             place = made;
@@ -258,8 +303,11 @@ impl RackState {
 
     /// An acknowledgement for a subflow of the rack.
     fn on_answer<O>(&mut self, now: Time, packet: Packet, kind: Kind, world: &mut World<O>) {
-        let place = world.flows.subflows[packet.flow().index()];
-        let Some(entry) = self.entry_mut(place).filter(|entry| entry.turn == packet.turn()) else { return };
+        let place = world.flows.at_switch[packet.flow().index()];
+        let Some(entry) = self.entry_mut(place).filter(|entry| entry.incarnation == packet.incarnation())
+        else {
+            return;
+        };
         entry.seen = now;
         let jumbo = entry.jumbo as usize;
         let answered = entry.probe.filter(|(seq, _)| kind == Kind::SynAck || packet.seq() > *seq);
@@ -286,22 +334,22 @@ impl RackState {
 
     /// A host says that a subflow begins or ends.
     fn on_membership<O>(&mut self, now: Time, packet: Packet, to: u32, world: &mut World<O>) -> Pass {
-        let told = Membership::read(packet);
-        let place = world.flows.subflows[told.flow.index()];
-        let known = self.entry(place).is_some_and(|entry| entry.turn == told.turn);
-        if known && !told.joins {
+        let message = Membership::read(packet);
+        let place = world.flows.at_switch[message.flow.index()];
+        let known = self.entry(place).is_some_and(|entry| entry.incarnation == message.incarnation);
+        if known && !message.joins {
             self.remove(place, world);
             self.record.unregistered += 1;
-        } else if !known && told.joins && to != self.leaf {
+        } else if !known && message.joins && to != self.leaf {
             self.remove(place, world);
-            let jumbo = self.jumbo(to, told.jumboflow, now);
-            if let Some(place) = self.add(now, told.flow, told.turn, jumbo, world) {
+            let jumbo = self.jumbo(to, message.jumboflow, now);
+            if let Some(place) = self.add(now, message.flow, message.incarnation, jumbo, world) {
                 self.record.registered += 1;
                 self.register(place, world, |jumbo, agent| jumbo.join(&agent.jumboflow, now));
             }
         }
         // Datagrams have no other way to tell their destination.
-        let group = world.shared.flows[told.flow.index()].group;
+        let group = world.shared.flows[message.flow.index()].group;
         match world.shared.groups[group.index()].transport {
             TransportState::Datagram { .. } => Pass::Through(packet),
             _ => Pass::Taken,
@@ -332,7 +380,7 @@ impl RackState {
         &mut self,
         now: Time,
         flow: FlowId,
-        turn: u16,
+        incarnation: u16,
         jumbo: u32,
         world: &mut World<O>,
     ) -> Option<u32> {
@@ -352,7 +400,7 @@ impl RackState {
         let entry = Entry {
             flow,
             jumbo,
-            turn,
+            incarnation,
             overhead,
             registered: false,
             acked: 0,
@@ -361,7 +409,7 @@ impl RackState {
             probe: None,
         };
         self.entries[place as usize] = Some(entry);
-        world.flows.subflows[flow.index()] = place;
+        world.flows.at_switch[flow.index()] = place;
         self.wake(now);
         Some(place)
     }
@@ -383,7 +431,7 @@ impl RackState {
     fn remove<O>(&mut self, place: u32, world: &mut World<O>) {
         let Some(entry) = self.entries.get_mut(place as usize).and_then(Option::take) else { return };
         self.free.push(place);
-        world.flows.subflows[entry.flow.index()] = UNREGISTERED;
+        world.flows.at_switch[entry.flow.index()] = UNREGISTERED;
         if !entry.registered {
             return;
         }
@@ -411,57 +459,6 @@ impl RackState {
         (self.agent.expiry / 4).max(Span::from_ns(100))
     }
 
-    /// A packet of a subflow finds `backlog` bytes at the port that leads to its destination. Returns whether it may be marked
-    /// there.
-    pub(crate) fn on_last_hop(&mut self, now: Time, port: u16, to: HostId, backlog: u64) -> bool {
-        let hop = &mut self.ports[usize::from(port)];
-        hop.lowest = hop.lowest.min(backlog);
-        hop.host = to;
-        hop.used = true;
-        if self.next_report == Time::NEVER {
-            self.next_report = now + self.agent.receivers.interval;
-        }
-        self.agent.mark_last_hop
-    }
-
-    /// Ports whose backlog is wanted for reports at `at`.
-    pub(crate) fn reports(&self, at: Time) -> impl Iterator<Item = u16> + use<> {
-        let ports = if self.next_report <= at { self.ports.len() as u16 } else { 0 };
-        0..ports
-    }
-
-    /// A host is to be told of the queue at this port, at which `backlog` bytes wait now.
-    pub(crate) fn report(&mut self, port: u16, backlog: u64) {
-        let hop = &mut self.ports[usize::from(port)];
-        if std::mem::take(&mut hop.used) {
-            let lowest = std::mem::replace(&mut hop.lowest, u64::MAX).min(backlog);
-            self.outbox.push_back((Access::Queue(lowest).packet(hop.host, &self.agent), Trailers::default()));
-            self.record.reports += 1;
-        }
-    }
-
-    /// Does what is due at `at`.
-    pub(crate) fn step<O: Observer>(&mut self, at: Time, world: &mut World<O>) {
-        if self.next_report <= at {
-            // Unless nothing has passed.
-            let idle = self.outbox.is_empty();
-            self.next_report = if idle { Time::NEVER } else { at + self.agent.receivers.interval };
-        }
-        if self.next_sweep <= at {
-            self.expire(at, world);
-            self.next_sweep = if self.is_busy() { at + self.sweep() } else { Time::NEVER };
-        }
-        if self.next_tick <= at {
-            self.tell(at, world);
-            self.next_tick = at + self.agent.jumboflow.period;
-        }
-    }
-
-    /// A message to be sent.
-    pub(crate) fn take_message(&mut self) -> Option<(Packet, Trailers)> {
-        self.outbox.pop_front()
-    }
-
     fn expire<O>(&mut self, now: Time, world: &mut World<O>) {
         for place in 0..self.entries.len() {
             let old = |entry: &&Entry| now.saturating_since(entry.seen) > self.agent.expiry;
@@ -472,20 +469,22 @@ impl RackState {
         }
     }
 
-    /// Tells hosts of the JumboFlows they take part in. With several to a rack, all hosts hear of all of them.
-    fn tell<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
+    /// Reports to hosts on the JumboFlows they take part in. With several to a rack, all hosts receive reports on all of them.
+    fn report<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
         let each = self.agent.jumboflows;
         for Jumbo { number, state, members } in &mut self.jumboflows {
             if members.is_empty() && (each == 1 || !state.is_remembered(&self.agent.jumboflow, now)) {
                 continue;
             }
             let number = *number;
-            let told = state.report(&self.agent.jumboflow, now);
-            world.observer.jumboflow(now, self.node, number / each, number % each, &told);
+            let report = state.report(&self.agent.jumboflow, now);
+            let (rack, of_rack) = (number / each, number % each);
+            let event = RackEvent::JumboFlow { rack, number: of_rack, report: &report };
+            world.observer.rackcc(now, self.node, event);
             let members = members.iter().map(|member| member.0).filter(|_| each == 1);
             let everyone = self.hosts.iter().copied().filter(|_| each > 1);
             for host in members.chain(everyone) {
-                self.outbox.push_back(rackcc::broadcast(number, &told, host, &self.agent));
+                self.outbox.push_back(report_packet(number, &report, host, &self.agent));
                 self.record.broadcasts += 1;
             }
         }

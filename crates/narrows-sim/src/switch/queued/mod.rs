@@ -124,7 +124,7 @@ impl QueuedPorts {
         let arriving = Arriving { now, port: number, parcel, backlog, idle_since, asks_memory: waits };
         let Some(packet) = common.take(&arriving, true, world) else { return };
         let parcel = parcel.with(packet);
-        common.tell_queued(now, number, parcel, if waits { backlog } else { 0 }, world);
+        common.report_queued(now, number, parcel, if waits { backlog } else { 0 }, world);
         if waits {
             self.enqueue(now, number, queue, parcel, common, world);
         } else {
@@ -168,7 +168,7 @@ impl QueuedPorts {
         let Some(Taken { parcel, class, queue, backlog, waits, mut notifies }) = taken else { return false };
         let Self { ports, mechanisms: Some(mechanisms), .. } = self else { return false };
         let (port, packet) = (&mut ports[number], parcel.packet);
-        common.tell_queued(now, number, parcel, if waits { backlog } else { 0 }, world);
+        common.report_queued(now, number, parcel, if waits { backlog } else { 0 }, world);
         let mut counted = false;
         if NEIGHBORS && let Some(isolation) = &mut mechanisms.isolation {
             let view = port.view(now, number, isolation.priority());

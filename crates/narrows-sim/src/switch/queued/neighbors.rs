@@ -8,7 +8,7 @@ use crate::ids::{FlowId, HostId};
 use crate::mechanism::isolation::{FlowMessage, Outbox, Stage};
 use crate::mechanism::{ISOLATED_CLASS, StopFrame, StopOrder};
 use crate::observe::Observer;
-use crate::packet::{Control, Fields, Kind, Packet, Parcel};
+use crate::packet::{Control, FIN, Fields, Kind, Packet, Parcel};
 use crate::switch::common::Common;
 use crate::switch::queue::Origin;
 use crate::world::World;
@@ -60,7 +60,7 @@ impl QueuedPorts {
         };
         let Some(number) = isolation.port_back(from) else { return };
         let view = self.ports[number].view(now, number, isolation.priority());
-        isolation.on_message(view, message.seq(), message.turn() != 0, &mut world.observer);
+        isolation.on_message(view, message.seq(), message.is(FIN), &mut world.observer);
         self.carry_out(common, world);
     }
 
@@ -141,10 +141,10 @@ impl QueuedPorts {
             flow: FlowId(key as u32),
             to: neighbor(world),
             size: isolation.message_size(),
-            turn: over.into(),
+            incarnation: 0,
             kind: Kind::Control(Control::Isolate),
             priority: isolation.priority(),
-            flags: 0,
+            flags: if over { FIN } else { 0 },
             trailers: 0,
         });
         common.counters[port].isolation_messages += 1;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use narrows_proto::units::{Span, Time};
 use narrows_sim::LinkId;
+use narrows_sim::mechanism::isolation::IsolationEvent;
 use narrows_sim::observe::PortRow;
-use narrows_sim::switch::IsolationEvent;
 
 use super::STORM;
 use crate::repro::{Measured, metric};
@@ -87,14 +87,14 @@ fn sound(results: &Results, measured: &mut Measured) {
     measured.quantity("stuck_us", results.ports.iter().map(|port| us(port.stuck)).fold(0.0, f64::max));
     measured.quantity("left", sum(|port| port.isolations) - sum(|port| port.isolations_ended));
     measured.quantity("allocations", sum(|port| port.isolations));
-    measured.quantity("queues_at_once", results.isolation.as_ref().map(|_| queues_at_once(results)));
+    measured.quantity("queues_at_once", results.recorded.isolation.as_ref().map(|_| queues_at_once(results)));
 }
 
 /// The most queues for isolated flows that a port or an input had at once, as events tell it.
 fn queues_at_once(results: &Results) -> f64 {
     let mut now: BTreeMap<(LinkId, bool), i64> = BTreeMap::new();
     let mut most = 0;
-    for row in results.isolation.iter().flatten() {
+    for row in results.recorded.isolation.iter().flatten() {
         let (input, change) = match row.event {
             IsolationEvent::Allocated => (false, 1),
             IsolationEvent::Freed => (false, -1),
@@ -170,13 +170,13 @@ fn reach(results: &Results, measured: &mut Measured) {
     let small: BTreeSet<_> =
         results.flows.iter().filter(|flow| class(flow) == 0).map(|flow| flow.flow).collect();
     let isolated: BTreeSet<_> =
-        results.isolation.iter().flatten().filter_map(|row| row.event.flow()).collect();
+        results.recorded.isolation.iter().flatten().filter_map(|row| row.event.flow()).collect();
     measured.quantity("small_isolated_percent", percent(small.intersection(&isolated).count(), small.len()));
 
     let top = topology.links().iter().filter_map(|link| topology.tier(link.from)).max().unwrap_or_default();
     let mut queues: [Vec<(f64, f64)>; 3] = Default::default();
     let mut now = [0_i64; 3];
-    for row in results.isolation.iter().flatten() {
+    for row in results.recorded.isolation.iter().flatten() {
         let change = match row.event {
             IsolationEvent::Allocated => 1,
             IsolationEvent::Freed => -1,
@@ -220,6 +220,7 @@ pub(super) fn victim(results: &Results) -> Measured {
         .collect();
     let named = |flow| of_victim.contains(&flow);
     let named = results
+        .recorded
         .isolation
         .iter()
         .flatten()

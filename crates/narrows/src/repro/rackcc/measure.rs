@@ -161,7 +161,7 @@ pub(super) fn max_min(results: &Results) -> Measured {
             .quantity(column, metric(results, &format!("{group}.goodput_gbps")).map(|rate| rate * packet));
         let node = format!("rack1/host{number}");
         let topology = &results.plan.network.topology;
-        let rows = results.racks.iter().flat_map(|(_, advertised)| advertised);
+        let rows = results.recorded.racks.iter().flat_map(|(_, advertised)| advertised);
         let rows = rows.filter(|row| topology.node(row.node).name == node);
         measured.series(group, rows.map(|row| (row.at.as_secs_f64() * 1e3, row.rate.as_f64() / 1e9)));
     }

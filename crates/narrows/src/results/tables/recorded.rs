@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use narrows_proto::units::BitRate;
 use narrows_sim::LinkId;
-use narrows_sim::observe::{IsolationRow, LimiterRow, StateRow, WindowRow};
-use narrows_sim::switch::IsolationEvent;
+use narrows_sim::mechanism::isolation::{IsolationEvent, IsolationRow};
+use narrows_sim::observe::{LimiterRow, StateRow, WindowRow};
 
 use super::described::{Described, groups, nodes};
 use crate::plan::Plan;
@@ -72,7 +72,7 @@ pub(super) fn limiters() -> Described<LimiterRow> {
         "limiters",
         "One row per limiter and interval: its state at its first event in it.",
         "with `record.limiters`",
-        |run| run.limiters.as_deref().map(Cow::Borrowed),
+        |run| run.recorded.limiters.as_deref().map(Cow::Borrowed),
     );
     table
         .ps("at_ps", "When the event was.", |row, _| row.at.as_ps())
@@ -87,7 +87,7 @@ pub(super) fn isolation() -> Described<IsolationRow> {
         "isolation",
         "One row per event of a queue for isolated flows.",
         "with `record.isolation`",
-        |run| run.isolation.as_deref().map(Cow::Borrowed),
+        |run| run.recorded.isolation.as_deref().map(Cow::Borrowed),
     );
     table
         .ps("at_ps", "When it happened.", |row, _| row.at.as_ps())

@@ -17,7 +17,7 @@ use narrows::plan::Plan;
 use narrows_proto::cc::Ecn;
 use narrows_proto::notification::Signal;
 use narrows_proto::units::Bytes;
-use narrows_sim::observe::{PacketKind, StopFrame};
+use narrows_sim::observe::{Control, PacketKind, StopFrame};
 use narrows_sim::traffic::Transport;
 use narrows_sim::{FlowId, HostId, NodeId};
 
@@ -52,6 +52,14 @@ const ROCE_PORT: u16 = 4791;
 /// Receivers have room for so much: the largest window with this scale (RFC 7323 §2.3).
 const WINDOW_SCALE: u8 = 14;
 
+/// The number of a message in its frame: control packets are numbered after five kinds that have a standard form.
+fn number_of(kind: PacketKind) -> u8 {
+    match kind {
+        PacketKind::Control(control) => 5 + control as u8,
+        _ => 0,
+    }
+}
+
 /// The address of a host.
 pub(super) fn ip_of(host: HostId) -> [u8; 4] {
     let [_, a, b, c] = (host.0 + 1).to_be_bytes();
@@ -74,7 +82,9 @@ impl Frames {
         let flow = self.plan.traffic.flows.get(packet.flow?.index())?;
         match packet.kind {
             PacketKind::Data | PacketKind::Syn | PacketKind::Datagram => Some([flow.from, flow.to]),
-            PacketKind::Ack | PacketKind::SynAck | PacketKind::Cnp => Some([flow.to, flow.from]),
+            PacketKind::Ack | PacketKind::SynAck | PacketKind::Control(Control::Cnp) => {
+                Some([flow.to, flow.from])
+            }
             _ => None,
         }
     }
@@ -94,7 +104,7 @@ impl Frames {
         let topology = &self.plan.network.topology;
         let goes = if packet.over { "ends" } else { "begins" };
         match packet.kind {
-            PacketKind::Cnm => {
+            PacketKind::Control(Control::Cnm) => {
                 let told = packet.notification?;
                 let cp = told.from.0;
                 // The spelling stays as it is in stored traces.
@@ -105,18 +115,22 @@ impl Frames {
                 let (offset, delta) = (told.q_offset, told.q_delta);
                 Some(format!("message=notice cp={cp} signal={signal} q_offset={offset} q_delta={delta}"))
             }
-            PacketKind::Isolate => Some(format!("message=isolate {goes}")),
-            PacketKind::Membership => Some(format!("message=membership {goes}")),
-            PacketKind::JumboFlow => Some("message=jumboflow".into()),
-            PacketKind::Access => Some("message=access".into()),
-            PacketKind::Pause | PacketKind::Pfc => {
+            PacketKind::Control(Control::Pause | Control::Pfc) => {
                 let stop = packet.stop?;
-                let isolated = if stop.classes & 256 > 0 && packet.kind == PacketKind::Pfc {
+                let isolated = if stop.classes & 256 > 0 && packet.kind == PacketKind::Control(Control::Pfc) {
                     " stops_isolated_flows"
                 } else {
                     ""
                 };
                 Some(format!("stops=\"{}\"{isolated}", topology.link_name(stop.link)))
+            }
+            PacketKind::Control(control) if control != Control::Cnp => {
+                let name = control.name();
+                Some(if control.begins_or_ends() {
+                    format!("message={name} {goes}")
+                } else {
+                    format!("message={name}")
+                })
             }
             _ => packet.nak.map(|byte| format!("nak_byte={byte}")),
         }
@@ -178,7 +192,7 @@ impl Frames {
         let quanta = (stop.lasts.as_secs_f64() * rate.as_f64() / 512.0).round().min(65535.0) as u16;
         let from = mac_of(1, self.sender(packet).0);
         let mut bytes = ethernet(from, MAC_CONTROL_ADDRESS, MAC_CONTROL);
-        if packet.kind == PacketKind::Pause {
+        if packet.kind == PacketKind::Control(Control::Pause) {
             bytes.extend_from_slice(&[0x00, 0x01]);
             bytes.extend_from_slice(&quanta.to_be_bytes());
         } else {
@@ -201,7 +215,7 @@ impl Frames {
         let from = self.sender(packet);
         let from = topology.as_host(from).map_or_else(|| mac_of(1, from.0), |host| mac_of(0, host.0));
         let mut bytes = ethernet(from, to, EXPERIMENTAL);
-        bytes.push(packet.kind as u8);
+        bytes.push(number_of(packet.kind));
         bytes.extend_from_slice(&packet.flow.map_or(u32::MAX, |flow| flow.0).to_be_bytes());
         bytes.extend_from_slice(&packet.seq.to_be_bytes());
         finish(bytes, 0, u64::from(packet.size).saturating_sub(AROUND))
@@ -331,7 +345,7 @@ fn roce(packet: &Packet, flow: FlowId, mtu: u64, payload: u64) -> (Vec<u8>, u64)
     let pair = (flow.0 & 0x003f_ffff) * 2 + 16;
     let psn = |byte: u64| (byte.div_ceil(mtu.max(1)) & 0x00ff_ffff) as u32;
     let (opcode, notified, to, asks, number, extended) = match packet.kind {
-        PacketKind::Cnp => (CNP, BECN, pair, false, 0, vec![0; 16]),
+        PacketKind::Control(Control::Cnp) => (CNP, BECN, pair, false, 0, vec![0; 16]),
         PacketKind::Ack => {
             let naks = packet.nak.is_some();
             // An acknowledgment names the last packet that arrived in order, a NAK the one that is missing.

@@ -6,17 +6,18 @@ use narrows_proto::annulus::{Aggregate, NearSource, near_source};
 use narrows_proto::stream::{Held, Holding};
 use narrows_proto::units::{BitRate, Time};
 
-use super::outgoing::{Line, Outgoing};
-use super::transport::Sending;
+use crate::host::{Outgoing, Sending};
 use crate::ids::{FlowId, GroupId, NodeId};
+use crate::mechanism::at_host::Site;
+use crate::mechanism::flow::Line;
+use crate::mechanism::limiter::ReactionRecord;
 use crate::observe::Observer;
 use crate::random::{Purpose, Stream};
-use crate::record::ReactionRecord;
 use crate::world::{GroupState, World};
 
 /// The near-source loops of a host.
 #[derive(Debug)]
-pub(super) struct Gates {
+pub(crate) struct Gates {
     pub(super) node: NodeId,
     pub(super) line_rate: BitRate,
     pub(super) random: Stream,
@@ -45,8 +46,8 @@ pub(super) struct Gate {
 impl Gate {
     /// A flow stands in the line.
     pub(super) fn join(&mut self, slot: u32, outgoing: &mut Outgoing) {
-        if outgoing.line == Line::Outside {
-            outgoing.line = Line::Waiting;
+        if outgoing.at.line == Line::Outside {
+            outgoing.at.line = Line::Waiting;
             self.line.push_back(slot);
         }
     }
@@ -82,8 +83,8 @@ impl Gate {
 
     /// A flow does not stand in the line.
     pub(super) fn leave(&mut self, slot: u32, outgoing: &mut Outgoing) {
-        if outgoing.line == Line::Waiting {
-            outgoing.line = Line::Outside;
+        if outgoing.at.line == Line::Waiting {
+            outgoing.at.line = Line::Outside;
             if self.line.front() == Some(&slot) {
                 self.line.pop_front();
             } else {
@@ -94,11 +95,11 @@ impl Gate {
 }
 
 impl Gates {
-    pub(super) fn new(line_rate: BitRate, node: NodeId, seed: u64, first_number: u32) -> Self {
+    pub(super) fn at(site: &Site<'_>, first_number: u32) -> Self {
         Self {
-            node,
-            line_rate,
-            random: Stream::new(seed, Purpose::NearSource, node.0.into()),
+            node: site.node,
+            line_rate: site.rate,
+            random: Stream::new(site.seed, Purpose::NearSource, site.node.0.into()),
             settings: Vec::new(),
             gates: Vec::new(),
             free: Vec::new(),
@@ -144,10 +145,6 @@ impl Gates {
                 self.gates.len() as u32 - 1
             }
         }
-    }
-
-    pub(super) fn record(&self) -> ReactionRecord {
-        self.record
     }
 
     pub(super) fn observe<O: Observer>(&self, now: Time, place: u32, world: &mut World<O>) {

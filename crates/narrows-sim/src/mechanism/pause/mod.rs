@@ -4,8 +4,11 @@
 //! XON to go on. A pause ends by itself after a time, so it is asked for again while it is needed; a lost frame then stops
 //! nobody for good.
 
+mod host;
+
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
+pub(crate) use self::host::Paused;
 use super::{InputLink, StopFrame, StopOrder};
 use crate::ids::{FlowId, HostId, LinkId};
 use crate::packet::{Control, Fields, Kind, Packet};
@@ -136,8 +139,17 @@ impl Account {
         // Half of the time is left for the next frame to arrive.
         ingress.renew_at = if ingress.paused { now + pause / 2 } else { Time::NEVER };
         let (seq, flow, kind) = (pause.as_ps(), FlowId(ingress.link.0), Kind::Control(Control::Pause));
-        let frame =
-            Packet::new(Fields { seq, flow, to, size, turn: 0, kind, priority: 7, flags: 0, trailers: 0 });
+        let frame = Packet::new(Fields {
+            seq,
+            flow,
+            to,
+            size,
+            incarnation: 0,
+            kind,
+            priority: 7,
+            flags: 0,
+            trailers: 0,
+        });
         Some(StopOrder { port: ingress.back, frame, renew_at: ingress.renew_at })
     }
 

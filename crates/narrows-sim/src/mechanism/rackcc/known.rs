@@ -1,20 +1,21 @@
 //! Hosts as RackCC has them: what they know of JumboFlows, and the rate they advertise.
 //!
-//! A flow hears what its host knows when its turn comes: state is kept by JumboFlow and by destination, so that a message costs
+//! A flow receives what its host knows when its turn comes: state is kept by JumboFlow and by destination, so that a message costs
 //! the same however many flows there are.
 
 use narrows_proto::rack::{JumboReport, receiver};
 use narrows_proto::units::{BitRate, Time};
 
-use super::outgoing::{Outgoing, Subflow};
+use super::wire::Membership;
+use super::{RackAgent, RackRecord, Subflow};
+use crate::host::Outgoing;
 use crate::ids::{FlowId, HostId, NodeId};
-use crate::mechanism::rackcc::{Membership, RackAgent};
+use crate::mechanism::at_host::Site;
 use crate::packet::Packet;
-use crate::record::RackRecord;
 
 /// What a host of a rack with JumboFlows knows.
 #[derive(Debug)]
-pub(super) struct Racks {
+pub(crate) struct Racks {
     pub(super) agent: RackAgent,
     pub(super) node: NodeId,
     pub(super) host: HostId,
@@ -36,11 +37,12 @@ pub(super) struct Racks {
 pub(super) struct Known {
     /// Which of those to its rack.
     pub(super) number: u32,
-    pub(super) told: Option<JumboReport>,
-    pub(super) heard: Time,
+    /// What its switch reported last, and when.
+    pub(super) report: Option<JumboReport>,
+    pub(super) received_at: Time,
     /// Changes with each message.
     pub(super) version: u32,
-    /// Slots of flows that wait to hear of their share.
+    /// Slots of flows that wait for a report of their share.
     pub(super) waiting: Vec<u32>,
 }
 
@@ -62,31 +64,28 @@ pub(super) struct Receiver {
     pub(super) queue: u64,
     /// Hosts with flows to this one, and how many.
     pub(super) sources: Vec<(HostId, u32)>,
-    /// The agenda has an entry.
-    pub(super) runs: bool,
+    /// Sources of datagrams that have said whether they are subflows, in order.
+    pub(super) members: Vec<(FlowId, bool)>,
+    /// When an interval is over; never while nobody sends.
+    pub(super) next: Time,
 }
 
 pub(super) const NOWHERE: u32 = u32::MAX;
 
 impl Racks {
-    pub(super) fn new(
-        agent: RackAgent,
-        node: NodeId,
-        host: HostId,
-        leaf: u32,
-        racks: usize,
-        line: BitRate,
-    ) -> Self {
+    pub(super) fn at(site: &Site<'_>, agent: RackAgent) -> Self {
+        let &Site { node, host, leaf, leaves, rate: line, .. } = site;
         let receiver = Receiver {
             rate: receiver::Receiver::new(line),
             received: 0,
             since: Time::ZERO,
             queue: 0,
             sources: Vec::new(),
-            runs: false,
+            members: Vec::new(),
+            next: Time::NEVER,
         };
         Self {
-            places: vec![NOWHERE; racks * agent.jumboflows as usize],
+            places: vec![NOWHERE; leaves * agent.jumboflows as usize],
             agent,
             node,
             host,
@@ -100,48 +99,39 @@ impl Racks {
         }
     }
 
-    pub(super) fn record(&self) -> RackRecord {
-        self.record
-    }
-
-    /// Bytes have arrived.
-    #[inline]
-    pub(super) fn on_arrival(&mut self, size: u16) {
-        self.receiver.received += u64::from(size);
-    }
-
     /// The place of a JumboFlow.
     pub(super) fn place(&mut self, rack: u32, number: u32) -> u32 {
         let place = &mut self.places[(rack * self.agent.jumboflows + number) as usize];
         if *place == NOWHERE {
             *place = self.known.len() as u32;
             // Inside the rack only access links limit anybody (RackCC §3.2).
-            let told = (rack == self.leaf).then(|| JumboReport::unlimited(self.line));
-            let version = u32::from(told.is_some());
-            self.known.push(Known { number, told, heard: Time::NEVER, version, waiting: Vec::new() });
+            let report = (rack == self.leaf).then(|| JumboReport::unlimited(self.line));
+            let version = u32::from(report.is_some());
+            self.known.push(Known { number, report, received_at: Time::NEVER, version, waiting: Vec::new() });
         }
         *place
     }
 
     /// The JumboFlow to `rack` that a new flow joins: the one with the lowest alpha, and among equals the largest share. Of one
-    /// that nobody has told of lately nothing is known that speaks against it. If that is all of them, any.
+    /// that nobody has reported lately nothing is known that speaks against it. If that is all of them, any.
     pub(super) fn choose(&mut self, now: Time, flow: FlowId, rack: u32) -> u32 {
         let each = self.agent.jumboflows;
         if each == 1 {
             return self.place(rack, 0);
         }
         let fresh = |known: &Known| {
-            known.heard < Time::NEVER && now.saturating_since(known.heard) <= self.agent.jumboflow.memory
+            known.received_at < Time::NEVER
+                && now.saturating_since(known.received_at) <= self.agent.jumboflow.memory
         };
-        let told = |number: u32| {
+        let reported = |number: u32| {
             let place = self.places[(rack * each + number) as usize];
             let known =
-                self.known.get(place as usize).filter(|known| fresh(known)).and_then(|known| known.told);
-            known.map_or((0.0, BitRate::ZERO), |told| (told.alpha, told.share()))
+                self.known.get(place as usize).filter(|known| fresh(known)).and_then(|known| known.report);
+            known.map_or((0.0, BitRate::ZERO), |report| (report.alpha, report.share()))
         };
         let first = (crate::random::mix(flow.index() as u64) % u64::from(each)) as u32;
         let better = |best: u32, number: u32| {
-            let ((alpha, share), (best_alpha, best_share)) = (told(number), told(best));
+            let ((alpha, share), (best_alpha, best_share)) = (reported(number), reported(best));
             let better = alpha < best_alpha || alpha == best_alpha && share > best_share;
             if better { number } else { best }
         };
@@ -168,7 +158,7 @@ impl Racks {
         destination.version = destination.version.wrapping_add(1);
     }
 
-    /// What a flow would have heard if it heard everything now.
+    /// What a flow would have received if it received everything now.
     pub(super) fn versions(&self, of: Subflow) -> u32 {
         let known = self.known[of.jumboflow as usize].version;
         known.wrapping_add(self.destinations[of.destination as usize].version)
@@ -176,12 +166,7 @@ impl Racks {
 
     pub(super) fn membership(&self, outgoing: &Outgoing, subflow: Subflow, joins: bool) -> Packet {
         let jumboflow = self.known[subflow.jumboflow as usize].number;
-        let (flow, turn, to) = (outgoing.flow, outgoing.turn as u16, outgoing.to);
-        Membership { flow, turn, to, joins, jumboflow }.packet(&self.agent)
-    }
-
-    /// The rate that a destination advertises in the answer to a SYN.
-    pub(super) fn rate(&self) -> BitRate {
-        self.receiver.rate.rate()
+        let (flow, incarnation, to) = (outgoing.flow, outgoing.incarnation as u16, outgoing.to);
+        Membership { flow, incarnation, to, joins, jumboflow }.packet(&self.agent)
     }
 }

@@ -1,11 +1,12 @@
 use narrows_proto::rack::JumboReport;
 use narrows_proto::units::{BitRate, Span, Time};
 
-use super::Observer;
-use super::rows::{gather, next_interval};
+use super::RackEvent;
 use crate::ids::NodeId;
+use crate::observe::Observer;
+use crate::observe::rows::{gather, next_interval};
 
-/// What a switch told of a JumboFlow, the first time in an interval.
+/// What a switch reported on a JumboFlow, the first time in an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JumboFlowRow {
     /// When.
@@ -16,8 +17,8 @@ pub struct JumboFlowRow {
     pub rack: u32,
     /// Which of the JumboFlows between these racks.
     pub number: u32,
-    /// What it told.
-    pub told: JumboReport,
+    /// The report.
+    pub report: JumboReport,
 }
 
 /// What a host advertised, the first time in an interval.
@@ -87,15 +88,18 @@ impl RackObserver {
 }
 
 impl Observer for RackObserver {
-    fn jumboflow(&mut self, at: Time, node: NodeId, rack: u32, number: u32, told: &JumboReport) {
-        if self.is_due(at, node, u64::from(rack) << 32 | u64::from(number)) {
-            self.jumboflows.push(JumboFlowRow { at, node, rack, number, told: *told });
-        }
-    }
-
-    fn advertised(&mut self, at: Time, node: NodeId, rate: BitRate, queue: u64) {
-        if self.is_due(at, node, 0) {
-            self.advertised.push(AdvertisedRow { at, node, rate, queue });
+    fn rackcc(&mut self, at: Time, node: NodeId, event: RackEvent<'_>) {
+        match event {
+            RackEvent::JumboFlow { rack, number, report } => {
+                if self.is_due(at, node, u64::from(rack) << 32 | u64::from(number)) {
+                    self.jumboflows.push(JumboFlowRow { at, node, rack, number, report: *report });
+                }
+            }
+            RackEvent::Advertised { rate, queue } => {
+                if self.is_due(at, node, 0) {
+                    self.advertised.push(AdvertisedRow { at, node, rate, queue });
+                }
+            }
         }
     }
 }
@@ -109,11 +113,12 @@ mod tests {
         let mut observer = RackObserver::new(Span::from_us(10), 4, &[NodeId(2)]);
         for (us, node, rack) in [(1, 2, 0), (2, 2, 0), (3, 2, 1), (4, 1, 0), (12, 2, 0)] {
             let at = Time::ZERO + Span::from_us(us);
-            observer.jumboflow(at, NodeId(node), rack, 0, &JumboReport::unlimited(BitRate::from_gbps(us)));
+            let report = &JumboReport::unlimited(BitRate::from_gbps(us));
+            observer.rackcc(at, NodeId(node), RackEvent::JumboFlow { rack, number: 0, report });
         }
         let (rows, _) = RackObserver::finish([observer]);
         let seen: Vec<_> =
-            rows.iter().map(|row| (row.told.throughput.as_bps() / 1_000_000_000, row.rack)).collect();
+            rows.iter().map(|row| (row.report.throughput.as_bps() / 1_000_000_000, row.rack)).collect();
         assert_eq!(seen, [(1, 0), (3, 1), (12, 0)]);
     }
 }

@@ -3,10 +3,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use narrows_proto::units::Time;
 
-use super::Observer;
-use super::rows::gather;
+use super::IsolationEvent;
 use crate::ids::{FlowId, LinkId, NodeId};
-use crate::switch::IsolationEvent;
+use crate::observe::Observer;
+use crate::observe::rows::gather;
 use crate::topology::Topology;
 
 /// Something that happened to a queue for isolated flows.

@@ -1,0 +1,206 @@
+//! The list of mechanisms at hosts and of whole switches: the one place that names them all.
+
+use narrows_proto::units::Time;
+
+use super::at_host::{At, AtHost, Site, Turn};
+use super::at_switch::{AtSwitch, Pass, SwitchSite};
+use super::flow::Hold;
+use crate::host::{Senders, Source};
+use crate::network::Network;
+use crate::observe::Observer;
+use crate::packet::{Packet, Parcel, Trailers};
+use crate::record::PortCounters;
+use crate::traffic::Group;
+use crate::world::{Arrival, GroupState, Log, World};
+
+/// Makes the state of all mechanisms of a kind of node, and a macro that asks each in the order of the list, or each of their types.
+macro_rules! mechanisms {
+    ($dollar:tt $each:ident, $(#[$about:meta])* $all:ident of $trait:ident at $site:ty: $($name:ident: $state:ty,)*) => {
+        $(#[$about])*
+        #[derive(Debug)]
+        pub(crate) struct $all {
+            $(pub(crate) $name: Option<$state>,)*
+        }
+
+        impl $all {
+            /// None if there are none.
+            pub(crate) fn new(site: &$site) -> Option<Box<Self>> {
+                let made = Self { $($name: <$state as $trait>::new(site),)* };
+                let has_some = [$(made.$name.is_some()),*].contains(&true);
+                has_some.then(|| Box::new(made))
+            }
+        }
+
+        macro_rules! $each {
+            ($dollar all:expr, $dollar mechanism:ident => $dollar asked:expr) => {{
+                $(if let Some($dollar mechanism) = &mut $dollar all.$name { $dollar asked })*
+            }};
+            ($dollar kind:ident => $dollar asked:expr) => {
+                $({ type $dollar kind = $state; $dollar asked })*
+            };
+        }
+    };
+}
+
+mechanisms! { $ each,
+    /// What mechanisms keep at a host.
+    HostMechanisms of AtHost at Site<'_>:
+    near_source: super::near_source::Gates,
+    limiter: super::limiter::ReactionPoints,
+    pause: super::pause::Paused,
+    pfc: super::pfc::StoppedClasses,
+    isolation: super::isolation::IsolatedFlows,
+    rackcc: super::rackcc::Racks,
+}
+
+mechanisms! { $ each_of_switch,
+    /// What mechanisms of a whole switch keep there.
+    SwitchMechanisms of AtSwitch at SwitchSite<'_>:
+    limiter: super::limiter::EdgeLimiters,
+    rackcc: super::rackcc::RackState,
+}
+
+pub(crate) use each;
+
+// What is not asked of each with `each!`, because there is an answer. See [`AtHost`].
+impl HostMechanisms {
+    /// Whether the flow whose turn it is has to wait. Then it has left its queue.
+    #[inline]
+    pub(crate) fn gate<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) -> bool {
+        let mut gates = false;
+        each!(self, mechanism => gates |= mechanism.gates());
+        gates && self.ask_gates(at, slot)
+    }
+
+    #[inline(never)]
+    fn ask_gates<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) -> bool {
+        let Some(outgoing) = at.senders.outgoing.get_mut(slot) else { return false };
+        let to = match outgoing.source {
+            Source::Over => return false,
+            Source::Mechanism(place) => {
+                let mut front = None;
+                each!(self, mechanism => front = front.or_else(|| mechanism.front(place)));
+                let Some(front) = front else { return false };
+                front.to()
+            }
+            // It hands its packets over, and sends none itself.
+            _ if matches!(outgoing.at.hold, Hold::Limiter(_)) => return false,
+            _ => outgoing.to,
+        };
+        each!(self, mechanism => if mechanism.gate(at, slot, to) { return true });
+        false
+    }
+
+    pub(crate) fn turn<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) -> Turn {
+        each!(self, mechanism => mechanism.before_turn(at, slot));
+        each!(self, mechanism => if let Some(turn) = mechanism.turn(at, slot) { return turn });
+        Turn::Nothing
+    }
+
+    #[inline]
+    pub(crate) fn on_sent(&mut self, now: Time, mut packet: Packet) -> Packet {
+        each!(self, mechanism => packet = mechanism.on_sent(now, packet));
+        packet
+    }
+
+    /// The next packet that is ready and may be sent.
+    pub(crate) fn pop_ready(&mut self, senders: &mut Senders, trailers: &mut Trailers) -> Option<Packet> {
+        'next: while let Some(packet) = senders.nic.pop_ready(trailers) {
+            each!(self, mechanism => if mechanism.holds(Parcel { packet, trailers }) { continue 'next });
+            return Some(packet);
+        }
+        None
+    }
+
+    /// Some want to know of all arrivals.
+    pub(crate) fn watch(&mut self) -> bool {
+        let mut watch = false;
+        each!(self, mechanism => watch |= mechanism.watches());
+        watch
+    }
+
+    #[inline]
+    pub(crate) fn on_arrival(&mut self, size: u16) {
+        each!(self, mechanism => mechanism.on_arrival(size));
+    }
+
+    pub(crate) fn answer_to_syn(&mut self, group: &GroupState) -> Option<Packet> {
+        let mut answer = None;
+        each!(self, mechanism => answer = answer.or(mechanism.answer_to_syn(group)));
+        answer
+    }
+
+    pub(crate) fn finish(&mut self, now: Time, senders: &Senders, log: &mut Log) -> PortCounters {
+        let mut counters = PortCounters::default();
+        each!(self, mechanism => mechanism.finish(now, senders, &mut counters, log));
+        counters
+    }
+}
+
+// See [`AtSwitch`].
+impl SwitchMechanisms {
+    /// Empty if there is nothing to keep.
+    pub(crate) fn of_groups(network: &Network, groups: &[Group]) -> Vec<u32> {
+        each_of_switch!(Kind => {
+            let kept = Kind::of_groups(network, groups);
+            if !kept.is_empty() {
+                return kept;
+            }
+        });
+        Vec::new()
+    }
+
+    #[inline(never)]
+    pub(crate) fn prefetch<O>(&mut self, arrivals: &[Arrival], world: &World<O>) {
+        each_of_switch!(self, mechanism => mechanism.prefetch(arrivals, world));
+    }
+
+    pub(crate) fn pass<O: Observer>(
+        &mut self,
+        now: Time,
+        mut packet: Packet,
+        from: u32,
+        world: &mut World<O>,
+    ) -> Pass {
+        each_of_switch!(self, mechanism => match mechanism.pass(now, packet, from, world) {
+            Pass::Through(passed) => packet = passed,
+            pass => return pass,
+        });
+        Pass::Through(packet)
+    }
+
+    pub(crate) fn on_last_hop(&mut self, now: Time, port: u16, mut packet: Packet, backlog: u64) -> Packet {
+        each_of_switch!(self, mechanism => packet = mechanism.on_last_hop(now, port, packet, backlog));
+        packet
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> Time {
+        let mut next = Time::NEVER;
+        each_of_switch!(self, mechanism => next = next.min(mechanism.next()));
+        next
+    }
+
+    pub(crate) fn wants_backlogs(&mut self, at: Time) -> u16 {
+        let mut ports = 0;
+        each_of_switch!(self, mechanism => ports = mechanism.wants_backlogs(at).max(ports));
+        ports
+    }
+
+    pub(crate) fn on_backlog(&mut self, port: u16, backlog: u64) {
+        each_of_switch!(self, mechanism => mechanism.on_backlog(port, backlog));
+    }
+
+    pub(crate) fn step<O: Observer>(&mut self, at: Time, world: &mut World<O>) {
+        each_of_switch!(self, mechanism => if mechanism.next() <= at { mechanism.step(at, world) });
+    }
+
+    pub(crate) fn take_packet(&mut self) -> Option<(Packet, Trailers, u32)> {
+        each_of_switch!(self, mechanism => if let Some(packet) = mechanism.take_packet() { return Some(packet) });
+        None
+    }
+
+    pub(crate) fn finish(&mut self, log: &mut Log) {
+        each_of_switch!(self, mechanism => mechanism.finish(log));
+    }
+}

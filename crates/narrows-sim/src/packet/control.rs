@@ -1,0 +1,76 @@
+//! Control packets: messages and frames of mechanisms.
+
+/// It is for the neighbor, and routed nowhere.
+const FOR_NEIGHBOR: u8 = 1;
+/// It is about a flow.
+const OF_FLOW: u8 = 2;
+/// It says that something begins or, with the flag [`FIN`](super::FIN), ends.
+const BEGINS_OR_ENDS: u8 = 4;
+
+/// Makes the list of control packets. Each has a name in traces, and says what is true of it.
+macro_rules! controls {
+    ($($(#[$about:meta])* $kind:ident $name:literal $what:expr,)*) => {
+        /// Control packets: messages and frames of mechanisms.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Control {
+            $($(#[$about])* $kind,)*
+        }
+
+        impl Control {
+            pub(super) const ALL: &'static [Self] = &[$(Self::$kind),*];
+
+            /// As it stands in traces.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)*
+                }
+            }
+
+            #[inline]
+            const fn is(self, what: u8) -> bool {
+                let all = match self {
+                    $(Self::$kind => $what,)*
+                };
+                all & what != 0
+            }
+        }
+    };
+}
+
+controls! {
+    /// A message of a congestion point to the source of a flow ([`Notification`](narrows_proto::notification::Notification)).
+    Cnm "notice" OF_FLOW,
+    /// A congestion notification packet of an RDMA receiver: the flow is all it says.
+    Cnp "cnp" OF_FLOW,
+    /// A PAUSE frame (IEEE 802.3 Annex 31B).
+    Pause "pause" FOR_NEIGHBOR,
+    /// A frame of priority-based flow control (IEEE 802.1Qbb).
+    Pfc "pfc" FOR_NEIGHBOR,
+    /// Names a flow that the neighbor is to isolate, or no longer: the sequence number is its key.
+    Isolate "isolate" FOR_NEIGHBOR | OF_FLOW | BEGINS_OR_ENDS,
+    /// A report of the switch of a rack to a host on a JumboFlow, whose number is in place of the flow.
+    JumboFlow "jumboflow" 0,
+    /// A host says that a subflow begins or ends.
+    Membership "membership" OF_FLOW | BEGINS_OR_ENDS,
+    /// What concerns the access link of a destination.
+    Access "access" 0,
+}
+
+impl Control {
+    /// It is for the neighbor, and routed nowhere.
+    #[inline]
+    pub fn is_for_neighbor(self) -> bool {
+        self.is(FOR_NEIGHBOR)
+    }
+
+    /// It is about a flow.
+    pub fn is_of_flow(self) -> bool {
+        self.is(OF_FLOW)
+    }
+
+    /// It says that something begins or ends.
+    pub fn begins_or_ends(self) -> bool {
+        self.is(BEGINS_OR_ENDS)
+    }
+}
