@@ -55,7 +55,7 @@ pub(crate) fn validate(arguments: &args::Validate) -> Checked<Status> {
 fn status(fidelity: &Fidelity, strict: bool) -> Status {
     for outcome in fidelity.surprises() {
         let (id, known) = (&outcome.comparison.id, outcome.comparison.known());
-        complain!("{id} is a {}, known is a {}", outcome.verdict.name(), known.name());
+        complain!("{id}: the verdict is {}, the known one is {}", outcome.verdict.name(), known.name());
     }
     let missed = strict && fidelity.tally().misses > 0;
     if missed || fidelity.surprises().next().is_some() { Status::Broken } else { Status::Done }

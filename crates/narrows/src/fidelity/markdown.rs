@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::{Expected, Fidelity, Outcome, PARTS, Study};
+use super::{Band, Expected, Fidelity, Outcome, PARTS, Study};
 use crate::diagnostic::Checked;
 use crate::numbers::number;
 use crate::repro::markdown::table;
@@ -33,10 +33,14 @@ impl Outcome {
         self.ratio().map_or("–".into(), |ratio| format!("{ratio:.3}"))
     }
 
-    /// The ends of the band.
+    /// How far from the expected value the band reaches, or its ends.
     pub fn band_text(&self) -> String {
-        let (least, most) = self.comparison.band.ends(self.expected);
-        format!("{} to {}", number(least), self.with_unit(most))
+        let percent = |part: f64| number(part * 100.0);
+        match self.comparison.band {
+            Band::Around(below, above) if -below == above => format!("± {} %", percent(above)),
+            Band::Around(below, above) => format!("{} % to +{} %", percent(below), percent(above)),
+            Band::Between(least, most) => format!("{} to {}", number(least), self.with_unit(most)),
+        }
     }
 
     fn with_unit(&self, value: f64) -> String {
