@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
-use crate::{attack, fuzz, guide, instructions, python, readme, repro, structure, viewers};
+use crate::{attack, fidelity, fuzz, guide, instructions, python, readme, repro, structure, viewers};
 
 /// All tests: of units, of properties, of scenarios, of documentation, of the Python package.
 pub(crate) fn test(shell: &Shell) -> Result<()> {
@@ -18,7 +18,7 @@ type Step = fn(&Shell) -> Result<()>;
 
 /// Everything, and how long it took.
 pub(crate) fn all(shell: &Shell) -> Result<()> {
-    let steps: [(&str, Step); 12] = [
+    let steps: [(&str, Step); 13] = [
         ("format and lints", lints),
         ("structure", |shell| structure::run(shell, &structure::Arguments::default())),
         ("tests", |shell| Ok(cmd!(shell, "cargo test --workspace --quiet").run()?)),
@@ -28,6 +28,7 @@ pub(crate) fn all(shell: &Shell) -> Result<()> {
         ("README", readme::run),
         ("Python package", |shell| python::run(shell, &python::Arguments::default())),
         ("papers", repro::quick),
+        ("fidelity", fidelity::quick),
         ("instructions", |shell| instructions::run(shell, &instructions::Arguments::default())),
         ("attack", |shell| attack::run(shell, &attack::Arguments::short())),
         ("fuzzing", |shell| fuzz::run(shell, &fuzz::Arguments::short())),

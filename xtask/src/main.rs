@@ -4,6 +4,7 @@ mod attack;
 mod bench;
 mod ci;
 mod environment;
+mod fidelity;
 mod fuzz;
 mod guide;
 mod instructions;
@@ -44,6 +45,8 @@ enum Task {
     Loom,
     /// Repeat papers in full and write docs/reproductions/PAPER.md
     Repro(repro::Arguments),
+    /// Compare Narrows with theory and measurements in full and write docs/fidelity.md
+    Fidelity,
     /// Run the commands of README.md and compare what they print
     Readme,
     /// Write the scoreboard of papers in README.md from docs/reproductions
@@ -69,6 +72,7 @@ fn main() -> Result<()> {
         Task::Structure(arguments) => structure::run(&shell, &arguments),
         Task::Loom => loom::run(&shell),
         Task::Repro(arguments) => repro::run(&shell, &arguments),
+        Task::Fidelity => fidelity::run(&shell),
         Task::Readme => readme::run(&shell),
         Task::Scoreboard => scoreboard::write(&shell),
         Task::Guide(arguments) => guide::run(&shell, &arguments),

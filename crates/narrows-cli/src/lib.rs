@@ -53,6 +53,7 @@ fn obey(command: &Command) -> Status {
         Command::Report(arguments) => commands::report(arguments),
         Command::Open(arguments) => commands::open(arguments),
         Command::Repro(repro) => commands::repro(repro),
+        Command::Validate(validate) => commands::validate(validate),
         Command::Trace(trace) => commands::trace(trace),
         Command::Export(export) => commands::export(export),
         Command::Check(check) => commands::check(check),

@@ -1,6 +1,7 @@
 //! Tables and lines for people.
 
 use comfy_table::{CellAlignment, Table, presets};
+use narrows::fidelity::Fidelity;
 use narrows::numbers::{grouped, number, with_interval};
 use narrows::plan::{Expected, LoadOf, Plan, PlannedGroup, PlannedPairing};
 use narrows::report::{Cell, Summary, summarize};
@@ -207,6 +208,27 @@ pub fn claims(reproduction: &Reproduction) -> String {
     }
     for (index, column) in table.column_iter_mut().enumerate() {
         let right = index == 1 || index == 2;
+        column.set_cell_alignment(if right { CellAlignment::Right } else { CellAlignment::Left });
+    }
+    indented(&table)
+}
+
+/// Comparisons of Narrows with what is expected of it.
+pub fn comparisons(fidelity: &Fidelity) -> String {
+    let mut table = plain();
+    table.add_row(["", "expected", "Narrows", "ratio", "band", "verdict"]);
+    for outcome in &fidelity.outcomes {
+        table.add_row([
+            outcome.comparison.id.clone(),
+            outcome.expected_text(),
+            outcome.measured_text(),
+            outcome.ratio_text(),
+            outcome.band_text(),
+            outcome.verdict.name().to_owned(),
+        ]);
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        let right = (1..=4).contains(&index);
         column.set_cell_alignment(if right { CellAlignment::Right } else { CellAlignment::Left });
     }
     indented(&table)

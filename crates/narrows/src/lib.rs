@@ -4,6 +4,7 @@ pub mod counters;
 mod csv_file;
 pub mod diagnostic;
 pub mod document;
+pub mod fidelity;
 pub mod input_file;
 pub mod inputs;
 pub mod live;

@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use import::{BufferUnit, Import, ImportOutput};
 pub(crate) use results::{Export, ExportFct, ExportFormat, FctDialect, Open, Report, Trace, TraceFormat};
-pub(crate) use running::{Compare, Demo, DemoSubject, Execution, Input, Merge, Repro, Run, Sweep};
+pub(crate) use running::{Compare, Demo, DemoSubject, Execution, Input, Merge, Repro, Run, Sweep, Validate};
 
 /// A laboratory for congestion control where the data center meets the WAN.
 #[derive(Debug, Parser)]
@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Open(Open),
     /// Repeat the experiments of a paper and judge its claims; resumes when restarted
     Repro(Repro),
+    /// Compare Narrows with theory, standards and published measurements on this machine
+    Validate(Validate),
     /// Simulate a stored run again and write what happened for Wireshark, qvis or Perfetto
     Trace(Trace),
     /// Write results as files of other tools

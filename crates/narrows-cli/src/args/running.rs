@@ -159,6 +159,33 @@ pub(crate) struct Repro {
     pub(crate) execution: Execution,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Validate {
+    /// Only these comparisons; * stands for any characters: dctcp.alpha 'links.*' [default: all]
+    #[arg(value_name = "ID")]
+    pub(crate) names: Vec<String>,
+    /// Only comparisons that take no more than a moment, some of them over a shorter time
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// List the comparisons without running them
+    #[arg(long, conflicts_with = "scenario")]
+    pub(crate) list: bool,
+    /// Print the scenario of one comparison, for narrows run
+    #[arg(long, value_name = "ID", conflicts_with_all = ["names", "out", "strict"])]
+    pub(crate) scenario: Option<String>,
+    /// End with status 1 if a comparison misses, even if that is known
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Write the page, the values and the scenarios there
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace older results in the folder given with --out; a folder with anything else in it stays
+    #[arg(long, requires = "out")]
+    pub(crate) overwrite: bool,
+    #[command(flatten)]
+    pub(crate) execution: Execution,
+}
+
 /// The name of a paper. Help and completions know them all; an unknown one is met by a diagnostic.
 #[derive(Clone, Debug)]
 struct PaperName;

@@ -10,6 +10,7 @@ mod repro;
 mod run;
 mod sweep;
 mod trace;
+mod validate;
 
 pub(crate) use compare::{compare, demo};
 pub(crate) use export::export;
@@ -21,6 +22,7 @@ pub(crate) use repro::repro;
 pub(crate) use run::run;
 pub(crate) use sweep::{merge, sweep};
 pub(crate) use trace::trace;
+pub(crate) use validate::validate;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -32,8 +32,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use narrows_proto::units::{Bytes, Span, Time};
-use narrows_sim::topology::NodeKind;
-use narrows_sim::{Paths, Stop};
+use narrows_sim::topology::{Link, NodeKind};
+use narrows_sim::{LinkId, Paths, Stop};
 
 pub(crate) use checker::Checker;
 pub(crate) use inputs::collect as collect_inputs;
@@ -204,6 +204,13 @@ impl Plan {
     /// Names of all metrics that its results will have.
     pub fn metric_names(&self) -> Vec<String> {
         expectations::metric_names(&self.scenario, self.segments.is_some())
+    }
+
+    /// The link from one node to another, by their names; none if there is none.
+    pub(crate) fn link(&self, from: &str, to: &str) -> Option<LinkId> {
+        let topology = &self.network.topology;
+        let is_it = |link: &Link| topology.node(link.from).name == from && topology.node(link.to).name == to;
+        topology.links().iter().position(is_it).map(LinkId::from)
     }
 
     /// How much memory the run will need at most, on so many threads.

@@ -154,7 +154,7 @@ fn markdown_of_chart(chart: &DrawnChart) -> String {
 }
 
 /// A table in Markdown, with a blank line before.
-fn table<R: IntoIterator<Item = String>>(head: &[&str], rows: impl Iterator<Item = R>) -> String {
+pub(crate) fn table<R: IntoIterator<Item = String>>(head: &[&str], rows: impl Iterator<Item = R>) -> String {
     let line = |cells: &mut dyn Iterator<Item = String>| {
         let cells: Vec<_> = cells.map(|cell| cell.replace('|', "\\|").replace('\n', " ")).collect();
         format!("| {} |\n", cells.join(" | "))

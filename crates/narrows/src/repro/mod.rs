@@ -19,7 +19,7 @@ mod claims;
 mod dvl;
 mod gemini;
 mod kept;
-mod markdown;
+pub(crate) mod markdown;
 mod outcome;
 mod rackcc;
 mod study;
@@ -33,8 +33,6 @@ pub use claims::{Claim, Class, Expected, Side, Verdict};
 pub use kept::{Found, Kept, Ran};
 pub use outcome::{FigureOutcome, Judged, ParameterOutcome, Reproduction, Tally};
 pub use study::{Request, Run, Study};
-
-use narrows_sim::topology::Link;
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::metrics;
@@ -317,9 +315,7 @@ fn owned(texts: &[&str]) -> Vec<String> {
 
 /// The number of the link from one node of the scenario to another.
 fn link(results: &Results, (from, to): (&str, &str)) -> usize {
-    let topology = &results.plan.network.topology;
-    let is_it = |link: &Link| topology.node(link.from).name == from && topology.node(link.to).name == to;
-    topology.links().iter().position(is_it).expect("the scenario has the link")
+    results.plan.link(from, to).expect("the scenario has the link").index()
 }
 
 /// `group.row` of `group.row.column`.
