@@ -9,6 +9,7 @@ PLACES = {
     "CONTRIBUTING.md": "contributing.md",
     "ARCHITECTURE.md": "architecture.md",
     "CHANGELOG.md": "changelog.md",
+    "docs/fidelity.md": "fidelity.md",
     "docs/references.md": "references.md",
     "docs/robustness.md": "robustness.md",
     "docs/speed.md": "speed.md",

@@ -3,7 +3,8 @@
 use serde::Deserialize;
 
 use super::quantity::Quantity;
-use super::{SCENARIOS, theory};
+use super::texts::SCENARIOS;
+use super::theory;
 use crate::diagnostic::Checked;
 use crate::document::Document;
 use crate::repro::Verdict;

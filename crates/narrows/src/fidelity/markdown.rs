@@ -14,7 +14,7 @@ use crate::results::Output;
 /// How verdicts are reached, for whoever reads the page.
 const VERDICTS: &str = "Expected is what the source reports, or what its formula gives with the settings of the scenario. Verdicts are \
     computed: match if the value of Narrows lies in the band, miss if it does not or there was nothing to measure. The bands and their \
-    reasons were written down before the first run and have two sides: too good is a miss, too. A miss stays in its table, with what is \
+    reasons were written down before the first run and have two sides. A miss stays in its table, with what is \
     known of it below.";
 
 impl Outcome {

@@ -4,14 +4,15 @@
 //! formula gives, and a band around that value, fixed before the first run. A [`Study`] is the list of runs that one call needs, a
 //! [`Fidelity`] is what came out. Running is left to [`crate::run::run_all`].
 //!
-//! To add a comparison: an entry in a file of `fidelity/`, a scenario in `fidelity/scenarios/` with a line in `SCENARIOS` if none of
-//! those that are there can be changed to it by `set`, and a line in [`theory`] if its formula is new.
+//! To add a comparison: an entry in a file of `fidelity/`, a scenario in `fidelity/scenarios/` with a line in `texts.rs` if none of
+//! those that are there can be changed to it by `set`, and a line in `theory` if its formula is new.
 
 mod comparison;
 mod markdown;
 mod quantity;
 mod settings;
 mod study;
+mod texts;
 mod theory;
 
 use std::sync::LazyLock;
@@ -21,56 +22,11 @@ use serde::Deserialize;
 pub use comparison::{Band, Comparison, Expected};
 pub use study::{Fidelity, Outcome, Request, Run, Study};
 
+use texts::FILES;
+
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
 use crate::scenario::matches;
-
-macro_rules! texts {
-    ($($(#[$about:meta])* const $list:ident in $folder:literal { $($name:literal)+ })+) => {$(
-        $(#[$about])*
-        const $list: &[(&str, &str)] = &[
-            $(($name, include_str!(concat!("../../fidelity/", $folder, $name, ".toml")))),+
-        ];
-    )+};
-}
-
-texts! {
-    /// Comparisons, in the order in which they are shown.
-    const FILES in "" {
-        "links"
-        "queues"
-        "transport"
-        "loss"
-        "dctcp"
-        "delay"
-        "rdma"
-        "hosts"
-    }
-    /// Scenarios that comparisons begin with.
-    const SCENARIOS in "scenarios/" {
-        "path"
-        "poisson"
-        "poisson-two"
-        "threshold"
-        "constant-window"
-        "overload"
-        "lossy"
-        "one-bottleneck"
-        "two-paths"
-        "parking-lot"
-        "dctcp-theory"
-        "dctcp-testbed"
-        "dctcp-multihop"
-        "dctcp-queries"
-        "dctcp-background"
-        "dctcp-transfers"
-        "fabric"
-        "pause"
-        "streams"
-        "messages"
-        "equal"
-    }
-}
 
 /// Comparisons that belong together.
 #[derive(Debug, Deserialize)]
@@ -135,7 +91,7 @@ mod tests {
 
     #[test]
     fn every_scenario_is_used_and_every_comparison_says_all_there_is_to_say() {
-        for (name, _) in SCENARIOS {
+        for (name, _) in texts::SCENARIOS {
             assert!(all().any(|comparison| comparison.scenario == *name), "nobody uses {name}");
         }
         for comparison in all() {
