@@ -10,6 +10,7 @@ pub mod live;
 pub mod metrics;
 pub mod numbers;
 pub mod plan;
+mod profile;
 pub mod reference;
 pub mod report;
 pub mod repro;

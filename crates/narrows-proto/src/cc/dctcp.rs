@@ -16,7 +16,7 @@
 //! The receiver reports marks byte by byte ([`Ecn::Accurate`]), with the delayed-acknowledgement state machine of §3.2.
 
 use super::parts::{MarkedFraction, RenoWindow, Rest};
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges, Signal};
 use crate::units::{Bytes, Span, Time};
 
 /// Settings of DCTCP.
@@ -110,6 +110,12 @@ impl Controller for Dctcp {
             }
             Congestion::Timeout { flight_size, repeated } => self.window.collapse(flight_size, repeated),
             Congestion::Spurious => self.window.undo(),
+        }
+    }
+
+    fn on_signal(&mut self, _now: Time, signal: &Signal<'_>) {
+        if let Signal::Remembered { ssthresh } = *signal {
+            self.window.remember(ssthresh);
         }
     }
 

@@ -14,7 +14,7 @@
 //! window in one recovery, which is what those steps of NewReno approximate.
 
 use super::parts::RenoWindow;
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges, Signal};
 use crate::units::{Bytes, Span, Time};
 
 /// Settings of Reno.
@@ -81,6 +81,12 @@ impl Controller for Reno {
             }
             Congestion::Timeout { flight_size, repeated } => self.window.collapse(flight_size, repeated),
             Congestion::Spurious => self.window.undo(),
+        }
+    }
+
+    fn on_signal(&mut self, _now: Time, signal: &Signal<'_>) {
+        if let Signal::Remembered { ssthresh } = *signal {
+            self.window.remember(ssthresh);
         }
     }
 

@@ -26,7 +26,7 @@
 //! A flow that starts while others keep a queue takes that queue for part of the path, and claims more than its share.
 
 use super::parts::SegmentWindow;
-use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges};
+use super::{Ack, Algorithm, Congestion, Controller, Ecn, Limit, OutOfRange, Path, Ranges, Signal};
 use crate::units::{Bytes, Span, Time};
 
 /// Settings of Vegas (Brakmo & Peterson, JSAC 1995; Linux).
@@ -200,6 +200,12 @@ impl Controller for Vegas {
                 self.doubling = false;
             }
             Congestion::Spurious => self.window.undo(),
+        }
+    }
+
+    fn on_signal(&mut self, _now: Time, signal: &Signal<'_>) {
+        if let Signal::Remembered { ssthresh } = *signal {
+            self.window.remember(ssthresh);
         }
     }
 

@@ -38,6 +38,7 @@ impl Host {
             world.observer.closed(now, record);
         }
         world.log.senders.extend(record);
+        self.metrics.note(now, outgoing, &world.shared.groups[outgoing.group as usize]);
         if let Some(connection) = outgoing.source.end(&world.shared.groups[outgoing.group as usize]) {
             self.connections.keep(outgoing.group, outgoing.to, connection);
         }
@@ -81,7 +82,8 @@ impl Host {
             connection: self.connections.take(spec.group.0, spec.to),
             in_rack: self.racks.is_some(),
         };
-        let source = Source::new(group, now, begin);
+        let mut source = Source::new(group, now, begin);
+        self.metrics.recall(now, spec.to, &mut source, group);
         let subflow = self.enter_rack(now, new, world);
         let hold = self.hold_of(new.flow, world);
         let slot = self.outgoing.add(Outgoing {

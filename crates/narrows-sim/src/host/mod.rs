@@ -14,6 +14,7 @@ mod handover;
 mod incoming;
 mod limited;
 mod messages;
+mod metrics;
 mod new_flow;
 mod nic;
 mod outgoing;
@@ -41,6 +42,7 @@ pub(crate) use self::external::WholePacket;
 use self::gates::Gates;
 pub(crate) use self::generator::HostGenerator;
 use self::handover::Handover;
+use self::metrics::Metrics;
 use self::nic::{Nic, Places};
 use self::outgoing::{Hold, Outgoing};
 use self::racks::Racks;
@@ -88,6 +90,8 @@ pub(crate) struct Host {
     /// Flows that wait for others, by number.
     waiting: Vec<Waiting>,
     connections: Connections,
+    /// What it remembers of other hosts.
+    metrics: Metrics,
     /// By group and destination, in order: the slots of queue pairs that carry several messages.
     queue_pairs: Vec<((u32, HostId), u32)>,
     /// By group and source, in order: the slots of their receiving halves.
@@ -183,6 +187,7 @@ impl Host {
             generators,
             waiting: Vec::new(),
             connections: Connections::default(),
+            metrics: Metrics::default(),
             queue_pairs: Vec::new(),
             receiving_pairs: Vec::new(),
             gates: world.shared.has_near_source.then(|| {

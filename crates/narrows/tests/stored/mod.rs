@@ -46,6 +46,13 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "OnOff.start_every",
             "Permutation.start_every",
             "Stream.quick_acks",
+            "Stream.ack_timeout",
+            "Stream.host_metrics",
+            "Stream.probe_timeout",
+            "Stream.halve_after_idle",
+            "Stream.pace_by_growth",
+            "Stream.peak_deviation",
+            "Cubic.linux_hystart",
         ],
     ),
     (
@@ -58,6 +65,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "LongLived.size",
             "Permutation.size",
             "Stream.receive_window",
+            "Stream.receive_buffer",
             "Stream.ack_delay_of_rto",
             "Rdma.window",
             "Rdma.ack_timeout",
@@ -68,6 +76,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "Gemini.max_base_rtt",
         ],
     ),
+    ("the settings that it stands for are there", &["Stream.profile"]),
     (
         "all",
         &[
