@@ -161,13 +161,13 @@ impl Params {
     }
 
     /// The receiver keeps more than when the last segment arrived.
-    #[inline]
+    #[inline(always)]
     pub(super) fn follows_arrivals(&self) -> bool {
         self.ack_timeout.is_some() | self.receive_buffer.is_some()
     }
 
     /// The receiver notes when segments arrive.
-    #[inline]
+    #[inline(always)]
     pub(super) fn notes_arrivals(&self) -> bool {
         self.quick_acks.is_some() | self.follows_arrivals()
     }

@@ -96,7 +96,7 @@ impl Receiver {
         if range.start == self.next && self.held.is_empty() {
             self.next = range.end;
             self.unacknowledged += 1;
-            if params.receive_buffer.is_some() {
+            if self.arrivals.is_some() {
                 self.open(params, now, segment);
             }
             let at_once = segment.merged > 0 || self.quick > 0 || self.is_complete();
@@ -108,7 +108,7 @@ impl Receiver {
             }
         } else {
             let sacks = self.out_of_order(range);
-            if params.receive_buffer.is_some() {
+            if self.arrivals.is_some() {
                 self.open(params, now, segment);
             }
             send(self.ack(params, sacks));
@@ -126,6 +126,7 @@ impl Receiver {
         Some(self.ack(params, SackBlocks::default()))
     }
 
+    #[inline(never)]
     fn syn_ack(&mut self, params: &Params, now: Time) -> AckFrame {
         let mut window = 0;
         if params.follows_arrivals() {
@@ -138,6 +139,7 @@ impl Receiver {
     }
 
     /// Begins quick-ack mode with the first segment and after a pause.
+    #[inline(never)]
     fn note_arrival(&mut self, params: &Params, now: Time) {
         if params.follows_arrivals() {
             self.arrivals.get_or_insert_with(|| Box::new(Arrivals::new(params, now)));
@@ -155,6 +157,7 @@ impl Receiver {
     }
 
     /// The receive buffer notices a segment. While it opens its window, acknowledgments do not wait.
+    #[inline(never)]
     fn open(&mut self, params: &Params, now: Time, segment: &Segment) {
         let held = if self.held.is_empty() { 0 } else { self.held.total() };
         let Some(arrivals) = &mut self.arrivals else { return };

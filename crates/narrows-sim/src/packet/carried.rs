@@ -62,7 +62,7 @@ impl Packet {
 
 impl Parcel<'_> {
     /// The acknowledgement inside.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ack_frame(self) -> AckFrame {
         let slots = self.slots();
         let sacks = if slots.is_empty() { SackBlocks::default() } else { unpack(slots) };
