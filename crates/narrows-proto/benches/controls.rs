@@ -106,8 +106,15 @@ enum Fate {
 
 impl Connection {
     fn new(config: &Config) -> Self {
-        let path =
-            Path { mss: MSS, initial_window: MSS * 10, packet: PACKET, link: HOST, seed: 1, merged: 1 };
+        let path = Path {
+            mss: MSS,
+            initial_window: MSS * 10,
+            packet: PACKET,
+            link: HOST,
+            seed: 1,
+            paced: false,
+            merged: 1,
+        };
         let cc = config.build(&path);
         Self {
             name: config.name(),

@@ -165,7 +165,8 @@ impl Source {
     /// link.
     pub fn share(&mut self, params: &Params, share: &subflow::Params, link: BitRate) {
         let (mss, packet) = (params.payload, params.packet_size());
-        let path = Path { mss, initial_window: mss * INITIAL_WINDOW, packet, link, seed: 0, merged: 1 };
+        let path =
+            Path { mss, initial_window: mss * INITIAL_WINDOW, packet, link, seed: 0, paced: true, merged: 1 };
         let subflow = subflow::Subflow::new(share, &path);
         let share = Share {
             subflow,

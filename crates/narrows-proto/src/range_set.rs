@@ -11,6 +11,11 @@ pub(crate) struct RangeSet {
 }
 
 impl RangeSet {
+    /// How much it holds.
+    pub(crate) fn total(&self) -> u64 {
+        self.ranges.iter().map(|range| range.end - range.start).sum()
+    }
+
     /// Contains nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()

@@ -11,6 +11,7 @@ pub mod live;
 pub mod metrics;
 pub mod numbers;
 pub mod plan;
+mod profile;
 pub mod recorded;
 pub mod reference;
 pub mod report;

@@ -92,6 +92,8 @@ pub(crate) enum Listed {
     Mechanisms,
     /// How data is carried
     Transports,
+    /// Defaults of whole systems
+    Profiles,
     /// Distributions of flow sizes
     Sizes,
     /// Networks

@@ -83,6 +83,7 @@ pub(crate) fn list(arguments: &args::List) -> Checked<Status> {
             "what switches and hosts do besides: narrows explain NAME",
         ),
         (Listed::Transports, "transports", K::Transport, "how data is carried: narrows explain NAME"),
+        (Listed::Profiles, "profiles", K::Profile, "defaults of whole systems: transport.profile = \"NAME\""),
         (Listed::Sizes, "sizes", K::Sizes, "distributions of flow sizes: sizes = \"NAME\""),
         (Listed::Topologies, "topologies", K::Topology, "networks: [topology.NAME]"),
         (Listed::Patterns, "patterns", K::Pattern, "who sends what to whom: pattern = { NAME = { … } }"),

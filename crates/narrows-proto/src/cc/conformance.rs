@@ -15,7 +15,15 @@ pub(super) const MSS: Bytes = Bytes::new(1000);
 
 pub(super) fn path() -> Path {
     let link = BitRate::from_gbps(10);
-    Path { mss: MSS, initial_window: MSS * 10, packet: MSS + Bytes::new(90), link, seed: 1, merged: 1 }
+    Path {
+        mss: MSS,
+        initial_window: MSS * 10,
+        packet: MSS + Bytes::new(90),
+        link,
+        seed: 1,
+        paced: false,
+        merged: 1,
+    }
 }
 
 /// An unremarkable acknowledgement of `acked` bytes: unmarked, limited by the window, in the middle of a round.

@@ -13,16 +13,16 @@
 //! Idle: not part of t                                                     RFC 9438 §5.8
 //!     after more than a timeout ssthresh = max(ssthresh, 3/4·cwnd), cwnd = min(RW, cwnd)   RFC 2861, RFC 5681 §4.1
 //! ```
-//! Slow start is `HyStart++` (RFC 9406), as RFC 9438 §4.10 recommends.
+//! Slow start is `HyStart++` (RFC 9406), as RFC 9438 §4.10 recommends, or HyStart as Linux has it (`linux_hystart`).
 //!
 //! Differs from RFC 9438 §4.6: after a mark, too, cwnd is at least 2 segments.
 //! Differs from RFC 9438 §4.4: the window grows by each segment acknowledged and not by each acknowledgement, as in Linux, so
 //! that delayed acknowledgements do not halve the growth; and W_est never lowers it (§4.3).
 
 use super::inside::SSTHRESH;
-use super::parts::{HyStart, HyStartParams, MIN_THRESHOLD};
+use super::parts::{HyStart, HyStartParams, LinuxHyStart, LinuxHyStartParams, MIN_THRESHOLD};
 use super::{
-    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter,
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter, Signal,
 };
 use crate::units::{Bytes, Span, Time};
 
@@ -43,6 +43,9 @@ pub struct Params {
     pub hystart: bool,
     /// Its constants.
     pub hystart_params: HyStartParams,
+    /// Leave slow start as Linux does, by the length of the train of acknowledgments and by the delay (`tcp_cubic.c`), in place of
+    /// RFC 9406. Not used if `hystart` is `false`.
+    pub linux_hystart: Option<LinuxHyStartParams>,
     /// L: segments one acknowledgement may add in slow start; 8 (RFC 9406 §4.3).
     pub slow_start_limit: u64,
 }
@@ -56,6 +59,7 @@ impl Default for Params {
             fast_convergence: true,
             hystart: true,
             hystart_params: HyStartParams::default(),
+            linux_hystart: None,
             slow_start_limit: 8,
         }
     }
@@ -72,10 +76,18 @@ pub struct Cubic {
     limit_after_timeout: u32,
     mss: Bytes,
     state: State,
-    /// During the first slow start.
-    hystart: Option<Box<HyStart>>,
+    hystart: Option<Box<Exit>>,
     /// For a reduction that turns out to be spurious (RFC 9438 §4.9).
     before_reduction: Option<Box<State>>,
+}
+
+/// What ends slow start before the first loss.
+#[derive(Clone, Debug)]
+enum Exit {
+    /// During the first slow start.
+    Rfc9406(HyStart),
+    /// For all of the connection.
+    Linux(LinuxHyStart),
 }
 
 /// Windows in segments.
@@ -110,7 +122,12 @@ impl Algorithm for Cubic {
     const INSIDE: Described = &[SSTHRESH];
 
     fn new(params: &Params, path: &Path) -> Self {
-        let hystart = params.hystart.then(|| Box::new(HyStart::new(params.hystart_params.clone())));
+        let hystart = params.hystart.then(|| {
+            Box::new(match &params.linux_hystart {
+                None => Exit::Rfc9406(HyStart::new(params.hystart_params.clone())),
+                Some(linux) => Exit::Linux(LinuxHyStart::new(linux.clone(), path)),
+            })
+        });
         let limit = |segments| u32::try_from(segments).unwrap_or(u32::MAX);
         Self {
             c: params.c,
@@ -140,7 +157,8 @@ impl Algorithm for Cubic {
         ranges.unless(c > 0.0 && c.is_finite(), "c", c, "above 0")?;
         ranges.unless(beta > 0.0 && beta < 1.0, "beta", beta, "between 0 and 1, both excluded")?;
         ranges.unless(limit >= 1, "slow_start_limit", limit, "at least 1 segment")?;
-        params.hystart_params.check(ranges)
+        params.hystart_params.check(ranges)?;
+        params.linux_hystart.as_ref().map_or(Ok(()), |linux| linux.check(ranges))
     }
 }
 
@@ -152,15 +170,23 @@ impl Cubic {
     fn slow_start(&mut self, ack: &Ack) {
         let step =
             if ack.cwnd_limited { self.segments(ack.acked).min(self.slow_start_limit.into()) } else { 0.0 };
-        let Some(hystart) = &mut self.hystart else {
-            self.state.cwnd += step;
-            return;
-        };
-        self.state.cwnd += step / hystart.growth_divisor() as f64;
         // Rounds and round-trip times count whether the window limits or not.
-        if hystart.on_ack(ack.rtt, ack.round_start) {
-            self.state.ssthresh = self.state.cwnd.max(MIN_THRESHOLD as f64);
-            self.hystart = None;
+        match self.hystart.as_deref_mut() {
+            None => self.state.cwnd += step,
+            Some(Exit::Rfc9406(hystart)) => {
+                self.state.cwnd += step / hystart.growth_divisor() as f64;
+                if hystart.on_ack(ack.rtt, ack.round_start) {
+                    self.state.ssthresh = self.state.cwnd.max(MIN_THRESHOLD as f64);
+                    self.hystart = None;
+                }
+            }
+            Some(Exit::Linux(hystart)) => {
+                if hystart.on_ack(ack, self.state.cwnd) {
+                    self.state.ssthresh = self.state.cwnd;
+                } else {
+                    self.state.cwnd += step;
+                }
+            }
         }
     }
 
@@ -182,7 +208,9 @@ impl Cubic {
 
     fn reduce(&mut self, flight_size: Bytes) {
         self.before_reduction = Some(Box::new(self.state));
-        self.hystart = None;
+        if let Some(Exit::Rfc9406(_)) = self.hystart.as_deref() {
+            self.hystart = None;
+        }
         let State { cwnd, w_max, .. } = self.state;
         let used = self.segments(flight_size).min(cwnd);
         let lost_ground = self.fast_convergence && w_max.is_some_and(|w_max| cwnd < w_max);
@@ -259,6 +287,9 @@ impl Controller for Cubic {
                 if !repeated {
                     self.reduce(flight_size);
                 }
+                if let Some(Exit::Linux(hystart)) = self.hystart.as_deref_mut() {
+                    hystart.forget();
+                }
                 self.state.w_max = None;
                 self.state.cwnd = 1.0;
                 // RFC 3465 §2.3: one acknowledgement may now cover much that was sent before the timeout.
@@ -271,6 +302,12 @@ impl Controller for Cubic {
                     self.state = *state;
                 }
             }
+        }
+    }
+
+    fn on_signal(&mut self, _now: Time, signal: &Signal<'_>) {
+        if let Signal::Remembered { ssthresh } = *signal {
+            self.state.ssthresh = self.segments(ssthresh).max(MIN_THRESHOLD as f64);
         }
     }
 

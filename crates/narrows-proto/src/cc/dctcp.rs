@@ -18,7 +18,7 @@
 use super::inside::SSTHRESH;
 use super::parts::{MarkedFraction, RenoWindow, Rest};
 use super::{
-    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter,
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter, Signal,
 };
 use crate::units::{Bytes, Span, Time};
 
@@ -114,6 +114,12 @@ impl Controller for Dctcp {
             }
             Congestion::Timeout { flight_size, repeated } => self.window.collapse(flight_size, repeated),
             Congestion::Spurious => self.window.undo(),
+        }
+    }
+
+    fn on_signal(&mut self, _now: Time, signal: &Signal<'_>) {
+        if let Signal::Remembered { ssthresh } = *signal {
+            self.window.remember(ssthresh);
         }
     }
 

@@ -91,6 +91,11 @@ pub enum Signal<'a> {
         /// Its round-trip time.
         rtt: Span,
     },
+    /// An earlier connection to the same host ended with this slow start threshold; before the first packet.
+    Remembered {
+        /// Slow start ends here.
+        ssthresh: Bytes,
+    },
     /// A packet was sent. Only over [RDMA](crate::rdma).
     Sent {
         /// Bytes on the wire.
@@ -166,6 +171,8 @@ pub struct Path {
     pub link: BitRate,
     /// Where its random choices begin; another for every connection.
     pub seed: u64,
+    /// The transport paces the window: acknowledgments of a round come spread over it.
+    pub paced: bool,
     /// So many segments may be acknowledged at once because the receiver merges what arrives together; 1 if it does not.
     pub merged: u64,
 }

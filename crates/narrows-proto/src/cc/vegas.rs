@@ -28,7 +28,7 @@
 use super::inside::SSTHRESH;
 use super::parts::SegmentWindow;
 use super::{
-    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter,
+    Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter, Signal,
 };
 use crate::units::{Bytes, Span, Time};
 
@@ -205,6 +205,12 @@ impl Controller for Vegas {
                 self.doubling = false;
             }
             Congestion::Spurious => self.window.undo(),
+        }
+    }
+
+    fn on_signal(&mut self, _now: Time, signal: &Signal<'_>) {
+        if let Signal::Remembered { ssthresh } = *signal {
+            self.window.remember(ssthresh);
         }
     }
 

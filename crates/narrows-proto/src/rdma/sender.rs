@@ -79,6 +79,7 @@ impl Sender {
             packet: params.packet_size(params.mtu),
             link: at.link,
             seed: at.seed,
+            paced: false,
             merged: 1,
         };
         let controller = cc.build(&path);

@@ -164,7 +164,7 @@ impl Run<'_> {
                     it.sender.on_timer(self.params, at);
                 }
                 if it.receiver.next_timer() <= at {
-                    frames.extend(it.receiver.on_timer(at));
+                    frames.extend(it.receiver.on_timer(self.params, at));
                 }
             }
             Event::LinkFree => {}

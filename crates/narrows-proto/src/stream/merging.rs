@@ -67,7 +67,7 @@ impl Merging {
         if self.until <= now {
             self.hand_on(params, now, &mut send);
         }
-        if let Some(frame) = self.receiver.on_timer(now) {
+        if let Some(frame) = self.receiver.on_timer(params, now) {
             send(frame);
         }
     }

@@ -8,17 +8,24 @@
 //!
 //! A [`Connection`] may carry one flow after another ([`Sender::again`]): each begins with what the last one knew of the path.
 //!
-//! What this module does not do: receive windows that change (the receiver takes everything at once), urgent data, closing (a flow
+//! What this module does not do: applications that read slowly (the receiver takes everything at once), urgent data, closing (a flow
 //! ends with its last byte), sequence numbers that wrap (they have 64 bits). A connection carries one flow at a time.
 
+mod ack_timeout;
+mod arrivals;
 #[cfg(test)]
 pub(crate) mod bottleneck;
 pub(crate) mod delivery;
 mod merging;
+mod metrics;
 pub(crate) mod pacer;
 mod params;
+mod peak_deviation;
+mod probe_timeout;
+mod profile;
 mod prr;
 mod rack_tlp;
+mod receive_buffer;
 mod receive_offload;
 mod receiver;
 pub(crate) mod rtt;
@@ -31,8 +38,13 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
+pub use ack_timeout::AckTimeout;
 pub use merging::Merging;
+pub use metrics::{HostMetrics, Remembered};
 pub use params::Params;
+pub use probe_timeout::ProbeTimeout;
+pub use profile::Profile;
+pub use receive_buffer::{BufferGrowth, ReceiveBuffer};
 pub use receive_offload::ReceiveOffload;
 pub use receiver::Receiver;
 pub use segmentation::Segmentation;

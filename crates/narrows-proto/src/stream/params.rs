@@ -1,3 +1,8 @@
+use super::ack_timeout::AckTimeout;
+use super::metrics::HostMetrics;
+use super::probe_timeout::ProbeTimeout;
+use super::profile::{Profile, or_false};
+use super::receive_buffer::ReceiveBuffer;
 use super::receive_offload::ReceiveOffload;
 use super::segmentation::Segmentation;
 use crate::cc::{OutOfRange, Ranges};
@@ -8,6 +13,10 @@ use crate::units::{Bytes, Span};
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Stream")]
 pub struct Params {
+    /// Whose defaults the settings of streams and of their congestion control have that a scenario leaves out: those of a version of Linux.
+    /// A stored scenario has the settings in place of this.
+    #[serde(skip_serializing)]
+    pub profile: Option<Profile>,
     /// Largest network-layer packet.
     pub mtu: Bytes,
     /// The part of every packet that is not payload: 20 B IPv4, 20 B TCP, 12 B timestamp option.
@@ -21,6 +30,10 @@ pub struct Params {
     pub initial_window: u64,
     /// What the receiver has room for: no more may be on its way (RFC 9293 §3.8.6). Unlimited if left out.
     pub receive_window: Option<Bytes>,
+    /// A receive buffer that grows with what arrives, and announces how much it has room for; `{}` is what Linux does. No such limit
+    /// if left out.
+    #[serde(deserialize_with = "or_false")]
+    pub receive_buffer: Option<ReceiveBuffer>,
     /// Exchange SYN and SYN-ACK before the first data.
     pub handshake: bool,
     /// Keep the connection of a complete flow for the next flow of the same traffic from and to the same hosts, which then
@@ -29,6 +42,13 @@ pub struct Params {
     /// A kept connection that has sent nothing for more than a retransmission timeout begins again with the initial window
     /// (RFC 5681 §4.1; `tcp_slow_start_after_idle` of Linux). `false` lets the window stand.
     pub restart_after_idle: bool,
+    /// After an idle time the window is halved for each retransmission timeout that it lasted, down to the initial window (RFC 2861,
+    /// Linux), not cut at once.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub halve_after_idle: bool,
+    /// What connections to a host leave to later ones: round-trip time and slow start threshold; nothing if left out.
+    #[serde(deserialize_with = "or_false")]
+    pub host_metrics: Option<HostMetrics>,
     /// An acknowledgement for every so many segments; 1 acknowledges each at once (RFC 5681 §4.2: at least every 2).
     pub ack_every: u64,
     /// The longest an acknowledgement waits for more segments. Linux waits at least 40 ms, RFC 1122 §4.2.3.2 allows 500 ms.
@@ -37,6 +57,9 @@ pub struct Params {
     /// take a wait for a loss. 0.5 leaves as much again for the network. Linux, since version 6.11, stays one tick below its
     /// minimum. No such bound if left out.
     pub ack_delay_of_rto: Option<f64>,
+    /// The time an acknowledgment waits follows the gaps between segments, in place of `ack_delay`; `{}` is what Linux does.
+    #[serde(deserialize_with = "or_false")]
+    pub ack_timeout: Option<AckTimeout>,
     /// So many segments are acknowledged at once when a flow begins, and after a pause of more than `min_rto`: quick-ack mode.
     /// No more than half of what `receive_window` holds. Linux has 16. None if left out.
     pub quick_acks: Option<u64>,
@@ -47,42 +70,62 @@ pub struct Params {
     pub initial_rto: Span,
     /// Upper bound of the retransmission timeout with back-off (RFC 6298 §2.5: at least 60 s).
     pub max_rto: Span,
+    /// The margin of the timeout is the largest deviation of a round trip and falls by a quarter of the difference in each, as in Linux,
+    /// in place of RFC 6298 §2.3.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub peak_deviation: bool,
     /// Probe for lost tails before the timeout (RFC 8985 §7).
     pub tail_loss_probe: bool,
+    /// How long a probe waits. If left out: 2·SRTT, for a segment alone the wait of a delayed acknowledgment besides (RFC 8985 §7.2).
+    #[serde(deserialize_with = "or_false")]
+    pub probe_timeout: Option<ProbeTimeout>,
     /// Spread the repair of a window over a round trip (PRR, RFC 9937).
     pub proportional_rate_reduction: bool,
     /// Pace controls that only give a window, at 1.25·cwnd/SRTT (RFC 9002 §7.7).
     pub pace_windows: bool,
+    /// In place of 1.25: 2 while the window doubles, 1.2 otherwise (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio` of Linux).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub pace_by_growth: bool,
     /// Segments leave in bursts, as hosts with segmentation offload (TSO, GSO) send them; one by one if left out. `{}` is what Linux
     /// does. Bursts arrive back to back, so switches that mark at a small queue mark more of them than of single segments.
+    #[serde(deserialize_with = "or_false")]
     pub segmentation: Option<Segmentation>,
     /// Receivers merge segments that arrive shortly after each other and acknowledge them together, as hosts with receive offload
     /// (GRO, LRO) do; each segment by itself if left out.
+    #[serde(deserialize_with = "or_false")]
     pub receive_offload: Option<ReceiveOffload>,
 }
 
 impl Default for Params {
     fn default() -> Self {
         Self {
+            profile: None,
             mtu: Bytes::new(1500),
             headers: Bytes::new(52),
             framing: Bytes::new(38),
             min_packet: Bytes::new(84),
             initial_window: 10,
             receive_window: None,
+            receive_buffer: None,
             handshake: true,
             keep_connections: false,
             restart_after_idle: true,
+            halve_after_idle: false,
+            host_metrics: None,
             ack_every: 2,
             ack_delay: Span::from_ms(40),
             ack_delay_of_rto: None,
+            ack_timeout: None,
             quick_acks: None,
             min_rto: Span::from_ms(200),
             initial_rto: Span::from_secs(1),
             max_rto: Span::from_secs(60),
+            peak_deviation: false,
             tail_loss_probe: true,
+            probe_timeout: None,
             proportional_rate_reduction: true,
             pace_windows: false,
+            pace_by_growth: false,
             segmentation: None,
             receive_offload: None,
         }
@@ -106,15 +149,38 @@ impl Params {
         self.receive_window.is_none_or(|window| end - una <= window.get())
     }
 
-    /// The longest an acknowledgement waits.
+    /// How long an acknowledgement waits at first, and where that does not follow the gaps between segments.
     pub fn ack_wait(&self) -> Span {
+        self.ack_wait_of(self.ack_timeout.map_or(self.ack_delay, |timeout| timeout.least))
+    }
+
+    /// A wait of `delay`, bounded by its part of the retransmission timeout.
+    pub(super) fn ack_wait_of(&self, delay: Span) -> Span {
         let of_rto = |part| Span::from_secs_f64(self.min_rto.as_secs_f64() * part);
-        self.ack_delay_of_rto.map_or(self.ack_delay, |part| self.ack_delay.min(of_rto(part)))
+        self.ack_delay_of_rto.map_or(delay, |part| delay.min(of_rto(part)))
+    }
+
+    /// The receiver keeps more than when the last segment arrived.
+    #[inline(always)]
+    pub(super) fn follows_arrivals(&self) -> bool {
+        self.ack_timeout.is_some() | self.receive_buffer.is_some()
+    }
+
+    /// The receiver notes when segments arrive.
+    #[inline(always)]
+    pub(super) fn notes_arrivals(&self) -> bool {
+        self.quick_acks.is_some() | self.follows_arrivals()
+    }
+
+    /// The last byte that may be sent before the receiver has announced a window.
+    pub(super) fn first_edge(&self) -> u64 {
+        self.receive_buffer.map_or(u64::MAX, |buffer| buffer.first(self.mss()))
     }
 
     /// Segments acknowledged at once in quick-ack mode. Linux: rcv_wnd/(2·mss), at least two.
     pub(super) fn quick_acks(&self) -> u64 {
-        let room = self.receive_window.map_or(u64::MAX, |window| window.get() / (2 * self.mss().get()));
+        let window = self.receive_window.map_or(u64::MAX, Bytes::get).min(self.first_edge());
+        let room = window / (2 * self.mss().get());
         self.quick_acks.map_or(0, |acks| acks.min(room.max(2)))
     }
 
@@ -158,6 +224,9 @@ impl Params {
         ranges.unless(min_rto <= max_rto, "max_rto", max_rto, "at least min_rto")?;
         ranges.timer("initial_rto", initial_rto)?;
         ranges.unless(max_rto <= Span::from_secs(86_400), "max_rto", max_rto, "at most one day")?;
+        self.receive_buffer.map_or(Ok(()), |buffer| buffer.check(self.mss(), ranges))?;
+        self.ack_timeout.map_or(Ok(()), |timeout| timeout.check(ranges))?;
+        self.probe_timeout.map_or(Ok(()), |timeout| timeout.check(ranges))?;
         self.segmentation.map_or(Ok(()), |segmentation| segmentation.check(self.mss(), ranges))?;
         self.receive_offload.map_or(Ok(()), |offload| offload.check(self.mss(), ranges))
     }

@@ -1,18 +1,18 @@
+use super::arrivals::Arrivals;
 use super::params::Params;
 use super::wire::{AckFrame, SackBlocks, Segment};
 use crate::cc::Ecn;
 use crate::range_set::RangeSet;
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 /// The receiving half of a connection that carries one flow.
 ///
 /// Call [`on_segment`](Receiver::on_segment) for every segment and [`on_timer`](Receiver::on_timer) at
 /// [`next_timer`](Receiver::next_timer).
 ///
-/// Differs from Linux (`tcp_input.c`, `tcp_output.c`): the time an acknowledgement waits does not follow the gaps between
-/// segments (`ato`). There it is 40 ms while segments come within 20 ms of each other, and longer, up to the round-trip time,
-/// on paths of more than 40 ms only. Quick-ack mode begins again after a pause of `min_rto`, not of the receiver's own
-/// timeout, and with every flow of a kept connection.
+/// Differs from Linux (`tcp_input.c`, `tcp_output.c`): quick-ack mode begins again with every flow of a kept connection. Without
+/// `ack_timeout` the time an acknowledgment waits does not follow the gaps between segments (`ato`), and quick-ack mode begins again
+/// after a pause of `min_rto`, not of the receiver's own timeout.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     ecn: Ecn,
@@ -30,6 +30,8 @@ pub struct Receiver {
     /// Acknowledgments that do not wait, and when the last segment came; not used without quick-ack mode.
     quick: u64,
     arrived: Time,
+    /// None unless settings follow arrivals.
+    arrivals: Option<Box<Arrivals>>,
     /// Accurate: the last segment was marked (`DCTCP.CE`). Classic: a mark has to be echoed.
     ce: bool,
 }
@@ -47,6 +49,7 @@ impl Receiver {
             ack_at: Time::NEVER,
             quick: 0,
             arrived: Time::NEVER,
+            arrivals: None,
             ce: false,
         }
     }
@@ -77,13 +80,13 @@ impl Receiver {
         mut send: impl FnMut(AckFrame),
     ) {
         if segment.syn {
-            send(AckFrame { syn: true, ..AckFrame::default() });
+            send(self.syn_ack(params, now));
             return;
         }
-        if params.quick_acks.is_some() {
-            self.hurry(params, now);
+        if params.notes_arrivals() {
+            self.note_arrival(params, now);
         }
-        if let Some(overdue) = self.take_mark(segment) {
+        if let Some(overdue) = self.take_mark(params, segment) {
             send(overdue);
         }
         let range = segment.range();
@@ -93,32 +96,78 @@ impl Receiver {
         if range.start == self.next && self.held.is_empty() {
             self.next = range.end;
             self.unacknowledged += 1;
+            if self.arrivals.is_some() {
+                self.open(params, now, segment);
+            }
             let at_once = segment.merged > 0 || self.quick > 0 || self.is_complete();
             if self.unacknowledged >= params.ack_every || at_once {
-                send(self.ack(SackBlocks::default()));
+                send(self.ack(params, SackBlocks::default()));
             } else if self.ack_at == Time::NEVER {
-                self.ack_at = now + params.ack_wait();
+                let wait = self.arrivals.as_ref().and_then(|arrivals| arrivals.wait(params));
+                self.ack_at = now + wait.unwrap_or_else(|| params.ack_wait());
             }
         } else {
-            send(self.out_of_order(range));
+            let sacks = self.out_of_order(range);
+            if self.arrivals.is_some() {
+                self.open(params, now, segment);
+            }
+            send(self.ack(params, sacks));
         }
     }
 
     /// The delayed acknowledgement is due. Returns it unless called early.
-    pub fn on_timer(&mut self, now: Time) -> Option<AckFrame> {
-        (now >= self.ack_at).then(|| self.ack(SackBlocks::default()))
+    pub fn on_timer(&mut self, params: &Params, now: Time) -> Option<AckFrame> {
+        if now < self.ack_at {
+            return None;
+        }
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.on_timeout(params);
+        }
+        Some(self.ack(params, SackBlocks::default()))
+    }
+
+    #[inline(never)]
+    fn syn_ack(&mut self, params: &Params, now: Time) -> AckFrame {
+        let mut window = 0;
+        if params.follows_arrivals() {
+            let again = self.arrivals.is_some();
+            let arrivals = self.arrivals.get_or_insert_with(|| Box::new(Arrivals::new(params, now)));
+            arrivals.on_syn(now, again);
+            window = arrivals.announce(params, 0, 0);
+        }
+        AckFrame { syn: true, window, ..AckFrame::default() }
     }
 
     /// Begins quick-ack mode with the first segment and after a pause.
-    fn hurry(&mut self, params: &Params, now: Time) {
-        if self.arrived == Time::NEVER || now.saturating_since(self.arrived) > params.min_rto {
+    #[inline(never)]
+    fn note_arrival(&mut self, params: &Params, now: Time) {
+        if params.follows_arrivals() {
+            self.arrivals.get_or_insert_with(|| Box::new(Arrivals::new(params, now)));
+        }
+        let first = self.arrived == Time::NEVER;
+        let gap = if first { Span::ZERO } else { now.saturating_since(self.arrived) };
+        let paused = match &mut self.arrivals {
+            Some(arrivals) => arrivals.on_segment(params, now, gap),
+            None => gap > params.min_rto,
+        };
+        if first || paused {
             self.quick = params.quick_acks();
         }
         self.arrived = now;
     }
 
+    /// The receive buffer notices a segment. While it opens its window, acknowledgments do not wait.
+    #[inline(never)]
+    fn open(&mut self, params: &Params, now: Time, segment: &Segment) {
+        let held = if self.held.is_empty() { 0 } else { self.held.total() };
+        let Some(arrivals) = &mut self.arrivals else { return };
+        if arrivals.on_data(params, now, self.next, segment.len.into(), held) {
+            self.quick = self.quick.max(1);
+        }
+    }
+
     /// Follows the marks. Returns the acknowledgement of what came before a change.
-    fn take_mark(&mut self, segment: &Segment) -> Option<AckFrame> {
+    fn take_mark(&mut self, params: &Params, segment: &Segment) -> Option<AckFrame> {
         match self.ecn {
             Ecn::Off | Ecn::Cnp => None,
             Ecn::Classic => {
@@ -127,7 +176,7 @@ impl Receiver {
             }
             Ecn::Accurate if segment.ce == self.ce => None,
             Ecn::Accurate => {
-                let overdue = (self.unacknowledged > 0).then(|| self.ack(SackBlocks::default()));
+                let overdue = (self.unacknowledged > 0).then(|| self.ack(params, SackBlocks::default()));
                 self.ce = segment.ce;
                 overdue
             }
@@ -135,7 +184,7 @@ impl Receiver {
     }
 
     /// Acknowledges at once what is a duplicate, leaves a hole, or fills one (RFC 5681 §4.2).
-    fn out_of_order(&mut self, range: std::ops::Range<u64>) -> AckFrame {
+    fn out_of_order(&mut self, range: std::ops::Range<u64>) -> SackBlocks {
         let mut sacks = SackBlocks::default();
         if range.end <= self.next || self.held.contains(&range) {
             sacks.push_duplicate(range.clone(), self.held.around(range.start));
@@ -155,7 +204,7 @@ impl Receiver {
                 sacks.push(block);
             }
         }
-        self.ack(sacks)
+        sacks
     }
 
     /// Puts `start` first among the recent blocks, in place of others of the block it belongs to now.
@@ -166,18 +215,29 @@ impl Receiver {
         self.recent = [start, others.next().unwrap_or(0), others.next().unwrap_or(0)];
     }
 
-    fn ack(&mut self, sacks: SackBlocks) -> AckFrame {
+    fn ack(&mut self, params: &Params, sacks: SackBlocks) -> AckFrame {
         self.unacknowledged = 0;
         self.ack_at = Time::NEVER;
+        let window = if self.arrivals.is_some() { self.announce(params) } else { 0 };
         self.quick = self.quick.saturating_sub(1);
-        AckFrame { ack: self.next, syn: false, ece: self.ce, sacks }
+        AckFrame { ack: self.next, syn: false, ece: self.ce, window, sacks }
+    }
+
+    /// The window of an acknowledgment that leaves now.
+    #[inline(never)]
+    fn announce(&mut self, params: &Params) -> u16 {
+        let held = self.held.total();
+        let Some(arrivals) = &mut self.arrivals else { return 0 };
+        if self.quick == 1 {
+            arrivals.on_slower(params);
+        }
+        arrivals.announce(params, self.next, held)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Span;
 
     const LEN: u32 = 100;
 
@@ -267,8 +327,8 @@ mod tests {
     fn a_waiting_acknowledgement_leaves_when_its_time_is_up() {
         let mut fixture = Fixture::new(Ecn::Off);
         fixture.arrive(0);
-        assert_eq!(fixture.receiver.on_timer(Time::ZERO), None);
-        let frame = fixture.receiver.on_timer(fixture.receiver.next_timer());
+        assert_eq!(fixture.receiver.on_timer(&fixture.params, Time::ZERO), None);
+        let frame = fixture.receiver.on_timer(&fixture.params, fixture.receiver.next_timer());
         assert_eq!(frame.map(|frame| frame.ack), Some(100));
     }
 

@@ -1,3 +1,4 @@
+use super::peak_deviation::PeakDeviation;
 use crate::units::Span;
 
 /// Round-trip time and retransmission timeout (RFC 6298).
@@ -17,12 +18,40 @@ pub(crate) struct RttEstimator {
     min_rto: Span,
     max_rto: Span,
     backoff: u32,
+    /// In place of 4·RTTVAR.
+    peaks: Option<Box<PeakDeviation>>,
 }
 
 impl RttEstimator {
     pub(crate) fn new(initial_rto: Span, min_rto: Span, max_rto: Span) -> Self {
         let (srtt, rttvar) = (Span::ZERO, Span::ZERO);
-        Self { srtt, rttvar, min: Span::MAX, rto: initial_rto, min_rto, max_rto, backoff: 0 }
+        Self { srtt, rttvar, min: Span::MAX, rto: initial_rto, min_rto, max_rto, backoff: 0, peaks: None }
+    }
+
+    /// The same with the margin of [`PeakDeviation`], if `peaks`.
+    pub(super) fn with_peaks(self, peaks: bool) -> Self {
+        let peaks = peaks.then(|| Box::new(PeakDeviation::new(self.min_rto)));
+        Self { peaks, ..self }
+    }
+
+    /// The timeout until the next sample, if the round-trip time was this on an earlier connection, and longer than it is so far
+    /// (`tcp_init_metrics` of Linux).
+    pub(super) fn recall(&mut self, rtt: Span) {
+        if rtt > self.srtt {
+            self.rto = rtt + (rtt * 2).max(self.min_rto);
+        }
+    }
+
+    /// A round trip has ended.
+    pub(super) fn end_round(&mut self) {
+        if let Some(peaks) = &mut self.peaks {
+            peaks.end_round();
+        }
+    }
+
+    /// It was measured, and since the last timeout.
+    pub(super) fn is_current(&self) -> bool {
+        self.has_sample() && self.backoff == 0
     }
 
     pub(crate) fn has_sample(&self) -> bool {
@@ -53,16 +82,21 @@ impl RttEstimator {
     pub(crate) fn add(&mut self, sample: Span) {
         // Zero would read as "no sample yet".
         let sample = sample.max(Span::from_ps(1));
+        let before = self.srtt;
         if self.has_sample() {
-            let deviation = if self.srtt > sample { self.srtt - sample } else { sample - self.srtt };
+            let deviation = if before > sample { before - sample } else { sample - before };
             self.rttvar = self.rttvar - self.rttvar / 4 + deviation / 4;
-            self.srtt = self.srtt - self.srtt / 8 + sample / 8;
+            self.srtt = before - before / 8 + sample / 8;
         } else {
             self.srtt = sample;
             self.rttvar = sample / 2;
         }
         self.min = self.min.min(sample);
-        self.rto = self.srtt + self.rttvar.saturating_mul(4).max(self.min_rto);
+        let margin = match &mut self.peaks {
+            None => self.rttvar.saturating_mul(4).max(self.min_rto),
+            Some(peaks) => peaks.add(before, sample),
+        };
+        self.rto = self.srtt + margin;
         self.backoff = 0;
     }
 

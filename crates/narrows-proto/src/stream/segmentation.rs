@@ -163,7 +163,7 @@ impl Segmentation {
             Some(rate) => (rate * self.within).get() / packet.get(),
             None if srtt == Span::ZERO => most,
             None => {
-                let rate = BitRate::per(cwnd, srtt).scaled(if doubles { 2.0 } else { 1.2 });
+                let rate = BitRate::per(cwnd, srtt).scaled(ratio(doubles));
                 (rate * self.within).get() / mss.get()
             }
         };
@@ -174,7 +174,17 @@ impl Segmentation {
     }
 }
 
+/// What the pacing rate of a window is multiplied by (`tcp_update_pacing_rate` of Linux).
+fn ratio(doubles: bool) -> f64 {
+    if doubles { 2.0 } else { 1.2 }
+}
+
 impl Bursts {
+    /// What the pacing rate of a window is multiplied by.
+    pub(super) fn ratio(&self) -> f64 {
+        ratio(self.doubles)
+    }
+
     /// The burst that may begin now. At least one segment fits.
     pub(super) fn cut(&self, settings: &Segmentation, pace: &Pace, now: Time, room: &Room) -> Cut {
         let mss = pace.mss.get();

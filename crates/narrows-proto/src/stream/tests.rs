@@ -2,6 +2,7 @@
 
 mod again;
 mod bursts;
+mod remembered;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -65,7 +66,7 @@ impl End {
         let send = |frame| frames.push(frame);
         match (self, segment) {
             (Self::Plain(receiver), Some(segment)) => receiver.on_segment(params, now, segment, send),
-            (Self::Plain(receiver), None) => frames.extend(receiver.on_timer(now)),
+            (Self::Plain(receiver), None) => frames.extend(receiver.on_timer(params, now)),
             (Self::Merging(merging), Some(segment)) => merging.on_segment(params, now, segment, send),
             (Self::Merging(merging), None) => merging.on_timer(params, now, send),
         }

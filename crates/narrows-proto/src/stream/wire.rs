@@ -43,6 +43,8 @@ pub struct AckFrame {
     pub syn: bool,
     /// Echoes congestion marks.
     pub ece: bool,
+    /// Room for data beyond `ack`, in the [unit](super::ReceiveBuffer::unit) of the receive buffer; zero if it is not announced.
+    pub window: u16,
     /// What arrived beyond `ack`.
     pub sacks: SackBlocks,
 }

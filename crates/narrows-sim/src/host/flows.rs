@@ -41,6 +41,7 @@ impl Host {
             world.observer.closed(now, record);
         }
         world.log.senders.extend(record);
+        self.metrics.note(now, outgoing, &world.shared.groups[outgoing.group as usize]);
         if let Some(connection) = outgoing.source.end(&world.shared.groups[outgoing.group as usize]) {
             self.connections.keep(outgoing.group, outgoing.to, connection);
         }
@@ -82,7 +83,8 @@ impl Host {
             // Of groups that keep none there is none.
             connection: self.connections.take(spec.group.0, spec.to),
         };
-        let source = Source::new(group, now, begin);
+        let mut source = Source::new(group, now, begin);
+        self.metrics.recall(now, spec.to, &mut source, group);
         let outgoing = Outgoing::new(new, spec.to, spec.group, source, now);
         let until_measured = (now >= world.shared.measured.end).then_some(Bytes::ZERO);
         let place = Place::new(group.joins_at_head());

@@ -185,7 +185,10 @@ impl Host {
         let (nic, back) = (&mut self.senders.nic, incoming.back());
         let at = match &mut incoming.sink {
             Sink::Stream(receiver) => {
-                receiver.on_timer(now).iter().for_each(|frame| push_ack(nic, frame, back, group));
+                receiver
+                    .on_timer(&group.stream().params, now)
+                    .iter()
+                    .for_each(|frame| push_ack(nic, frame, back, group));
                 receiver.next_timer()
             }
             Sink::Merging(merging) => {

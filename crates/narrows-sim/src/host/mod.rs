@@ -10,6 +10,7 @@ mod generator;
 mod handover;
 mod incoming;
 mod messages;
+mod metrics;
 mod new_flow;
 mod nic;
 mod outgoing;
@@ -33,6 +34,7 @@ use self::external::Outside;
 pub(crate) use self::external::WholePacket;
 pub(crate) use self::generator::HostGenerator;
 use self::handover::Handover;
+use self::metrics::Metrics;
 pub(crate) use self::new_flow::NewFlow;
 use self::nic::{Nic, Places};
 pub(crate) use self::outgoing::Outgoing;
@@ -80,6 +82,8 @@ pub(crate) struct Host {
     /// Flows that wait for others, by number.
     waiting: Vec<Waiting>,
     connections: Connections,
+    /// What it remembers of other hosts.
+    metrics: Metrics,
     /// By group and destination, in order: the slots of queue pairs that carry several messages.
     queue_pairs: Vec<((u32, HostId), u32)>,
     /// By group and source, in order: the slots of their receiving halves.
@@ -144,6 +148,7 @@ impl Host {
             generators,
             waiting: Vec::new(),
             connections: Connections::default(),
+            metrics: Metrics::default(),
             queue_pairs: Vec::new(),
             receiving_pairs: Vec::new(),
             mechanisms,

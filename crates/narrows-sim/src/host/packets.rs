@@ -55,6 +55,7 @@ pub(crate) fn ack_packet(frame: &AckFrame, trailers: u8, way: Way, group: &Group
         flags: if frame.ece { packet::ECE } else { 0 },
         trailers,
     })
+    .announcing(frame.window)
 }
 
 /// The packet that carries `frame`, of an RDMA connection, and its trailers: with the telemetry of the data packet that it answers, if

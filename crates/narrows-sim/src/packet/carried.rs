@@ -63,12 +63,13 @@ impl Packet {
 
 impl Parcel<'_> {
     /// The acknowledgement inside.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ack_frame(self) -> AckFrame {
         let slots = self.slots();
         let sacks = if slots.is_empty() { SackBlocks::default() } else { unpack(slots) };
         let packet = self.packet;
-        AckFrame { ack: packet.seq(), syn: packet.kind() == Kind::SynAck, ece: packet.is(ECE), sacks }
+        let (syn, window) = (packet.kind() == Kind::SynAck, packet.window());
+        AckFrame { ack: packet.seq(), syn, ece: packet.is(ECE), window, sacks }
     }
 
     /// The acknowledgement of an RDMA connection inside.
@@ -141,6 +142,7 @@ fn unpack(trailers: &[Packet]) -> SackBlocks {
 
 #[cfg(test)]
 mod tests {
+    use super::super::NO_TRAILERS;
     use super::super::tests::fields;
     use super::*;
 
@@ -152,6 +154,15 @@ mod tests {
             let (used, trailers) = pack(&frame.sacks);
             let packet = Packet::new(Fields { seq: frame.ack, trailers: used, ..fields() });
             assert_eq!(Parcel { packet, trailers: &trailers }.ack_frame(), frame);
+        }
+    }
+
+    #[test]
+    fn announced_windows_survive_the_trip() {
+        for window in [0, 1, u16::MAX] {
+            let packet = Packet::new(fields()).announcing(window);
+            let frame = Parcel { packet, trailers: &NO_TRAILERS }.ack_frame();
+            assert_eq!((frame.window, frame.ack, packet.trailers()), (window, packet.seq(), 0));
         }
     }
 

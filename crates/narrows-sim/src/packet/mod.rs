@@ -30,7 +30,8 @@ pub use self::control::Control;
 ///                         bit 99 tagged by a limiter: 8, 10, 12; 9, 11, 13, 14, 15 free
 ///         bits 100..103   priority
 ///         bits 103..109   flags: ECT, CE, and four whose meaning depends on the kind
-///         bits 109..125   tag of a limiter; of control packets which one, bits 117 to 124 of those free
+///         bits 109..125   tag of a limiter; of control packets which one, bits 117 to 124 of those free;
+///                         of acknowledgments of a stream the window, if it is announced
 ///         bit  125        it comes from a queue for isolated flows
 ///         bits 126..128   slots behind it
 /// ```
@@ -375,6 +376,18 @@ impl Packet {
     /// The four numbers in a slot.
     pub(crate) fn words(self) -> [u64; 4] {
         [self.place as u64, (self.place >> 64) as u64, self.header as u64, self.high()]
+    }
+
+    /// An acknowledgment: the window that it announces, zero for none. It stands where other packets have a tag.
+    #[inline(always)]
+    pub(crate) fn window(self) -> u16 {
+        (self.high() >> TAG) as u16
+    }
+
+    /// The same acknowledgment with this window.
+    #[inline(always)]
+    pub(crate) fn announcing(self, window: u16) -> Self {
+        Self { header: pair(self.header as u64, self.high() | u64::from(window) << TAG), ..self }
     }
 
     /// The congestion point that limits its flow, if one does (the rate-limited tag of BCN).

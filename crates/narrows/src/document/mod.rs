@@ -19,6 +19,7 @@ use self::reader::{Mistake, Node};
 use crate::diagnostic::{Checked, Code, Diagnostic, Place, Rejection, Source};
 use crate::input_file;
 use crate::inputs::{Content, Inputs};
+use crate::profile;
 
 /// More mistakes than this are not listed: most of them have one cause.
 pub(crate) const MOST_MISTAKES: usize = 100;
@@ -38,6 +39,8 @@ pub struct Document {
     inputs: Inputs,
     /// Tables that give their values to the elements of arrays.
     inherited: Vec<(&'static str, &'static str)>,
+    /// Settings that are left out have the values of the profiles that are named.
+    profiles: bool,
     /// What makes controls that are not built in, by the names the text has for them.
     makers: BTreeMap<String, Arc<dyn Maker>>,
 }
@@ -67,6 +70,7 @@ impl Document {
             folder,
             inputs: Inputs::default(),
             inherited: Vec::new(),
+            profiles: false,
             makers: BTreeMap::new(),
         };
         document.build()?;
@@ -159,6 +163,11 @@ impl Document {
         self.inherited.push((table, into));
     }
 
+    /// From now on, settings that are left out have the values of the [profiles](crate::profile) that their tables name.
+    pub(crate) fn follow_profiles(&mut self) {
+        self.profiles = true;
+    }
+
     /// Whether there is a value at the key `key` of the root.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.build().is_ok_and(|root| root.contains_key(key))
@@ -222,6 +231,9 @@ impl Document {
         }
         for (table, into) in &self.inherited {
             inherit(&mut root, table, into);
+        }
+        if self.profiles {
+            profile::complete(&mut root);
         }
         Ok(root)
     }

@@ -17,6 +17,7 @@ mod names;
 mod near_source;
 mod network;
 mod planned;
+mod profiles;
 mod rack;
 mod recording;
 mod room;
@@ -150,6 +151,7 @@ impl Plan {
         }
         rack::check(&network, &paths, &planned.traffic, &mut checker);
         hosts::check(&network, &paths, &planned.traffic, &mut checker);
+        profiles::check(&scenario, &mut checker);
         if !checker.errors.is_empty() {
             return Err(checker.rejection());
         }

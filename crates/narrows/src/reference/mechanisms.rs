@@ -168,7 +168,15 @@ const MECHANISMS: &[Mechanism] = &[
         place: "transport, or traffic.GROUP.transport",
         source: "RFC 5681, RFC 6298, RFC 8985, RFC 9937",
         about: &[proto::STREAM],
-        settings: &["Stream"],
+        settings: &[
+            "Stream",
+            "ReceiveBuffer",
+            "BufferGrowth",
+            "AckTimeout",
+            "ProbeTimeout",
+            "HostMetrics",
+            "Profile",
+        ],
     },
     Mechanism {
         name: "rdma",

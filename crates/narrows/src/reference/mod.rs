@@ -17,6 +17,7 @@ pub use search::suggestion;
 
 use crate::diagnostic::Code;
 use crate::metrics::{METRICS, MetricInfo, MetricSet};
+use crate::profile;
 use crate::results::{ActivityInfo, ColumnInfo, TABLES, TableInfo, activity_infos};
 use crate::scenario::Scenario;
 
@@ -51,6 +52,8 @@ pub enum TopicKind {
     Mechanism,
     /// How data is carried.
     Transport,
+    /// Defaults of a whole system.
+    Profile,
     /// A network.
     Topology,
     /// Who sends what to whom.
@@ -80,6 +83,7 @@ impl TopicKind {
             Self::Control => "congestion control",
             Self::Mechanism => "mechanism",
             Self::Transport => "transport",
+            Self::Profile => "profile",
             Self::Topology => "topology",
             Self::Pattern => "traffic pattern",
             Self::Sizes => "distribution of flow sizes",
@@ -114,6 +118,7 @@ pub fn topics_of(kind: TopicKind) -> Vec<Topic> {
     match kind {
         TopicKind::Control => controls(),
         TopicKind::Mechanism | TopicKind::Transport => mechanisms::topics(kind),
+        TopicKind::Profile => profiles(),
         TopicKind::Topology => chosen(kind, "Topology", |name| format!("[topology.{name}]")),
         TopicKind::Pattern => chosen(kind, "Pattern", |name| format!("pattern = {{ {name} = {{ … }} }}")),
         TopicKind::Sizes => {
@@ -167,6 +172,7 @@ pub fn topics() -> Vec<Topic> {
         K::Control,
         K::Mechanism,
         K::Transport,
+        K::Profile,
         K::Topology,
         K::Pattern,
         K::Sizes,
@@ -195,6 +201,16 @@ pub fn find(name: &str) -> Vec<Topic> {
         found = search::settings().into_iter().filter(|topic| is(topic, name)).collect();
     }
     found
+}
+
+fn profiles() -> Vec<Topic> {
+    let topic = |info: &profile::Info| Topic {
+        place: format!("transport.profile = \"{}\"", info.name),
+        source: "sources of the kernel, file by file as below".into(),
+        about: info.about(),
+        ..Topic::new(TopicKind::Profile, info.name, info.summary)
+    };
+    profile::PROFILES.iter().map(topic).collect()
 }
 
 fn controls() -> Vec<Topic> {

@@ -123,6 +123,7 @@ impl Scenario {
             return Err(Diagnostic::error(Code::Version, message).at(document.place("version")).into());
         }
         document.inherit("transport", "traffic");
+        document.follow_profiles();
         let mut scenario: Self = document.read_into()?;
         let default = if scenario.version == 1 { Hosts::Ideal } else { Hosts::Real(RealHosts::default()) };
         scenario.hosts.get_or_insert(default);

@@ -47,6 +47,13 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "OnOff.start_every",
             "Permutation.start_every",
             "Stream.quick_acks",
+            "Stream.ack_timeout",
+            "Stream.host_metrics",
+            "Stream.probe_timeout",
+            "Stream.halve_after_idle",
+            "Stream.pace_by_growth",
+            "Stream.peak_deviation",
+            "Cubic.linux_hystart",
         ],
     ),
     (
@@ -59,6 +66,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "LongLived.size",
             "Permutation.size",
             "Stream.receive_window",
+            "Stream.receive_buffer",
             "Stream.ack_delay_of_rto",
             "Rdma.window",
             "Rdma.ack_timeout",
@@ -69,6 +77,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "Gemini.max_base_rtt",
         ],
     ),
+    ("the settings that it stands for are there", &["Stream.profile"]),
     (
         "all",
         &[

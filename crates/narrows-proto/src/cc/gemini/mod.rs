@@ -347,9 +347,13 @@ impl Controller for Gemini {
     }
 
     fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
-        if let Signal::Handshake { rtt } = *signal {
-            self.srtt = rtt;
-            self.remember(now, rtt);
+        match *signal {
+            Signal::Handshake { rtt } => {
+                self.srtt = rtt;
+                self.remember(now, rtt);
+            }
+            Signal::Remembered { ssthresh } => self.window.remember(ssthresh),
+            _ => {}
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod ewma;
 mod hystart;
+mod hystart_linux;
 mod marked_fraction;
 mod pacing;
 mod recent_min;
@@ -17,6 +18,7 @@ pub const MIN_THRESHOLD: u64 = 2;
 pub use crate::split_mix::SplitMix;
 pub use ewma::Ewma;
 pub use hystart::{HyStart, HyStartParams};
+pub use hystart_linux::{LinuxHyStart, LinuxHyStartParams};
 pub use marked_fraction::MarkedFraction;
 pub use pacing::WindowPacing;
 pub use recent_min::RecentMin;

@@ -62,6 +62,11 @@ impl RenoWindow {
         threshold.into()
     }
 
+    /// Slow start ends at this threshold, at least two segments: another connection left it.
+    pub fn remember(&mut self, ssthresh: Bytes) {
+        self.ssthresh = ssthresh.max(self.mss * MIN_THRESHOLD);
+    }
+
     /// Still below the slow start threshold.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh

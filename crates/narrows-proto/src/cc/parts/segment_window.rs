@@ -42,6 +42,11 @@ impl SegmentWindow {
         Self { slow_start_limit: self.slow_start_limit.max(least), limit_after_timeout: least, ..self }
     }
 
+    /// Slow start ends at this threshold, at least two segments: another connection left it.
+    pub fn remember(&mut self, ssthresh: Bytes) {
+        self.ssthresh = self.segments(ssthresh).max(MIN_THRESHOLD as f64);
+    }
+
     /// The window in bytes.
     pub fn cwnd(&self) -> Bytes {
         Bytes::from_f64(self.cwnd * self.mss)

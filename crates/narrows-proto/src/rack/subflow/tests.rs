@@ -13,6 +13,7 @@ fn path() -> Path {
         packet: Bytes::new(1538),
         link: BitRate::from_gbps(10),
         seed: 1,
+        paced: true,
         merged: 1,
     }
 }

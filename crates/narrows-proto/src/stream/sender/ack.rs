@@ -16,6 +16,10 @@ impl Sender {
         if frame.syn {
             self.on_syn_ack(now);
         }
+        if frame.window > 0 {
+            let unit = params.receive_buffer.map_or(1, |buffer| buffer.unit());
+            self.edge = self.edge.max(frame.ack + u64::from(frame.window) * unit);
+        }
         if frame.ack < self.board.una() || self.phase != Phase::Open {
             return;
         }
@@ -78,6 +82,7 @@ impl Sender {
             if attempts == 1 {
                 let rtt = now.saturating_since(sent_at);
                 self.rtt.add(rtt);
+                self.rtt.recall(self.recalled);
                 self.sampled = true;
                 self.cc.on_signal(now, &Signal::Handshake { rtt });
             }
@@ -173,6 +178,7 @@ impl Sender {
         if round_start {
             self.limited = [false, self.limited[0]];
             self.bursts.on_round(self.limit.cwnd);
+            self.rtt.end_round();
         }
         let accurate_mark = frame.ece && self.ecn == Ecn::Accurate;
         let marked = if accurate_mark { tally.acked } else { Bytes::ZERO };
@@ -209,6 +215,11 @@ impl Sender {
         }
     }
 
+    /// RFC 9002 §7.7, or what Linux has.
+    fn pacing_ratio(&self, params: &Params) -> f64 {
+        if params.pace_by_growth { self.bursts.ratio() } else { 1.25 }
+    }
+
     pub(super) fn refresh_limit(&mut self, params: &Params) {
         self.limit = self.cc.limit();
         if !params.proportional_rate_reduction {
@@ -217,7 +228,9 @@ impl Sender {
         if params.pace_windows && self.limit.pacing.is_none() && self.rtt.has_sample() {
             // RFC 9002 §7.7: N = 1.25 leaves room for the window to grow. The window is payload, the rate has headers.
             let headers = params.packet_size(self.mss).as_f64() / self.mss.as_f64();
-            self.limit.pacing = Some(BitRate::per(self.limit.cwnd, self.rtt.srtt()).scaled(1.25 * headers));
+            self.limit.pacing = Some(
+                BitRate::per(self.limit.cwnd, self.rtt.srtt()).scaled(self.pacing_ratio(params) * headers),
+            );
         }
     }
 }

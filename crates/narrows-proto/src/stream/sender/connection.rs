@@ -5,15 +5,16 @@
 //! and when the next packet may leave. Counts that the controller receives go on.
 
 use super::{Endpoint, Phase, Probe, Repair, Sender, Stats, Timer, TimerKind};
-use crate::cc::{Cc, Config, Controller, Ecn, Path};
+use crate::cc::{Cc, Config, Controller, Ecn, Path, Signal};
 use crate::stream::delivery::Delivery;
+use crate::stream::metrics::{Ended, Remembered};
 use crate::stream::pacer::Pacer;
 use crate::stream::params::Params;
 use crate::stream::rack_tlp::RackTlp;
 use crate::stream::rtt::RttEstimator;
 use crate::stream::scoreboard::Scoreboard;
 use crate::stream::segmentation::Bursts;
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Span, Time};
 
 /// A connection between two flows.
 #[derive(Debug)]
@@ -33,6 +34,18 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// The window to begin again with after so long.
+    fn restart_window(&self, params: &Params, idle: Span) -> Bytes {
+        let first = params.first_window();
+        if !params.halve_after_idle {
+            return first;
+        }
+        // Once for each timeout that the idle time exceeds (`tcp_cwnd_restart` of Linux).
+        let timeouts = idle.as_ps().saturating_sub(1) / self.rtt.rto().as_ps().max(1);
+        let halved = self.cc.limit().cwnd.get().checked_shr(timeouts.try_into().unwrap_or(u32::MAX));
+        first.max(Bytes::new(halved.unwrap_or(0)))
+    }
+
     /// One that has not carried anything.
     pub(super) fn new(params: &Params, cc: &Config, at: Endpoint) -> Self {
         let mss = params.mss();
@@ -42,12 +55,14 @@ impl Connection {
             packet: params.packet_size(mss),
             link: at.link,
             seed: at.seed,
+            paced: params.pace_windows,
             merged: params.receive_offload.map_or(1, |offload| offload.segments(mss)),
         };
         Self {
             cc: cc.build(&path),
             ecn: cc.ecn(),
-            rtt: RttEstimator::new(params.initial_rto, params.min_rto, params.max_rto),
+            rtt: RttEstimator::new(params.initial_rto, params.min_rto, params.max_rto)
+                .with_peaks(params.peak_deviation),
             delivery: Delivery::default(),
             rack_tlp: RackTlp::default(),
             pacer: Pacer::default(),
@@ -68,7 +83,7 @@ impl Sender {
     pub fn again(mut connection: Connection, params: &Params, now: Time, size: Bytes) -> Self {
         let idle = now.saturating_since(connection.rack_tlp.newest().0);
         let restarts = params.restart_after_idle && idle > connection.rtt.rto();
-        connection.cc.on_idle(now, idle, restarts.then(|| params.first_window()));
+        connection.cc.on_idle(now, idle, restarts.then(|| connection.restart_window(params, idle)));
         // What is sent next follows a time with nothing to send, so its samples say little of the path.
         connection.delivery.on_idle(Bytes::ZERO);
         connection.rack_tlp.forget_segments();
@@ -91,6 +106,36 @@ impl Sender {
             pacer: self.pacer,
             sampled: self.sampled,
         }
+    }
+
+    /// What is known of its host: before the first packet of a connection.
+    pub fn recall(&mut self, params: &Params, now: Time, known: Remembered) {
+        let (rtt, ssthresh) = known.at(now).path();
+        if let Some(ssthresh) = ssthresh {
+            self.cc.on_signal(now, &Signal::Remembered { ssthresh });
+            self.refresh_limit(params);
+        }
+        self.rtt.recall(rtt);
+        self.recalled = rtt;
+    }
+
+    /// What is known of its host when this connection ends.
+    pub fn remember(&self, params: &Params, now: Time, before: Option<Remembered>) -> Option<Remembered> {
+        let settings = params.host_metrics?;
+        let mut ssthresh = None;
+        self.cc.inside(&mut |name, value| {
+            // Infinite before the first congestion.
+            if name == "ssthresh_bytes" {
+                ssthresh = value.number().filter(|threshold| threshold.is_finite()).map(Bytes::from_f64);
+            }
+        });
+        let ended = Ended {
+            srtt: if self.rtt.is_current() { self.rtt.srtt() } else { Span::ZERO },
+            cwnd: self.limit.cwnd,
+            ssthresh,
+            open: self.repair == Repair::None,
+        };
+        Some(Remembered::after(before, settings, now, &ended))
     }
 
     /// A flow that has sent nothing.
@@ -120,6 +165,8 @@ impl Sender {
             timed_out_at: None,
             reduced_until: None,
             cwr: false,
+            edge: params.first_edge(),
+            recalled: Span::ZERO,
             limited: [false; 2],
             stats: Stats::default(),
             sent_besides: sent,

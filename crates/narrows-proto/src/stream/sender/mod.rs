@@ -59,6 +59,10 @@ pub struct Sender {
     reduced_until: Option<u64>,
     /// The next new segment says that the window was reduced.
     cwr: bool,
+    /// Nothing beyond this byte may be sent: the receiver has no room for it.
+    edge: u64,
+    /// Round-trip time of an earlier connection to the same host; zero if it is not known.
+    recalled: Span,
     /// The window stopped the sender in this round, and in the one before.
     limited: [bool; 2],
     stats: Stats,
@@ -298,6 +302,12 @@ impl Sender {
     /// When to call [`on_timer`](Sender::on_timer).
     pub fn next_timer(&self) -> Time {
         self.timer.at
+    }
+
+    /// The receiver has room for everything up to `end`.
+    #[inline]
+    fn has_room(&self, params: &Params, end: u64) -> bool {
+        params.has_room(self.board.una(), end) && end <= self.edge
     }
 
     /// FlightSize of RFC 5681 §2.

@@ -50,6 +50,9 @@ impl Sender {
     /// short.
     fn probe_timeout(&self, params: &Params) -> Span {
         let alone = self.board.len() == 1 && params.ack_every > 1;
+        if let Some(timeout) = &params.probe_timeout {
+            return timeout.wait(self.rtt.srtt(), alone);
+        }
         self.rtt.srtt() * 2 + if alone { params.ack_wait() } else { Span::ZERO }
     }
 

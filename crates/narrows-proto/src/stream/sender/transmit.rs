@@ -96,7 +96,7 @@ impl Sender {
             }
         } else if self.board.next() < self.size {
             let len = self.next_len();
-            if !params.has_room(self.board.una(), self.board.next() + len.get()) {
+            if !self.has_room(params, self.board.next() + len.get()) {
                 // The window would not be used up, so it does not grow (RFC 7661 §4.1).
                 return Next::Nothing;
             }
@@ -121,7 +121,10 @@ impl Sender {
             unsent: Bytes::new(self.size - self.board.next()),
             window,
             inflight: self.board.inflight(),
-            receiver: params.receive_window.map_or(Bytes::MAX, |all| all.saturating_sub(self.flight_size())),
+            receiver: params
+                .receive_window
+                .map_or(Bytes::MAX, |all| all.saturating_sub(self.flight_size()))
+                .min(Bytes::new(self.edge.saturating_sub(self.board.next()))),
             repairs: self.repair != Repair::None,
             oldest_sent_at: self.board.oldest_sent_at(),
         };
@@ -234,7 +237,7 @@ impl Sender {
     fn send_probe(&mut self, params: &Params, now: Time) -> Poll {
         self.stats.probes += 1;
         let end = self.board.next() + self.next_len().get();
-        let retransmission = self.board.next() == self.size || !params.has_room(self.board.una(), end);
+        let retransmission = self.board.next() == self.size || !self.has_room(params, end);
         let last = self.board.last();
         let poll = match last {
             Some(number) if retransmission => self.resend(params, now, number),

@@ -1,0 +1,104 @@
+//! Streams with the defaults of Linux in a network: what connections leave to later ones, and windows that receivers announce.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use narrows::document::Document;
+use narrows::plan::Plan;
+use narrows::results::Results;
+use narrows::run::{Options, run};
+
+/// One host sends to another, 100 Mb/s and 40 ms of round trip; the buffer holds a bandwidth-delay product.
+const NETWORK: &str = r#"
+version = 1
+name = "linux"
+stop = { after = "20 s" }
+switches.default.buffer = { size = "500 kB", sharing = "complete" }
+
+[topology.dumbbell]
+hosts = 1
+host_rate = "1 Gb/s"
+bottleneck_rate = "100 Mb/s"
+host_delay = "10 us"
+bottleneck_delay = "20 ms"
+
+[[traffic]]
+name = "data"
+"#;
+
+fn results(traffic: &str, overrides: &[&str]) -> Results {
+    let mut document = Document::parse("linux.toml", format!("{NETWORK}{traffic}\n"), "").expect("parses");
+    for assignment in overrides {
+        document.set(assignment).expect("fits");
+    }
+    let plan = Arc::new(Plan::new(document).unwrap_or_else(|error| panic!("{error}")));
+    run(&plan, Options::default(), |_| ControlFlow::Continue(())).expect("little is recorded")
+}
+
+/// Two flows of 20 MB from one host to another, the second long after the first, whose slow start only a loss ends.
+const TWO: &str = r#"
+cc = { cubic = { hystart = false } }
+pattern.long_lived = { flows = 2, size = "20 MB", start_every = "8 s", from = "left/host0", to = "right/host0" }
+"#;
+
+fn retransmissions(overrides: &[&str]) -> Vec<u64> {
+    let results = results(TWO, overrides);
+    assert!(results.flows.iter().all(|flow| flow.fct().is_some()), "both end");
+    results.flows.iter().map(|flow| flow.stats.retransmissions).collect()
+}
+
+#[test]
+fn a_second_connection_to_a_host_stops_doubling_where_the_first_had_to() {
+    let with = retransmissions(&["transport.profile=linux-4.9"]);
+    assert!(with[0] > 100 && with[1] < with[0] / 10, "{with:?}");
+    // Linux 6.12 does not keep the threshold.
+    for overrides in [
+        &["transport.profile=linux-6.12"][..],
+        &["transport.profile=linux-4.9", "transport.host_metrics=false"],
+    ] {
+        let without = retransmissions(overrides);
+        assert!(without[1] > without[0] / 2, "{without:?}");
+    }
+}
+
+#[test]
+fn an_announced_window_bounds_the_rate_by_window_and_round_trip() {
+    let one = r#"
+cc = { cubic = {} }
+pattern.long_lived = { size = "10 MB", from = "left/host0", to = "right/host0" }
+"#;
+    // Half of 256 KiB in each 40 ms.
+    let fixed = ["transport.receive_buffer={ initial = \"262144 B\", most = \"262144 B\" }"];
+    let flow = &results(one, &fixed).flows[0];
+    let time = flow.fct().expect("it ends").as_secs_f64();
+    let bound = 10e6 / (131_072.0 / 0.0402);
+    // Slow start and the ends of the flow take some round trips more.
+    assert!(time > bound && time < bound + 0.4, "{time} s, at least {bound} s");
+    // One that may grow does not bound it: 10 MB take 0.83 s at 100 Mb/s.
+    for profile in ["linux-6.12", "linux-4.9"] {
+        let overrides =
+            [format!("transport.profile={profile}"), "traffic.data.cc.cubic.hystart=false".into()];
+        let flow = &results(one, &[&overrides[0], &overrides[1]]).flows[0];
+        assert!(flow.fct().expect("it ends").as_secs_f64() < 1.5, "{profile}");
+    }
+}
+
+#[test]
+fn profiles_are_refused_where_there_are_no_streams() {
+    let refused = |traffic: &str| {
+        let text = format!("{NETWORK}{traffic}\n");
+        let document = Document::parse("linux.toml", text, "").expect("parses");
+        Plan::new(document).expect_err("refused").to_string()
+    };
+    let rdma = r#"
+cc = { dcqcn = {} }
+rdma = {}
+transport.profile = "linux-6.12"
+pattern.long_lived = { from = "left/host0", to = "right/host0" }
+"#;
+    let error = refused(rdma);
+    assert!(error.contains("traffic \"data\" is carried over RDMA, profiles are for streams"), "{error}");
+    let unknown = rdma.replace("rdma = {}", "").replace("6.12", "6.1");
+    let error = refused(&unknown);
+    assert!(error.contains("did you mean \"linux-6.12\"? known: linux-6.12, linux-4.9"), "{error}");
+}
