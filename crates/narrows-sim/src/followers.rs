@@ -1,4 +1,4 @@
-//! Flows that wait for others: who has to be told what, and how the news travels.
+//! Flows that wait for others: who is notified of what, and how reports travel.
 //!
 //! A flow starts at its source. What it waits for happens at another host, or at the same one. News within a host takes no
 //! time. News for another host arrives after the time that the smallest packet of the waiting flow's group takes over the
@@ -47,7 +47,7 @@ pub(crate) struct Report {
 }
 
 impl Followers {
-    /// `place` tells the thread and the node of a host.
+    /// `place` returns the thread and the node of a host.
     pub(crate) fn new(
         network: &Network,
         traffic: &Traffic,
@@ -63,9 +63,9 @@ impl Followers {
             let source = traffic.flows[dependent.flow.index()].from;
             let size = traffic.groups[traffic.flows[dependent.flow.index()].group.index()].smallest_packet();
             for &(flow, milestone) in &dependent.after {
-                let told = told_at(traffic, flow, milestone);
-                let away = (told != source).then(|| {
-                    let path = paths.path(dependent.flow, told, source).expect("reports find a path");
+                let notified = notified_at(traffic, flow, milestone);
+                let away = (notified != source).then(|| {
+                    let path = paths.path(dependent.flow, notified, source).expect("reports find a path");
                     IdealPath::new(network, &path).packet_time(size)
                 });
                 pairs.push((flow, Follower { milestone, dependent: number, place: place(source), away }));
@@ -100,7 +100,7 @@ impl Followers {
 }
 
 /// The host where a milestone of a flow happens.
-fn told_at(traffic: &Traffic, flow: FlowId, milestone: Milestone) -> HostId {
+fn notified_at(traffic: &Traffic, flow: FlowId, milestone: Milestone) -> HostId {
     let spec = &traffic.flows[flow.index()];
     match milestone {
         Milestone::Received => spec.to,

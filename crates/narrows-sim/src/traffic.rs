@@ -66,6 +66,11 @@ pub struct NearSource {
 }
 
 impl Transport {
+    /// Its senders hand bursts to their network card.
+    pub(crate) fn hands_over_bursts(&self) -> bool {
+        matches!(self, Self::Stream { params, .. } if params.segmentation.is_some())
+    }
+
     /// Its messages from one host to another share a queue pair.
     pub fn has_queue_pairs(&self) -> bool {
         matches!(self, Self::Rdma { params, .. } if params.queue_pair.is_some())
@@ -197,7 +202,7 @@ impl Rpc {
     }
 }
 
-/// A flow that waits for others. Its source counts what it hears of them, and starts it when that is enough.
+/// A flow that waits for others. Its source counts the reports it receives of them, and starts it when that is enough.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dependent {
     /// Its flow, which starts at [`Time::NEVER`] otherwise.

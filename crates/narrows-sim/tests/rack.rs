@@ -457,7 +457,7 @@ fn subflows_go_the_same_way_at_any_number_of_threads_and_for_any_window() {
 }
 
 #[test]
-fn a_switch_without_subflows_tells_nobody_anything() {
+fn a_switch_without_subflows_notifies_nobody() {
     let network = racks(2, 10, 1, RackAgent::default());
     let plain = Network {
         switches: network

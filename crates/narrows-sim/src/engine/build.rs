@@ -28,6 +28,25 @@ use crate::world::{
     Calendar, Flight, FlowTable, GroupState, Log, MAX_WINDOW, NO_SLOT, Reception, Shared, Windows, World,
 };
 
+/// What all threads read.
+fn shared(network: &Network, traffic: &Traffic, layout: &Layout<'_>, threads: usize) -> Shared {
+    let quantum = traffic.groups.iter().map(|group| group.largest_packet()).max().unwrap_or(Bytes::new(1));
+    Shared {
+        seed: layout.seed,
+        access: layout.tables.access_and_neighbor(),
+        groups: traffic.groups.iter().map(GroupState::new).collect(),
+        flows: traffic.flows.clone(),
+        answers: answers(traffic),
+        followers: Followers::new(network, traffic, layout.seed, layout.place_of_hosts(threads)),
+        measured: traffic.measured.clone(),
+        flights: network.topology.links().iter().map(|link| flight(network, link)).collect(),
+        reported_rates: layout.reported_rates.clone(),
+        quantum: i32::from(wire_size(quantum)),
+        bursts: traffic.groups.iter().any(|group| group.transport.hands_over_bursts()),
+        tag_size: network.reaction.as_ref().map_or(0, |reaction| wire_size(reaction.rule.tag_size())),
+    }
+}
+
 /// Returns what each thread owns, and by host the thread it belongs to and its number there.
 pub(super) fn shards<O: Observer>(
     network: &Network,
@@ -40,20 +59,7 @@ pub(super) fn shards<O: Observer>(
     let hosts = network.topology.hosts().len();
     assert!(hosts < 1 << HOST_BITS, "{hosts} hosts, packets number fewer than 2^{HOST_BITS}");
     let layout = Layout::new(network, traffic, seed, threads);
-    let quantum = traffic.groups.iter().map(|group| group.largest_packet()).max().unwrap_or(Bytes::new(1));
-    let shared = Arc::new(Shared {
-        seed,
-        access: layout.tables.access_and_neighbor(),
-        groups: traffic.groups.iter().map(GroupState::new).collect(),
-        flows: traffic.flows.clone(),
-        answers: answers(traffic),
-        followers: Followers::new(network, traffic, seed, layout.place_of_hosts(threads)),
-        measured: traffic.measured.clone(),
-        flights: network.topology.links().iter().map(|link| flight(network, link)).collect(),
-        reported_rates: layout.reported_rates.clone(),
-        quantum: i32::from(wire_size(quantum)),
-        tag_size: network.reaction.as_ref().map_or(0, |reaction| wire_size(reaction.rule.tag_size())),
-    });
+    let shared = Arc::new(shared(network, traffic, &layout, threads));
     let at_switches = SwitchMechanisms::of_groups(network, &traffic.groups);
     let at_switch = |flow: &FlowSpec| at_switches.get(flow.group.index()).copied();
     let mut flow_starts = starts_by_host(network, traffic);

@@ -3,7 +3,7 @@
 use narrows_proto::units::Time;
 
 use super::Host;
-use super::transport::Sending;
+use super::sending::Sending;
 use crate::mechanism::at_host::AtHost;
 use crate::mechanism::registry::each;
 use crate::observe::Observer;
@@ -41,7 +41,7 @@ impl Host {
     }
 
     /// The stack gets a packet.
-    #[inline]
+    #[inline(always)]
     pub(super) fn hand_over<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
         let packet = parcel.packet;
         match packet.kind() {
@@ -116,13 +116,13 @@ impl Host {
     fn on_cnp<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
         let slot = world.flows.senders[packet.flow().index()];
         let Some(outgoing) =
-            self.senders.outgoing.get_mut(slot).filter(|outgoing| outgoing.hears(packet.incarnation()))
+            self.senders.outgoing.get_mut(slot).filter(|outgoing| outgoing.accepts(packet.incarnation()))
         else {
             return; // it was complete already
         };
         if outgoing.source.on_cnp(now) {
             if let Some(seen) = outgoing.source.as_seen() {
-                world.observer.window(now, outgoing.flow, seen);
+                world.observer.window(now, outgoing.of.flow, seen);
             }
             self.senders.attend(slot, world);
         }

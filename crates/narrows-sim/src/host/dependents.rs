@@ -37,7 +37,7 @@ impl Host {
         self.senders.agenda.plan(at, Wake::Report(dependent));
     }
 
-    /// A flow has come so far: those who wait for it are told.
+    /// A flow has come so far: those who wait for it are notified.
     pub(super) fn announce<O: Observer>(
         &mut self,
         now: Time,

@@ -7,7 +7,8 @@ use super::agenda::Wake;
 use super::new_flow::NewFlow;
 use super::nic::Place;
 use super::outgoing::Outgoing;
-use super::transport::{Begin, Sending, Source};
+use super::sending::Sending;
+use super::transport::{Begin, Source};
 use super::{Host, generator};
 use crate::mechanism::at_host::AtHost;
 use crate::mechanism::flow::AtFlow;
@@ -27,11 +28,11 @@ impl Host {
         if let Source::QueuePair(_) = outgoing.source {
             return self.close_messages(now, slot, world);
         }
-        let flow = outgoing.flow;
+        let flow = outgoing.of.flow;
         world.flows.senders[flow.index()] = NO_SLOT;
         world.log.outstanding -= 1;
         if now < world.shared.measured.start {
-            outgoing.before_measured = outgoing.source.delivered();
+            outgoing.of.measure_from(outgoing.source.delivered());
         }
         let gave_up = outgoing.source.has_given_up();
         let record = outgoing.record();
@@ -45,7 +46,7 @@ impl Host {
         if let Some(connection) = outgoing.source.end(&world.shared.groups[outgoing.group as usize]) {
             self.connections.keep(outgoing.group, outgoing.to, connection);
         }
-        let generator = outgoing.generator;
+        let generator = outgoing.of.generator;
         self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_end(at, slot)));
         let Some(outgoing) = self.senders.outgoing.get_mut(slot) else { return };
         outgoing.at = AtFlow::default();
@@ -85,10 +86,12 @@ impl Host {
         };
         let mut source = Source::new(group, now, begin);
         self.metrics.recall(now, spec.to, &mut source, group);
-        let outgoing = Outgoing::new(new, spec.to, spec.group, source, now);
-        let until_measured = (now >= world.shared.measured.end).then_some(Bytes::ZERO);
         let place = Place::new(group.joins_at_head());
-        let slot = self.senders.outgoing.add(Outgoing { until_measured, place, ..outgoing });
+        let mut outgoing = Outgoing { place, ..Outgoing::new(new, spec.to, spec.group, source, now) };
+        if now >= world.shared.measured.end {
+            outgoing.of.measure_until(Bytes::ZERO);
+        }
+        let slot = self.senders.outgoing.add(outgoing);
         world.flows.senders[new.flow.index()] = slot;
         world.log.outstanding += 1;
         world.observer.started(now, new.flow);

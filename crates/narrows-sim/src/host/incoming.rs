@@ -20,23 +20,29 @@ use crate::traffic::Milestone;
 use crate::world::{GroupState, Reception, TransportState, World};
 
 impl Host {
-    /// A data segment or SYN arrived.
-    pub(super) fn on_segment<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
-        let packet = parcel.packet;
-        let slot = match world.flows.receivers[packet.flow().index()] {
-            Reception::Live { slot, incarnation } if incarnation == packet.incarnation() => slot,
+    /// The slot of what receives a segment. None if all has arrived.
+    #[inline(always)]
+    fn slot_of<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) -> Option<u32> {
+        match world.flows.receivers[packet.flow().index()] {
+            Reception::Live { slot, incarnation } if incarnation == packet.incarnation() => Some(slot),
             Reception::Done { incarnation, ack } if incarnation == packet.incarnation() => {
                 self.repeat_final_ack(packet, ack, world);
-                return;
+                None
             }
             // Late copies of an earlier flow of the same client. Its sender knows that all arrived.
             Reception::Live { incarnation, .. } | Reception::Done { incarnation, .. }
                 if is_older(packet.incarnation(), incarnation) =>
             {
-                return;
+                None
             }
-            _ => self.open(now, packet, world),
-        };
+            _ => Some(self.open(now, packet, world)),
+        }
+    }
+
+    /// A data segment or SYN arrived.
+    pub(super) fn on_segment<O: Observer>(&mut self, now: Time, parcel: Parcel<'_>, world: &mut World<O>) {
+        let packet = parcel.packet;
+        let Some(slot) = self.slot_of(now, packet, world) else { return };
         let incoming = self.incoming.get_mut(slot).expect("live receptions have a slot");
         let group = &world.shared.groups[incoming.group as usize];
         let nic = &mut self.senders.nic;
@@ -70,10 +76,10 @@ impl Host {
                 // Of a queue pair: the message that its answers name.
                 (incoming.flow, incoming.incarnation) = (packet.flow(), packet.incarnation());
                 let before = receiver.delivered();
-                let told = (packet.trailers() > 0).then_some(parcel);
+                let telemetry = (packet.trailers() > 0).then_some(parcel);
                 let (cnp_at, agenda) = (&mut self.cnp_at, &mut self.senders.agenda);
                 receiver.on_segment(params, now, &packet.rdma_segment(group.overhead), |reply| match reply {
-                    Reply::Ack(frame) => push_rdma_ack(nic, &frame, told, back, group),
+                    Reply::Ack(frame) => push_rdma_ack(nic, &frame, telemetry, back, group),
                     Reply::Cnp if params.cnp_per == CnpPer::Nic && now < *cnp_at => {}
                     Reply::Cnp => {
                         *cnp_at = now + params.cnp_interval;
@@ -147,7 +153,7 @@ impl Host {
         slot
     }
 
-    /// The sender has not heard that everything arrived.
+    /// The sender does not know that everything arrived.
     #[cold]
     fn repeat_final_ack<O>(&mut self, packet: Packet, ack: u64, world: &World<O>) {
         let spec = &world.shared.flows[packet.flow().index()];
@@ -251,11 +257,11 @@ fn push_syn_ack(
 fn push_rdma_ack(
     nic: &mut Nic,
     frame: &rdma::AckFrame,
-    told: Option<Parcel<'_>>,
+    telemetry: Option<Parcel<'_>>,
     back: Way,
     group: &GroupState,
 ) {
-    let (packet, slots) = rdma_ack_packet(frame, told, back, group);
+    let (packet, slots) = rdma_ack_packet(frame, telemetry, back, group);
     nic.push_ready(Parcel { packet, trailers: &slots });
 }
 

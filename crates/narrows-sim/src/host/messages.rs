@@ -5,7 +5,7 @@ use narrows_proto::units::{Bytes, Time};
 
 use super::Host;
 use super::agenda::Wake;
-use super::new_flow::NewFlow;
+use super::new_flow::{NewFlow, Started};
 use super::nic::Place;
 use super::outgoing::Outgoing;
 use super::queue_pair::QueuePair;
@@ -39,14 +39,16 @@ impl Host {
         world.flows.senders[new.flow.index()] = slot;
         world.log.outstanding += 1;
         world.observer.started(now, new.flow);
-        let Some(Outgoing { source: Source::QueuePair(pair), flow, .. }) =
-            self.senders.outgoing.get_mut(slot)
+        let Some(Outgoing { source: Source::QueuePair(pair), of, .. }) = self.senders.outgoing.get_mut(slot)
         else {
             return;
         };
-        let until_measured = (now >= world.shared.measured.end).then_some(Bytes::ZERO);
-        if pair.add(now, new, until_measured) {
-            *flow = new.flow;
+        let mut message = Started::new(new, now);
+        if now >= world.shared.measured.end {
+            message.measure_until(Bytes::ZERO);
+        }
+        if pair.add(message) {
+            of.flow = new.flow;
         }
         pair.ring(now, &group.rdma().params);
         self.senders.attend(slot, world);
@@ -55,14 +57,14 @@ impl Host {
     /// Messages of the queue pair in `slot` are complete.
     pub(super) fn close_messages<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
         let before_measured = now < world.shared.measured.start;
-        while let Some(Outgoing { source: Source::QueuePair(pair), flow, group, .. }) =
+        while let Some(Outgoing { source: Source::QueuePair(pair), of, group, .. }) =
             self.senders.outgoing.get_mut(slot)
         {
             let Some((record, generator)) = pair.take_complete(before_measured) else {
                 pair.ring(now, &world.shared.groups[*group as usize].rdma().params);
                 break;
             };
-            *flow = pair.oldest().unwrap_or(*flow);
+            of.flow = pair.oldest().unwrap_or(of.flow);
             world.log.outstanding -= 1;
             world.observer.closed(now, &record);
             let complete = record.flow;

@@ -9,6 +9,7 @@ mod flows;
 mod generator;
 mod handover;
 mod incoming;
+mod interrupts;
 mod messages;
 mod metrics;
 mod new_flow;
@@ -18,6 +19,7 @@ mod packets;
 mod queue_pair;
 mod reception;
 mod senders;
+mod sending;
 mod session;
 mod slots;
 mod transport;
@@ -40,9 +42,11 @@ use self::nic::{Nic, Places};
 pub(crate) use self::outgoing::Outgoing;
 use self::reception::Incoming;
 pub(crate) use self::senders::Senders;
+use self::sending::Answer;
+pub(crate) use self::sending::Sending;
 use self::slots::Slots;
-use self::transport::{Answer, Sink};
-pub(crate) use self::transport::{Sending, Source};
+use self::transport::Sink;
+pub(crate) use self::transport::Source;
 use self::waiting::Waiting;
 use crate::ids::{FlowId, HostId, LinkId};
 use crate::link::Egress;
@@ -64,6 +68,8 @@ pub(crate) struct Host {
     impaired: bool,
     /// Arrivals are looked at: the wire is impaired, or what arrives is counted or handed out.
     watched: bool,
+    /// Some mechanism may keep packets from leaving, or change them.
+    restrained: bool,
     /// What it takes to begin a burst, if that is not done at once.
     burst_delay: Option<Box<BurstDelay>>,
     /// What it has not noticed yet, if it takes a while to notice.
@@ -119,6 +125,7 @@ impl Host {
         let HostParts { wire, impaired, egress, rate, starts, waiting, generators, mut mechanisms, .. } =
             parts;
         let is_interrupted = parts.lateness.is_some_and(|late| late.interrupts.is_some());
+        let restrained = mechanisms.as_mut().is_some_and(|mechanisms| mechanisms.restrains());
         let is_watched = mechanisms.as_mut().is_some_and(|mechanisms| mechanisms.watch());
         let mut agenda = Agenda::default();
         for (number, generator) in generators.iter().enumerate() {
@@ -135,6 +142,7 @@ impl Host {
         let mut host = Self {
             wire,
             impaired,
+            restrained,
             watched: impaired || is_watched || is_interrupted,
             burst_delay: parts.burst_delay.map(Box::new),
             handover: parts.lateness.map(|lateness| Box::new(Handover::new(lateness))),
@@ -180,7 +188,7 @@ impl Host {
     #[inline]
     pub(crate) fn prefetch_packets<O>(&self, world: &World<O>) {
         world.wires.wires[self.wire].ring.prefetch_front();
-        if let Some(slot) = self.senders.nic.turn() {
+        if let Some(slot) = self.senders.nic.turn::<false>() {
             self.senders.outgoing.prefetch(slot);
         }
     }
@@ -225,7 +233,11 @@ impl Host {
                 nic.busy_until = nic.busy_until.max(delay.begin(now));
             }
             if nic.busy_until <= now && nic.has_work() {
-                self.fill_link(now, &mut slots, world);
+                if world.shared.bursts {
+                    self.fill_link_with_bursts(now, &mut slots, world);
+                } else {
+                    self.fill_link::<false, O>(now, &mut slots, world);
+                }
             }
         }
     }
@@ -242,28 +254,36 @@ impl Host {
         mechanisms.as_mut().map(|mechanisms| question(mechanisms, &mut At { now, senders, world }))
     }
 
-    /// Sends one packet, if any flow has one to send.
-    fn fill_link<O: Observer>(&mut self, now: Time, slots: &mut Trailers, world: &mut World<O>) {
+    /// Sends one packet, if any flow has one to send. Without segmentation offload there are no bursts to look for.
+    #[inline]
+    fn fill_link<const BURSTS: bool, O: Observer>(
+        &mut self,
+        now: Time,
+        slots: &mut Trailers,
+        world: &mut World<O>,
+    ) {
         let ready = match &mut self.mechanisms {
-            _ if self.senders.nic.is_in_burst() => None,
-            None => self.senders.nic.pop_ready(slots),
-            Some(mechanisms) => mechanisms.pop_ready(&mut self.senders, slots),
+            _ if BURSTS && self.senders.nic.is_in_burst() => None,
+            Some(mechanisms) if self.restrained => mechanisms.pop_ready(&mut self.senders, slots),
+            _ => self.senders.nic.pop_ready(slots),
         };
         if let Some(packet) = ready {
             self.senders.nic.send(now, Parcel { packet, trailers: slots }, world);
             return;
         }
-        while let Some(slot) = self.senders.nic.turn() {
-            if self.ask(now, world, |mechanisms, at| mechanisms.gate(at, slot)) == Some(true) {
+        while let Some(slot) = self.senders.nic.turn::<BURSTS>() {
+            if self.restrained
+                && self.ask(now, world, |mechanisms, at| mechanisms.gate(at, slot)) == Some(true)
+            {
                 continue;
             }
             let Senders { nic, outgoing: all, agenda } = &mut self.senders;
-            if all.place(slot).owes() && nic.passes_on(world.shared.quantum, all) {
+            if BURSTS && all.place(slot).owes() && nic.passes_on(world.shared.quantum, all) {
                 continue;
             }
             let outgoing = all.get_mut(slot).expect("a sender leaves its queue before its slot");
             if outgoing.at.governs() && !outgoing.is_over() {
-                if self.governed_turn(now, slot, world) {
+                if self.governed_turn::<BURSTS, O>(now, slot, world) {
                     return;
                 }
                 continue;
@@ -273,32 +293,44 @@ impl Host {
                 Poll::Send(segment) => {
                     let packet = outgoing.packet(&segment, group);
                     outgoing.arm(outgoing.next_timer(), slot, agenda);
-                    nic.charge(packet.size(), segment.goes_on, world.shared.quantum, all);
+                    nic.charge::<BURSTS>(packet.size(), segment.goes_on, world.shared.quantum, all);
                     self.send(now, packet, world);
                     return;
                 }
                 Poll::At(at) => outgoing.arm(at, slot, agenda),
                 Poll::Blocked if outgoing.is_over() => {
-                    nic.retire(all);
+                    nic.retire::<BURSTS>(all);
                     all.remove(slot);
                     continue;
                 }
                 Poll::Blocked => {}
             }
-            nic.retire(all);
+            nic.retire::<BURSTS>(all);
         }
     }
 
+    /// The same where flows may send bursts.
+    #[inline(never)]
+    fn fill_link_with_bursts<O: Observer>(&mut self, now: Time, slots: &mut Trailers, world: &mut World<O>) {
+        self.fill_link::<true, O>(now, slots, world);
+    }
+
     /// The turn of a flow that mechanisms govern. Returns whether a packet was sent.
-    fn governed_turn<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) -> bool {
+    #[inline(always)]
+    fn governed_turn<const BURSTS: bool, O: Observer>(
+        &mut self,
+        now: Time,
+        slot: u32,
+        world: &mut World<O>,
+    ) -> bool {
         let turn = self.ask(now, world, |mechanisms, at| mechanisms.turn(at, slot));
         let turn = turn.unwrap_or(Turn::Nothing);
         let Senders { nic, outgoing, .. } = &mut self.senders;
         if let Turn::GoesOn(packet) | Turn::InBurst(packet) = turn {
             let in_burst = matches!(turn, Turn::InBurst(_));
-            nic.charge(packet.size(), in_burst, world.shared.quantum, outgoing);
+            nic.charge::<BURSTS>(packet.size(), in_burst, world.shared.quantum, outgoing);
         } else {
-            nic.retire(outgoing);
+            nic.retire::<BURSTS>(outgoing);
             // Those before it in the line may have ended, so that it was let in during its own turn.
             if outgoing.get_mut(slot).is_some_and(|outgoing| outgoing.at.line == Line::Admitted) {
                 self.senders.activate(slot, world);
@@ -313,8 +345,8 @@ impl Host {
     #[inline]
     fn send<O: Observer>(&mut self, now: Time, packet: Packet, world: &mut World<O>) {
         let packet = match &mut self.mechanisms {
-            None => packet,
-            Some(mechanisms) => mechanisms.on_sent(now, packet),
+            Some(mechanisms) if self.restrained => mechanisms.on_sent(now, packet),
+            _ => packet,
         };
         self.senders.nic.send(now, Parcel::bare(packet), world);
     }
@@ -323,7 +355,7 @@ impl Host {
         let packet = parcel.packet;
         let slot = world.flows.senders[packet.flow().index()];
         let Some(outgoing) =
-            self.senders.outgoing.get_mut(slot).filter(|outgoing| outgoing.hears(packet.incarnation()))
+            self.senders.outgoing.get_mut(slot).filter(|outgoing| outgoing.accepts(packet.incarnation()))
         else {
             return; // it was complete already
         };
@@ -331,7 +363,7 @@ impl Host {
         let answer = Answer { parcel, reported_rates: &world.shared.reported_rates };
         let complete = outgoing.source.on_ack(group, now, answer);
         if let Some(seen) = outgoing.source.as_seen() {
-            world.observer.window(now, outgoing.flow, seen);
+            world.observer.window(now, outgoing.of.flow, seen);
         }
         if complete {
             self.close(now, slot, world);
@@ -382,7 +414,7 @@ impl Host {
         }
         let due = outgoing.source.on_timer(&world.shared.groups[outgoing.group as usize], now);
         if due && let Some(seen) = outgoing.source.as_seen() {
-            world.observer.window(now, outgoing.flow, seen);
+            world.observer.window(now, outgoing.of.flow, seen);
         }
         if outgoing.source.has_given_up() {
             return self.close(now, slot, world);
@@ -412,7 +444,7 @@ impl Host {
         let sources = self.senders.outgoing.iter().filter_map(|outgoing| {
             let Source::Datagram(source) = &outgoing.source else { return None };
             let (sent, dropped_at_source) = source.counts();
-            Some(DatagramRecord { flow: outgoing.flow, sent, dropped_at_source, ..Default::default() })
+            Some(DatagramRecord { flow: outgoing.of.flow, sent, dropped_at_source, ..Default::default() })
         });
         let sinks = self.incoming.iter().filter_map(|incoming| {
             let Sink::Datagram { received, bytes: received_bytes, .. } = incoming.sink else { return None };

@@ -1,8 +1,10 @@
-//! What is known of a flow that starts.
+//! What is known of a flow that starts, and what its record has besides what its transport counts.
 
-use narrows_proto::units::Bytes;
+use narrows_proto::units::{Bytes, Time};
 
+use super::sending::Done;
 use crate::ids::FlowId;
+use crate::record::FlowRecord;
 
 /// A flow about to start.
 #[derive(Clone, Copy, Debug)]
@@ -11,4 +13,54 @@ pub(crate) struct NewFlow {
     pub(crate) incarnation: u64,
     pub(crate) size: Bytes,
     pub(crate) generator: Option<u32>,
+}
+
+/// A flow that has started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Started {
+    pub(crate) flow: FlowId,
+    pub(crate) incarnation: u64,
+    size: Bytes,
+    /// The generator that waits for its end.
+    pub(super) generator: Option<u32>,
+    start: Time,
+    /// Payload delivered when the measured time began, and when it ended.
+    before_measured: Bytes,
+    until_measured: Option<Bytes>,
+}
+
+impl Started {
+    pub(super) fn new(new: &NewFlow, start: Time) -> Self {
+        let &NewFlow { flow, incarnation, size, generator } = new;
+        Self { flow, incarnation, size, generator, start, before_measured: Bytes::ZERO, until_measured: None }
+    }
+
+    pub(super) fn size(&self) -> Bytes {
+        self.size
+    }
+
+    /// The measured time begins.
+    pub(super) fn measure_from(&mut self, delivered: Bytes) {
+        self.before_measured = delivered;
+    }
+
+    /// The measured time ends.
+    pub(super) fn measure_until(&mut self, delivered: Bytes) {
+        self.until_measured = Some(delivered);
+    }
+
+    pub(super) fn record(&self, done: Done) -> FlowRecord {
+        let Done { delivered, stats, again } = done;
+        FlowRecord {
+            flow: self.flow,
+            incarnation: self.incarnation,
+            size: self.size,
+            start: self.start,
+            again,
+            end: None,
+            delivered,
+            delivered_measured: self.until_measured.unwrap_or(delivered).saturating_sub(self.before_measured),
+            stats,
+        }
+    }
 }

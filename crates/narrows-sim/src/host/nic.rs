@@ -173,36 +173,45 @@ impl Nic {
 
     /// The priority that is served: that of the burst under way, the highest otherwise.
     #[inline]
-    fn served(&self) -> Option<u32> {
-        let bits = if self.is_in_burst() { self.burst } else { self.occupied };
+    fn served<const BURSTS: bool>(&self) -> Option<u32> {
+        let bits = if BURSTS && self.is_in_burst() { self.burst } else { self.occupied };
         7_u32.checked_sub(bits.leading_zeros())
     }
 
     /// The sender whose turn it is.
     #[inline]
-    pub(crate) fn turn(&self) -> Option<u32> {
-        Some(self.active[self.served()? as usize].first)
+    pub(super) fn turn<const BURSTS: bool>(&self) -> Option<u32> {
+        Some(self.active[self.served::<BURSTS>()? as usize].first)
     }
 
     /// The queue of the sender whose turn it is, and the bit of its priority.
     #[inline]
-    fn serve(&mut self) -> (&mut Queue, u8) {
-        let served = self.served().expect("somebody has the turn");
+    fn serve<const BURSTS: bool>(&mut self) -> (&mut Queue, u8) {
+        let served = self.served::<BURSTS>().expect("somebody has the turn");
         (&mut self.active[served as usize], 1 << served)
     }
 
     /// The sender whose turn it is has sent a packet of `size`. When it has sent its share, the next has its turn; not in the middle
     /// of a burst that `goes_on`.
     #[inline]
-    pub(crate) fn charge(&mut self, size: u16, goes_on: bool, quantum: i32, places: &mut impl Places) {
-        let (queue, bit) = self.serve();
+    pub(super) fn charge<const BURSTS: bool>(
+        &mut self,
+        size: u16,
+        goes_on: bool,
+        quantum: i32,
+        places: &mut impl Places,
+    ) {
+        debug_assert!(BURSTS || !goes_on);
+        let (queue, bit) = self.serve::<BURSTS>();
         let place = places.place(queue.first);
         place.deficit -= i32::from(size);
-        let stays = goes_on || place.deficit > 0;
+        let stays = BURSTS && goes_on || place.deficit > 0;
         if !stays {
             queue.pass_on(quantum, places);
         }
-        self.burst = if goes_on { bit } else { 0 };
+        if BURSTS {
+            self.burst = if goes_on { bit } else { 0 };
+        }
     }
 
     /// The sender whose turn it is has sent more than its share and begins nothing new, if there are others. Returns whether there
@@ -210,7 +219,7 @@ impl Nic {
     #[cold]
     pub(super) fn passes_on(&mut self, quantum: i32, places: &mut impl Places) -> bool {
         let in_burst = self.is_in_burst();
-        let (queue, _) = self.serve();
+        let (queue, _) = self.serve::<true>();
         if in_burst || queue.first == queue.last {
             return false;
         }
@@ -220,8 +229,8 @@ impl Nic {
 
     /// The sender whose turn it is leaves its queue.
     #[inline]
-    pub(crate) fn retire(&mut self, places: &mut impl Places) {
-        let (queue, bit) = self.serve();
+    pub(crate) fn retire<const BURSTS: bool>(&mut self, places: &mut impl Places) {
+        let (queue, bit) = self.serve::<BURSTS>();
         let place = places.place(queue.first);
         let next = place.next;
         // What it has sent beyond its share it owes the others when it comes back.
@@ -231,7 +240,9 @@ impl Nic {
         } else {
             queue.first = next;
         }
-        self.burst = 0;
+        if BURSTS {
+            self.burst = 0;
+        }
     }
 
     /// A PAUSE frame arrived: nothing is sent for this time. What is being sent is not cut off.

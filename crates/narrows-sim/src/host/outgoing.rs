@@ -1,15 +1,16 @@
 //! Flows that begin at a host.
 
 use narrows_proto::stream::{Poll, Segment};
-use narrows_proto::units::{Bytes, Time};
+use narrows_proto::units::Time;
 
 use super::agenda::{Agenda, Wake};
-use super::new_flow::NewFlow;
+use super::new_flow::{NewFlow, Started};
 use super::nic::{Place, Places};
 use super::packets::{Way, segment_packet};
+use super::sending::Sending;
 use super::slots::Slots;
-use super::transport::{Done, Sending, Source};
-use crate::ids::{FlowId, GroupId, HostId};
+use super::transport::Source;
+use crate::ids::{GroupId, HostId};
 use crate::mechanism::flow::AtFlow;
 use crate::packet::Packet;
 use crate::record::FlowRecord;
@@ -18,43 +19,28 @@ use crate::world::GroupState;
 /// The sending half of a flow.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
-    pub(crate) flow: FlowId,
+    pub(crate) of: Started,
     pub(crate) to: HostId,
     pub(crate) group: u32,
-    pub(crate) incarnation: u64,
     pub(crate) source: Source,
     /// What mechanisms keep with it.
     pub(crate) at: AtFlow,
-    pub(crate) start: Time,
-    pub(crate) size: Bytes,
-    /// Payload delivered when the measured time began, and when it ended.
-    pub(crate) before_measured: Bytes,
-    pub(crate) until_measured: Option<Bytes>,
     pub(crate) place: Place,
     /// The earliest entry of the agenda for it.
     pub(crate) armed: Time,
-    /// The generator that waits for its end.
-    pub(crate) generator: Option<u32>,
 }
 
 impl Outgoing {
     /// A flow that starts now.
     pub(crate) fn new(new: &NewFlow, to: HostId, group: GroupId, source: Source, start: Time) -> Self {
-        let &NewFlow { flow, incarnation, size, generator } = new;
         Self {
-            flow,
+            of: Started::new(new, start),
             to,
             group: group.0,
-            incarnation,
             source,
             at: AtFlow::default(),
-            start,
-            size,
-            before_measured: Bytes::ZERO,
-            until_measured: None,
             place: Place::default(),
             armed: Time::NEVER,
-            generator,
         }
     }
 
@@ -64,11 +50,11 @@ impl Outgoing {
     }
 
     /// The packet that carries `segment`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn packet(&self, segment: &Segment, group: &GroupState) -> Packet {
         let way = match &self.source {
             Source::QueuePair(pair) => pair.way(segment.seq, self.to),
-            _ => Way { flow: self.flow, to: self.to, incarnation: self.incarnation as u16 },
+            _ => Way { flow: self.of.flow, to: self.to, incarnation: self.of.incarnation as u16 },
         };
         segment_packet(segment, way, group)
     }
@@ -88,14 +74,14 @@ impl Outgoing {
 
     /// What arrives for this incarnation of its flow is for it, not for one that is complete.
     #[inline]
-    pub(super) fn hears(&self, incarnation: u16) -> bool {
+    pub(super) fn accepts(&self, incarnation: u16) -> bool {
         // Bytes of a queue pair are never used twice.
-        self.incarnation as u16 == incarnation || matches!(self.source, Source::QueuePair(_))
+        self.of.incarnation as u16 == incarnation || matches!(self.source, Source::QueuePair(_))
     }
 
     /// The measured time begins.
     pub(super) fn measure_from(&mut self) {
-        self.before_measured = self.source.delivered();
+        self.of.measure_from(self.source.delivered());
         if let Source::QueuePair(pair) = &mut self.source {
             pair.measure_from();
         }
@@ -103,7 +89,7 @@ impl Outgoing {
 
     /// The measured time ends.
     pub(super) fn measure_until(&mut self) {
-        self.until_measured = Some(self.source.delivered());
+        self.of.measure_until(self.source.delivered());
         if let Source::QueuePair(pair) = &mut self.source {
             pair.measure_until();
         }
@@ -121,18 +107,7 @@ impl Outgoing {
     }
 
     pub(crate) fn record(&self) -> Option<FlowRecord> {
-        let Done { delivered, stats, again } = self.source.done()?;
-        Some(FlowRecord {
-            flow: self.flow,
-            incarnation: self.incarnation,
-            size: self.size,
-            start: self.start,
-            again,
-            end: None,
-            delivered,
-            delivered_measured: self.until_measured.unwrap_or(delivered).saturating_sub(self.before_measured),
-            stats,
-        })
+        Some(self.of.record(self.source.done()?))
     }
 }
 

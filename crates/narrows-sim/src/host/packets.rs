@@ -63,11 +63,11 @@ pub(crate) fn ack_packet(frame: &AckFrame, trailers: u8, way: Way, group: &Group
 #[inline]
 pub(crate) fn rdma_ack_packet(
     frame: &rdma::AckFrame,
-    told: Option<Parcel<'_>>,
+    telemetry: Option<Parcel<'_>>,
     way: Way,
     group: &GroupState,
 ) -> (Packet, Trailers) {
-    let (flags, trailers, slots) = packet::pack_rdma(frame, told);
+    let (flags, trailers, slots) = packet::pack_rdma(frame, telemetry);
     let packet = Packet::new(Fields {
         seq: frame.ack,
         flow: way.flow,

@@ -14,9 +14,9 @@ use narrows_proto::rdma;
 use narrows_proto::stream::{Endpoint, Held, Holding, Poll, Stats};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
-use super::new_flow::NewFlow;
+use super::new_flow::Started;
 use super::packets::Way;
-use super::transport::{Answer, Sending};
+use super::sending::{Answer, Done, Sending};
 use crate::ids::{FlowId, HostId};
 use crate::observe::SenderRef;
 use crate::record::FlowRecord;
@@ -40,19 +40,12 @@ pub(crate) struct QueuePair {
 /// A message, which is a flow.
 #[derive(Debug)]
 struct Message {
-    flow: FlowId,
-    incarnation: u64,
-    size: Bytes,
-    start: Time,
-    generator: Option<u32>,
+    of: Started,
     /// When the card has it, once it is rung.
     ready: Time,
     /// Its bytes among those of the queue pair, once it is posted.
     bytes: Range<u64>,
     injected: Option<Time>,
-    /// Payload delivered when the measured time began, and when it ended.
-    before_measured: Bytes,
-    until_measured: Option<Bytes>,
 }
 
 impl Message {
@@ -61,19 +54,8 @@ impl Message {
     }
 
     fn record(&self, una: u64, again: bool, stats: Stats) -> FlowRecord {
-        let delivered = self.delivered(una);
-        let until = self.until_measured.unwrap_or(delivered);
-        FlowRecord {
-            flow: self.flow,
-            incarnation: self.incarnation,
-            size: self.size,
-            start: self.start,
-            again,
-            end: None,
-            delivered,
-            delivered_measured: until.saturating_sub(self.before_measured),
-            stats: Stats { injected: self.injected, ..stats },
-        }
+        let stats = Stats { injected: self.injected, ..stats };
+        self.of.record(Done { delivered: self.delivered(una), stats, again })
     }
 }
 
@@ -91,25 +73,14 @@ impl QueuePair {
     }
 
     /// The application has another message for it. Returns whether there was none.
-    pub(super) fn add(&mut self, now: Time, new: &NewFlow, until_measured: Option<Bytes>) -> bool {
-        self.messages.push_back(Message {
-            flow: new.flow,
-            incarnation: new.incarnation,
-            size: new.size,
-            start: now,
-            generator: new.generator,
-            ready: Time::NEVER,
-            bytes: 0..0,
-            injected: None,
-            before_measured: Bytes::ZERO,
-            until_measured,
-        });
+    pub(super) fn add(&mut self, of: Started) -> bool {
+        self.messages.push_back(Message { of, ready: Time::NEVER, bytes: 0..0, injected: None });
         self.messages.len() == 1
     }
 
     /// The flow of the oldest message.
     pub(super) fn oldest(&self) -> Option<FlowId> {
-        self.messages.front().map(|message| message.flow)
+        self.messages.front().map(|message| message.of.flow)
     }
 
     /// Gives the card as many messages as it may have.
@@ -126,7 +97,7 @@ impl QueuePair {
     fn post(&mut self, now: Time) {
         while self.posted < self.rung && self.messages[self.posted].ready <= now {
             let message = &mut self.messages[self.posted];
-            message.bytes = self.sender.post(message.size);
+            message.bytes = self.sender.post(message.of.size());
             self.posted += 1;
         }
     }
@@ -140,12 +111,12 @@ impl QueuePair {
         let mut message = self.messages.pop_front()?;
         (self.posted, self.rung) = (self.posted - 1, self.rung - 1);
         if before_measured {
-            message.before_measured = message.size;
+            message.of.measure_from(message.of.size());
         }
         let stats = self.sender.stats();
         let record = message.record(una, self.again, stats.since(&self.reported));
         (self.reported, self.again) = (stats, true);
-        Some((record, message.generator))
+        Some((record, message.of.generator))
     }
 
     /// Records of messages that are not complete. What happened since the last one that is belongs to the oldest.
@@ -159,12 +130,12 @@ impl QueuePair {
 
     pub(super) fn measure_from(&mut self) {
         let una = self.sender.acknowledged();
-        self.messages.iter_mut().for_each(|message| message.before_measured = message.delivered(una));
+        self.messages.iter_mut().for_each(|message| message.of.measure_from(message.delivered(una)));
     }
 
     pub(super) fn measure_until(&mut self) {
         let una = self.sender.acknowledged();
-        self.messages.iter_mut().for_each(|message| message.until_measured = Some(message.delivered(una)));
+        self.messages.iter_mut().for_each(|message| message.of.measure_until(message.delivered(una)));
     }
 
     /// The way of the packet that begins with byte `seq`.
@@ -172,7 +143,7 @@ impl QueuePair {
     pub(super) fn way(&self, seq: u64, to: HostId) -> Way {
         let message = self.messages.iter().find(|message| seq < message.bytes.end);
         let message = message.expect("what is sent is not complete");
-        Way { flow: message.flow, to, incarnation: message.incarnation as u16 }
+        Way { flow: message.of.flow, to, incarnation: message.of.incarnation as u16 }
     }
 }
 
@@ -196,8 +167,8 @@ impl Sending for Box<QueuePair> {
         self.posted > 0 && self.messages.front().is_some_and(|message| message.bytes.end <= una)
     }
 
-    fn on_rack(&mut self, group: &GroupState, now: Time, told: Option<&JumboReport>, rate: BitRate) {
-        Sending::on_rack(&mut self.sender, group, now, told, rate);
+    fn on_rack(&mut self, group: &GroupState, now: Time, report: Option<&JumboReport>, rate: BitRate) {
+        Sending::on_rack(&mut self.sender, group, now, report, rate);
     }
 
     fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {

@@ -1,4 +1,4 @@
-//! What a transport does where a flow begins: one list of transports, and what a host asks of each.
+//! What a transport does where a flow begins: the list of transports, for all that a host asks of one ([`Sending`]).
 //!
 //! A new transport implements [`Sending`] for what sends, and gets a line in [`Source`], `each!`, [`Source::new`] and [`Sink::new`]. How
 //! what it says becomes packets stands in `packets.rs`, what a receiver does in `incoming.rs`.
@@ -6,96 +6,14 @@
 use narrows_proto::datagram;
 use narrows_proto::rack::JumboReport;
 use narrows_proto::rdma;
-use narrows_proto::stream::{Connection, Endpoint, Held, Holding, Merging, Poll, Receiver, Sender, Stats};
+use narrows_proto::stream::{Connection, Endpoint, Held, Holding, Merging, Poll, Receiver, Sender};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use super::queue_pair::QueuePair;
+use super::sending::{Answer, Done, Sending};
 use crate::mechanism::telemetry;
 use crate::observe::SenderRef;
-use crate::packet::Parcel;
 use crate::world::{GroupState, TransportState};
-
-/// An acknowledgement on its way into a sender.
-#[derive(Clone, Copy)]
-pub(crate) struct Answer<'a> {
-    pub(crate) parcel: Parcel<'a>,
-    /// Rates that telemetry reports, by code.
-    pub(crate) reported_rates: &'a [BitRate],
-}
-
-/// What a sender has done so far.
-#[derive(Clone, Copy)]
-pub(crate) struct Done {
-    pub(crate) delivered: Bytes,
-    pub(crate) stats: Stats,
-    /// On a connection that carried other flows before.
-    pub(crate) again: bool,
-}
-
-/// What a host asks of the sending half of a flow. What only some transports have does nothing in the others.
-pub(crate) trait Sending {
-    /// What it sends next.
-    fn poll(&mut self, group: &GroupState, now: Time) -> Poll;
-
-    /// An acknowledgement arrived. Returns whether the flow is complete.
-    fn on_ack(&mut self, group: &GroupState, now: Time, answer: Answer<'_>) -> bool;
-
-    /// What its switch and its destination have to say to a subflow.
-    fn on_rack(&mut self, group: &GroupState, now: Time, told: Option<&JumboReport>, rate: BitRate);
-
-    /// Something else than the flow keeps it from sending.
-    fn hold(&mut self, _: &GroupState, _: Time, _: Holding) -> Held {
-        Held::Blocked
-    }
-
-    fn next_timer(&self) -> Time {
-        Time::NEVER
-    }
-
-    /// Time has passed. Returns whether a timer was due.
-    fn on_timer(&mut self, _: &GroupState, _: Time) -> bool {
-        false
-    }
-
-    /// A congestion notification packet arrived. Returns whether it is something to this sender.
-    fn on_cnp(&mut self, _: Time) -> bool {
-        false
-    }
-
-    /// It never sends anything again, though not all has arrived.
-    fn has_given_up(&self) -> bool {
-        false
-    }
-
-    /// Smoothed round-trip time; zero before the first sample.
-    fn srtt(&self) -> Span {
-        Span::ZERO
-    }
-
-    fn delivered(&self) -> Bytes {
-        Bytes::ZERO
-    }
-
-    /// None if it keeps no record.
-    fn done(&self) -> Option<Done> {
-        None
-    }
-
-    /// As observers see it, if they do.
-    fn as_seen(&self) -> Option<SenderRef<'_>> {
-        None
-    }
-
-    /// It begins with a handshake.
-    fn is_opening(&self) -> bool {
-        false
-    }
-
-    /// Its window has no room.
-    fn is_full(&self) -> bool {
-        false
-    }
-}
 
 impl Sending for Sender {
     #[inline]
@@ -109,8 +27,8 @@ impl Sending for Sender {
         self.is_complete()
     }
 
-    fn on_rack(&mut self, group: &GroupState, now: Time, told: Option<&JumboReport>, rate: BitRate) {
-        self.on_rack(&group.stream().params, now, told, rate);
+    fn on_rack(&mut self, group: &GroupState, now: Time, report: Option<&JumboReport>, rate: BitRate) {
+        self.on_rack(&group.stream().params, now, report, rate);
     }
 
     fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {
@@ -173,8 +91,8 @@ impl Sending for rdma::Sender {
         self.is_complete()
     }
 
-    fn on_rack(&mut self, _: &GroupState, now: Time, told: Option<&JumboReport>, rate: BitRate) {
-        self.on_rack(now, told, rate);
+    fn on_rack(&mut self, _: &GroupState, now: Time, report: Option<&JumboReport>, rate: BitRate) {
+        self.on_rack(now, report, rate);
     }
 
     fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {
@@ -231,8 +149,8 @@ impl Sending for datagram::Source {
         false
     }
 
-    fn on_rack(&mut self, _: &GroupState, now: Time, told: Option<&JumboReport>, rate: BitRate) {
-        self.on_rack(now, told, rate);
+    fn on_rack(&mut self, _: &GroupState, now: Time, report: Option<&JumboReport>, rate: BitRate) {
+        self.on_rack(now, report, rate);
     }
 }
 
@@ -277,8 +195,8 @@ impl Sending for Source {
         each!(self, sender => Sending::on_ack(sender, group, now, answer), else false)
     }
 
-    fn on_rack(&mut self, group: &GroupState, now: Time, told: Option<&JumboReport>, rate: BitRate) {
-        each!(self, sender => Sending::on_rack(sender, group, now, told, rate), else ());
+    fn on_rack(&mut self, group: &GroupState, now: Time, report: Option<&JumboReport>, rate: BitRate) {
+        each!(self, sender => Sending::on_rack(sender, group, now, report, rate), else ());
     }
 
     fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {

@@ -81,7 +81,11 @@ pub(crate) trait AtHost: Sized {
     /// A flow ends.
     fn on_end<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) {}
 
-    /// Flows may have to wait because of it.
+    /// It may keep packets from leaving, or change them: only then [`gate`](Self::gate), [`holds`](Self::holds) and
+    /// [`on_sent`](Self::on_sent) are asked.
+    const RESTRAINS: bool = false;
+
+    /// Some flow may have to wait now.
     fn gates(&self) -> bool {
         false
     }

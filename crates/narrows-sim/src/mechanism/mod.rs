@@ -41,7 +41,7 @@ pub(crate) struct InputLink {
     pub(crate) from_host: bool,
 }
 
-/// What a PAUSE frame or one of priority-based flow control asks for.
+/// What a PAUSE frame or one of priority-based flow control requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StopFrame {
     /// The link that is to stop.
@@ -53,7 +53,7 @@ pub struct StopFrame {
 }
 
 impl StopFrame {
-    /// What a packet asks for, if it is such a frame.
+    /// What a packet requests, if it is such a frame.
     pub(crate) fn read(packet: Packet) -> Option<Self> {
         match packet.control()? {
             Control::Pause => Some(pause::read(packet)),
@@ -127,7 +127,7 @@ impl FlowControl {
         }
     }
 
-    /// What the neighbor of link number `from` is told at `now`, in a frame addressed to `to`.
+    /// What the neighbor of link number `from` is sent at `now`, in a frame addressed to `to`.
     pub(crate) fn order(&mut self, now: Time, from: u32, to: HostId) -> Option<StopOrder> {
         match self {
             Self::Off => None,
@@ -136,7 +136,7 @@ impl FlowControl {
         }
     }
 
-    /// The time to renew what link number `from` was told has come, if it is `now`.
+    /// The time to renew what link number `from` was sent has come, if it is `now`.
     pub(crate) fn is_due(&self, now: Time, from: u32) -> bool {
         match self {
             Self::Off => false,

@@ -91,6 +91,7 @@ impl HostMechanisms {
         false
     }
 
+    #[inline(always)]
     pub(crate) fn turn<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) -> Turn {
         each!(self, mechanism => mechanism.before_turn(at, slot));
         each!(self, mechanism => if let Some(turn) = mechanism.turn(at, slot) { return turn });
@@ -110,6 +111,13 @@ impl HostMechanisms {
             return Some(packet);
         }
         None
+    }
+
+    /// Some may keep packets from leaving, or change them.
+    pub(crate) fn restrains(&mut self) -> bool {
+        let mut restrains = false;
+        each!(self, mechanism => restrains |= restrains_of(mechanism));
+        restrains
     }
 
     /// Some want to know of all arrivals.
@@ -203,4 +211,8 @@ impl SwitchMechanisms {
     pub(crate) fn finish(&mut self, log: &mut Log) {
         each_of_switch!(self, mechanism => mechanism.finish(log));
     }
+}
+
+fn restrains_of<M: AtHost>(_: &M) -> bool {
+    M::RESTRAINS
 }

@@ -1,4 +1,4 @@
-//! What observers hear of.
+//! What observers are called at.
 
 use narrows_proto::cc::{Limit, Reporter};
 use narrows_proto::notification::Signal;
@@ -71,7 +71,7 @@ impl SenderRef<'_> {
     }
 }
 
-/// One thing of many that an observer is shown when it asks for a review.
+/// One thing of many that an observer is shown when it requests a review.
 #[derive(Clone, Copy, Debug)]
 pub enum Reviewed<'a> {
     /// A review begins.
@@ -83,16 +83,16 @@ pub enum Reviewed<'a> {
     NoRoute(&'a PortCounters),
     /// A flow whose sender does not know yet that it is complete.
     Flow(&'a FlowRecord),
-    /// A source of datagrams, or a sink: each tells its half.
+    /// A source of datagrams, or a sink: each has its half.
     Datagrams(&'a DatagramRecord),
 }
 
-/// Makes the trait of a list of what observers hear of, and the observers that pass all of it on.
+/// Makes the trait of a list of what observers are called at, and the observers that pass all of it on.
 macro_rules! observer {
     ($dollar:tt $($(#[$doc:meta])* fn $name:ident($($argument:ident: $kind:ty),*);)*) => {
-        /// Hears of what happens. Compose observers in tuples.
+        /// Is called at what happens. Compose observers in tuples.
         pub trait Observer: Send {
-            /// False only if no method does anything; then what would be told is not even looked up.
+            /// False only if no method does anything; then what they would be called with is not even looked up.
             const ACTIVE: bool = true;
 
             $(
@@ -189,13 +189,13 @@ observer! { $
     fn dropped(at: Time, link: LinkId, size: u16, cause: DropCause);
 
     /// A packet of `size` bytes that would have arrived over `link` at `at` was lost on the way. The node at the far end
-    /// tells this; the order of time holds only among these calls.
+    /// reports this; the order of time holds only among these calls.
     fn lost(at: Time, link: LinkId, size: u16, cause: DropCause);
 
-    /// At `at`, a congestion point at the port of `link` has told a source something.
+    /// At `at`, a congestion point at the port of `link` has notified a source.
     fn notified(at: Time, link: LinkId, signal: Signal);
 
-    /// At `at`, the host of `flow` has heard of it from a congestion point; its limiter or near-source loop takes it in.
+    /// At `at`, the host of `flow` has received a message of a congestion point about it; its limiter or near-source loop takes it in.
     fn cnm_received(at: Time, flow: FlowId, signal: Signal);
 
     /// At `at`, the node at the far end of `link` has paused it until `until`, or no longer.
@@ -221,12 +221,12 @@ observer! { $
     /// marked there, [`marked`](Self::marked) was called just before.
     fn queued(at: Time, link: LinkId, packet: PacketRef<'_>, backlog: u64);
 
-    /// At `at`, `packet` begins to be sent over `link`. Plain ports tell it when the packet joins them, so `at` may lie ahead, even
+    /// At `at`, `packet` begins to be sent over `link`. Plain ports report it when the packet joins them, so `at` may lie ahead, even
     /// beyond the end of the run.
     fn departs(at: Time, link: LinkId, packet: PacketRef<'_>);
 
     /// `packet` was dropped at `at` at the port of `link`, or lost on the way over it when it would have arrived; then the
-    /// node at the far end tells this, and the order of time holds only among such calls.
+    /// node at the far end reports this, and the order of time holds only among such calls.
     fn discarded(at: Time, link: LinkId, packet: PacketRef<'_>, cause: DropCause);
 
     /// At `at`, `flow` has started, or a client its next one.
@@ -235,13 +235,13 @@ observer! { $
     /// At `at`, the receiver of `flow` had all of it.
     fn completed(at: Time, flow: FlowId);
 
-    /// At `at`, the sender of a flow has heard that it is complete. `record` has no end; the receiver knows that.
+    /// At `at`, the sender of a flow has learned that it is complete. `record` has no end; the receiver knows that.
     fn closed(at: Time, record: &FlowRecord);
 
     /// See [`wants_review`](Self::wants_review).
     fn review(what: Reviewed<'_>);
 
-    /// The review is over. All that happened before `until` has been told, departures from ports included.
+    /// The review is over. All that happened before `until` has been reported, departures from ports included.
     fn reviewed(until: Time);
 
     /// A window is over: nothing more happens before `until`. The run waits as long as this takes.

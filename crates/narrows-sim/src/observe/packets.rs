@@ -7,7 +7,7 @@ pub use crate::mechanism::StopFrame;
 pub use crate::packet::Control;
 use crate::packet::{AGAIN, CWR, ECE, ECT, FIN, Kind, NAK, Packet, Parcel, REQUESTS_ACK};
 
-/// A packet on its way, as an observer sees it. What it says is worked out when it is asked for.
+/// A packet on its way, as an observer sees it. What it says is worked out when it is read.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketRef<'a> {
     parcel: Parcel<'a>,
@@ -150,7 +150,7 @@ impl<'a> PacketRef<'a> {
         (self.kind() == PacketKind::Control(Control::Cnm)).then(|| self.packet().notification()).flatten()
     }
 
-    /// What a PAUSE frame or one of priority-based flow control asks for.
+    /// What a PAUSE frame or one of priority-based flow control requests.
     pub fn stop(self) -> Option<StopFrame> {
         StopFrame::read(self.packet())
     }

@@ -41,7 +41,7 @@ pub struct PortObserver {
     /// By link: its place in `watched`, or none.
     place: Vec<Option<u32>>,
     watched: Vec<Watched>,
-    /// What was lost on the links of these ports, told by the far end: (interval, packets).
+    /// What was lost on the links of these ports, reported by the far end: (interval, packets).
     lost: Vec<(u64, u64)>,
     rows: Vec<PortRow>,
 }

@@ -26,11 +26,11 @@ pub struct WindowRow {
     pub retransmitted: Bytes,
     /// Payload acknowledged as marked since the flow began.
     pub marked: Bytes,
-    /// Congestion notification packets heard since the flow began.
+    /// Congestion notification packets received since the flow began.
     pub cnps: u64,
     /// Expiries of its timer since the flow began.
     pub timeouts: u64,
-    /// Messages of congestion points that its host has heard since the run began.
+    /// Messages of congestion points that its host has received since the run began.
     pub messages: u64,
 }
 

@@ -96,10 +96,10 @@ pub(crate) fn rdma_flags(segment: &Segment) -> u8 {
 /// The flags and trailers of a packet that carries `frame`, and the telemetry of a data packet if it brought some. Returns how
 /// many trailers are used.
 #[inline]
-pub(crate) fn pack_rdma(frame: &rdma::AckFrame, told: Option<Parcel<'_>>) -> (u8, u8, Trailers) {
+pub(crate) fn pack_rdma(frame: &rdma::AckFrame, telemetry: Option<Parcel<'_>>) -> (u8, u8, Trailers) {
     let flags = if frame.ece { ECE } else { 0 } | if frame.nak.is_some() { NAK } else { 0 };
     let named = frame.nak.unwrap_or(0);
-    match told {
+    match telemetry {
         None => (flags, frame.nak.is_some().into(), [slot([named, 0, 0]), Packet::default()]),
         Some(Parcel { packet, trailers }) => {
             let [_, first, second, path] = trailers[0].words();

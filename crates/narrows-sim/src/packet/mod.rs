@@ -98,7 +98,7 @@ pub(crate) enum Kind {
     Datagram,
     /// What mechanisms send; it never carries a tag.
     Control(Control),
-    /// Data, SYN or datagram of a flow that a limiter slows down; [`Packet::untagged`] tells which.
+    /// Data, SYN or datagram of a flow that a limiter slows down; [`Packet::untagged`] returns which.
     Limited,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Arriving<'a> {
     /// It need not wait: when the link ran out of packets.
     pub(super) idle_since: Option<Time>,
     /// The packet memory is asked whether it may wait.
-    pub(super) asks_memory: bool,
+    pub(super) needs_memory: bool,
 }
 
 /// What all ports of a switch share.
@@ -77,8 +77,8 @@ impl Common {
     /// Whether there is room for the packet, which is dropped if there is not.
     #[inline(always)]
     fn admit<O: Observer>(&mut self, arriving: &Arriving<'_>, world: &mut World<O>) -> bool {
-        let &Arriving { now, port, parcel, backlog, asks_memory, .. } = arriving;
-        if asks_memory && let Err(cause) = self.memory.admit(backlog, parcel.packet.size().into()) {
+        let &Arriving { now, port, parcel, backlog, needs_memory, .. } = arriving;
+        if needs_memory && let Err(cause) = self.memory.admit(backlog, parcel.packet.size().into()) {
             self.drop(now, port, parcel, cause, world);
             return false;
         }

@@ -3,7 +3,6 @@
 use narrows_proto::units::{Bytes, Span};
 
 use super::{Buffer, CongestionPoint, Marking, Pause, Pfc};
-use crate::mechanism::{isolation, rackcc};
 
 /// Makes the settings of a switch from those that every switch has, and those of mechanisms that it may have. Of these it is said
 /// what the packets they send are called whose size is a setting.
@@ -57,9 +56,9 @@ settings! {
         /// How it stops classes of packets at its neighbors. Needs scheduled ports at all of them.
         pfc: Pfc, sends frame;
         /// How it isolates congested flows. Needs `pfc`.
-        isolation: isolation::Isolation, sends message_size;
+        isolation: crate::mechanism::isolation::Isolation, sends message_size;
         /// It keeps the state of the JumboFlows of its rack (RackCC).
-        rack: rackcc::RackAgent, sends message_size;
+        rack: crate::mechanism::rackcc::RackAgent, sends message_size;
     }
 }
 

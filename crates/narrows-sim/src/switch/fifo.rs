@@ -143,9 +143,9 @@ impl FifoPorts {
         let kind = &self.kinds[usize::from(port.kind)];
         let start = if idle_since.is_some() { now } else { port.busy_until };
         if O::ACTIVE {
-            let told = PacketRef::new(parcel.with(packet));
-            world.observer.queued(now, port.link, told, port.waiting);
-            world.observer.departs(start, port.link, told);
+            let seen = PacketRef::new(parcel.with(packet));
+            world.observer.queued(now, port.link, seen, port.waiting);
+            world.observer.departs(start, port.link, seen);
         }
         if start > now {
             common.memory.used += u64::from(packet.size());

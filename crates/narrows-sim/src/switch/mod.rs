@@ -73,7 +73,7 @@ const UNROUTED: u16 = u16::MAX;
 /// The most ports a switch may have: they are numbered with 15 bits.
 pub const MOST_PORTS: usize = (1 << 15) - 1;
 
-/// How many packets ahead the place on the link they leave on is asked for.
+/// How many packets ahead the place on the link they leave on is prefetched.
 const LOOK_AHEAD: usize = 4;
 
 impl Switch {
@@ -230,7 +230,7 @@ impl Switch {
         self.routes.port(access.leaf, packet.flow(), packet.to(), &self.choice).unwrap_or(UNROUTED)
     }
 
-    /// Shows the observer the counters of each port, after it was told of everything up to `now`.
+    /// Shows the observer the counters of each port, after it was called for everything up to `now`.
     pub(crate) fn review<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
         match &mut self.ports {
             Ports::Fifo(ports) => ports.settle(now, &mut self.common, world),

@@ -84,7 +84,7 @@ impl Calendar {
     }
 
     /// `node` has something to do at `at`, which lies in the current window at the earliest.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn schedule(&mut self, node: u32, at: Time) {
         let window = self.windows.of(at);
         let due = &mut self.due[node as usize];

@@ -34,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) reported_rates: Vec<BitRate>,
     /// The largest packet of any group: what a flow may send before the next has its turn.
     pub(crate) quantum: i32,
+    /// Some flows hand bursts to their network card.
+    pub(crate) bursts: bool,
     /// Bytes by which limiters make packets larger.
     pub(crate) tag_size: u16,
 }

@@ -23,7 +23,7 @@ fn known(params: &Params) -> Remembered {
 
 fn ssthresh(sender: &Sender) -> Option<f64> {
     let mut found = None;
-    sender.inside(&mut |name, value| found = (name == "ssthresh_bytes").then_some(value).or(found));
+    sender.inside(&mut |name, value| found = value.number().filter(|_| name == "ssthresh_bytes").or(found));
     found
 }
 

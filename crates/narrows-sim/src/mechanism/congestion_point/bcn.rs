@@ -89,7 +89,7 @@ impl Bcn {
         }
     }
 
-    /// What a frame's source is told when `waiting` bytes wait, and `before` at the sample before. `ours` says that the
+    /// What the source of a frame receives when `waiting` bytes wait, and `before` at the sample before. `ours` says that the
     /// frame is tagged with this congestion point.
     pub(super) fn signal(&self, waiting: u64, before: u64, ours: bool) -> Option<Signal> {
         let (set_point, waiting, before) = (self.set_point.as_f64(), waiting as f64, before as f64);
@@ -127,36 +127,36 @@ mod tests {
     #[test]
     fn signals_follow_the_queue_as_worked_out_by_hand() {
         // Qeq 24 000, W 2: largest |e| is 24 000·5 = 120 000; levels from 15 000, 30 000 and 60 000 on.
-        let told = |waiting, before| bcn().signal(waiting, before, false);
+        let signal = |waiting, before| bcn().signal(waiting, before, false);
         // e = (24 000 − 30 000) − 2·0 = −6 000
-        assert_eq!(told(30_000, 30_000), Some(Signal::Level(-1)));
+        assert_eq!(signal(30_000, 30_000), Some(Signal::Level(-1)));
         // e = −6 000 − 2·4 500 = −15 000
-        assert_eq!(told(30_000, 25_500), Some(Signal::Level(-2)));
+        assert_eq!(signal(30_000, 25_500), Some(Signal::Level(-2)));
         // e = −12 000 − 2·12 000 = −36 000
-        assert_eq!(told(36_000, 24_000), Some(Signal::Level(-3)));
+        assert_eq!(signal(36_000, 24_000), Some(Signal::Level(-3)));
         // Qoff is cut at −24 000, Qdelta at 48 000: e = −120 000
-        assert_eq!(told(90_000, 0), Some(Signal::Level(-4)));
+        assert_eq!(signal(90_000, 0), Some(Signal::Level(-4)));
         // Above Qsc.
-        assert_eq!(told(100_001, 100_001), Some(Signal::Stop));
+        assert_eq!(signal(100_001, 100_001), Some(Signal::Stop));
         // The queue is above Qeq but shrinks fast: e = −6 000 + 2·10 000 > 0. Nothing for frames of others.
-        assert_eq!(told(30_000, 40_000), None);
+        assert_eq!(signal(30_000, 40_000), None);
         // It grows, e < 0, but is below Qeq: e = 4 000 − 2·20 000.
-        assert_eq!(told(20_000, 0), None);
+        assert_eq!(signal(20_000, 0), None);
     }
 
     #[test]
-    fn frames_it_limits_are_told_to_speed_up() {
-        let told = |waiting, before| bcn().signal(waiting, before, true);
+    fn frames_it_limits_are_to_speed_up() {
+        let signal = |waiting, before| bcn().signal(waiting, before, true);
         // e = 24 000 − 12 000 = 12 000
-        assert_eq!(told(12_000, 12_000), Some(Signal::Level(1)));
+        assert_eq!(signal(12_000, 12_000), Some(Signal::Level(1)));
         // e = 24 000
-        assert_eq!(told(0, 0), Some(Signal::Level(2)));
+        assert_eq!(signal(0, 0), Some(Signal::Level(2)));
         // e = 4 000 + 2·15 000 = 34 000
-        assert_eq!(told(20_000, 35_000), Some(Signal::Level(3)));
+        assert_eq!(signal(20_000, 35_000), Some(Signal::Level(3)));
         // e = 24 000 + 2·48 000
-        assert_eq!(told(0, 60_000), Some(Signal::Level(4)));
+        assert_eq!(signal(0, 60_000), Some(Signal::Level(4)));
         // e = −6 000 + 2·10 000 = 14 000
-        assert_eq!(told(30_000, 40_000), Some(Signal::Level(1)));
+        assert_eq!(signal(30_000, 40_000), Some(Signal::Level(1)));
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub struct Message {
     pub size: Bytes,
     /// 0 to 7. The highest by default, so that messages wait for nothing but the packet on the wire.
     pub priority: u8,
-    /// Which sources can be told (Annulus: CNMs are frames of layer 2, addressed to the source of the sampled frame, and a
+    /// Which sources can be notified (Annulus: CNMs are frames of layer 2, addressed to the source of the sampled frame, and a
     /// router has changed that address, so that a routed network delivers them near the source only).
     pub reach: Reach,
 }
@@ -25,7 +25,7 @@ impl Default for Message {
     }
 }
 
-/// Which sources the messages of a switch reach. A sample of any other source counts, but nobody is told.
+/// Which sources the messages of a switch reach. A sample of any other source counts, but nobody is notified.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
 )]

@@ -33,7 +33,7 @@ pub(crate) struct CongestionPoints {
     first: NonZeroU16,
     message_size: u16,
     message_priority: u8,
-    /// By host: it can be told; none if all can.
+    /// By host: it can be notified; none if all can.
     reach: Option<Vec<bool>>,
     /// Each arrival counts as its size (QCN) or as one (BCN).
     by_size: bool,
@@ -57,7 +57,7 @@ struct Sampler {
 }
 
 impl CongestionPoints {
-    /// `first` numbers the congestion point of the first of so many `ports`; `reach` says by host whether it can be told.
+    /// `first` numbers the congestion point of the first of so many `ports`; `reach` says by host whether it can be notified.
     pub(crate) fn new(
         config: &CongestionPoint,
         ports: usize,
@@ -106,7 +106,7 @@ impl CongestionPoints {
     }
 
     /// A sample has joined a queue of the port `number` that holds `waiting` bytes now. Returns the message to its source, if it
-    /// is told something, and what that says.
+    /// is notified, and what that says.
     pub(crate) fn answer<O>(
         &mut self,
         number: usize,
@@ -120,7 +120,7 @@ impl CongestionPoints {
         self.reaches(source).then(message)
     }
 
-    /// A sample has joined a queue of the port `number` that holds `waiting` bytes now. Returns what its source is to be told.
+    /// A sample has joined a queue of the port `number` that holds `waiting` bytes now. Returns what its source is to be notified of.
     fn sample(&mut self, number: usize, packet: Packet, waiting: u64) -> Option<Notification> {
         let sampler = &mut self.samplers[number];
         let from = CpId(self.first.saturating_add(number as u16));
@@ -238,7 +238,7 @@ mod tests {
         let mut points = points(&every_frame());
         let tag = |point: u16| NonZeroU16::new(point).map(CpId);
         let tagged = |point| packet(Kind::Data, 0).tagged(tag(point), 8);
-        assert!(arrive(&mut points, 1, tagged(11), 100).is_some_and(|told| !told.signal.is_slower()));
+        assert!(arrive(&mut points, 1, tagged(11), 100).is_some_and(|notified| !notified.signal.is_slower()));
         assert_eq!(arrive(&mut points, 1, tagged(12), 100), None);
         assert_eq!(arrive(&mut points, 1, packet(Kind::Data, 0), 100), None);
     }

@@ -45,6 +45,8 @@ struct Named {
 const ISOLATED: u16 = 1 << ISOLATED_CLASS;
 
 impl AtHost for IsolatedFlows {
+    const RESTRAINS: bool = true;
+
     fn new(site: &Site<'_>) -> Option<Self> {
         let switch = site.switch?;
         let config = switch.isolation.as_ref().filter(|_| switch.pfc.is_some())?;
@@ -100,7 +102,7 @@ impl AtHost for IsolatedFlows {
             return false;
         }
         let known = outgoing.place.parked;
-        at.senders.nic.retire(&mut at.senders.outgoing);
+        at.senders.nic.retire::<true>(&mut at.senders.outgoing);
         if let Some(outgoing) = at.senders.outgoing.get_mut(slot) {
             outgoing.place.parked = true;
         }

@@ -5,7 +5,7 @@ use narrows_proto::units::Time;
 use super::order::{OrderTokens, Side};
 use crate::ids::LinkId;
 
-/// Instead of a link: the neighbor was never told.
+/// Instead of a link: the neighbor was never notified.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// Flows that are isolated at a port.
@@ -20,11 +20,11 @@ pub(super) struct Table {
 pub(super) struct Entry {
     /// A neighbor downstream has named it, and has not taken that back.
     pub(super) downstream: bool,
-    /// How often the neighbor it comes from was told, since it last came isolated.
-    pub(super) told: u8,
-    /// When it was told last.
-    pub(super) told_at: Time,
-    /// The link it comes over, once it was told.
+    /// How often the neighbor it comes from was notified, since it last came isolated.
+    pub(super) notified: u8,
+    /// When it was notified last.
+    pub(super) notified_at: Time,
+    /// The link it comes over, once it was notified.
     pub(super) from: u32,
 }
 

@@ -17,7 +17,7 @@ pub struct Isolation {
     pub detect: Bytes,
     /// A congested queue that holds more than this has one at the links that feed it.
     pub propagate_egress: Bytes,
-    /// With more than this of isolated flows from a link, the neighbor there is told.
+    /// With more than this of isolated flows from a link, the neighbor there is notified.
     pub propagate_ingress: Bytes,
     /// With more than this from a link that came isolated, the class of isolated flows is stopped there. What the neighbor
     /// does not isolate, for want of room in its table, no such stop would hold back.
@@ -33,13 +33,13 @@ pub struct Isolation {
     pub spare_stopped: bool,
     /// When a stop of isolated flows stops the other queue of the port too.
     pub joint_stop: Option<JointStop>,
-    /// How often a neighbor is told the same flow before its packets come isolated.
+    /// How often a neighbor is notified of the same flow before its packets come isolated.
     pub messages: u8,
     /// Size of these messages on the wire, framing included.
     pub message_size: Bytes,
     /// How long a flow that a neighbor has named stays isolated after its queue has become empty, with `scheme = "qcz"`.
     pub flow_life: Span,
-    /// Network cards are told too: each destination has a queue of its own there, and those that were named can be stopped
+    /// Network cards are notified too: each destination has a queue of its own there, and those that were named can be stopped
     /// alone.
     pub hosts: bool,
     /// How long a flow that a neighbor has named stays isolated where that turns out not to be needed: at ports of enhanced DVL
@@ -54,13 +54,13 @@ pub struct Isolation {
 #[serde(rename_all = "snake_case")]
 pub enum Scheme {
     /// Basic DVL: a congested queue goes when it is empty and no neighbor downstream has one for its flows. The neighbors
-    /// upstream are told then.
+    /// upstream are notified then.
     Dvl,
     /// Enhanced DVL: each switch decides for itself. A congested queue goes when both queues of the port together hold less than
     /// what makes a queue congested.
     #[default]
     Edvl,
-    /// IEEE 802.1Qcz: neighbors are told of each flow at once; a queue goes when it is empty and what neighbors have named
+    /// IEEE 802.1Qcz: neighbors are notified of each flow at once; a queue goes when it is empty and what neighbors have named
     /// has aged.
     Qcz,
 }
@@ -123,6 +123,6 @@ pub enum IsolationEvent {
     AllocatedAtInput,
     /// It has none any more.
     FreedAtInput,
-    /// The neighbor at the other end of a link was told a flow.
+    /// The neighbor at the other end of a link was notified of a flow.
     Told(FlowId),
 }

@@ -102,8 +102,8 @@ impl View {
     }
 }
 
-/// A link between two switches takes this long at least; a neighbor is not told again sooner.
-const TELL_AGAIN_AFTER: Span = Span::from_us(10);
+/// A link between two switches takes this long at least; a neighbor is not notified again sooner.
+const NOTIFY_AGAIN_AFTER: Span = Span::from_us(10);
 
 impl Stage {
     pub(crate) fn new(config: &Isolation, ports: usize, links: &[InputLink], largest: Bytes) -> Self {
@@ -238,7 +238,7 @@ impl Stage {
         }
         let first = lane.table.keys.is_empty();
         lane.table.keys.push(key);
-        lane.table.entries.push(Entry { downstream, told: 0, told_at: Time::ZERO, from: NOWHERE });
+        lane.table.entries.push(Entry { downstream, notified: 0, notified_at: Time::ZERO, from: NOWHERE });
         lane.tokens.open();
         lane.was_congested |= !downstream;
         lane.counters.allocated += u64::from(first);
@@ -277,23 +277,23 @@ impl Stage {
         let grown = input.listens
             && (self.config.scheme == Scheme::Qcz || input.stored > self.config.propagate_ingress.get());
         if grown || joining.isolated {
-            self.tell(view, joining, observer);
+            self.notify(view, joining, observer);
         }
         joined
     }
 
-    /// The neighbor that an isolated flow comes from is told of it, unless it knows.
-    fn tell<O: Observer>(&mut self, view: View, joining: &Joining, observer: &mut O) {
+    /// The neighbor that an isolated flow comes from is notified of it, unless it knows.
+    fn notify<O: Observer>(&mut self, view: View, joining: &Joining, observer: &mut O) {
         let (now, key) = (view.now, key(joining.packet));
         let table = &mut self.lanes[view.port].table;
         let Some(place) = table.keys.iter().position(|known| *known == key) else { return };
         let entry = &mut table.entries[place];
         if joining.isolated {
-            entry.told = 0;
-        } else if entry.told < self.config.messages
-            && (entry.told == 0 || now >= entry.told_at + TELL_AGAIN_AFTER)
+            entry.notified = 0;
+        } else if entry.notified < self.config.messages
+            && (entry.notified == 0 || now >= entry.notified_at + NOTIFY_AGAIN_AFTER)
         {
-            (entry.told, entry.told_at, entry.from) = (entry.told + 1, now, joining.from);
+            (entry.notified, entry.notified_at, entry.from) = (entry.notified + 1, now, joining.from);
             let input = &self.inputs[joining.from as usize];
             self.outbox.messages.push(FlowMessage { at: now, port: input.back, key, over: false });
             observer.isolation(now, input.link, IsolationEvent::Told(FlowId(key as u32)));
@@ -430,7 +430,7 @@ impl Stage {
         }
         let detect = self.config.detect.get();
         match self.config.scheme {
-            // One that a neighbor has asked for may be far below from the beginning: it has to have been above.
+            // One that a neighbor has requested may be far below from the beginning: it has to have been above.
             Scheme::Edvl => {
                 let congested = view.isolated + view.normal >= detect;
                 lane.was_congested |= congested;

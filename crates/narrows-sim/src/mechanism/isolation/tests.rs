@@ -92,7 +92,7 @@ fn a_full_table_leaves_flows_where_they_are_and_counts_them() {
 }
 
 #[test]
-fn the_neighbor_is_told_when_the_queue_of_the_link_has_grown_and_stopped_when_it_is_full() {
+fn the_neighbor_is_notified_when_the_queue_of_the_link_has_grown_and_stopped_when_it_is_full() {
     let mut stage = stage(&Isolation::default());
     isolate(&mut stage, 0, 1);
     messages(&mut stage);
@@ -101,9 +101,9 @@ fn the_neighbor_is_told_when_the_queue_of_the_link_has_grown_and_stopped_when_it
     for number in 1..=130 {
         // The neighbor has listened by the fiftieth.
         let joined = store(&mut stage, 0, 1, (number - 1) * 1000, number > 50);
-        let told = !messages(&mut stage).is_empty();
-        if joined.counted != was_counted || told || joined.stop {
-            events.push((number, joined.counted && !was_counted, told, joined.stop));
+        let notified = !messages(&mut stage).is_empty();
+        if joined.counted != was_counted || notified || joined.stop {
+            events.push((number, joined.counted && !was_counted, notified, joined.stop));
         }
         was_counted = joined.counted;
     }
@@ -112,18 +112,21 @@ fn the_neighbor_is_told_when_the_queue_of_the_link_has_grown_and_stopped_when_it
 }
 
 #[test]
-fn a_neighbor_is_told_three_times_and_again_once_it_has_listened() {
+fn a_neighbor_is_notified_three_times_and_again_once_it_has_listened() {
     let mut stage = stage(&Isolation { scheme: Scheme::Qcz, ..Isolation::default() });
     isolate(&mut stage, 0, 1);
     messages(&mut stage);
-    let mut told = |us, isolated| {
+    let mut notified = |us, isolated| {
         store(&mut stage, us, 1, 0, isolated);
         !messages(&mut stage).is_empty()
     };
-    assert_eq!([told(0, false), told(1, false), told(10, false), told(20, false)], [true, false, true, true]);
-    assert!(!told(100, false), "enough");
-    assert!(!told(200, true));
-    assert!(told(201, false));
+    assert_eq!(
+        [notified(0, false), notified(1, false), notified(10, false), notified(20, false)],
+        [true, false, true, true]
+    );
+    assert!(!notified(100, false), "enough");
+    assert!(!notified(200, true));
+    assert!(notified(201, false));
 }
 
 #[test]
@@ -175,7 +178,7 @@ fn a_queue_that_is_stopped_or_that_a_neighbor_has_just_asked_for_does_not_go() {
 }
 
 #[test]
-fn neighbors_that_were_told_are_told_the_end_by_basic_dvl() {
+fn neighbors_that_were_notified_are_notified_of_the_end_by_basic_dvl() {
     for (scheme, expected) in [(Scheme::Dvl, vec![(key(packet(1)), true)]), (Scheme::Edvl, vec![])] {
         let (propagate_ingress, propagate_egress) = (Bytes::ZERO, Bytes::ZERO);
         let config = Isolation { scheme, propagate_ingress, propagate_egress, ..Isolation::default() };

@@ -65,7 +65,7 @@ impl AtHost for ReactionPoints {
         }
         let Some(outgoing) = at.senders.outgoing.get_mut(slot) else { return };
         if outgoing.at.hold == Hold::Nothing
-            && let Some(place) = self.limiters.find(self.key(outgoing.flow, at.world))
+            && let Some(place) = self.limiters.find(self.key(outgoing.of.flow, at.world))
         {
             outgoing.at.hold = Hold::Limiter(place);
         }
@@ -77,6 +77,7 @@ impl AtHost for ReactionPoints {
         }
     }
 
+    #[inline]
     fn turn<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) -> Option<Turn> {
         let outgoing = at.senders.outgoing.get_mut(slot)?;
         let Hold::Limiter(place) = outgoing.at.hold else { return None };
@@ -156,7 +157,7 @@ impl ReactionPoints {
             outgoing.source.is_flow() && !matches!(outgoing.at.hold, Hold::Gate(_))
         };
         for outgoing in at.senders.outgoing.iter_mut().filter(may_pass) {
-            if self.key(outgoing.flow, at.world) == key {
+            if self.key(outgoing.of.flow, at.world) == key {
                 outgoing.at.hold = Hold::Limiter(place);
             }
         }
@@ -164,6 +165,7 @@ impl ReactionPoints {
     }
 
     /// The turn of a flow that passes through a limiter: it hands over what it may send, and sends nothing.
+    #[inline]
     fn hand_over<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32, place: u32) {
         let Senders { outgoing, agenda, .. } = at.senders;
         let Some(outgoing) = outgoing.get_mut(slot) else { return };
@@ -201,6 +203,7 @@ impl ReactionPoints {
     }
 
     /// The turn of a limiter.
+    #[inline]
     fn release<O: Observer>(&mut self, at: &mut At<'_, O>, place: u32) -> Turn {
         let tag_size = self.limiters.tag_size();
         let users = &self.users[place as usize];

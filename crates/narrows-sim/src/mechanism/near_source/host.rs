@@ -28,7 +28,7 @@ impl AtHost for Gates {
 
     fn on_start<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) {
         let Some(outgoing) = at.senders.outgoing.get_mut(slot) else { return };
-        if let Some(place) = self.enter(outgoing.flow, at.world) {
+        if let Some(place) = self.enter(outgoing.of.flow, at.world) {
             outgoing.at.hold = Hold::Gate(place);
         }
     }
@@ -39,6 +39,7 @@ impl AtHost for Gates {
         }
     }
 
+    #[inline(always)]
     fn turn<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) -> Option<Turn> {
         let Senders { nic, outgoing, agenda } = at.senders;
         let outgoing = outgoing.get_mut(slot)?;

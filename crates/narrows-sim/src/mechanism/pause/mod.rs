@@ -46,7 +46,7 @@ pub(crate) fn lasts(quanta: u16, rate: BitRate) -> Span {
 
 /// The most that may still arrive over a link after the packet that made its switch send a stop, that packet included: what is
 /// sent while the frame waits for a packet of ours, is sent itself and travels, and while the neighbor ends the packet it has
-/// begun when it hears; what was on the way then (IEEE 802.1Qbb Annex O; reaction times are part of the delays).
+/// begun when it receives the frame; what was on the way then (IEEE 802.1Qbb Annex O; reaction times are part of the delays).
 pub(crate) fn headroom(rate: BitRate, forth: Span, back: Span, frame: Bytes, largest: Bytes) -> Bytes {
     let travelling = rate * (forth + back);
     travelling.saturating_add(frame).saturating_add(largest.saturating_mul(3))
@@ -131,7 +131,7 @@ impl Account {
         resume
     }
 
-    /// What the neighbor of link number `from` is told at `now`.
+    /// What the neighbor of link number `from` is sent at `now`.
     pub(crate) fn order(&mut self, now: Time, from: u32, to: HostId) -> Option<StopOrder> {
         let size = self.frame;
         let ingress = self.links.get_mut(from as usize)?;

@@ -206,7 +206,7 @@ impl Account {
         ingress.mask() != before
     }
 
-    /// What the neighbor of link number `from` is told at `now`.
+    /// What the neighbor of link number `from` is sent at `now`.
     pub(crate) fn order(&mut self, now: Time, from: u32, to: HostId) -> Option<StopOrder> {
         let size = self.frame;
         let ingress = self.links.get_mut(from as usize)?;
@@ -217,7 +217,7 @@ impl Account {
         Some(StopOrder { port: ingress.back, frame, renew_at: ingress.renew_at })
     }
 
-    /// The time to renew what link number `from` was told has come, if it is `now`.
+    /// The time to renew what link number `from` was sent has come, if it is `now`.
     pub(crate) fn is_due(&self, now: Time, from: u32) -> bool {
         self.links[from as usize].renew_at == now
     }

@@ -25,6 +25,8 @@ pub(crate) struct StoppedClasses {
 }
 
 impl AtHost for StoppedClasses {
+    const RESTRAINS: bool = true;
+
     fn new(site: &Site<'_>) -> Option<Self> {
         site.switch?.pfc.as_ref().map(|_| Self::default())
     }

@@ -34,7 +34,7 @@ impl AtHost for Racks {
         if !group.needs_rack || rack == NO_LEAF {
             return;
         }
-        let jumboflow = self.choose(at.now, outgoing.flow, rack);
+        let jumboflow = self.choose(at.now, outgoing.of.flow, rack);
         let destination = self.destination(outgoing.to);
         let of = Subflow { jumboflow, destination, received: 0, registered: false };
         // Inside the rack there is nothing to wait for.
@@ -64,6 +64,7 @@ impl AtHost for Racks {
     }
 
     /// The turn of a subflow that passes through nothing else.
+    #[inline]
     fn turn<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) -> Option<Turn> {
         let Senders { outgoing, agenda, .. } = at.senders;
         let outgoing = outgoing.get_mut(slot)?;
@@ -224,7 +225,7 @@ impl Racks {
         let group = &world.shared.groups[outgoing.group as usize];
         outgoing.source.on_rack(group, now, report, rate);
         if let Some(seen) = outgoing.source.as_seen() {
-            world.observer.window(now, outgoing.flow, seen);
+            world.observer.window(now, outgoing.of.flow, seen);
         }
     }
 

@@ -166,7 +166,7 @@ impl Racks {
 
     pub(super) fn membership(&self, outgoing: &Outgoing, subflow: Subflow, joins: bool) -> Packet {
         let jumboflow = self.known[subflow.jumboflow as usize].number;
-        let (flow, incarnation, to) = (outgoing.flow, outgoing.incarnation as u16, outgoing.to);
+        let (flow, incarnation, to) = (outgoing.of.flow, outgoing.of.incarnation as u16, outgoing.to);
         Membership { flow, incarnation, to, joins, jumboflow }.packet(&self.agent)
     }
 }

@@ -6,13 +6,14 @@ mod observer;
 mod record;
 mod settings;
 mod switch;
+mod table;
 mod wire;
 
 pub(crate) use self::known::Racks;
 pub use self::observer::{AdvertisedRow, JumboFlowRow, RackObserver};
 pub use self::record::RackRecord;
 pub use self::settings::{RackAgent, RackEvent};
-pub(crate) use self::switch::RackState;
+pub(crate) use self::table::RackState;
 
 /// What a flow keeps as a subflow.
 #[derive(Clone, Copy, Debug)]

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use narrows_proto::rack::jumbo::JumboFlow;
 use narrows_proto::units::{Span, Time};
 
+use super::table::{Jumbo, LastHop, NO_SUBFLOW, NOWHERE, RackState, UNREGISTERED};
 use super::wire::{Access, Membership, report_packet};
-use super::{RackAgent, RackEvent, RackRecord};
-use crate::ids::{FlowId, HostId, NodeId};
+use super::{RackEvent, RackRecord};
+use crate::ids::HostId;
 use crate::mechanism::at_switch::{AtSwitch, Pass, SwitchSite};
 use crate::network::Network;
 use crate::observe::Observer;
@@ -16,81 +16,6 @@ use crate::prefetch::prefetch_at;
 use crate::random::{Purpose, Stream};
 use crate::traffic::Group;
 use crate::world::{Arrival, Log, OWN, TransportState, World};
-
-/// In place of a place in the table of a switch: the subflow is not there.
-const UNREGISTERED: u32 = u32::MAX;
-/// In place of a place: the flow is no subflow.
-const NO_SUBFLOW: u32 = u32::MAX - 1;
-
-/// What is kept at a switch.
-#[derive(Debug)]
-pub(crate) struct RackState {
-    agent: RackAgent,
-    node: NodeId,
-    /// Its index among switches with hosts.
-    leaf: u32,
-    /// By wire: a host is at the other end.
-    from_host: Vec<bool>,
-    /// Hosts of the rack.
-    hosts: Vec<HostId>,
-    /// By rack and number: the place of a JumboFlow.
-    places: Vec<u32>,
-    jumboflows: Vec<Jumbo>,
-    entries: Vec<Option<Entry>>,
-    free: Vec<u32>,
-    /// By port: what waits for the host at its other end.
-    ports: Vec<LastHop>,
-    next_tick: Time,
-    next_report: Time,
-    next_sweep: Time,
-    /// Messages to be sent.
-    outbox: VecDeque<(Packet, Trailers)>,
-    record: RackRecord,
-}
-
-#[derive(Debug)]
-struct Jumbo {
-    /// The number that hosts know it by.
-    number: u32,
-    state: JumboFlow,
-    /// Hosts with registered subflows, and how many.
-    members: Vec<(HostId, u32)>,
-}
-
-/// A subflow in the table. What sends it stands in the list of flows: tables are larger than caches.
-#[derive(Debug)]
-#[repr(align(64))]
-struct Entry {
-    flow: FlowId,
-    jumbo: u32,
-    incarnation: u16,
-    /// Bytes of its packets that are not payload.
-    overhead: u16,
-    /// It is counted; before that only its SYN was seen.
-    registered: bool,
-    /// Acknowledged up to here.
-    acked: u64,
-    /// Bytes on the wire that an acknowledged unit stands for, a byte of payload or a datagram; 2^16 times as many.
-    unit: u64,
-    seen: Time,
-    /// The acknowledgement beyond this number answers what passed then.
-    probe: Option<(u64, Time)>,
-}
-
-// One cache line each.
-const _: () = assert!(size_of::<Option<Entry>>() == 64);
-
-/// What waits for a host.
-#[derive(Clone, Debug)]
-struct LastHop {
-    host: HostId,
-    /// Packets of subflows have passed since the last report.
-    used: bool,
-    /// The least that waited since then.
-    lowest: u64,
-}
-
-const NOWHERE: u32 = u32::MAX;
 
 const MEMBERSHIP: Kind = Kind::Control(Control::Membership);
 
@@ -189,7 +114,7 @@ impl AtSwitch for RackState {
         if self.agent.mark_last_hop { packet } else { packet.exempt() }
     }
 
-    /// Hosts are told of the queues that lead to them.
+    /// Hosts are notified of the queues that lead to them.
     fn wants_backlogs(&self, at: Time) -> u16 {
         if self.next_report <= at { self.ports.len() as u16 } else { 0 }
     }
@@ -230,10 +155,6 @@ impl AtSwitch for RackState {
 }
 
 impl RackState {
-    fn is_busy(&self) -> bool {
-        self.entries.len() > self.free.len()
-    }
-
     /// Prefetches the entry of a packet that passes soon, if it has one here.
     #[inline]
     fn prefetch_entry<O>(&self, packet: Packet, world: &World<O>) {
@@ -250,7 +171,7 @@ impl RackState {
     /// A packet of a subflow leaves the rack.
     fn on_sent<O>(&mut self, now: Time, packet: Packet, kind: Kind, to: u32, world: &mut World<O>) -> Pass {
         let mut place = world.flows.at_switch[packet.flow().index()];
-        // A SYN names the JumboFlow it asks for.
+        // A SYN names the JumboFlow it wants.
         let (wanted, packet) = match kind {
             Kind::Syn => (packet.seq() as u32, packet.with_seq(0)),
             _ => (0, packet),
@@ -280,7 +201,7 @@ impl RackState {
         entry.seen = now;
         let jumbo = entry.jumbo;
         match kind {
-            // The acknowledgement of a SYN that was sent twice tells no time (Karn's rule).
+            // The acknowledgement of a SYN that was sent twice gives no time (Karn's rule).
             Kind::Syn => {
                 entry.probe = if entry.probe.is_none() { Some((0, now)) } else { Some((0, Time::NEVER)) }
             }
@@ -348,124 +269,11 @@ impl RackState {
                 self.register(place, world, |jumbo, agent| jumbo.join(&agent.jumboflow, now));
             }
         }
-        // Datagrams have no other way to tell their destination.
+        // Datagrams have no other way to name their destination.
         let group = world.shared.flows[message.flow.index()].group;
         match world.shared.groups[group.index()].transport {
             TransportState::Datagram { .. } => Pass::Through(packet),
             _ => Pass::Taken,
-        }
-    }
-
-    /// The place of a JumboFlow to a rack.
-    fn jumbo(&mut self, rack: u32, number: u32, now: Time) -> u32 {
-        let number = rack * self.agent.jumboflows + number % self.agent.jumboflows;
-        let place = &mut self.places[number as usize];
-        if *place == NOWHERE {
-            *place = self.jumboflows.len() as u32;
-            self.jumboflows.push(Jumbo { number, state: JumboFlow::new(now), members: Vec::new() });
-        }
-        *place
-    }
-
-    fn entry(&self, place: u32) -> Option<&Entry> {
-        self.entries.get(place as usize)?.as_ref()
-    }
-
-    fn entry_mut(&mut self, place: u32) -> Option<&mut Entry> {
-        self.entries.get_mut(place as usize)?.as_mut()
-    }
-
-    /// Notes a subflow in the table, if there is room.
-    fn add<O>(
-        &mut self,
-        now: Time,
-        flow: FlowId,
-        incarnation: u16,
-        jumbo: u32,
-        world: &mut World<O>,
-    ) -> Option<u32> {
-        let place = match self.free.pop() {
-            Some(place) => place,
-            None if self.entries.len() < self.agent.table as usize => {
-                self.entries.push(None);
-                self.entries.len() as u32 - 1
-            }
-            None => {
-                self.record.refused += 1;
-                return None;
-            }
-        };
-        let group = world.shared.flows[flow.index()].group;
-        let overhead = world.shared.groups[group.index()].overhead;
-        let entry = Entry {
-            flow,
-            jumbo,
-            incarnation,
-            overhead,
-            registered: false,
-            acked: 0,
-            unit: u64::MAX,
-            seen: now,
-            probe: None,
-        };
-        self.entries[place as usize] = Some(entry);
-        world.flows.at_switch[flow.index()] = place;
-        self.wake(now);
-        Some(place)
-    }
-
-    /// Counts a subflow.
-    fn register<O>(&mut self, place: u32, world: &World<O>, join: impl FnOnce(&mut JumboFlow, &RackAgent)) {
-        let Some(Some(entry)) = self.entries.get_mut(place as usize) else { return };
-        entry.registered = true;
-        let source = world.shared.flows[entry.flow.index()].from;
-        let jumbo = &mut self.jumboflows[entry.jumbo as usize];
-        join(&mut jumbo.state, &self.agent);
-        match jumbo.members.iter_mut().find(|(host, _)| *host == source) {
-            Some((_, subflows)) => *subflows += 1,
-            None => jumbo.members.push((source, 1)),
-        }
-    }
-
-    /// Takes a subflow out of the table.
-    fn remove<O>(&mut self, place: u32, world: &mut World<O>) {
-        let Some(entry) = self.entries.get_mut(place as usize).and_then(Option::take) else { return };
-        self.free.push(place);
-        world.flows.at_switch[entry.flow.index()] = UNREGISTERED;
-        if !entry.registered {
-            return;
-        }
-        let source = world.shared.flows[entry.flow.index()].from;
-        let jumbo = &mut self.jumboflows[entry.jumbo as usize];
-        jumbo.state.leave(&self.agent.jumboflow);
-        if let Some(at) = jumbo.members.iter().position(|(host, _)| *host == source) {
-            jumbo.members[at].1 -= 1;
-            if jumbo.members[at].1 == 0 {
-                jumbo.members.swap_remove(at);
-            }
-        }
-    }
-
-    /// There is something in the table: periods count from now on.
-    fn wake(&mut self, now: Time) {
-        self.next_tick = after(self.next_tick, now, self.agent.jumboflow.period);
-        if self.next_sweep == Time::NEVER {
-            self.next_sweep = now + self.sweep();
-        }
-    }
-
-    /// How often the table is looked through.
-    fn sweep(&self) -> Span {
-        (self.agent.expiry / 4).max(Span::from_ns(100))
-    }
-
-    fn expire<O>(&mut self, now: Time, world: &mut World<O>) {
-        for place in 0..self.entries.len() {
-            let old = |entry: &&Entry| now.saturating_since(entry.seen) > self.agent.expiry;
-            if self.entries[place].as_ref().filter(old).is_some() {
-                self.remove(place as u32, world);
-                self.record.expired += 1;
-            }
         }
     }
 
@@ -488,28 +296,5 @@ impl RackState {
                 self.record.broadcasts += 1;
             }
         }
-    }
-}
-
-/// The first time after `now` that is whole periods after `then`; `then` itself if that is to come.
-fn after(then: Time, now: Time, period: Span) -> Time {
-    if then > now {
-        return then;
-    }
-    let periods = (now - then).as_ps() / period.as_ps() + 1;
-    then + period * periods
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn periods_keep_their_phase_over_idle_times() {
-        let at = |us| Time::ZERO + Span::from_us(us);
-        let period = Span::from_us(10);
-        assert_eq!(after(at(3), at(1), period), at(3));
-        assert_eq!(after(at(3), at(3), period), at(13));
-        assert_eq!(after(at(3), at(47), period), at(53));
     }
 }

@@ -8,7 +8,7 @@
 //! a port is free        frames and messages for the neighbor go first; the neighbor's stops and isolation say which queues may
 //!                       send, isolation which of them does
 //! a packet leaves       isolation counts it; marking at dequeue; telemetry is written; flow control and isolation count it off
-//! a frame arrives       stops change, isolation hears of it
+//! a frame arrives       stops change, isolation is notified
 //! ```
 //! Mechanisms return what they decided; it is carried out here.
 
@@ -121,7 +121,7 @@ impl QueuedPorts {
         let waits = port.busy_until > now;
         debug_assert!(waits || port.occupied() == 0, "a free port has sent what it had");
         let idle_since = (!waits).then_some(port.busy_until);
-        let arriving = Arriving { now, port: number, parcel, backlog, idle_since, asks_memory: waits };
+        let arriving = Arriving { now, port: number, parcel, backlog, idle_since, needs_memory: waits };
         let Some(packet) = common.take(&arriving, true, world) else { return };
         let parcel = parcel.with(packet);
         common.report_queued(now, number, parcel, if waits { backlog } else { 0 }, world);
@@ -224,9 +224,9 @@ impl QueuedPorts {
         let waits =
             port.busy_until > now || NEIGHBORS && mechanisms.open(port, number, now) & 1 << queue == 0;
         // Flow control by class admits packets itself.
-        let asks_memory = waits && !(NEIGHBORS && mechanisms.flow_control.admits());
+        let needs_memory = waits && !(NEIGHBORS && mechanisms.flow_control.admits());
         let idle_since = (!waits).then_some(port.busy_until);
-        let arriving = Arriving { now, port: number, parcel, backlog, idle_since, asks_memory };
+        let arriving = Arriving { now, port: number, parcel, backlog, idle_since, needs_memory };
         // Messages of congestion points are neither marked nor sampled.
         let packet = common.take(&arriving, !parcel.packet.is_cnm(), world)?;
         let parcel = parcel.with(packet);

@@ -1,0 +1,91 @@
+//! What a host asks of the sending half of a flow, whatever its transport.
+
+use narrows_proto::rack::JumboReport;
+use narrows_proto::stream::{Held, Holding, Poll, Stats};
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+
+use crate::observe::SenderRef;
+use crate::packet::Parcel;
+use crate::world::GroupState;
+
+/// An acknowledgement on its way into a sender.
+#[derive(Clone, Copy)]
+pub(crate) struct Answer<'a> {
+    pub(crate) parcel: Parcel<'a>,
+    /// Rates that telemetry reports, by code.
+    pub(crate) reported_rates: &'a [BitRate],
+}
+
+/// What a sender has done so far.
+#[derive(Clone, Copy)]
+pub(crate) struct Done {
+    pub(crate) delivered: Bytes,
+    pub(crate) stats: Stats,
+    /// On a connection that carried other flows before.
+    pub(crate) again: bool,
+}
+
+/// What a host asks of the sending half of a flow. What only some transports have does nothing in the others.
+pub(crate) trait Sending {
+    /// What it sends next.
+    fn poll(&mut self, group: &GroupState, now: Time) -> Poll;
+
+    /// An acknowledgement arrived. Returns whether the flow is complete.
+    fn on_ack(&mut self, group: &GroupState, now: Time, answer: Answer<'_>) -> bool;
+
+    /// A subflow receives what its switch reports and the rate its destination advertises.
+    fn on_rack(&mut self, group: &GroupState, now: Time, report: Option<&JumboReport>, rate: BitRate);
+
+    /// Something else than the flow keeps it from sending.
+    fn hold(&mut self, _: &GroupState, _: Time, _: Holding) -> Held {
+        Held::Blocked
+    }
+
+    fn next_timer(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// Time has passed. Returns whether a timer was due.
+    fn on_timer(&mut self, _: &GroupState, _: Time) -> bool {
+        false
+    }
+
+    /// A congestion notification packet arrived. Returns whether it is something to this sender.
+    fn on_cnp(&mut self, _: Time) -> bool {
+        false
+    }
+
+    /// It never sends anything again, though not all has arrived.
+    fn has_given_up(&self) -> bool {
+        false
+    }
+
+    /// Smoothed round-trip time; zero before the first sample.
+    fn srtt(&self) -> Span {
+        Span::ZERO
+    }
+
+    fn delivered(&self) -> Bytes {
+        Bytes::ZERO
+    }
+
+    /// None if it keeps no record.
+    fn done(&self) -> Option<Done> {
+        None
+    }
+
+    /// As observers see it, if they do.
+    fn as_seen(&self) -> Option<SenderRef<'_>> {
+        None
+    }
+
+    /// It begins with a handshake.
+    fn is_opening(&self) -> bool {
+        false
+    }
+
+    /// Its window has no room.
+    fn is_full(&self) -> bool {
+        false
+    }
+}
