@@ -24,6 +24,7 @@ mod room;
 mod segments;
 mod select;
 mod signals;
+mod switches;
 mod telemetry;
 mod trace;
 mod traffic;

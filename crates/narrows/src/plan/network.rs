@@ -1,19 +1,13 @@
-//! Topology, switches and failures, checked.
+//! Topology and failures, checked.
 
-use std::collections::BTreeMap;
-
-use narrows_proto::units::{BitRate, Bytes, Span, Time, WireTime};
-use narrows_sim::switch::{
-    Codel, Dynamic, MOST_PORTS, Marking, PortKind, Red, ScaledThreshold, Sharing, Step, Threshold,
-};
-use narrows_sim::topology::{
-    CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, NodeKind, ParkingLot, Star,
-};
+use narrows_proto::units::{BitRate, Span, Time, WireTime};
+use narrows_sim::switch::{MOST_PORTS, PortKind};
+use narrows_sim::topology::{CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, ParkingLot, Star};
 use narrows_sim::{Failure, LinkId, MOST_LEAVES, Network, NodeId, Outage, topology as sim};
 
-use super::{Checker, explicit, lossless, rack, signals, telemetry};
+use super::{Checker, explicit, signals, switches, telemetry};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::scenario::{self, PortChoice, Scenario, Topology};
+use crate::scenario::{PortChoice, Scenario, Topology};
 
 /// Builds the network. Mistakes go to `checker`; without a network nothing else can be checked.
 pub(super) fn build(scenario: &Scenario, priorities: usize, checker: &mut Checker<'_>) -> Option<Network> {
@@ -39,7 +33,7 @@ pub(super) fn build(scenario: &Scenario, priorities: usize, checker: &mut Checke
             Diagnostic::error(Code::Conflict, message).help("leave `ports` out, or use \"scheduled\""),
         );
     }
-    let switches = switches(scenario, &topology, kind, checker);
+    let switches = switches::switches(scenario, &topology, kind, checker);
     let failures = failures(scenario, &topology, checker);
     let (routing, hosts) = (scenario.routing, scenario.hosts.clone().unwrap_or_default());
     let mut network = Network { topology, switches, routing, failures, reaction: None, hosts };
@@ -258,148 +252,6 @@ fn top_switches(fabric: &Fabric) -> u64 {
         Fabric::FatTree(fabric) => u64::from(fabric.k / 2).pow(2),
         Fabric::KaryTree(tree) => u64::from(tree.k).saturating_pow(tree.levels.saturating_sub(1)),
     }
-}
-
-/// Settings for every switch, by node.
-fn switches(
-    scenario: &Scenario,
-    topology: &sim::Topology,
-    kind: PortKind,
-    checker: &mut Checker<'_>,
-) -> Vec<Option<narrows_sim::switch::SwitchConfig>> {
-    let ports = topology.ports();
-    let mut classes: BTreeMap<&str, Ports> = BTreeMap::new();
-    // Switches of all classes without settings of their own.
-    let mut others = Ports::default();
-    for (node, ports) in topology.nodes().iter().zip(&ports) {
-        if let NodeKind::Switch { class, .. } = &node.kind {
-            let fastest = ports.iter().map(|link| topology.link(*link).wire.rate).max();
-            classes.entry(class).or_default().add(ports.len(), fastest);
-            if !scenario.switches.contains_key(class) {
-                others.add(ports.len(), fastest);
-            }
-        }
-    }
-    for (class, settings) in &scenario.switches {
-        let path = format!("switches.{class}");
-        match classes.get(class.as_str()) {
-            Some(ports) => check_switch(&path, settings, ports, checker),
-            None if class == "default" => check_switch(&path, settings, &others, checker),
-            None => {
-                let error =
-                    Diagnostic::error(Code::UnknownName, format!("no switch has the class \"{class}\""));
-                let known = classes.keys().copied().chain(["default"]);
-                checker.error(&path, error.known(class, known));
-            }
-        }
-    }
-    let fallback = scenario.switches.get("default").cloned().unwrap_or_else(scenario::default_switch);
-    let settings = |node: &sim::Node| match &node.kind {
-        NodeKind::Host(_) => None,
-        NodeKind::Switch { class, .. } => {
-            Some(scenario.switches.get(class).unwrap_or(&fallback).config(kind))
-        }
-    };
-    topology.nodes().iter().map(settings).collect()
-}
-
-/// Ports of the switches of one class.
-#[derive(Default)]
-struct Ports {
-    /// Of the switch that has most.
-    most: usize,
-    /// The highest rate of all.
-    fastest: BitRate,
-}
-
-impl Ports {
-    fn add(&mut self, count: usize, fastest: Option<BitRate>) {
-        self.most = self.most.max(count);
-        self.fastest = self.fastest.max(fastest.unwrap_or(BitRate::ZERO));
-    }
-}
-
-fn check_switch(path: &str, switch: &scenario::Switch, ports: &Ports, checker: &mut Checker<'_>) {
-    let (size, sharing) = (switch.buffer.size, switch.buffer.sharing);
-    checker.delay(&format!("{path}.latency"), switch.latency);
-    if let Sharing::Dynamic(Dynamic { alpha }) = sharing
-        && !(Dynamic::LEAST..=1024.0).contains(&alpha)
-    {
-        let message = format!("alpha = {alpha}, expected at least 1/65536, at most 1024");
-        checker.error(
-            &format!("{path}.buffer.sharing.dynamic.alpha"),
-            Diagnostic::error(Code::OutOfRange, message),
-        );
-        return;
-    }
-    // Static parts are smallest on the switch with the most ports.
-    let most_ports = ports.most.max(1);
-    let largest = switch.buffer.largest_queue(most_ports);
-    signals::check_congestion_point(path, switch, largest, checker);
-    signals::check_pause(path, switch, checker);
-    lossless::check_switch(path, switch, checker);
-    rack::check_switch(path, switch, checker);
-    let mut reachable = |key: &str, threshold: Bytes| {
-        if threshold >= largest {
-            let message = format!("{key} = {threshold}, but a queue can hold at most {largest}");
-            let error = Diagnostic::error(Code::Threshold, message);
-            let error = match sharing {
-                Sharing::Dynamic(Dynamic { alpha }) => {
-                    error.help(format!("αB/(1 + α) of {size} with α = {alpha}"))
-                }
-                Sharing::Static => error.help(format!("{size} shared by {most_ports} ports")),
-                Sharing::PerPort | Sharing::Complete => error,
-            };
-            checker.error(&format!("{path}.marking.{key}"), error);
-        }
-    };
-    match &switch.marking {
-        Marking::Off => {}
-        Marking::Step(Step { k: Threshold::Scaled(ScaledThreshold { per: BitRate::ZERO, .. }), .. }) => {
-            let error = Diagnostic::error(Code::OutOfRange, "per = 0 b/s, expected more than 0 b/s");
-            checker.error(&format!("{path}.marking.step.k.per"), error);
-        }
-        Marking::Step(Step { k, .. }) => reachable("step.k", k.at(ports.fastest)),
-        Marking::Sojourn(_) => {}
-        Marking::Codel(codel) => check_codel(&format!("{path}.marking.codel"), codel, checker),
-        Marking::Red(red) => {
-            reachable("red.max", red.max);
-            for (number, at) in red.at.iter().enumerate() {
-                reachable(&format!("red.at.{number}.max"), at.max);
-            }
-            check_red(&format!("{path}.marking.red"), red, checker);
-        }
-    }
-}
-
-fn check_codel(path: &str, codel: &Codel, checker: &mut Checker<'_>) {
-    let Codel { target, interval, .. } = *codel;
-    if target == Span::ZERO || target >= interval {
-        let message = format!("target = {target}, expected above 0, less than interval = {interval}");
-        checker.error(&format!("{path}.target"), Diagnostic::error(Code::OutOfRange, message));
-    }
-}
-
-fn check_red(path: &str, red: &Red, checker: &mut Checker<'_>) {
-    let weight = red.weight;
-    let mut unless = |holds: bool, key: &str, message: String| {
-        if !holds {
-            checker.error(&format!("{path}.{key}"), Diagnostic::error(Code::OutOfRange, message));
-        }
-    };
-    let own = (String::new(), red.min, red.max, red.max_p);
-    let at = red.at.iter().enumerate();
-    let at = at.map(|(number, at)| (format!("at.{number}."), at.min, at.max, at.max_p));
-    for (key, min, max, max_p) in std::iter::once(own).chain(at) {
-        unless(min < max, &format!("{key}min"), format!("min = {min}, expected less than max = {max}"));
-        let message = format!("max_p = {max_p}, expected above 0, at most 1");
-        unless(max_p > 0.0 && max_p <= 1.0, &format!("{key}max_p"), message);
-    }
-    unless(
-        weight > 0.0 && weight <= 1.0,
-        "weight",
-        format!("weight = {weight}, expected above 0, at most 1"),
-    );
 }
 
 fn failures(scenario: &Scenario, topology: &sim::Topology, checker: &mut Checker<'_>) -> Vec<Failure> {

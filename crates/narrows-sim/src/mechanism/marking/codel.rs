@@ -12,7 +12,7 @@
 
 use narrows_proto::units::{Bytes, Span, Time};
 
-use super::{Leaving, Verdict};
+use super::verdict::{Leaving, Verdict};
 use crate::mechanism::CLASSES;
 
 /// Controlled delay (RFC 8289), for each queue by itself.

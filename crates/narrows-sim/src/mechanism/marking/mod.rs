@@ -17,6 +17,7 @@
 mod codel;
 mod red;
 mod step;
+mod verdict;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
@@ -25,6 +26,8 @@ use self::codel::CodelSwitch;
 use self::red::RedSwitch;
 pub use self::red::{Red, RedAction, RedAt};
 pub use self::step::{ScaledThreshold, Step, Threshold};
+pub use self::verdict::MarkAt;
+pub(crate) use self::verdict::{Leaving, Verdict};
 use crate::random::Stream;
 use crate::record::DropCause;
 
@@ -66,19 +69,6 @@ impl Marking {
     }
 }
 
-/// When packets are looked at.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum MarkAt {
-    /// When they arrive at the queue.
-    #[default]
-    Enqueue,
-    /// When they leave it.
-    Dequeue,
-}
-
 /// Marking by sojourn time (Bai et al., CoNEXT 2016, TCN §4).
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -87,42 +77,38 @@ pub struct Sojourn {
     pub above: Span,
 }
 
-/// What becomes of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Pass,
-    Mark,
-    Drop,
-}
-
-/// A packet that is about to leave a queue.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Leaving {
-    pub(crate) now: Time,
-    pub(crate) port: usize,
-    pub(crate) queue: usize,
-    /// How long it has waited.
-    pub(crate) sojourn: Span,
-    /// Bytes that wait behind it in its queue.
-    pub(crate) left: u64,
-    /// It can be marked.
-    pub(crate) ect: bool,
-}
-
 /// Marking at the ports of a switch.
 #[derive(Clone, Debug)]
 pub(crate) struct Marker {
     /// Step marking: what finds more than this waiting is marked.
     above: u64,
-    arriving: Option<Arriving>,
+    arriving: Option<Box<Arriving>>,
     dequeue: Option<Box<Dequeue>>,
 }
 
 /// What looks at packets that arrive, besides step marking with one threshold for all ports.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a switch has one, in a box")]
 enum Arriving {
     Steps(Steps),
-    Red(Box<RedSwitch>),
+    Red(RedSwitch),
+}
+
+impl Arriving {
+    #[inline(never)]
+    fn judge(
+        &mut self,
+        now: Time,
+        port: usize,
+        backlog: u64,
+        idle_since: Option<Time>,
+        ect: bool,
+    ) -> Verdict {
+        match self {
+            Self::Steps(steps) => steps.judge(port, backlog, ect),
+            Self::Red(red) => red.judge(now, port, backlog, idle_since, ect),
+        }
+    }
 }
 
 /// Step marking with a threshold for each port.
@@ -157,7 +143,7 @@ impl Marker {
         random: Stream,
     ) -> Self {
         let off = Self { above: u64::MAX, arriving: None, dequeue: None };
-        let at_enqueue = |arriving| Self { arriving: Some(arriving), ..off.clone() };
+        let at_enqueue = |arriving| Self { arriving: Some(Box::new(arriving)), ..off.clone() };
         let at_dequeue = |dequeue| Self { dequeue: Some(Box::new(dequeue)), ..off.clone() };
         match marking {
             Marking::Off => off,
@@ -173,7 +159,7 @@ impl Marker {
             Marking::Red(red) => {
                 let switch = RedSwitch::new(red, ports, random);
                 match red.mark_at {
-                    MarkAt::Enqueue => at_enqueue(Arriving::Red(Box::new(switch))),
+                    MarkAt::Enqueue => at_enqueue(Arriving::Red(switch)),
                     MarkAt::Dequeue => at_dequeue(Dequeue::Red(Box::new(switch))),
                 }
             }
@@ -194,11 +180,8 @@ impl Marker {
         idle_since: Option<Time>,
         ect: bool,
     ) -> Verdict {
-        if let Some(arriving) = &mut self.arriving {
-            return match arriving {
-                Arriving::Steps(steps) => steps.judge(port, backlog, ect),
-                Arriving::Red(red) => red.judge(now, port, backlog, idle_since, ect),
-            };
+        if let Some(arriving) = self.arriving.as_deref_mut() {
+            return arriving.judge(now, port, backlog, idle_since, ect);
         }
         if backlog > self.above && ect { Verdict::Mark } else { Verdict::Pass }
     }

@@ -2,7 +2,7 @@
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
-use super::{MarkAt, Verdict};
+use super::verdict::{MarkAt, Verdict};
 use crate::random::Stream;
 
 /// Random early detection (Floyd & Jacobson, ToN 1993).

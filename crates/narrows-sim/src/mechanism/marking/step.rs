@@ -5,7 +5,7 @@ use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::MarkAt;
+use super::verdict::MarkAt;
 
 /// Step marking (RFC 8257 §3.1, Alizadeh et al. §3.1).
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]

@@ -1,0 +1,38 @@
+//! When packets are looked at, and what becomes of them.
+
+use narrows_proto::units::{Span, Time};
+
+/// When packets are looked at.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum MarkAt {
+    /// When they arrive at the queue.
+    #[default]
+    Enqueue,
+    /// When they leave it.
+    Dequeue,
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Pass,
+    Mark,
+    Drop,
+}
+
+/// A packet that is about to leave a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaving {
+    pub(crate) now: Time,
+    pub(crate) port: usize,
+    pub(crate) queue: usize,
+    /// How long it has waited.
+    pub(crate) sojourn: Span,
+    /// Bytes that wait behind it in its queue.
+    pub(crate) left: u64,
+    /// It can be marked.
+    pub(crate) ect: bool,
+}
