@@ -3,9 +3,9 @@
 //!
 //! - A queue that reaches a threshold names flows as congested. Their packets join a queue of their own, one for each port.
 //! - If that grows, what comes in over a link is counted as the congested queue of that link.
-//! - If that grows, the neighbor is told the flow and isolates it too, and the class of isolated flows is stopped there, not the
+//! - If that grows, the neighbor is notified of the flow and isolates it too, and the class of isolated flows is stopped there, not the
 //!   others.
-//! - [Tokens](order) keep packets in order.
+//! - Tokens (`order.rs`) keep packets in order.
 //!
 //! Differs from the slides: packets are stored once, so the congested queue at the side of the input is a count of what came
 //! over its link, and not a place where packets wait a second time.
