@@ -70,6 +70,6 @@ def test_the_guide_shows_what_happens(page: Path, elsewhere: Path, scheduler: st
 
 def test_the_readme_shows_what_happens(elsewhere: Path) -> None:
     readme = (ROOT / "README.md").read_text()
-    (section,) = re.findall(r"^## From Python$(.*?)^## ", readme, re.MULTILINE | re.DOTALL)
+    (section,) = re.findall(r"^## Python$(.*?)^## ", readme, re.MULTILINE | re.DOTALL)
     assert BLOCK.search(section)
     run(section, "README.md", {"__name__": "readme"})
