@@ -35,6 +35,14 @@ def drain(process: subprocess.Popen[str]) -> None:
     threading.Thread(target=process.stderr.read, daemon=True).start()
 
 
+def connect(address: str) -> Client:
+    """A client. Dask asserts that its thread starts within ten seconds; on a machine that stands still it may not."""
+    try:
+        return Client(address, timeout=PATIENCE)
+    except AssertionError:
+        return Client(address, timeout=PATIENCE)
+
+
 class Cluster:
     """A scheduler and workers."""
 
@@ -48,7 +56,7 @@ class Cluster:
                 break
         drain(self.scheduler)
         try:
-            self.client = Client(self.address, timeout=PATIENCE)
+            self.client = connect(self.address)
         except BaseException:
             # One that is left behind keeps its port, and the next cluster fails as well.
             self.scheduler.kill()
