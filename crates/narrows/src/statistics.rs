@@ -13,6 +13,12 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// Fairness index of rates (Jain, Chiu & Hawe 1984): (Σx)²/(n·Σx²), 1 if all are equal; none if all are zero.
+pub fn jain(rates: &[f64]) -> Option<f64> {
+    let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
+    (squares > 0.0).then(|| rates.iter().sum::<f64>().powi(2) / (rates.len() as f64 * squares))
+}
+
 /// Fewer samples have no interval: of two, Student's t has one degree of freedom and a quantile of 12.7, and the interval
 /// says nothing that the two samples do not say better.
 pub const FEWEST: usize = 3;

@@ -3,6 +3,7 @@
 use super::ack_timeout::Ato;
 use super::params::Params;
 use super::receive_buffer::Buffer;
+use super::rtt::first_rto;
 use crate::units::{Span, Time};
 
 /// Waits and buffer of a receiver that follow arrivals.
@@ -74,10 +75,6 @@ impl Arrivals {
 
     /// The retransmission timeout that the receiver would have.
     fn rto(&self, params: &Params) -> Span {
-        if self.rtt == Span::ZERO {
-            params.initial_rto
-        } else {
-            self.rtt + (self.rtt * 2).max(params.min_rto)
-        }
+        if self.rtt == Span::ZERO { params.initial_rto } else { first_rto(self.rtt, params.min_rto) }
     }
 }

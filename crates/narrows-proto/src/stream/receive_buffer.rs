@@ -89,8 +89,8 @@ impl ReceiveBuffer {
     /// The unit of the announced window.
     #[inline]
     pub fn unit(&self) -> u64 {
-        let shift = (0..MOST_SHIFT).find(|shift| self.most.get() >> shift <= u16::MAX.into());
-        1 << shift.unwrap_or(MOST_SHIFT)
+        let bits = u64::BITS - self.most.get().leading_zeros();
+        1 << bits.saturating_sub(u16::BITS).min(MOST_SHIFT)
     }
 
     /// The window announced at first.

@@ -38,7 +38,7 @@ impl RttEstimator {
     /// (`tcp_init_metrics` of Linux).
     pub(super) fn recall(&mut self, rtt: Span) {
         if rtt > self.srtt {
-            self.rto = rtt + (rtt * 2).max(self.min_rto);
+            self.rto = first_rto(rtt, self.min_rto);
         }
     }
 
@@ -103,6 +103,11 @@ impl RttEstimator {
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(20);
     }
+}
+
+/// The timeout after one sample of the round-trip time (RFC 6298 §2.2).
+pub(super) fn first_rto(rtt: Span, min_rto: Span) -> Span {
+    rtt + (rtt * 2).max(min_rto)
 }
 
 #[cfg(test)]

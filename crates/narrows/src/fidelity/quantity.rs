@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::settings::{Settings, Value};
 use crate::metrics::METRICS;
 use crate::results::{FlowRow, Results};
-use crate::statistics::{mean, percentile};
+use crate::statistics::{jain, mean, percentile};
 
 /// Something that results say. Rates, queues and round-trip times are those of the measured time.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -115,7 +115,7 @@ impl Quantity {
             }
             Self::Jain => {
                 let rates: Vec<_> = Goodputs::of(results).0.into_iter().map(|(_, rate)| rate).collect();
-                Value::Number(jain(&rates))
+                Value::Number(jain(&rates)?)
             }
             Self::Ratio { of, to } => Value::Number(rate(of)? / rate(to)?),
             Self::Dips(group) => Value::Seconds(dips(results, group, settings.payload())?),
@@ -169,12 +169,6 @@ impl Goodputs {
         let ours = |group: u32| results.plan.groups[group as usize].name == name;
         self.0.iter().filter(|(group, _)| ours(*group)).map(|(_, rate)| *rate).collect()
     }
-}
-
-/// (Σx)²/(n·Σx²) (Jain, Chiu & Hawe 1984).
-fn jain(rates: &[f64]) -> f64 {
-    let sum: f64 = rates.iter().sum();
-    sum * sum / (rates.len() as f64 * rates.iter().map(|rate| rate * rate).sum::<f64>())
 }
 
 /// How long flows that began together took until the last had arrived, the shortest first; none if one has not.
@@ -254,7 +248,7 @@ mod tests {
 
     #[test]
     fn jains_index_is_one_for_equals_and_one_in_n_for_one_who_has_all() {
-        assert_eq!([jain(&[3.0; 4]), jain(&[5.0, 0.0, 0.0, 0.0])], [1.0, 0.25]);
+        assert_eq!([jain(&[3.0; 4]), jain(&[5.0, 0.0, 0.0, 0.0])], [Some(1.0), Some(0.25)]);
     }
 
     #[test]

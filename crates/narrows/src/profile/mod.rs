@@ -29,8 +29,8 @@ pub(crate) enum Constant {
         /// TOML.
         value: &'static str,
         source: &'static str,
-        /// Not if the scenario has one of these keys.
-        unless: &'static [&'static str],
+        /// Not if the scenario has a key of one of these lists.
+        unless: &'static [&'static [&'static str]],
     },
     /// Narrows does the same without a setting.
     Alike(&'static str),
@@ -99,7 +99,7 @@ fn complete_table(table: &mut DeTable<'_>) {
     let mut found = |path: &str| has(table, path);
     for constant in info.constants() {
         if let Constant::Set { key, value, unless, .. } = constant
-            && !unless.iter().any(|other| found(other))
+            && !unless.iter().copied().flatten().any(|other| found(other))
             && !found(key)
         {
             to_set.push((*key, *value));

@@ -25,7 +25,7 @@ pub(super) fn bytes(plan: &Plan, end: Span) -> u64 {
     jumboflows.saturating_add(rows::bytes::<AdvertisedRow>(advertised(plan, end)))
 }
 
-/// One for each JumboFlow to another rack and interval, and no more than the switch tells its hosts.
+/// One for each JumboFlow to another rack and interval, and no more than the switch reports to its hosts.
 fn jumboflows(plan: &Plan, end: Span) -> u64 {
     let Some((interval, nodes)) = &plan.record.racks else { return 0 };
     let agents: Vec<_> = plan.network.switches.iter().map(|switch| switch.as_ref()?.rack.as_ref()).collect();

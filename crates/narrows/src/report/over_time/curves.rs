@@ -15,7 +15,7 @@ const QUEUES: usize = 8;
 const POINTS: u64 = 8000;
 /// Flows whose windows are drawn, and slices of time of each.
 pub(super) const FLOWS: usize = 12;
-pub(super) const SLICES: u64 = 2000;
+const SLICES: u64 = 2000;
 
 /// What waited at a port.
 #[derive(Clone, Debug, Serialize)]
@@ -183,6 +183,31 @@ fn choose(seen: &BTreeMap<u64, Seen>, slow: &BTreeMap<u64, u64>, groups: usize) 
     chosen
 }
 
+/// How a flow is called.
+pub(super) fn flow_name(group: &str, flow: u64) -> String {
+    format!("{group} flow {flow}")
+}
+
+/// Length of the slices of time of a flow's curves.
+pub(super) fn slice_of(ended: u64) -> u64 {
+    ended / SLICES + 1
+}
+
+/// Of each slice of time the rows with the smallest and the largest value, and the last one.
+pub(super) fn extremes(at: &[u64], rows: &[usize], slice: u64, value: impl Fn(usize) -> f64) -> Vec<usize> {
+    let mut kept = Vec::new();
+    for part in rows.chunk_by(|a, b| at[*a] / slice == at[*b] / slice) {
+        let order = |a: &usize, b: &usize| value(*a).total_cmp(&value(*b));
+        let least = part.iter().copied().min_by(order);
+        let most = part.iter().copied().max_by(order);
+        let mut ends: Vec<_> = least.into_iter().chain(most).chain(part.last().copied()).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        kept.append(&mut ends);
+    }
+    kept
+}
+
 fn curve(
     windows: &Table,
     rows: &[usize],
@@ -192,17 +217,9 @@ fn curve(
     packer: &mut Packer,
 ) -> FlowCurve {
     let at = windows.integers("at_ps");
-    let slice = ended / SLICES + 1;
+    let slice = slice_of(ended);
     let cwnd = windows.integers("cwnd_bytes");
-    let mut kept = Vec::new();
-    for part in rows.chunk_by(|a, b| at[*a] / slice == at[*b] / slice) {
-        let least = part.iter().copied().min_by_key(|row| cwnd[*row]);
-        let most = part.iter().copied().max_by_key(|row| cwnd[*row]);
-        let mut ends: Vec<_> = least.into_iter().chain(most).chain(part.last().copied()).collect();
-        ends.sort_unstable();
-        ends.dedup();
-        kept.append(&mut ends);
-    }
+    let kept = extremes(at, rows, slice, |row| cwnd[row] as f64);
     let of = |name: &str, scale: f64| {
         let values = windows.integers(name);
         kept.iter().map(move |row| values[*row] as f64 / scale)
@@ -226,7 +243,7 @@ fn curve(
     }
     FlowCurve {
         flow,
-        name: format!("{group} flow {flow}"),
+        name: flow_name(group, flow),
         why,
         at: packer.doubles(of("at_ps", 1e9)),
         window: packer.singles(of("cwnd_bytes", 1e3).map(|value| value as f32)),

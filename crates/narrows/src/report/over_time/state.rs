@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::curves::{FLOWS, SLICES};
+use super::curves::{FLOWS, extremes, flow_name, slice_of};
 use crate::diagnostic::Checked;
 use crate::report::packed::{Array, Packer};
 use crate::results::{Source, Table, Values};
@@ -47,6 +47,7 @@ pub(super) fn states(
 ) -> Checked<Vec<State>> {
     let Some(table) = source.columns("state", &STATE)? else { return Ok(Vec::new()) };
     let (names, all_names) = table.names("name");
+    let (groups, group_names) = table.names("group");
     let flows = table.integers("flow");
     // By name and flow, in the order of the flows.
     let mut rows: BTreeMap<u32, BTreeMap<u64, Vec<usize>>> = BTreeMap::new();
@@ -68,7 +69,7 @@ pub(super) fn states(
             let kept = numbers(&table, &rows, ended, scale);
             let kept = if kept.is_empty() { changes(&table, &rows, ended, &mut words) } else { kept };
             FlowState {
-                name: flow_name(&table, flow, rows[0]),
+                name: flow_name(group_names.get(groups[rows[0]] as usize).map_or("", String::as_str), flow),
                 at: packer.doubles(kept.iter().map(|(at, _)| *at as f64 / 1e9)),
                 values: packer.singles(kept.iter().map(|(_, value)| *value)),
             }
@@ -79,34 +80,20 @@ pub(super) fn states(
     Ok(rows.into_iter().filter_map(state).collect())
 }
 
-fn flow_name(table: &Table, flow: u64, row: usize) -> String {
-    let (groups, names) = table.names("group");
-    let group = names.get(groups[row] as usize).map_or("", String::as_str);
-    format!("{group} flow {flow}")
-}
-
 /// The smallest and the largest number of each slice of time.
 fn numbers(table: &Table, rows: &[usize], ended: u64, scale: f64) -> Vec<(u64, f32)> {
     let Some(Values::MaybeReals(values)) = table.column("value") else { return Vec::new() };
-    let (at, slice) = (table.integers("at_ps"), ended / SLICES + 1);
+    let at = table.integers("at_ps");
     let rows: Vec<_> = rows.iter().copied().filter(|row| values[*row].is_some()).collect();
     let value = |row: usize| values[row].unwrap_or_default();
-    let mut kept = Vec::new();
-    for part in rows.chunk_by(|a, b| at[*a] / slice == at[*b] / slice) {
-        let least = part.iter().copied().min_by(|a, b| value(*a).total_cmp(&value(*b)));
-        let most = part.iter().copied().max_by(|a, b| value(*a).total_cmp(&value(*b)));
-        let mut ends: Vec<_> = least.into_iter().chain(most).chain(part.last().copied()).collect();
-        ends.sort_unstable();
-        ends.dedup();
-        kept.extend(ends.into_iter().map(|row| (at[row], (value(row) / scale) as f32)));
-    }
-    kept
+    let kept = extremes(at, &rows, slice_of(ended), value);
+    kept.into_iter().map(|row| (at[row], (value(row) / scale) as f32)).collect()
 }
 
 /// When the word changed, at most once in each slice of time, and to which of `words`. Those that are new are added.
 fn changes(table: &Table, rows: &[usize], ended: u64, words: &mut Vec<String>) -> Vec<(u64, f32)> {
     let Some(Values::MaybeNames(values, names)) = table.column("word") else { return Vec::new() };
-    let (at, slice) = (table.integers("at_ps"), ended / SLICES + 1);
+    let (at, slice) = (table.integers("at_ps"), slice_of(ended));
     let mut kept: Vec<(u64, f32)> = Vec::new();
     for row in rows {
         let Some(word) = values[*row].and_then(|word| names.get(word as usize)) else { continue };
@@ -158,6 +145,6 @@ mod tests {
     #[test]
     fn of_changes_in_one_slice_the_last_is_kept() {
         let (rows, mut words) = (table(&[(0, "a"), (1, "b"), (2, "a"), (30_000, "b")]), Vec::new());
-        assert_eq!(changes(&rows, &[0, 1, 2, 3], SLICES * 10, &mut words), [(2, 0.0), (30_000, 1.0)]);
+        assert_eq!(changes(&rows, &[0, 1, 2, 3], 20_000, &mut words), [(2, 0.0), (30_000, 1.0)]);
     }
 }

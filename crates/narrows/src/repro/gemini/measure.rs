@@ -6,7 +6,7 @@ use narrows_sim::topology::NodeKind;
 use crate::metrics;
 use crate::repro::{Measured, metric};
 use crate::results::{FlowRow, Results};
-use crate::statistics::{mean, percentile};
+use crate::statistics::{jain, mean, percentile};
 
 pub(super) const THROUGHPUT: &[&str] = &["throughput_mbps", "rtt_ms", "dcn_loss"];
 pub(super) const CONVERGENCE: &[&str] =
@@ -47,12 +47,12 @@ fn goodput(results: &Results, group: impl Fn(&str) -> bool) -> f64 {
 pub(super) fn convergence(results: &Results) -> Measured {
     let mut measured = Measured::default();
     let second = |s| Time::ZERO + Span::from_secs(s);
-    for (jain, throughput, from, until) in
+    for (index, throughput, from, until) in
         [("jain_dcn", "throughput_dcn_mbps", 50, 100), ("jain_wan", "throughput_wan_mbps", 100, 150)]
     {
         let active = results.flows.iter().filter(|flow| flow.start < second(until - 1));
         let rates: Vec<_> = active.map(|flow| rate(results, flow, second(from), second(until))).collect();
-        measured.quantity(jain, fairness_index(&rates));
+        measured.quantity(index, jain(&rates));
         measured.quantity(throughput, rates.iter().sum::<f64>());
     }
     for group in ["first", "second", "third"] {
@@ -70,12 +70,6 @@ fn rate(results: &Results, flow: &FlowRow, from: Time, until: Time) -> f64 {
     let delivered =
         |at: Time| rows().take_while(|row| row.at <= at).last().map_or(0.0, |row| row.delivered.as_f64());
     (delivered(until) - delivered(from)) * 8e-6 / (until - from).as_secs_f64()
-}
-
-/// Jain's index: 1 if all rates are equal.
-fn fairness_index(rates: &[f64]) -> Option<f64> {
-    let squares: f64 = rates.iter().map(|rate| rate * rate).sum();
-    (squares > 0.0).then(|| rates.iter().sum::<f64>().powi(2) / (rates.len() as f64 * squares))
 }
 
 /// Flows of two groups: what those inside the data center get of what the others get.

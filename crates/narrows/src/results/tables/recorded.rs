@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use narrows_proto::units::BitRate;
-use narrows_sim::LinkId;
+use narrows_proto::units::{BitRate, Time};
 use narrows_sim::mechanism::isolation::{IsolationEvent, IsolationRow};
 use narrows_sim::observe::{LimiterRow, StateRow, WindowRow};
+use narrows_sim::{FlowId, LinkId};
 
 use super::described::{Described, groups, nodes};
 use crate::plan::Plan;
@@ -17,12 +17,7 @@ pub(super) fn windows() -> Described<WindowRow> {
         "with `record.windows`",
         |run| run.windows.as_deref().map(Cow::Borrowed),
     );
-    table
-        .ps("at_ps", "When the acknowledgment came.", |row, _| row.at.as_ps())
-        .count("flow", "Number of the flow, as in `flows`.", |row, _| row.flow.0.into())
-        .name("group", "The traffic group.", groups, |row, run| {
-            run.plan.traffic.flows[row.flow.index()].group.0
-        })
+    of_sender(table, |row| (row.at, row.flow))
         .bytes("cwnd_bytes", "The congestion window.", |row, _| row.cwnd.get())
         .maybe_bps(
             "pacing_bps",
@@ -56,15 +51,20 @@ pub(super) fn state() -> Described<StateRow> {
         "with `record.state`",
         |run| run.state.as_deref().map(Cow::Borrowed),
     );
-    table
-        .ps("at_ps", "When the acknowledgment came.", |row, _| row.at.as_ps())
-        .count("flow", "Number of the flow, as in `flows`.", |row, _| row.flow.0.into())
-        .name("group", "The traffic group.", groups, |row, run| {
-            run.plan.traffic.flows[row.flow.index()].group.0
-        })
+    of_sender(table, |row| (row.at, row.flow))
         .text("name", "What it is, with its unit: `alpha`, `ssthresh_bytes`, `mode`.", |row| row.name)
         .maybe_ratio("value", "The number; missing if it is a word.", |row| row.value.number())
         .maybe_text("word", "The word; missing if it is a number.", |row| row.value.word())
+}
+
+/// The columns of a table that say of which acknowledgment of which flow a row is.
+fn of_sender<R: Clone>(table: Described<R>, of: fn(&R) -> (Time, FlowId)) -> Described<R> {
+    table
+        .ps("at_ps", "When the acknowledgment came.", move |row, _| of(row).0.as_ps())
+        .count("flow", "Number of the flow, as in `flows`.", move |row, _| of(row).1.0.into())
+        .name("group", "The traffic group.", groups, move |row, run| {
+            run.plan.traffic.flows[of(row).1.index()].group.0
+        })
 }
 
 pub(super) fn limiters() -> Described<LimiterRow> {
