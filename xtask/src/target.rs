@@ -20,9 +20,9 @@ pub(crate) fn narrows(shell: &Shell, options: &[&str]) -> Result<PathBuf> {
     program(shell, &[&["build", "--bin", "narrows"], options].concat(), "bin", "narrows")
 }
 
-/// The command as the tests of the workspace use it, from the same build; of the tests only those of commands are built.
+/// The command as the tests of the workspace use it, from the same build; of the tests only those of the command are built.
 pub(crate) fn tested(shell: &Shell) -> Result<PathBuf> {
-    program(shell, &["test", "--workspace", "--no-run", "--test", "commands"], "bin", "narrows")
+    program(shell, &["test", "--workspace", "--no-run", "--test", "cli"], "bin", "narrows")
 }
 
 /// Builds with `cargo`. Returns the program of this kind ("bin", "bench") and name.

@@ -21,7 +21,7 @@ pub(crate) fn run(shell: &Shell) -> Result<()> {
             );
             continue;
         }
-        cmd!(shell, "cargo test --workspace --test {test} --quiet -- --ignored").run()?;
+        cmd!(shell, "cargo test --workspace --test cli --quiet -- --ignored {test}::").run()?;
     }
     Ok(())
 }

@@ -1,0 +1,12 @@
+//! The command as its users run it.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod behavior;
+mod browser;
+mod commands;
+mod hostile;
+#[cfg(unix)]
+mod sweep;
+mod viewers;
+#[cfg(unix)]
+mod watch;

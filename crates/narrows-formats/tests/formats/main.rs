@@ -1,0 +1,9 @@
+//! Files of other programs, read and written.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod hpcc;
+mod htsim;
+mod imported;
+mod support;
+mod tables;
+mod trace;

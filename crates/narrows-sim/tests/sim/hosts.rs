@@ -1,0 +1,126 @@
+//! Hosts that take a while: equal flows share, nothing beats its ideal time, and what is off changes nothing.
+
+use crate::support::{ENDLESS, Run, cubic, dctcp, flow, group, network, params, reno};
+use narrows_proto::cc::Config;
+use narrows_proto::units::{BitRate, Bytes, Span};
+use narrows_sim::switch::{Buffer, Dynamic, MarkAt, Marking, Sharing, Step, SwitchConfig};
+use narrows_sim::topology::{Star, Topology};
+use narrows_sim::traffic::Traffic;
+use narrows_sim::{Bounded, Hosts, Network, Processing, RealHosts};
+
+fn real() -> Hosts {
+    Hosts::Real(RealHosts::default())
+}
+
+/// `senders` hosts and a receiver around one switch: 1 Gb/s, links of 20 us, 4 MB with α = 0.21.
+fn star(senders: u32, control: &Config, hosts: Hosts) -> (Network, Traffic) {
+    let mut topology = Topology::default();
+    Star { hosts: senders + 1, rate: BitRate::from_gbps(1), delay: Span::from_us(20) }
+        .build(&mut topology, "");
+    let buffer = Buffer { size: Bytes::new(4_000_000), sharing: Sharing::Dynamic(Dynamic { alpha: 0.21 }) };
+    let mut switch = SwitchConfig::new(buffer);
+    if *control == dctcp() {
+        switch.marking = Marking::Step(Step { k: Bytes::new(30_000).into(), mark_at: MarkAt::Enqueue });
+    }
+    let flows = (0..senders).map(|sender| flow(sender, senders, ENDLESS)).collect();
+    let mut params = params();
+    params.min_rto = Span::from_ms(10);
+    let traffic = crate::support::traffic(group(params, control.clone()), flows);
+    (Network { hosts, ..network(topology, &switch) }, traffic)
+}
+
+/// How long a run lasts. The first two seconds do not count.
+const LASTS: Span = Span::from_secs(6);
+
+/// Bytes that each flow delivers after the first two seconds.
+fn delivered(senders: u32, control: &Config, hosts: Hosts, seed: u64) -> Vec<f64> {
+    let (network, mut traffic) = star(senders, control, hosts);
+    traffic.measured = crate::support::at(Span::from_secs(2))..crate::support::at(LASTS);
+    let outcome = Run::new(&network, &traffic).seed(seed).until(LASTS).run();
+    outcome.flows.iter().map(|flow| flow.delivered_measured.as_f64()).collect()
+}
+
+/// Jain's index: 1 if all are equal, 1/n if one has everything.
+fn jain(shares: &[f64]) -> f64 {
+    let (sum, squares) = shares.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    sum * sum / (shares.len() as f64 * squares)
+}
+
+/// The average over three seeds.
+fn mean_jain(senders: u32, control: &Config, hosts: &Hosts) -> f64 {
+    (1..=3).map(|seed| jain(&delivered(senders, control, hosts.clone(), seed))).sum::<f64>() / 3.0
+}
+
+#[test]
+fn equal_long_flows_of_real_hosts_share_equally() {
+    for control in [dctcp(), cubic(), reno()] {
+        for senders in [2, 8] {
+            let index = mean_jain(senders, &control, &real());
+            assert!(index >= 0.95, "{senders} {} flows: {index}", control.name());
+        }
+    }
+}
+
+#[test]
+fn equal_long_flows_of_ideal_hosts_keep_the_phase_they_met_in() {
+    // What real hosts are for (Floyd & Jacobson 1992 §3): a drop-tail queue that is full takes packets of one flow and never of another.
+    let index = mean_jain(8, &reno(), &Hosts::Ideal);
+    assert!(index < 0.5, "{index}");
+}
+
+#[test]
+fn a_full_link_stays_full() {
+    for senders in [1, 2] {
+        let total = |hosts| delivered(senders, &reno(), hosts, 1).iter().sum::<f64>();
+        let (ideal, real) = (total(Hosts::Ideal), total(real()));
+        assert!((real / ideal - 1.0).abs() < 0.01, "{senders}: {real} of {ideal}");
+    }
+}
+
+#[test]
+fn another_seed_is_another_run() {
+    assert_ne!(delivered(2, &dctcp(), real(), 1), delivered(2, &dctcp(), real(), 2));
+    assert_eq!(delivered(2, &dctcp(), real(), 1), delivered(2, &dctcp(), real(), 1));
+}
+
+#[test]
+fn no_flow_is_sooner_than_with_ideal_hosts_and_none_is_late_by_more_than_its_hosts_take() {
+    let (network, _) = star(2, &reno(), Hosts::Ideal);
+    let took = |hosts: Hosts, size, seed| {
+        let traffic = crate::support::traffic(group(params(), reno()), vec![flow(0, 2, size)]);
+        let outcome = Run::new(&Network { hosts, ..network.clone() }, &traffic).seed(seed).run();
+        outcome.flows[0].end.expect("it ends").saturating_since(outcome.flows[0].start)
+    };
+    for size in [1, 1000, 100_000] {
+        let ideal = took(Hosts::Ideal, size, 1);
+        for seed in 1..=20 {
+            let real = took(real(), size, seed);
+            assert!(real >= ideal, "{size} B, seed {seed}: {real} < {ideal}");
+            // The window of ten packets holds more than the path: one delay of at most a packet's time at either end of the first
+            // round trip and at the start of the second, and 200 ppm of 1 ms.
+            let most = ideal + Span::from_us(3 * 13);
+            assert!(real <= most, "{size} B, seed {seed}: {real} > {most}");
+        }
+    }
+}
+
+#[test]
+fn hosts_that_take_no_time_are_ideal() {
+    let none = Hosts::Real(RealHosts { processing: Processing::None, clock_ppm: 0, ..RealHosts::default() });
+    assert_eq!(delivered(2, &reno(), none, 1), delivered(2, &reno(), Hosts::Ideal, 1));
+}
+
+#[test]
+fn a_paced_flow_keeps_its_rate() {
+    // Half of the rate of its link: what a packet is late its successor makes up for.
+    let rate = BitRate::from_mbps(500);
+    let fixed = narrows_proto::cc::fixed::Params { rate: Some(rate), ..Default::default() };
+    let of = |hosts| delivered(1, &Config::Fixed(fixed.clone()), hosts, 1)[0];
+    let slow = Hosts::Real(RealHosts {
+        processing: Processing::Uniform(Bounded { up_to: Some(Span::from_us(20)) }),
+        clock_ppm: 0,
+        ..RealHosts::default()
+    });
+    let (ideal, real) = (of(Hosts::Ideal), of(slow));
+    assert!((real / ideal - 1.0).abs() < 0.001, "{real} of {ideal}");
+}

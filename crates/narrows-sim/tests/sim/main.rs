@@ -1,0 +1,22 @@
+//! Networks against theory, against each other, and against what they promise. One program: to link it takes longer than to run most of it.
+
+mod connections;
+mod dcqcn;
+mod dependents;
+mod dequeue;
+mod determinism;
+mod fluid;
+mod hosts;
+mod lossless;
+mod nic;
+mod offload;
+mod pause;
+mod queue_pairs;
+mod queues;
+mod rack;
+mod rdma;
+mod responses;
+mod session;
+mod signals;
+mod support;
+mod telemetry;
