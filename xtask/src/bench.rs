@@ -211,6 +211,12 @@ fn targets(measured: &[Measurement]) -> Vec<Target> {
             "",
         ),
         target(
+            "cost of a packet-hop: real hosts / ideal hosts",
+            ratio("permutation-k8", "permutation-k8-real-hosts"),
+            AtMost(1.03),
+            "",
+        ),
+        target(
             "cost of a packet-hop: every flow limited by QCN / no QCN",
             ratio("permutation-k8-slow-fabric", "permutation-k8-slow-fabric-qcn"),
             AtMost(1.15),

@@ -37,6 +37,8 @@ pub enum Purpose {
     Rack = 12,
     /// The clock of a host, and when its bursts begin.
     Host = 13,
+    /// How late a host starts what is scheduled.
+    Start = 14,
 }
 
 /// A reproducible stream of random numbers, the same on every platform (`ChaCha8`).

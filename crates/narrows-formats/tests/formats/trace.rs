@@ -148,6 +148,90 @@ fn plain_and_scheduled_ports_give_the_same_capture() {
     assert!(plain == scheduled);
 }
 
+/// One flow over 40 ms of round trip to a receiver whose window grows.
+const GROWING: &str = r#"
+version = 1
+name = "growing"
+stop = { after = "10 s" }
+switches.default.buffer = { size = "1 MB", sharing = "complete" }
+topology.dumbbell = { hosts = 1, host_rate = "1 Gb/s", bottleneck_rate = "100 Mb/s", host_delay = "1 us", bottleneck_delay = "20 ms" }
+
+[[traffic]]
+name = "data"
+pattern.long_lived = { size = "3 MB", from = "left/host0", to = "right/host0" }
+cc = { cubic = {} }
+transport.profile = "linux-6.12"
+"#;
+
+/// Of each segment of a flow in a capture: SYN, the number of its first byte and of that after its last, the byte it acknowledges up to,
+/// its window as it stands in the header, and its scale if it has one.
+struct Segment {
+    syn: bool,
+    data: std::ops::Range<u64>,
+    acknowledges: u64,
+    window: u64,
+    scale: Option<u8>,
+}
+
+fn segments(capture: &Capture) -> Vec<Segment> {
+    let read = |packet: &Captured| {
+        let lax = LaxSlicedPacket::from_ethernet(&packet.data).unwrap();
+        let Some(LaxNetSlice::Ipv4(ip)) = &lax.net else { panic!("no IPv4") };
+        let Some(TransportSlice::Tcp(tcp)) = &lax.transport else { panic!("no TCP") };
+        let len = u64::from(ip.header().total_len()) - 20 - u64::from(tcp.to_header().header_len_u16());
+        let seq = u64::from(tcp.sequence_number());
+        let scale = tcp.options_iterator().flatten().find_map(|option| match option {
+            TcpOptionElement::WindowScale(scale) => Some(scale),
+            _ => None,
+        });
+        let (acknowledges, window) = (tcp.acknowledgment_number().into(), tcp.window_size().into());
+        Segment { syn: tcp.syn(), data: seq..seq + len, acknowledges, window, scale }
+    };
+    capture.packets.iter().map(read).collect()
+}
+
+#[test]
+fn a_capture_has_the_windows_that_the_receiver_announced() {
+    let (_place, folder) = stored(GROWING, None);
+    let mut request = request(Format::Pcapng);
+    request.ports.clear();
+    let segments = segments(&capture(&trace(&folder, &request).unwrap().path));
+    // 6 MiB have 23 bits, the field 16: units of 128 B, of which the window of a SYN has none (RFC 7323 §2.2).
+    let syns: Vec<_> =
+        segments.iter().filter(|it| it.syn).map(|it| (it.acknowledges, it.scale, it.window)).collect();
+    // 45 segments of 1448 B, in whole units once there is a receiver.
+    assert_eq!(syns, [(0, Some(7), 65_160), (1, Some(7), 65_280)]);
+    let mut edge = 1 + 65_280;
+    let mut windows = vec![65_280];
+    for segment in segments.iter().filter(|segment| !segment.syn) {
+        if segment.data.is_empty() {
+            let window = segment.window << 7;
+            // It never shrinks.
+            assert!(segment.acknowledges + window >= edge, "{window} after {}", segment.acknowledges);
+            edge = segment.acknowledges + window;
+            windows.push(window);
+        } else {
+            assert!(segment.data.end <= edge, "{:?} beyond {edge}", segment.data);
+        }
+    }
+    // The window of the sender reaches some 375 kB in slow start, and the announced one stays ahead of it.
+    let most = *windows.iter().max().unwrap();
+    assert!((500_000..=3_145_728).contains(&most), "{most}");
+}
+
+#[test]
+fn a_window_that_is_not_announced_stands_in_a_capture_as_it_is_set() {
+    for (setting, scale, window) in [("", 14, 65_535), ("receive_window = \"26 kB\"", 0, 26_000)] {
+        let text = STREAMS.replace("min_rto = \"5 ms\"", &format!("min_rto = \"5 ms\"\n{setting}"));
+        let (_place, folder) = stored(&text, None);
+        let mut request = request(Format::Pcapng);
+        request.ports.clear();
+        let segments = segments(&capture(&trace(&folder, &request).unwrap().path));
+        assert!(segments.iter().all(|segment| segment.window == window));
+        assert!(segments.iter().filter(|it| it.syn).all(|it| it.scale == Some(scale)));
+    }
+}
+
 #[test]
 fn names_with_blanks_and_quotes_are_kept() {
     let (_place, folder) = stored(STREAMS, None);

@@ -9,7 +9,7 @@
 //! ```
 //! The receiver's own timeout is RTT + max(2·RTT, `min_rto`), with the round-trip time of the handshake; `initial_rto` without.
 //!
-//! Left out: interactive (pingpong) mode, as a receiver sends no data; and that without a push flag `most` is 500 ms.
+//! Left out: that the wait falls to `least` when interactive (pingpong) mode ends; and that without a push flag `most` is 500 ms.
 
 use crate::cc::{OutOfRange, Ranges};
 use crate::units::Span;

@@ -21,9 +21,14 @@ pub struct Merging {
 }
 
 impl Merging {
-    /// A receiver that knows of the connection, but nothing else.
+    /// One in front of a receiver that knows of the connection, but nothing else.
     pub fn new(ecn: Ecn) -> Self {
-        Self { receiver: Receiver::new(ecn), unit: Segment::default(), until: Time::NEVER }
+        Self::to(Receiver::new(ecn))
+    }
+
+    /// One in front of this receiver.
+    pub fn to(receiver: Receiver) -> Self {
+        Self { receiver, unit: Segment::default(), until: Time::NEVER }
     }
 
     /// What it hands units to.

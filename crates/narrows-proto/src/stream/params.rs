@@ -34,6 +34,9 @@ pub struct Params {
     /// if left out.
     #[serde(deserialize_with = "or_false")]
     pub receive_buffer: Option<ReceiveBuffer>,
+    /// What the sender has room for: data stays there until everything before it has been acknowledged, so that no more of a connection
+    /// is on its way. In Linux it grows ahead of the window, up to the third number of `tcp_wmem`. Unlimited if left out.
+    pub send_buffer: Option<Bytes>,
     /// Exchange SYN and SYN-ACK before the first data.
     pub handshake: bool,
     /// Keep the connection of a complete flow for the next flow of the same traffic from and to the same hosts, which then
@@ -63,6 +66,10 @@ pub struct Params {
     /// So many segments are acknowledged at once when a flow begins, and after a pause of more than `min_rto`: quick-ack mode.
     /// No more than half of what `receive_window` holds. Linux has 16. None if left out.
     pub quick_acks: Option<u64>,
+    /// A server that has answered a request (`rpc`) on a kept connection takes it for interactive: later requests begin no quick-ack mode
+    /// there. The pingpong mode of Linux.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub pingpong: bool,
     /// The retransmission timeout exceeds the smoothed round-trip time by at least this. Linux has 200 ms, RFC 6298 §2.4
     /// requires 1 s in all, data centers use 1 to 10 ms.
     pub min_rto: Span,
@@ -107,6 +114,7 @@ impl Default for Params {
             initial_window: 10,
             receive_window: None,
             receive_buffer: None,
+            send_buffer: None,
             handshake: true,
             keep_connections: false,
             restart_after_idle: true,
@@ -117,6 +125,7 @@ impl Default for Params {
             ack_delay_of_rto: None,
             ack_timeout: None,
             quick_acks: None,
+            pingpong: false,
             min_rto: Span::from_ms(200),
             initial_rto: Span::from_secs(1),
             max_rto: Span::from_secs(60),
@@ -143,10 +152,10 @@ impl Params {
         self.mss() * self.initial_window
     }
 
-    /// Whether the receiver has room for everything up to `end` when it has everything up to `una`.
-    #[inline]
-    pub(super) fn has_room(&self, una: u64, end: u64) -> bool {
-        self.receive_window.is_none_or(|window| end - una <= window.get())
+    /// The most bytes from the first that has not been acknowledged to the last that was sent: what both ends have room for.
+    pub(super) fn most_on_its_way(&self) -> u64 {
+        let [window, buffer] = [self.receive_window, self.send_buffer];
+        window.unwrap_or(Bytes::MAX).min(buffer.unwrap_or(Bytes::MAX)).get()
     }
 
     /// How long an acknowledgement waits at first, and where that does not follow the gaps between segments.
@@ -173,7 +182,7 @@ impl Params {
     }
 
     /// The last byte that may be sent before the receiver has announced a window.
-    pub(super) fn first_edge(&self) -> u64 {
+    pub fn first_edge(&self) -> u64 {
         self.receive_buffer.map_or(u64::MAX, |buffer| buffer.first(self.mss()))
     }
 
@@ -214,6 +223,8 @@ impl Params {
         )?;
         let window = self.receive_window.unwrap_or(Bytes::MAX);
         ranges.unless(window >= self.mss(), "receive_window", window, "room for a full segment")?;
+        let buffer = self.send_buffer.unwrap_or(Bytes::MAX);
+        ranges.unless(buffer >= self.mss(), "send_buffer", buffer, "room for a full segment")?;
         let every = self.ack_every;
         ranges.unless((1..=1_000).contains(&every), "ack_every", every, "1 to 1 000 segments")?;
         let part = self.ack_delay_of_rto.unwrap_or(1.0);

@@ -30,6 +30,8 @@ pub struct Receiver {
     /// Acknowledgments that do not wait, and when the last segment came; not used without quick-ack mode.
     quick: u64,
     arrived: Time,
+    /// The connection is interactive: no acknowledgment is quick.
+    interactive: bool,
     /// None unless settings follow arrivals.
     arrivals: Option<Box<Arrivals>>,
     /// Accurate: the last segment was marked (`DCTCP.CE`). Classic: a mark has to be echoed.
@@ -49,9 +51,17 @@ impl Receiver {
             ack_at: Time::NEVER,
             quick: 0,
             arrived: Time::NEVER,
+            interactive: false,
             arrivals: None,
             ce: false,
         }
+    }
+
+    /// The same on an interactive connection (pingpong mode of Linux): it acknowledges nothing quickly until an acknowledgment has waited
+    /// for all of its time.
+    #[must_use]
+    pub fn interactive(self) -> Self {
+        Self { interactive: true, ..self }
     }
 
     /// Everything has arrived.
@@ -120,6 +130,7 @@ impl Receiver {
         if now < self.ack_at {
             return None;
         }
+        self.interactive = false;
         if let Some(arrivals) = &mut self.arrivals {
             arrivals.on_timeout(params);
         }
@@ -150,7 +161,7 @@ impl Receiver {
             Some(arrivals) => arrivals.on_segment(params, now, gap),
             None => gap > params.min_rto,
         };
-        if first || paused {
+        if (first || paused) && !self.interactive {
             self.quick = params.quick_acks();
         }
         self.arrived = now;
@@ -161,7 +172,7 @@ impl Receiver {
     fn open(&mut self, params: &Params, now: Time, segment: &Segment) {
         let held = if self.held.is_empty() { 0 } else { self.held.total() };
         let Some(arrivals) = &mut self.arrivals else { return };
-        if arrivals.on_data(params, now, self.next, segment.len.into(), held) {
+        if arrivals.on_data(params, now, self.next, segment.len.into(), held) && !self.interactive {
             self.quick = self.quick.max(1);
         }
     }
@@ -300,6 +311,23 @@ mod tests {
         assert_eq!(paced(params.clone(), 8, 99), [1, 1, 1, 1, 2, 2]);
         // 200 ms are a pause, and half of a pair goes out with the first segment after it.
         assert_eq!(paced(params, 12, 7), [1, 1, 1, 1, 2, 2, 1, 1, 1]);
+    }
+
+    #[test]
+    fn an_interactive_connection_has_no_quick_acknowledgments_until_one_has_waited_in_vain() {
+        let params = Params { quick_acks: Some(4), ..Params::default() };
+        let mut fixture = Fixture { params, receiver: Receiver::new(Ecn::Off).interactive() };
+        assert_eq!(fixture.arrive(0), []);
+        assert_eq!(fixture.arrive(1)[0].ack, 200);
+        assert_eq!(fixture.arrive(2), []);
+        let due = fixture.receiver.next_timer();
+        assert_eq!(fixture.receiver.on_timer(&fixture.params, due).map(|frame| frame.ack), Some(300));
+        // After a pause quick-ack mode begins as on any connection.
+        let segment = Segment { seq: 300, len: LEN, ..Segment::default() };
+        let mut acked = Vec::new();
+        let later = due + Span::from_secs(1);
+        fixture.receiver.on_segment(&fixture.params, later, &segment, |frame| acked.push(frame.ack));
+        assert_eq!(acked, [400]);
     }
 
     #[test]

@@ -259,6 +259,39 @@ mod tests {
     }
 
     #[test]
+    fn a_burst_is_what_the_rate_sends_in_a_millisecond_at_least_two_segments_and_at_most_64_kib() {
+        // Linux: 2^-10 s at the pacing rate (`sk_pacing_shift` = 10). So long a packet of 1538 B takes at 12.6 Mb/s; 45 of them, of which
+        // 1448 B each are payload and 65 160 B in all, at 566.96832 Mb/s.
+        let settings = Segmentation { within: Span::from_ps(976_562_500), ..Segmentation::default() };
+        let table: [(u64, u64); 12] = [
+            (1_000, 2),        //     0.08 packets
+            (10_000, 2),       //     0.79
+            (30_000, 2),       //     2.38
+            (38_000, 3),       //     3.02
+            (50_000, 3),       //     3.97
+            (100_000, 7),      //     7.94
+            (200_000, 15),     //    15.87
+            (500_000, 39),     //    39.68
+            (566_968, 44),     //    44.99997
+            (566_969, 45),     //    45.00005
+            (1_000_000, 45),   //    79.37
+            (100_000_000, 45), // 7937.1
+        ];
+        for (kbps, segments) in table {
+            let pace = Pace { rate: Some(BitRate::from_bps(kbps * 1000)), ..pace() };
+            assert_eq!(settings.goal(&pace, false), segments, "{kbps} kb/s");
+            // It leaves whole if the window has room for two, and never exceeds what the window holds.
+            let cut = |window| {
+                Bursts::default().cut(&settings, &pace, Time::ZERO, &Room { window, ..room(0, Span::ZERO) })
+            };
+            for window in [1_u64, 2, 3, 10, 100] {
+                let expected = segments.min((window / 2).max(1)) as u32;
+                assert_eq!(cut(MSS * window), Cut::Segments(expected), "{kbps} kb/s, {window} segments");
+            }
+        }
+    }
+
+    #[test]
     fn short_paths_have_larger_bursts_with_the_term_for_the_round_trip() {
         let settings = Segmentation { rtt_term: true, ..Segmentation::default() };
         let on = |min_rtt| settings.goal(&Pace { srtt: Span::from_secs(1), min_rtt, ..pace() }, false);

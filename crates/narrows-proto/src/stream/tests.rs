@@ -571,3 +571,29 @@ fn no_more_is_on_its_way_than_the_receiver_has_room_for() {
     // The window is never used up, so it has not grown.
     assert_eq!(pipe.sender.limit().cwnd, Params::default().mss() * 10);
 }
+
+#[test]
+fn no_more_is_on_its_way_than_the_sender_has_room_for() {
+    let mss = Params::default().mss();
+    for segmentation in [None, Some(super::Segmentation::default())] {
+        // Half a segment of room beyond four is of no use.
+        let send_buffer = Some(mss * 4 + mss / 2);
+        let params = Params { send_buffer, segmentation, ack_every: 1, ..Params::default() };
+        let pipe = Pipe::with(params, &reno(), 400, |_, _| Fate::Arrive).run();
+        // A round trip for the handshake and each 4 segments, half of one for the last, which follow each other.
+        let expected = Time::ZERO + ONE_WAY * 2 * 100 + ONE_WAY + SEND_TIME * 3;
+        assert_eq!(pipe.delivered_at, expected);
+        // The window is never used up, so it has not grown; the application was what held the sender up.
+        assert_eq!(pipe.sender.limit().cwnd, mss * 10);
+        assert!(pipe.acks[4..].iter().all(|ack| ack.delivery.app_limited));
+    }
+}
+
+#[test]
+fn a_flow_that_fits_the_send_buffer_takes_no_longer() {
+    let took = |send_buffer| {
+        let params = Params { send_buffer, ..Params::default() };
+        Pipe::with(params, &reno(), 100, |_, _| Fate::Arrive).run().delivered_at
+    };
+    assert_eq!(took(Some(Params::default().mss() * 100)), took(None));
+}

@@ -4,7 +4,7 @@ use narrows_proto::annulus::Aggregate;
 use narrows_proto::cc::{Config, dctcp, rackcc};
 use narrows_proto::rdma;
 use narrows_proto::reaction;
-use narrows_proto::stream::Params;
+use narrows_proto::stream::{Params, ReceiveOffload, Segmentation};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::floor::FixedWindows;
 use narrows_sim::mechanism::isolation::Isolation;
@@ -16,7 +16,8 @@ use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topol
 use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic, Transport};
 use narrows_sim::workload::{self, Pairs, Partner, Sizes};
 use narrows_sim::{
-    GroupId, HostId, Hosts, LimiterScope, Network, Purpose, Reaction, ReactionPlace, Routing, Stop, Stream,
+    GroupId, HostId, Hosts, LimiterScope, Network, Purpose, Reaction, ReactionPlace, RealHosts, Routing,
+    Stop, Stream,
 };
 
 /// Of everything random.
@@ -45,6 +46,8 @@ const fn scenario(name: &'static str, threads: usize, job: fn() -> Job) -> Scena
 pub(crate) const ALL: &[Scenario] = &[
     scenario("permutation-k8", 1, || permutation(8, TEN_MB, PortKind::Plain)),
     scenario("permutation-k8-scheduled", 1, || permutation(8, TEN_MB, PortKind::Scheduled)),
+    scenario("permutation-k8-real-hosts", 1, || real_hosts(TEN_MB, Offload::None)),
+    scenario("permutation-k8-bursts", 1, || real_hosts(TEN_MB, Offload::Both)),
     scenario("permutation-k8-slow-fabric", 1, || slow_fabric(TEN_MB, Loop::None)),
     scenario("permutation-k8-slow-fabric-qcn", 1, || slow_fabric(TEN_MB, Loop::Limiters)),
     scenario("permutation-k8-slow-fabric-annulus", 1, || slow_fabric(TEN_MB, Loop::NearSource)),
@@ -97,6 +100,30 @@ fn permutation(k: u32, size: Bytes, ports: PortKind) -> Job {
     let flows = partners(&topology).into_iter().enumerate().map(flow).collect();
     let traffic = Traffic { groups: vec![dctcp(0, 10), dctcp(1, 10)], flows, ..Traffic::default() };
     Job::Engine { network: network(topology, ports), traffic, stop: drained() }
+}
+
+/// What network cards do for their hosts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Offload {
+    None,
+    /// Segmentation offload and receive offload.
+    Both,
+}
+
+/// The permutation between real hosts, as they are by default.
+fn real_hosts(size: Bytes, offload: Offload) -> Job {
+    let Job::Engine { network, mut traffic, stop } = permutation(8, size, PortKind::Plain) else {
+        unreachable!("a permutation runs on the engine")
+    };
+    for group in &mut traffic.groups {
+        let Transport::Stream { params, .. } = &mut group.transport else { continue };
+        if offload == Offload::Both {
+            params.segmentation = Some(Segmentation::default());
+            params.receive_offload = Some(ReceiveOffload::default());
+        }
+    }
+    let network = Network { hosts: Hosts::Real(RealHosts::default()), ..network };
+    Job::Engine { network, traffic, stop }
 }
 
 /// Who hears the messages of QCN.

@@ -280,6 +280,7 @@ impl<'a> Layout<'a> {
             egress: Egress { wire_time, delay: egress.delay + self.network.hosts.pipeline(), ..egress },
             burst_delay,
             lateness: hosts::lateness(&self.network.hosts),
+            start_delay: hosts::start_delay(&self.network.hosts, self.seed, node.0.into()),
             rate,
             starts,
             waiting,

@@ -10,17 +10,19 @@ use super::outgoing::Outgoing;
 use super::sending::Sending;
 use super::transport::{Begin, Source};
 use super::{Host, generator};
+use crate::ids::FlowId;
 use crate::mechanism::at_host::AtHost;
 use crate::mechanism::flow::AtFlow;
 use crate::mechanism::registry::each;
 use crate::observe::Observer;
-use crate::traffic::Milestone;
+use crate::traffic::{FlowSpec, Milestone};
 use crate::world::{NO_SLOT, World};
 
 impl Host {
     pub(super) fn find_next_start<O>(&mut self, world: &World<O>) {
         let next = self.starts.get(self.started);
-        self.next_start = next.map_or(Time::NEVER, |flow| world.shared.flows[flow.index()].start);
+        let start = |flow: &FlowId| world.shared.flows[flow.index()].start + self.start_delay;
+        self.next_start = next.map_or(Time::NEVER, start);
     }
 
     pub(super) fn close<O: Observer>(&mut self, now: Time, slot: u32, world: &mut World<O>) {
@@ -68,10 +70,11 @@ impl Host {
         self.started += 1;
         self.find_next_start(world);
         world.log.outstanding -= 1; // `start` counts it
-        let size = world.shared.flows[flow.index()].size;
-        self.start(now, &NewFlow { flow, incarnation: 0, size, generator: None }, world);
+        let FlowSpec { start, size, .. } = world.shared.flows[flow.index()];
+        self.start(now, &NewFlow { flow, incarnation: 0, size, start, generator: None }, world);
     }
 
+    /// Starts a flow now, be it later than it was to start.
     pub(super) fn start<O: Observer>(&mut self, now: Time, new: &NewFlow, world: &mut World<O>) {
         let spec = &world.shared.flows[new.flow.index()];
         let group = &world.shared.groups[spec.group.index()];
@@ -87,7 +90,7 @@ impl Host {
         let mut source = Source::new(group, now, begin);
         self.metrics.recall(now, spec.to, &mut source, group);
         let place = Place::new(group.joins_at_head());
-        let mut outgoing = Outgoing { place, ..Outgoing::new(new, spec.to, spec.group, source, now) };
+        let mut outgoing = Outgoing { place, ..Outgoing::new(new, spec.to, spec.group, source) };
         if now >= world.shared.measured.end {
             outgoing.of.measure_until(Bytes::ZERO);
         }
@@ -110,12 +113,14 @@ impl Host {
                 for transfer in transfers {
                     let next = self.generators[number as usize].transfer(transfer);
                     let Some((flow, incarnation, size)) = next else { continue };
-                    self.start(now, &NewFlow { flow, incarnation, size, generator: Some(number) }, world);
+                    let new = NewFlow { flow, incarnation, size, start: now, generator: Some(number) };
+                    self.start(now, &new, world);
                 }
             }
             generator::Step::Burst { flow, end, next } => {
                 if world.flows.senders[flow.index()] == NO_SLOT {
-                    let new = NewFlow { flow, incarnation: 0, size: Bytes::ZERO, generator: None };
+                    let size = Bytes::ZERO;
+                    let new = NewFlow { flow, incarnation: 0, size, start: now, generator: None };
                     self.start(now, &new, world);
                     world.log.outstanding -= 1; // a source of datagrams has no end to wait for
                 }

@@ -119,7 +119,7 @@ impl Host {
     fn answer<O: Observer>(&mut self, now: Time, flow: FlowId, world: &mut World<O>) {
         let Some(flow) = world.shared.answer_to(flow) else { return };
         let size = world.shared.flows[flow.index()].size;
-        self.start(now, &NewFlow { flow, incarnation: 0, size, generator: None }, world);
+        self.start(now, &NewFlow { flow, incarnation: 0, size, start: now, generator: None }, world);
     }
 
     /// The first packet of a flow: keeps a receiver for it.
@@ -132,7 +132,10 @@ impl Host {
                 Reception::Live { slot, incarnation: packet.incarnation() };
             return slot;
         }
-        let sink = Sink::new(group);
+        // A request without a handshake, where there are handshakes, follows on one that was answered at once.
+        let is_request = world.shared.answer_to(packet.flow()).is_some();
+        let answered = is_request && packet.kind() == Kind::Data && group.shakes_hands();
+        let sink = Sink::new(group, answered);
         let is_connected = sink.is_connected();
         let slot = self.incoming.add(Incoming {
             flow: packet.flow(),

@@ -29,7 +29,7 @@ impl Host {
                 let source = Source::QueuePair(Box::new(pair));
                 // Its messages say themselves which generators wait for them.
                 let first = NewFlow { generator: None, ..*new };
-                let outgoing = Outgoing::new(&first, spec.to, spec.group, source, now);
+                let outgoing = Outgoing::new(&first, spec.to, spec.group, source);
                 let place = Place::new(group.joins_at_head());
                 let slot = self.senders.outgoing.add(Outgoing { place, ..outgoing });
                 self.queue_pairs.insert(at, (key, slot));
@@ -43,7 +43,7 @@ impl Host {
         else {
             return;
         };
-        let mut message = Started::new(new, now);
+        let mut message = Started::new(new);
         if now >= world.shared.measured.end {
             message.measure_until(Bytes::ZERO);
         }

@@ -26,7 +26,7 @@ mod transport;
 mod waiting;
 
 use narrows_proto::stream::Poll;
-use narrows_proto::units::{BitRate, Time};
+use narrows_proto::units::{BitRate, Span, Time};
 
 use self::agenda::Agenda;
 pub(crate) use self::agenda::Wake;
@@ -84,6 +84,8 @@ pub(crate) struct Host {
     starts: Vec<FlowId>,
     started: usize,
     next_start: Time,
+    /// How much later than scheduled they start.
+    start_delay: Span,
     generators: Vec<HostGenerator>,
     /// Flows that wait for others, by number.
     waiting: Vec<Waiting>,
@@ -110,6 +112,8 @@ pub(crate) struct HostParts {
     pub(crate) burst_delay: Option<BurstDelay>,
     /// How late it notices what arrives, if it does not at once.
     pub(crate) lateness: Option<Lateness>,
+    /// How much later than scheduled its applications begin.
+    pub(crate) start_delay: Span,
     /// Rate of its link.
     pub(crate) rate: BitRate,
     /// Flows that start here, in order of time.
@@ -129,7 +133,7 @@ impl Host {
         let is_watched = mechanisms.as_mut().is_some_and(|mechanisms| mechanisms.watch());
         let mut agenda = Agenda::default();
         for (number, generator) in generators.iter().enumerate() {
-            agenda.plan(generator.start(), Wake::Generator(number as u32));
+            agenda.plan(generator.start() + parts.start_delay, Wake::Generator(number as u32));
         }
         for (at, wake) in [
             (world.shared.measured.start, Wake::MeasureFrom),
@@ -153,6 +157,7 @@ impl Host {
             starts,
             started: 0,
             next_start: Time::NEVER,
+            start_delay: parts.start_delay,
             generators,
             waiting: Vec::new(),
             connections: Connections::default(),

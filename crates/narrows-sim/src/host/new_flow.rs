@@ -12,6 +12,8 @@ pub(crate) struct NewFlow {
     pub(crate) flow: FlowId,
     pub(crate) incarnation: u64,
     pub(crate) size: Bytes,
+    /// When it was to start; its completion time counts from then.
+    pub(crate) start: Time,
     pub(crate) generator: Option<u32>,
 }
 
@@ -30,8 +32,8 @@ pub(crate) struct Started {
 }
 
 impl Started {
-    pub(super) fn new(new: &NewFlow, start: Time) -> Self {
-        let &NewFlow { flow, incarnation, size, generator } = new;
+    pub(super) fn new(new: &NewFlow) -> Self {
+        let &NewFlow { flow, incarnation, size, start, generator } = new;
         Self { flow, incarnation, size, generator, start, before_measured: Bytes::ZERO, until_measured: None }
     }
 

@@ -32,9 +32,9 @@ pub(crate) struct Outgoing {
 
 impl Outgoing {
     /// A flow that starts now.
-    pub(crate) fn new(new: &NewFlow, to: HostId, group: GroupId, source: Source, start: Time) -> Self {
+    pub(crate) fn new(new: &NewFlow, to: HostId, group: GroupId, source: Source) -> Self {
         Self {
-            of: Started::new(new, start),
+            of: Started::new(new),
             to,
             group: group.0,
             source,

@@ -315,13 +315,18 @@ pub(crate) enum Sink {
 }
 
 impl Sink {
-    /// The receiving half of a flow of this group.
-    pub(crate) fn new(group: &GroupState) -> Self {
+    /// The receiving half of a flow of this group. If `answered`, its host has answered an earlier flow of the connection.
+    pub(crate) fn new(group: &GroupState, answered: bool) -> Self {
         match &group.transport {
-            TransportState::Stream(stream) if stream.params.receive_offload.is_some() => {
-                Self::Merging(Box::new(Merging::new(stream.ecn)))
+            TransportState::Stream(stream) => {
+                let receiver = Receiver::new(stream.ecn);
+                let is_interactive = answered && stream.params.pingpong;
+                let receiver = if is_interactive { receiver.interactive() } else { receiver };
+                if stream.params.receive_offload.is_none() {
+                    return Self::Stream(receiver);
+                }
+                Self::Merging(Box::new(Merging::to(receiver)))
             }
-            TransportState::Stream(stream) => Self::Stream(Receiver::new(stream.ecn)),
             TransportState::Rdma(rdma) => Self::Rdma(rdma::Receiver::new(rdma.ecn)),
             TransportState::Datagram { .. } => Self::Datagram { received: 0, bytes: Bytes::ZERO },
         }

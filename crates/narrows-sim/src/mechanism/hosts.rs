@@ -11,6 +11,7 @@
 //! clock_ppm    each card is slower than its nominal rate by a part between zero and this, drawn once
 //! interrupts   what arrives is handed to the stack in batches: a time after the first, or after so many frames
 //! software     messages about congestion that software reads are read this much later
+//! start_jitter flows that are scheduled, and clients, begin later by a part of this, drawn once for each host
 //! ```
 //! All make a host later, never sooner: no flow beats its ideal time. Frames for the network card itself (PAUSE, flow control by
 //! priority, isolation) wait for nothing, nor does what external hosts get.
@@ -53,6 +54,10 @@ pub struct RealHosts {
     /// loop runs in software), and congestion notification packets. They pass through a driver and often a process of their own.
     /// Reaction points of QCN and BCN stand in the network card and do not wait. With 0 s only interrupts delay them.
     pub software_delay: Span,
+    /// Applications of one host begin later than the scenario says by up to so much, drawn once for each host: what starts at one moment
+    /// on several hosts does not start at exactly one. Completion times count from when a flow was to start. Flows that answer or wait
+    /// for others follow those. Without it only `processing` keeps starts apart, by up to the time of one packet.
+    pub start_jitter: Option<Span>,
 }
 
 /// When what has arrived is handed over.
@@ -74,7 +79,7 @@ impl RealHosts {
     /// # Errors
     /// Names the first setting that is out of its range.
     pub fn check(&self, ranges: &mut Ranges) -> Result<(), OutOfRange> {
-        let Self { processing, clock_ppm: ppm, pipeline, interrupts, software_delay } = *self;
+        let Self { processing, clock_ppm: ppm, pipeline, interrupts, software_delay, start_jitter } = *self;
         if let Processing::Exponential(Exponential { mean, up_to }) = processing {
             let (in_range, setting) =
                 ((Span::from_ps(1)..=up_to).contains(&mean), "processing.exponential.mean");
@@ -87,7 +92,9 @@ impl RealHosts {
         ranges.unless(frames > 0, "interrupts.frames", frames, "at least 1")?;
         let most = Span::from_secs(1);
         ranges.unless(pipeline <= most, "pipeline", pipeline, "at most 1 s")?;
-        ranges.unless(software_delay <= most, "software_delay", software_delay, "at most 1 s")
+        ranges.unless(software_delay <= most, "software_delay", software_delay, "at most 1 s")?;
+        let jitter = start_jitter.unwrap_or(Span::ZERO);
+        ranges.unless(jitter <= most, "start_jitter", jitter, "at most 1 s")
     }
 }
 
@@ -99,6 +106,7 @@ impl Default for RealHosts {
             pipeline: Span::ZERO,
             interrupts: None,
             software_delay: Span::ZERO,
+            start_jitter: None,
         }
     }
 }
@@ -177,6 +185,13 @@ pub(crate) fn of_host(
     let is_none = processing.most(packet) == Span::ZERO;
     let delay = (!is_none).then_some(BurstDelay { processing: *processing, packet, random });
     (wire_time, delay)
+}
+
+/// How much later than scheduled the applications of host number `host` begin.
+pub(crate) fn start_delay(hosts: &Hosts, seed: u64, host: u64) -> Span {
+    let Hosts::Real(RealHosts { start_jitter: Some(jitter), .. }) = hosts else { return Span::ZERO };
+    let mut random = Stream::new(seed, Purpose::Start, host);
+    Span::from_ps(random.below(jitter.as_ps().saturating_add(1)))
 }
 
 /// How late a host notices what has arrived.
@@ -276,6 +291,21 @@ mod tests {
     }
 
     #[test]
+    fn applications_of_hosts_begin_at_times_of_their_own_within_the_jitter() {
+        let jitter = Span::from_us(10);
+        let hosts = Hosts::Real(RealHosts { start_jitter: Some(jitter), ..RealHosts::default() });
+        let delays: Vec<_> = (0..1000).map(|host| start_delay(&hosts, 1, host)).collect();
+        assert!(delays.iter().all(|delay| *delay <= jitter));
+        let mean = delays.iter().copied().sum::<Span>().as_secs_f64() / 1000.0;
+        // 5 us ± 5 · 10 us/√(12 · 1000).
+        assert!((mean - 5e-6).abs() < 0.46e-6, "{mean}");
+        assert_ne!(start_delay(&hosts, 2, 0), delays[0]);
+        for none in [Hosts::Ideal, Hosts::Real(RealHosts::default())] {
+            assert_eq!(start_delay(&none, 1, 0), Span::ZERO);
+        }
+    }
+
+    #[test]
     fn hosts_notice_at_once_unless_told_otherwise() {
         assert_eq!(lateness(&Hosts::Ideal), None);
         assert_eq!(lateness(&Hosts::Real(RealHosts::default())), None);
@@ -297,6 +327,8 @@ mod tests {
         assert_eq!(check(of(Span::from_secs(1), None)), Err("interrupts.after"));
         let slow = RealHosts { software_delay: Span::from_secs(2), ..RealHosts::default() };
         assert_eq!(check(slow), Err("software_delay"));
+        let apart = RealHosts { start_jitter: Some(Span::from_secs(2)), ..RealHosts::default() };
+        assert_eq!(check(apart), Err("start_jitter"));
         assert_eq!(check(RealHosts { clock_ppm: 10_001, ..RealHosts::default() }), Err("clock_ppm"));
     }
 }

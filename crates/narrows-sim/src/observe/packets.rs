@@ -139,6 +139,13 @@ impl<'a> PacketRef<'a> {
         blocks.into_iter()
     }
 
+    /// Acknowledgement of a stream: the window that it announces, in units of the receive buffer
+    /// ([`ReceiveBuffer::unit`](narrows_proto::stream::ReceiveBuffer::unit)); none without such a buffer.
+    pub fn announces(self) -> Option<u16> {
+        let announces = matches!(self.kind(), PacketKind::Ack | PacketKind::SynAck);
+        Some(self.packet().window()).filter(|window| announces && *window > 0)
+    }
+
     /// Acknowledgement over RDMA: the first byte of the packet that arrived in place of one that is missing.
     pub fn nak(self) -> Option<u64> {
         let is_nak = self.kind() == PacketKind::Ack && self.packet().is(NAK);

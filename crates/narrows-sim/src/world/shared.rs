@@ -165,6 +165,11 @@ impl GroupState {
         matches!(&self.transport, TransportState::Rdma(rdma) if rdma.params.joins == Joins::Head)
     }
 
+    /// Its connections begin with a handshake.
+    pub(crate) fn shakes_hands(&self) -> bool {
+        matches!(&self.transport, TransportState::Stream(stream) if stream.params.handshake)
+    }
+
     /// # Panics
     /// If the group has no streams.
     pub(crate) fn stream(&self) -> &StreamState {

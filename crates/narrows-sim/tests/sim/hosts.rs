@@ -1,12 +1,16 @@
 //! Hosts that take a while: equal flows share, nothing beats its ideal time, and what is off changes nothing.
 
-use crate::support::{ENDLESS, Run, cubic, dctcp, flow, group, network, params, reno};
+use std::collections::{BTreeMap, BTreeSet};
+
 use narrows_proto::cc::Config;
-use narrows_proto::units::{BitRate, Bytes, Span};
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_sim::observe::{Observer, PacketRef};
 use narrows_sim::switch::{Buffer, Dynamic, MarkAt, Marking, Sharing, Step, SwitchConfig};
 use narrows_sim::topology::{Star, Topology};
-use narrows_sim::traffic::Traffic;
-use narrows_sim::{Bounded, Hosts, Network, Processing, RealHosts};
+use narrows_sim::traffic::{FlowSpec, Traffic};
+use narrows_sim::{Bounded, FlowId, Hosts, LinkId, Network, Processing, RealHosts};
+
+use crate::support::{ENDLESS, Run, cubic, dctcp, flow, group, network, params, reno};
 
 fn real() -> Hosts {
     Hosts::Real(RealHosts::default())
@@ -101,6 +105,68 @@ fn no_flow_is_sooner_than_with_ideal_hosts_and_none_is_late_by_more_than_its_hos
             let most = ideal + Span::from_us(3 * 13);
             assert!(real <= most, "{size} B, seed {seed}: {real} > {most}");
         }
+    }
+}
+
+/// When each flow sends its first packet.
+#[derive(Default)]
+struct First(BTreeMap<FlowId, Time>);
+
+impl Observer for First {
+    fn departs(&mut self, at: Time, _: LinkId, packet: PacketRef<'_>) {
+        let Some(flow) = packet.flow() else { return };
+        self.0.entry(flow).or_insert(at);
+    }
+}
+
+/// Two flows of one packet from each of eight hosts, the second 1 ms after the first: when they leave, and how long they take from when
+/// they were to start.
+fn first_packets(hosts: Hosts, seed: u64) -> (Vec<Span>, Vec<Span>) {
+    let (network, _) = star(8, &reno(), hosts);
+    let second = crate::support::at(Span::from_ms(1));
+    let flows = (0..8).map(|host| flow(host, 8, 1000));
+    let again = flows.clone().map(|flow| FlowSpec { start: second, ..flow });
+    let traffic = crate::support::traffic(group(params(), reno()), flows.chain(again).collect());
+    let outcome = Run::new(&network, &traffic).seed(seed).observed(First::default);
+    let due = |flow: &FlowId| traffic.flows[flow.index()].start;
+    let left = outcome.observers[0].0.iter().map(|(flow, at)| at.saturating_since(due(flow))).collect();
+    let took = |flow: &narrows_sim::FlowRecord| {
+        assert_eq!(flow.start, due(&flow.flow));
+        flow.end.expect("it ends").saturating_since(flow.start)
+    };
+    (left, outcome.flows.iter().map(took).collect())
+}
+
+#[test]
+fn what_starts_at_one_moment_leaves_at_times_of_its_own() {
+    // The largest packet has 1538 B, which take 12.304 us, and up to 200 ppm more.
+    let packet = Span::from_ps(12_304_000 + 2465);
+    let (left, _) = first_packets(real(), 1);
+    assert!(left.iter().all(|late| *late <= packet), "{left:?}");
+    for flows in left.chunks(8) {
+        let times: BTreeSet<_> = flows.iter().collect();
+        assert_eq!(times.len(), 8, "{flows:?}");
+    }
+    assert_ne!(first_packets(real(), 2).0, left);
+    assert!(first_packets(Hosts::Ideal, 1).0.iter().all(|late| *late == Span::ZERO));
+}
+
+#[test]
+fn applications_begin_later_by_the_jitter_of_their_host_and_no_flow_beats_its_ideal_time() {
+    let jitter = Span::from_us(100);
+    let hosts = |processing| {
+        Hosts::Real(RealHosts { processing, start_jitter: Some(jitter), ..RealHosts::default() })
+    };
+    let (left, took) = first_packets(hosts(Processing::None), 1);
+    assert_eq!(left[..8], left[8..], "a host has one delay");
+    let (least, most) = (left.iter().min().expect("some"), left.iter().max().expect("some"));
+    // All eight lie within a quarter of the range with a probability of 8/4^7 - 7/4^8, 0.04 %.
+    assert!(*most <= jitter && *most - *least > jitter / 4, "{left:?}");
+    assert_ne!(first_packets(hosts(Processing::None), 2).0, left);
+    // Who comes first to the port of the receiver waits for nobody.
+    let ideal = first_packets(Hosts::Ideal, 1).1.into_iter().min().expect("some");
+    for took in [took, first_packets(hosts(Processing::default()), 1).1] {
+        assert!(took.iter().all(|real| *real >= ideal), "{took:?} {ideal}");
     }
 }
 

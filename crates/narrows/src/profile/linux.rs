@@ -40,6 +40,7 @@ constants! {
     "transport.ack_timeout.least" = r#""40 ms""#, unless WAIT: "TCP_ATO_MIN, include/net/tcp.h";
     "transport.ack_timeout.most" = r#""200 ms""#, unless WAIT: "TCP_DELACK_MAX, include/net/tcp.h";
     "transport.quick_acks" = "16": "TCP_MAX_QUICKACKS, include/net/tcp.h; tcp_incr_quickack, net/ipv4/tcp_input.c";
+    "transport.pingpong" = "true": "tcp_event_data_sent, net/ipv4/tcp_output.c; inet_csk_in_quickack_mode, net/ipv4/tcp_input.c";
     "transport.tail_loss_probe" = "true": "sysctl tcp_early_retrans = 3";
     "transport.probe_timeout.alone" = r#""200 ms""#: "tcp_schedule_loss_probe, net/ipv4/tcp_output.c";
     "transport.proportional_rate_reduction" = "true": "tcp_cwnd_reduction, net/ipv4/tcp_input.c";
@@ -51,6 +52,7 @@ constants! {
     "transport.receive_offload.most" = r#""65536 B""#: "GRO_MAX_SIZE, include/linux/netdevice.h; net/ipv4/tcp_offload.c";
     "transport.receive_offload.within" = r#""20 us""#: "no constant of Linux: a poll of a network card (NAPI), as long as interrupts usually wait";
     "transport.receive_buffer.most" = r#""6291456 B""#, unless BUFFER: "sysctl tcp_rmem, third number, with enough memory";
+    "transport.send_buffer" = r#""4194304 B""#: "sysctl tcp_wmem, third number, with enough memory; tcp_sndbuf_expand, net/ipv4/tcp_input.c, keeps it ahead of the window until then";
     "cc.cubic.c" = "0.400390625": "bic_scale = 41 of 1024, net/ipv4/tcp_cubic.c";
     "cc.cubic.beta" = "0.7001953125": "beta = 717 of 1024, net/ipv4/tcp_cubic.c";
     "cc.cubic.fast_convergence" = "true": "fast_convergence = 1, net/ipv4/tcp_cubic.c";
@@ -77,10 +79,10 @@ constants! {
     "not every constant was checked against the sources of exactly this version";
     "timers are exact; those of Linux go in ticks (HZ)";
     "a repeated SYN neither shrinks the initial window nor raises the first timeout to 3 s (tcp_init_metrics)";
-    "send buffers are not limited (sysctl tcp_wmem)";
+    "what the system adds to payload takes no room in the send buffer (sk_wmem_queued), and the application writes as soon as a segment fits, in Linux when a third is free";
     "the memory of the receive buffer is a constant part of the window (tcp_adv_win_scale, scaling_ratio)";
     "the receiver knows the round-trip time of the handshake, and that of a window of data, and not from timestamps";
-    "acknowledgments of an interactive connection are not delayed for longer (pingpong mode), as receivers send no data";
+    "of interactive connections (pingpong mode) only servers know, from the second request on; the last segment of a request is acknowledged at once, in Linux with the response";
     "reordering and the smallest round-trip time are kept for the whole connection (tcp_min_rtt_wlen = 300 s)";
     "CUBIC reduces by what is in flight, Linux by the window; there, before the first loss, the window grows by 1/20 a round trip at least";
     "DCTCP, GEMINI and Vegas add at most what receive offload merges for one acknowledgment in slow start";

@@ -52,6 +52,7 @@ mod tests {
         assert_eq!(ranges["Dctcp"]["gain"], "above 0, at most 1");
         assert_eq!(ranges["Hpcc"]["min_rate"], "1 kb/s to 100 Tb/s");
         assert_eq!(ranges["Stream"]["receive_window"], "room for a full segment");
+        assert_eq!(ranges["Stream"]["send_buffer"], "room for a full segment");
         for name in
             ["Stream", "Rdma", "QcnReaction", "BcnReaction", "NearSource", "JumboFlow", "RackReceiver"]
         {

@@ -84,6 +84,23 @@ pattern.long_lived = { size = "10 MB", from = "left/host0", to = "right/host0" }
 }
 
 #[test]
+fn a_send_buffer_below_the_product_bounds_the_rate_by_buffer_and_round_trip() {
+    let one = r#"
+cc = { cubic = { hystart = false } }
+pattern.long_lived = { size = "20 MB", from = "left/host0", to = "right/host0" }
+"#;
+    let took = |overrides: &[&str]| results(one, overrides).flows[0].fct().expect("it ends").as_secs_f64();
+    // 100 segments in each 40 ms, of 347 that the path holds: 20 MB are 139 rounds, and some more of slow start and of the handshake.
+    let time = took(&["transport.send_buffer=144800 B"]);
+    let bound = 20e6 / (144_800.0 / 0.0402);
+    assert!(time > bound && time < bound + 0.3, "{time} s, at least {bound} s");
+    // That of Linux holds 4 MiB, and bounds nothing here.
+    let profile = ["transport.profile=linux-6.12", "traffic.data.cc.cubic.hystart=false"];
+    let unlimited = [profile[0], profile[1], "transport.send_buffer=1 TB"];
+    assert_eq!(took(&profile), took(&unlimited));
+}
+
+#[test]
 fn profiles_are_refused_where_there_are_no_streams() {
     let refused = |traffic: &str| {
         let text = format!("{NETWORK}{traffic}\n");

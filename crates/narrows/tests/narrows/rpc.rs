@@ -71,6 +71,29 @@ fn a_call_on_an_idle_network_takes_the_time_worked_out_by_hand() {
     assert_eq!(alone(2), Span::from_ps(3_744_000 + 72_000 + 4_974_400 + 1_744_000));
 }
 
+#[test]
+fn a_server_that_has_answered_acknowledges_later_requests_by_pairs() {
+    let transport =
+        "transport={ keep_connections = true, quick_acks = 16, initial_rto = \"10 ms\", min_rto = \"5 ms\" }";
+    // Requests of ten segments.
+    let pattern = "load = 0.004, to = \"host1\", sizes = { constant = \"1000 B\" }, request = \"14480 B\"";
+    let run = |pingpong: bool| {
+        let pingpong = format!("traffic.calls.transport.pingpong={pingpong}");
+        let plan = planned(document(pattern), &[transport, &pingpong]);
+        let results = results(&plan);
+        let topology = &plan.network.topology;
+        let mut links = (0..topology.links().len()).map(LinkId::from);
+        let link = links.find(|link| topology.link_name(*link) == "host1 -> switch").expect("there is one");
+        let requests: Vec<_> = results.flows.iter().filter(|flow| flow.size == Bytes::new(14_480)).collect();
+        let later = requests.iter().filter(|flow| flow.again).count() as u64;
+        assert!(later > 30 && later < requests.len() as u64, "{later} of {}", requests.len());
+        (results.ports[link.index()].packets, later)
+    };
+    // Ten acknowledgments for each request, and five in place of them.
+    let ((quick, later), (by_pairs, as_many)) = (run(false), run(true));
+    assert_eq!((by_pairs, as_many), (quick - 5 * later, later));
+}
+
 /// Calls that began when the last acknowledgment of the one before had arrived, and ended before the next.
 fn lone_calls(results: &Results) -> impl Iterator<Item = &RpcRow> {
     let end = |rpc: &RpcRow| rpc.end.expect("complete");

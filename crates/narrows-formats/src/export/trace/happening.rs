@@ -44,6 +44,8 @@ pub(super) struct Packet {
     pub(super) again: bool,
     pub(super) tagged: bool,
     pub(super) over: bool,
+    /// What an acknowledgment announces, in units of the receive buffer.
+    pub(super) announces: Option<u16>,
     pub(super) sacks: Vec<Range<u64>>,
     pub(super) nak: Option<u64>,
     pub(super) notification: Option<Notification>,
@@ -83,6 +85,7 @@ impl Packet {
             again: packet.is_again(),
             tagged: packet.is_tagged(),
             over: packet.is_over(),
+            announces: packet.announces(),
             sacks: packet.sacks().collect(),
             nak: packet.nak(),
             notification: packet.notification(),

@@ -166,6 +166,7 @@ impl Sender {
             reduced_until: None,
             cwr: false,
             edge: params.first_edge(),
+            most: params.most_on_its_way(),
             recalled: Span::ZERO,
             limited: [false; 2],
             stats: Stats::default(),

@@ -61,6 +61,8 @@ pub struct Sender {
     cwr: bool,
     /// Nothing beyond this byte may be sent: the receiver has no room for it.
     edge: u64,
+    /// The most bytes from the first that has not been acknowledged to the last that was sent.
+    most: u64,
     /// Round-trip time of an earlier connection to the same host; zero if it is not known.
     recalled: Span,
     /// The window stopped the sender in this round, and in the one before.
@@ -304,10 +306,10 @@ impl Sender {
         self.timer.at
     }
 
-    /// The receiver has room for everything up to `end`.
+    /// Both ends have room for everything up to `end`.
     #[inline]
-    fn has_room(&self, params: &Params, end: u64) -> bool {
-        params.has_room(self.board.una(), end) && end <= self.edge
+    fn has_room(&self, end: u64) -> bool {
+        end - self.board.una() <= self.most && end <= self.edge
     }
 
     /// FlightSize of RFC 5681 §2.

@@ -96,8 +96,9 @@ impl Sender {
             }
         } else if self.board.next() < self.size {
             let len = self.next_len();
-            if !self.has_room(params, self.board.next() + len.get()) {
+            if !self.has_room(self.board.next() + len.get()) {
                 // The window would not be used up, so it does not grow (RFC 7661 §4.1).
+                self.on_no_room(params, inflight);
                 return Next::Nothing;
             }
             if fits(len) {
@@ -118,7 +119,7 @@ impl Sender {
     #[inline(never)]
     fn next_burst(&mut self, settings: &Segmentation, params: &Params, now: Time, window: Bytes) -> Next {
         let room = Room {
-            unsent: Bytes::new(self.size - self.board.next()),
+            unsent: self.written(params),
             window,
             inflight: self.board.inflight(),
             receiver: params
@@ -135,6 +136,22 @@ impl Sender {
                 Next::Nothing
             }
             Cut::Receiver => Next::Nothing,
+        }
+    }
+
+    /// What the application has written and the sender has not sent: its data, as far as the send buffer has room for it.
+    fn written(&self, params: &Params) -> Bytes {
+        let unsent = Bytes::new(self.size - self.board.next());
+        let room = params.send_buffer.unwrap_or(Bytes::MAX).saturating_sub(self.flight_size());
+        // Of what does not fit, whole segments.
+        if unsent <= room { unsent } else { self.mss * (room.get() / self.mss.get()) }
+    }
+
+    /// One of the ends has no room for the next segment. If it is this one, the application cannot write, and nothing is left to send.
+    #[cold]
+    fn on_no_room(&mut self, params: &Params, inflight: Bytes) {
+        if self.written(params) == Bytes::ZERO {
+            self.delivery.on_idle(inflight);
         }
     }
 
@@ -237,7 +254,7 @@ impl Sender {
     fn send_probe(&mut self, params: &Params, now: Time) -> Poll {
         self.stats.probes += 1;
         let end = self.board.next() + self.next_len().get();
-        let retransmission = self.board.next() == self.size || !self.has_room(params, end);
+        let retransmission = self.board.next() == self.size || !self.has_room(end);
         let last = self.board.last();
         let poll = match last {
             Some(number) if retransmission => self.resend(params, now, number),

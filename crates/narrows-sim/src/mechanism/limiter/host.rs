@@ -147,11 +147,12 @@ impl ReactionPoints {
         let users = &mut self.users[place as usize];
         if users.slot == NO_SLOT {
             self.record.limiters += 1;
-            let new = NewFlow { flow, incarnation: 0, size: Bytes::ZERO, generator: None };
+            let (start, size) = (Time::ZERO, Bytes::ZERO);
+            let new = NewFlow { flow, incarnation: 0, size, start, generator: None };
             let (group, source) = (at.world.shared.flows[flow.index()].group, Source::Mechanism(place));
             let at = AtFlow { hold: Hold::Limiter(place), ..AtFlow::default() };
             let to = HostId::default();
-            users.slot = outgoing.add(Outgoing { at, ..Outgoing::new(&new, to, group, source, Time::ZERO) });
+            users.slot = outgoing.add(Outgoing { at, ..Outgoing::new(&new, to, group, source) });
         }
         let may_pass = |outgoing: &&mut Outgoing| {
             outgoing.source.is_flow() && !matches!(outgoing.at.hold, Hold::Gate(_))

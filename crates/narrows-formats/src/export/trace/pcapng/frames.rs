@@ -4,6 +4,8 @@
 //! - Hosts have addresses 10.0.0.1, 10.0.0.2, … and 02:00:…; switches 02:01:….
 //! - A flow is a TCP connection of its own, from port 32768 + flow mod 32768 to port 32768 + (flow div 32768 + turn) mod 32768,
 //!   with initial sequence numbers of 0, so that byte 0 of a flow has the number 1. Its last segment has PSH; nothing is closed.
+//! - Windows are those that receivers announce, with the scale of their receive buffer; without one `receive_window`, or the largest
+//!   there is. Who sends the data, and a receiver that repeats its last acknowledgment, announce what there is room for at first.
 //! - Options that stand for the rest of the headers of a scenario are NOPs.
 //! - The priority of a packet is its class selector (DSCP 8·priority).
 
@@ -49,8 +51,8 @@ const MAC_CONTROL_ADDRESS: [u8; 6] = [0x01, 0x80, 0xc2, 0, 0, 1];
 const EXPERIMENTAL: u16 = 0x88b5;
 /// RoCEv2 (InfiniBand Annex A17).
 const ROCE_PORT: u16 = 4791;
-/// Receivers have room for so much: the largest window with this scale (RFC 7323 §2.3).
-const WINDOW_SCALE: u8 = 14;
+/// The largest scale of windows (RFC 7323 §2.3).
+const MOST_SCALE: u32 = 14;
 
 /// The number of a message in its frame: control packets are numbered after five kinds that have a standard form.
 fn number_of(kind: PacketKind) -> u8 {
@@ -247,6 +249,25 @@ fn ports(flow: FlowId, turn: u16) -> (u16, u16) {
     ((HALF + flow.0 % HALF) as u16, (HALF + theirs) as u16)
 }
 
+/// The windows of a connection.
+struct Windows {
+    /// Those on the wire are so many bits shorter.
+    scale: u8,
+    /// What a receiver has room for at first, in bytes.
+    first: u64,
+}
+
+impl Windows {
+    fn of(params: &narrows_proto::stream::Params) -> Self {
+        let first = params.receive_window.map_or(u64::MAX, Bytes::get).min(params.first_edge());
+        let scale = match params.receive_buffer {
+            Some(buffer) => buffer.unit().trailing_zeros(),
+            None => (u64::BITS - first.leading_zeros()).saturating_sub(u16::BITS).min(MOST_SCALE),
+        };
+        Self { scale: scale as u8, first }
+    }
+}
+
 /// Headers and payload of a segment; `size` is what it has for both.
 fn tcp(
     packet: &Packet,
@@ -257,7 +278,11 @@ fn tcp(
 ) -> (Vec<u8>, u64) {
     let (ours, theirs) = ports(flow, packet.turn);
     let payload = size.saturating_sub(params.headers.get());
-    let window = params.receive_window.unwrap_or(Bytes::MAX).get() >> WINDOW_SCALE;
+    let Windows { scale, first } = Windows::of(params);
+    let syn = matches!(packet.kind, PacketKind::Syn | PacketKind::SynAck);
+    let window = packet.announces.map_or(first, |window| u64::from(window) << scale);
+    // That of a SYN is not scaled (RFC 7323 §2.2).
+    let window = window >> if syn { 0 } else { scale };
     let mut header = TcpHeader {
         source_port: ours,
         destination_port: theirs,
@@ -274,12 +299,11 @@ fn tcp(
             header.acknowledgment_number = u32::from(header.ack);
             header.ece = ecn;
             header.cwr = ecn && packet.kind == PacketKind::Syn;
-            header.window_size = u16::MAX;
             let mss = params.mss().get().min(u16::MAX.into()) as u16;
             options = vec![
                 TcpOptionElement::MaximumSegmentSize(mss),
                 TcpOptionElement::SelectiveAcknowledgementPermitted,
-                TcpOptionElement::WindowScale(WINDOW_SCALE),
+                TcpOptionElement::WindowScale(scale),
             ];
             0
         }
