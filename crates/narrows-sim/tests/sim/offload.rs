@@ -89,7 +89,7 @@ fn bursts_of_a_fast_host_wait_before_a_slow_link() {
             Span::from_ms(20),
             link(&network, "left/switch", "right/switch"),
         );
-        let theory = burst as f64 * (1.0 - bottleneck as f64 / 10.0);
+        let theory = f64::from(burst) * (1.0 - bottleneck as f64 / 10.0);
         // The port begins when the first packet is there as a whole, and sends whole packets.
         assert!((queue - theory).abs() <= 1.0, "{mbps} Mb/s: {queue} packets, theory {theory}");
     }
