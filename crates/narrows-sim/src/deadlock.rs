@@ -1,7 +1,7 @@
 //! Links that may wait for each other in a circle when switches pause their neighbors.
 
 use crate::ids::LinkId;
-use crate::routing::Paths;
+use crate::routing::paths::Paths;
 use crate::topology::{Link, Topology};
 
 /// What is known of a link while circles are looked for.

@@ -18,7 +18,8 @@ use crate::link::Wires;
 use crate::packet::{Fields, Kind, Packet};
 use crate::prefetch::{prefetch, prefetch_at, prefetch_lines};
 use crate::random::mix;
-use crate::routing::{Paths, Routing};
+use crate::routing::Routing;
+use crate::routing::paths::Paths;
 use crate::topology::Topology;
 use crate::world::calendar::{Calendar, Windows};
 

@@ -10,7 +10,7 @@ use narrows_proto::units::{Span, Time};
 use crate::ideal::IdealPath;
 use crate::ids::{FlowId, HostId};
 use crate::network::Network;
-use crate::routing::Paths;
+use crate::routing::paths::Paths;
 use crate::traffic::{Dependent, Milestone, Traffic};
 
 /// Who waits for which flow.

@@ -14,7 +14,7 @@ use narrows_proto::units::{Bytes, Span, WireTime};
 
 use crate::ids::{FlowId, HostId, LinkId};
 use crate::network::Network;
-use crate::routing::Paths;
+use crate::routing::paths::Paths;
 use crate::traffic::Transport;
 
 /// The links one direction of a flow crosses.

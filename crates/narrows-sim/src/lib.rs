@@ -84,4 +84,5 @@ pub use mechanism::limiter::{LimiterScope, Reaction, ReactionPlace, ReactionReco
 pub use network::{Failure, Network};
 pub use random::{Purpose, Stream};
 pub use record::{DatagramRecord, DropCause, FlowRecord, PortCounters};
-pub use routing::{MOST_LEAVES, Paths, Routing};
+pub use routing::paths::Paths;
+pub use routing::{MOST_LEAVES, Routing};

@@ -6,6 +6,7 @@ use narrows_proto::stream::Stats;
 use narrows_proto::units::{Bytes, Span, Time};
 
 use crate::ids::FlowId;
+use crate::mechanism::list::mechanisms;
 
 /// One flow from beginning to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub struct FlowRecord {
 }
 
 /// Counters that every thread has of its own. Each says how what two threads counted becomes one: as the `sum`, the `max`, `each` a
-/// sum in an array, or `keep`: what is the same in both.
+/// sum in an array, `of_mechanism`, or `keep`: what is the same in both.
 macro_rules! counters {
     ($(#[$about:meta])* pub struct $name:ident {
         $($(#[$meaning:meta])* pub $field:ident: $type:ty = $merge:ident,)*
@@ -48,6 +49,12 @@ macro_rules! counters {
                 $($merge(&mut self.$field, other.$field);)*
             }
         }
+
+        impl $crate::record::Counted for $name {
+            fn merge(&mut self, other: Self) {
+                self.add(&other);
+            }
+        }
     };
 }
 
@@ -61,6 +68,16 @@ pub(crate) fn keep<T>(_: &mut T, _: T) {}
 
 pub(crate) fn max<T: Ord + Copy>(most: &mut T, part: T) {
     *most = part.max(*most);
+}
+
+/// Counters that are part of others.
+pub(crate) trait Counted: Sized {
+    /// See `add`.
+    fn merge(&mut self, other: Self);
+}
+
+fn of_mechanism<T: Counted>(total: &mut T, part: T) {
+    total.merge(part);
 }
 
 fn each<const N: usize>(totals: &mut [u64; N], parts: [u64; N]) {
@@ -133,50 +150,48 @@ impl DropCause {
     }
 }
 
-counters! {
-    #[derive(Eq)]
-    /// Counters of one direction of a link and the port it leaves from, over the whole run unless said otherwise.
-    pub struct PortCounters {
-        /// Packets that began to be sent.
-        pub packets: u64 = sum,
-        /// Bytes of those, framing included.
-        pub bytes: u64 = sum,
-        /// Bytes of those that began to be sent in the measured time ([`Traffic::measured`](crate::traffic::Traffic::measured)).
-        pub measured_bytes: u64 = sum,
-        /// Packets marked.
-        pub marks: u64 = sum,
-        /// Packets dropped, by [`DropCause`].
-        pub drops: [u64; DropCause::ALL.len()] = each,
-        /// Bytes dropped.
-        pub dropped_bytes: u64 = sum,
-        /// The most bytes that ever waited.
-        pub max_backlog: u64 = max,
-        /// PAUSE frames sent over it that stop the neighbor.
-        pub pauses: u64 = sum,
-        /// Messages of its congestion points that ask to slow down, to speed up, and to stop.
-        pub slower: u64 = sum,
-        /// See [`slower`](Self::slower).
-        pub faster: u64 = sum,
-        /// See [`slower`](Self::slower).
-        pub stops: u64 = sum,
-        /// The longest time a class of packets that waited stayed stopped (priority-based flow control).
-        pub longest_stop: Span = max,
-        /// How long a class that packets wait in has been stopped when the run ends.
-        pub stuck: Span = max,
-        /// How often it got a queue for isolated flows, and how often that went again.
-        pub isolations: u64 = sum,
-        /// See [`isolations`](Self::isolations).
-        pub isolations_ended: u64 = sum,
-        /// Flows that were isolated, and how often one could not be for want of room in the table.
-        pub isolated_flows: u64 = sum,
-        /// See [`isolated_flows`](Self::isolated_flows).
-        pub isolation_refused: u64 = sum,
-        /// Messages to the neighbor about flows that are to be isolated, or no longer.
-        pub isolation_messages: u64 = sum,
-        /// The most bytes of isolated flows that ever waited.
-        pub max_isolated: u64 = max,
-    }
+macro_rules! port_counters {
+    ($($name:ident: $counters:ident,)*) => {
+        counters! {
+            #[derive(Eq)]
+            /// Counters of one direction of a link and the port it leaves from, over the whole run unless said otherwise.
+            pub struct PortCounters {
+                /// Packets that began to be sent.
+                pub packets: u64 = sum,
+                /// Bytes of those, framing included.
+                pub bytes: u64 = sum,
+                /// Bytes of those that began to be sent in the measured time ([`Traffic::measured`](crate::traffic::Traffic::measured)).
+                pub measured_bytes: u64 = sum,
+                /// Packets marked.
+                pub marks: u64 = sum,
+                /// Packets dropped, by [`DropCause`].
+                pub drops: [u64; DropCause::ALL.len()] = each,
+                /// Bytes dropped.
+                pub dropped_bytes: u64 = sum,
+                /// The most bytes that ever waited.
+                pub max_backlog: u64 = max,
+                /// PAUSE frames sent over it that stop the neighbor.
+                pub pauses: u64 = sum,
+                /// Messages of its congestion points that ask to slow down, to speed up, and to stop.
+                pub slower: u64 = sum,
+                /// See [`slower`](Self::slower).
+                pub faster: u64 = sum,
+                /// See [`slower`](Self::slower).
+                pub stops: u64 = sum,
+                /// The longest time a class of packets that waited stayed stopped (priority-based flow control).
+                pub longest_stop: Span = max,
+                /// How long a class that packets wait in has been stopped when the run ends.
+                pub stuck: Span = max,
+                $(
+                    #[doc = concat!("Of the mechanism `", stringify!($name), "`.")]
+                    pub $name: crate::mechanism::$name::$counters = of_mechanism,
+                )*
+            }
+        }
+    };
 }
+
+mechanisms!(counters => port_counters);
 
 impl PortCounters {
     /// Counts one dropped packet.

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use narrows_proto::cc::custom::Maker;
 use narrows_proto::units::{Bytes, Time};
-use narrows_sim::mechanism::isolation::RowLimit;
 use narrows_sim::observe::{
-    BetweenWindows, LiveObserver, Observer, PortObserver, StateObserver, WindowObserver,
+    BetweenWindows, LiveObserver, Observer, PortObserver, RowLimit, StateObserver, WindowObserver,
 };
 use narrows_sim::{Execution, LinkId, OnProgress, Progress, Simulation, simulate};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};

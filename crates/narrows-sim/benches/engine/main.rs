@@ -144,7 +144,7 @@ fn run(job: Job, threads: usize) -> Sample {
 /// At least three in four packets of data passed a limiter.
 fn assert_limited(outcome: &Outcome<()>) {
     let payload: u64 = outcome.flows.iter().map(|flow| flow.size.get()).sum();
-    let (limited, packets) = (outcome.mechanisms.reaction.limited, payload / 1460);
+    let (limited, packets) = (outcome.mechanisms.limiter.limited, payload / 1460);
     assert!(4 * limited > 3 * packets, "{limited} of {packets} packets passed a limiter");
 }
 

@@ -386,7 +386,7 @@ fn shared_racks(shared: bool) -> Job {
     };
     for switch in network.switches.iter_mut().flatten() {
         switch.marking = Marking::Step(Step { k: Bytes::new(1_000_000).into(), mark_at: MarkAt::Enqueue });
-        switch.rack = shared.then(RackAgent::default);
+        switch.rackcc = shared.then(RackAgent::default);
     }
     let params = Params { handshake: true, ..params(10) };
     let name = cc.name().into();

@@ -259,7 +259,7 @@ impl<'a> Layout<'a> {
         let rate = self.network.topology.link(ports[0]).wire.rate;
         let switch = self.network.topology.link(ports[0]).to;
         let host = self.network.topology.as_host(node).expect("the caller has looked");
-        let mechanisms = HostMechanisms::new(&Site {
+        let mechanisms = HostMechanisms::boxed(&Site {
             network: self.network,
             groups: self.groups,
             switch: self.network.switches[switch.index()].as_ref(),
@@ -329,7 +329,7 @@ impl<'a> Layout<'a> {
                 random: Stream::new(self.seed, Purpose::Marking, node.0.into()),
                 typical_packet: self.typical_packet,
                 signals: self.signals(node),
-                mechanisms: SwitchMechanisms::new(&self.switch_site(node, config)),
+                mechanisms: SwitchMechanisms::boxed(&self.switch_site(node, config)),
             },
         )
     }

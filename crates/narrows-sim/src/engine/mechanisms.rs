@@ -71,6 +71,7 @@ impl Layout<'_> {
                 .and_then(|message| message.reach.hosts(topology, &self.ports, node)),
             random: Stream::new(self.seed, Purpose::Sampling, node.0.into()),
             inputs: inputs.iter().map(|link| self.input(*link)).collect(),
+            neighbor: self.tables.neighbor(),
             neighbors,
             lossless,
             meters: self.meters(node),

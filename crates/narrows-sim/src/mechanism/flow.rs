@@ -1,17 +1,24 @@
 //! What mechanisms keep with a flow at its source.
 
-/// What mechanisms keep with a flow at its source.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct AtFlow {
-    /// What may hold it back besides its own control.
-    pub(crate) hold: Hold,
-    /// A mechanism has its turns, though nothing holds it back.
-    pub(crate) is_governed: bool,
-    /// Where it stands in the line of what may hold it back.
-    pub(crate) line: Line,
-    /// What feeds it, if it is a subflow of a JumboFlow.
-    pub(crate) subflow: Option<super::rackcc::Subflow>,
+use super::list::mechanisms;
+
+macro_rules! at_flow {
+    ($($name:ident: $kept:ident,)*) => {
+        /// What mechanisms keep with a flow at its source.
+        #[derive(Clone, Copy, Debug, Default)]
+        pub(crate) struct AtFlow {
+            /// What may hold it back besides its own control.
+            pub(crate) hold: Hold,
+            /// A mechanism has its turns, though nothing holds it back.
+            pub(crate) is_governed: bool,
+            /// Where it stands in the line of what may hold it back.
+            pub(crate) line: Line,
+            $(pub(crate) $name: Option<super::$name::$kept>,)*
+        }
+    };
 }
+
+mechanisms!(flow => at_flow);
 
 /// What may hold a flow back. With the place of it at its host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

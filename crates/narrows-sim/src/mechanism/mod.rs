@@ -1,19 +1,22 @@
 //! Network mechanisms, each with a home of its own: settings, messages, what it does at hosts and switches, what it counts and shows.
 
 pub(crate) mod at_host;
+pub(crate) mod at_ports;
 pub(crate) mod at_switch;
 pub(crate) mod buffer;
 pub(crate) mod congestion_point;
 pub(crate) mod flow;
 pub(crate) mod hosts;
 pub mod isolation;
-pub(crate) mod limiter;
+pub mod limiter;
+pub(crate) mod list;
 pub(crate) mod marking;
 pub(crate) mod near_source;
 pub(crate) mod pause;
 pub(crate) mod pfc;
 pub mod rackcc;
 pub(crate) mod registry;
+pub(crate) mod settings;
 pub(crate) mod telemetry;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
@@ -22,11 +25,11 @@ use crate::ids::{HostId, LinkId};
 use crate::packet::{Control, Packet};
 use crate::record::DropCause;
 
-/// Classes of packets on a link: eight priorities, and packets of isolated flows.
+/// Classes of packets on a link, and queues of a port: eight priorities, and one for what a mechanism keeps apart.
 pub(crate) const CLASSES: usize = 9;
 
-/// The class of isolated flows.
-pub(crate) const ISOLATED_CLASS: usize = 8;
+/// The class of what a mechanism keeps apart. Its packets wait in the side queue of a port; only one mechanism may use it.
+pub(crate) const SIDE_CLASS: usize = 8;
 
 /// One link that leads to a switch which stops its neighbors or is stopped by them.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +49,7 @@ pub(crate) struct InputLink {
 pub struct StopFrame {
     /// The link that is to stop.
     pub link: LinkId,
-    /// A bit for each class that is to stop, and 256 for isolated flows; all of a PAUSE frame.
+    /// A bit for each class that is to stop, and 256 for the side class; all of a PAUSE frame.
     pub classes: u16,
     /// For how long; zero: it may go on.
     pub lasts: Span,
@@ -118,11 +121,10 @@ impl FlowControl {
         }
     }
 
-    /// The queue of isolated flows of link number `from` is too full, or no longer. Returns whether the neighbor is to be
-    /// notified.
-    pub(crate) fn stop_isolated(&mut self, from: u32, full: bool) -> bool {
+    /// A mechanism stops the side class at link number `from`, or no longer. Returns whether the neighbor is to be notified.
+    pub(crate) fn stop_side(&mut self, from: u32, stopped: bool) -> bool {
         match self {
-            Self::Pfc(account) => account.stop_isolated(from, full),
+            Self::Pfc(account) => account.stop_side(from, stopped),
             Self::Off | Self::Pause(_) => false,
         }
     }
@@ -148,11 +150,14 @@ impl FlowControl {
 
 /// Makes the records of all mechanisms.
 macro_rules! records {
-    ($($(#[$about:meta])* $name:ident: $record:ty,)*) => {
+    ($($name:ident: $record:ident,)*) => {
         /// What mechanisms counted that is of no link and no flow.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Records {
-            $($(#[$about])* pub $name: $record,)*
+            $(
+                #[doc = concat!("Of the mechanism `", stringify!($name), "`.")]
+                pub $name: $name::$record,
+            )*
         }
 
         impl Records {
@@ -163,9 +168,4 @@ macro_rules! records {
     };
 }
 
-records! {
-    /// What all reaction points together did.
-    reaction: limiter::ReactionRecord,
-    /// What all switches of racks and their hosts did for JumboFlows.
-    rackcc: rackcc::RackRecord,
-}
+list::mechanisms!(record => records);

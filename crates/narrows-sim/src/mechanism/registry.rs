@@ -1,10 +1,12 @@
-//! The list of mechanisms at hosts and of whole switches: the one place that names them all.
+//! What mechanisms keep at hosts, at whole switches and at their ports, and how all of them are asked.
 
 use narrows_proto::units::Time;
 
 use super::at_host::{At, AtHost, Site, Turn};
+use super::at_ports::{AtPorts, Choice, Joined, Joining, Left, Outbox, PortsSite, View};
 use super::at_switch::{AtSwitch, Pass, SwitchSite};
 use super::flow::Hold;
+use super::list::mechanisms;
 use crate::host::{Senders, Source};
 use crate::network::Network;
 use crate::observe::Observer;
@@ -13,21 +15,18 @@ use crate::record::PortCounters;
 use crate::traffic::Group;
 use crate::world::{Arrival, GroupState, Log, World};
 
-/// Makes the state of all mechanisms of a kind of node, and a macro that asks each in the order of the list, or each of their types.
-macro_rules! mechanisms {
-    ($dollar:tt $each:ident, $(#[$about:meta])* $all:ident of $trait:ident at $site:ty: $($name:ident: $state:ty,)*) => {
+/// Makes the state of all mechanisms of a kind, and a macro that asks each in the order of the list, or each of their types.
+macro_rules! state {
+    ($dollar:tt $each:ident, $(#[$about:meta])* $all:ident of $trait:ident at $site:ty: $($name:ident: $state:ident,)*) => {
         $(#[$about])*
         #[derive(Debug)]
         pub(crate) struct $all {
-            $(pub(crate) $name: Option<$state>,)*
+            $(pub(crate) $name: Option<super::$name::$state>,)*
         }
 
         impl $all {
-            /// None if there are none.
-            pub(crate) fn new(site: &$site) -> Option<Box<Self>> {
-                let made = Self { $($name: <$state as $trait>::new(site),)* };
-                let has_some = [$(made.$name.is_some()),*].contains(&true);
-                has_some.then(|| Box::new(made))
+            pub(crate) fn new(site: &$site) -> Self {
+                Self { $($name: <super::$name::$state as $trait>::new(site),)* }
             }
         }
 
@@ -35,35 +34,58 @@ macro_rules! mechanisms {
             ($dollar all:expr, $dollar mechanism:ident => $dollar asked:expr) => {{
                 $(if let Some($dollar mechanism) = &mut $dollar all.$name { $dollar asked })*
             }};
+            (ref $dollar all:expr, $dollar mechanism:ident => $dollar asked:expr) => {{
+                $(if let Some($dollar mechanism) = &$dollar all.$name { $dollar asked })*
+            }};
             ($dollar kind:ident => $dollar asked:expr) => {
-                $({ type $dollar kind = $state; $dollar asked })*
+                $({ type $dollar kind = super::$name::$state; $dollar asked })*
             };
         }
     };
 }
 
-mechanisms! { $ each,
-    /// What mechanisms keep at a host.
-    HostMechanisms of AtHost at Site<'_>:
-    near_source: super::near_source::Gates,
-    limiter: super::limiter::ReactionPoints,
-    pause: super::pause::Paused,
-    pfc: super::pfc::StoppedClasses,
-    isolation: super::isolation::IsolatedFlows,
-    rackcc: super::rackcc::Racks,
+macro_rules! at_hosts {
+    ($($state:tt)*) => {
+        state! { $ each,
+            /// What mechanisms keep at a host.
+            HostMechanisms of AtHost at Site<'_>: $($state)*
+        }
+    };
 }
 
-mechanisms! { $ each_of_switch,
-    /// What mechanisms of a whole switch keep there.
-    SwitchMechanisms of AtSwitch at SwitchSite<'_>:
-    limiter: super::limiter::EdgeLimiters,
-    rackcc: super::rackcc::RackState,
+macro_rules! at_switches {
+    ($($state:tt)*) => {
+        state! { $ each_of_switch,
+            /// What mechanisms of a whole switch keep there.
+            SwitchMechanisms of AtSwitch at SwitchSite<'_>: $($state)*
+        }
+    };
 }
 
-pub(crate) use each;
+macro_rules! at_all_ports {
+    ($($state:tt)*) => {
+        state! { $ each_at_ports,
+            /// What mechanisms keep at the queued ports of a switch.
+            PortMechanisms of AtPorts at PortsSite<'_>: $($state)*
+        }
+    };
+}
+
+mechanisms!(host => at_hosts);
+mechanisms!(switch => at_switches);
+mechanisms!(ports => at_all_ports);
+
+pub(crate) use {each, each_at_ports};
 
 // What is not asked of each with `each!`, because there is an answer. See [`AtHost`].
 impl HostMechanisms {
+    /// None if there are none.
+    pub(crate) fn boxed(site: &Site<'_>) -> Option<Box<Self>> {
+        let (all, mut has_some) = (Self::new(site), false);
+        each!(ref all, _mechanism => has_some = true);
+        has_some.then(|| Box::new(all))
+    }
+
     /// Whether the flow whose turn it is has to wait. Then it has left its queue.
     #[inline]
     pub(crate) fn gate<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) -> bool {
@@ -147,6 +169,13 @@ impl HostMechanisms {
 
 // See [`AtSwitch`].
 impl SwitchMechanisms {
+    /// None if there are none.
+    pub(crate) fn boxed(site: &SwitchSite<'_>) -> Option<Box<Self>> {
+        let (all, mut has_some) = (Self::new(site), false);
+        each_of_switch!(ref all, _mechanism => has_some = true);
+        has_some.then(|| Box::new(all))
+    }
+
     /// Empty if there is nothing to keep.
     pub(crate) fn of_groups(network: &Network, groups: &[Group]) -> Vec<u32> {
         each_of_switch!(Kind => {
@@ -210,6 +239,57 @@ impl SwitchMechanisms {
 
     pub(crate) fn finish(&mut self, log: &mut Log) {
         each_of_switch!(self, mechanism => mechanism.finish(log));
+    }
+}
+
+// What is not asked of each with `each_at_ports!`, because there is an answer. See [`AtPorts`].
+impl PortMechanisms {
+    #[inline]
+    pub(crate) fn queue_of(&self, port: usize, packet: Packet) -> usize {
+        each_at_ports!(ref self, mechanism => if let Some(queue) = mechanism.queue_of(port, packet) { return queue });
+        packet.priority().into()
+    }
+
+    #[inline]
+    pub(crate) fn on_enqueue<O: Observer>(
+        &mut self,
+        view: View<'_>,
+        joining: &Joining,
+        observer: &mut O,
+    ) -> Joined {
+        let mut all = Joined::default();
+        each_at_ports!(self, mechanism => {
+            let Joined { counted, stop } = mechanism.on_enqueue(view, joining, observer);
+            all = Joined { counted: all.counted | counted, stop: all.stop | stop };
+        });
+        all
+    }
+
+    #[inline]
+    pub(crate) fn open(&self, port: usize, stops: u16) -> u16 {
+        let mut open = !stops;
+        each_at_ports!(ref self, mechanism => open &= mechanism.open(port, stops));
+        open
+    }
+
+    #[inline]
+    pub(crate) fn choose(&self, port: usize, ready: u16, size: u16) -> Option<Choice> {
+        each_at_ports!(ref self, mechanism => if let Some(choice) = mechanism.choose(port, ready, size) { return Some(choice) });
+        None
+    }
+
+    #[inline]
+    pub(crate) fn on_left<O: Observer>(&mut self, view: View<'_>, left: &Left, observer: &mut O) -> bool {
+        let mut goes_on = false;
+        each_at_ports!(self, mechanism => goes_on |= mechanism.on_left(view, left, observer));
+        goes_on
+    }
+
+    /// What one of them has left to be done elsewhere.
+    #[inline]
+    pub(crate) fn take_outbox(&mut self) -> Option<Outbox> {
+        each_at_ports!(self, mechanism => if let Some(outbox) = mechanism.take_outbox() { return Some(outbox) });
+        None
     }
 }
 

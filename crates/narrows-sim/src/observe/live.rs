@@ -11,7 +11,6 @@ use narrows_proto::units::{Bytes, Span, Time};
 
 use super::{Observer, Reviewed};
 use crate::ids::{FlowId, LinkId};
-use crate::mechanism::isolation::IsolationEvent;
 use crate::record::{DatagramRecord, FlowRecord, PortCounters, counters, max, sum};
 use crate::traffic::Traffic;
 
@@ -40,10 +39,10 @@ counters! {
         pub most: u64 = sum,
         /// The most that ever waited.
         pub peak: u64 = sum,
-        /// Bytes of isolated flows among those that wait.
-        pub isolated: u64 = sum,
-        /// It has a queue for isolated flows.
-        pub isolates: bool = either,
+        /// Bytes in a side queue among those that wait.
+        pub side: u64 = sum,
+        /// It has a side queue.
+        pub has_side: bool = either,
         /// Until when the node at the far end has paused it, if that lies ahead.
         pub paused_until: Time = max,
         /// Packets that began to be sent.
@@ -319,16 +318,12 @@ impl Observer for LiveObserver {
         self.links[link.index()].paused_until = until;
     }
 
-    fn isolated_backlog(&mut self, _at: Time, link: LinkId, backlog: u64) {
-        self.links[link.index()].isolated = backlog;
+    fn side_backlog(&mut self, _at: Time, link: LinkId, backlog: u64) {
+        self.links[link.index()].side = backlog;
     }
 
-    fn isolation(&mut self, _at: Time, link: LinkId, event: IsolationEvent) {
-        match event {
-            IsolationEvent::Allocated => self.links[link.index()].isolates = true,
-            IsolationEvent::Freed => self.links[link.index()].isolates = false,
-            _ => {}
-        }
+    fn side_queue(&mut self, _at: Time, link: LinkId, exists: bool) {
+        self.links[link.index()].has_side = exists;
     }
 
     fn started(&mut self, at: Time, flow: FlowId) {

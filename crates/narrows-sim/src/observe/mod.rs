@@ -4,7 +4,6 @@
 //! watched costs nothing. Each thread has an observer of its own that sees the nodes of that thread; calls for one link
 //! or flow come in the order of time.
 
-mod limiters;
 mod live;
 mod observer;
 mod of_mechanisms;
@@ -14,12 +13,12 @@ pub(crate) mod rows;
 mod state;
 mod windows;
 
-pub use limiters::{LimiterObserver, LimiterRow};
 pub use live::{Counts, Durations, GroupLook, LinkLook, Live, LiveObserver, Look};
-pub use observer::{BetweenWindows, Observer, Reviewed, SenderRef};
+pub use observer::{BetweenWindows, MechanismEvent, Observer, Reviewed, SenderRef};
 pub use of_mechanisms::OfMechanisms;
 pub use packets::{Control, PacketKind, PacketRef, StopFrame};
 pub use ports::{PortObserver, PortRow};
+pub use rows::RowLimit;
 pub use state::{StateObserver, StateRow};
 pub use windows::{WindowObserver, WindowRow};
 

@@ -3,11 +3,12 @@
 use narrows_proto::cc::{Limit, Reporter};
 use narrows_proto::notification::Signal;
 use narrows_proto::stream::{Repairing, Stats};
-use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_proto::units::{Bytes, Span, Time};
 use narrows_proto::{rdma, stream};
 
 use super::packets::PacketRef;
-use crate::ids::{FlowId, LinkId, NodeId};
+use crate::ids::{FlowId, LinkId};
+use crate::mechanism::list::mechanisms;
 use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters};
 
 /// A sender of any transport.
@@ -87,6 +88,21 @@ pub enum Reviewed<'a> {
     Datagrams(&'a DatagramRecord),
 }
 
+macro_rules! events {
+    ($($name:ident: $event:ident,)*) => {
+        /// Something that happened to a mechanism.
+        #[derive(Clone, Copy, Debug)]
+        pub enum MechanismEvent {
+            $(
+                #[doc = concat!("To the mechanism `", stringify!($name), "`.")]
+                $event(crate::mechanism::$name::$event),
+            )*
+        }
+    };
+}
+
+mechanisms!(event => events);
+
 /// Makes the trait of a list of what observers are called at, and the observers that pass all of it on.
 macro_rules! observer {
     ($dollar:tt $($(#[$doc:meta])* fn $name:ident($($argument:ident: $kind:ty),*);)*) => {
@@ -146,16 +162,19 @@ macro_rules! observer {
             }
         }
 
-        /// Makes an observer of several that may be there.
+        /// Makes an observer of those of all mechanisms that may be there.
         macro_rules! observers {
-            ($dollar(#[$dollar about:meta])* $dollar all:ident $dollar($dollar(#[$dollar meaning:meta])* $dollar each:ident: $dollar observer:ty,)*) => {
-                $dollar(#[$dollar about])*
+            ($dollar($dollar each:ident: $dollar observer:ident,)*) => {
+                /// The observers of what mechanisms do.
                 #[derive(Debug)]
-                pub struct $dollar all {
-                    $dollar($dollar(#[$dollar meaning])* pub $dollar each: Option<$dollar observer>,)*
+                pub struct OfMechanisms {
+                    $dollar(
+                        #[doc = concat!("Of the mechanism `", stringify!($dollar each), "`.")]
+                        pub $dollar each: Option<crate::mechanism::$dollar each::$dollar observer>,
+                    )*
                 }
 
-                impl Observer for $dollar all {
+                impl Observer for OfMechanisms {
                     $(
                         #[inline]
                         fn $name(&mut self, $($argument: $kind),*) {
@@ -201,18 +220,14 @@ observer! { $
     /// At `at`, the node at the far end of `link` has paused it until `until`, or no longer.
     fn paused(at: Time, link: LinkId, until: Time);
 
-    /// At `at`, `backlog` of the bytes that wait at the port of `link` are those of isolated flows.
-    fn isolated_backlog(at: Time, link: LinkId, backlog: u64);
+    /// At `at`, `backlog` of the bytes that wait at the port of `link` are those of its side queue.
+    fn side_backlog(at: Time, link: LinkId, backlog: u64);
 
-    /// At `at`, something happened to the queue for isolated flows of the port of `link`, or to that of `link` at the switch it
-    /// leads to.
-    fn isolation(at: Time, link: LinkId, event: crate::mechanism::isolation::IsolationEvent);
+    /// At `at`, the port of `link` has got a side queue, or has it no longer.
+    fn side_queue(at: Time, link: LinkId, exists: bool);
 
-    /// At `at`, limiter number `limiter` of `node` sends at `rate`, and `waiting` bytes wait in it.
-    fn limiter(at: Time, node: NodeId, limiter: u32, rate: BitRate, waiting: u64);
-
-    /// At `at`, the switch or host `node` has notified its rack of something.
-    fn rackcc(at: Time, node: NodeId, event: crate::mechanism::rackcc::RackEvent<'_>);
+    /// At `at`, something happened to a mechanism.
+    fn mechanism(at: Time, event: &MechanismEvent);
 
     /// At `at`, the sender of `flow` has taken in an acknowledgement, a notification packet or a timer.
     fn window(at: Time, flow: FlowId, sender: SenderRef<'_>);

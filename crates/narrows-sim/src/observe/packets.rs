@@ -162,7 +162,7 @@ impl<'a> PacketRef<'a> {
         StopFrame::read(self.packet())
     }
 
-    /// It says that something ends: the isolation of a flow, or a subflow.
+    /// It says that something ends: what a neighbor does with a flow, or a subflow.
     pub fn is_over(self) -> bool {
         self.packet().control().is_some_and(Control::begins_or_ends) && self.packet().is(FIN)
     }

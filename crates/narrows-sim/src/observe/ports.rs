@@ -15,8 +15,8 @@ counters! {
         pub link: LinkId = keep,
         /// The most bytes that waited.
         pub max_backlog: u64 = sum,
-        /// The most bytes of isolated flows that waited.
-        pub max_isolated: u64 = sum,
+        /// The most bytes that waited in a side queue.
+        pub max_side: u64 = sum,
         /// Bytes that waited on average over time.
         pub mean_backlog: f64 = sum,
         /// Packets that began to be sent.
@@ -53,7 +53,7 @@ struct Watched {
     interval: u64,
     /// What waits now, and since when that is accounted for.
     backlog: u64,
-    isolated: u64,
+    side: u64,
     since: Time,
     paused_until: Time,
     /// Byte-picoseconds.
@@ -134,7 +134,7 @@ impl Watched {
             link,
             interval: 0,
             backlog: 0,
-            isolated: 0,
+            side: 0,
             since: Time::ZERO,
             paused_until: Time::ZERO,
             area: 0,
@@ -153,8 +153,7 @@ impl Watched {
             let idle = self.backlog == 0 && self.paused_until <= end;
             self.interval = if idle { target } else { self.interval + 1 };
             self.since = Time::from_ps(self.interval * length);
-            self.row =
-                PortRow { max_isolated: self.isolated, ..PortRow::new(self.since, self.link, self.backlog) };
+            self.row = PortRow { max_side: self.side, ..PortRow::new(self.since, self.link, self.backlog) };
         }
         self.accumulate(at);
     }
@@ -183,10 +182,10 @@ impl Observer for PortObserver {
         watched.row.max_backlog = watched.row.max_backlog.max(backlog);
     }
 
-    fn isolated_backlog(&mut self, at: Time, link: LinkId, backlog: u64) {
+    fn side_backlog(&mut self, at: Time, link: LinkId, backlog: u64) {
         let Some(watched) = self.reach(at, link) else { return };
-        watched.isolated = backlog;
-        watched.row.max_isolated = watched.row.max_isolated.max(backlog);
+        watched.side = backlog;
+        watched.row.max_side = watched.row.max_side.max(backlog);
     }
 
     fn sent(&mut self, at: Time, link: LinkId, size: u16) {

@@ -1,5 +1,7 @@
 //! What observers that keep rows have in common.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use narrows_proto::units::{Span, Time};
 
 use crate::ids::FlowId;
@@ -13,6 +15,30 @@ pub(crate) fn gather<R>(parts: impl IntoIterator<Item = Vec<R>>) -> Vec<R> {
     let mut rows = Vec::with_capacity(parts.iter().map(Vec::len).sum());
     parts.into_iter().for_each(|mut part| rows.append(&mut part));
     rows
+}
+
+/// How many rows the observers of one run may keep together. They come with events, so that nothing else bounds them.
+#[derive(Debug)]
+pub struct RowLimit {
+    most: u64,
+    asked: AtomicU64,
+}
+
+impl RowLimit {
+    /// At most so many.
+    pub fn new(most: u64) -> Self {
+        Self { most, asked: AtomicU64::new(0) }
+    }
+
+    /// There were more, which are not kept.
+    pub fn is_exceeded(&self) -> bool {
+        self.asked.load(Ordering::Relaxed) > self.most
+    }
+
+    /// One more row may be kept.
+    pub(crate) fn admits(&self) -> bool {
+        self.asked.fetch_add(1, Ordering::Relaxed) < self.most
+    }
 }
 
 /// When the interval after that of `at` begins.

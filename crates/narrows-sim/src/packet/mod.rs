@@ -32,7 +32,7 @@ pub use self::control::Control;
 ///         bits 103..109   flags: ECT, CE, and four whose meaning depends on the kind
 ///         bits 109..125   tag of a limiter; of control packets which one, bits 117 to 124 of those free;
 ///                         of acknowledgments of a stream the window, if it is announced
-///         bit  125        it comes from a queue for isolated flows
+///         bit  125        it comes from a side queue
 ///         bits 126..128   slots behind it
 /// ```
 /// The fields share two numbers and are reached by shifts, so that a packet that is changed and passed on stays in
@@ -77,7 +77,7 @@ const KIND: u32 = 32;
 const PRIORITY: u32 = 36;
 const FLAGS: u32 = 39;
 const TAG: u32 = 45;
-const ISOLATED: u64 = 1 << 61;
+const ASIDE: u64 = 1 << 61;
 const TRAILERS: u32 = 62;
 
 /// Hosts are numbered with so many bits.
@@ -294,22 +294,22 @@ impl Packet {
         (self.high() >> PRIORITY) as u8 & 7
     }
 
-    /// It comes from a queue for isolated flows.
+    /// It comes from a side queue.
     #[inline(always)]
-    pub(crate) fn is_isolated(self) -> bool {
-        self.high() & ISOLATED != 0
+    pub(crate) fn is_aside(self) -> bool {
+        self.high() & ASIDE != 0
     }
 
-    /// The same packet from a queue for isolated flows.
+    /// The same packet from a side queue.
     #[inline(always)]
-    pub(crate) fn isolated(self) -> Self {
-        Self { header: self.header | pair(0, ISOLATED), ..self }
+    pub(crate) fn aside(self) -> Self {
+        Self { header: self.header | pair(0, ASIDE), ..self }
     }
 
-    /// The same packet from a queue for all.
+    /// The same packet from the queue of its priority.
     #[inline(always)]
     pub(crate) fn in_common(self) -> Self {
-        Self { header: self.header & !pair(0, ISOLATED), ..self }
+        Self { header: self.header & !pair(0, ASIDE), ..self }
     }
 
     /// It has been marked.

@@ -51,7 +51,7 @@ impl Switch {
         let Ports::Queued(ports) = &mut self.ports else { return };
         match StopFrame::read(packet) {
             Some(stop) => ports.on_stop(&stop, now, &mut self.common, world),
-            None => ports.on_flow_message(now, from, packet, &mut self.common, world),
+            None => ports.on_message(now, from, packet, &mut self.common, world),
         }
     }
 

@@ -6,14 +6,16 @@ use super::common::Common;
 use super::fifo::FifoPorts;
 use super::queued::{ControlQueue, Mechanisms, QueuedPorts};
 use super::{MOST_PORTS, PortKind, Ports, Switch, SwitchConfig};
+use crate::ids::HostId;
 use crate::link::Egress;
+use crate::mechanism::at_ports::PortsSite;
 use crate::mechanism::buffer::Memory;
 use crate::mechanism::congestion_point::CongestionPoints;
 use crate::mechanism::marking::Marker;
 use crate::mechanism::pfc::Watch;
-use crate::mechanism::registry::SwitchMechanisms;
+use crate::mechanism::registry::{PortMechanisms, SwitchMechanisms};
 use crate::mechanism::telemetry::Meter;
-use crate::mechanism::{FlowControl, InputLink, isolation, pause, pfc};
+use crate::mechanism::{FlowControl, InputLink, pause, pfc};
 use crate::random::Stream;
 use crate::record::PortCounters;
 use crate::routing::{Choice, Routes};
@@ -50,6 +52,8 @@ pub(crate) struct SignalParts {
     pub(crate) random: Stream,
     /// The links that lead to it, in the order of its wires.
     pub(crate) inputs: Vec<InputLink>,
+    /// The address of what is sent to a neighbor.
+    pub(crate) neighbor: HostId,
     /// It pauses its neighbors or stops classes of packets there, or they do at it.
     pub(crate) neighbors: bool,
     /// The same, by class.
@@ -60,25 +64,26 @@ pub(crate) struct SignalParts {
 
 impl SignalParts {
     fn mechanisms(self, config: &SwitchConfig, ports: usize, largest: Bytes) -> Mechanisms {
-        let Self { first_point, reach, random, inputs, neighbors, lossless, meters } = self;
+        let Self { first_point, reach, random, inputs, neighbor, neighbors, lossless, meters } = self;
         let flow_control = match (&config.pfc, &config.pause) {
             (Some(pfc), _) => {
-                let isolating = config.isolation.is_some();
-                FlowControl::Pfc(pfc::Account::new(pfc, &config.buffer, isolating, &inputs, largest))
+                let side = config.has_side_class();
+                FlowControl::Pfc(pfc::Account::new(pfc, &config.buffer, side, &inputs, largest))
             }
             (None, Some(pause)) => FlowControl::Pause(pause::Account::new(pause, &inputs)),
             (None, None) => FlowControl::Off,
         };
-        let isolation = config.isolation.as_ref();
+        let site = PortsSite { config, ports, inputs: &inputs, largest, neighbor };
         Mechanisms {
             neighbors,
             points: CongestionPoints::new(&config.congestion_point, ports, first_point, reach, random),
             flow_control,
-            isolation: isolation.map(|config| isolation::Stage::new(config, ports, &inputs, largest)),
+            at_ports: PortMechanisms::new(&site),
             meters,
             watches: if lossless { vec![Watch::default(); ports] } else { Vec::new() },
             control: vec![ControlQueue::default(); ports],
-            inputs: inputs.len(),
+            backs: inputs.iter().map(|input| input.back).collect(),
+            neighbor,
             message: None,
         }
     }

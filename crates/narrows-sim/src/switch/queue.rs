@@ -5,15 +5,12 @@ use narrows_proto::units::{Span, Time};
 use crate::ids::LinkId;
 use crate::link::Egress;
 use crate::mechanism::CLASSES;
-use crate::mechanism::isolation::View;
+use crate::mechanism::at_ports::View;
 use crate::observe::{Observer, PacketRef};
 use crate::packet::{Packet, Parcel, Trailers};
 use crate::ring::Ring;
 use crate::world::OWN;
 use crate::world::World;
-
-/// One for each priority, and one for isolated flows.
-const QUEUES: usize = CLASSES;
 
 /// A port.
 #[derive(Debug)]
@@ -32,8 +29,8 @@ pub(super) struct QueuedPort {
     /// Something goes before all queues.
     pub(super) urgent: bool,
     pub(super) stopped_until: Time,
-    backlogs: [u64; QUEUES],
-    queues: [Ring<Packet>; QUEUES],
+    backlogs: [u64; CLASSES],
+    queues: [Ring<Packet>; CLASSES],
 }
 
 impl QueuedPort {
@@ -47,7 +44,7 @@ impl QueuedPort {
             stopped: 0,
             urgent: false,
             stopped_until: Time::ZERO,
-            backlogs: [0; QUEUES],
+            backlogs: [0; CLASSES],
             queues: Default::default(),
         }
     }
@@ -86,17 +83,10 @@ impl QueuedPort {
         self.queues[queue].front().map_or(0, |packet| packet.size())
     }
 
-    /// As isolation sees it, which watches one priority.
+    /// As mechanisms see it.
     #[inline]
-    pub(super) fn view(&self, now: Time, port: usize, priority: u8) -> View {
-        View {
-            now,
-            port,
-            link: self.egress.link,
-            normal: self.backlogs[usize::from(priority)],
-            isolated: self.backlogs[crate::mechanism::ISOLATED_CLASS],
-            stops: self.stops(now),
-        }
+    pub(super) fn view(&self, now: Time, port: usize) -> View<'_> {
+        View { now, port, link: self.egress.link, backlogs: &self.backlogs, stops: self.stops(now) }
     }
 
     #[inline(always)]
@@ -137,7 +127,7 @@ pub(super) struct Origin {
     /// The number of the link.
     pub(super) from: u32,
     pub(super) class: usize,
-    /// It was counted in the congested queue of its link.
+    /// A mechanism counts it at its link.
     pub(super) counted: bool,
 }
 

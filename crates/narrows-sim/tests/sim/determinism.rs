@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::support::{Run, at, bcn, cubic, datagrams, dctcp, group, network, params, qcn, reaction, reno};
 use narrows_proto::stream::{ReceiveOffload, Segmentation};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
-use narrows_sim::observe::{LimiterObserver, PortObserver};
+use narrows_sim::mechanism::limiter::LimiterObserver;
+use narrows_sim::observe::PortObserver;
 use narrows_sim::switch::{
     self, Bcn, Buffer, CongestionPoint, Dynamic, MarkAt, Marking, PortKind, Qcn, Red, RedAction, Sampling,
     Sharing, Step, SwitchConfig,
@@ -392,15 +393,15 @@ fn the_signalling_scenarios_use_every_mechanism() {
         let outcome = Run::new(&network, &traffic).run();
         let sum = |count: fn(&PortCounters) -> u64| outcome.ports.iter().map(count).sum::<u64>();
         let is_bcn = per != LimiterScope::Flow;
-        let what = format!("{place:?} {per:?} {:?}", outcome.mechanisms.reaction);
+        let what = format!("{place:?} {per:?} {:?}", outcome.mechanisms.limiter);
         assert!(sum(|port| port.slower) > 0 && sum(|port| port.pauses) > 0, "{what}");
         assert_eq!(sum(|port| port.stops) > 0, is_bcn, "{what}");
         assert_eq!(sum(|port| port.faster) > 0, is_bcn, "{what}");
         assert!(
-            outcome.mechanisms.reaction.limiters > 3 && outcome.mechanisms.reaction.limited > 1000,
+            outcome.mechanisms.limiter.limiters > 3 && outcome.mechanisms.limiter.limited > 1000,
             "{what}"
         );
-        assert!(outcome.mechanisms.reaction.received > 0, "{what}");
+        assert!(outcome.mechanisms.limiter.received > 0, "{what}");
         assert!(outcome.drops(LinkError) > 0 && outcome.drops(LinkDown) > 0, "{what}");
         assert_eq!(outcome.drops(Limiter) > 0, place == ReactionPlace::EdgeSwitch, "{what}");
         assert!(outcome.flows.iter().all(|flow| flow.end.is_some()), "{what}");

@@ -92,12 +92,12 @@ fn every_scheme_is_lossless_and_in_order_and_frees_what_it_allocates() {
         let outcome = Run::new(&network, &traffic).seed(seed).until(Span::from_ms(20)).run();
         check(&outcome);
         assert!(total(&outcome, |port| port.pauses) > 0);
-        let allocated = total(&outcome, |port| port.isolations);
+        let allocated = total(&outcome, |port| port.isolation.allocated);
         assert_eq!(allocated > 0, switch.isolation.is_some());
         let ages = switch.isolation.as_ref().is_some_and(|isolation| isolation.scheme == Scheme::Qcz);
         if !ages {
             for (number, port) in outcome.ports.iter().enumerate() {
-                assert_eq!(port.isolations, port.isolations_ended, "link {number}");
+                assert_eq!(port.isolation.allocated, port.isolation.freed, "link {number}");
             }
         }
     }
@@ -130,7 +130,7 @@ fn odd_settings_are_lossless_and_in_order_too() {
         let network = by_destination(tree(), &switch);
         let outcome = Run::new(&network, &traffic(senders(unlimited()), storm(4))).run();
         check(&outcome);
-        assert!(!refuses || total(&outcome, |port| port.isolation_refused) > 0);
+        assert!(!refuses || total(&outcome, |port| port.isolation.refused) > 0);
     }
 }
 
@@ -241,8 +241,8 @@ fn isolation_goes_with_dcqcn_and_with_qcn() {
         let network = Network { reaction: Some(reaction(qcn())), ..network };
         let outcome = Run::new(&network, &traffic(senders(unlimited()), storm(seed))).seed(seed).run();
         check(&outcome);
-        assert!(total(&outcome, |port| port.slower) > 0 && outcome.mechanisms.reaction.limiters > 0);
-        assert!(total(&outcome, |port| port.isolations) > 0);
+        assert!(total(&outcome, |port| port.slower) > 0 && outcome.mechanisms.limiter.limiters > 0);
+        assert!(total(&outcome, |port| port.isolation.allocated) > 0);
     }
 }
 
@@ -332,7 +332,8 @@ fn threads_and_windows_change_nothing() {
 fn at_most_one_queue_is_allocated_at_each_port_and_side() {
     use std::sync::Arc;
 
-    use narrows_sim::mechanism::isolation::{IsolationObserver, RowLimit};
+    use narrows_sim::mechanism::isolation::IsolationObserver;
+    use narrows_sim::observe::RowLimit;
     let network = by_destination(tree(), &isolating(Scheme::Edvl));
     let traffic = traffic(senders(unlimited()), storm(2));
     let nodes: Vec<_> = (0..network.topology.nodes().len()).map(NodeId::from).collect();
@@ -370,7 +371,9 @@ fn limiters_obey_stops_of_isolated_flows() {
         let flows = (0..4).map(|host| flow(host, 4, 1_000_000)).collect();
         let outcome = Run::new(&network, &traffic(senders(unlimited()), flows)).run();
         check(&outcome);
-        assert!(outcome.mechanisms.reaction.limited > 0 && total(&outcome, |port| port.isolations) > 0);
+        assert!(
+            outcome.mechanisms.limiter.limited > 0 && total(&outcome, |port| port.isolation.allocated) > 0
+        );
     }
 }
 
@@ -395,7 +398,7 @@ fn no_flow_sleeps_in_the_line_of_its_limiter() {
         let params =
             Params { mtu: Bytes::new(1000), ack_every: 64, rto: Span::from_secs(1), ..Params::default() };
         let outcome = Run::new(&network, &traffic(rdma(params, unlimited()), flows.collect())).run();
-        assert!(outcome.mechanisms.reaction.limited > 0);
+        assert!(outcome.mechanisms.limiter.limited > 0);
         let asleep = outcome.flows.iter().filter(|flow| flow.stats.timeouts > 0).count();
         assert_eq!(asleep, 0, "seed {seed}");
     }

@@ -30,7 +30,7 @@ fn tor(agent: RackAgent) -> SwitchConfig {
     SwitchConfig {
         marking: Marking::Step(Step { k: Bytes::new(37_500).into(), mark_at: MarkAt::Enqueue }),
         ports: PortKind::Scheduled,
-        rack: Some(agent),
+        rackcc: Some(agent),
         ..shallow(75_000)
     }
 }
@@ -461,7 +461,7 @@ fn a_switch_without_subflows_notifies_nobody() {
         switches: network
             .switches
             .iter()
-            .map(|s| s.clone().map(|s| SwitchConfig { rack: None, ..s }))
+            .map(|s| s.clone().map(|s| SwitchConfig { rackcc: None, ..s }))
             .collect(),
         ..network.clone()
     };

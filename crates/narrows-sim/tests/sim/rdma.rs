@@ -169,7 +169,7 @@ fn limiters_slow_rdma_down_and_nothing_is_lost() {
     network.reaction = Some(reaction(qcn()));
     let flows = vec![flow(0, 2, 20_000_000), flow(1, 2, 20_000_000)];
     let outcome = Run::new(&network, &traffic(rdma(Params::default(), unlimited()), flows)).run();
-    assert!(outcome.mechanisms.reaction.limited > 1000);
+    assert!(outcome.mechanisms.limiter.limited > 1000);
     assert_eq!((dropped(&outcome), sum(&outcome, |stats| stats.retransmissions)), (0, 0));
     last_end(&outcome);
 }

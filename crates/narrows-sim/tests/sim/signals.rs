@@ -6,7 +6,8 @@ use crate::support::{
 };
 use narrows_proto::reaction;
 use narrows_proto::units::{BitRate, Bytes, Span};
-use narrows_sim::observe::{LimiterObserver, LimiterRow, PortObserver, PortRow};
+use narrows_sim::mechanism::limiter::{LimiterObserver, LimiterRow};
+use narrows_sim::observe::{PortObserver, PortRow};
 use narrows_sim::switch::{Bcn, BcnVersion, CongestionPoint, Message, Qcn, Sampling};
 use narrows_sim::topology::{Topology, Wire};
 use narrows_sim::traffic::{FlowSpec, Traffic};
@@ -194,7 +195,7 @@ fn no_reaction_points_no_set_point() {
     let network = Network { reaction: None, ..with_reaction(star(3, wire()), qcn_point(), reaction(qcn())) };
     let outcome = Run::new(&network, &Load::Datagrams.traffic(2, MS(10))).run();
     assert!(dropped(&outcome) > 0 && outcome.ports.iter().any(|port| port.slower > 0));
-    assert_eq!(outcome.mechanisms.reaction, Default::default());
+    assert_eq!(outcome.mechanisms.limiter, Default::default());
 }
 
 // ── Limiters ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -410,7 +411,7 @@ fn messages_are_packets_that_take_their_time_on_links() {
     assert!(messages > 100);
     let last_hops = [back("switch", "host0"), back("switch", "host1"), back("far", "sender")];
     assert_eq!(last_hops.map(|port| port.packets).iter().sum::<u64>(), messages);
-    assert_eq!(outcome.mechanisms.reaction.received, messages);
+    assert_eq!(outcome.mechanisms.limiter.received, messages);
     for port in last_hops.iter().chain([&back("switch", "far")]) {
         assert!(port.packets > 10 && port.bytes == 118 * port.packets, "{port:?}");
     }
@@ -453,7 +454,7 @@ fn the_loop_works_although_messages_are_lost() {
         let bottleneck = link(&network, "switch", "host4");
         let (queue, used) = (watched.queue(bottleneck), watched.rate(bottleneck) / 10.0);
         let messages: u64 = watched.outcome.ports.iter().map(PortCounters::messages).sum();
-        let heard = watched.outcome.mechanisms.reaction.received as f64 / messages as f64;
+        let heard = watched.outcome.mechanisms.limiter.received as f64 / messages as f64;
         let what = format!("{}: {queue} B, {used}, {heard} of {messages}", rule.name());
         // ±0.05: a binomial of 500 and more messages has a deviation of 0.013 at most.
         assert!((heard - 0.9).abs() < 0.05, "{what}");

@@ -5,7 +5,7 @@ use super::{Counter, Mechanism};
 
 pub(super) const RACKS: Mechanism = Mechanism {
     present: "networks with rack agents",
-    is_in: |plan| plan.network.switches.iter().flatten().any(|switch| switch.rack.is_some()),
+    is_in: |plan| plan.network.switches.iter().flatten().any(|switch| switch.rackcc.is_some()),
     counters: &[
         Counter::new(
             Mechanisms(|record| record.rackcc.registered),

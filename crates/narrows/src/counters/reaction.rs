@@ -7,7 +7,7 @@ pub(super) const REACTION: Mechanism = Mechanism {
     present: "always",
     is_in: |_| true,
     counters: &[Counter::new(
-        Mechanisms(|record| record.reaction.limiters),
+        Mechanisms(|record| record.limiter.limiters),
         "",
         "Limiters that reaction points made for flows that were asked to slow down; near-source loops of Annulus count as well.",
     )

@@ -257,7 +257,7 @@ mod tests {
             start: Time::ZERO,
             link: narrows_sim::LinkId::from(0),
             max_backlog,
-            max_isolated: 0,
+            max_side: 0,
             mean_backlog,
             packets: 1,
             bytes: 1,

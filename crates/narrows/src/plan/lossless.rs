@@ -130,10 +130,10 @@ pub(super) fn check_with_traffic(network: &Network, largest: Bytes, checker: &mu
         let name = &network.topology.node(NodeId::from(node)).name;
         let headroom = |link: &LinkId| network.headroom(*link, largest);
         let headrooms = inputs.iter().map(headroom).fold(Bytes::ZERO, Bytes::saturating_add);
-        let (isolating, global) = (switch.isolation.is_some(), pfc.global_headroom(inputs.len(), largest));
+        let (side, global) = (switch.has_side_class(), pfc.global_headroom(inputs.len(), largest));
         let size = switch.buffer.size;
-        if pfc.pool(size, headrooms, inputs.len(), isolating, global).is_none() {
-            let classes = pfc.classes(isolating);
+        if pfc.pool(size, headrooms, inputs.len(), side, global).is_none() {
+            let classes = pfc.classes(side);
             let largest_link = inputs.iter().max_by_key(|link| headroom(link));
             let longest = largest_link.map_or(String::new(), |link| {
                 format!("; \"{}\" alone needs {}", network.topology.link_name(*link), headroom(link))

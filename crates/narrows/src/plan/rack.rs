@@ -48,7 +48,7 @@ pub(super) fn check(network: &Network, paths: &Paths<'_>, traffic: &Traffic, che
     let agent = |host: HostId| {
         let port = ports[topology.hosts()[host.index()].index()].first()?;
         let switch = topology.link(*port).to;
-        Some((switch, network.switches[switch.index()].as_ref()?.rack.as_ref()))
+        Some((switch, network.switches[switch.index()].as_ref()?.rackcc.as_ref()))
     };
     for (number, group) in traffic.groups.iter().enumerate().filter(|(_, group)| group.transport.needs_rack())
     {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use narrows_proto::units::Bytes;
-use narrows_sim::switch::{Buffer, Dynamic, Pfc, Sharing, Xoff};
+use narrows_sim::switch::{Buffer, Dynamic, Pfc, PortKind, Sharing, Xoff};
 use narrows_sim::topology::NodeKind;
 use narrows_sim::traffic::{Group, Traffic};
 use narrows_sim::{Network, NodeId};
@@ -97,9 +97,10 @@ fn check_classes(
             .iter()
             .map(|link| network.headroom(*link, packet))
             .fold(Bytes::ZERO, Bytes::saturating_add);
-        let (isolating, global) = (switch.isolation.is_some(), pfc.global_headroom(inputs.len(), packet));
+        let side = switch.config(PortKind::Scheduled).has_side_class();
+        let global = pfc.global_headroom(inputs.len(), packet);
         // Without any pool the memory does not hold the headroom either, which has a message of its own.
-        let Some(pool) = pfc.pool(switch.buffer.size, headroom, inputs.len(), isolating, global) else {
+        let Some(pool) = pfc.pool(switch.buffer.size, headroom, inputs.len(), side, global) else {
             continue;
         };
         let smallest = inputs.iter().map(|link| network.headroom(*link, packet)).min().unwrap_or(Bytes::ZERO);

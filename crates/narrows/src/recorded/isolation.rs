@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use narrows_proto::units::{Bytes, Span};
-use narrows_sim::mechanism::isolation::{IsolationObserver, IsolationRow, RowLimit};
+use narrows_sim::mechanism::isolation::{IsolationObserver, IsolationRow};
+use narrows_sim::observe::RowLimit;
 
 use super::rows;
 use crate::plan::Plan;

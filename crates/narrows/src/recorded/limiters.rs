@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use narrows_proto::annulus::Aggregate;
 use narrows_proto::units::Span;
-use narrows_sim::mechanism::isolation::RowLimit;
-use narrows_sim::observe::{LimiterObserver, LimiterRow};
+use narrows_sim::mechanism::limiter::{LimiterObserver, LimiterRow};
+use narrows_sim::observe::RowLimit;
 use narrows_sim::topology::NodeKind;
 use narrows_sim::{NodeId, ReactionPlace};
 

@@ -8,16 +8,17 @@ pub(crate) mod rows;
 use std::sync::Arc;
 
 use narrows_proto::units::Span;
-use narrows_sim::mechanism::isolation::{IsolationRow, RowLimit};
+use narrows_sim::mechanism::isolation::IsolationRow;
+use narrows_sim::mechanism::limiter::LimiterRow;
 use narrows_sim::mechanism::rackcc::{AdvertisedRow, JumboFlowRow};
-use narrows_sim::observe::{LimiterRow, OfMechanisms};
+use narrows_sim::observe::{OfMechanisms, RowLimit};
 
 pub(crate) use self::isolation::MOST_EVENTS;
 use crate::plan::Plan;
 
-/// Makes the rows of all mechanisms, and what is asked of each.
+/// Makes the rows of all mechanisms, and what is asked of each: what is recorded of a mechanism under a key of `record`.
 macro_rules! recorded {
-    ($($(#[$about:meta])* $name:ident: $rows:ty,)*) => {
+    ($($(#[$about:meta])* $name:ident of $mechanism:ident: $rows:ty,)*) => {
         /// What was recorded of mechanisms, on request.
         #[derive(Clone, Debug, Default)]
         pub struct RowsOfMechanisms {
@@ -31,14 +32,14 @@ macro_rules! recorded {
 
         /// The observers of one thread. Together with those of others they record no more than so many events.
         pub(crate) fn observers(plan: &Plan, events: &Arc<RowLimit>) -> OfMechanisms {
-            OfMechanisms { $($name: $name::observer(plan, events),)* }
+            OfMechanisms { $($mechanism: $name::observer(plan, events),)* }
         }
 
         /// The rows of the observers of all threads.
         pub(crate) fn finish(observers: Vec<OfMechanisms>) -> RowsOfMechanisms {
             $(let mut $name = Vec::new();)*
             for each in observers {
-                $($name.extend(each.$name);)*
+                $($name.extend(each.$mechanism);)*
             }
             RowsOfMechanisms { $($name: (!$name.is_empty()).then(|| $name::finish($name)),)* }
         }
@@ -52,9 +53,9 @@ macro_rules! recorded {
 
 recorded! {
     /// Limiters.
-    limiters: Vec<LimiterRow>,
+    limiters of limiter: Vec<LimiterRow>,
     /// What happened to queues for isolated flows.
-    isolation: Vec<IsolationRow>,
+    isolation of isolation: Vec<IsolationRow>,
     /// What switches reported on JumboFlows, and what hosts advertised.
-    racks: (Vec<JumboFlowRow>, Vec<AdvertisedRow>),
+    racks of rackcc: (Vec<JumboFlowRow>, Vec<AdvertisedRow>),
 }

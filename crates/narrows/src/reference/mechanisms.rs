@@ -3,6 +3,7 @@
 
 use narrows_proto::docs as proto;
 use narrows_sim::docs as sim;
+use narrows_sim::mechanism::{isolation, rackcc};
 
 use super::{Topic, TopicKind, text};
 
@@ -95,7 +96,7 @@ const MECHANISMS: &[Mechanism] = &[
         summary: "congested flows get a queue of their own (DVL, enhanced DVL, 802.1Qcz); needs `pfc`",
         place: "switches.CLASS.isolation",
         source: "Gonzalez-Naharro et al., NEAT 2019; IEEE 802.1Qcz",
-        about: &[sim::ISOLATION, sim::ORDER],
+        about: isolation::DOCS,
         settings: &["Isolation", "Scheme", "JointStop"],
     },
     Mechanism {
@@ -140,7 +141,7 @@ const MECHANISMS: &[Mechanism] = &[
         summary: "the switch of a rack keeps the state of all connections to another rack (RackCC)",
         place: "switches.CLASS.rack_agent",
         source: "Zhuo, Zhang, Liu, Krishnamurthy, Anderson, HotNets 2016",
-        about: &[proto::RACK, sim::RACK, proto::RACK_JUMBO, proto::RACK_SUBFLOW, proto::RACK_RECEIVER],
+        about: &[proto::RACK, rackcc::DOCS, proto::RACK_JUMBO, proto::RACK_SUBFLOW, proto::RACK_RECEIVER],
         settings: &["RackAgent", "JumboFlow", "FastEnd", "RackReceiver"],
     },
     Mechanism {

@@ -60,7 +60,7 @@ impl Switch {
             pfc: self.pfc.clone(),
             isolation: self.isolation.clone(),
             telemetry: self.telemetry,
-            rack: self.rack_agent.clone(),
+            rackcc: self.rack_agent.clone(),
         }
     }
 }

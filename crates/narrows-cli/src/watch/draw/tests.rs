@@ -38,7 +38,7 @@ fn look(plan: &Plan, step: u64) -> Look {
         }
     }
     look.links[9].paused_until = Time::NEVER;
-    look.links[6].isolates = true;
+    look.links[6].has_side = true;
     look.links[3].drops = 12;
     for (number, group) in (1..).zip(&mut look.groups) {
         group.started = step * 3 * number;

@@ -9,7 +9,7 @@ use crate::host::Senders;
 use crate::ids::HostId;
 use crate::mechanism::at_host::{At, AtHost, Site};
 use crate::mechanism::pfc::{self, Watch};
-use crate::mechanism::{ISOLATED_CLASS, StopFrame};
+use crate::mechanism::{SIDE_CLASS, StopFrame};
 use crate::observe::Observer;
 use crate::packet::{Control, FIN, Packet, Parcel};
 use crate::record::PortCounters;
@@ -42,7 +42,7 @@ struct Named {
 }
 
 /// The bit of isolated flows among stopped classes.
-const ISOLATED: u16 = 1 << ISOLATED_CLASS;
+const ISOLATED: u16 = 1 << SIDE_CLASS;
 
 impl AtHost for IsolatedFlows {
     const RESTRAINS: bool = true;
@@ -87,7 +87,7 @@ impl AtHost for IsolatedFlows {
 
     #[inline]
     fn on_sent(&mut self, now: Time, packet: Packet) -> Packet {
-        if self.isolates(now, packet.to(), packet.priority()) { packet.isolated() } else { packet }
+        if self.isolates(now, packet.to(), packet.priority()) { packet.aside() } else { packet }
     }
 
     #[inline]

@@ -2,6 +2,7 @@
 
 use narrows_proto::units::Time;
 
+use super::IsolationCounters;
 use super::order::{OrderTokens, Side};
 use crate::ids::LinkId;
 
@@ -35,23 +36,13 @@ pub(super) struct Lane {
     pub(super) table: Table,
     /// Bytes that isolated flows may send before the others.
     pub(super) credit: f64,
-    /// It will be looked whether the queue is still needed.
-    pub(super) look_planned: bool,
+    /// When it will be looked whether the queue is still needed, if that is planned.
+    pub(super) look_at: Option<Time>,
     /// The port has been congested since the queue was allocated.
     pub(super) was_congested: bool,
     /// When the queue was last empty and became so, for the life of its flows.
     pub(super) empty_since: Time,
-    pub(super) counters: LaneCounters,
-}
-
-/// What happened at one port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct LaneCounters {
-    pub(super) allocated: u64,
-    pub(super) freed: u64,
-    pub(super) flows: u64,
-    pub(super) refused: u64,
-    pub(super) max_backlog: u64,
+    pub(super) counters: IsolationCounters,
 }
 
 /// What came in over one link for congested queues.

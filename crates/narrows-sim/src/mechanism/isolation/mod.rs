@@ -14,12 +14,17 @@ mod host;
 mod lane;
 mod observer;
 mod order;
+mod record;
 mod settings;
 mod stage;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use self::host::IsolatedFlows;
-pub use self::observer::{IsolationObserver, IsolationRow, RowLimit};
-pub use self::settings::{Isolation, IsolationEvent, JointStop, Scheme};
-pub(crate) use self::stage::{Choice, FlowMessage, Joining, Outbox, Stage, View};
+pub use self::observer::{IsolationObserver, IsolationRow};
+pub use self::record::IsolationCounters;
+pub use self::settings::{Isolation, IsolationChange, IsolationEvent, JointStop, Scheme};
+pub(crate) use self::stage::Stage;
+
+/// What its modules say of it.
+pub const DOCS: &[&str] = &[narrows_proto::module_docs!("mod.rs"), narrows_proto::module_docs!("order.rs")];

@@ -1,12 +1,11 @@
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use narrows_proto::units::Time;
 
-use super::IsolationEvent;
+use super::{IsolationChange, IsolationEvent};
 use crate::ids::{FlowId, LinkId, NodeId};
-use crate::observe::Observer;
 use crate::observe::rows::gather;
+use crate::observe::{MechanismEvent, Observer, RowLimit};
 use crate::topology::Topology;
 
 /// Something that happened to a queue for isolated flows.
@@ -55,30 +54,6 @@ impl IsolationEvent {
     }
 }
 
-/// How many rows the observers of one run may keep together. They come with events, so that nothing else bounds them.
-#[derive(Debug)]
-pub struct RowLimit {
-    most: u64,
-    asked: AtomicU64,
-}
-
-impl RowLimit {
-    /// At most so many.
-    pub fn new(most: u64) -> Self {
-        Self { most, asked: AtomicU64::new(0) }
-    }
-
-    /// There were more, which are not kept.
-    pub fn is_exceeded(&self) -> bool {
-        self.asked.load(Ordering::Relaxed) > self.most
-    }
-
-    /// One more row may be kept.
-    fn admits(&self) -> bool {
-        self.asked.fetch_add(1, Ordering::Relaxed) < self.most
-    }
-}
-
 /// Watches what happens to queues for isolated flows.
 #[derive(Clone, Debug)]
 pub struct IsolationObserver {
@@ -105,7 +80,8 @@ impl IsolationObserver {
 }
 
 impl Observer for IsolationObserver {
-    fn isolation(&mut self, at: Time, link: LinkId, event: IsolationEvent) {
+    fn mechanism(&mut self, at: Time, event: &MechanismEvent) {
+        let MechanismEvent::IsolationChange(IsolationChange { link, event }) = *event else { return };
         let [from, to] = self.ends[link.index()];
         let node = match event {
             IsolationEvent::Allocated | IsolationEvent::Freed | IsolationEvent::Flow(_) => from,
@@ -123,6 +99,10 @@ mod tests {
     use super::*;
     use crate::topology::Star;
 
+    fn change(link: LinkId, event: IsolationEvent) -> MechanismEvent {
+        MechanismEvent::IsolationChange(IsolationChange { link, event })
+    }
+
     #[test]
     fn events_belong_to_the_switch_that_has_the_queue() {
         let mut topology = Topology::default();
@@ -134,9 +114,9 @@ mod tests {
         let into = Topology::reverse(out);
         let limit = Arc::new(RowLimit::new(3));
         let mut observer = IsolationObserver::new(&topology, &[switch], Arc::clone(&limit));
-        observer.isolation(Time::ZERO, out, IsolationEvent::Allocated);
-        observer.isolation(Time::ZERO, into, IsolationEvent::Told(FlowId(3)));
-        observer.isolation(Time::ZERO, into, IsolationEvent::Allocated);
+        observer.mechanism(Time::ZERO, &change(out, IsolationEvent::Allocated));
+        observer.mechanism(Time::ZERO, &change(into, IsolationEvent::Told(FlowId(3))));
+        observer.mechanism(Time::ZERO, &change(into, IsolationEvent::Allocated));
         let rows = IsolationObserver::finish([observer]);
         assert_eq!(rows.len(), 2, "the last is at the host");
         assert!(rows.iter().all(|row| row.node == switch));
@@ -154,7 +134,7 @@ mod tests {
         for _ in 0..2 {
             for observer in &mut observers {
                 assert!(!limit.is_exceeded());
-                observer.isolation(Time::ZERO, LinkId(0), IsolationEvent::Allocated);
+                observer.mechanism(Time::ZERO, &change(LinkId(0), IsolationEvent::Allocated));
             }
         }
         assert!(limit.is_exceeded());

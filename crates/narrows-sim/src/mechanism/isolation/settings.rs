@@ -2,8 +2,9 @@
 
 use narrows_proto::units::{Bytes, Span};
 
-use crate::ids::FlowId;
+use crate::ids::{FlowId, LinkId};
 use crate::mechanism::pause::smallest_frame;
+use crate::mechanism::settings::SwitchSettings;
 
 /// How a switch isolates congested flows. Needs [`Pfc`](crate::mechanism::pfc::Pfc) for the priority it watches.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -77,6 +78,14 @@ pub enum JointStop {
     WithMarkings,
 }
 
+impl SwitchSettings for Isolation {
+    const HAS_SIDE_CLASS: bool = true;
+
+    fn control_size(&self) -> Bytes {
+        self.message_size
+    }
+}
+
 impl Default for Isolation {
     fn default() -> Self {
         Self {
@@ -108,6 +117,15 @@ impl Isolation {
             Scheme::Dvl | Scheme::Qcz => JointStop::Never,
         })
     }
+}
+
+/// Something that happened to a congested queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IsolationChange {
+    /// The link of the port, or for events at an input the link that leads to the switch.
+    pub link: LinkId,
+    /// What.
+    pub event: IsolationEvent,
 }
 
 /// What happened to a congested queue.

@@ -2,28 +2,24 @@
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
-use super::stage::{Joined, key};
-use super::{Choice, Isolation, Joining, Scheme, Stage, View};
+use super::stage::key;
+use super::{Isolation, IsolationCounters, Scheme, Stage};
 use crate::ids::{FlowId, HostId, LinkId};
-use crate::mechanism::{ISOLATED_CLASS, InputLink};
-use crate::packet::{Fields, Kind, Packet};
+use crate::mechanism::at_ports::{AtPorts, Choice, Joined, Joining, PortsSite, View};
+use crate::mechanism::{CLASSES, InputLink, SIDE_CLASS};
+use crate::packet::{Control, FIN, Fields, Kind, Packet};
 use crate::record::PortCounters;
+use crate::switch::{Buffer, Sharing, SwitchConfig};
 
 const SIZE: u16 = 1000;
 
-fn packet(flow: u32) -> Packet {
+fn fields(flow: u32) -> Fields {
     let (flow, to, kind) = (FlowId(flow), HostId(7), Kind::Data);
-    Packet::new(Fields {
-        seq: 0,
-        flow,
-        to,
-        size: SIZE,
-        incarnation: 0,
-        kind,
-        priority: 0,
-        flags: 0,
-        trailers: 0,
-    })
+    Fields { seq: 0, flow, to, size: SIZE, incarnation: 0, kind, priority: 0, flags: 0, trailers: 0 }
+}
+
+fn packet(flow: u32) -> Packet {
+    Packet::new(fields(flow))
 }
 
 fn stage(config: &Isolation) -> Stage {
@@ -34,7 +30,10 @@ fn stage(config: &Isolation) -> Stage {
         headroom: Bytes::new(10_000),
         from_host: false,
     };
-    Stage::new(config, 2, &[link(0), link(1)], Bytes::new(SIZE.into()))
+    let buffer = Buffer { size: Bytes::new(1_000_000), sharing: Sharing::Complete };
+    let config = SwitchConfig { isolation: Some(config.clone()), ..SwitchConfig::new(buffer) };
+    let (inputs, largest, neighbor) = (&[link(0), link(1)], Bytes::new(SIZE.into()), HostId(9));
+    Stage::new(&PortsSite { config: &config, ports: 2, inputs, largest, neighbor }).unwrap()
 }
 
 fn at(us: u64) -> Time {
@@ -42,14 +41,28 @@ fn at(us: u64) -> Time {
 }
 
 /// An idle port.
-fn view(us: u64, port: usize) -> View {
-    View { now: at(us), port, link: LinkId(9), normal: 0, isolated: 0, stops: 0 }
+fn view(us: u64, port: usize) -> View<'static> {
+    View { now: at(us), port, link: LinkId(9), backlogs: &[0; CLASSES], stops: 0 }
+}
+
+/// So many bytes wait in the normal queue and in that of isolated flows.
+fn waiting(normal: u64, isolated: u64) -> [u64; CLASSES] {
+    let mut backlogs = [0; CLASSES];
+    (backlogs[0], backlogs[SIDE_CLASS]) = (normal, isolated);
+    backlogs
+}
+
+/// The neighbor says that a flow is congested.
+fn name(stage: &mut Stage, view: View<'_>, flow: u32) {
+    let message =
+        Packet::new(Fields { seq: key(packet(flow)), kind: Kind::Control(Control::Isolate), ..fields(flow) });
+    stage.on_message(view, message, &mut ());
 }
 
 /// The switch itself names a flow: a packet of it finds a long queue.
 fn isolate(stage: &mut Stage, port: usize, flow: u32) {
-    let joining = Joining { packet: packet(flow), from: 0, isolated: false, queue: 0, waits: true };
-    let long = View { normal: 1 << 20, ..view(0, port) };
+    let joining = Joining { packet: packet(flow), from: 0, class: 0, queue: 0, waits: true };
+    let long = View { backlogs: &waiting(1 << 20, 0), ..view(0, port) };
     stage.on_enqueue(long, &joining, &mut ());
     // The packet leaves again.
     stage.on_dequeue(view(0, port), Choice { queue: 0, paid: false }, SIZE, &mut ());
@@ -57,26 +70,26 @@ fn isolate(stage: &mut Stage, port: usize, flow: u32) {
 
 /// A packet of an isolated flow comes over link 1 and is to wait behind `before` bytes.
 fn store(stage: &mut Stage, us: u64, flow: u32, before: u64, isolated: bool) -> Joined {
-    let queue = ISOLATED_CLASS;
-    let joining = Joining { packet: packet(flow), from: 1, isolated, queue, waits: true };
-    stage.on_enqueue(View { isolated: before, ..view(us, 0) }, &joining, &mut ())
+    let (queue, class) = (SIDE_CLASS, if isolated { SIDE_CLASS } else { 0 });
+    let joining = Joining { packet: packet(flow), from: 1, class, queue, waits: true };
+    stage.on_enqueue(View { backlogs: &waiting(0, before), ..view(us, 0) }, &joining, &mut ())
 }
 
 /// Messages since the last call: the flow, and whether it is over.
 fn messages(stage: &mut Stage) -> Vec<(u64, bool)> {
     let outbox = stage.take_outbox().unwrap_or_default();
-    outbox.messages.iter().map(|message| (message.key, message.over)).collect()
+    outbox.messages.iter().map(|message| (message.packet.seq(), message.packet.is(FIN))).collect()
 }
 
-fn counters(stage: &Stage) -> PortCounters {
+fn counters(stage: &Stage) -> IsolationCounters {
     let mut counters = PortCounters::default();
     stage.report(0, &mut counters);
-    counters
+    counters.isolation
 }
 
 /// The port has its queue for isolated flows.
 fn is_isolated(stage: &Stage, flow: u32) -> bool {
-    stage.queue_of(0, packet(flow)) == ISOLATED_CLASS
+    stage.queue_of(0, packet(flow)) == Some(SIDE_CLASS)
 }
 
 #[test]
@@ -84,11 +97,11 @@ fn a_full_table_leaves_flows_where_they_are_and_counts_them() {
     let mut stage = stage(&Isolation { table: 2, ..Isolation::default() });
     (1..=2).for_each(|flow| isolate(&mut stage, 0, flow));
     isolate(&mut stage, 0, 2);
-    assert_eq!((counters(&stage).isolated_flows, counters(&stage).isolation_refused), (2, 0), "known");
+    assert_eq!((counters(&stage).flows, counters(&stage).refused), (2, 0), "known");
     isolate(&mut stage, 0, 3);
-    assert_eq!(counters(&stage).isolation_refused, 1);
+    assert_eq!(counters(&stage).refused, 1);
     assert!(is_isolated(&stage, 2) && !is_isolated(&stage, 3));
-    assert_eq!(stage.queue_of(1, packet(2)), 0, "at this port only");
+    assert_eq!(stage.queue_of(1, packet(2)), None, "at this port only");
 }
 
 #[test]
@@ -135,9 +148,9 @@ fn each_scheme_ends_isolation_in_its_own_way() {
         let mut stage = stage(&Isolation { scheme, detect: Bytes::new(40_000), ..Isolation::default() });
         isolate(&mut stage, 0, 1);
         if downstream {
-            stage.on_message(View { normal: 1 << 20, ..view(0, 0) }, key(packet(1)), false, &mut ());
+            name(&mut stage, View { backlogs: &waiting(1 << 20, 0), ..view(0, 0) }, 1);
         }
-        stage.on_stop(View { isolated, normal, ..view(us, 0) }, &mut ());
+        stage.on_stop(View { backlogs: &waiting(normal, isolated), ..view(us, 0) }, &mut ());
         !is_isolated(&stage, 1)
     };
     assert!(over(Scheme::Edvl, true, 20_000, 19_999, 0), "both queues together");
@@ -151,29 +164,29 @@ fn each_scheme_ends_isolation_in_its_own_way() {
 
 #[test]
 fn a_queue_that_is_stopped_or_that_a_neighbor_has_just_asked_for_does_not_go() {
-    let stopped = |view: View| View { stops: 1 << ISOLATED_CLASS, ..view };
+    let stopped = View { stops: 1 << SIDE_CLASS, ..view(0, 0) };
     let mut own = stage(&Isolation::default());
     isolate(&mut own, 0, 1);
-    own.on_stop(stopped(view(0, 0)), &mut ());
+    own.on_stop(stopped, &mut ());
     assert!(is_isolated(&own, 1));
     own.on_stop(view(0, 0), &mut ());
     assert!(!is_isolated(&own, 1));
     let named = || {
         let mut stage = stage(&Isolation::default());
-        stage.on_message(view(0, 0), key(packet(1)), false, &mut ());
+        name(&mut stage, view(0, 0), 1);
         stage
     };
     let mut asked = named();
     asked.on_stop(view(0, 0), &mut ());
     assert!(is_isolated(&asked, 1), "it was never congested");
-    asked.on_timer(stopped(view(100, 0)), &mut ());
+    asked.on_timer(View { now: at(100), ..stopped }, &mut ());
     assert!(is_isolated(&asked, 1), "stopped");
     asked.on_timer(view(200, 0), &mut ());
     assert!(!is_isolated(&asked, 1), "nobody needs it");
     let mut congested = named();
-    congested.on_stop(View { isolated: 20_000, ..view(0, 0) }, &mut ());
+    congested.on_stop(View { backlogs: &waiting(0, 20_000), ..view(0, 0) }, &mut ());
     assert!(is_isolated(&congested, 1));
-    congested.on_stop(View { isolated: 19_999, ..view(0, 0) }, &mut ());
+    congested.on_stop(View { backlogs: &waiting(0, 19_999), ..view(0, 0) }, &mut ());
     assert!(!is_isolated(&congested, 1), "it was congested, and is no longer");
 }
 
@@ -186,10 +199,10 @@ fn neighbors_that_were_notified_are_notified_of_the_end_by_basic_dvl() {
         (1..=2).for_each(|flow| isolate(&mut stage, 0, flow));
         store(&mut stage, 0, 1, 0, false);
         assert_eq!(messages(&mut stage), [(key(packet(1)), false)]);
-        stage.on_dequeue(view(0, 0), Choice { queue: ISOLATED_CLASS, paid: false }, SIZE, &mut ());
+        stage.on_dequeue(view(0, 0), Choice { queue: SIDE_CLASS, paid: false }, SIZE, &mut ());
         stage.on_stop(view(0, 0), &mut ());
         assert_eq!(messages(&mut stage), expected);
-        assert_eq!(counters(&stage).isolations_ended, 1);
+        assert_eq!(counters(&stage).freed, 1);
     }
 }
 
@@ -197,17 +210,17 @@ fn neighbors_that_were_notified_are_notified_of_the_end_by_basic_dvl() {
 fn isolated_flows_get_their_share() {
     let mut stage = stage(&Isolation { share: 0.2, ..Isolation::default() });
     isolate(&mut stage, 0, 1);
-    let both_wait = 1 | 1 << ISOLATED_CLASS;
+    let both_wait = 1 | 1 << SIDE_CLASS;
     let mut isolated = 0;
     for _ in 0..1000 {
         let choice = stage.choose(0, both_wait, SIZE).unwrap();
-        assert_eq!(choice.paid, choice.queue == ISOLATED_CLASS);
+        assert_eq!(choice.paid, choice.queue == SIDE_CLASS);
         isolated += u32::from(choice.paid);
-        let waits = View { isolated: 1000, normal: 1000, ..view(0, 0) };
+        let waits = View { backlogs: &waiting(1000, 1000), ..view(0, 0) };
         stage.on_dequeue(waits, choice, SIZE, &mut ());
     }
     assert_eq!(isolated, 200);
-    assert_eq!(stage.choose(0, 1 << ISOLATED_CLASS, SIZE).map(|choice| choice.paid), Some(false));
+    assert_eq!(stage.choose(0, 1 << SIDE_CLASS, SIZE).map(|choice| choice.paid), Some(false));
     assert_eq!(
         stage.choose(0, both_wait | 1 << 5, SIZE).map(|choice| choice.queue),
         Some(5),

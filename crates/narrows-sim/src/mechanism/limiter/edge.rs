@@ -97,7 +97,7 @@ impl AtSwitch for EdgeLimiters {
     }
 
     fn finish(&self, log: &mut Log) {
-        log.mechanisms.reaction.add(&self.record);
+        log.mechanisms.limiter.add(&self.record);
     }
 }
 
@@ -135,7 +135,7 @@ impl EdgeLimiters {
     /// When a limiter is to be looked at may have changed, and it may be over.
     fn attend<O: Observer>(&mut self, now: Time, place: u32, world: &mut World<O>) {
         let limiter = self.limiters.get_mut(place);
-        world.observer.limiter(now, self.node, place, limiter.rate(), limiter.waiting());
+        limiter.observe(now, self.node, place, &mut world.observer);
         let due = if limiter.is_over() { Time::NEVER } else { limiter.next_due().max(now) };
         if limiter.is_over() {
             self.limiters.remove(place);

@@ -107,7 +107,7 @@ impl AtHost for ReactionPoints {
     }
 
     fn finish(&mut self, _: Time, _: &Senders, _: &mut PortCounters, log: &mut Log) {
-        log.mechanisms.reaction.add(&self.record);
+        log.mechanisms.limiter.add(&self.record);
     }
 }
 
@@ -254,7 +254,7 @@ impl ReactionPoints {
     /// A limiter may have something to send, its timer may have changed, and it may be over.
     fn attend<O: Observer>(&mut self, at: &mut At<'_, O>, place: u32) {
         let limiter = self.limiters.get_mut(place);
-        at.world.observer.limiter(at.now, self.node, place, limiter.rate(), limiter.waiting());
+        limiter.observe(at.now, self.node, place, &mut at.world.observer);
         let users = &mut self.users[place as usize];
         let Senders { outgoing: all, agenda, .. } = at.senders;
         let Some(outgoing) = all.get_mut(users.slot) else { return };

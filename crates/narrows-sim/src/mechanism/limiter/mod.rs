@@ -5,19 +5,22 @@
 
 mod edge;
 mod host;
+mod observer;
 mod record;
 
 use narrows_proto::notification::Notification;
 use narrows_proto::reaction::{self, ReactionPoint};
 use narrows_proto::units::{BitRate, Bytes, Time, WireTime};
 
-use crate::ids::{FlowId, HostId};
+use crate::ids::{FlowId, HostId, NodeId};
+use crate::observe::{MechanismEvent, Observer};
 use crate::packet::Packet;
 use crate::random::{Stream, mix};
 use crate::ring::Ring;
 
 pub(crate) use self::edge::EdgeLimiters;
 pub(crate) use self::host::ReactionPoints;
+pub use self::observer::{LimiterEvent, LimiterObserver, LimiterRow};
 pub use self::record::ReactionRecord;
 
 /// Reaction points of a network.
@@ -112,8 +115,10 @@ impl Limiter {
         self.waiting
     }
 
-    pub(crate) fn rate(&self) -> BitRate {
-        self.rate
+    /// Shows an observer limiter number `limiter` of a node.
+    pub(crate) fn observe<O: Observer>(&self, now: Time, node: NodeId, limiter: u32, observer: &mut O) {
+        let event = LimiterEvent { node, limiter, rate: self.rate, waiting: self.waiting };
+        observer.mechanism(now, &MechanismEvent::LimiterEvent(event));
     }
 
     /// The packet that leaves next.

@@ -10,8 +10,8 @@ use crate::host::{Outgoing, Sending};
 use crate::ids::{FlowId, GroupId, NodeId};
 use crate::mechanism::at_host::Site;
 use crate::mechanism::flow::Line;
-use crate::mechanism::limiter::ReactionRecord;
-use crate::observe::Observer;
+use crate::mechanism::limiter::{LimiterEvent, ReactionRecord};
+use crate::observe::{MechanismEvent, Observer};
 use crate::random::{Purpose, Stream};
 use crate::world::{GroupState, World};
 
@@ -150,7 +150,9 @@ impl Gates {
     pub(super) fn observe<O: Observer>(&self, now: Time, place: u32, world: &mut World<O>) {
         if O::ACTIVE {
             let rate = self.gates[place as usize].near.rate().unwrap_or(self.line_rate);
-            world.observer.limiter(now, self.node, self.first_number + place, rate, 0);
+            let (node, limiter) = (self.node, self.first_number + place);
+            let event = LimiterEvent { node, limiter, rate, waiting: 0 };
+            world.observer.mechanism(now, &MechanismEvent::LimiterEvent(event));
         }
     }
 }

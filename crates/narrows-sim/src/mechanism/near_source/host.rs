@@ -96,7 +96,7 @@ impl AtHost for Gates {
     }
 
     fn finish(&mut self, _: Time, _: &Senders, _: &mut PortCounters, log: &mut Log) {
-        log.mechanisms.reaction.add(&self.record);
+        log.mechanisms.limiter.add(&self.record);
     }
 }
 

@@ -9,6 +9,7 @@ mod host;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 pub(crate) use self::host::Paused;
+use super::settings::SwitchSettings;
 use super::{InputLink, StopFrame, StopOrder};
 use crate::ids::{FlowId, HostId, LinkId};
 use crate::packet::{Control, Fields, Kind, Packet};
@@ -50,6 +51,12 @@ pub(crate) fn lasts(quanta: u16, rate: BitRate) -> Span {
 pub(crate) fn headroom(rate: BitRate, forth: Span, back: Span, frame: Bytes, largest: Bytes) -> Bytes {
     let travelling = rate * (forth + back);
     travelling.saturating_add(frame).saturating_add(largest.saturating_mul(3))
+}
+
+impl SwitchSettings for Pause {
+    fn control_size(&self) -> Bytes {
+        self.frame
+    }
 }
 
 impl Pause {

@@ -5,7 +5,7 @@ use narrows_proto::units::{Bytes, Span, Time};
 use super::{Pfc, Xoff};
 use crate::ids::{FlowId, HostId, LinkId};
 use crate::mechanism::buffer::{Buffer, Memory, Sharing};
-use crate::mechanism::{CLASSES, ISOLATED_CLASS, InputLink, StopFrame, StopOrder};
+use crate::mechanism::{CLASSES, InputLink, SIDE_CLASS, StopFrame, StopOrder};
 use crate::packet::{Control, Fields, Kind, Packet};
 use crate::record::DropCause;
 
@@ -41,9 +41,10 @@ struct Ingress {
     back: u32,
     headroom: u64,
     lasts: Span,
-    /// A bit for each class that is stopped for want of memory, and for the class of isolated flows if their queue is full.
+    /// A bit for each class that is stopped for want of memory.
     stopped: u16,
-    queue_full: bool,
+    /// A mechanism stops the side class.
+    side_stopped: bool,
     /// While a class is stopped: when that is said again.
     renew_at: Time,
     classes: [Held; CLASSES],
@@ -59,18 +60,12 @@ struct Held {
 }
 
 impl Account {
-    /// `isolating` switches have a class of isolated flows. `largest` is the largest packet.
-    pub(crate) fn new(
-        pfc: &Pfc,
-        buffer: &Buffer,
-        isolating: bool,
-        links: &[InputLink],
-        largest: Bytes,
-    ) -> Self {
+    /// With the side class, if the switch has one. `largest` is the largest packet.
+    pub(crate) fn new(pfc: &Pfc, buffer: &Buffer, side: bool, links: &[InputLink], largest: Bytes) -> Self {
         let priorities = pfc.priorities.iter().fold(0, |mask, priority| mask | 1 << priority);
         let global = pfc.global_headroom(links.len(), largest);
         let headrooms = links.iter().fold(Bytes::ZERO, |sum, link| sum.saturating_add(link.headroom));
-        let pool = pfc.pool(buffer.size, headrooms, links.len(), isolating, global);
+        let pool = pfc.pool(buffer.size, headrooms, links.len(), side, global);
         let pool = pool.expect("a checked plan leaves a shared pool");
         let sharing = match buffer.sharing {
             Sharing::Dynamic(dynamic) => Sharing::Dynamic(dynamic),
@@ -82,12 +77,12 @@ impl Account {
             headroom: parts.headroom.get(),
             lasts: pfc.lasts(parts.rate),
             stopped: 0,
-            queue_full: false,
+            side_stopped: false,
             renew_at: Time::NEVER,
             classes: Default::default(),
         };
         Self {
-            lossless: if isolating { priorities | 1 << ISOLATED_CLASS } else { priorities },
+            lossless: if side { priorities | 1 << SIDE_CLASS } else { priorities },
             reserve: pfc.reserve.get(),
             resume: pfc.resume.get(),
             xoff: match pfc.xoff {
@@ -197,12 +192,11 @@ impl Account {
         goes_on
     }
 
-    /// The queue of isolated flows of link number `from` is too full, or no longer. Returns whether the neighbor is to be
-    /// notified.
-    pub(crate) fn stop_isolated(&mut self, from: u32, full: bool) -> bool {
+    /// A mechanism stops the side class at link number `from`, or no longer. Returns whether the neighbor is to be notified.
+    pub(crate) fn stop_side(&mut self, from: u32, stopped: bool) -> bool {
         let ingress = &mut self.links[from as usize];
         let before = ingress.mask();
-        ingress.queue_full = full;
+        ingress.side_stopped = stopped;
         ingress.mask() != before
     }
 
@@ -226,7 +220,7 @@ impl Account {
 impl Ingress {
     /// A bit for each class the neighbor may not send.
     fn mask(&self) -> u16 {
-        self.stopped | u16::from(self.queue_full) << ISOLATED_CLASS
+        self.stopped | u16::from(self.side_stopped) << SIDE_CLASS
     }
 }
 

@@ -3,6 +3,7 @@
 use narrows_proto::units::{BitRate, Bytes, Span};
 
 use crate::mechanism::pause::{headroom, lasts, smallest_frame};
+use crate::mechanism::settings::SwitchSettings;
 
 /// How a switch keeps priorities free of loss.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
@@ -62,15 +63,21 @@ impl Default for Pfc {
     }
 }
 
+impl SwitchSettings for Pfc {
+    fn control_size(&self) -> Bytes {
+        self.frame
+    }
+}
+
 impl Pfc {
     /// How long a class stays stopped on a link of this rate.
     pub fn lasts(&self, rate: BitRate) -> Span {
         lasts(self.quanta, rate)
     }
 
-    /// Lossless classes of each link: `isolating` switches have one more.
-    pub fn classes(&self, isolating: bool) -> u64 {
-        self.priorities.len() as u64 + u64::from(isolating)
+    /// Lossless classes of each link: one more if the switch has a side class.
+    pub fn classes(&self, side: bool) -> u64 {
+        self.priorities.len() as u64 + u64::from(side)
     }
 
     /// The headroom each class of a link needs: the most that may still arrive from the first byte on that went to headroom.
@@ -89,10 +96,10 @@ impl Pfc {
         buffer: Bytes,
         headrooms: Bytes,
         links: usize,
-        isolating: bool,
+        side: bool,
         global: Bytes,
     ) -> Option<Bytes> {
-        let classes = self.classes(isolating);
+        let classes = self.classes(side);
         let kept = self.reserve.saturating_mul(classes.saturating_mul(links as u64));
         let kept = kept.saturating_add(headrooms.saturating_mul(classes)).saturating_add(global);
         (kept < buffer).then(|| buffer.saturating_sub(kept))

@@ -10,7 +10,7 @@ use super::{RackEvent, Subflow};
 use crate::host::{Outgoing, Senders, Sending, Source};
 use crate::ids::{FlowId, HostId};
 use crate::mechanism::at_host::{At, AtHost, Site, Turn};
-use crate::observe::Observer;
+use crate::observe::{MechanismEvent, Observer};
 use crate::packet::{Control, ECE, Fields, Kind, Packet, Parcel, wire_size};
 use crate::record::PortCounters;
 use crate::routing::NO_LEAF;
@@ -18,7 +18,7 @@ use crate::world::{GroupState, Log, TransportState, World};
 
 impl AtHost for Racks {
     fn new(site: &Site<'_>) -> Option<Self> {
-        let agent = site.switch?.rack.clone()?;
+        let agent = site.switch?.rackcc.clone()?;
         Some(Self::at(site, agent))
     }
 
@@ -39,7 +39,7 @@ impl AtHost for Racks {
         let of = Subflow { jumboflow, destination, received: 0, registered: false };
         // Inside the rack there is nothing to wait for.
         let received = if rack == self.leaf { 0 } else { self.versions(of) };
-        (outgoing.at.subflow, outgoing.at.is_governed) = (Some(Subflow { received, ..of }), true);
+        (outgoing.at.rackcc, outgoing.at.is_governed) = (Some(Subflow { received, ..of }), true);
         self.register(slot, at.senders, at.world);
     }
 
@@ -55,7 +55,7 @@ impl AtHost for Racks {
     #[inline]
     fn before_turn<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) {
         let Some(outgoing) = at.senders.outgoing.get_mut(slot) else { return };
-        let Some(subflow) = &mut outgoing.at.subflow else { return };
+        let Some(subflow) = &mut outgoing.at.rackcc else { return };
         let versions = self.versions(*subflow);
         if versions != subflow.received {
             subflow.received = versions;
@@ -68,7 +68,7 @@ impl AtHost for Racks {
     fn turn<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) -> Option<Turn> {
         let Senders { outgoing, agenda, .. } = at.senders;
         let outgoing = outgoing.get_mut(slot)?;
-        let subflow = outgoing.at.subflow?;
+        let subflow = outgoing.at.rackcc?;
         let group = &at.world.shared.groups[outgoing.group as usize];
         Some(match outgoing.poll(at.now, group) {
             Poll::Send(segment) => {
@@ -126,7 +126,7 @@ impl AtHost for Racks {
     fn on_syn_ack<O: Observer>(&mut self, at: &mut At<'_, O>, parcel: Parcel<'_>) {
         let slot = at.world.flows.senders[parcel.packet.flow().index()];
         let Some(outgoing) = at.senders.outgoing.get_mut(slot) else { return };
-        let Some(subflow) = &mut outgoing.at.subflow else { return };
+        let Some(subflow) = &mut outgoing.at.rackcc else { return };
         if let Some(slot) = parcel.slots().first() {
             self.advertised(outgoing.to, BitRate::from_bps(slot.words()[0]));
         }
@@ -192,7 +192,8 @@ impl AtHost for Racks {
         let queue = std::mem::take(&mut receiver.queue);
         receiver.rate.update(&agent.receivers, received, elapsed, Bytes::new(queue));
         let rate = receiver.rate.rate();
-        at.world.observer.rackcc(at.now, *node, RackEvent::Advertised { rate, queue });
+        let event = RackEvent::Advertised { node: *node, rate, queue };
+        at.world.observer.mechanism(at.now, &MechanismEvent::RackEvent(event));
         for (source, _) in &receiver.sources {
             let packet = Access::Rate(*host, rate).packet(*source, agent);
             at.senders.nic.push_ready(Parcel::bare(packet));
@@ -219,7 +220,7 @@ impl Racks {
         has_report: bool,
         world: &mut World<O>,
     ) {
-        let Some(subflow) = outgoing.at.subflow else { return };
+        let Some(subflow) = outgoing.at.rackcc else { return };
         let report = self.known[subflow.jumboflow as usize].report.as_ref().filter(|_| has_report);
         let rate = self.destinations[subflow.destination as usize].rate;
         let group = &world.shared.groups[outgoing.group as usize];
@@ -232,7 +233,7 @@ impl Racks {
     /// A flow that does not begin with a handshake says itself that it begins.
     fn register<O>(&mut self, slot: u32, senders: &mut Senders, world: &World<O>) {
         let Some(outgoing) = senders.outgoing.get_mut(slot) else { return };
-        let Some(subflow) = &mut outgoing.at.subflow else { return };
+        let Some(subflow) = &mut outgoing.at.rackcc else { return };
         if std::mem::replace(&mut subflow.registered, true) {
             return;
         }
@@ -253,7 +254,7 @@ impl Racks {
     /// A flow ends, or a source of datagrams falls silent.
     fn unregister(&mut self, slot: u32, senders: &mut Senders) {
         let Some(outgoing) = senders.outgoing.get_mut(slot) else { return };
-        let Some(subflow) = &mut outgoing.at.subflow else { return };
+        let Some(subflow) = &mut outgoing.at.rackcc else { return };
         if std::mem::replace(&mut subflow.registered, false) {
             let subflow = *subflow;
             let packet = self.membership(outgoing, subflow, false);

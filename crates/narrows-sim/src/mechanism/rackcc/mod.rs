@@ -26,3 +26,6 @@ pub(crate) struct Subflow {
     /// Its switch and its destination know that it begins, or will see.
     registered: bool,
 }
+
+/// What its modules say of it.
+pub const DOCS: &str = narrows_proto::module_docs!("mod.rs");

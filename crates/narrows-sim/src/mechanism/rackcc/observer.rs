@@ -3,8 +3,8 @@ use narrows_proto::units::{BitRate, Span, Time};
 
 use super::RackEvent;
 use crate::ids::NodeId;
-use crate::observe::Observer;
 use crate::observe::rows::{gather, next_interval};
+use crate::observe::{MechanismEvent, Observer};
 
 /// What a switch reported on a JumboFlow, the first time in an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,14 +88,15 @@ impl RackObserver {
 }
 
 impl Observer for RackObserver {
-    fn rackcc(&mut self, at: Time, node: NodeId, event: RackEvent<'_>) {
+    fn mechanism(&mut self, at: Time, event: &MechanismEvent) {
+        let MechanismEvent::RackEvent(event) = *event else { return };
         match event {
-            RackEvent::JumboFlow { rack, number, report } => {
+            RackEvent::JumboFlow { node, rack, number, report } => {
                 if self.is_due(at, node, u64::from(rack) << 32 | u64::from(number)) {
-                    self.jumboflows.push(JumboFlowRow { at, node, rack, number, report: *report });
+                    self.jumboflows.push(JumboFlowRow { at, node, rack, number, report });
                 }
             }
-            RackEvent::Advertised { rate, queue } => {
+            RackEvent::Advertised { node, rate, queue } => {
                 if self.is_due(at, node, 0) {
                     self.advertised.push(AdvertisedRow { at, node, rate, queue });
                 }
@@ -113,8 +114,9 @@ mod tests {
         let mut observer = RackObserver::new(Span::from_us(10), 4, &[NodeId(2)]);
         for (us, node, rack) in [(1, 2, 0), (2, 2, 0), (3, 2, 1), (4, 1, 0), (12, 2, 0)] {
             let at = Time::ZERO + Span::from_us(us);
-            let report = &JumboReport::unlimited(BitRate::from_gbps(us));
-            observer.rackcc(at, NodeId(node), RackEvent::JumboFlow { rack, number: 0, report });
+            let (node, report) = (NodeId(node), JumboReport::unlimited(BitRate::from_gbps(us)));
+            let event = RackEvent::JumboFlow { node, rack, number: 0, report };
+            observer.mechanism(at, &MechanismEvent::RackEvent(event));
         }
         let (rows, _) = RackObserver::finish([observer]);
         let seen: Vec<_> =

@@ -3,6 +3,9 @@
 use narrows_proto::rack::{JumboReport, jumbo, receiver};
 use narrows_proto::units::{BitRate, Bytes, Span};
 
+use crate::ids::NodeId;
+use crate::mechanism::settings::SwitchSettings;
+
 /// What keeps the state of JumboFlows at the switch of a rack (RackCC: Zhuo et al., HotNets 2016).
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -26,6 +29,12 @@ pub struct RackAgent {
     pub receivers: receiver::Params,
 }
 
+impl SwitchSettings for RackAgent {
+    fn control_size(&self) -> Bytes {
+        self.message_size
+    }
+}
+
 impl Default for RackAgent {
     fn default() -> Self {
         Self {
@@ -43,18 +52,22 @@ impl Default for RackAgent {
 
 /// What hosts and switches of racks notify each other of.
 #[derive(Clone, Copy, Debug)]
-pub enum RackEvent<'a> {
+pub enum RackEvent {
     /// A switch has reported to its hosts on JumboFlow number `number` to the rack of switch number `rack` among those with hosts.
     JumboFlow {
+        /// The switch.
+        node: NodeId,
         /// The rack.
         rack: u32,
         /// Which of the JumboFlows to it.
         number: u32,
         /// The report.
-        report: &'a JumboReport,
+        report: JumboReport,
     },
     /// A host has advertised a rate, knowing that `queue` bytes had waited for it.
     Advertised {
+        /// The host.
+        node: NodeId,
         /// The rate.
         rate: BitRate,
         /// What had waited.

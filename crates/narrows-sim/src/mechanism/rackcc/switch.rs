@@ -10,7 +10,7 @@ use super::{RackEvent, RackRecord};
 use crate::ids::HostId;
 use crate::mechanism::at_switch::{AtSwitch, Pass, SwitchSite};
 use crate::network::Network;
-use crate::observe::Observer;
+use crate::observe::{MechanismEvent, Observer};
 use crate::packet::{AGAIN, Control, ECE, Kind, Packet, Trailers};
 use crate::prefetch::prefetch_at;
 use crate::random::{Purpose, Stream};
@@ -21,7 +21,7 @@ const MEMBERSHIP: Kind = Kind::Control(Control::Membership);
 
 impl AtSwitch for RackState {
     fn new(site: &SwitchSite<'_>) -> Option<Self> {
-        let agent = site.config.rack.clone()?;
+        let agent = site.config.rackcc.clone()?;
         let mut hosts: Vec<_> = site.hosts.iter().flatten().map(|edge| edge.host).collect();
         hosts.sort_unstable();
         if hosts.is_empty() {
@@ -53,7 +53,7 @@ impl AtSwitch for RackState {
     /// Whether they may register in a table.
     fn of_groups(network: &Network, groups: &[Group]) -> Vec<u32> {
         let of = |group: &Group| if group.transport.needs_rack() { UNREGISTERED } else { NO_SUBFLOW };
-        let has_tables = network.switches.iter().flatten().any(|switch| switch.rack.is_some());
+        let has_tables = network.switches.iter().flatten().any(|switch| switch.rackcc.is_some());
         if has_tables { groups.iter().map(of).collect() } else { Vec::new() }
     }
 
@@ -287,8 +287,8 @@ impl RackState {
             let number = *number;
             let report = state.report(&self.agent.jumboflow, now);
             let (rack, of_rack) = (number / each, number % each);
-            let event = RackEvent::JumboFlow { rack, number: of_rack, report: &report };
-            world.observer.rackcc(now, self.node, event);
+            let event = RackEvent::JumboFlow { node: self.node, rack, number: of_rack, report };
+            world.observer.mechanism(now, &MechanismEvent::RackEvent(event));
             let members = members.iter().map(|member| member.0).filter(|_| each == 1);
             let everyone = self.hosts.iter().copied().filter(|_| each > 1);
             for host in members.chain(everyone) {

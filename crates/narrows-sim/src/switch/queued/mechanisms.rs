@@ -2,12 +2,14 @@
 
 use narrows_proto::units::Time;
 
+use crate::ids::HostId;
+use crate::mechanism::at_ports::{AtPorts as _, Choice};
 use crate::mechanism::congestion_point::CongestionPoints;
-use crate::mechanism::isolation::{Choice, Stage};
 use crate::mechanism::marking::Leaving;
 use crate::mechanism::pfc::Watch;
+use crate::mechanism::registry::{PortMechanisms, each_at_ports};
 use crate::mechanism::telemetry::Meter;
-use crate::mechanism::{FlowControl, ISOLATED_CLASS};
+use crate::mechanism::{FlowControl, SIDE_CLASS};
 use crate::observe::Observer;
 use crate::packet::{ECT, Packet, Parcel, Trailers};
 use crate::ring::Ring;
@@ -18,19 +20,22 @@ use crate::world::World;
 /// What the ports of a switch do besides queueing.
 #[derive(Debug)]
 pub(in crate::switch) struct Mechanisms {
-    /// Neighbors stop each other, or isolate flows.
+    /// Neighbors stop each other, which all mechanisms of the list need.
     pub(in crate::switch) neighbors: bool,
     pub(in crate::switch) points: Option<CongestionPoints>,
     pub(in crate::switch) flow_control: FlowControl,
-    pub(in crate::switch) isolation: Option<Stage>,
+    /// Those of the list.
+    pub(in crate::switch) at_ports: PortMechanisms,
     /// By port, if the switch writes telemetry.
     pub(in crate::switch) meters: Vec<Meter>,
     /// By port, if classes are stopped.
     pub(in crate::switch) watches: Vec<Watch>,
     /// By port: what goes before all queues.
     pub(in crate::switch) control: Vec<ControlQueue>,
-    /// Links that lead to the switch.
-    pub(in crate::switch) inputs: usize,
+    /// By link that leads to the switch: the port that leads back over it.
+    pub(in crate::switch) backs: Vec<usize>,
+    /// The address of what is sent to a neighbor: no host has it, so that it is recognized where routes are looked up.
+    pub(in crate::switch) neighbor: HostId,
     /// What a congestion point has just said.
     pub(in crate::switch) message: Option<Packet>,
 }
@@ -40,7 +45,7 @@ pub(in crate::switch) struct Mechanisms {
 pub(in crate::switch) struct ControlQueue {
     /// A frame that stops it. A later one takes its place.
     pub(super) frame: Option<Packet>,
-    /// Messages about flows, which go next.
+    /// Messages of mechanisms, which go next.
     pub(super) messages: Ring<Packet>,
 }
 
@@ -59,8 +64,7 @@ impl Mechanisms {
     /// A bit for each queue of a port that may send.
     #[inline]
     pub(super) fn open(&self, port: &QueuedPort, number: usize, now: Time) -> u16 {
-        let stops = port.stops(now);
-        self.isolation.as_ref().map_or(!stops, |isolation| isolation.open(number, stops))
+        self.at_ports.open(number, port.stops(now))
     }
 
     /// A port that has something may send some of it.
@@ -73,10 +77,8 @@ impl Mechanisms {
     #[inline]
     pub(super) fn choose(&self, port: &QueuedPort, number: usize, now: Time) -> Option<Choice> {
         let ready = port.occupied() & self.open(port, number, now);
-        match &self.isolation {
-            None => port.highest(ready).map(|queue| Choice { queue, paid: false }),
-            Some(isolation) => isolation.choose(number, ready, port.first_size(ISOLATED_CLASS)),
-        }
+        let choice = self.at_ports.choose(number, ready, port.first_size(SIDE_CLASS));
+        choice.or_else(|| port.highest(ready).map(|queue| Choice { queue, paid: false }))
     }
 }
 
@@ -100,8 +102,8 @@ impl Mechanisms {
                 None => return false,
             }
         }
-        if NEIGHBORS && leaving.queue == ISOLATED_CLASS {
-            packet = packet.isolated();
+        if NEIGHBORS && leaving.queue == SIDE_CLASS {
+            packet = packet.aside();
         }
         transmit(leaving.now, port, self.meters.get_mut(leaving.port), parcel.with(packet), world);
         true
@@ -134,9 +136,12 @@ impl Mechanisms {
         let size = u64::from(packet.size());
         common.memory.used -= size;
         let left = NEIGHBORS.then(|| (Origin::of(packet), size));
-        if NEIGHBORS && let Some(isolation) = &mut self.isolation {
-            let view = port.view(at, number, isolation.priority());
-            isolation.on_dequeue(view, choice, packet.size(), &mut world.observer);
+        if NEIGHBORS {
+            let view = port.view(at, number);
+            each_at_ports!(self.at_ports, mechanism => mechanism.on_dequeue(view, choice, packet.size(), &mut world.observer));
+            if choice.queue == SIDE_CLASS {
+                world.observer.side_backlog(at, port.link(), port.backlog(SIDE_CLASS));
+            }
         }
         world.observer.backlog(at, port.link(), port.waiting);
         let (queue, sojourn, ect) = (choice.queue, sojourn(packet, at), packet.is(ECT));

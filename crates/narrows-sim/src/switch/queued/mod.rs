@@ -1,14 +1,15 @@
-//! Ports with a queue for each priority; the highest goes first.
+//! Ports with a queue for each priority, of which the highest goes first, and a side queue for what a mechanism keeps apart.
 //!
-//! What else a port does is asked of the mechanisms of its switch at a few places, always in this order:
+//! What else a port does is asked of the mechanisms of its switch at a few places, always in this order. Those of the list
+//! ([`AtPorts`](crate::mechanism::at_ports::AtPorts)) have no names here:
 //!
 //! ```text
-//! a packet arrives      isolation names its queue; marking, admission, flow control take it or not;
-//!                       isolation looks at the queue; the congestion point samples it
-//! a port is free        frames and messages for the neighbor go first; the neighbor's stops and isolation say which queues may
-//!                       send, isolation which of them does
-//! a packet leaves       isolation counts it; marking at dequeue; telemetry is written; flow control and isolation count it off
-//! a frame arrives       stops change, isolation is notified
+//! a packet arrives      the list names its queue; marking, admission, flow control take it or not;
+//!                       the list looks at the queue; the congestion point samples it
+//! a port is free        frames and messages for the neighbor go first; the neighbor's stops and the list say which queues may
+//!                       send, the list which of them does
+//! a packet leaves       the list counts it; marking at dequeue; telemetry is written; flow control and the list count it off
+//! a frame arrives       stops change, the list is notified
 //! ```
 //! Mechanisms return what they decided; it is carried out here.
 
@@ -26,9 +27,10 @@ pub(in crate::switch) use self::mechanisms::{ControlQueue, Mechanisms};
 use super::common::{Arriving, Common};
 use super::queue::{Origin, QueuedPort};
 use crate::link::Egress;
-use crate::mechanism::ISOLATED_CLASS;
-use crate::mechanism::isolation::Joining;
+use crate::mechanism::SIDE_CLASS;
+use crate::mechanism::at_ports::{AtPorts as _, Joining};
 use crate::mechanism::marking::Leaving;
+use crate::mechanism::registry::each_at_ports;
 use crate::observe::Observer;
 use crate::packet::{ECT, NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::world::World;
@@ -38,7 +40,7 @@ use crate::world::World;
 pub(in crate::switch) struct QueuedPorts {
     ports: Vec<QueuedPort>,
     /// When ports may send something they have: the number of a port. Behind those, the number of an input whose stop is to be
-    /// renewed; behind those, a port whose isolation is to be looked at. An entry counts only if whoever it is of agrees.
+    /// renewed; behind those, a port whose mechanisms are to be asked. An entry counts only if whoever it is of agrees.
     agenda: BinaryHeap<Reverse<(Time, u32)>>,
     /// The first of these times.
     next: Time,
@@ -170,12 +172,16 @@ impl QueuedPorts {
         let (port, packet) = (&mut ports[number], parcel.packet);
         common.report_queued(now, number, parcel, if waits { backlog } else { 0 }, world);
         let mut counted = false;
-        if NEIGHBORS && let Some(isolation) = &mut mechanisms.isolation {
-            let view = port.view(now, number, isolation.priority());
-            let joining = Joining { packet, from, isolated: class == ISOLATED_CLASS, queue, waits };
-            let joined = isolation.on_enqueue(view, &joining, &mut world.observer);
+        if NEIGHBORS {
+            let joining = Joining { packet, from, class, queue, waits };
+            let view = port.view(now, number);
+            let joined = mechanisms.at_ports.on_enqueue(view, &joining, &mut world.observer);
             counted = joined.counted;
-            notifies |= joined.stop && mechanisms.flow_control.stop_isolated(from, true);
+            notifies |= joined.stop && mechanisms.flow_control.stop_side(from, true);
+            if waits && queue == SIDE_CLASS {
+                let backlog = backlog + u64::from(packet.size());
+                world.observer.side_backlog(now, port.link(), backlog);
+            }
         }
         if waits {
             let origin = Origin { from, class, counted };
@@ -191,7 +197,7 @@ impl QueuedPorts {
         let points = self.mechanisms.as_mut().and_then(|mechanisms| mechanisms.points.as_mut());
         let is_sample = !packet.is_cnm() && points.is_some_and(|points| points.counts(number, packet));
         if NEIGHBORS {
-            self.carry_out(common, world);
+            self.carry_out();
         }
         if NEIGHBORS && notifies {
             self.order(now, from, common, world);
@@ -213,13 +219,10 @@ impl QueuedPorts {
     ) -> Option<Taken<'a>> {
         let mechanisms = self.mechanisms.as_deref_mut()?;
         let port = &self.ports[number];
-        let isolated = NEIGHBORS && parcel.packet.is_isolated();
+        let is_aside = NEIGHBORS && parcel.packet.is_aside();
         let parcel = parcel.with(parcel.packet.in_common());
         let priority = usize::from(parcel.packet.priority());
-        let queue = match &mechanisms.isolation {
-            Some(isolation) if NEIGHBORS => isolation.queue_of(number, parcel.packet),
-            _ => priority,
-        };
+        let queue = if NEIGHBORS { mechanisms.at_ports.queue_of(number, parcel.packet) } else { priority };
         let backlog = port.backlog(queue);
         let waits =
             port.busy_until > now || NEIGHBORS && mechanisms.open(port, number, now) & 1 << queue == 0;
@@ -230,7 +233,7 @@ impl QueuedPorts {
         // Messages of congestion points are neither marked nor sampled.
         let packet = common.take(&arriving, !parcel.packet.is_cnm(), world)?;
         let parcel = parcel.with(packet);
-        let class = if isolated { ISOLATED_CLASS } else { priority };
+        let class = if is_aside { SIDE_CLASS } else { priority };
         let mut notifies = false;
         if NEIGHBORS && waits {
             match mechanisms.flow_control.store(from, class, packet.size().into(), backlog) {
@@ -376,10 +379,9 @@ impl QueuedPorts {
 
     /// Enters what mechanisms have counted by themselves into the counters of the ports.
     pub(in crate::switch) fn report(&self, common: &mut Common) {
-        let isolation = self.mechanisms.as_ref().and_then(|mechanisms| mechanisms.isolation.as_ref());
-        let Some(isolation) = isolation else { return };
+        let Some(mechanisms) = &self.mechanisms else { return };
         for (number, counters) in common.counters.iter_mut().enumerate() {
-            isolation.report(number, counters);
+            each_at_ports!(ref mechanisms.at_ports, mechanism => mechanism.report(number, counters));
         }
     }
 }

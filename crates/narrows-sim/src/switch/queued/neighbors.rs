@@ -1,14 +1,14 @@
-//! Queued ports and the neighbors at the other ends of their links: stops, isolation, what is counted for them.
+//! Queued ports and the neighbors at the other ends of their links: stops, messages of mechanisms, what is counted for them.
 
 use narrows_proto::units::Time;
 
 use super::QueuedPorts;
 use super::mechanisms::transmit;
-use crate::ids::{FlowId, HostId};
-use crate::mechanism::isolation::{FlowMessage, Outbox, Stage};
-use crate::mechanism::{ISOLATED_CLASS, StopFrame, StopOrder};
+use crate::mechanism::at_ports::{AtPorts as _, Left, Message, Outbox};
+use crate::mechanism::registry::each_at_ports;
+use crate::mechanism::{StopFrame, StopOrder};
 use crate::observe::Observer;
-use crate::packet::{Control, FIN, Fields, Kind, Packet, Parcel};
+use crate::packet::{Packet, Parcel};
 use crate::switch::common::Common;
 use crate::switch::queue::Origin;
 use crate::world::World;
@@ -36,16 +36,15 @@ impl QueuedPorts {
         }
         (port.stopped, port.stopped_until) = (classes, until);
         world.observer.paused(now, link, until);
-        if let Some(isolation) = &mut mechanisms.isolation {
-            isolation.on_stop(port.view(now, number, isolation.priority()), &mut world.observer);
-        }
-        self.carry_out(common, world);
+        let view = port.view(now, number);
+        each_at_ports!(mechanisms.at_ports, mechanism => mechanism.on_stop(view, &mut world.observer));
+        self.carry_out();
         self.reconsider(now, number);
     }
 
-    /// The neighbor at the other end of link number `from` says that a flow which goes there is congested, or no longer.
+    /// The neighbor at the other end of link number `from` has sent a message.
     #[inline(never)]
-    pub(in crate::switch) fn on_flow_message<O: Observer>(
+    pub(in crate::switch) fn on_message<O: Observer>(
         &mut self,
         now: Time,
         from: u32,
@@ -54,14 +53,11 @@ impl QueuedPorts {
         world: &mut World<O>,
     ) {
         self.serve(now, common, world);
-        let Some(isolation) = self.mechanisms.as_mut().and_then(|mechanisms| mechanisms.isolation.as_mut())
-        else {
-            return;
-        };
-        let Some(number) = isolation.port_back(from) else { return };
-        let view = self.ports[number].view(now, number, isolation.priority());
-        isolation.on_message(view, message.seq(), message.is(FIN), &mut world.observer);
-        self.carry_out(common, world);
+        let Some(mechanisms) = &mut self.mechanisms else { return };
+        let Some(&number) = mechanisms.backs.get(from as usize) else { return };
+        let view = self.ports[number].view(now, number);
+        each_at_ports!(mechanisms.at_ports, mechanism => mechanism.on_message(view, message, &mut world.observer));
+        self.carry_out();
     }
 
     /// A packet waits no longer.
@@ -77,19 +73,17 @@ impl QueuedPorts {
     ) {
         let Some(mechanisms) = &mut self.mechanisms else { return };
         let mut notifies = mechanisms.flow_control.release(from, class, size);
-        if let Some(isolation) = &mut mechanisms.isolation {
-            let view = self.ports[number].view(now, number, isolation.priority());
-            let left = (from, size, class == ISOLATED_CLASS, counted);
-            let go = isolation.on_left(view, left, &mut world.observer);
-            notifies |= go && mechanisms.flow_control.stop_isolated(from, false);
-            self.carry_out(common, world);
-        }
+        let left = Left { from, class, counted, size };
+        let go =
+            mechanisms.at_ports.on_left(self.ports[number].view(now, number), &left, &mut world.observer);
+        notifies |= go && mechanisms.flow_control.stop_side(from, false);
+        self.carry_out();
         if notifies {
             self.order(now, from, common, world);
         }
     }
 
-    /// The time has come to renew a stop, or to look at the isolation of a port.
+    /// The time has come to renew a stop, or to ask the mechanisms of a port.
     #[inline(never)]
     pub(super) fn on_timer<O: Observer>(
         &mut self,
@@ -99,58 +93,37 @@ impl QueuedPorts {
         world: &mut World<O>,
     ) {
         let Some(mechanisms) = &mut self.mechanisms else { return };
-        let Some(port) = number.checked_sub(mechanisms.inputs) else {
+        let Some(port) = number.checked_sub(mechanisms.backs.len()) else {
             if mechanisms.flow_control.is_due(now, number as u32) {
                 self.order(now, number as u32, common, world);
             }
             return;
         };
-        if let Some(isolation) = &mut mechanisms.isolation {
-            isolation.on_timer(self.ports[port].view(now, port, isolation.priority()), &mut world.observer);
-            self.carry_out(common, world);
-        }
+        let view = self.ports[port].view(now, port);
+        each_at_ports!(mechanisms.at_ports, mechanism => mechanism.on_timer(view, &mut world.observer));
+        self.carry_out();
     }
 
-    /// Does what isolation has left in its outbox.
+    /// Does what mechanisms have left in their outboxes.
     #[inline(always)]
-    pub(super) fn carry_out<O>(&mut self, common: &mut Common, world: &World<O>) {
-        let isolation = self.mechanisms.as_mut().and_then(|mechanisms| mechanisms.isolation.as_mut());
-        if let Some(outbox) = isolation.and_then(Stage::take_outbox) {
-            self.empty(outbox, common, world);
+    pub(super) fn carry_out(&mut self) {
+        while let Some(outbox) = self.mechanisms.as_mut().and_then(|all| all.at_ports.take_outbox()) {
+            self.empty(outbox);
         }
     }
 
     #[inline(never)]
-    fn empty<O>(&mut self, outbox: Outbox, common: &mut Common, world: &World<O>) {
+    fn empty(&mut self, outbox: Outbox) {
+        let inputs = self.mechanisms.as_ref().map_or(0, |mechanisms| mechanisms.backs.len());
         for (at, port) in outbox.looks {
-            let inputs = self.mechanisms.as_ref().map_or(0, |mechanisms| mechanisms.inputs);
             self.plan(at, self.ports.len() + inputs + port);
         }
-        for message in outbox.messages {
-            self.send_flow_message(&message, common, world);
+        for Message { at, port, packet } in outbox.messages {
+            let Some(mechanisms) = &mut self.mechanisms else { return };
+            mechanisms.control[port].messages.push(packet);
+            self.ports[port].urgent = true;
+            self.reconsider(at, port);
         }
-    }
-
-    /// A message about a flow waits at the port that leads to a neighbor.
-    fn send_flow_message<O>(&mut self, message: &FlowMessage, common: &mut Common, world: &World<O>) {
-        let &FlowMessage { at, port, key, over } = message;
-        let Some(mechanisms) = &mut self.mechanisms else { return };
-        let Some(isolation) = &mechanisms.isolation else { return };
-        let packet = Packet::new(Fields {
-            seq: key,
-            flow: FlowId(key as u32),
-            to: neighbor(world),
-            size: isolation.message_size(),
-            incarnation: 0,
-            kind: Kind::Control(Control::Isolate),
-            priority: isolation.priority(),
-            flags: if over { FIN } else { 0 },
-            trailers: 0,
-        });
-        common.counters[port].isolation_messages += 1;
-        mechanisms.control[port].messages.push(packet);
-        self.ports[port].urgent = true;
-        self.reconsider(at, port);
     }
 
     /// Tells the neighbor at the other end of link number `from` what it may send.
@@ -163,7 +136,7 @@ impl QueuedPorts {
         world: &mut World<O>,
     ) {
         let Some(mechanisms) = &mut self.mechanisms else { return };
-        let order = mechanisms.flow_control.order(now, from, neighbor(world));
+        let order = mechanisms.flow_control.order(now, from, mechanisms.neighbor);
         let Some(StopOrder { port, frame, renew_at }) = order else { return };
         let number = port as usize;
         let (port, control) = (&mut self.ports[number], &mut mechanisms.control[number]);
@@ -180,9 +153,4 @@ impl QueuedPorts {
         }
         self.reconsider(now, number);
     }
-}
-
-/// The address of frames for a neighbor: no host has it, so that they are recognized where routes are looked up.
-fn neighbor<O>(world: &World<O>) -> HostId {
-    HostId(world.shared.access.len() as u32 - 1)
 }

@@ -85,8 +85,8 @@ fn sound(results: &Results, measured: &mut Measured) {
     measured.quantity("lost", sum(|port| port.dropped()) + again);
     measured.quantity("unfinished", metric(results, "total.unfinished"));
     measured.quantity("stuck_us", results.ports.iter().map(|port| us(port.stuck)).fold(0.0, f64::max));
-    measured.quantity("left", sum(|port| port.isolations) - sum(|port| port.isolations_ended));
-    measured.quantity("allocations", sum(|port| port.isolations));
+    measured.quantity("left", sum(|port| port.isolation.allocated) - sum(|port| port.isolation.freed));
+    measured.quantity("allocations", sum(|port| port.isolation.allocated));
     measured.quantity("queues_at_once", results.recorded.isolation.as_ref().map(|_| queues_at_once(results)));
 }
 
@@ -162,7 +162,7 @@ fn reach(results: &Results, measured: &mut Measured) {
             Some(_) => 2,
         };
         ports[kind] += 1;
-        reached[kind] += usize::from(counters.isolations > 0);
+        reached[kind] += usize::from(counters.isolation.allocated > 0);
     }
     for (column, (reached, ports)) in kinds.into_iter().zip(reached.into_iter().zip(ports)) {
         measured.quantity(column, percent(reached, ports));
@@ -208,7 +208,7 @@ pub(super) fn victim(results: &Results) -> Measured {
     measured.quantity("victim_p99_us", metric(results, "victim.p99_fct_us"));
     measured.quantity("victim_injected_us", metric(results, "victim.mean_injection_us"));
     measured.quantity("storm_us", metric(results, "storm.p99_fct_us"));
-    let closings = results.ports.iter().map(|port| port.isolations_ended).sum::<u64>();
+    let closings = results.ports.iter().map(|port| port.isolation.freed).sum::<u64>();
     measured.quantity("closings", closings as f64);
     // A client is one flow, whatever it sends.
     let group = |name: &str| results.plan.groups.iter().position(|group| group.name == name);
@@ -243,7 +243,7 @@ pub(super) fn victim(results: &Results) -> Measured {
     for (name, switch) in [("rack0", "rack0/tor"), ("spine", "spine0"), ("rack2", "rack2/tor")] {
         measured.series(name, waits(Some(switch), |row| row.max_backlog));
     }
-    measured.series("isolated", waits(None, |row| row.max_isolated));
+    measured.series("isolated", waits(None, |row| row.max_side));
     measured
 }
 

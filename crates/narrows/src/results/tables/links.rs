@@ -49,7 +49,7 @@ pub(super) fn queues() -> Described<PortRow> {
         .count("link", LINK, |row, _| row.link.0.into())
         .segment(|row| row.link.index())
         .bytes("max_backlog_bytes", "The most that waited in the interval.", |row, _| row.max_backlog)
-        .bytes("max_isolated_bytes", "The most that waited of isolated flows.", |row, _| row.max_isolated)
+        .bytes("max_isolated_bytes", "The most that waited of isolated flows.", |row, _| row.max_side)
         .only("networks that isolate flows", isolates)
         .real("mean_backlog_bytes", "B", "What waited on average over the interval.", |row, _| {
             row.mean_backlog
@@ -94,7 +94,7 @@ fn is_host(node: NodeId, run: &Results) -> bool {
 }
 
 fn isolates(plan: &Plan) -> bool {
-    plan.network.switches.iter().flatten().any(|switch| switch.isolation.is_some())
+    plan.network.switches.iter().flatten().any(|switch| switch.has_side_class())
 }
 
 fn utilization(row: &PortRow, run: &Results) -> f64 {

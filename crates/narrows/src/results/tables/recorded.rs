@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use narrows_proto::units::{BitRate, Time};
 use narrows_sim::mechanism::isolation::{IsolationEvent, IsolationRow};
-use narrows_sim::observe::{LimiterRow, StateRow, WindowRow};
+use narrows_sim::mechanism::limiter::LimiterRow;
+use narrows_sim::observe::{StateRow, WindowRow};
 use narrows_sim::{FlowId, LinkId};
 
 use super::described::{Described, groups, nodes};

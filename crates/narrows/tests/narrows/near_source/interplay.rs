@@ -127,9 +127,9 @@ links = [
     let played = Case { topology: Some(lossy), ..Case::default() }.play();
     assert!(played.results.drops(narrows_sim::DropCause::LinkError) > 1_000);
     assert!(
-        played.results.mechanisms.reaction.received > 50,
+        played.results.mechanisms.limiter.received > 50,
         "{} heard",
-        played.results.mechanisms.reaction.received
+        played.results.mechanisms.limiter.received
     );
     assert!(played.deepest(205.0, 320.0) < 300.0, "{} kB", played.deepest(205.0, 320.0));
 }

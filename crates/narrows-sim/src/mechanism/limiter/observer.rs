@@ -1,8 +1,21 @@
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
-use super::Observer;
-use super::rows::{gather, next_interval};
 use crate::ids::NodeId;
+use crate::observe::rows::{gather, next_interval};
+use crate::observe::{MechanismEvent, Observer};
+
+/// Something happened to a limiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimiterEvent {
+    /// Whose.
+    pub node: NodeId,
+    /// Which of the limiters there.
+    pub limiter: u32,
+    /// How fast it sends; zero while it is stopped.
+    pub rate: BitRate,
+    /// Bytes that wait in it.
+    pub waiting: u64,
+}
 
 /// The state of a limiter at the first event in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +64,10 @@ impl LimiterObserver {
 }
 
 impl Observer for LimiterObserver {
-    fn limiter(&mut self, at: Time, node: NodeId, limiter: u32, rate: BitRate, waiting: u64) {
+    fn mechanism(&mut self, at: Time, event: &MechanismEvent) {
+        let MechanismEvent::LimiterEvent(LimiterEvent { node, limiter, rate, waiting }) = *event else {
+            return;
+        };
         let Some(next) = &mut self.next[node.index()] else { return };
         let place = limiter as usize;
         if next.len() <= place {
@@ -74,7 +90,9 @@ mod tests {
         let mut observer = LimiterObserver::new(Span::from_us(10), 4, &[NodeId(2)]);
         for (us, node, limiter) in [(1, 2, 0), (2, 2, 0), (3, 2, 1), (4, 1, 0), (12, 2, 0)] {
             let at = Time::ZERO + Span::from_us(us);
-            observer.limiter(at, NodeId(node), limiter, BitRate::from_gbps(us), us);
+            let (node, rate) = (NodeId(node), BitRate::from_gbps(us));
+            let event = LimiterEvent { node, limiter, rate, waiting: us };
+            observer.mechanism(at, &MechanismEvent::LimiterEvent(event));
         }
         let rows = LimiterObserver::finish([observer]);
         let seen: Vec<_> = rows.iter().map(|row| (row.rate.as_bps() / 1_000_000_000, row.limiter)).collect();

@@ -1,0 +1,177 @@
+//! What a mechanism may do at the queued ports of a switch, and when it is asked.
+//!
+//! Packets wait in the queues of their port: one for each priority, and a side queue for what a mechanism keeps apart. A mechanism
+//! keeps only what it knows of them. What is to be done elsewhere it leaves in an outbox.
+
+use narrows_proto::units::{Bytes, Time};
+
+use super::{CLASSES, InputLink, SIDE_CLASS};
+use crate::ids::{HostId, LinkId};
+use crate::observe::Observer;
+use crate::packet::Packet;
+use crate::record::PortCounters;
+use crate::switch::SwitchConfig;
+
+/// What the ports of a switch are to their mechanisms.
+pub(crate) struct PortsSite<'a> {
+    pub(crate) config: &'a SwitchConfig,
+    pub(crate) ports: usize,
+    /// The links that lead to the switch, in the order of its wires.
+    pub(crate) inputs: &'a [InputLink],
+    /// The largest packet.
+    pub(crate) largest: Bytes,
+    /// What messages to neighbors are addressed to.
+    pub(crate) neighbor: HostId,
+}
+
+/// A port as its mechanisms see it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    pub(crate) now: Time,
+    pub(crate) port: usize,
+    pub(crate) link: LinkId,
+    /// Bytes that wait, by queue.
+    pub(crate) backlogs: &'a [u64; CLASSES],
+    /// A bit for each class that the neighbor downstream has stopped.
+    pub(crate) stops: u16,
+}
+
+/// A packet that is about to join a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Joining {
+    pub(crate) packet: Packet,
+    /// The number of the link it came over.
+    pub(crate) from: u32,
+    /// The class it came in.
+    pub(crate) class: usize,
+    /// The queue it joins.
+    pub(crate) queue: usize,
+    /// It does not leave at once.
+    pub(crate) waits: bool,
+}
+
+/// What a packet that joined a queue has brought about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Joined {
+    /// It was counted at its link. Only one mechanism may count.
+    pub(crate) counted: bool,
+    /// The side class is to be stopped at the link it came over.
+    pub(crate) stop: bool,
+}
+
+/// A packet that waits no longer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Left {
+    /// The number of the link it came over.
+    pub(crate) from: u32,
+    /// The class it came in.
+    pub(crate) class: usize,
+    /// It was [`counted`](Joined::counted) there.
+    pub(crate) counted: bool,
+    pub(crate) size: u64,
+}
+
+/// The queue that sends next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) queue: usize,
+    /// It is the side queue, and others of the priority it belongs to wait.
+    pub(crate) paid: bool,
+}
+
+/// What is to be done elsewhere.
+#[derive(Debug, Default)]
+pub(crate) struct Outbox {
+    pub(crate) messages: Vec<Message>,
+    /// Ports, and when to ask their mechanisms again.
+    pub(crate) looks: Vec<(Time, usize)>,
+}
+
+/// A message to the neighbor that a port leads to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message {
+    pub(crate) at: Time,
+    pub(crate) port: usize,
+    pub(crate) packet: Packet,
+}
+
+impl View<'_> {
+    /// Bytes that wait in the side queue.
+    #[inline]
+    pub(crate) fn aside(self) -> u64 {
+        self.backlogs[SIDE_CLASS]
+    }
+
+    /// The neighbor downstream has stopped the side class.
+    pub(crate) fn side_is_stopped(self) -> bool {
+        self.stops & 1 << SIDE_CLASS != 0
+    }
+}
+
+/// A mechanism at the queued ports of a switch. It is asked only where it is in use, and all are asked unless said otherwise.
+///
+/// ```text
+/// a packet arrives      queue_of; on_enqueue when it has been taken
+/// a port is free        open, choose; on_dequeue
+/// a packet has left     on_left
+/// the neighbor speaks   on_stop when what it stops changes; on_message
+/// a time comes          on_timer
+/// ```
+#[allow(unused_variables)]
+pub(crate) trait AtPorts: Sized {
+    /// Its state at the ports of a switch, if it has any there.
+    fn new(site: &PortsSite<'_>) -> Option<Self>;
+
+    /// The queue that a packet joins, if not that of its priority. The first answer counts.
+    #[inline]
+    fn queue_of(&self, port: usize, packet: Packet) -> Option<usize> {
+        None
+    }
+
+    /// A packet joins a queue of a port, which looked like this before.
+    #[inline]
+    fn on_enqueue<O: Observer>(&mut self, view: View<'_>, joining: &Joining, observer: &mut O) -> Joined {
+        Joined::default()
+    }
+
+    /// A bit for each queue of a port that may send while its neighbor stops these classes. All have to agree.
+    #[inline]
+    fn open(&self, port: usize, stops: u16) -> u16 {
+        !stops
+    }
+
+    /// The queue of a port that sends next, of those that are `ready`, if not the highest. The first packet of the side queue has
+    /// `size` bytes. The first answer counts.
+    #[inline]
+    fn choose(&self, port: usize, ready: u16, size: u16) -> Option<Choice> {
+        None
+    }
+
+    /// A packet of `size` bytes begins to be sent. The port looks like this without it.
+    #[inline]
+    fn on_dequeue<O: Observer>(&mut self, view: View<'_>, choice: Choice, size: u16, observer: &mut O) {}
+
+    /// A packet waits no longer. Returns whether the side class may go on at the link it came over.
+    #[inline]
+    fn on_left<O: Observer>(&mut self, view: View<'_>, left: &Left, observer: &mut O) -> bool {
+        false
+    }
+
+    /// The classes that the neighbor downstream stops have changed.
+    fn on_stop<O: Observer>(&mut self, view: View<'_>, observer: &mut O) {}
+
+    /// The neighbor at the other end of the link of a port has sent a message, maybe to another mechanism.
+    fn on_message<O: Observer>(&mut self, view: View<'_>, message: Packet, observer: &mut O) {}
+
+    /// A time from an outbox has come, maybe from that of another mechanism.
+    fn on_timer<O: Observer>(&mut self, view: View<'_>, observer: &mut O) {}
+
+    /// What is to be done elsewhere, if anything is.
+    #[inline]
+    fn take_outbox(&mut self) -> Option<Outbox> {
+        None
+    }
+
+    /// Enters what it has counted at a port so far.
+    fn report(&self, port: usize, counters: &mut PortCounters) {}
+}

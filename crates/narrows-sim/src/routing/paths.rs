@@ -1,0 +1,170 @@
+//! Which way the packets of flows go, and how they spread over links, as long as no link fails.
+
+use super::{Backbone, NO_LEAF, Routing, RoutingTables, choice};
+use crate::choice::Choice;
+use crate::ids::{FlowId, HostId, LinkId, NodeId};
+use crate::topology::Topology;
+
+/// Which way packets go, for everyone who has to know it before the run.
+#[derive(Clone, Debug)]
+pub struct Paths<'a> {
+    topology: &'a Topology,
+    ports: Vec<Vec<LinkId>>,
+    backbone: Backbone,
+    tables: RoutingTables,
+    /// By node; hosts choose nothing.
+    choices: Vec<Choice>,
+}
+
+impl<'a> Paths<'a> {
+    /// The paths of a run with this seed, as long as no link fails.
+    pub fn new(topology: &'a Topology, routing: Routing, seed: u64) -> Self {
+        let ports = topology.ports();
+        let backbone = Backbone::new(topology, &ports, |_| true);
+        let tables = RoutingTables::over(&backbone, topology, &ports);
+        let node = |node| choice(routing, topology, &tables, NodeId::from(node), seed);
+        let choices = (0..topology.nodes().len()).map(node).collect();
+        Self { topology, ports, backbone, choices, tables }
+    }
+
+    /// The links a packet of `flow` crosses, in order; with packet spray, one of its paths. None if there is no path.
+    pub fn path(&self, flow: FlowId, from: HostId, to: HostId) -> Option<Vec<LinkId>> {
+        let mut link = *self.ports[self.topology.hosts()[from.index()].index()].first()?;
+        let mut path = vec![link];
+        loop {
+            let node = self.topology.link(link).to;
+            match self.topology.as_host(node) {
+                Some(host) => return (host == to).then_some(path),
+                None => link = self.next(node, flow, to)?,
+            }
+            path.push(link);
+        }
+    }
+
+    /// The links a packet of `flow` may cross, hop by hop: all of its shortest paths with packet spray, otherwise the one it takes. None
+    /// if there is no path.
+    pub fn ways(&self, flow: FlowId, from: HostId, to: HostId) -> Option<Vec<Vec<LinkId>>> {
+        let mut hops = vec![vec![*self.ports[self.topology.hosts()[from.index()].index()].first()?]];
+        loop {
+            let mut ends: Vec<_> =
+                hops.iter().next_back()?.iter().map(|link| self.topology.link(*link).to).collect();
+            ends.sort_unstable();
+            ends.dedup();
+            // All are as far from the destination, so they arrive together.
+            if let Some(host) = ends.iter().find_map(|node| self.topology.as_host(*node)) {
+                return (host == to).then_some(hops);
+            }
+            let next: Vec<_> = ends.iter().flat_map(|node| self.choices_at(*node, flow, to)).collect();
+            if next.is_empty() {
+                return None;
+            }
+            hops.push(next);
+        }
+    }
+
+    /// The links that a switch may choose for a packet of `flow` to `to`.
+    fn choices_at(&self, node: NodeId, flow: FlowId, to: HostId) -> Vec<LinkId> {
+        let leaf = self.tables.access[to.index()].leaf;
+        let sprays = matches!(self.choices[node.index()], Choice::Spray(_));
+        if !sprays || leaf == NO_LEAF || self.tables.leaves()[leaf as usize] == node {
+            return self.next(node, flow, to).into_iter().collect();
+        }
+        let ports = self.tables.routes[node.index()].ports_to(leaf).iter();
+        ports.map(|port| self.ports[node.index()][usize::from(*port)]).collect()
+    }
+
+    pub(crate) fn topology(&self) -> &Topology {
+        self.topology
+    }
+
+    /// How many switches have hosts.
+    pub(crate) fn leaves(&self) -> usize {
+        self.tables.leaves().len()
+    }
+
+    /// The ports of a node that lead to a switch with hosts.
+    pub(crate) fn ports_towards(&self, node: usize, leaf: usize) -> &[u16] {
+        if self.tables.routes[node].rows.is_empty() {
+            &[]
+        } else {
+            self.tables.routes[node].ports_to(leaf as u32)
+        }
+    }
+
+    /// Whether any path leads from one host to the other.
+    pub fn reaches(&self, from: HostId, to: HostId) -> bool {
+        let Some(link) = self.ports[self.topology.hosts()[from.index()].index()].first() else {
+            return false;
+        };
+        let node = self.topology.link(*link).to;
+        match self.topology.as_host(node) {
+            Some(host) => host == to,
+            // Shortest paths have no dead ends.
+            None => self.next(node, FlowId(0), to).is_some(),
+        }
+    }
+
+    fn next(&self, node: NodeId, flow: FlowId, to: HostId) -> Option<LinkId> {
+        let access = self.tables.access[to.index()];
+        let leaf = self.tables.leaves().get(access.leaf as usize)?;
+        let port = if *leaf == node {
+            access.port
+        } else {
+            self.tables.routes[node.index()].port(access.leaf, flow, to, &self.choices[node.index()])?
+        };
+        Some(self.ports[node.index()][usize::from(port)])
+    }
+
+    /// How much of the traffic in `demands` (from, to, amount) each link carries on average, if every switch shares
+    /// traffic equally among its shortest paths. By link.
+    pub fn spread(&self, demands: impl IntoIterator<Item = (HostId, HostId, f64)>) -> Vec<f64> {
+        let mut load = vec![0.0; self.topology.links().len()];
+        let leaves = self.tables.leaves().len();
+        // By destination leaf: what enters, and at which leaf.
+        let mut entering: Vec<Vec<(u32, f64)>> = vec![Vec::new(); leaves];
+        for (from, to, amount) in demands {
+            let first = self.ports[self.topology.hosts()[from.index()].index()][0];
+            load[first.index()] += amount;
+            let (source, access) = (self.tables.access[from.index()].leaf, self.tables.access[to.index()]);
+            if source == NO_LEAF || access.leaf == NO_LEAF {
+                continue;
+            }
+            let last = self.tables.leaves()[access.leaf as usize];
+            load[self.ports[last.index()][usize::from(access.port)].index()] += amount;
+            if source != access.leaf {
+                entering[access.leaf as usize].push((source, amount));
+            }
+        }
+        for (leaf, entering) in entering.iter().enumerate().filter(|(_, entering)| !entering.is_empty()) {
+            self.spread_to(leaf as u32, entering, &mut load);
+        }
+        load
+    }
+
+    /// Spreads what enters, each at a leaf, on its way to `leaf`, farthest switches first.
+    fn spread_to(&self, leaf: u32, entering: &[(u32, f64)], load: &mut [f64]) {
+        let backbone = &self.backbone;
+        let mut distance = Vec::new();
+        backbone.distances(self.tables.leaves()[leaf as usize], &mut distance);
+        let number = |node: NodeId| backbone.number[node.index()] as usize;
+        let mut amount = vec![0.0; backbone.switches.len()];
+        for (source, entered) in entering {
+            amount[number(self.tables.leaves()[*source as usize])] += entered;
+        }
+        let mut order: Vec<_> = (0..amount.len()).filter(|switch| distance[*switch] != u32::MAX).collect();
+        order.sort_by_key(|switch| std::cmp::Reverse(distance[*switch]));
+        for switch in order.into_iter().filter(|switch| distance[*switch] > 0) {
+            if amount[switch] == 0.0 {
+                continue;
+            }
+            let node = backbone.switches[switch].index();
+            let ports = self.tables.routes[node].ports_to(leaf);
+            for port in ports {
+                let link = self.ports[node][usize::from(*port)];
+                let share = amount[switch] / ports.len() as f64;
+                load[link.index()] += share;
+                amount[number(self.topology.link(link).to)] += share;
+            }
+        }
+    }
+}
