@@ -242,7 +242,8 @@ impl SwitchMechanisms {
     }
 }
 
-// What is not asked of each with `each_at_ports!`, because there is an answer. See [`AtPorts`].
+// What is not asked of each with `each_at_ports!`, because there is an answer. See [`AtPorts`]. What they look at is a function: where
+// there are none it costs nothing.
 impl PortMechanisms {
     #[inline]
     pub(crate) fn queue_of(&self, port: usize, packet: Packet) -> usize {
@@ -251,15 +252,15 @@ impl PortMechanisms {
     }
 
     #[inline]
-    pub(crate) fn on_enqueue<O: Observer>(
+    pub(crate) fn on_enqueue<'a, O: Observer>(
         &mut self,
-        view: View<'_>,
+        view: impl Fn() -> View<'a>,
         joining: &Joining,
         observer: &mut O,
     ) -> Joined {
         let mut all = Joined::default();
         each_at_ports!(self, mechanism => {
-            let Joined { counted, stop } = mechanism.on_enqueue(view, joining, observer);
+            let Joined { counted, stop } = mechanism.on_enqueue(view(), joining, observer);
             all = Joined { counted: all.counted | counted, stop: all.stop | stop };
         });
         all
@@ -273,15 +274,20 @@ impl PortMechanisms {
     }
 
     #[inline]
-    pub(crate) fn choose(&self, port: usize, ready: u16, size: u16) -> Option<Choice> {
-        each_at_ports!(ref self, mechanism => if let Some(choice) = mechanism.choose(port, ready, size) { return Some(choice) });
+    pub(crate) fn choose(&self, port: usize, ready: u16, size: impl Fn() -> u16) -> Option<Choice> {
+        each_at_ports!(ref self, mechanism => if let Some(choice) = mechanism.choose(port, ready, size()) { return Some(choice) });
         None
     }
 
     #[inline]
-    pub(crate) fn on_left<O: Observer>(&mut self, view: View<'_>, left: &Left, observer: &mut O) -> bool {
+    pub(crate) fn on_left<'a, O: Observer>(
+        &mut self,
+        view: impl Fn() -> View<'a>,
+        left: &Left,
+        observer: &mut O,
+    ) -> bool {
         let mut goes_on = false;
-        each_at_ports!(self, mechanism => goes_on |= mechanism.on_left(view, left, observer));
+        each_at_ports!(self, mechanism => goes_on |= mechanism.on_left(view(), left, observer));
         goes_on
     }
 

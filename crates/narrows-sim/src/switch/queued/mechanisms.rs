@@ -77,7 +77,7 @@ impl Mechanisms {
     #[inline]
     pub(super) fn choose(&self, port: &QueuedPort, number: usize, now: Time) -> Option<Choice> {
         let ready = port.occupied() & self.open(port, number, now);
-        let choice = self.at_ports.choose(number, ready, port.first_size(SIDE_CLASS));
+        let choice = self.at_ports.choose(number, ready, || port.first_size(SIDE_CLASS));
         choice.or_else(|| port.highest(ready).map(|queue| Choice { queue, paid: false }))
     }
 }
@@ -137,8 +137,9 @@ impl Mechanisms {
         common.memory.used -= size;
         let left = NEIGHBORS.then(|| (Origin::of(packet), size));
         if NEIGHBORS {
-            let view = port.view(at, number);
-            each_at_ports!(self.at_ports, mechanism => mechanism.on_dequeue(view, choice, packet.size(), &mut world.observer));
+            each_at_ports!(self.at_ports, mechanism => {
+                mechanism.on_dequeue(port.view(at, number), choice, packet.size(), &mut world.observer);
+            });
             if choice.queue == SIDE_CLASS {
                 world.observer.side_backlog(at, port.link(), port.backlog(SIDE_CLASS));
             }

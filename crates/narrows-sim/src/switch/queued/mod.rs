@@ -174,7 +174,7 @@ impl QueuedPorts {
         let mut counted = false;
         if NEIGHBORS {
             let joining = Joining { packet, from, class, queue, waits };
-            let view = port.view(now, number);
+            let view = || port.view(now, number);
             let joined = mechanisms.at_ports.on_enqueue(view, &joining, &mut world.observer);
             counted = joined.counted;
             notifies |= joined.stop && mechanisms.flow_control.stop_side(from, true);

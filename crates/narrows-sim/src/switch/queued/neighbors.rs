@@ -74,8 +74,8 @@ impl QueuedPorts {
         let Some(mechanisms) = &mut self.mechanisms else { return };
         let mut notifies = mechanisms.flow_control.release(from, class, size);
         let left = Left { from, class, counted, size };
-        let go =
-            mechanisms.at_ports.on_left(self.ports[number].view(now, number), &left, &mut world.observer);
+        let port = &self.ports[number];
+        let go = mechanisms.at_ports.on_left(|| port.view(now, number), &left, &mut world.observer);
         notifies |= go && mechanisms.flow_control.stop_side(from, false);
         self.carry_out();
         if notifies {
