@@ -3,16 +3,19 @@
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
+use crate::target;
+
 /// The long form: also writes docs/fidelity.md.
 pub(crate) fn run(shell: &Shell) -> Result<()> {
-    let out = "out/fidelity";
-    cmd!(shell, "cargo run --release --quiet -- validate --out {out} --overwrite").run()?;
+    let (narrows, out) = (target::narrows(shell, &["--release"])?, "out/fidelity");
+    cmd!(shell, "{narrows} validate --out {out} --overwrite").run()?;
     shell.copy_file(format!("{out}/report.md"), "docs/fidelity.md")?;
     Ok(())
 }
 
 /// The short form.
 pub(crate) fn quick(shell: &Shell) -> Result<()> {
-    cmd!(shell, "cargo run --release --quiet -- validate --quick").run()?;
+    let narrows = target::narrows(shell, &["--release"])?;
+    cmd!(shell, "{narrows} validate --quick").run()?;
     Ok(())
 }

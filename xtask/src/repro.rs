@@ -1,10 +1,12 @@
 //! Repeats papers, with the release build of the command.
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use clap::Args;
 use xshell::{Shell, cmd};
 
-use crate::scoreboard;
+use crate::{scoreboard, target};
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -14,12 +16,13 @@ pub(crate) struct Arguments {
 
 /// The long form: also writes docs/reproductions/PAPER.md and the scoreboard of README.md.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
+    let narrows = target::narrows(shell, &["--release"])?;
     let papers = match &arguments.paper {
         Some(paper) => vec![paper.clone()],
-        None => papers(shell)?,
+        None => papers(shell, &narrows)?,
     };
     for paper in papers {
-        cmd!(shell, "cargo run --release --quiet -- repro {paper}").run()?;
+        cmd!(shell, "{narrows} repro {paper}").run()?;
         shell.create_dir("docs/reproductions")?;
         shell.copy_file(format!("out/repro/{paper}/report.md"), format!("docs/reproductions/{paper}.md"))?;
     }
@@ -28,17 +31,17 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
 
 /// The short form of all papers.
 pub(crate) fn quick(shell: &Shell) -> Result<()> {
-    let folder = tempfile::tempdir()?;
-    for paper in papers(shell)? {
+    let (folder, narrows) = (tempfile::tempdir()?, target::narrows(shell, &["--release"])?);
+    for paper in papers(shell, &narrows)? {
         let out = folder.path().join(&paper);
-        cmd!(shell, "cargo run --release --quiet -- repro {paper} --quick --out {out}").run()?;
+        cmd!(shell, "{narrows} repro {paper} --quick --out {out}").run()?;
     }
     Ok(())
 }
 
 /// Names of all papers.
-fn papers(shell: &Shell) -> Result<Vec<String>> {
-    let listed = cmd!(shell, "cargo run --release --quiet -- repro --list --json").read()?;
+fn papers(shell: &Shell, narrows: &Path) -> Result<Vec<String>> {
+    let listed = cmd!(shell, "{narrows} repro --list --json").read()?;
     let listed: serde_json::Value = serde_json::from_str(&listed)?;
     let papers = listed["papers"].as_array().context("no list of papers")?;
     let name = |paper: &serde_json::Value| {
