@@ -11,6 +11,8 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
+use crate::support::{command, holding, narrows, text};
+
 const SCENARIO: &str = r#"
 version = 1
 name = "small"
@@ -35,17 +37,7 @@ below = 1
 
 /// A fresh folder with the scenario in it.
 fn place() -> TempDir {
-    let place = tempfile::tempdir().unwrap();
-    std::fs::write(place.path().join("small.toml"), SCENARIO).unwrap();
-    place
-}
-
-fn narrows(place: &TempDir, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_narrows")).current_dir(place).args(arguments).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+    holding(&[("small.toml", SCENARIO)])
 }
 
 fn status(output: &Output) -> Option<i32> {
@@ -182,6 +174,19 @@ fn a_broken_expectation_keeps_results_and_ends_with_status_1() {
     assert_eq!(expectations[0]["found"], 0.0);
 }
 
+/// Interrupts a command that has begun, which ends with 130.
+#[cfg(unix)]
+fn interrupted(place: &TempDir, arguments: &[&str]) {
+    let mut command = command(place, arguments);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    // Signals are caught before the first line is printed.
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let rest: Vec<_> = lines.map(Result::unwrap).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
+}
+
 /// Clients without a pause: this run does not end by itself while anyone waits for it.
 #[cfg(unix)]
 #[test]
@@ -189,20 +194,7 @@ fn an_interrupted_run_keeps_what_there_is_and_says_so() {
     let place = place();
     let endless = ["--set", "stop.after='1000 s'", "--set", "expect=[]", "--set", "record={}"];
     let clients = "traffic.all.pattern={ closed_loop = { clients = 1, sizes = { constant = '1 MB' } } }";
-    let mut child = Command::new(env!("CARGO_BIN_EXE_narrows"))
-        .args(["run", "small.toml", "--set", clients])
-        .args(endless)
-        .current_dir(&place)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    // Signals are caught before the first line is printed.
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    lines.next().unwrap().unwrap();
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let rest: Vec<_> = lines.map(Result::unwrap).collect();
-    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
+    interrupted(&place, &[&["run", "small.toml", "--set", clients], &endless[..]].concat());
     let summary = json(&place.path().join("out/small/run.json"));
     assert_eq!(summary["complete"], false);
     assert!(summary["ended_ps"].as_u64().unwrap() < 1_000_000_000_000_000);
@@ -300,18 +292,8 @@ fn an_interrupted_reproduction_keeps_older_results_and_adds_only_what_it_measure
     std::fs::write(older.join("claims.json"), "{ \"narrows\": \"0.1.0\" }").unwrap();
     std::fs::write(older.join("report.md"), "older").unwrap();
     let before = content(place.path());
-    let mut child = Command::new(env!("CARGO_BIN_EXE_narrows"))
-        .args(["repro", "bcn"])
-        .current_dir(&place)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    // Signals are caught before the first line is printed. All runs of the paper take minutes.
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    lines.next().unwrap().unwrap();
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    // All runs of the paper take minutes.
+    interrupted(&place, &["repro", "bcn"]);
     let mut after = content(place.path());
     after.retain(|(name, _)| !name.starts_with("out/repro/.narrows.measured.bcn"));
     assert_eq!(after, before);

@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::support::text;
+
 /// Collects what goes wrong, before anything else runs.
 const WATCH: &str = r#"<script>
 window.wrong = [];
@@ -106,12 +108,8 @@ const NUMBERS: [f64; 12] =
     [0.0, 1.0, 31.0, 0.001_234_56, 12.345_6, 0.1 + 0.2, 999.4, 1234.5, 1_234_567.8, -20_000.0, 1.5e-7, 2e18];
 
 fn narrows(folder: &Path, arguments: &[&str]) {
-    let output = Command::new(env!("CARGO_BIN_EXE_narrows"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("starts");
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let output = crate::support::narrows(folder, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
 }
 
 /// Opens a page in a window of this width, uses it, and returns what was found.

@@ -1,9 +1,11 @@
 //! What the command does with input that nobody means well with, or that a slip of a path leads to.
 
 use std::fmt::Write;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use tempfile::TempDir;
+
+use crate::support::{holding, narrows, text};
 
 const SCENARIO: &str = r#"
 version = 1
@@ -19,17 +21,7 @@ cc = { cubic = {} }
 "#;
 
 fn place() -> TempDir {
-    let place = tempfile::tempdir().unwrap();
-    std::fs::write(place.path().join("small.toml"), SCENARIO).unwrap();
-    place
-}
-
-fn narrows(place: &TempDir, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_narrows")).current_dir(place).args(arguments).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+    holding(&[("small.toml", SCENARIO)])
 }
 
 /// What is said on standard error when the scenario after this override is refused.

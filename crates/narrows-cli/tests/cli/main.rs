@@ -5,6 +5,7 @@ mod behavior;
 mod browser;
 mod commands;
 mod hostile;
+mod support;
 #[cfg(unix)]
 mod sweep;
 mod viewers;

@@ -1,10 +1,12 @@
 //! Sweeps as processes: killed, divided, without room.
 
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+
+use crate::support::{command, holding, narrows, text};
 
 const SCENARIO: &str = r#"
 version = 1
@@ -33,28 +35,11 @@ cubic = {}
 "#;
 
 fn place() -> TempDir {
-    let place = tempfile::tempdir().unwrap();
-    std::fs::write(place.path().join("small.toml"), SCENARIO).unwrap();
-    std::fs::write(place.path().join("sweep.toml"), SWEEP).unwrap();
-    place
-}
-
-fn command(place: &TempDir, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_narrows"));
-    command.current_dir(place).args(arguments);
-    command
-}
-
-fn narrows(place: &TempDir, arguments: &[&str]) -> Output {
-    command(place, arguments).output().unwrap()
+    holding(&[("small.toml", SCENARIO), ("sweep.toml", SWEEP)])
 }
 
 fn start(place: &TempDir, arguments: &[&str]) -> Child {
     command(place, arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// A whole sweep that nothing disturbs.

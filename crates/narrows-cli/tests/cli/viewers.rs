@@ -7,6 +7,8 @@ use std::process::Command;
 use narrows::results::Stored;
 use tempfile::TempDir;
 
+use crate::support::{holding, text};
+
 /// Streams that lose packets at a bottleneck.
 const STREAMS: &str = r#"
 version = 1
@@ -26,13 +28,11 @@ const LOSSLESS: &str = include_str!("../../../../scenarios/isolation.toml");
 
 /// The packet that opens the results of a scenario: a folder with a capture in it.
 fn capture(scenario: &str, options: &[&str]) -> (TempDir, PathBuf) {
-    let place = tempfile::tempdir().unwrap();
-    std::fs::write(place.path().join("it.toml"), scenario).unwrap();
+    let place = holding(&[("it.toml", scenario)]);
     let folder = place.path().join("out");
     let narrows = |arguments: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_narrows"));
-        let output = command.current_dir(&place).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let output = crate::support::narrows(&place, arguments);
+        assert!(output.status.success(), "{}", text(&output.stderr));
     };
     narrows(&["run", "it.toml", "--quiet", "--out", "out"]);
     narrows(&[&["trace", "out", "--pcapng", "--quiet"], options].concat());

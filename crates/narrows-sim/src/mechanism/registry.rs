@@ -77,15 +77,25 @@ mechanisms!(ports => at_all_ports);
 
 pub(crate) use {each, each_at_ports};
 
+/// Nodes without any such mechanism keep nothing.
+macro_rules! boxed {
+    ($all:ident at $site:ty, $each:ident) => {
+        impl $all {
+            /// None if there are none.
+            pub(crate) fn boxed(site: &$site) -> Option<Box<Self>> {
+                let (all, mut has_some) = (Self::new(site), false);
+                $each!(ref all, _mechanism => has_some = true);
+                has_some.then(|| Box::new(all))
+            }
+        }
+    };
+}
+
+boxed!(HostMechanisms at Site<'_>, each);
+boxed!(SwitchMechanisms at SwitchSite<'_>, each_of_switch);
+
 // What is not asked of each with `each!`, because there is an answer. See [`AtHost`].
 impl HostMechanisms {
-    /// None if there are none.
-    pub(crate) fn boxed(site: &Site<'_>) -> Option<Box<Self>> {
-        let (all, mut has_some) = (Self::new(site), false);
-        each!(ref all, _mechanism => has_some = true);
-        has_some.then(|| Box::new(all))
-    }
-
     /// Whether the flow whose turn it is has to wait. Then it has left its queue.
     #[inline]
     pub(crate) fn gate<O: Observer>(&mut self, at: &mut At<'_, O>, slot: u32) -> bool {
@@ -169,13 +179,6 @@ impl HostMechanisms {
 
 // See [`AtSwitch`].
 impl SwitchMechanisms {
-    /// None if there are none.
-    pub(crate) fn boxed(site: &SwitchSite<'_>) -> Option<Box<Self>> {
-        let (all, mut has_some) = (Self::new(site), false);
-        each_of_switch!(ref all, _mechanism => has_some = true);
-        has_some.then(|| Box::new(all))
-    }
-
     /// Empty if there is nothing to keep.
     pub(crate) fn of_groups(network: &Network, groups: &[Group]) -> Vec<u32> {
         each_of_switch!(Kind => {

@@ -6,11 +6,9 @@ use super::*;
 #[cfg(unix)]
 fn endless(place: &TempDir, arguments: &[&str]) -> std::process::Child {
     let clients = "traffic.all.pattern={ closed_loop = { clients = 1, sizes = { constant = '1 MB' } } }";
-    let mut child = Command::new(env!("CARGO_BIN_EXE_narrows"))
-        .args(["run", "small.toml", "--set", clients, "--set", "stop.after='1000 s'"])
+    let mut child = command(place, &["run", "small.toml", "--set", clients, "--set", "stop.after='1000 s'"])
         .args(["--set", "expect=[]", "--set", "record={}"])
         .args(arguments)
-        .current_dir(place)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -142,11 +140,7 @@ fn the_current_folder_is_not_replaced() {
     assert_eq!(status(&narrows(&place, &["run", "small.toml", "--out", "a"])), Some(0));
     let before = content(place.path());
     for out in [".", "../a", "./"] {
-        let output = Command::new(env!("CARGO_BIN_EXE_narrows"))
-            .args(["run", "scenario.toml", "--overwrite", "--out", out])
-            .current_dir(place.path().join("a"))
-            .output()
-            .unwrap();
+        let output = narrows(&place.path().join("a"), &["run", "scenario.toml", "--overwrite", "--out", out]);
         assert_eq!(status(&output), Some(2), "{out}");
         assert!(text(&output.stderr).contains("is the current folder"), "{}", text(&output.stderr));
     }
@@ -175,9 +169,7 @@ fn of_four_runs_to_one_folder_at_the_same_time_one_succeeds_and_its_results_are_
     for round in 0..3 {
         let out = format!("out-{round}");
         let start = |seed: &&str| {
-            Command::new(env!("CARGO_BIN_EXE_narrows"))
-                .args(["run", "small.toml", "--quiet", "--out", &out, "--seed", seed])
-                .current_dir(&place)
+            command(&place, &["run", "small.toml", "--quiet", "--out", &out, "--seed", seed])
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
                 .spawn()
@@ -269,10 +261,7 @@ fn ended(place: &TempDir, signal: &str) -> usize {
     // A file that is not finished counts for nothing.
     let is_whole = |name: &String| !name.starts_with('.');
     let count = || if kept.exists() { names(&kept).iter().filter(|name| is_whole(name)).count() } else { 0 };
-    let mut child = Command::new(env!("CARGO_BIN_EXE_narrows"))
-        .args(PAPER)
-        .args(["again", "--jobs", "1", "--overwrite"])
-        .current_dir(place)
+    let mut child = command(place, &[&PAPER[..], &["again", "--jobs", "1", "--overwrite"]].concat())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()

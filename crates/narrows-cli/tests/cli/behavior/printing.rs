@@ -6,12 +6,7 @@ use super::*;
 
 /// Runs a command whose standard output is a full disk.
 fn to_full(place: &TempDir, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_narrows"))
-        .current_dir(place)
-        .args(arguments)
-        .stdout(File::options().write(true).open("/dev/full").unwrap())
-        .output()
-        .unwrap()
+    command(place, arguments).stdout(File::options().write(true).open("/dev/full").unwrap()).output().unwrap()
 }
 
 #[test]
