@@ -25,6 +25,7 @@ cc = { reno = {} }
 
 /// RDMA, priority-based flow control, isolation.
 const LOSSLESS: &str = include_str!("../../../../scenarios/isolation.toml");
+const QCN: &str = include_str!("../../../../docs/guide/snippets/mechanism-qcn.toml");
 
 /// The packet that opens the results of a scenario: a folder with a capture in it.
 fn capture(scenario: &str, options: &[&str]) -> (TempDir, PathBuf) {
@@ -99,5 +100,26 @@ fn wireshark_understands_rdma_and_frames_that_stop_a_class() {
     assert!(count(&folder, "infiniband.bth.opcode == 1") > 0, "SEND middle");
     assert!(count(&folder, "infiniband.bth.opcode == 17") > 0, "acknowledge");
     assert!(count(&folder, "macc.opcode == 0x0101") > 0, "class-based flow control");
-    assert!(count(&folder, "eth.type == 0x88b5 and frame.comment contains \"message=isolate\"") > 0);
+    assert!(count(&folder, "eth.type == 0x89a2 and frame.comment contains \"message=isolate\"") > 0);
+}
+
+#[test]
+#[ignore = "needs tshark: cargo xtask viewers"]
+fn wireshark_reads_messages_of_switches_with_the_dissector_of_the_examples() {
+    let dissector = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/wireshark/congestion.lua");
+    let count = |folder: &Path, filter: &str| {
+        let script = format!("lua_script:{dissector}");
+        let arguments = ["-X", &script, "-Y", filter, "-T", "fields", "-e", "frame.number"];
+        tshark(folder, &arguments).len() as u64
+    };
+    let (_place, folder) = capture(QCN, &["--until", "1ms", "--port", "*"]);
+    assert_eq!(count(&folder, "_ws.malformed or _ws.lua.error"), 0);
+    let messages = count(&folder, "frame.comment contains \"message=notice\"");
+    assert!(messages > 0);
+    assert_eq!(count(&folder, "qcn.feedback > 0 and qcn.length > 0 and qcn.delta"), messages);
+    assert!(count(&folder, "cntag.flow == 1 and tcp") > 0, "what stands behind a tag is read too");
+    let (_place, folder) = capture(LOSSLESS, &["--port", "*", "--until", "500us"]);
+    assert_eq!(count(&folder, "_ws.malformed or _ws.lua.error"), 0);
+    let messages = count(&folder, "frame.comment contains \"message=isolate\"");
+    assert_eq!(count(&folder, "cim.delete == 0 and cim.source"), messages);
 }

@@ -279,6 +279,74 @@ fn rdma_goes_over_udp_and_stops_are_mac_control_frames() {
     assert_eq!(opcodes, BTreeSet::from([0x00, 0x01, 0x02, 0x11, 0x81]));
 }
 
+/// Frames of a scenario of the guide, those with an EtherType that is not that of IP.
+fn messages(scenario: &str) -> (Vec<Captured>, Vec<Captured>) {
+    let (_place, folder) = stored(scenario, None);
+    let all = capture(&trace(&folder, &request(Format::Pcapng)).unwrap().path);
+    assert_eq!(all.packets.len() as u64, sum(&folder, "ports", "packets"));
+    all.packets.into_iter().partition(|packet| packet.data[12..14] == [0x08, 0x00])
+}
+
+fn mac(host: u8) -> [u8; 6] {
+    [2, 0, 0, 0, 0, host]
+}
+
+#[test]
+fn messages_of_qcn_and_tags_of_limiters_have_the_layout_of_the_standard() {
+    let text = include_str!("../../../../docs/guide/snippets/mechanism-qcn.toml");
+    let (_, others) = messages(&text.replace("times = 5", "times = 1"));
+    let (mut tagged, mut points) = (0, BTreeSet::new());
+    for packet in &others {
+        let content = &packet.data[14..];
+        match [packet.data[12], packet.data[13]] {
+            [0x22, 0xe9] => {
+                let flow: u16 = packet.comment.split(['=', ' ']).nth(1).unwrap().parse().unwrap();
+                assert_eq!((&content[..2], &content[2..4]), (&flow.to_be_bytes()[..], &[0x08, 0x00][..]));
+                tagged += 1;
+            }
+            [0x22, 0xe7] => {
+                let number = |at: usize| i16::from_be_bytes([content[at], content[at + 1]]);
+                let says = packet.comment.split_once("q_offset=").unwrap().1;
+                assert_eq!(says, format!("{} q_delta={}", number(10), number(12)));
+                assert!(packet.comment.contains(&format!("Quantised({})", content[1])), "{}", packet.comment);
+                points.insert(content[2..10].to_vec());
+                assert_eq!((content[0], number(14), &content[16..22]), (0, 0, &mac(0)[..]));
+                // From the EtherType of the sampled frame on.
+                let sample = &content[24..24 + number(22) as usize];
+                assert_eq!(sample[..3], [0x08, 0x00, 0x45]);
+                assert_eq!((packet.data[..6].to_vec(), packet.original), (mac(sample[17] - 1).to_vec(), 60));
+            }
+            other => panic!("{other:x?}"),
+        }
+    }
+    assert!(tagged > 0);
+    assert_eq!(points.len(), 1, "one queue is congested");
+}
+
+#[test]
+fn messages_of_bcn_and_about_isolated_flows_have_ether_types_of_their_own() {
+    let bcn =
+        include_str!("../../../../docs/guide/snippets/mechanism-bcn.toml").replace("times = 5", "times = 1");
+    let (_, others) = messages(&bcn);
+    assert!(!others.is_empty());
+    for packet in &others {
+        assert_eq!(packet.data[12..14], [0x89, 0x04]);
+        let offset = i16::from_be_bytes([packet.data[24], packet.data[25]]);
+        assert!(packet.comment.contains(&format!("q_offset={offset} ")), "{}", packet.comment);
+    }
+    let isolation = include_str!("../../../../docs/guide/snippets/mechanism-isolation.toml");
+    let (_, others) = messages(isolation);
+    let about_flows: Vec<_> = others.iter().filter(|packet| packet.data[12..14] == [0x89, 0xa2]).collect();
+    assert!(!about_flows.is_empty());
+    for packet in about_flows {
+        assert_eq!(packet.comment.ends_with("ends"), packet.data[14] == 1, "{}", packet.comment);
+        // Destination and source of the flow, then its addresses in the first octets of a frame.
+        let host = |at: usize| packet.data[at..at + 6].to_vec();
+        let sample = &packet.data[31..];
+        assert_eq!([host(15), host(21)], [mac(sample[21] - 1).to_vec(), mac(sample[17] - 1).to_vec()]);
+    }
+}
+
 /// The records of a file of JSON text sequences.
 fn records(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap();

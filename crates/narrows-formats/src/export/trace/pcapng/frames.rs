@@ -1,4 +1,4 @@
-//! Headers for simulated packets: Ethernet, IPv4, TCP, UDP, RoCEv2, PAUSE.
+//! Headers for simulated packets: Ethernet, IPv4, TCP, UDP, RoCEv2, PAUSE, the tag of limiters (CN-TAG).
 //!
 //! What the simulation knows is in them; the rest is made up:
 //! - Hosts have addresses 10.0.0.1, 10.0.0.2, … and 02:00:…; switches 02:01:….
@@ -8,6 +8,7 @@
 //!   there is. Who sends the data, and a receiver that repeats its last acknowledgment, announce what there is room for at first.
 //! - Options that stand for the rest of the headers of a scenario are NOPs.
 //! - The priority of a packet is its class selector (DSCP 8·priority).
+//! - The flow identifier of a CN-TAG is the number of the flow mod 65536.
 
 use std::sync::Arc;
 
@@ -34,33 +35,26 @@ pub(super) struct Frame {
 
 /// Makes headers.
 pub(super) struct Frames {
-    plan: Arc<Plan>,
+    pub(super) plan: Arc<Plan>,
     /// What a tag of a limiter takes.
     tag: u64,
 }
 
 /// Smallest Ethernet frame without its checksum.
-const SMALLEST: usize = 60;
-const ETHERNET: u64 = 14;
+pub(super) const SMALLEST: usize = 60;
+pub(super) const ETHERNET: u64 = 14;
 /// What a link adds to an Ethernet frame: preamble, checksum and gap.
-const AROUND: u64 = 24;
+pub(super) const AROUND: u64 = 24;
 /// MAC control frames, and the address they go to (IEEE 802.3 Annex 31B, IEEE 802.1Qbb).
 const MAC_CONTROL: u16 = 0x8808;
 const MAC_CONTROL_ADDRESS: [u8; 6] = [0x01, 0x80, 0xc2, 0, 0, 1];
-/// IEEE 802 local experimental EtherType 1: messages that have no standard form here.
-const EXPERIMENTAL: u16 = 0x88b5;
+/// The tag of frames that a limiter of QCN has sent (IEEE 802.1Qau clause 33): its EtherType, and the size of both.
+const CN_TAG: u16 = 0x22e9;
+const CN_TAG_SIZE: u64 = 4;
 /// RoCEv2 (InfiniBand Annex A17).
 const ROCE_PORT: u16 = 4791;
 /// The largest scale of windows (RFC 7323 §2.3).
 const MOST_SCALE: u32 = 14;
-
-/// The number of a message in its frame: control packets are numbered after five kinds that have a standard form.
-fn number_of(kind: PacketKind) -> u8 {
-    match kind {
-        PacketKind::Control(control) => 5 + control as u8,
-        _ => 0,
-    }
-}
 
 /// The address of a host.
 pub(super) fn ip_of(host: HostId) -> [u8; 4] {
@@ -68,7 +62,7 @@ pub(super) fn ip_of(host: HostId) -> [u8; 4] {
     [10, a, b, c]
 }
 
-fn mac_of(kind: u8, number: u32) -> [u8; 6] {
+pub(super) fn mac_of(kind: u8, number: u32) -> [u8; 6] {
     let [a, b, c, d] = number.to_be_bytes();
     [2, kind, a, b, c, d]
 }
@@ -139,7 +133,7 @@ impl Frames {
     }
 
     /// A packet from host to host.
-    fn ip(&self, packet: &Packet, flow: FlowId, [from, to]: [HostId; 2]) -> Frame {
+    pub(super) fn ip(&self, packet: &Packet, flow: FlowId, [from, to]: [HostId; 2]) -> Frame {
         let group = &self.plan.traffic.groups[self.plan.traffic.flows[flow.index()].group.index()];
         let tag = if packet.tagged { self.tag } else { 0 };
         // What it has for headers, payload and padding.
@@ -180,11 +174,23 @@ impl Frames {
             ..Ipv4Header::default()
         };
         let mut bytes = ethernet(mac_of(0, from.0), mac_of(0, to.0), EtherType::IPV4.0);
+        if packet.tagged && self.has_cn_tag() {
+            // Between the addresses and the EtherType.
+            let [high, low] = (flow.0 as u16).to_be_bytes();
+            let [kind, of_tag] = CN_TAG.to_be_bytes();
+            bytes.splice(12..12, [kind, of_tag, high, low]);
+        }
         let ip = Ipv4Header { header_checksum: ip.calc_header_checksum(), ..ip };
         bytes.extend_from_slice(&ip.to_bytes());
         bytes.extend_from_slice(&headers);
         let on_link = u64::from(packet.size).saturating_sub(framing.get()) + ETHERNET;
         finish(bytes, payload, on_link)
+    }
+
+    /// Its limiters write tags that have a standard form.
+    fn has_cn_tag(&self) -> bool {
+        let rule = self.plan.network.reaction.as_ref().map(|reaction| &reaction.rule);
+        self.tag == CN_TAG_SIZE && matches!(rule, Some(narrows_proto::reaction::Config::Qcn(_)))
     }
 
     /// A frame that stops the neighbor.
@@ -209,28 +215,14 @@ impl Frames {
         finish(bytes, 0, u64::from(packet.size).saturating_sub(AROUND))
     }
 
-    /// A message without a standard form.
-    fn message(&self, packet: &Packet) -> Frame {
-        let topology = &self.plan.network.topology;
-        let to = packet.to.map(|to| mac_of(0, to.0));
-        let to = to.unwrap_or_else(|| mac_of(1, topology.link(packet.link).to.0));
-        let from = self.sender(packet);
-        let from = topology.as_host(from).map_or_else(|| mac_of(1, from.0), |host| mac_of(0, host.0));
-        let mut bytes = ethernet(from, to, EXPERIMENTAL);
-        bytes.push(number_of(packet.kind));
-        bytes.extend_from_slice(&packet.flow.map_or(u32::MAX, |flow| flow.0).to_be_bytes());
-        bytes.extend_from_slice(&packet.seq.to_be_bytes());
-        finish(bytes, 0, u64::from(packet.size).saturating_sub(AROUND))
-    }
-
     /// The node whose port it leaves.
-    fn sender(&self, packet: &Packet) -> NodeId {
+    pub(super) fn sender(&self, packet: &Packet) -> NodeId {
         self.plan.network.topology.link(packet.link).from
     }
 }
 
 /// Pads a frame that carries no data; one that does is left without it.
-fn finish(mut bytes: Vec<u8>, payload: u64, on_link: u64) -> Frame {
+pub(super) fn finish(mut bytes: Vec<u8>, payload: u64, on_link: u64) -> Frame {
     if payload == 0 && bytes.len() < SMALLEST {
         bytes.resize(SMALLEST, 0);
     }
@@ -238,7 +230,7 @@ fn finish(mut bytes: Vec<u8>, payload: u64, on_link: u64) -> Frame {
     Frame { original: least.max(on_link.max(SMALLEST as u64)).min(u64::from(u32::MAX)) as u32, bytes }
 }
 
-fn ethernet(source: [u8; 6], destination: [u8; 6], ether_type: u16) -> Vec<u8> {
+pub(super) fn ethernet(source: [u8; 6], destination: [u8; 6], ether_type: u16) -> Vec<u8> {
     Ethernet2Header { source, destination, ether_type: EtherType(ether_type) }.to_bytes().to_vec()
 }
 

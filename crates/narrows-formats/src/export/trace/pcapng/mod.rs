@@ -1,10 +1,11 @@
 //! Captures as Wireshark reads them (pcapng: draft-ietf-opsawg-pcapng).
 //!
 //! One interface for each port, named after its link; nanoseconds; headers made up from what the simulation knows
-//! ([`frames`]), payload left out. What no header says stands in comments: `flow`, `group`, `queue_bytes` and `wait_ns` (what the
+//! ([`frames`], [`messages`]), payload left out. What no header says stands in comments: `flow`, `group`, `queue_bytes` and `wait_ns` (what the
 //! packet met at the port), `marked_here`, `dropped`, `lost`, `again`.
 
 mod frames;
+mod messages;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
