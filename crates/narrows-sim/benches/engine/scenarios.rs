@@ -173,6 +173,7 @@ fn slow_fabric(size: Bytes, heard_by: Loop) -> Job {
             per: LimiterScope::Flow,
             limiters: 100,
             queue: Bytes::new(15_000),
+            mark: None,
         });
     }
     Job::Engine { network, traffic, stop }

@@ -1,7 +1,7 @@
 //! Congestion points that talk to sources, and limiters that listen.
 
 use crate::support::{
-    ENDLESS, Run, at, bcn, cubic, flow, group, link, network, params, qcn, reaction, reno, saturating,
+    ENDLESS, Run, at, bcn, cubic, dctcp, flow, group, link, network, params, qcn, reaction, reno, saturating,
     signalling, traffic,
 };
 use narrows_proto::reaction;
@@ -274,6 +274,38 @@ fn acknowledged_and_other_flows_that_share_a_limiter_have_equal_parts_of_it() {
     let datagrams = received(&outcome, 0.1)[0];
     let stream = outcome.flows[0].delivered.as_f64() / 1448.0 * 1538.0 * 8e-9 / 0.1;
     assert!(close(&[datagrams, stream], &[2.5, 2.5], 0.15), "{datagrams} {stream}");
+}
+
+#[test]
+fn streams_that_read_marks_keep_the_queue_of_their_limiter_short() {
+    let waits = |place, mark: Option<u64>, cc| {
+        let queue = Bytes::new(300_000);
+        let network = fair(5, Reaction { place, queue, mark: mark.map(Bytes::new), ..reaction(bcn()) });
+        let endless = (0..4).map(|host| flow(host, 4, ENDLESS)).collect();
+        let watched = watch(&network, &traffic(group(params(), cc), endless), MS(100), MS(200));
+        assert!(watched.rate(link(&network, "switch", "host4")) > 9.9);
+        let limiter = watched.outcome.mechanisms.limiter;
+        assert_eq!(limiter.marked > 0, mark.is_some());
+        let waiting = watched.limiters.iter().map(|row| row.waiting.as_f64());
+        (waiting.sum::<f64>() / watched.limiters.len() as f64, limiter.marked)
+    };
+    for place in [ReactionPlace::Host, ReactionPlace::EdgeSwitch] {
+        let (without, _) = waits(place, None, dctcp());
+        let (with, marked) = waits(place, Some(30_000), dctcp());
+        // A step mark: the queue swings around the threshold by about the window of one flow at its share.
+        assert!(
+            without > 200_000.0 && (10_000.0..45_000.0).contains(&with),
+            "{place:?} {without} {with} {marked}"
+        );
+    }
+}
+
+#[test]
+fn a_limiter_marks_no_packet_of_a_transport_that_reads_no_marks() {
+    let network = fair(5, Reaction { mark: Some(Bytes::new(3_000)), ..reaction(bcn()) });
+    let endless = (0..4).map(|host| flow(host, 4, ENDLESS)).collect();
+    let outcome = Run::new(&network, &traffic(group(params(), reno()), endless)).until(MS(50)).run();
+    assert_eq!((outcome.mechanisms.limiter.marked, outcome.mechanisms.limiter.limiters), (0, 4));
 }
 
 #[test]

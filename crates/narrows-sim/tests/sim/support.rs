@@ -59,7 +59,7 @@ pub(crate) fn bcn() -> reaction::Config {
 /// Reaction points at hosts, one for each flow. Ten packets may wait in each.
 pub(crate) fn reaction(rule: reaction::Config) -> Reaction {
     let (place, per) = (ReactionPlace::Host, LimiterScope::Flow);
-    Reaction { rule, place, per, limiters: 1000, queue: Bytes::new(15_000) }
+    Reaction { rule, place, per, limiters: 1000, queue: Bytes::new(15_000), mark: None }
 }
 
 pub(crate) fn network(topology: Topology, switch: &SwitchConfig) -> Network {

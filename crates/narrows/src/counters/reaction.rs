@@ -2,14 +2,30 @@
 
 use super::Of::Mechanisms;
 use super::{Counter, Mechanism};
+use crate::plan::Plan;
 
 pub(super) const REACTION: Mechanism = Mechanism {
     present: "always",
     is_in: |_| true,
-    counters: &[Counter::new(
+    counters: &[
+        Counter::new(
         Mechanisms(|record| record.limiter.limiters),
         "",
         "Limiters that reaction points made for flows that were asked to slow down; near-source loops of Annulus count as well.",
     )
-    .activity("limiters")],
+        .activity("limiters"),
+        Counter::new(
+            Mechanisms(|record| record.limiter.marked),
+            "",
+            "Packets marked in the queues of limiters (`reaction_points.mark`).",
+        )
+        .activity("ECN marks at limiters")
+        .only(PRESENT, marks),
+    ],
 };
+
+const PRESENT: &str = "networks whose limiters mark";
+
+fn marks(plan: &Plan) -> bool {
+    plan.network.reaction.as_ref().is_some_and(|reaction| reaction.mark.is_some())
+}

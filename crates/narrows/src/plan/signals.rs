@@ -182,6 +182,10 @@ pub(super) fn reaction(
     }
     let mut at = At(checker, "reaction_points".into());
     at.unless(points.limiters > 0, "limiters", "limiters = 0, expected at least 1");
+    if let Some(mark) = points.mark {
+        let message = format!("mark = {mark}, expected less than what a limiter holds ({})", points.queue);
+        at.unless(mark < points.queue, "mark", &message);
+    }
     let most = 1 << 24;
     at.unless(
         points.limiters <= most,

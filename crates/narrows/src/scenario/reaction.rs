@@ -22,6 +22,10 @@ pub struct ReactionPoints {
     /// What one limiter holds. A host does not hand over more; an edge switch drops it.
     #[serde(default = "queue")]
     pub queue: Bytes,
+    /// A packet that finds more than this in the queue of its limiter gets an ECN mark, if its transport reads marks. No marks if
+    /// left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Bytes>,
 }
 
 fn limiters() -> u32 {
@@ -41,6 +45,7 @@ impl ReactionPoints {
             per: self.per,
             limiters: self.limiters,
             queue: self.queue,
+            mark: self.mark,
         }
     }
 }

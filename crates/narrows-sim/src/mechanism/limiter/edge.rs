@@ -70,7 +70,7 @@ impl AtSwitch for EdgeLimiters {
             return Pass::Full(host.port);
         }
         // While it waits a packet needs no time of arrival; it remembers which way it came.
-        limiter.push(packet.arriving(Time::from_ps(from.into())));
+        self.record.marked += u64::from(limiter.push(packet.arriving(Time::from_ps(from.into()))));
         self.attend(now, place, world);
         Pass::Taken
     }

@@ -187,7 +187,9 @@ impl ReactionPoints {
                 break;
             }
             match outgoing.poll(at.now, group) {
-                Poll::Send(segment) => limiter.push(outgoing.packet(&segment, group)),
+                Poll::Send(segment) => {
+                    self.record.marked += u64::from(limiter.push(outgoing.packet(&segment, group)));
+                }
                 Poll::At(at) => {
                     outgoing.arm(at, slot, agenda);
                     break;

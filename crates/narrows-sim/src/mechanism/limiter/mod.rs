@@ -14,7 +14,7 @@ use narrows_proto::units::{BitRate, Bytes, Time, WireTime};
 
 use crate::ids::{FlowId, HostId, NodeId};
 use crate::observe::{MechanismEvent, Observer};
-use crate::packet::Packet;
+use crate::packet::{CE, ECT, Packet};
 use crate::random::{Stream, mix};
 use crate::ring::Ring;
 
@@ -36,6 +36,9 @@ pub struct Reaction {
     pub limiters: u32,
     /// What one limiter holds. A host does not hand over more; an edge switch drops it.
     pub queue: Bytes,
+    /// A packet that finds more than this in the queue of its limiter is marked, if its transport reads marks; none if left out. The
+    /// slides on BCN (2005) name it as future work.
+    pub mark: Option<Bytes>,
 }
 
 /// Where reaction points are.
@@ -84,6 +87,8 @@ pub(crate) struct Limiter {
     pub(crate) point: ReactionPoint,
     queue: Ring<Packet>,
     waiting: u64,
+    /// A packet that finds more than this is marked.
+    mark: u64,
     /// The last packet sent: when, and its size.
     sent: (Time, u16),
     /// When the next may be sent, at the rate of now.
@@ -95,11 +100,12 @@ pub(crate) struct Limiter {
 }
 
 impl Limiter {
-    fn new(rule: &reaction::Config, line_rate: BitRate, random: Stream) -> Self {
+    fn new(config: &Reaction, line_rate: BitRate, random: Stream) -> Self {
         let mut limiter = Self {
-            point: ReactionPoint::new(rule, line_rate),
+            point: ReactionPoint::new(&config.rule, line_rate),
             queue: Ring::default(),
             waiting: 0,
+            mark: config.mark.map_or(u64::MAX, Bytes::get),
             sent: (Time::ZERO, 0),
             release: Time::ZERO,
             rate: BitRate::ZERO,
@@ -126,11 +132,14 @@ impl Limiter {
         self.queue.front().copied()
     }
 
+    /// A packet joins the queue. Returns that it was marked.
     #[inline]
-    pub(crate) fn push(&mut self, packet: Packet) {
+    pub(crate) fn push(&mut self, packet: Packet) -> bool {
         debug_assert!(packet.trailers() == 0, "limited packets bring no trailers");
+        let is_marked = self.waiting > self.mark && packet.is(ECT) && !packet.is(CE);
         self.waiting += u64::from(packet.size());
-        self.queue.push(packet);
+        self.queue.push(if is_marked { packet.with(CE) } else { packet });
+        is_marked
     }
 
     /// When the first packet of the queue may be sent; never if there is none or the limiter is stopped. At line rate it
@@ -278,7 +287,7 @@ impl Limiters {
             (self.owner << 24) | (self.made % (1 << 24)),
         );
         self.made += 1;
-        self.places[place] = Some(Limiter::new(&self.config.rule, line_rate, random));
+        self.places[place] = Some(Limiter::new(&self.config, line_rate, random));
         Some(place as u32)
     }
 

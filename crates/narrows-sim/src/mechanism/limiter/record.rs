@@ -14,5 +14,7 @@ counters! {
         pub limiters: u64 = sum,
         /// Packets that passed through a limiter.
         pub limited: u64 = sum,
+        /// Packets marked because too much waited in their limiter.
+        pub marked: u64 = sum,
     }
 }
