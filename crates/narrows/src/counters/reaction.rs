@@ -1,9 +1,9 @@
 //! Reaction points: limiters of flows that congestion points have asked to slow down.
 
 use super::Of::Mechanisms;
-use super::{Counter, Mechanism};
+use super::{Counter, Counters};
 
-pub(super) const REACTION: Mechanism = Mechanism {
+pub(super) static REACTION: Counters = Counters {
     present: "always",
     is_in: |_| true,
     counters: &[Counter::new(
