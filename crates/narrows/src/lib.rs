@@ -8,6 +8,7 @@ pub mod fidelity;
 pub mod input_file;
 pub mod inputs;
 pub mod live;
+mod mechanism;
 pub mod metrics;
 pub mod numbers;
 pub mod plan;

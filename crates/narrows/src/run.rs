@@ -13,9 +13,11 @@ use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIter
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::live::Watched;
+use crate::mechanism;
 use crate::numbers::grouped;
+use crate::plan::rows::MOST_EVENTS;
 use crate::plan::{Plan, available_memory};
-use crate::recorded::{self, MOST_EVENTS};
+use crate::recorded;
 use crate::results::{Recorded, Results};
 
 /// How plans are executed. None of this changes results.
@@ -152,7 +154,7 @@ fn run_recorded(
     let mut goes_on = |now| if events.is_exceeded() { ControlFlow::Break(()) } else { progress(now) };
     let mut outcome = prepared(plan, &mut goes_on, work);
     if events.is_exceeded() {
-        return Err(too_many_events(most_events).into());
+        return Err(too_many_events(plan, most_events).into());
     }
     let (mut queues, mut wires, mut windows, mut states, mut mechanisms) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -177,12 +179,12 @@ fn run_recorded(
     Ok(Results::new(Arc::clone(plan), outcome, recorded))
 }
 
-fn too_many_events(most: u64) -> Diagnostic {
-    let message = format!(
-        "the run was ended, as it recorded more than {} events of isolation",
-        grouped(most.cast_signed())
-    );
-    let help = "record fewer switches (record.isolation.of), shorten the run, or go on with --force";
+fn too_many_events(plan: &Plan, most: u64) -> Diagnostic {
+    let recorded = mechanism::all().find_map(|mechanism| mechanism.recorded_events(plan));
+    let [events, fewer] = recorded.unwrap_or(["events", "record less"]);
+    let most = grouped(most.cast_signed());
+    let message = format!("the run was ended, as it recorded more than {most} {events}");
+    let help = format!("{fewer}, shorten the run, or go on with --force");
     Diagnostic::error(Code::Memory, message).help(help)
 }
 

@@ -1,9 +1,9 @@
 //! What ports send, and what waits there.
 
 use super::Of::Ports;
-use super::{Counter, Mechanism};
+use super::{Counter, Counters};
 
-pub(super) const CARRIED: Mechanism = Mechanism {
+pub(super) static CARRIED: Counters = Counters {
     present: "always",
     is_in: |_| true,
     counters: &[

@@ -4,12 +4,12 @@ use narrows_sim::DropCause;
 use narrows_sim::switch::Marking;
 
 use super::Of::Ports;
-use super::{Counter, Mechanism};
+use super::{Counter, Counters};
 use crate::plan::Plan;
 
 const PRESENT: &str = "networks with CoDel";
 
-pub(super) const CODEL: Mechanism = Mechanism {
+pub(super) static CODEL: Counters = Counters {
     present: PRESENT,
     is_in,
     counters: &[Counter::new(

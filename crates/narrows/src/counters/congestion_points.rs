@@ -3,9 +3,9 @@
 use narrows_sim::PortCounters;
 
 use super::Of::Ports;
-use super::{Counter, Mechanism};
+use super::{Counter, Counters};
 
-pub(super) const CONGESTION_POINTS: Mechanism = Mechanism {
+pub(super) static CONGESTION_POINTS: Counters = Counters {
     present: "always",
     is_in: |_| true,
     counters: &[

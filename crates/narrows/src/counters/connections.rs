@@ -3,9 +3,9 @@
 use narrows_sim::traffic::{Group, Transport};
 
 use super::Of::Run;
-use super::{Counter, Mechanism};
+use super::{Counter, Counters};
 
-pub(super) const CONNECTIONS: Mechanism = Mechanism {
+pub(super) static CONNECTIONS: Counters = Counters {
     present: "with kept connections",
     is_in: |plan| plan.traffic.groups.iter().any(keeps_connections),
     counters: &[Counter::new(

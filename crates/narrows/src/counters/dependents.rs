@@ -3,10 +3,10 @@
 use narrows_sim::traffic::Dependent;
 
 use super::Of::Run;
-use super::{Counter, Mechanism};
+use super::{Counter, Counters};
 use crate::results::Outline;
 
-pub(super) const DEPENDENTS: Mechanism = Mechanism {
+pub(super) static DEPENDENTS: Counters = Counters {
     present: "with flows that wait for others",
     is_in: |plan| !plan.traffic.dependents.is_empty(),
     counters: &[Counter::new(

@@ -3,9 +3,9 @@
 use narrows_sim::{DropCause, PortCounters};
 
 use super::Of::{Datagrams, Ports};
-use super::{Counter, Mechanism};
+use super::{Counter, Counters};
 
-pub(super) const DROPS: Mechanism = Mechanism {
+pub(super) static DROPS: Counters = Counters {
     present: "always",
     is_in: |_| true,
     counters: &[

@@ -1,9 +1,9 @@
 //! Marks of queues.
 
 use super::Of::Ports;
-use super::{Counter, Mechanism};
+use super::{Counter, Counters};
 
-pub(super) const MARKING: Mechanism = Mechanism {
+pub(super) static MARKING: Counters = Counters {
     present: "always",
     is_in: |_| true,
     counters: &[Counter::new(

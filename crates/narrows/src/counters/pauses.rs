@@ -1,9 +1,9 @@
 //! PAUSE, and priority-based flow control.
 
 use super::Of::Ports;
-use super::{Counter, Mechanism};
+use super::{Counter, Counters};
 
-pub(super) const PAUSES: Mechanism = Mechanism {
+pub(super) static PAUSES: Counters = Counters {
     present: "always",
     is_in: |_| true,
     counters: &[

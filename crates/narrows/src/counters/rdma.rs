@@ -3,10 +3,10 @@
 use narrows_sim::traffic::Transport;
 
 use super::Of::Senders;
-use super::{Counter, Mechanism};
+use super::{Counter, Counters};
 use crate::plan::Plan;
 
-pub(super) const RDMA: Mechanism = Mechanism {
+pub(super) static RDMA: Counters = Counters {
     present: "always",
     is_in: |_| true,
     counters: &[Counter::new(

@@ -1,10 +1,10 @@
 //! Reaction points: limiters of flows that congestion points have asked to slow down.
 
 use super::Of::Mechanisms;
-use super::{Counter, Mechanism};
+use super::{Counter, Counters};
 use crate::plan::Plan;
 
-pub(super) const REACTION: Mechanism = Mechanism {
+pub(super) static REACTION: Counters = Counters {
     present: "always",
     is_in: |_| true,
     counters: &[

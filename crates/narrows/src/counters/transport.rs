@@ -1,9 +1,9 @@
 //! What senders go through: losses, recoveries, timeouts, marks.
 
 use super::Of::Senders;
-use super::{Counter, Mechanism};
+use super::{Counter, Counters};
 
-pub(super) const TRANSPORT: Mechanism = Mechanism {
+pub(super) static TRANSPORT: Counters = Counters {
     present: "always",
     is_in: |_| true,
     counters: &[

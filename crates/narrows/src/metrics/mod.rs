@@ -1,16 +1,19 @@
 //! What a summary says, by name: `group.metric`.
 
 mod flows;
+mod metric;
 mod network;
 mod taken;
 
 use std::sync::LazyLock;
 
 use narrows_sim::traffic::Transport;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Serialize;
 
 use self::flows::{DATAGRAM_METRICS, DatagramSums, FLOW_METRICS, FlowSums, RPC_METRICS, RpcSums};
 pub use self::flows::{LARGE, SMALL};
+pub use self::metric::Metric;
+pub(crate) use self::metric::{current_name, read_name, value};
 use self::network::{NETWORK_METRICS, NetworkSums, QUEUE_METRICS, QueueSums, SEGMENT_METRICS, SegmentSums};
 pub use self::taken::MetricInfo;
 use self::taken::{Taken, infos};
@@ -81,31 +84,6 @@ impl Kind {
         let datagrams = infos(&DATAGRAM_METRICS).filter(move |_| self == Self::Datagrams);
         flows.chain(rpcs).chain(datagrams).map(|info| info.name)
     }
-}
-
-/// One number.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Metric {
-    /// `group.metric`.
-    pub name: String,
-    /// Its value; none if there is nothing to take it of.
-    pub value: Option<f64>,
-}
-
-/// The value of a metric; none if there was nothing to take it of.
-pub(crate) fn value(metrics: &[Metric], name: &str) -> Option<f64> {
-    metrics.iter().find(|metric| metric.name == name)?.value
-}
-
-/// The name that a metric has now: results and scenarios of older versions have `wan_max_utilisation`.
-pub(crate) fn current_name(name: &str) -> String {
-    name.strip_suffix("_utilisation")
-        .map_or_else(|| name.to_owned(), |before| format!("{before}_utilization"))
-}
-
-/// Reads the name of a metric, in the spelling of any version.
-pub(crate) fn read_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    String::deserialize(deserializer).map(|name| current_name(&name))
 }
 
 /// Names of all metrics of a scenario with these groups.

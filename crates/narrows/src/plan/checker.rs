@@ -1,8 +1,13 @@
 //! Mistakes of a scenario, collected so that one attempt shows all of them.
 
+use narrows_proto::units::Bytes;
+
 use super::limits::Limits;
-use crate::diagnostic::{Diagnostic, Rejection, Severity};
+use crate::diagnostic::{Code, Diagnostic, Rejection, Severity};
 use crate::document::{Document, MOST_MISTAKES};
+
+/// The largest frame of a control packet.
+pub(crate) const LARGEST_FRAME: Bytes = Bytes::new(u16::MAX as u64);
 
 /// Collects what is wrong.
 pub(crate) struct Checker<'a> {
@@ -30,7 +35,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Notes a mistake; where the diagnostic has no place of its own, it is that of the value at `path`.
-    pub(super) fn error(&mut self, path: &str, diagnostic: Diagnostic) {
+    pub(crate) fn error(&mut self, path: &str, diagnostic: Diagnostic) {
         if self.errors.len() >= MOST_MISTAKES {
             self.unlisted += 1;
             return;
@@ -48,5 +53,25 @@ impl<'a> Checker<'a> {
             self.errors.push(Diagnostic::error(last.code, "there are more mistakes than these"));
         }
         Rejection(self.errors)
+    }
+}
+
+/// A checker within a table.
+pub(crate) struct At<'a, 'b>(pub(crate) &'a mut Checker<'b>, pub(crate) String);
+
+impl At<'_, '_> {
+    pub(crate) fn error(&mut self, key: &str, diagnostic: Diagnostic) {
+        self.0.error(&format!("{}.{key}", self.1), diagnostic);
+    }
+
+    pub(crate) fn unless(&mut self, holds: bool, key: &str, message: &str) {
+        if !holds {
+            self.error(key, Diagnostic::error(Code::OutOfRange, message));
+        }
+    }
+
+    pub(crate) fn frame(&mut self, key: &str, size: Bytes) {
+        let message = format!("a frame of {size}, expected 64 B to {LARGEST_FRAME}");
+        self.unless((Bytes::new(64)..=LARGEST_FRAME).contains(&size), key, &message);
     }
 }

@@ -10,8 +10,8 @@ use narrows_sim::traffic::Transport;
 use narrows_sim::{FlowId, LinkId};
 
 use super::Plan;
-use crate::recorded;
-use crate::recorded::rows::{GROWS, bytes, intervals};
+use super::rows::{GROWS, bytes, intervals};
+use crate::mechanism;
 
 /// Bytes of all that can be recorded, with the tables made of it.
 pub(super) fn estimate(plan: &Plan) -> u64 {
@@ -31,9 +31,9 @@ pub(super) fn estimate(plan: &Plan) -> u64 {
         deepest.saturating_mul(GROWS * size_of::<u64>() as u64),
         bytes::<WindowRow>(of_flows(plan, plan.record.windows.as_ref(), end, |_| 1)),
         bytes::<StateRow>(of_flows(plan, plan.record.state.as_ref(), end, reported)),
-        recorded::bytes(plan, end),
     ];
-    kept.into_iter().fold(0, u64::saturating_add)
+    let of_mechanisms = mechanism::all().map(|mechanism| mechanism.recorded_bytes(plan, end));
+    kept.into_iter().chain(of_mechanisms).fold(0, u64::saturating_add)
 }
 
 /// Packets may be lost on the link, which its far end tells, in rows of its own.

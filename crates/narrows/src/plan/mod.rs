@@ -11,21 +11,18 @@ mod hosts;
 mod inputs;
 mod kept;
 mod limits;
-mod lossless;
 mod memory;
 mod names;
-mod near_source;
 mod network;
 mod planned;
 mod profiles;
-mod rack;
 mod recording;
 mod room;
+pub(crate) mod rows;
 mod segments;
 mod select;
 mod signals;
 mod switches;
-mod telemetry;
 mod trace;
 mod traffic;
 mod warnings;
@@ -37,7 +34,7 @@ use narrows_proto::units::{Bytes, Span, Time};
 use narrows_sim::topology::{Link, NodeKind};
 use narrows_sim::{LinkId, Paths, Stop};
 
-pub(crate) use checker::Checker;
+pub(crate) use checker::{At, Checker, LARGEST_FRAME};
 pub(crate) use inputs::collect as collect_inputs;
 pub use limits::Limits;
 pub use memory::available as available_memory;
@@ -45,11 +42,12 @@ pub(crate) use names::bad_name;
 pub(crate) use planned::{ENDLESS, LIVE_PER_HOST};
 pub use planned::{Expected, LONGEST, Load, LoadOf, Plan, PlannedGroup, PlannedPairing, Recording};
 pub use segments::Segment;
-pub(crate) use select::Places;
+pub(crate) use select::{Places, host_rates};
 pub use trace::{TraceFlows, parse_trace};
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
+use crate::mechanism::{self, Layout};
 use crate::scenario::Scenario;
 
 impl Plan {
@@ -136,7 +134,7 @@ impl Plan {
         }
         room::check(&scenario, &network, &planned.traffic, &mut checker);
         signals::check_with_traffic(&network, &planned.traffic, &mut checker);
-        lossless::check_network(&scenario, &mut checker);
+        mechanism::all().for_each(|mechanism| mechanism.check_network(&scenario, &network, &mut checker));
         warnings::warn_of_overload(&network, &planned, &mut checker);
         let record = recording::recording(&scenario, &network, &planned, &mut checker);
         let segments = segments::segments(&network.topology);
@@ -150,7 +148,9 @@ impl Plan {
             warnings::warn_of_nothing_measured(&planned.traffic, &measured, stop.at, &mut checker);
             warnings::warn_of_short_run(&network, &planned.traffic, &measured, stop.at, &mut checker);
         }
-        rack::check(&network, &paths, &planned.traffic, &mut checker);
+        let layout =
+            Layout { network: &network, paths: &paths, traffic: &planned.traffic, groups: &planned.groups };
+        mechanism::all().for_each(|mechanism| mechanism.check_traffic(&layout, &mut checker));
         hosts::check(&network, &paths, &planned.traffic, &mut checker);
         profiles::check(&scenario, &mut checker);
         if !checker.errors.is_empty() {
@@ -158,9 +158,7 @@ impl Plan {
         }
         controls::check(&scenario, &network, &planned, &mut checker);
         bursts::check(&network, &paths, &planned, &mut checker);
-        near_source::check(&network, &paths, &planned.traffic, &planned.groups, &mut checker);
-
-        telemetry::check(&network, &paths, &planned.traffic, &mut checker);
+        mechanism::all().for_each(|mechanism| mechanism.warn(&layout, &mut checker));
         hosts::warn_of_phase(&network, &paths, &planned.traffic, &mut checker);
         let warnings = checker.warnings;
         drop(paths);
@@ -231,8 +229,7 @@ impl Plan {
 /// How many priorities packets have.
 fn priorities(scenario: &Scenario) -> usize {
     let cnps = scenario.traffic.iter().filter_map(|group| group.rdma.as_ref()?.cnp_priority);
-    let agents = scenario.switches.values().filter_map(|switch| switch.rack_agent.as_ref());
-    let messages = agents.map(|agent| agent.message_priority);
+    let messages = mechanism::all().flat_map(|mechanism| mechanism.priorities(scenario));
     let groups = scenario.traffic.iter().map(|group| group.priority);
     groups.chain(cnps).chain(messages).collect::<BTreeSet<u8>>().len()
 }

@@ -5,8 +5,9 @@ use narrows_sim::switch::{MOST_PORTS, PortKind};
 use narrows_sim::topology::{CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, ParkingLot, Star};
 use narrows_sim::{Failure, LinkId, MOST_LEAVES, Network, NodeId, Outage, topology as sim};
 
-use super::{Checker, explicit, signals, switches, telemetry};
+use super::{Checker, explicit, signals, switches};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::mechanism::limiter;
 use crate::scenario::{PortChoice, Scenario, Topology};
 
 /// Builds the network. Mistakes go to `checker`; without a network nothing else can be checked.
@@ -37,8 +38,7 @@ pub(super) fn build(scenario: &Scenario, priorities: usize, checker: &mut Checke
     let failures = failures(scenario, &topology, checker);
     let (routing, hosts) = (scenario.routing, scenario.hosts.clone().unwrap_or_default());
     let mut network = Network { topology, switches, routing, failures, reaction: None, hosts };
-    network.reaction = signals::reaction(scenario, &network, checker);
-    telemetry::check_rates(&network, checker);
+    network.reaction = limiter::reaction(scenario, &network, checker);
     Some(network)
 }
 

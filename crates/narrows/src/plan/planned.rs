@@ -14,6 +14,7 @@ use super::segments::Segment;
 use crate::diagnostic::Diagnostic;
 use crate::document::Document;
 use crate::inputs::Input;
+use crate::mechanism::list::mechanisms;
 use crate::scenario::{Pairing, Scenario, Topology};
 use crate::sizes::LoadedSizes;
 
@@ -177,24 +178,29 @@ pub struct Load {
 /// Flows under way at once on each host, for traffic that starts flows as it goes.
 pub(crate) const LIVE_PER_HOST: u64 = 100;
 
-/// What is recorded besides flows.
-#[derive(Clone, Debug, Default)]
-pub struct Recording {
-    /// Interval and ports.
-    pub queues: Option<(Span, Vec<LinkId>)>,
-    /// Interval and links.
-    pub links: Option<(Span, Vec<LinkId>)>,
-    /// Interval and flows.
-    pub windows: Option<(Span, Vec<FlowId>)>,
-    /// Interval and flows.
-    pub state: Option<(Span, Vec<FlowId>)>,
-    /// Interval and nodes.
-    pub limiters: Option<(Span, Vec<NodeId>)>,
-    /// Switches whose queues for isolated flows are recorded.
-    pub isolation: Option<Vec<NodeId>>,
-    /// Nodes whose JumboFlows and advertised rates are recorded, and how often.
-    pub racks: Option<(Span, Vec<NodeId>)>,
+/// Makes what is recorded, with what is recorded of mechanisms.
+macro_rules! recording {
+    ($($mechanism:ident: $about:literal $key:ident: $written:ident of $rows:ty,)*) => {
+        /// What is recorded besides flows.
+        #[derive(Clone, Debug, Default)]
+        pub struct Recording {
+            /// Interval and ports.
+            pub queues: Option<(Span, Vec<LinkId>)>,
+            /// Interval and links.
+            pub links: Option<(Span, Vec<LinkId>)>,
+            /// Interval and flows.
+            pub windows: Option<(Span, Vec<FlowId>)>,
+            /// Interval and flows.
+            pub state: Option<(Span, Vec<FlowId>)>,
+            $(
+                #[doc = concat!("Interval and nodes of `record.", stringify!($key), "`; the interval is 0 where events are recorded.")]
+                pub $key: Option<(Span, Vec<NodeId>)>,
+            )*
+        }
+    };
 }
+
+mechanisms!(record => recording);
 
 impl Plan {
     /// Memory of its flows before it is run, all of them drawn.

@@ -1,14 +1,15 @@
 //! What is recorded besides flows, checked.
 
 use narrows_proto::units::Span;
-use narrows_sim::{FlowId, Network};
+use narrows_sim::{FlowId, Network, NodeId};
 
 use super::planned::{Expected, Plan, Recording};
 use super::traffic::PlannedTraffic;
 use super::{Checker, select};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::Document;
-use crate::scenario::{Names, RecordFlows, RecordPorts, Scenario, matches};
+use crate::mechanism::list::mechanisms;
+use crate::scenario::{OfNodes, RecordFlows, RecordPorts, Scenario, matches};
 
 pub(super) fn recording(
     scenario: &Scenario,
@@ -37,24 +38,14 @@ pub(super) fn recording(
     };
     recording.queues = record.queues.as_ref().and_then(|queues| ports("queues", queues, checker));
     recording.links = record.links.as_ref().and_then(|links| ports("links", links, checker));
-    let nodes = |key: &str, record: &RecordPorts, checker: &mut Checker<'_>| {
-        let path = format!("record.{key}");
-        check_interval(&path, record.interval, scenario, checker);
-        let everywhere = Names::One("*".into());
-        let nodes = select::nodes(&network.topology, record.of.as_ref().or(Some(&everywhere)));
-        nodes
-            .map_err(|error| checker.error(&format!("{path}.of"), error))
-            .ok()
-            .map(|nodes| (record.interval, nodes))
-    };
-    recording.limiters = record.limiters.as_ref().and_then(|limiters| nodes("limiters", limiters, checker));
-    recording.racks = record.racks.as_ref().and_then(|racks| nodes("racks", racks, checker));
-    if let Some(isolation) = &record.isolation {
-        match select::nodes(&network.topology, isolation.of.as_ref()) {
-            Ok(nodes) => recording.isolation = Some(nodes),
-            Err(error) => checker.error("record.isolation.of", error),
-        }
+    macro_rules! of_mechanisms {
+        ($($mechanism:ident: $about:literal $key:ident: $written:ident of $rows:ty,)*) => {
+            $(if let Some(record) = &record.$key {
+                recording.$key = nodes(stringify!($key), record, scenario, network, checker);
+            })*
+        };
     }
+    mechanisms!(record => of_mechanisms);
     let mut flows = |key: &str, record: &Option<RecordFlows>| {
         let path = format!("record.{key}");
         record.as_ref().map(|record| recorded_flows(&path, record, scenario, planned, checker))
@@ -62,6 +53,23 @@ pub(super) fn recording(
     recording.windows = flows("windows", &record.windows);
     recording.state = flows("state", &record.state);
     recording
+}
+
+/// Of which nodes something is recorded, and how often.
+fn nodes(
+    key: &str,
+    record: &impl OfNodes,
+    scenario: &Scenario,
+    network: &Network,
+    checker: &mut Checker<'_>,
+) -> Option<(Span, Vec<NodeId>)> {
+    let path = format!("record.{key}");
+    if let Some(interval) = record.interval() {
+        check_interval(&path, interval, scenario, checker);
+    }
+    let nodes = select::nodes(&network.topology, record.names().as_ref());
+    let nodes = nodes.map_err(|error| checker.error(&format!("{path}.of"), error)).ok()?;
+    Some((record.interval().unwrap_or_default(), nodes))
 }
 
 /// Which flows are recorded, and how often.

@@ -8,8 +8,7 @@ use narrows_sim::topology::NodeKind;
 use narrows_sim::traffic::{Group, Traffic};
 use narrows_sim::{Network, NodeId};
 
-use super::Checker;
-use super::signals::At;
+use super::{At, Checker};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::scenario::{Scenario, Switch};
 

@@ -152,7 +152,7 @@ impl Places {
 }
 
 /// By host: the rate of its link.
-pub(super) fn host_rates(topology: &Topology) -> Vec<BitRate> {
+pub(crate) fn host_rates(topology: &Topology) -> Vec<BitRate> {
     let ports = topology.ports();
     topology.hosts().iter().map(|host| topology.link(ports[host.index()][0]).wire.rate).collect()
 }

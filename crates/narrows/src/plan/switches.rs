@@ -9,8 +9,9 @@ use narrows_sim::switch::{
 use narrows_sim::topology as sim;
 use narrows_sim::topology::NodeKind;
 
-use super::{Checker, lossless, rack, signals};
+use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::mechanism;
 use crate::scenario::{self, Scenario};
 
 /// Settings for every switch, by node.
@@ -88,10 +89,8 @@ fn check_switch(path: &str, switch: &scenario::Switch, ports: &Ports, checker: &
     // Static parts are smallest on the switch with the most ports.
     let most_ports = ports.most.max(1);
     let largest = switch.buffer.largest_queue(most_ports);
-    signals::check_congestion_point(path, switch, largest, checker);
-    signals::check_pause(path, switch, checker);
-    lossless::check_switch(path, switch, checker);
-    rack::check_switch(path, switch, checker);
+    mechanism::all().for_each(|mechanism| mechanism.check_queues(path, switch, largest, checker));
+    mechanism::all().for_each(|mechanism| mechanism.check_switch(path, switch, checker));
     let mut reachable = |key: &str, threshold: Bytes| {
         if threshold >= largest {
             let message = format!("{key} = {threshold}, but a queue can hold at most {largest}");

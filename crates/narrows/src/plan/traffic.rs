@@ -12,9 +12,10 @@ use narrows_sim::workload::{self, Pairs, PairsError, Partner};
 use narrows_sim::{GroupId, HostId, Network, Paths, Purpose, Stream};
 
 use super::select::{self, Places};
-use super::{Checker, ENDLESS, PlannedGroup, near_source};
+use super::{Checker, ENDLESS, PlannedGroup};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::Document;
+use crate::mechanism::{self, Mechanism, near_source};
 use crate::scenario::{Between, Names, Pattern, Scenario, SizeSource};
 use crate::sizes::{self, LoadedSizes};
 
@@ -164,12 +165,9 @@ fn check_queue_pairs(
     ground: &Ground<'_>,
     checker: &mut Checker<'_>,
 ) {
-    let holds = [
-        (near_source, "annulus"),
-        (transport.needs_rack(), "rackcc"),
-        (ground.network.reaction.is_some(), "reaction_points"),
-    ];
-    if let Some((_, what)) = holds.iter().find(|(holds, _)| *holds) {
+    let holds =
+        |mechanism: &'static dyn Mechanism| mechanism.holds_flows(transport, near_source, ground.network);
+    if let Some(what) = mechanism::all().find_map(holds) {
         let message = format!(
             "traffic \"{name}\" has queue pairs, and {what} holds back single flows, which messages of one are not"
         );

@@ -16,6 +16,7 @@ pub use schema::variants;
 pub use search::suggestion;
 
 use crate::diagnostic::Code;
+use crate::mechanism;
 use crate::metrics::{METRICS, MetricInfo, MetricSet};
 use crate::profile;
 use crate::results::{ActivityInfo, ColumnInfo, TABLES, TableInfo, activity_infos};
@@ -261,11 +262,10 @@ fn needs(config: &Config) -> Vec<String> {
     let more = [
         (config.reads_delay(), "reads delays or rates: its window may fall without a loss or a mark"),
         (config.needs_rdma(), "needs traffic over `rdma`"),
-        (config.reads_telemetry(), "needs switches with `telemetry = true`"),
-        (config.needs_rack(), "needs a `rack_agent` at the switches of racks"),
     ];
-    let more = more.into_iter().filter(|(is, _)| *is).map(|(_, text)| text.to_owned());
-    std::iter::once(ecn.to_owned()).chain(more).collect()
+    let more = more.into_iter().filter(|(is, _)| *is).map(|(_, text)| text);
+    let mechanisms = mechanism::all().filter_map(|mechanism| mechanism.needed_by(config));
+    std::iter::once(ecn).chain(more).chain(mechanisms).map(str::to_owned).collect()
 }
 
 /// The variants of a definition of the schema.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use narrows_proto::annulus::near_source;
 use narrows_proto::cc::{Config, OutOfRange, Ranges};
-use narrows_proto::{datagram, rack, rdma, reaction, stream};
+use narrows_proto::{datagram, rdma, reaction, stream};
 use serde_json::Value;
+
+use crate::mechanism;
 
 /// Accepted ranges by the name of the schema's definition and of the setting: `["Dctcp"]["gain"]` is "above 0, at most 1".
 pub(crate) fn ranges(schema: &Value) -> BTreeMap<String, BTreeMap<String, &'static str>> {
@@ -26,12 +27,10 @@ pub(crate) fn ranges(schema: &Value) -> BTreeMap<String, BTreeMap<String, &'stat
     for (name, config) in [("bcn", bcn), ("qcn", qcn)] {
         add(definition(schema, "Reaction", name), &|ranges| config.check(None, ranges));
     }
-    add("NearSource", &|ranges| near_source::Params::default().check(None, ranges));
     add("Stream", &|ranges| stream::Params::default().check(ranges));
     add("Rdma", &|ranges| rdma::Params::default().check(ranges));
     add("Datagram", &|ranges| datagram::Params::default().check(ranges));
-    add("JumboFlow", &|ranges| rack::jumbo::Params::default().check(ranges));
-    add("RackReceiver", &|ranges| rack::receiver::Params::default().check(ranges));
+    mechanism::all().for_each(|mechanism| mechanism.ranges(&mut add));
     all
 }
 

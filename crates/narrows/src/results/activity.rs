@@ -1,18 +1,7 @@
-use std::borrow::Cow;
-
 use serde::Serialize;
 
-use super::Outline;
+use super::{Activity, Outline};
 use crate::counters;
-
-/// Something that can happen in a run, and how often it did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Activity {
-    /// What.
-    pub what: Cow<'static, str>,
-    /// How often.
-    pub times: u64,
-}
 
 /// What can be counted in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -3,6 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::names::{Names, matches};
+use crate::mechanism::list::mechanisms;
 
 /// When a run ends.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -25,25 +26,27 @@ pub struct Measure {
     pub until: Option<Span>,
 }
 
-/// What is recorded besides flows. Recording changes nothing else.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Record {
-    /// Backlog, marks and drops of ports.
-    pub queues: Option<RecordPorts>,
-    /// Bytes sent over links.
-    pub links: Option<RecordPorts>,
-    /// Windows and rates of flows.
-    pub windows: Option<RecordFlows>,
-    /// What congestion controls keep besides windows and rates: `alpha`, `ssthresh`, modes.
-    pub state: Option<RecordFlows>,
-    /// Rates and queues of limiters; of all nodes if `of` is left out.
-    pub limiters: Option<RecordPorts>,
-    /// When queues for isolated flows came and went.
-    pub isolation: Option<RecordNodes>,
-    /// What switches reported of JumboFlows and what hosts advertised; of all nodes if `of` is left out.
-    pub racks: Option<RecordPorts>,
+/// Makes the settings of what is recorded, with the keys of mechanisms.
+macro_rules! record {
+    ($($mechanism:ident: $about:literal $key:ident: $written:ident of $rows:ty,)*) => {
+        /// What is recorded besides flows. Recording changes nothing else.
+        #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct Record {
+            /// Backlog, marks and drops of ports.
+            pub queues: Option<RecordPorts>,
+            /// Bytes sent over links.
+            pub links: Option<RecordPorts>,
+            /// Windows and rates of flows.
+            pub windows: Option<RecordFlows>,
+            /// What congestion controls keep besides windows and rates: `alpha`, `ssthresh`, modes.
+            pub state: Option<RecordFlows>,
+            $(#[doc = $about] pub $key: Option<$written>,)*
+        }
+    };
 }
+
+mechanisms!(record => record);
 
 /// Which switches are recorded.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -61,6 +64,36 @@ pub struct RecordPorts {
     pub interval: Span,
     /// The nodes whose ports are recorded; `*` stands for any characters. All switches if left out.
     pub of: Option<Names>,
+}
+
+/// Nodes of which a mechanism records something, as they are written.
+pub(crate) trait OfNodes {
+    /// Intervals over which is aggregated, if it is.
+    fn interval(&self) -> Option<Span>;
+
+    /// The names of the nodes; none for all switches.
+    fn names(&self) -> Option<Names>;
+}
+
+impl OfNodes for RecordNodes {
+    fn interval(&self) -> Option<Span> {
+        None
+    }
+
+    fn names(&self) -> Option<Names> {
+        self.of.clone()
+    }
+}
+
+impl OfNodes for RecordPorts {
+    fn interval(&self) -> Option<Span> {
+        Some(self.interval)
+    }
+
+    /// Hosts as well, if none are named.
+    fn names(&self) -> Option<Names> {
+        self.of.clone().or_else(|| Some(Names::One("*".into())))
+    }
 }
 
 /// Which flows are recorded, and how often.

@@ -14,17 +14,18 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use narrows_proto::stream;
-use narrows_proto::units::{Bytes, Span};
+use narrows_proto::units::Span;
 use narrows_sim::{Hosts, RealHosts, Routing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use measure::OfNodes;
 pub use measure::{Expect, Flows, Measure, Record, RecordFlows, RecordPorts, Stop};
 pub use names::Names;
 pub(crate) use names::matches;
 pub use reaction::ReactionPoints;
 pub use share::Share;
-pub use switches::{PortChoice, Switch};
+pub use switches::{PortChoice, Switch, default_switch};
 pub use topology::{Explicit, ExplicitLink, ExplicitSwitch, Topology};
 pub use traffic::{Between, Counts, LinkSet, Pairing, Pattern, Poisson, Rpc, SizeSource, Traffic};
 
@@ -145,25 +146,6 @@ impl Scenario {
     /// The files that it names: traces and distributions of sizes.
     pub fn files_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
         self.traffic.iter_mut().filter_map(|group| group.pattern.file_mut())
-    }
-}
-
-/// Settings of a switch of a class that has none: 12 MB shared with α = 1, no marking.
-pub fn default_switch() -> Switch {
-    let size = Bytes::new(12_000_000);
-    let buffer = narrows_sim::switch::Buffer { size, sharing: narrows_sim::switch::Sharing::default() };
-    let congestion_point = narrows_sim::switch::CongestionPoint::Off;
-    let marking = narrows_sim::switch::Marking::Off;
-    Switch {
-        buffer,
-        marking,
-        congestion_point,
-        pause: None,
-        pfc: None,
-        isolation: None,
-        rack_agent: None,
-        telemetry: false,
-        latency: Span::ZERO,
     }
 }
 

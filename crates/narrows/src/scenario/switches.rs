@@ -1,38 +1,53 @@
-use narrows_proto::units::Span;
-use narrows_sim::mechanism::isolation::Isolation;
-use narrows_sim::mechanism::rackcc::RackAgent;
-use narrows_sim::switch::{Buffer, CongestionPoint, Marking, Pause, Pfc, PortKind, SwitchConfig};
+use narrows_proto::units::{Bytes, Span};
+use narrows_sim::switch::{Buffer, CongestionPoint, Marking, PortKind, Sharing, SwitchConfig};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Settings of the switches of one class.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Switch {
-    /// Packet memory.
-    pub buffer: Buffer,
-    /// How queues signal congestion.
-    #[serde(default)]
-    pub marking: Marking,
-    /// How queues notify the sources of their packets.
-    #[serde(default)]
-    pub congestion_point: CongestionPoint,
-    /// When neighbors are paused (IEEE 802.3 PAUSE).
-    pub pause: Option<Pause>,
-    /// How classes of packets are stopped at neighbors (priority-based flow control, IEEE 802.1Qbb).
-    pub pfc: Option<Pfc>,
-    /// How congested flows are isolated; needs `pfc`.
-    pub isolation: Option<Isolation>,
-    /// Packets of controls that read telemetry (`hpcc`) learn, as they begin to be sent, the rate of the port, the time, what it
-    /// has sent and what waits there.
-    #[serde(default)]
-    pub telemetry: bool,
-    /// The state of JumboFlows that switches with hosts keep, for traffic under `rackcc`.
-    pub rack_agent: Option<RackAgent>,
-    /// Time from the last bit of a packet until it joins a queue.
-    #[serde(default)]
-    pub latency: Span,
+use crate::mechanism::list::mechanisms;
+
+/// Makes the settings of switches, with the keys of mechanisms.
+macro_rules! switch {
+    ($($mechanism:ident: $about:literal $(#[$attribute:meta])? $key:ident: $settings:ty,)*) => {
+        /// Settings of the switches of one class.
+        #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct Switch {
+            /// Packet memory.
+            pub buffer: Buffer,
+            /// How queues signal congestion.
+            #[serde(default)]
+            pub marking: Marking,
+            /// How queues notify the sources of their packets.
+            #[serde(default)]
+            pub congestion_point: CongestionPoint,
+            $(#[doc = $about] $(#[$attribute])? pub $key: $settings,)*
+            /// Time from the last bit of a packet until it joins a queue.
+            #[serde(default)]
+            pub latency: Span,
+        }
+
+        impl Switch {
+            /// As the simulation wants it.
+            pub fn config(&self, ports: PortKind) -> SwitchConfig {
+                let Self { buffer, marking, congestion_point, $($key,)* latency } = self.clone();
+                SwitchConfig { buffer, marking, latency, ports, congestion_point, $($mechanism: $key,)* }
+            }
+        }
+
+        /// Settings of a switch of a class that has none: 12 MB shared with α = 1, no marking.
+        pub fn default_switch() -> Switch {
+            Switch {
+                buffer: Buffer { size: Bytes::new(12_000_000), sharing: Sharing::default() },
+                marking: Marking::Off,
+                congestion_point: CongestionPoint::Off,
+                $($key: Default::default(),)*
+                latency: Span::ZERO,
+            }
+        }
+    };
 }
+
+mechanisms!(switch => switch);
 
 /// Kind of ports. Both kinds give the same results where both apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -45,22 +60,4 @@ pub enum PortChoice {
     Plain,
     /// A queue for each priority, the highest first.
     Scheduled,
-}
-
-impl Switch {
-    /// As the simulation wants it.
-    pub fn config(&self, ports: PortKind) -> SwitchConfig {
-        SwitchConfig {
-            buffer: self.buffer.clone(),
-            marking: self.marking.clone(),
-            latency: self.latency,
-            ports,
-            congestion_point: self.congestion_point.clone(),
-            pause: self.pause.clone(),
-            pfc: self.pfc.clone(),
-            isolation: self.isolation.clone(),
-            telemetry: self.telemetry,
-            rackcc: self.rack_agent.clone(),
-        }
-    }
 }

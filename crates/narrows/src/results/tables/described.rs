@@ -9,7 +9,7 @@ use crate::counters::Counter;
 use crate::plan::{Plan, Segment};
 
 /// A table whose rows are made of `R`s.
-pub(super) struct Described<R: Clone + 'static> {
+pub(crate) struct Described<R: Clone + 'static> {
     name: &'static str,
     meaning: &'static str,
     present: &'static str,
@@ -28,7 +28,7 @@ struct Taken<R> {
 type ValuesOf<R> = Box<dyn Fn(&[R], &Results) -> Values + Send + Sync>;
 
 /// A table, whatever its rows are made of.
-pub(super) trait Named: Send + Sync {
+pub(crate) trait Named: Send + Sync {
     fn name(&self) -> &'static str;
 
     fn info(&self) -> TableInfo;
@@ -61,7 +61,7 @@ impl<R: Clone> Named for Described<R> {
 /// Each of these adds a column: its name, what it means, and its value in a row.
 impl<R: Clone> Described<R> {
     /// A table without columns. `rows` are none where `present` does not hold.
-    pub(super) fn new(
+    pub(crate) fn new(
         name: &'static str,
         meaning: &'static str,
         present: &'static str,
@@ -83,7 +83,7 @@ impl<R: Clone> Described<R> {
     }
 
     /// Whole numbers in a unit.
-    pub(super) fn integer(
+    pub(crate) fn integer(
         self,
         info: [&'static str; 3],
         value: impl Fn(&R, &Results) -> u64 + Send + Sync + 'static,
@@ -106,7 +106,7 @@ impl<R: Clone> Described<R> {
         self.column(info, values, &Values::MaybeIntegers(Vec::new()))
     }
 
-    pub(super) fn count(
+    pub(crate) fn count(
         self,
         name: &'static str,
         meaning: &'static str,
@@ -115,7 +115,7 @@ impl<R: Clone> Described<R> {
         self.integer([name, "", meaning], value)
     }
 
-    pub(super) fn maybe_count(
+    pub(crate) fn maybe_count(
         self,
         name: &'static str,
         meaning: &'static str,
@@ -124,7 +124,7 @@ impl<R: Clone> Described<R> {
         self.maybe_integer([name, "", meaning], value)
     }
 
-    pub(super) fn ps(
+    pub(crate) fn ps(
         self,
         name: &'static str,
         meaning: &'static str,
@@ -133,7 +133,7 @@ impl<R: Clone> Described<R> {
         self.integer([name, "ps", meaning], value)
     }
 
-    pub(super) fn maybe_ps(
+    pub(crate) fn maybe_ps(
         self,
         name: &'static str,
         meaning: &'static str,
@@ -142,7 +142,7 @@ impl<R: Clone> Described<R> {
         self.maybe_integer([name, "ps", meaning], value)
     }
 
-    pub(super) fn bytes(
+    pub(crate) fn bytes(
         self,
         name: &'static str,
         meaning: &'static str,
@@ -151,7 +151,7 @@ impl<R: Clone> Described<R> {
         self.integer([name, "B", meaning], value)
     }
 
-    pub(super) fn maybe_bytes(
+    pub(crate) fn maybe_bytes(
         self,
         name: &'static str,
         meaning: &'static str,
@@ -160,7 +160,7 @@ impl<R: Clone> Described<R> {
         self.maybe_integer([name, "B", meaning], value)
     }
 
-    pub(super) fn bps(
+    pub(crate) fn bps(
         self,
         name: &'static str,
         meaning: &'static str,
@@ -169,7 +169,7 @@ impl<R: Clone> Described<R> {
         self.integer([name, "bit/s", meaning], value)
     }
 
-    pub(super) fn maybe_bps(
+    pub(crate) fn maybe_bps(
         self,
         name: &'static str,
         meaning: &'static str,
@@ -179,7 +179,7 @@ impl<R: Clone> Described<R> {
     }
 
     /// Real numbers, of this unit.
-    pub(super) fn real(
+    pub(crate) fn real(
         self,
         name: &'static str,
         unit: &'static str,
@@ -192,7 +192,7 @@ impl<R: Clone> Described<R> {
     }
 
     /// Ratios, some of which may be missing.
-    pub(super) fn maybe_ratio(
+    pub(crate) fn maybe_ratio(
         self,
         name: &'static str,
         meaning: &'static str,
@@ -202,7 +202,7 @@ impl<R: Clone> Described<R> {
         self.column([name, "", meaning], values, &Values::MaybeReals(Vec::new()))
     }
 
-    pub(super) fn flag(
+    pub(crate) fn flag(
         self,
         name: &'static str,
         meaning: &'static str,
@@ -214,7 +214,7 @@ impl<R: Clone> Described<R> {
     }
 
     /// Names: all that there may be, and for each row the index of one.
-    pub(super) fn name(
+    pub(crate) fn name(
         self,
         name: &'static str,
         meaning: &'static str,
@@ -228,7 +228,7 @@ impl<R: Clone> Described<R> {
     }
 
     /// Words of the program, of which there are few.
-    pub(super) fn text(
+    pub(crate) fn text(
         self,
         name: &'static str,
         meaning: &'static str,
@@ -242,7 +242,7 @@ impl<R: Clone> Described<R> {
     }
 
     /// The same, some of which may be missing.
-    pub(super) fn maybe_text(
+    pub(crate) fn maybe_text(
         self,
         name: &'static str,
         meaning: &'static str,
@@ -257,7 +257,7 @@ impl<R: Clone> Described<R> {
     }
 
     /// The segment of a link, in networks that have segments.
-    pub(super) fn segment(self, link: impl Fn(&R) -> usize + Send + Sync + 'static) -> Self {
+    pub(crate) fn segment(self, link: impl Fn(&R) -> usize + Send + Sync + 'static) -> Self {
         let meaning = "`dc` or `wan`: which part of the network the link belongs to.";
         let names = |_: &Plan| Segment::ALL.map(|segment| segment.name().to_owned()).to_vec();
         let segment = move |row: &R, run: &Results| {
@@ -268,7 +268,7 @@ impl<R: Clone> Described<R> {
             .only("networks of several data centers", |plan| plan.segments.is_some())
     }
 
-    pub(super) fn counter(
+    pub(crate) fn counter(
         self,
         name: &'static str,
         counter: &'static Counter,
@@ -278,7 +278,7 @@ impl<R: Clone> Described<R> {
     }
 
     /// Only some results have the last column.
-    pub(super) fn only(mut self, present: &'static str, is_in: fn(&Plan) -> bool) -> Self {
+    pub(crate) fn only(mut self, present: &'static str, is_in: fn(&Plan) -> bool) -> Self {
         let last = self.columns.last_mut().expect("said of a column");
         (last.info.present, last.is_in) = (present, is_in);
         self
@@ -303,17 +303,17 @@ impl Words {
 }
 
 /// Names of traffic groups.
-pub(super) fn groups(plan: &Plan) -> Vec<String> {
+pub(crate) fn groups(plan: &Plan) -> Vec<String> {
     plan.groups.iter().map(|group| group.name.clone()).collect()
 }
 
 /// Names of hosts.
-pub(super) fn hosts(plan: &Plan) -> Vec<String> {
+pub(crate) fn hosts(plan: &Plan) -> Vec<String> {
     let topology = &plan.network.topology;
     topology.hosts().iter().map(|host| topology.node(*host).name.clone()).collect()
 }
 
 /// Names of nodes.
-pub(super) fn nodes(plan: &Plan) -> Vec<String> {
+pub(crate) fn nodes(plan: &Plan) -> Vec<String> {
     plan.network.topology.nodes().iter().map(|node| node.name.clone()).collect()
 }

@@ -1,9 +1,8 @@
 //! The tables of results. One entry for each column says what it is called, what it means and how its values are taken.
 
-mod described;
+pub(crate) mod described;
 mod flows;
 mod links;
-mod racks;
 mod recorded;
 
 use std::sync::LazyLock;
@@ -11,23 +10,22 @@ use std::sync::LazyLock;
 use self::described::Named;
 use super::columns::TableInfo;
 use super::{Results, Table};
+use crate::mechanism;
 
 /// All tables, in the order in which they are written.
-static ALL: LazyLock<[Box<dyn Named>; 12]> = LazyLock::new(|| {
-    [
+static ALL: LazyLock<Vec<Box<dyn Named>>> = LazyLock::new(|| {
+    let mut all: Vec<Box<dyn Named>> = vec![
         Box::new(flows::flows()),
         Box::new(links::ports()),
         Box::new(links::queues()),
         Box::new(links::links()),
         Box::new(recorded::windows()),
         Box::new(recorded::state()),
-        Box::new(recorded::limiters()),
-        Box::new(recorded::isolation()),
-        Box::new(racks::jumboflows()),
-        Box::new(racks::advertised()),
-        Box::new(flows::rpcs()),
-        Box::new(flows::datagrams()),
-    ]
+    ];
+    all.extend(mechanism::all().flat_map(|mechanism| mechanism.tables()));
+    all.push(Box::new(flows::rpcs()));
+    all.push(Box::new(flows::datagrams()));
+    all
 });
 
 /// Descriptions of all tables, in the order in which they are written.
@@ -42,8 +40,8 @@ impl TableInfo {
 }
 
 impl Results {
-    /// All tables that there are: `flows` and `ports` always, `queues`, `links`, `windows`, `state`, `limiters`,
-    /// `isolation`, `jumboflows` and `advertised` if they were recorded, `rpcs` and `datagrams` if there are any.
+    /// All tables that there are: `flows` and `ports` always, `queues`, `links`, `windows`, `state` and those of mechanisms
+    /// if they were recorded, `rpcs` and `datagrams` if there are any.
     pub fn tables(&self) -> Vec<Table> {
         ALL.iter().filter_map(|table| table.of(self)).collect()
     }

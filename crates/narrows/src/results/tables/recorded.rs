@@ -1,15 +1,12 @@
-//! What was recorded of senders, limiters and queues for isolated flows.
+//! What was recorded of senders.
 
 use std::borrow::Cow;
 
 use narrows_proto::units::{BitRate, Time};
-use narrows_sim::mechanism::isolation::{IsolationEvent, IsolationRow};
-use narrows_sim::mechanism::limiter::LimiterRow;
+use narrows_sim::FlowId;
 use narrows_sim::observe::{StateRow, WindowRow};
-use narrows_sim::{FlowId, LinkId};
 
-use super::described::{Described, groups, nodes};
-use crate::plan::Plan;
+use super::described::{Described, groups};
 
 pub(super) fn windows() -> Described<WindowRow> {
     let table = Described::<WindowRow>::new(
@@ -66,43 +63,4 @@ fn of_sender<R: Clone>(table: Described<R>, of: fn(&R) -> (Time, FlowId)) -> Des
         .name("group", "The traffic group.", groups, move |row, run| {
             run.plan.traffic.flows[of(row).1.index()].group.0
         })
-}
-
-pub(super) fn limiters() -> Described<LimiterRow> {
-    let table = Described::<LimiterRow>::new(
-        "limiters",
-        "One row per limiter and interval: its state at its first event in it.",
-        "with `record.limiters`",
-        |run| run.recorded.limiters.as_deref().map(Cow::Borrowed),
-    );
-    table
-        .ps("at_ps", "When the event was.", |row, _| row.at.as_ps())
-        .name("node", "The host or edge switch that has the limiter.", nodes, |row, _| row.node.0)
-        .count("limiter", "Which of the limiters there. Numbers are used again.", |row, _| row.limiter.into())
-        .bps("rate_bps", "How fast it sends; 0 while it is stopped.", |row, _| row.rate.as_bps())
-        .bytes("waiting_bytes", "What waits in it.", |row, _| row.waiting.get())
-}
-
-pub(super) fn isolation() -> Described<IsolationRow> {
-    let table = Described::<IsolationRow>::new(
-        "isolation",
-        "One row per event of a queue for isolated flows.",
-        "with `record.isolation`",
-        |run| run.recorded.isolation.as_deref().map(Cow::Borrowed),
-    );
-    table
-        .ps("at_ps", "When it happened.", |row, _| row.at.as_ps())
-        .name("node", "The switch.", nodes, |row, _| row.node.0)
-        .name("link", "The link of the port; for events at an input the link that leads to the switch.", links, |row, _| row.link.0)
-        .name("event", "`allocated` or `freed`: a port got or gave back its queue; `allocated_at_input` and `freed_at_input` the same at an input; `flow`: a flow was isolated; `told`: a neighbor asked for it.", events, |row, _| row.event.number() as u32)
-        .maybe_count("flow", "Number of the flow, for events that are about one.", |row, _| row.event.flow().map(|flow| flow.0.into()))
-}
-
-fn links(plan: &Plan) -> Vec<String> {
-    let topology = &plan.network.topology;
-    (0..topology.links().len()).map(|link| topology.link_name(LinkId::from(link))).collect()
-}
-
-fn events(_: &Plan) -> Vec<String> {
-    IsolationEvent::NAMES.map(str::to_owned).to_vec()
 }

@@ -4,16 +4,66 @@ use std::collections::BTreeSet;
 
 use narrows_proto::annulus::{self, Aggregate};
 use narrows_proto::cc::{Config, Ranges};
+use narrows_proto::docs::NEAR_SOURCE;
 use narrows_sim::switch::CongestionPoint;
-use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic};
+use narrows_sim::traffic::{FlowSpec, Group, NearSource, Transport};
 use narrows_sim::{HostId, Network, Paths};
 
-use super::select::{Places, host_rates};
-use super::{Checker, PlannedGroup};
+use super::{Declare, Entry, Layout, Mechanism};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::plan::{Checker, Places, host_rates};
+
+pub(crate) struct Home;
+
+impl Mechanism for Home {
+    fn entries(&self) -> &'static [Entry] {
+        &[Entry {
+            name: "near_source",
+            summary: "the near-source loop of Annulus: messages of switches near the sender set a second rate",
+            place: "cc = { annulus = { near_source = { … } } }",
+            source: "Saeed et al., SIGCOMM 2020 (talk); IEEE 802.1Qau-2010",
+            about: &[NEAR_SOURCE],
+            settings: &["NearSource", "NearSourceStart", "AnnulusAggregate"],
+        }]
+    }
+
+    fn ranges(&self, declare: &mut Declare<'_>) {
+        declare("NearSource", &|ranges| annulus::near_source::Params::default().check(None, ranges));
+    }
+
+    fn holds_flows(&self, _: &Transport, near_source: bool, _: &Network) -> Option<&'static str> {
+        near_source.then_some("annulus")
+    }
+
+    /// Warns of senders that no congestion point can reach.
+    fn warn(&self, &Layout { network, paths, traffic, groups }: &Layout<'_>, checker: &mut Checker<'_>) {
+        for (number, group) in traffic.groups.iter().enumerate() {
+            let Some(near_source) = &group.near_source else { continue };
+            let path = format!("traffic.{number}.cc.annulus");
+            let flows = traffic.flows.iter().filter(|flow| flow.group.index() == number);
+            let deaf = deaf(network, paths, flows);
+            if !deaf.is_empty() {
+                let at_least = if groups[number].expected.is_some() { "at least " } else { "" };
+                checker.error(&path, warning(network, group, &deaf, at_least));
+            }
+            let no_places = near_source.places.iter().all(|place| *place == near_source.places[0]);
+            if near_source.per == Aggregate::DestinationDc && no_places {
+                let message = format!(
+                    "traffic \"{}\" has a loop for each data center, but all hosts are in one",
+                    group.name
+                );
+                let help = "names of data centers begin with dc";
+                checker.error(
+                    &format!("{path}.per"),
+                    Diagnostic::warning(Code::NobodyReacts, message).help(help),
+                );
+            }
+        }
+    }
+}
 
 /// The end-to-end control of a group, and its near-source loops if it has some. `path` leads to its `cc`.
-pub(super) fn split<'a>(
+pub(crate) fn split<'a>(
     cc: &'a Config,
     path: &str,
     network: &Network,
@@ -38,38 +88,8 @@ pub(super) fn split<'a>(
 }
 
 /// A group has near-source loops and could receive messages of QCN.
-pub(super) fn listens(traffic: &[crate::scenario::Traffic]) -> bool {
+pub(crate) fn listens(traffic: &[crate::scenario::Traffic]) -> bool {
     traffic.iter().any(|group| matches!(group.cc, Some(Config::Annulus(_))))
-}
-
-/// Warns of senders that no congestion point can reach.
-pub(super) fn check(
-    network: &Network,
-    paths: &Paths<'_>,
-    traffic: &Traffic,
-    groups: &[PlannedGroup],
-    checker: &mut Checker<'_>,
-) {
-    for (number, group) in traffic.groups.iter().enumerate() {
-        let Some(near_source) = &group.near_source else { continue };
-        let path = format!("traffic.{number}.cc.annulus");
-        let flows = traffic.flows.iter().filter(|flow| flow.group.index() == number);
-        let deaf = deaf(network, paths, flows);
-        if !deaf.is_empty() {
-            let at_least = if groups[number].expected.is_some() { "at least " } else { "" };
-            checker.error(&path, warning(network, group, &deaf, at_least));
-        }
-        let no_places = near_source.places.iter().all(|place| *place == near_source.places[0]);
-        if near_source.per == Aggregate::DestinationDc && no_places {
-            let message = format!(
-                "traffic \"{}\" has a loop for each data center, but all hosts are in one",
-                group.name
-            );
-            let help = "names of data centers begin with dc";
-            checker
-                .error(&format!("{path}.per"), Diagnostic::warning(Code::NobodyReacts, message).help(help));
-        }
-    }
 }
 
 fn warning(network: &Network, group: &Group, deaf: &[(HostId, usize)], at_least: &str) -> Diagnostic {

@@ -1,29 +1,56 @@
-//! Priority-based flow control and isolation of congested flows, checked.
+//! Priority-based flow control, checked.
 
 use narrows_proto::units::{Bytes, Span};
-use narrows_sim::mechanism::isolation::{Isolation, Scheme};
+use narrows_sim::docs::INGRESS;
 use narrows_sim::switch::{Pfc, Sharing, Xoff};
 use narrows_sim::{LinkId, Network, NodeId};
 
-use super::Checker;
-use super::signals::At;
+use super::{Entry, Mechanism};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::plan::{At, Checker};
 use crate::scenario::{Scenario, Switch};
 
-/// A port looks through its table for every packet.
-const LARGEST_TABLE: u32 = 4096;
+pub(crate) struct Home;
 
-/// Checks numbers.
-pub(super) fn check_switch(path: &str, switch: &Switch, checker: &mut Checker<'_>) {
-    if let Some(pfc) = &switch.pfc {
-        check_pfc(path, switch, pfc, checker);
+impl Mechanism for Home {
+    fn entries(&self) -> &'static [Entry] {
+        &[Entry {
+            name: "pfc",
+            summary: "priority-based flow control: stops by class of packets",
+            place: "switches.CLASS.pfc",
+            source: "IEEE 802.1Qbb",
+            about: &[INGRESS],
+            settings: &["Pfc", "Xoff"],
+        }]
     }
-    if let Some(isolation) = &switch.isolation {
-        check_isolation(path, switch, isolation, checker);
+
+    fn needs_queues(&self, switch: &Switch) -> Option<&'static str> {
+        switch.pfc.as_ref().map(|_| "pfc")
+    }
+
+    fn check_switch(&self, path: &str, switch: &Switch, checker: &mut Checker<'_>) {
+        if let Some(pfc) = &switch.pfc {
+            check(path, switch, pfc, checker);
+        }
+    }
+
+    fn check_packets(&self, network: &Network, largest: Bytes, checker: &mut Checker<'_>) {
+        check_headroom(network, largest, checker);
+    }
+
+    /// Neighbors pause whole links, or stop classes.
+    fn check_network(&self, scenario: &Scenario, _: &Network, checker: &mut Checker<'_>) {
+        let has = |what: fn(&Switch) -> bool| scenario.switches.values().any(what);
+        if has(|switch| switch.pfc.is_some()) && has(|switch| switch.pause.is_some() && switch.pfc.is_none())
+        {
+            let message = "some switches pause whole links, others stop classes of packets";
+            let error = Diagnostic::error(Code::Conflict, message).help("use pfc everywhere, or pause");
+            checker.error("switches", error);
+        }
     }
 }
 
-fn check_pfc(path: &str, switch: &Switch, pfc: &Pfc, checker: &mut Checker<'_>) {
+fn check(path: &str, switch: &Switch, pfc: &Pfc, checker: &mut Checker<'_>) {
     let mut at = At(checker, format!("{path}.pfc"));
     let size = switch.buffer.size;
     at.unless(!pfc.priorities.is_empty(), "priorities", "no priority, expected at least one of 0 to 7");
@@ -63,67 +90,8 @@ fn check_pfc(path: &str, switch: &Switch, pfc: &Pfc, checker: &mut Checker<'_>) 
     }
 }
 
-fn check_isolation(path: &str, switch: &Switch, isolation: &Isolation, checker: &mut Checker<'_>) {
-    let Isolation { priority, detect, propagate_ingress, stop, go, table, share, .. } = *isolation;
-    let mut at = At(checker, format!("{path}.isolation"));
-    let size = switch.buffer.size;
-    match &switch.pfc {
-        None => {
-            let message = "isolation needs pfc: neighbors are stopped by class";
-            let error = Diagnostic::error(Code::Conflict, message).help(format!("add {path}.pfc = {{}}"));
-            at.0.error(&format!("{path}.isolation"), error);
-        }
-        Some(pfc) if !pfc.priorities.contains(&priority) => {
-            let message = format!("priority = {priority}, which is not one of pfc.priorities");
-            at.error("priority", Diagnostic::error(Code::Conflict, message));
-        }
-        Some(_) => {}
-    }
-    for (key, threshold) in [
-        ("detect", detect),
-        ("propagate_egress", isolation.propagate_egress),
-        ("propagate_ingress", propagate_ingress),
-        ("stop", stop),
-    ] {
-        at.unless(threshold > Bytes::ZERO, key, &format!("{key} = 0 B, expected more"));
-        if threshold >= size {
-            let message = format!("{key} = {threshold}, but the switch has {size} of packet memory");
-            at.error(key, Diagnostic::error(Code::Threshold, message));
-        }
-    }
-    let mut ordered = |key: &str, low: Bytes, other: &str, high: Bytes| {
-        if low > high {
-            let message = format!("{key} = {low}, expected at most {other} = {high}");
-            at.error(key, Diagnostic::error(Code::Threshold, message));
-        }
-    };
-    ordered("go", go, "stop", stop);
-    ordered("propagate_ingress", propagate_ingress, "stop", stop);
-    if isolation.scheme == Scheme::Edvl && go <= detect {
-        let message = format!("go = {go}, which is not above detect = {detect}");
-        let warning = Diagnostic::warning(Code::GivesUp, message);
-        at.error("go", warning.help("raise go and stop, or lower detect"));
-    }
-    let message = format!("table = {table}, expected 1 to {LARGEST_TABLE}");
-    at.unless((1..=LARGEST_TABLE).contains(&table), "table", &message);
-    let message = format!("share = {share}, expected at least 0, less than 1");
-    at.unless((0.0..1.0).contains(&share), "share", &message);
-    at.unless(isolation.messages > 0, "messages", "messages = 0, expected at least 1");
-    at.frame("message_size", isolation.message_size);
-}
-
-/// Checks what depends on the whole network: neighbors that pause whole links.
-pub(super) fn check_network(scenario: &Scenario, checker: &mut Checker<'_>) {
-    let has = |what: fn(&Switch) -> bool| scenario.switches.values().any(what);
-    if has(|switch| switch.pfc.is_some()) && has(|switch| switch.pause.is_some() && switch.pfc.is_none()) {
-        let message = "some switches pause whole links, others stop classes of packets";
-        let error = Diagnostic::error(Code::Conflict, message).help("use pfc everywhere, or pause");
-        checker.error("switches", error);
-    }
-}
-
 /// Checks what depends on the packets that are sent: whether memory suffices for headroom, and headroom for what arrives.
-pub(super) fn check_with_traffic(network: &Network, largest: Bytes, checker: &mut Checker<'_>) {
+fn check_headroom(network: &Network, largest: Bytes, checker: &mut Checker<'_>) {
     for (node, inputs) in network.topology.inputs().iter().enumerate() {
         let Some(switch) = &network.switches[node] else { continue };
         let Some(pfc) = &switch.pfc else { continue };

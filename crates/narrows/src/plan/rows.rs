@@ -8,6 +8,9 @@ pub(crate) const GROWS: u64 = 3;
 /// much as the row, as a field of 4 bytes may become a column of 8. While rows are sorted or the list grows, it is less.
 pub(crate) const ROW_AND_TABLE: u64 = 2 + 2;
 
+/// The most single events that a run may record, unless it is forced: what could come is a thousand times what does.
+pub(crate) const MOST_EVENTS: u64 = 1 << 23;
+
 /// Memory of so many rows.
 pub(crate) fn bytes<R>(rows: u64) -> u64 {
     rows.saturating_mul(ROW_AND_TABLE * size_of::<R>() as u64)

@@ -1,0 +1,69 @@
+//! Results, put together of what a run left behind.
+
+use std::sync::Arc;
+
+use narrows_sim::observe::{PortRow, StateRow, WindowRow};
+
+use super::{Outline, Queues, Results, RowsOfMechanisms, activity, flows, rpcs};
+use crate::metrics;
+use crate::plan::Plan;
+
+/// What was recorded of a run on request.
+#[derive(Debug, Default)]
+pub(crate) struct Recorded {
+    pub(crate) queues: Option<Vec<PortRow>>,
+    pub(crate) links: Option<Vec<PortRow>>,
+    pub(crate) windows: Option<Vec<WindowRow>>,
+    pub(crate) state: Option<Vec<StateRow>>,
+    pub(crate) mechanisms: RowsOfMechanisms,
+}
+
+impl Results {
+    /// Puts together what a run left behind.
+    pub(crate) fn new<O>(plan: Arc<Plan>, outcome: narrows_sim::Outcome<O>, recorded: Recorded) -> Self {
+        let Recorded { queues, links, windows, state, mechanisms } = recorded;
+        let flows = flows::flow_rows(&plan, &outcome.flows);
+        let mut results = Self {
+            rpcs: rpcs::rpc_rows(&plan, &flows),
+            flows,
+            datagrams: outcome.datagrams,
+            ports: outcome.ports,
+            no_route: outcome.no_route,
+            queues,
+            links,
+            windows,
+            state,
+            recorded: mechanisms,
+            mechanisms: outcome.mechanisms,
+            packet_hops: outcome.packet_hops,
+            ended: outcome.ended,
+            complete: outcome.complete,
+            metrics: Vec::new(),
+            activity: Vec::new(),
+            held_up: None,
+            plan,
+        };
+        results.metrics = metrics::compute(&results.outline());
+        results.activity = activity::activity(&results.outline());
+        results.held_up = results.watch();
+        results
+    }
+
+    pub(crate) fn outline(&self) -> Outline<'_> {
+        let queues = self.queues.as_ref().zip(self.plan.record.queues.as_ref());
+        let queues =
+            queues.map(|(rows, (interval, _))| Queues { rows, interval: *interval, ended: self.ended });
+        Outline {
+            plan: &self.plan,
+            flows: &self.flows,
+            rpcs: &self.rpcs,
+            datagrams: &self.datagrams,
+            ports: &self.ports,
+            no_route: &self.no_route,
+            queues,
+            mechanisms: &self.mechanisms,
+            packet_hops: self.packet_hops,
+            ended: self.ended,
+        }
+    }
+}
