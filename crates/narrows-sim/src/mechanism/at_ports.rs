@@ -6,7 +6,7 @@
 use narrows_proto::units::{Bytes, Time};
 
 use super::{CLASSES, InputLink, SIDE_CLASS};
-use crate::ids::{HostId, LinkId};
+use crate::ids::{HostId, LinkId, NodeId};
 use crate::observe::Observer;
 use crate::packet::Packet;
 use crate::record::PortCounters;
@@ -22,6 +22,9 @@ pub(crate) struct PortsSite<'a> {
     pub(crate) largest: Bytes,
     /// What messages to neighbors are addressed to.
     pub(crate) neighbor: HostId,
+    pub(crate) node: NodeId,
+    /// Of the run.
+    pub(crate) seed: u64,
 }
 
 /// A port as its mechanisms see it.
@@ -147,9 +150,9 @@ pub(crate) trait AtPorts: Sized {
         None
     }
 
-    /// A packet of `size` bytes begins to be sent. The port looks like this without it.
+    /// A packet that has waited begins to be sent. The port looks like this without it.
     #[inline]
-    fn on_dequeue<O: Observer>(&mut self, view: View<'_>, choice: Choice, size: u16, observer: &mut O) {}
+    fn on_dequeue<O: Observer>(&mut self, view: View<'_>, choice: Choice, packet: Packet, observer: &mut O) {}
 
     /// A packet waits no longer. Returns whether the side class may go on at the link it came over.
     #[inline]

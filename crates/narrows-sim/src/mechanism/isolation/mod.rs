@@ -12,6 +12,7 @@
 
 mod host;
 mod lane;
+mod naming;
 mod observer;
 mod order;
 mod record;
@@ -23,7 +24,7 @@ mod tests;
 pub(crate) use self::host::IsolatedFlows;
 pub use self::observer::{IsolationObserver, IsolationRow};
 pub use self::record::IsolationCounters;
-pub use self::settings::{Isolation, IsolationChange, IsolationEvent, JointStop, Scheme};
+pub use self::settings::{Isolation, IsolationChange, IsolationEvent, JointStop, Naming, Scheme};
 pub(crate) use self::stage::Stage;
 
 /// What its modules say of it.

@@ -14,8 +14,10 @@ pub struct Isolation {
     pub scheme: Scheme,
     /// The priority whose queues are watched.
     pub priority: u8,
-    /// A queue that holds this much is congested, and the packets that come then are those of congested flows.
+    /// A queue that holds this much is congested, and names flows as `naming` says when packets join it.
     pub detect: Bytes,
+    /// Which flow a congested queue names.
+    pub naming: Naming,
     /// A congested queue that holds more than this has one at the links that feed it.
     pub propagate_egress: Bytes,
     /// With more than this of isolated flows from a link, the neighbor there is notified.
@@ -66,6 +68,23 @@ pub enum Scheme {
     Qcz,
 }
 
+/// Which flow a congested queue names when a packet joins it. Whoever is named already is not named again.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Naming {
+    /// That of the packet.
+    #[default]
+    Arrivals,
+    /// That of the packet, if the queue was not congested before it.
+    Crossing,
+    /// The one with the most bytes in the queue; of several the one that came first.
+    Largest,
+    /// One that is drawn, each with a probability in proportion to its bytes in the queue.
+    Sampled,
+}
+
 /// When a stop of isolated flows stops the other queue of the port too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -92,6 +111,7 @@ impl Default for Isolation {
             scheme: Scheme::default(),
             priority: 0,
             detect: Bytes::new(20_000),
+            naming: Naming::default(),
             propagate_egress: Bytes::new(20_000),
             propagate_ingress: Bytes::new(20_000),
             stop: Bytes::new(60_000),

@@ -6,13 +6,15 @@
 use narrows_proto::units::{Span, Time};
 
 use super::lane::{Entry, Input, Lane, NOWHERE};
+use super::naming::Census;
 use super::order::Side;
-use super::{Isolation, IsolationChange, IsolationEvent, JointStop, Scheme};
+use super::{Isolation, IsolationChange, IsolationEvent, JointStop, Naming, Scheme};
 use crate::ids::{FlowId, HostId, LinkId};
 use crate::mechanism::at_ports::{AtPorts, Choice, Joined, Joining, Left, Message, Outbox, PortsSite, View};
 use crate::mechanism::{InputLink, SIDE_CLASS};
 use crate::observe::{MechanismEvent, Observer};
 use crate::packet::{Control, FIN, Fields, Kind, Packet};
+use crate::random::{Purpose, Stream};
 use crate::record::PortCounters;
 use crate::world::OWN;
 
@@ -36,6 +38,7 @@ pub(crate) struct Stage {
     /// What messages are addressed to.
     neighbor: HostId,
     outbox: Outbox,
+    random: Stream,
 }
 
 /// A link between two switches takes this long at least; a neighbor is not notified again sooner.
@@ -66,11 +69,14 @@ impl AtPorts for Stage {
             joint_stop: config.joint_stop(),
             watched: config.priority.into(),
             earned: config.share / (1.0 - config.share).max(1e-9),
-            lanes: (0..site.ports).map(|_| Lane::default()).collect(),
+            lanes: (0..site.ports)
+                .map(|_| Lane { census: Census::for_naming(config.naming), ..Lane::default() })
+                .collect(),
             inputs: site.inputs.iter().map(input).collect(),
             largest: site.largest.as_f64(),
             neighbor: site.neighbor,
             outbox: Outbox::default(),
+            random: Stream::new(site.seed, Purpose::Naming, site.node.0.into()),
             config,
         })
     }
@@ -134,7 +140,12 @@ impl AtPorts for Stage {
             lane.tokens.join(Side::Normal);
             if !joining.waits {
                 lane.leave(Side::Normal);
-            } else if view.backlogs[self.watched] + size >= self.config.detect.get() && joining.from != OWN {
+                return Joined::default();
+            }
+            if let Some(census) = &mut lane.census {
+                census.join(key(joining.packet), size);
+            }
+            if view.backlogs[self.watched] + size >= self.config.detect.get() && joining.from != OWN {
                 self.detect(view, joining.packet, observer);
             }
         }
@@ -142,8 +153,9 @@ impl AtPorts for Stage {
     }
 
     #[inline]
-    fn on_dequeue<O: Observer>(&mut self, view: View<'_>, choice: Choice, size: u16, observer: &mut O) {
+    fn on_dequeue<O: Observer>(&mut self, view: View<'_>, choice: Choice, packet: Packet, observer: &mut O) {
         let lane = &mut self.lanes[view.port];
+        let size = packet.size();
         let freed = if choice.queue == SIDE_CLASS {
             if choice.paid {
                 lane.credit -= f64::from(size);
@@ -153,6 +165,9 @@ impl AtPorts for Stage {
             }
             lane.leave(Side::Congested)
         } else if choice.queue == self.watched {
+            if let Some(census) = &mut lane.census {
+                census.leave(key(packet), size.into());
+            }
             if view.aside() > 0 {
                 lane.credit = (lane.credit + f64::from(size) * self.earned).min(self.largest);
             }
@@ -227,12 +242,24 @@ impl AtPorts for Stage {
 }
 
 impl Stage {
-    /// A packet has joined a queue that is congested: its flow is, unless those who wait there may be victims.
+    /// A packet has joined a queue that is congested: a flow there is, unless those who wait there may be victims.
     #[inline(never)]
     fn detect<O: Observer>(&mut self, view: View<'_>, packet: Packet, observer: &mut O) {
         let stopped = view.stops & 1 << packet.priority() != 0;
-        if !(self.config.spare_stopped && stopped) {
-            self.isolate(view, key(packet), false, observer);
+        if self.config.spare_stopped && stopped {
+            return;
+        }
+        let census = self.lanes[view.port].census.as_deref();
+        let named = match self.config.naming {
+            Naming::Arrivals => Some(key(packet)),
+            Naming::Crossing => {
+                (view.backlogs[self.watched] < self.config.detect.get()).then_some(key(packet))
+            }
+            Naming::Largest => census.and_then(Census::largest),
+            Naming::Sampled => census.and_then(|census| census.draw(&mut self.random)),
+        };
+        if let Some(named) = named {
+            self.isolate(view, named, false, observer);
         }
     }
 

@@ -138,7 +138,7 @@ impl Mechanisms {
         let left = NEIGHBORS.then(|| (Origin::of(packet), size));
         if NEIGHBORS {
             each_at_ports!(self.at_ports, mechanism => {
-                mechanism.on_dequeue(port.view(at, number), choice, packet.size(), &mut world.observer);
+                mechanism.on_dequeue(port.view(at, number), choice, packet, &mut world.observer);
             });
             if choice.queue == SIDE_CLASS {
                 world.observer.side_backlog(at, port.link(), port.backlog(SIDE_CLASS));
