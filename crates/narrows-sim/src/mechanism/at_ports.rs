@@ -114,8 +114,8 @@ impl View<'_> {
 /// A mechanism at the queued ports of a switch. It is asked only where it is in use, and all are asked unless said otherwise.
 ///
 /// ```text
-/// a packet arrives      queue_of; on_enqueue when it has been taken
-/// a port is free        open, choose; on_dequeue
+/// a packet arrives      queue_of, marks; on_enqueue when it has been taken
+/// a port is free        open, choose; on_dequeue, marks
 /// a packet has left     on_left
 /// the neighbor speaks   on_stop when what it stops changes; on_message
 /// a time comes          on_timer
@@ -129,6 +129,12 @@ pub(crate) trait AtPorts: Sized {
     #[inline]
     fn queue_of(&self, port: usize, packet: Packet) -> Option<usize> {
         None
+    }
+
+    /// Whether packets of a queue are marked, if the switch marks. All have to agree.
+    #[inline]
+    fn marks(&self, queue: usize) -> bool {
+        true
     }
 
     /// A packet joins a queue of a port, which looked like this before.

@@ -1,7 +1,7 @@
 //! Priority-based flow control and isolation of congested flows, checked.
 
 use narrows_proto::units::{Bytes, Span};
-use narrows_sim::mechanism::isolation::{Isolation, Scheme};
+use narrows_sim::mechanism::isolation::{Isolation, Marked, Scheme};
 use narrows_sim::switch::{Pfc, Sharing, Xoff};
 use narrows_sim::{LinkId, Network, NodeId};
 
@@ -108,6 +108,11 @@ fn check_isolation(path: &str, switch: &Switch, isolation: &Isolation, checker: 
     at.unless((1..=LARGEST_TABLE).contains(&table), "table", &message);
     let message = format!("share = {share}, expected at least 0, less than 1");
     at.unless((0.0..1.0).contains(&share), "share", &message);
+    if isolation.mark == Marked::Isolated && !switch.marking.marks() {
+        let message = "packets of isolated flows are to be marked, but the switch marks none";
+        let error = Diagnostic::error(Code::Conflict, message);
+        at.error("mark", error.help(format!("add {path}.marking, which says when")));
+    }
     at.unless(isolation.messages > 0, "messages", "messages = 0, expected at least 1");
     at.frame("message_size", isolation.message_size);
 }

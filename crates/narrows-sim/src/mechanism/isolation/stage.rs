@@ -8,7 +8,7 @@ use narrows_proto::units::{Span, Time};
 use super::lane::{Entry, Input, Lane, NOWHERE};
 use super::naming::Census;
 use super::order::Side;
-use super::{Isolation, IsolationChange, IsolationEvent, JointStop, Naming, Scheme};
+use super::{Isolation, IsolationChange, IsolationEvent, JointStop, Marked, Naming, Scheme};
 use crate::ids::{FlowId, HostId, LinkId};
 use crate::mechanism::at_ports::{AtPorts, Choice, Joined, Joining, Left, Message, Outbox, PortsSite, View};
 use crate::mechanism::{InputLink, SIDE_CLASS};
@@ -102,6 +102,7 @@ impl AtPorts for Stage {
             && match self.joint_stop {
                 JointStop::Never => false,
                 JointStop::WhileClosing => tokens.is_closing(),
+                JointStop::WithQueueMarkings => tokens.is_of_queue(),
                 JointStop::WithMarkings => tokens.is_active(),
             };
         let normal = u16::from(joint || tokens.blocks(Side::Normal)) << self.config.priority;
@@ -124,6 +125,11 @@ impl AtPorts for Stage {
             }
             highest => Choice { queue: SIDE_CLASS, paid: highest == Some(self.watched) },
         })
+    }
+
+    #[inline]
+    fn marks(&self, queue: usize) -> bool {
+        queue == SIDE_CLASS || self.config.mark == Marked::All
     }
 
     #[inline]
@@ -280,7 +286,9 @@ impl Stage {
         let first = lane.table.keys.is_empty();
         lane.table.keys.push(key);
         lane.table.entries.push(Entry { downstream, notified: 0, notified_at: Time::ZERO, from: NOWHERE });
-        lane.tokens.open();
+        if self.config.order.needs_pair(first) {
+            lane.tokens.open(first);
+        }
         lane.was_congested |= !downstream;
         lane.counters.allocated += u64::from(first);
         lane.counters.flows += 1;

@@ -3,7 +3,7 @@
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use super::stage::key;
-use super::{Isolation, IsolationCounters, Naming, Scheme, Stage};
+use super::{Isolation, IsolationCounters, JointStop, Marked, Naming, Order, Scheme, Stage};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::mechanism::at_ports::{AtPorts, Choice, Joined, Joining, PortsSite, View};
 use crate::mechanism::{CLASSES, InputLink, SIDE_CLASS};
@@ -260,4 +260,48 @@ fn who_is_drawn_waits_in_the_queue() {
     assert!(after[..3].iter().all(Vec::is_empty));
     assert!(after.iter().skip(3).all(|named| named.iter().all(|flow| (1..=4).contains(flow))));
     assert!(after[13].contains(&4), "most of the bytes are its");
+}
+
+#[test]
+fn a_stop_of_isolated_flows_stops_the_others_while_a_pair_that_counts_is_under_way() {
+    let states = |joint_stop, order| {
+        let mut stage = stage(&Isolation { joint_stop: Some(joint_stop), order, ..Isolation::default() });
+        let join = |stage: &mut Stage, flow, before| {
+            let joining = Joining { packet: packet(flow), from: 0, class: 0, queue: 0, waits: true };
+            let before = View { backlogs: &waiting(before, 0), ..view(0, 0) };
+            stage.on_enqueue(before, &joining, &mut ());
+        };
+        let leave = |stage: &mut Stage| {
+            stage.on_dequeue(view(0, 0), Choice { queue: 0, paid: false }, packet(1), &mut ());
+        };
+        let others_stop = |stage: &Stage| stage.open(0, 1 << SIDE_CLASS) & 1 == 0;
+        // Flow 1 gets the queue, flow 2 joins it later.
+        join(&mut stage, 1, 1 << 20);
+        let opening = others_stop(&stage);
+        join(&mut stage, 2, 1 << 20);
+        leave(&mut stage);
+        let later = others_stop(&stage);
+        leave(&mut stage);
+        let between = others_stop(&stage);
+        // Flow 3 has a packet to send before those that move back.
+        join(&mut stage, 3, 0);
+        store(&mut stage, 0, 1, 0, false);
+        stage.on_stop(view(0, 0), &mut ());
+        [opening, later, between, others_stop(&stage)]
+    };
+    assert_eq!(states(JointStop::Never, Order::PerFlow), [false, false, false, false]);
+    assert_eq!(states(JointStop::WhileClosing, Order::PerFlow), [false, false, false, true]);
+    assert_eq!(states(JointStop::WithQueueMarkings, Order::PerFlow), [true, false, false, true]);
+    assert_eq!(states(JointStop::WithMarkings, Order::PerFlow), [true, true, false, true]);
+    assert_eq!(states(JointStop::WithMarkings, Order::PerQueue), [true, false, false, true]);
+}
+
+#[test]
+fn marking_looks_at_isolated_flows_alone_if_it_shall() {
+    let looks = |mark| {
+        let stage = stage(&Isolation { mark, ..Isolation::default() });
+        [0, SIDE_CLASS].map(|queue| stage.marks(queue))
+    };
+    assert_eq!(looks(Marked::All), [true, true]);
+    assert_eq!(looks(Marked::Isolated), [false, true]);
 }

@@ -96,7 +96,7 @@ impl Mechanisms {
         world: &mut World<O>,
     ) -> bool {
         let mut packet = parcel.packet;
-        if common.marker.looks_at_dequeue() {
+        if common.marker.looks_at_dequeue() && (!NEIGHBORS || self.at_ports.marks(leaving.queue)) {
             match common.judge_leaving(*leaving, parcel, idle_since, world) {
                 Some(judged) => packet = judged,
                 None => return false,
