@@ -39,6 +39,8 @@ pub enum Purpose {
     Host = 13,
     /// How late a host starts what is scheduled.
     Start = 14,
+    /// Which flow a congested queue names.
+    Naming = 15,
 }
 
 /// A reproducible stream of random numbers, the same on every platform (`ChaCha8`).

@@ -72,6 +72,8 @@ impl Layout<'_> {
             random: Stream::new(self.seed, Purpose::Sampling, node.0.into()),
             inputs: inputs.iter().map(|link| self.input(*link)).collect(),
             neighbor: self.tables.neighbor(),
+            node,
+            seed: self.seed,
             neighbors,
             lossless,
             meters: self.meters(node),

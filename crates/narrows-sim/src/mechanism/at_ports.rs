@@ -6,7 +6,7 @@
 use narrows_proto::units::{Bytes, Time};
 
 use super::{CLASSES, InputLink, SIDE_CLASS};
-use crate::ids::{HostId, LinkId};
+use crate::ids::{HostId, LinkId, NodeId};
 use crate::observe::Observer;
 use crate::packet::Packet;
 use crate::record::PortCounters;
@@ -22,6 +22,9 @@ pub(crate) struct PortsSite<'a> {
     pub(crate) largest: Bytes,
     /// What messages to neighbors are addressed to.
     pub(crate) neighbor: HostId,
+    pub(crate) node: NodeId,
+    /// Of the run.
+    pub(crate) seed: u64,
 }
 
 /// A port as its mechanisms see it.
@@ -111,8 +114,8 @@ impl View<'_> {
 /// A mechanism at the queued ports of a switch. It is asked only where it is in use, and all are asked unless said otherwise.
 ///
 /// ```text
-/// a packet arrives      queue_of; on_enqueue when it has been taken
-/// a port is free        open, choose; on_dequeue
+/// a packet arrives      queue_of, marks; on_enqueue when it has been taken
+/// a port is free        open, choose; on_dequeue, marks
 /// a packet has left     on_left
 /// the neighbor speaks   on_stop when what it stops changes; on_message
 /// a time comes          on_timer
@@ -126,6 +129,12 @@ pub(crate) trait AtPorts: Sized {
     #[inline]
     fn queue_of(&self, port: usize, packet: Packet) -> Option<usize> {
         None
+    }
+
+    /// Whether packets of a queue are marked, if the switch marks. All have to agree.
+    #[inline]
+    fn marks(&self, queue: usize) -> bool {
+        true
     }
 
     /// A packet joins a queue of a port, which looked like this before.
@@ -147,9 +156,9 @@ pub(crate) trait AtPorts: Sized {
         None
     }
 
-    /// A packet of `size` bytes begins to be sent. The port looks like this without it.
+    /// A packet that has waited begins to be sent. The port looks like this without it.
     #[inline]
-    fn on_dequeue<O: Observer>(&mut self, view: View<'_>, choice: Choice, size: u16, observer: &mut O) {}
+    fn on_dequeue<O: Observer>(&mut self, view: View<'_>, choice: Choice, packet: Packet, observer: &mut O) {}
 
     /// A packet waits no longer. Returns whether the side class may go on at the link it came over.
     #[inline]

@@ -255,6 +255,13 @@ impl PortMechanisms {
     }
 
     #[inline]
+    pub(crate) fn marks(&self, queue: usize) -> bool {
+        let mut marks = true;
+        each_at_ports!(ref self, mechanism => marks &= mechanism.marks(queue));
+        marks
+    }
+
+    #[inline]
     pub(crate) fn on_enqueue<'a, O: Observer>(
         &mut self,
         view: impl Fn() -> View<'a>,

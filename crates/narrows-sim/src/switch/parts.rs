@@ -6,7 +6,7 @@ use super::common::Common;
 use super::fifo::FifoPorts;
 use super::queued::{ControlQueue, Mechanisms, QueuedPorts};
 use super::{MOST_PORTS, PortKind, Ports, Switch, SwitchConfig};
-use crate::ids::HostId;
+use crate::ids::{HostId, NodeId};
 use crate::link::Egress;
 use crate::mechanism::at_ports::PortsSite;
 use crate::mechanism::buffer::Memory;
@@ -54,6 +54,9 @@ pub(crate) struct SignalParts {
     pub(crate) inputs: Vec<InputLink>,
     /// The address of what is sent to a neighbor.
     pub(crate) neighbor: HostId,
+    pub(crate) node: NodeId,
+    /// Of the run.
+    pub(crate) seed: u64,
     /// It pauses its neighbors or stops classes of packets there, or they do at it.
     pub(crate) neighbors: bool,
     /// The same, by class.
@@ -64,7 +67,8 @@ pub(crate) struct SignalParts {
 
 impl SignalParts {
     fn mechanisms(self, config: &SwitchConfig, ports: usize, largest: Bytes) -> Mechanisms {
-        let Self { first_point, reach, random, inputs, neighbor, neighbors, lossless, meters } = self;
+        let Self { first_point, reach, random, inputs, neighbor, node, seed, neighbors, lossless, meters } =
+            self;
         let flow_control = match (&config.pfc, &config.pause) {
             (Some(pfc), _) => {
                 let side = config.has_side_class();
@@ -73,7 +77,7 @@ impl SignalParts {
             (None, Some(pause)) => FlowControl::Pause(pause::Account::new(pause, &inputs)),
             (None, None) => FlowControl::Off,
         };
-        let site = PortsSite { config, ports, inputs: &inputs, largest, neighbor };
+        let site = PortsSite { config, ports, inputs: &inputs, largest, neighbor, node, seed };
         Mechanisms {
             neighbors,
             points: CongestionPoints::new(&config.congestion_point, ports, first_point, reach, random),

@@ -8,7 +8,7 @@ use crate::support::{
 use narrows_proto::cc::Config;
 use narrows_proto::rdma::Params;
 use narrows_proto::units::{BitRate, Bytes, Span};
-use narrows_sim::mechanism::isolation::{Isolation, JointStop, Scheme};
+use narrows_sim::mechanism::isolation::{Isolation, JointStop, Marked, Naming, Order, Scheme};
 use narrows_sim::switch::{CongestionPoint, MarkAt, Marking, Pfc, Qcn, Step, SwitchConfig, Xoff};
 use narrows_sim::topology::{KaryTree, LeafSpine, Topology, Wire};
 use narrows_sim::traffic::{FlowSpec, Group, Traffic};
@@ -112,6 +112,9 @@ fn odd_settings_are_lossless_and_in_order_too() {
         Isolation { share: 0.5, detect: kb(2), ..base.clone() },
         Isolation { share: 0.0, joint_stop: Some(JointStop::Never), ..base.clone() },
         Isolation { hosts: false, scheme: Scheme::Dvl, ..base.clone() },
+        Isolation { naming: Naming::Crossing, detect: kb(2), ..base.clone() },
+        Isolation { naming: Naming::Largest, joint_stop: Some(JointStop::WithQueueMarkings), ..base.clone() },
+        Isolation { naming: Naming::Sampled, scheme: Scheme::Dvl, ..base.clone() },
         Isolation { joint_stop: Some(JointStop::WhileClosing), spare_stopped: true, ..base.clone() },
         Isolation {
             detect: kb(3),
@@ -132,6 +135,42 @@ fn odd_settings_are_lossless_and_in_order_too() {
         check(&outcome);
         assert!(!refuses || total(&outcome, |port| port.isolation.refused) > 0);
     }
+}
+
+#[test]
+fn markings_for_the_queue_alone_lose_nothing_but_the_order_of_flows_that_are_named_later() {
+    let again = |order| {
+        let isolation = Isolation { order, ..Isolation::default() };
+        let switch = SwitchConfig { isolation: Some(isolation), ..pfc(3_000_000) };
+        let network = by_destination(tree(), &switch);
+        let outcome = Run::new(&network, &traffic(senders(unlimited()), storm(1))).run();
+        assert_eq!(total(&outcome, PortCounters::dropped), 0);
+        assert!(outcome.flows.iter().all(|flow| flow.end.is_some()));
+        outcome.flows.iter().map(|flow| flow.stats.retransmissions).sum::<u64>()
+    };
+    assert_eq!(again(Order::PerFlow), 0);
+    assert!(again(Order::PerQueue) > 0, "a receiver requests what was overtaken once more");
+}
+
+#[test]
+fn marks_for_isolated_flows_alone_spare_victims() {
+    // Ten hosts of racks 0 and 1 send to one of rack 2; a host of rack 0 sends to one of rack 1, which shares the uplink.
+    let marks = |mark, port| {
+        let isolation = Isolation { mark, naming: Naming::Largest, ..Isolation::default() };
+        let marking = Marking::Step(Step { k: Bytes::new(5_000).into(), mark_at: MarkAt::Enqueue });
+        let switch = SwitchConfig { isolation: Some(isolation), marking, ..pfc(3_000_000) };
+        let network = by_destination(leaf_spine(), &switch);
+        let mut flows: Vec<_> = (0..5).chain(6..11).map(|host| flow(host, 12, 1_000_000)).collect();
+        flows.extend((0..10).map(|n| FlowSpec { start: at(US * (150 * n)), ..flow(5, 11, 100_000) }));
+        let outcome = Run::new(&network, &traffic(senders(dcqcn()), flows)).run();
+        check(&outcome);
+        let (from, to) = port;
+        (outcome.ports[link(&network, from, to).index()].marks, total(&outcome, |port| port.marks))
+    };
+    let last = ("rack1/tor", "rack1/host5");
+    let (all, isolated) = (marks(Marked::All, last), marks(Marked::Isolated, last));
+    assert!(all.0 > 0 && isolated.1 > 0, "{all:?}, {isolated:?}");
+    assert_eq!(isolated.0, 0, "nobody is isolated on the last link of the victim");
 }
 
 #[test]
@@ -306,7 +345,9 @@ fn lost_frames_and_messages_stop_nobody_for_good() {
 
 #[test]
 fn threads_and_windows_change_nothing() {
-    for switch in switches() {
+    let sampled = Isolation { naming: Naming::Sampled, ..Isolation::default() };
+    let sampled = SwitchConfig { isolation: Some(sampled), ..pfc(3_000_000) };
+    for switch in switches().into_iter().chain([sampled]) {
         let points = CongestionPoint::Qcn(Qcn { set_point: Bytes::new(20_000), ..Qcn::default() });
         let switch = SwitchConfig {
             marking: Marking::Step(Step { k: Bytes::new(30_000).into(), mark_at: MarkAt::Enqueue }),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use narrows_proto::units::{Bytes, Span};
 use narrows_sim::LinkId;
 use narrows_sim::mechanism::isolation::{
-    DOCS, Isolation, IsolationEvent, IsolationObserver, IsolationRow, Scheme,
+    DOCS, Isolation, IsolationEvent, IsolationObserver, IsolationRow, Marked, Scheme,
 };
 use narrows_sim::observe::RowLimit;
 
@@ -31,7 +31,7 @@ impl Mechanism for Home {
             place: "switches.CLASS.isolation",
             source: "Gonzalez-Naharro et al., NEAT 2019; IEEE 802.1Qcz",
             about: DOCS,
-            settings: &["Isolation", "Scheme", "JointStop"],
+            settings: &["Isolation", "Scheme", "JointStop", "Naming", "Order", "Marked"],
         }]
     }
 
@@ -104,6 +104,11 @@ fn check(path: &str, switch: &Switch, isolation: &Isolation, checker: &mut Check
     at.unless((1..=LARGEST_TABLE).contains(&table), "table", &message);
     let message = format!("share = {share}, expected at least 0, less than 1");
     at.unless((0.0..1.0).contains(&share), "share", &message);
+    if isolation.mark == Marked::Isolated && !switch.marking.marks() {
+        let message = "packets of isolated flows are to be marked, but the switch marks none";
+        let error = Diagnostic::error(Code::Conflict, message);
+        at.error("mark", error.help(format!("add {path}.marking, which says when")));
+    }
     at.unless(isolation.messages > 0, "messages", "messages = 0, expected at least 1");
     at.frame("message_size", isolation.message_size);
 }

@@ -3,6 +3,7 @@
 use narrows_proto::units::Time;
 
 use super::IsolationCounters;
+use super::naming::Census;
 use super::order::{OrderTokens, Side};
 use crate::ids::LinkId;
 
@@ -34,6 +35,8 @@ pub(super) struct Entry {
 pub(super) struct Lane {
     pub(super) tokens: OrderTokens,
     pub(super) table: Table,
+    /// Who waits in the normal queue, if flows are named by that.
+    pub(super) census: Option<Box<Census>>,
     /// Bytes that isolated flows may send before the others.
     pub(super) credit: f64,
     /// When it will be looked whether the queue is still needed, if that is planned.

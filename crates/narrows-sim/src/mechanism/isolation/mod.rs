@@ -12,6 +12,7 @@
 
 mod host;
 mod lane;
+mod naming;
 mod observer;
 mod order;
 mod record;
@@ -23,8 +24,14 @@ mod tests;
 pub(crate) use self::host::IsolatedFlows;
 pub use self::observer::{IsolationObserver, IsolationRow};
 pub use self::record::IsolationCounters;
-pub use self::settings::{Isolation, IsolationChange, IsolationEvent, JointStop, Scheme};
+pub use self::settings::{
+    Isolation, IsolationChange, IsolationEvent, JointStop, Marked, Naming, Order, Scheme,
+};
 pub(crate) use self::stage::Stage;
 
 /// What its modules say of it.
-pub const DOCS: &[&str] = &[narrows_proto::module_docs!("mod.rs"), narrows_proto::module_docs!("order.rs")];
+pub const DOCS: &[&str] = &[
+    narrows_proto::module_docs!("mod.rs"),
+    narrows_proto::module_docs!("naming.rs"),
+    narrows_proto::module_docs!("order.rs"),
+];

@@ -5,10 +5,20 @@
 //! token waits for the other, with one exception: where flows move to the congested queue, nobody in the normal queue
 //! has to wait.
 //!
-//! Differs from the slides: a pair is inserted for each flow that moves, and not only when the congested queue is allocated;
-//! packets of a flow that joins later would overtake each other otherwise. Several pairs may be under way.
+//! The slides insert a pair when the congested queue is allocated or freed. That keeps in order the flow it was allocated for,
+//! and all that move back. Packets of a flow that is named later overtake those of it that wait in the normal queue.
+//!
+//! Differs from the slides: a pair is inserted for each flow that moves, unless `order = "per_queue"`. Several may be under way.
 
+use super::Order;
 use crate::ring::Ring;
+
+impl Order {
+    /// Whether a flow that joins the congested queue, maybe as the first, needs a pair.
+    pub(super) fn needs_pair(self, first: bool) -> bool {
+        first || self == Self::PerFlow
+    }
+}
 
 /// One of the two queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +36,8 @@ pub(super) struct OrderTokens {
     left: [u64; 2],
     /// Pairs under way, oldest first.
     pairs: Ring<Pair>,
+    /// The first of them stands for the allocation of the congested queue.
+    opening: bool,
     /// The last of them moves all flows back.
     closing: bool,
 }
@@ -50,9 +62,10 @@ impl OrderTokens {
         !self.pairs.is_empty() && self.meet()
     }
 
-    /// From now on packets of another flow join the congested queue.
-    pub(super) fn open(&mut self) {
+    /// From now on packets of another flow join the congested queue, which may be the first there.
+    pub(super) fn open(&mut self, first: bool) {
         debug_assert!(!self.closing);
+        self.opening |= first;
         self.pairs.push(Pair { at: self.joined, closes: false });
         self.meet();
     }
@@ -68,6 +81,11 @@ impl OrderTokens {
     /// Flows are moving back; none may move to the congested queue.
     pub(super) fn is_closing(&self) -> bool {
         self.closing
+    }
+
+    /// The pair under way was inserted when the congested queue was allocated, or when it was to go.
+    pub(super) fn is_of_queue(&self) -> bool {
+        self.opening || self.closing
     }
 
     /// A pair is under way.
@@ -93,6 +111,7 @@ impl OrderTokens {
             if self.left[0] < pair.at[0] || self.left[1] < pair.at[1] {
                 return false;
             }
+            self.opening = false;
             if self.pairs.take().closes {
                 self.closing = false;
                 return true;
@@ -111,11 +130,15 @@ mod tests {
     /// Two queues with tokens, and what left them.
     #[derive(Clone, Default)]
     struct Model {
+        order: Order,
         tokens: OrderTokens,
         queues: [VecDeque<(usize, u32)>; 2],
         isolated: [bool; FLOWS],
         sent: [u32; FLOWS],
         received: [u32; FLOWS],
+        /// Flows that joined the congested queue after another.
+        late: [bool; FLOWS],
+        overtaken: [bool; FLOWS],
     }
 
     const FLOWS: usize = 2;
@@ -149,8 +172,12 @@ mod tests {
                     self.sent[flow] += 1;
                 }
                 Step::Isolate(flow) if !self.isolated[flow] && !self.tokens.is_closing() => {
-                    self.tokens.open();
+                    let first = !self.isolated.contains(&true);
+                    if self.order.needs_pair(first) {
+                        self.tokens.open(first);
+                    }
                     self.isolated[flow] = true;
+                    self.late[flow] |= !first;
                 }
                 Step::Close if self.isolated.contains(&true) => {
                     self.tokens.close();
@@ -159,7 +186,7 @@ mod tests {
                 Step::Serve(side) if !self.tokens.blocks(side) => {
                     let Some((flow, number)) = self.queues[side as usize].pop_front() else { return false };
                     self.tokens.leave(side);
-                    assert_eq!(self.received[flow], number, "packets of a flow leave in order");
+                    self.overtaken[flow] |= self.received[flow] != number;
                     self.received[flow] += 1;
                 }
                 _ => return false,
@@ -167,29 +194,70 @@ mod tests {
             true
         }
 
-        /// Serves both queues until nothing is left.
-        fn drain(mut self) {
+        /// Serves both queues until nothing is left. Returns the flows whose packets did not leave in order.
+        fn drain(mut self) -> [bool; FLOWS] {
             while self.step(Step::Serve(Side::Congested)) || self.step(Step::Serve(Side::Normal)) {}
             assert_eq!(self.received, self.sent, "nothing waits for ever");
-            assert!(!self.tokens.is_active(), "an empty port has no tokens");
+            assert!(!self.tokens.is_active() && !self.tokens.is_of_queue(), "an empty port has no tokens");
+            self.overtaken
         }
     }
 
-    fn explore(model: &Model, depth: u32) -> u64 {
-        model.clone().drain();
-        if depth == 0 {
-            return 1;
+    /// Sequences of steps: all, and those in which packets of a flow overtake each other, which has to be late for that.
+    #[derive(Debug, Default)]
+    struct Sequences {
+        all: u64,
+        overtaking: u64,
+    }
+
+    impl Sequences {
+        fn of(order: Order, steps: u32) -> Self {
+            let mut sequences = Self::default();
+            sequences.explore(&Model { order, ..Model::default() }, steps);
+            sequences
         }
-        let next = STEPS.iter().filter_map(|step| {
-            let mut next = model.clone();
-            next.step(*step).then(|| explore(&next, depth - 1))
-        });
-        1 + next.sum::<u64>()
+
+        fn explore(&mut self, model: &Model, depth: u32) {
+            let overtaken = model.clone().drain();
+            self.all += 1;
+            self.overtaking += u64::from(overtaken.contains(&true));
+            for (overtaken, late) in overtaken.into_iter().zip(model.late) {
+                assert!(late || !overtaken, "the flow that a queue was allocated for stays in order");
+            }
+            for step in STEPS.iter().filter(|_| depth > 0) {
+                let mut next = model.clone();
+                if next.step(*step) {
+                    self.explore(&next, depth - 1);
+                }
+            }
+        }
     }
 
     #[test]
     fn every_sequence_of_eight_steps_keeps_flows_in_order_and_blocks_nobody_for_ever() {
-        assert!(explore(&Model::default(), 8) > 100_000);
+        let sequences = Sequences::of(Order::PerFlow, 8);
+        assert!(sequences.all > 100_000 && sequences.overtaking == 0, "{sequences:?}");
+    }
+
+    #[test]
+    fn with_pairs_for_the_queue_alone_only_flows_that_are_named_later_overtake_themselves() {
+        let sequences = Sequences::of(Order::PerQueue, 8);
+        assert!(sequences.overtaking > 0 && sequences.overtaking < sequences.all / 10, "{sequences:?}");
+    }
+
+    #[test]
+    fn a_flow_named_later_overtakes_itself_with_pairs_for_the_queue_alone() {
+        let overtakes = |order| {
+            let mut model = Model { order, ..Model::default() };
+            // The queue is flow 0's. One packet of flow 1 waits in the normal queue, the next in the congested one.
+            for step in [Step::Isolate(0), Step::Arrive(1), Step::Isolate(1), Step::Arrive(1)] {
+                assert!(model.step(step));
+            }
+            let serves = model.step(Step::Serve(Side::Congested));
+            (serves, model.drain()[1])
+        };
+        assert_eq!(overtakes(Order::PerQueue), (true, true));
+        assert_eq!(overtakes(Order::PerFlow), (false, false));
     }
 
     proptest::proptest! {
@@ -199,15 +267,31 @@ mod tests {
             for step in steps {
                 model.step(STEPS[step]);
             }
-            model.drain();
+            assert_eq!(model.drain(), [false; FLOWS]);
         }
+    }
+
+    #[test]
+    fn pairs_of_the_queue_are_the_first_and_the_last() {
+        let mut tokens = OrderTokens::default();
+        tokens.join(Side::Normal);
+        tokens.open(true);
+        tokens.join(Side::Normal);
+        tokens.open(false);
+        assert!(tokens.is_of_queue());
+        tokens.leave(Side::Normal);
+        assert!(tokens.is_active() && !tokens.is_of_queue(), "that of a later flow");
+        tokens.leave(Side::Normal);
+        tokens.join(Side::Congested);
+        tokens.close();
+        assert!(tokens.is_active() && tokens.is_of_queue());
     }
 
     #[test]
     fn the_normal_queue_does_not_wait_where_a_flow_leaves_it() {
         let mut tokens = OrderTokens::default();
         tokens.join(Side::Normal);
-        tokens.open();
+        tokens.open(true);
         assert!(!tokens.blocks(Side::Normal));
         assert!(tokens.blocks(Side::Congested), "an older packet may be in the normal queue");
         tokens.leave(Side::Normal);
@@ -217,7 +301,7 @@ mod tests {
     #[test]
     fn the_normal_queue_waits_where_flows_come_back() {
         let mut tokens = OrderTokens::default();
-        tokens.open();
+        tokens.open(true);
         tokens.join(Side::Congested);
         assert!(!tokens.close());
         assert!(tokens.blocks(Side::Normal) && !tokens.blocks(Side::Congested));

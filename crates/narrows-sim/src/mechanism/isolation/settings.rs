@@ -14,8 +14,10 @@ pub struct Isolation {
     pub scheme: Scheme,
     /// The priority whose queues are watched.
     pub priority: u8,
-    /// A queue that holds this much is congested, and the packets that come then are those of congested flows.
+    /// A queue that holds this much is congested, and names flows as `naming` says when packets join it.
     pub detect: Bytes,
+    /// Which flow a congested queue names.
+    pub naming: Naming,
     /// A congested queue that holds more than this has one at the links that feed it.
     pub propagate_egress: Bytes,
     /// With more than this of isolated flows from a link, the neighbor there is notified.
@@ -32,8 +34,12 @@ pub struct Isolation {
     pub share: f64,
     /// A queue that a neighbor has stopped names no flows: those who wait there may be victims.
     pub spare_stopped: bool,
+    /// For whom there are order tokens when flows move to the congested queue.
+    pub order: Order,
     /// When a stop of isolated flows stops the other queue of the port too.
     pub joint_stop: Option<JointStop>,
+    /// Whose packets `marking` looks at.
+    pub mark: Marked,
     /// How often a neighbor is notified of the same flow before its packets come isolated.
     pub messages: u8,
     /// Size of these messages on the wire, framing included.
@@ -66,6 +72,50 @@ pub enum Scheme {
     Qcz,
 }
 
+/// Which flow a congested queue names when a packet joins it. Whoever is named already is not named again.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Naming {
+    /// That of the packet.
+    #[default]
+    Arrivals,
+    /// That of the packet, if the queue was not congested before it.
+    Crossing,
+    /// The one with the most bytes in the queue; of several the one that came first.
+    Largest,
+    /// One that is drawn, each with a probability in proportion to its bytes in the queue.
+    Sampled,
+}
+
+/// For whom there are order tokens when flows move to the congested queue. Flows that move back have a pair in any case.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// A pair for each flow.
+    #[default]
+    PerFlow,
+    /// A pair when the queue is allocated. Packets of flows that are named later can overtake each other, which costs
+    /// retransmissions where receivers need them in order.
+    PerQueue,
+}
+
+/// Whose packets are marked.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Marked {
+    /// Those of all flows, by what waits in the queue that they join.
+    #[default]
+    All,
+    /// Those that join the queue of isolated flows, so that victims are not slowed down (ICI, Merino et al. 2025).
+    Isolated,
+}
+
 /// When a stop of isolated flows stops the other queue of the port too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -74,6 +124,8 @@ pub enum JointStop {
     Never,
     /// While flows move back.
     WhileClosing,
+    /// While flows move back, and after the queue was allocated until nothing older waits in the normal queue.
+    WithQueueMarkings,
     /// While any pair of markings is under way. Enhanced DVL.
     WithMarkings,
 }
@@ -92,6 +144,7 @@ impl Default for Isolation {
             scheme: Scheme::default(),
             priority: 0,
             detect: Bytes::new(20_000),
+            naming: Naming::default(),
             propagate_egress: Bytes::new(20_000),
             propagate_ingress: Bytes::new(20_000),
             stop: Bytes::new(60_000),
@@ -99,7 +152,9 @@ impl Default for Isolation {
             table: 64,
             share: 0.1,
             spare_stopped: false,
+            order: Order::default(),
             joint_stop: None,
+            mark: Marked::default(),
             messages: 3,
             message_size: smallest_frame(),
             flow_life: Span::from_secs(1),

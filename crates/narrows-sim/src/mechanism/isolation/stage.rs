@@ -6,13 +6,15 @@
 use narrows_proto::units::{Span, Time};
 
 use super::lane::{Entry, Input, Lane, NOWHERE};
+use super::naming::Census;
 use super::order::Side;
-use super::{Isolation, IsolationChange, IsolationEvent, JointStop, Scheme};
+use super::{Isolation, IsolationChange, IsolationEvent, JointStop, Marked, Naming, Scheme};
 use crate::ids::{FlowId, HostId, LinkId};
 use crate::mechanism::at_ports::{AtPorts, Choice, Joined, Joining, Left, Message, Outbox, PortsSite, View};
 use crate::mechanism::{InputLink, SIDE_CLASS};
 use crate::observe::{MechanismEvent, Observer};
 use crate::packet::{Control, FIN, Fields, Kind, Packet};
+use crate::random::{Purpose, Stream};
 use crate::record::PortCounters;
 use crate::world::OWN;
 
@@ -36,6 +38,7 @@ pub(crate) struct Stage {
     /// What messages are addressed to.
     neighbor: HostId,
     outbox: Outbox,
+    random: Stream,
 }
 
 /// A link between two switches takes this long at least; a neighbor is not notified again sooner.
@@ -66,11 +69,14 @@ impl AtPorts for Stage {
             joint_stop: config.joint_stop(),
             watched: config.priority.into(),
             earned: config.share / (1.0 - config.share).max(1e-9),
-            lanes: (0..site.ports).map(|_| Lane::default()).collect(),
+            lanes: (0..site.ports)
+                .map(|_| Lane { census: Census::for_naming(config.naming), ..Lane::default() })
+                .collect(),
             inputs: site.inputs.iter().map(input).collect(),
             largest: site.largest.as_f64(),
             neighbor: site.neighbor,
             outbox: Outbox::default(),
+            random: Stream::new(site.seed, Purpose::Naming, site.node.0.into()),
             config,
         })
     }
@@ -96,6 +102,7 @@ impl AtPorts for Stage {
             && match self.joint_stop {
                 JointStop::Never => false,
                 JointStop::WhileClosing => tokens.is_closing(),
+                JointStop::WithQueueMarkings => tokens.is_of_queue(),
                 JointStop::WithMarkings => tokens.is_active(),
             };
         let normal = u16::from(joint || tokens.blocks(Side::Normal)) << self.config.priority;
@@ -121,6 +128,11 @@ impl AtPorts for Stage {
     }
 
     #[inline]
+    fn marks(&self, queue: usize) -> bool {
+        queue == SIDE_CLASS || self.config.mark == Marked::All
+    }
+
+    #[inline]
     fn on_enqueue<O: Observer>(&mut self, view: View<'_>, joining: &Joining, observer: &mut O) -> Joined {
         let size = u64::from(joining.packet.size());
         let lane = &mut self.lanes[view.port];
@@ -134,7 +146,12 @@ impl AtPorts for Stage {
             lane.tokens.join(Side::Normal);
             if !joining.waits {
                 lane.leave(Side::Normal);
-            } else if view.backlogs[self.watched] + size >= self.config.detect.get() && joining.from != OWN {
+                return Joined::default();
+            }
+            if let Some(census) = &mut lane.census {
+                census.join(key(joining.packet), size);
+            }
+            if view.backlogs[self.watched] + size >= self.config.detect.get() && joining.from != OWN {
                 self.detect(view, joining.packet, observer);
             }
         }
@@ -142,8 +159,9 @@ impl AtPorts for Stage {
     }
 
     #[inline]
-    fn on_dequeue<O: Observer>(&mut self, view: View<'_>, choice: Choice, size: u16, observer: &mut O) {
+    fn on_dequeue<O: Observer>(&mut self, view: View<'_>, choice: Choice, packet: Packet, observer: &mut O) {
         let lane = &mut self.lanes[view.port];
+        let size = packet.size();
         let freed = if choice.queue == SIDE_CLASS {
             if choice.paid {
                 lane.credit -= f64::from(size);
@@ -153,6 +171,9 @@ impl AtPorts for Stage {
             }
             lane.leave(Side::Congested)
         } else if choice.queue == self.watched {
+            if let Some(census) = &mut lane.census {
+                census.leave(key(packet), size.into());
+            }
             if view.aside() > 0 {
                 lane.credit = (lane.credit + f64::from(size) * self.earned).min(self.largest);
             }
@@ -227,12 +248,24 @@ impl AtPorts for Stage {
 }
 
 impl Stage {
-    /// A packet has joined a queue that is congested: its flow is, unless those who wait there may be victims.
+    /// A packet has joined a queue that is congested: a flow there is, unless those who wait there may be victims.
     #[inline(never)]
     fn detect<O: Observer>(&mut self, view: View<'_>, packet: Packet, observer: &mut O) {
         let stopped = view.stops & 1 << packet.priority() != 0;
-        if !(self.config.spare_stopped && stopped) {
-            self.isolate(view, key(packet), false, observer);
+        if self.config.spare_stopped && stopped {
+            return;
+        }
+        let census = self.lanes[view.port].census.as_deref();
+        let named = match self.config.naming {
+            Naming::Arrivals => Some(key(packet)),
+            Naming::Crossing => {
+                (view.backlogs[self.watched] < self.config.detect.get()).then_some(key(packet))
+            }
+            Naming::Largest => census.and_then(Census::largest),
+            Naming::Sampled => census.and_then(|census| census.draw(&mut self.random)),
+        };
+        if let Some(named) = named {
+            self.isolate(view, named, false, observer);
         }
     }
 
@@ -253,7 +286,9 @@ impl Stage {
         let first = lane.table.keys.is_empty();
         lane.table.keys.push(key);
         lane.table.entries.push(Entry { downstream, notified: 0, notified_at: Time::ZERO, from: NOWHERE });
-        lane.tokens.open();
+        if self.config.order.needs_pair(first) {
+            lane.tokens.open(first);
+        }
         lane.was_congested |= !downstream;
         lane.counters.allocated += u64::from(first);
         lane.counters.flows += 1;

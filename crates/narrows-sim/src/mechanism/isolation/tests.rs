@@ -3,8 +3,8 @@
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use super::stage::key;
-use super::{Isolation, IsolationCounters, Scheme, Stage};
-use crate::ids::{FlowId, HostId, LinkId};
+use super::{Isolation, IsolationCounters, JointStop, Marked, Naming, Order, Scheme, Stage};
+use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::mechanism::at_ports::{AtPorts, Choice, Joined, Joining, PortsSite, View};
 use crate::mechanism::{CLASSES, InputLink, SIDE_CLASS};
 use crate::packet::{Control, FIN, Fields, Kind, Packet};
@@ -33,7 +33,8 @@ fn stage(config: &Isolation) -> Stage {
     let buffer = Buffer { size: Bytes::new(1_000_000), sharing: Sharing::Complete };
     let config = SwitchConfig { isolation: Some(config.clone()), ..SwitchConfig::new(buffer) };
     let (inputs, largest, neighbor) = (&[link(0), link(1)], Bytes::new(SIZE.into()), HostId(9));
-    Stage::new(&PortsSite { config: &config, ports: 2, inputs, largest, neighbor }).unwrap()
+    let (node, seed) = (NodeId(0), 1);
+    Stage::new(&PortsSite { config: &config, ports: 2, inputs, largest, neighbor, node, seed }).unwrap()
 }
 
 fn at(us: u64) -> Time {
@@ -65,7 +66,7 @@ fn isolate(stage: &mut Stage, port: usize, flow: u32) {
     let long = View { backlogs: &waiting(1 << 20, 0), ..view(0, port) };
     stage.on_enqueue(long, &joining, &mut ());
     // The packet leaves again.
-    stage.on_dequeue(view(0, port), Choice { queue: 0, paid: false }, SIZE, &mut ());
+    stage.on_dequeue(view(0, port), Choice { queue: 0, paid: false }, packet(flow), &mut ());
 }
 
 /// A packet of an isolated flow comes over link 1 and is to wait behind `before` bytes.
@@ -199,7 +200,7 @@ fn neighbors_that_were_notified_are_notified_of_the_end_by_basic_dvl() {
         (1..=2).for_each(|flow| isolate(&mut stage, 0, flow));
         store(&mut stage, 0, 1, 0, false);
         assert_eq!(messages(&mut stage), [(key(packet(1)), false)]);
-        stage.on_dequeue(view(0, 0), Choice { queue: SIDE_CLASS, paid: false }, SIZE, &mut ());
+        stage.on_dequeue(view(0, 0), Choice { queue: SIDE_CLASS, paid: false }, packet(1), &mut ());
         stage.on_stop(view(0, 0), &mut ());
         assert_eq!(messages(&mut stage), expected);
         assert_eq!(counters(&stage).freed, 1);
@@ -217,7 +218,7 @@ fn isolated_flows_get_their_share() {
         assert_eq!(choice.paid, choice.queue == SIDE_CLASS);
         isolated += u32::from(choice.paid);
         let waits = View { backlogs: &waiting(1000, 1000), ..view(0, 0) };
-        stage.on_dequeue(waits, choice, SIZE, &mut ());
+        stage.on_dequeue(waits, choice, packet(1), &mut ());
     }
     assert_eq!(isolated, 200);
     assert_eq!(stage.choose(0, 1 << SIDE_CLASS, SIZE).map(|choice| choice.paid), Some(false));
@@ -226,4 +227,81 @@ fn isolated_flows_get_their_share() {
         Some(5),
         "higher goes first"
     );
+}
+
+/// Packets of these flows join the normal queue of a port one after the other, and wait. Returns who is isolated after each.
+fn named(naming: Naming, flows: &[u32]) -> Vec<Vec<u32>> {
+    let detect = Bytes::new(4 * u64::from(SIZE));
+    let mut stage = stage(&Isolation { naming, detect, ..Isolation::default() });
+    let join = |(before, flow): (u64, &u32)| {
+        let joining = Joining { packet: packet(*flow), from: 0, class: 0, queue: 0, waits: true };
+        let waits = waiting(before * u64::from(SIZE), 0);
+        stage.on_enqueue(View { backlogs: &waits, ..view(0, 0) }, &joining, &mut ());
+        (0..10).filter(|flow| is_isolated(&stage, *flow)).collect()
+    };
+    (0..).zip(flows).map(join).collect()
+}
+
+#[test]
+fn each_policy_names_another_flow_of_a_congested_queue() {
+    let none = Vec::new;
+    let below = || [none(), none(), none()];
+    let flows = [1, 1, 1, 2, 3, 1];
+    let [one, crossed] = [vec![vec![1]; 3], vec![vec![2]; 3]];
+    let arrivals = vec![vec![2], vec![2, 3], vec![1, 2, 3]];
+    assert_eq!(named(Naming::Arrivals, &flows), [below().to_vec(), arrivals].concat());
+    assert_eq!(named(Naming::Crossing, &flows), [below().to_vec(), crossed].concat(), "who reaches it");
+    assert_eq!(named(Naming::Largest, &flows), [below().to_vec(), one].concat(), "who fills it");
+}
+
+#[test]
+fn who_is_drawn_waits_in_the_queue() {
+    let after = named(Naming::Sampled, &[1, 2, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4]);
+    assert!(after[..3].iter().all(Vec::is_empty));
+    assert!(after.iter().skip(3).all(|named| named.iter().all(|flow| (1..=4).contains(flow))));
+    assert!(after[13].contains(&4), "most of the bytes are its");
+}
+
+#[test]
+fn a_stop_of_isolated_flows_stops_the_others_while_a_pair_that_counts_is_under_way() {
+    let states = |joint_stop, order| {
+        let mut stage = stage(&Isolation { joint_stop: Some(joint_stop), order, ..Isolation::default() });
+        let join = |stage: &mut Stage, flow, before| {
+            let joining = Joining { packet: packet(flow), from: 0, class: 0, queue: 0, waits: true };
+            let before = View { backlogs: &waiting(before, 0), ..view(0, 0) };
+            stage.on_enqueue(before, &joining, &mut ());
+        };
+        let leave = |stage: &mut Stage| {
+            stage.on_dequeue(view(0, 0), Choice { queue: 0, paid: false }, packet(1), &mut ());
+        };
+        let others_stop = |stage: &Stage| stage.open(0, 1 << SIDE_CLASS) & 1 == 0;
+        // Flow 1 gets the queue, flow 2 joins it later.
+        join(&mut stage, 1, 1 << 20);
+        let opening = others_stop(&stage);
+        join(&mut stage, 2, 1 << 20);
+        leave(&mut stage);
+        let later = others_stop(&stage);
+        leave(&mut stage);
+        let between = others_stop(&stage);
+        // Flow 3 has a packet to send before those that move back.
+        join(&mut stage, 3, 0);
+        store(&mut stage, 0, 1, 0, false);
+        stage.on_stop(view(0, 0), &mut ());
+        [opening, later, between, others_stop(&stage)]
+    };
+    assert_eq!(states(JointStop::Never, Order::PerFlow), [false, false, false, false]);
+    assert_eq!(states(JointStop::WhileClosing, Order::PerFlow), [false, false, false, true]);
+    assert_eq!(states(JointStop::WithQueueMarkings, Order::PerFlow), [true, false, false, true]);
+    assert_eq!(states(JointStop::WithMarkings, Order::PerFlow), [true, true, false, true]);
+    assert_eq!(states(JointStop::WithMarkings, Order::PerQueue), [true, false, false, true]);
+}
+
+#[test]
+fn marking_looks_at_isolated_flows_alone_if_it_shall() {
+    let looks = |mark| {
+        let stage = stage(&Isolation { mark, ..Isolation::default() });
+        [0, SIDE_CLASS].map(|queue| stage.marks(queue))
+    };
+    assert_eq!(looks(Marked::All), [true, true]);
+    assert_eq!(looks(Marked::Isolated), [false, true]);
 }

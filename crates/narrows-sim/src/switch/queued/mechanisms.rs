@@ -96,7 +96,7 @@ impl Mechanisms {
         world: &mut World<O>,
     ) -> bool {
         let mut packet = parcel.packet;
-        if common.marker.looks_at_dequeue() {
+        if common.marker.looks_at_dequeue() && (!NEIGHBORS || self.at_ports.marks(leaving.queue)) {
             match common.judge_leaving(*leaving, parcel, idle_since, world) {
                 Some(judged) => packet = judged,
                 None => return false,
@@ -138,7 +138,7 @@ impl Mechanisms {
         let left = NEIGHBORS.then(|| (Origin::of(packet), size));
         if NEIGHBORS {
             each_at_ports!(self.at_ports, mechanism => {
-                mechanism.on_dequeue(port.view(at, number), choice, packet.size(), &mut world.observer);
+                mechanism.on_dequeue(port.view(at, number), choice, packet, &mut world.observer);
             });
             if choice.queue == SIDE_CLASS {
                 world.observer.side_backlog(at, port.link(), port.backlog(SIDE_CLASS));

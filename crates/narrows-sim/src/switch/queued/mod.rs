@@ -231,7 +231,8 @@ impl QueuedPorts {
         let idle_since = (!waits).then_some(port.busy_until);
         let arriving = Arriving { now, port: number, parcel, backlog, idle_since, needs_memory };
         // Messages of congestion points are neither marked nor sampled.
-        let packet = common.take(&arriving, !parcel.packet.is_cnm(), world)?;
+        let marks = !parcel.packet.is_cnm() && (!NEIGHBORS || mechanisms.at_ports.marks(queue));
+        let packet = common.take(&arriving, marks, world)?;
         let parcel = parcel.with(packet);
         let class = if is_aside { SIDE_CLASS } else { priority };
         let mut notifies = false;
