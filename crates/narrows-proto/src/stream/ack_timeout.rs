@@ -3,13 +3,14 @@
 //! ```text
 //! ato = least                          first segment                    tcp_event_data_recv of Linux
 //!       ato/2 + least/2                gap ≤ least/2
-//!       ato/2 + gap                    gap < ato, no more than the receiver's own timeout
-//!       2·ato                          when an acknowledgment has waited for all of its time      tcp_delack_timer_handler
+//!       ato/2 + gap                    gap < ato, no more than the receiver's own timeout and `most`
+//!       2·ato                          when an acknowledgment has waited for all of its time,     tcp_delack_timer_handler
+//!                                      likewise; on an interactive connection least
 //! Wait  ato; beyond `least` no longer than the round-trip time, and never longer than `most`      tcp_send_delayed_ack
 //! ```
 //! The receiver's own timeout is RTT + max(2·RTT, `min_rto`), with the round-trip time of the handshake; `initial_rto` without.
 //!
-//! Left out: that the wait falls to `least` when interactive (pingpong) mode ends; and that without a push flag `most` is 500 ms.
+//! Differs from Linux 4.9: there ato may exceed `most`, the wait may not; and without a push flag `most` is 500 ms.
 
 use crate::cc::{OutOfRange, Ranges};
 use crate::units::Span;
@@ -45,7 +46,7 @@ impl AckTimeout {
 }
 
 /// The state of a receiver.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ato {
     /// Zero before the first segment.
     ato: Span,
@@ -60,18 +61,23 @@ impl Ato {
         } else if gap <= least / 2 {
             self.ato = self.ato / 2 + least / 2;
         } else if gap < self.ato {
-            self.ato = (self.ato / 2 + gap).min(rto);
+            self.ato = (self.ato / 2 + gap).min(rto).min(settings.most);
         }
     }
 
     /// An acknowledgment has waited for all of its time.
-    pub(super) fn on_timeout(&mut self, rto: Span) {
-        self.ato = (self.ato * 2).min(rto);
+    pub(super) fn on_timeout(&mut self, settings: &AckTimeout, rto: Span) {
+        self.ato = (self.ato * 2).min(rto).min(settings.most);
     }
 
-    /// Quick-ack mode ended.
+    /// A quick or interactive mode ended.
     pub(super) fn deflate(&mut self, settings: &AckTimeout) {
         self.ato = settings.least;
+    }
+
+    /// The time itself, for which Linux takes what is sent for a reply; zero before the first segment.
+    pub(super) fn get(&self) -> Span {
+        self.ato
     }
 
     /// How long the next acknowledgment waits; `rtt` is zero if it is not known.
@@ -115,7 +121,8 @@ mod tests {
     fn a_wait_in_vain_doubles_it_up_to_the_round_trip_time_and_the_most() {
         let mut ato = Ato::default();
         waits(&mut ato, &[0], 0);
-        (0..4).for_each(|_| ato.on_timeout(MS(1000)));
+        (0..4).for_each(|_| ato.on_timeout(&LINUX, MS(1000)));
+        assert_eq!(ato.get(), MS(200));
         let waits = [0, 10, 100, 1000].map(|rtt| ato.wait(&LINUX, MS(rtt)));
         assert_eq!(waits, [MS(200), MS(40), MS(100), MS(200)]);
         ato.deflate(&LINUX);

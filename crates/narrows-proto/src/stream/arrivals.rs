@@ -23,6 +23,20 @@ impl Arrivals {
         Self { ato: Ato::default(), buffer, answered: None, rtt: Span::ZERO }
     }
 
+    /// On a connection that has carried a flow.
+    pub(super) fn resumed(params: &Params, now: Time, ato: Ato, rtt: Span) -> Self {
+        let mut arrivals = Self { ato, rtt, ..Self::new(params, now) };
+        if let Some(buffer) = arrivals.buffer.as_mut().filter(|_| rtt > Span::ZERO) {
+            buffer.on_handshake(rtt);
+        }
+        arrivals
+    }
+
+    /// What the next flow of the connection goes on with.
+    pub(super) fn path(&self) -> (Ato, Span) {
+        (self.ato, self.rtt)
+    }
+
     /// A SYN is answered. What comes after a second one measures nothing.
     pub(super) fn on_syn(&mut self, now: Time, again: bool) {
         self.answered = (!again).then_some(now);
@@ -63,10 +77,13 @@ impl Arrivals {
 
     /// An acknowledgment has waited for all of its time.
     pub(super) fn on_timeout(&mut self, params: &Params) {
-        self.ato.on_timeout(self.rto(params));
+        let rto = self.rto(params);
+        if let Some(settings) = &params.ack_timeout {
+            self.ato.on_timeout(settings, rto);
+        }
     }
 
-    /// Quick-ack mode ended.
+    /// A quick or interactive mode ended.
     pub(super) fn on_slower(&mut self, params: &Params) {
         if let Some(settings) = &params.ack_timeout {
             self.ato.deflate(settings);

@@ -73,7 +73,7 @@ impl Remembered {
         let half = cwnd / 2;
         let learned = match ssthresh {
             None => old.ssthresh.map(|old| old.max(half)),
-            Some(ssthresh) if cwnd > ssthresh && open => Some(half.max(ssthresh)),
+            Some(ssthresh) if cwnd >= ssthresh && open => Some(half.max(ssthresh)),
             Some(ssthresh) => old.ssthresh.map(|old| old.max(ssthresh)),
         };
         Self { rtt, ssthresh: learned.filter(|_| settings.ssthresh), stored: now }
@@ -103,6 +103,8 @@ mod tests {
     fn a_connection_beyond_slow_start_leaves_its_threshold() {
         assert_eq!(left(&[ended(40, 100, Some(70))]), (40, Some(70)));
         assert_eq!(left(&[ended(40, 200, Some(70))]), (40, Some(100)));
+        // The window of a repaired loss is the threshold: `tcp_in_slow_start` is over.
+        assert_eq!(left(&[ended(40, 70, Some(70))]), (40, Some(70)));
     }
 
     #[test]

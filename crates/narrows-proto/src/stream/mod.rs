@@ -11,6 +11,7 @@
 //! What this module does not do: applications that read slowly (the receiver takes everything at once), urgent data, closing (a flow
 //! ends with its last byte), sequence numbers that wrap (they have 64 bits). A connection carries one flow at a time.
 
+mod ack_state;
 mod ack_timeout;
 mod arrivals;
 #[cfg(test)]
@@ -38,6 +39,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
+pub use ack_state::AckState;
 pub use ack_timeout::AckTimeout;
 pub use merging::Merging;
 pub use metrics::{HostMetrics, Remembered};

@@ -13,8 +13,8 @@ use crate::units::{Bytes, Span};
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Stream")]
 pub struct Params {
-    /// Whose defaults the settings of streams and of their congestion control have that a scenario leaves out: those of a version of Linux.
-    /// A stored scenario has the settings in place of this.
+    /// Whose defaults the settings of connections and of their congestion control have that a scenario leaves out: those of a version of
+    /// Linux, or, in `rdma`, those of a network card. A stored scenario has the settings in place of this.
     #[serde(skip_serializing)]
     pub profile: Option<Profile>,
     /// Largest network-layer packet.
@@ -66,8 +66,9 @@ pub struct Params {
     /// So many segments are acknowledged at once when a flow begins, and after a pause of more than `min_rto`: quick-ack mode.
     /// No more than half of what `receive_window` holds. Linux has 16. None if left out.
     pub quick_acks: Option<u64>,
-    /// A server that has answered a request (`rpc`) on a kept connection takes it for interactive: later requests begin no quick-ack mode
-    /// there. The pingpong mode of Linux.
+    /// Either end of a kept connection goes on with the quick acknowledgments that the last flow has left, and takes the connection for
+    /// interactive as soon as it sends a flow shortly after one has arrived, as servers do and clients that ask again within the wait of
+    /// an acknowledgment: then none is quick. The pingpong mode of Linux.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pingpong: bool,
     /// The retransmission timeout exceeds the smoothed round-trip time by at least this. Linux has 200 ms, RFC 6298 §2.4
@@ -86,6 +87,9 @@ pub struct Params {
     /// How long a probe waits. If left out: 2·SRTT, for a segment alone the wait of a delayed acknowledgment besides (RFC 8985 §7.2).
     #[serde(deserialize_with = "or_false")]
     pub probe_timeout: Option<ProbeTimeout>,
+    /// The timer for what may prove a loss by time (RFC 8985 §6.2 step 5) expires so much later, but no later than the retransmission
+    /// timeout. Linux 6.12 has 2 ms; none if left out.
+    pub reordering_slack: Option<Span>,
     /// Spread the repair of a window over a round trip (PRR, RFC 9937).
     pub proportional_rate_reduction: bool,
     /// Pace controls that only give a window, at 1.25·cwnd/SRTT (RFC 9002 §7.7).
@@ -132,6 +136,7 @@ impl Default for Params {
             peak_deviation: false,
             tail_loss_probe: true,
             probe_timeout: None,
+            reordering_slack: None,
             proportional_rate_reduction: true,
             pace_windows: false,
             pace_by_growth: false,
@@ -231,6 +236,8 @@ impl Params {
         ranges.unless(part > 0.0 && part <= 1.0, "ack_delay_of_rto", part, "more than 0, at most 1")?;
         let acks = self.quick_acks.unwrap_or(1);
         ranges.unless((1..=1_000).contains(&acks), "quick_acks", acks, "1 to 1 000 segments")?;
+        let slack = self.reordering_slack.unwrap_or(Span::ZERO);
+        ranges.unless(slack <= Span::from_secs(60), "reordering_slack", slack, "at most 60 s")?;
         ranges.timer("min_rto", min_rto)?;
         ranges.unless(min_rto <= max_rto, "max_rto", max_rto, "at least min_rto")?;
         ranges.timer("initial_rto", initial_rto)?;

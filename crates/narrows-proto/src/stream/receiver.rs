@@ -1,3 +1,4 @@
+use super::ack_state::AckState;
 use super::arrivals::Arrivals;
 use super::params::Params;
 use super::wire::{AckFrame, SackBlocks, Segment};
@@ -10,8 +11,8 @@ use crate::units::{Span, Time};
 /// Call [`on_segment`](Receiver::on_segment) for every segment and [`on_timer`](Receiver::on_timer) at
 /// [`next_timer`](Receiver::next_timer).
 ///
-/// Differs from Linux (`tcp_input.c`, `tcp_output.c`): quick-ack mode begins again with every flow of a kept connection. Without
-/// `ack_timeout` the time an acknowledgment waits does not follow the gaps between segments (`ato`), and quick-ack mode begins again
+/// Differs from Linux (`tcp_input.c`, `tcp_output.c`): without `pingpong` quick-ack mode begins again with every flow of a kept
+/// connection. Without `ack_timeout` the time an acknowledgment waits does not follow the gaps between segments (`ato`), and quick-ack mode begins again
 /// after a pause of `min_rto`, not of the receiver's own timeout.
 #[derive(Clone, Debug)]
 pub struct Receiver {
@@ -57,11 +58,18 @@ impl Receiver {
         }
     }
 
-    /// The same on an interactive connection (pingpong mode of Linux): it acknowledges nothing quickly until an acknowledgment has waited
-    /// for all of its time.
-    #[must_use]
-    pub fn interactive(self) -> Self {
-        Self { interactive: true, ..self }
+    /// One of the next flow on a kept connection.
+    pub fn resume(ecn: Ecn, params: &Params, now: Time, state: AckState) -> Self {
+        let AckState { arrived, quick, interactive, ato, rtt } = state;
+        let arrivals = params.follows_arrivals().then(|| Box::new(Arrivals::resumed(params, now, ato, rtt)));
+        Self { arrived, quick, interactive, arrivals, ..Self::new(ecn) }
+    }
+
+    /// What the next flow of the connection goes on with.
+    pub fn ack_state(&self) -> AckState {
+        let Self { arrived, quick, interactive, .. } = *self;
+        let (ato, rtt) = self.arrivals.as_ref().map_or_else(Default::default, |arrivals| arrivals.path());
+        AckState { arrived, quick, interactive, ato, rtt }
     }
 
     /// Everything has arrived.
@@ -109,7 +117,7 @@ impl Receiver {
             if self.arrivals.is_some() {
                 self.open(params, now, segment);
             }
-            let at_once = segment.merged > 0 || self.quick > 0 || self.is_complete();
+            let at_once = segment.merged > 0 || self.is_quick() || self.is_complete();
             if self.unacknowledged >= params.ack_every || at_once {
                 send(self.ack(params, SackBlocks::default()));
             } else if self.ack_at == Time::NEVER {
@@ -130,9 +138,11 @@ impl Receiver {
         if now < self.ack_at {
             return None;
         }
-        self.interactive = false;
-        if let Some(arrivals) = &mut self.arrivals {
-            arrivals.on_timeout(params);
+        let interactive = std::mem::take(&mut self.interactive);
+        match &mut self.arrivals {
+            Some(arrivals) if interactive => arrivals.on_slower(params),
+            Some(arrivals) => arrivals.on_timeout(params),
+            None => {}
         }
         Some(self.ack(params, SackBlocks::default()))
     }
@@ -161,10 +171,16 @@ impl Receiver {
             Some(arrivals) => arrivals.on_segment(params, now, gap),
             None => gap > params.min_rto,
         };
-        if (first || paused) && !self.interactive {
-            self.quick = params.quick_acks();
+        if first || paused {
+            self.quick = self.quick.max(params.quick_acks());
         }
         self.arrived = now;
+    }
+
+    /// The next acknowledgment does not wait.
+    #[inline(always)]
+    fn is_quick(&self) -> bool {
+        self.quick > 0 && !self.interactive
     }
 
     /// The receive buffer notices a segment. While it opens its window, acknowledgments do not wait.
@@ -172,7 +188,7 @@ impl Receiver {
     fn open(&mut self, params: &Params, now: Time, segment: &Segment) {
         let held = if self.held.is_empty() { 0 } else { self.held.total() };
         let Some(arrivals) = &mut self.arrivals else { return };
-        if arrivals.on_data(params, now, self.next, segment.len.into(), held) && !self.interactive {
+        if arrivals.on_data(params, now, self.next, segment.len.into(), held) {
             self.quick = self.quick.max(1);
         }
     }
@@ -311,23 +327,6 @@ mod tests {
         assert_eq!(paced(params.clone(), 8, 99), [1, 1, 1, 1, 2, 2]);
         // 200 ms are a pause, and half of a pair goes out with the first segment after it.
         assert_eq!(paced(params, 12, 7), [1, 1, 1, 1, 2, 2, 1, 1, 1]);
-    }
-
-    #[test]
-    fn an_interactive_connection_has_no_quick_acknowledgments_until_one_has_waited_in_vain() {
-        let params = Params { quick_acks: Some(4), ..Params::default() };
-        let mut fixture = Fixture { params, receiver: Receiver::new(Ecn::Off).interactive() };
-        assert_eq!(fixture.arrive(0), []);
-        assert_eq!(fixture.arrive(1)[0].ack, 200);
-        assert_eq!(fixture.arrive(2), []);
-        let due = fixture.receiver.next_timer();
-        assert_eq!(fixture.receiver.on_timer(&fixture.params, due).map(|frame| frame.ack), Some(300));
-        // After a pause quick-ack mode begins as on any connection.
-        let segment = Segment { seq: 300, len: LEN, ..Segment::default() };
-        let mut acked = Vec::new();
-        let later = due + Span::from_secs(1);
-        fixture.receiver.on_segment(&fixture.params, later, &segment, |frame| acked.push(frame.ack));
-        assert_eq!(acked, [400]);
     }
 
     #[test]

@@ -14,7 +14,7 @@
 //!             losses are being repaired,
 //!             nothing was sent for 1 ms,
 //!             there is room for a third of the window, or
-//!             the acknowledgment is further away than SRTT/2 or 1 ms
+//!             the acknowledgment is further away than SRTT/2 or `ack_within`
 //! ```
 //!
 //! A burst that has begun leaves whole, one segment after the other: the card has it. With pacing it is released at once, and the
@@ -44,18 +44,22 @@ pub struct Segmentation {
     /// Larger bursts on short paths: `most`, halved for every 512 us of the smallest round-trip time, is added, as in Linux
     /// since 5.18. Inside a data center bursts have the full size then, whatever the rate.
     pub rtt_term: bool,
+    /// A burst waits for more room if the next acknowledgment is expected within this time, and within half of a round trip. Linux 6.12
+    /// has 1 ms, 4.9 half of a round trip alone.
+    pub ack_within: Span,
 }
 
 impl Default for Segmentation {
     fn default() -> Self {
-        Self { least: 2, most: Bytes::new(65_536), within: Span::from_ms(1), rtt_term: false }
+        let within = Span::from_ms(1);
+        Self { least: 2, most: Bytes::new(65_536), within, rtt_term: false, ack_within: RECENT }
     }
 }
 
 /// `tcp_tso_rtt_log` of Linux, 2^9 us.
 const RTT_STEP: Span = Span::from_us(512);
 
-/// A write that lies further back, and an acknowledgment that lies further ahead, is no reason to wait.
+/// A write that lies further back is no reason to wait.
 const RECENT: Span = Span::from_ms(1);
 
 /// `tcp_tso_win_divisor` of Linux.
@@ -126,7 +130,7 @@ impl Segmentation {
     /// # Errors
     /// Names the first setting that is out of its range.
     pub(super) fn check(&self, mss: Bytes, ranges: &mut Ranges) -> Result<(), OutOfRange> {
-        let Self { least, most, within, .. } = *self;
+        let Self { least, most, within, ack_within, .. } = *self;
         ranges.unless((1..=1000).contains(&least), "segmentation.least", least, "1 to 1 000 segments")?;
         ranges.unless(
             most <= Bytes::new(1 << 20),
@@ -145,7 +149,9 @@ impl Segmentation {
             "segmentation.within",
             within,
             "1 us to 1 s",
-        )
+        )?;
+        let most = Span::from_secs(60);
+        ranges.unless(ack_within <= most, "segmentation.ack_within", ack_within, "at most 60 s")
     }
 
     /// The most segments of a burst at this rate, headers included, on a path of any length.
@@ -157,20 +163,16 @@ impl Segmentation {
     /// Segments of a burst that nothing cuts short.
     fn goal(&self, pace: &Pace, doubles: bool) -> u64 {
         let Pace { mss, packet, rate, cwnd, srtt, min_rtt } = *pace;
-        let most = self.most.get() / mss.get();
-        // Rates count headers, windows do not.
-        let segments = match rate {
-            Some(rate) => (rate * self.within).get() / packet.get(),
+        let most = self.most.get();
+        let bytes = match rate {
+            // Rates count headers, windows and bursts do not.
+            Some(rate) => (rate * self.within).get() * mss.get() / packet.get(),
             None if srtt == Span::ZERO => most,
-            None => {
-                let rate = BitRate::per(cwnd, srtt).scaled(ratio(doubles));
-                (rate * self.within).get() / mss.get()
-            }
+            None => (BitRate::per(cwnd, srtt).scaled(ratio(doubles)) * self.within).get(),
         };
         let halvings = min_rtt.as_ps() / RTT_STEP.as_ps();
-        let extra =
-            if self.rtt_term && halvings < 32 { (self.most.get() >> halvings) / mss.get() } else { 0 };
-        segments.saturating_add(extra).clamp(self.least.min(most), most)
+        let more = if self.rtt_term && halvings < 32 { most >> halvings } else { 0 };
+        (bytes.saturating_add(more).min(most) / mss.get()).max(self.least)
     }
 }
 
@@ -192,7 +194,7 @@ impl Bursts {
         let [in_window, at_receiver] = [free, room.receiver].map(|bytes| (bytes.get() / mss).max(1));
         let fits = in_window.min(at_receiver);
         let wanted = settings.goal(pace, self.doubles).min(room.unsent.get().div_ceil(mss));
-        if fits < wanted && self.waits(pace, now, room, fits) {
+        if fits < wanted && self.waits(settings, pace, now, room, fits) {
             return if in_window <= at_receiver { Cut::Window } else { Cut::Receiver };
         }
         let half = (room.window.get() / 2 / mss).max(1);
@@ -200,10 +202,10 @@ impl Bursts {
     }
 
     /// It is better to wait for more room than to send the `fits` segments that there is room for.
-    fn waits(&self, pace: &Pace, now: Time, room: &Room, fits: u64) -> bool {
+    fn waits(&self, settings: &Segmentation, pace: &Pace, now: Time, room: &Room, fits: u64) -> bool {
         let Some(sent_at) = room.oldest_sent_at else { return false };
         let chunk = room.window.min(room.receiver.saturating_add(room.inflight)).get() / WINDOW_PARTS;
-        let soon = (pace.srtt / 2).min(RECENT);
+        let soon = (pace.srtt / 2).min(settings.ack_within);
         !room.repairs
             && now.saturating_since(self.began) <= RECENT
             && fits * pace.mss.get() < chunk
@@ -297,6 +299,14 @@ mod tests {
         let on = |min_rtt| settings.goal(&Pace { srtt: Span::from_secs(1), min_rtt, ..pace() }, false);
         // 64 KiB, 8 KiB, 512 B and nothing.
         assert_eq!([50, 1600, 3600, 500_000].map(|us| on(Span::from_us(us))), [45, 5, 2, 2]);
+        // Bytes are added and not segments: 5 792 B and 8 192 B.
+        let pace = Pace {
+            cwnd: Bytes::new(5_792),
+            srtt: Span::from_us(1200),
+            min_rtt: Span::from_us(1600),
+            ..pace()
+        };
+        assert_eq!(settings.goal(&pace, false), 9);
     }
 
     #[test]
@@ -333,6 +343,12 @@ mod tests {
         bursts.begin(at(98_500), 0);
         let cut = |us| bursts.cut(&settings, &far, at(us), &room(80, Span::ZERO));
         assert_eq!((cut(98_900), cut(99_100)), (Cut::Segments(20), Cut::Window));
+        // Without that bound it is near in its last half.
+        let unbounded = Segmentation { ack_within: Span::from_secs(1), ..settings };
+        bursts.begin(at(59_000), 0);
+        let cut = |us| bursts.cut(&unbounded, &far, at(us), &room(80, Span::ZERO));
+        assert_eq!((cut(49_900), cut(50_100)), (Cut::Segments(20), Cut::Window));
+        bursts.begin(at(98_500), 0);
         // Room at the receiver is no matter of the window.
         let narrow = Room { window: Bytes::MAX, receiver: MSS * 2, ..room(80, Span::ZERO) };
         assert_eq!(bursts.cut(&settings, &far, at(99_100), &narrow), Cut::Receiver);
@@ -356,18 +372,14 @@ mod tests {
             Segmentation { least: 46, ..Segmentation::default() },
             Segmentation { most: Bytes::new(2 << 20), ..Segmentation::default() },
             Segmentation { within: Span::ZERO, ..Segmentation::default() },
+            Segmentation { ack_within: Span::from_secs(61), ..Segmentation::default() },
         ];
         let refused =
             bad.map(|settings| settings.check(MSS, &mut Ranges::default()).map_err(|error| error.setting));
-        let keys = ["least", "most", "most", "most", "within"];
-        assert_eq!(
-            refused,
-            keys.map(|key| Err(match key {
-                "least" => "segmentation.least",
-                "most" => "segmentation.most",
-                _ => "segmentation.within",
-            }))
-        );
+        let most = Err("segmentation.most");
+        let [least, within, ack_within] =
+            ["segmentation.least", "segmentation.within", "segmentation.ack_within"].map(Err);
+        assert_eq!(refused, [least, most, most, most, within, ack_within]);
         assert_eq!(Segmentation::default().check(MSS, &mut Ranges::default()), Ok(()));
     }
 }

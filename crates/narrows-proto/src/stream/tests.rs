@@ -357,6 +357,22 @@ fn a_blackout_is_survived_with_doubling_timeouts() {
 }
 
 #[test]
+fn the_timer_of_a_loss_that_time_proves_expires_by_its_slack_later_and_before_the_timeout() {
+    // The third of four segments is lost; one beyond it proves nothing by itself (RFC 5681 wants three).
+    let took = |slack: Option<u64>| {
+        let min_rto = Span::from_ms(5);
+        let params = Params { min_rto, reordering_slack: slack.map(Span::from_ms), ..Params::default() };
+        let pipe = Pipe::with(params, &window(4), 4, losing([3])).run();
+        let Stats { retransmissions, timeouts, probes, .. } = pipe.stats();
+        assert_eq!((retransmissions, timeouts, probes), (1, 0, 0), "{slack:?}");
+        pipe.delivered_at
+    };
+    assert_eq!(took(Some(2)), took(None) + Span::from_ms(2));
+    let late = took(Some(50));
+    assert!(late > took(None) + Span::from_ms(4) && late < took(None) + Span::from_ms(6), "{late}");
+}
+
+#[test]
 fn reordering_within_a_quarter_round_trip_is_no_loss_once_it_was_seen() {
     // Every 40th packet is 20 us late: more than three later ones overtake it.
     let late = Span::from_us(20);

@@ -1,39 +1,50 @@
 //! Connections that no flow uses at the moment.
 
-use narrows_proto::stream::Connection;
-
 use crate::ids::HostId;
 
-/// The idle connections of a host, at most as many as it had flows at once to each destination.
-#[derive(Debug, Default)]
-pub(super) struct Connections {
-    /// By group and destination; among equals the one used last comes last. A sorted vector: a host has few, and looks for one
+/// One end of the idle connections of a host, sending or receiving; at most as many as it had flows at once with each other host.
+#[derive(Debug)]
+pub(super) struct Connections<T> {
+    /// By group and the other host; among equals the one used last comes last. A sorted vector: a host has few, and looks for one
     /// only when a flow starts or ends.
-    idle: Vec<((u32, HostId), Box<Connection>)>,
+    idle: Vec<((u32, HostId), T)>,
 }
 
-impl Connections {
-    /// Keeps the connection of a flow of `group` to `to` that has just ended.
-    pub(super) fn keep(&mut self, group: u32, to: HostId, connection: Connection) {
-        let place = self.place_after(group, to);
-        self.idle.insert(place, ((group, to), Box::new(connection)));
+impl<T> Default for Connections<T> {
+    fn default() -> Self {
+        Self { idle: Vec::new() }
+    }
+}
+
+impl<T> Connections<T> {
+    /// Keeps the connection of a flow of `group` with `other` that has just ended.
+    pub(super) fn keep(&mut self, group: u32, other: HostId, connection: T) {
+        let place = self.idle.partition_point(|(key, _)| *key <= (group, other));
+        self.idle.insert(place, ((group, other), connection));
     }
 
     /// The connection for a new flow: of those that fit, the one used last.
-    pub(super) fn take(&mut self, group: u32, to: HostId) -> Option<Connection> {
-        let last = self.place_after(group, to).checked_sub(1)?;
-        (self.idle[last].0 == (group, to)).then(|| *self.idle.remove(last).1)
+    pub(super) fn take(&mut self, group: u32, other: HostId) -> Option<T> {
+        let last = self.last(group, other)?;
+        Some(self.idle.remove(last).1)
     }
 
-    fn place_after(&self, group: u32, to: HostId) -> usize {
-        self.idle.partition_point(|(key, _)| *key <= (group, to))
+    /// The connection that the next flow will go on with.
+    pub(super) fn next(&mut self, group: u32, other: HostId) -> Option<&mut T> {
+        let last = self.last(group, other)?;
+        Some(&mut self.idle[last].1)
+    }
+
+    fn last(&self, group: u32, other: HostId) -> Option<usize> {
+        let after = self.idle.partition_point(|(key, _)| *key <= (group, other));
+        after.checked_sub(1).filter(|last| self.idle[*last].0 == (group, other))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use narrows_proto::cc::Config;
-    use narrows_proto::stream::{AckFrame, Endpoint, Params, Poll, Sender};
+    use narrows_proto::stream::{AckFrame, Connection, Endpoint, Params, Poll, Sender};
     use narrows_proto::units::{BitRate, Bytes, Time};
 
     use super::*;

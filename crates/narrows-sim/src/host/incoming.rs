@@ -104,7 +104,13 @@ impl Host {
     fn received<O: Observer>(&mut self, now: Time, slot: u32, ack: u64, world: &mut World<O>) {
         let Some(incoming) = self.incoming.get_mut(slot) else { return };
         let Incoming { flow, group, incarnation, .. } = *incoming;
-        if !world.shared.groups[group as usize].has_queue_pairs() {
+        let state = &world.shared.groups[group as usize];
+        if state.keeps_ack_states().is_some()
+            && let Some(ack_state) = incoming.sink.ack_state()
+        {
+            self.ack_states.keep(group, incoming.from, ack_state);
+        }
+        if !state.has_queue_pairs() {
             self.incoming.remove(slot);
         }
         world.log.completions.push((flow, now));
@@ -132,10 +138,10 @@ impl Host {
                 Reception::Live { slot, incarnation: packet.incarnation() };
             return slot;
         }
-        // A request without a handshake, where there are handshakes, follows on one that was answered at once.
-        let is_request = world.shared.answer_to(packet.flow()).is_some();
-        let answered = is_request && packet.kind() == Kind::Data && group.shakes_hands();
-        let sink = Sink::new(group, answered);
+        // Without a handshake it goes on with a connection that was kept.
+        let goes_on = packet.kind() == Kind::Data && group.keeps_ack_states().is_some();
+        let connection = if goes_on { self.ack_states.take(spec.group.0, spec.from) } else { None };
+        let sink = Sink::new(group, now, connection);
         let is_connected = sink.is_connected();
         let slot = self.incoming.add(Incoming {
             flow: packet.flow(),

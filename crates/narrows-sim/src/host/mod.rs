@@ -25,7 +25,7 @@ mod slots;
 mod transport;
 mod waiting;
 
-use narrows_proto::stream::Poll;
+use narrows_proto::stream::{AckState, Connection, Poll};
 use narrows_proto::units::{BitRate, Span, Time};
 
 use self::agenda::Agenda;
@@ -89,7 +89,9 @@ pub(crate) struct Host {
     generators: Vec<HostGenerator>,
     /// Flows that wait for others, by number.
     waiting: Vec<Waiting>,
-    connections: Connections,
+    connections: Connections<Box<Connection>>,
+    /// The receiving ends of those that arrive here, if their groups keep them.
+    ack_states: Connections<AckState>,
     /// What it remembers of other hosts.
     metrics: Metrics,
     /// By group and destination, in order: the slots of queue pairs that carry several messages.
@@ -161,6 +163,7 @@ impl Host {
             generators,
             waiting: Vec::new(),
             connections: Connections::default(),
+            ack_states: Connections::default(),
             metrics: Metrics::default(),
             queue_pairs: Vec::new(),
             receiving_pairs: Vec::new(),

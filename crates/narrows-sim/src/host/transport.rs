@@ -6,7 +6,7 @@
 use narrows_proto::datagram;
 use narrows_proto::rack::JumboReport;
 use narrows_proto::rdma;
-use narrows_proto::stream::{Connection, Endpoint, Held, Holding, Merging, Poll, Receiver, Sender};
+use narrows_proto::stream::{AckState, Connection, Endpoint, Held, Holding, Merging, Poll, Receiver, Sender};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use super::queue_pair::QueuePair;
@@ -315,13 +315,14 @@ pub(crate) enum Sink {
 }
 
 impl Sink {
-    /// The receiving half of a flow of this group. If `answered`, its host has answered an earlier flow of the connection.
-    pub(crate) fn new(group: &GroupState, answered: bool) -> Self {
+    /// The receiving half of a flow of this group whose first packet arrives, perhaps on a connection that has carried others.
+    pub(crate) fn new(group: &GroupState, now: Time, connection: Option<AckState>) -> Self {
         match &group.transport {
             TransportState::Stream(stream) => {
-                let receiver = Receiver::new(stream.ecn);
-                let is_interactive = answered && stream.params.pingpong;
-                let receiver = if is_interactive { receiver.interactive() } else { receiver };
+                let receiver = match connection {
+                    None => Receiver::new(stream.ecn),
+                    Some(state) => Receiver::resume(stream.ecn, &stream.params, now, state),
+                };
                 if stream.params.receive_offload.is_none() {
                     return Self::Stream(receiver);
                 }
@@ -329,6 +330,15 @@ impl Sink {
             }
             TransportState::Rdma(rdma) => Self::Rdma(rdma::Receiver::new(rdma.ecn)),
             TransportState::Datagram { .. } => Self::Datagram { received: 0, bytes: Bytes::ZERO },
+        }
+    }
+
+    /// What is left of it when all has arrived, if it is a stream's.
+    pub(crate) fn ack_state(&self) -> Option<AckState> {
+        match self {
+            Self::Stream(receiver) => Some(receiver.ack_state()),
+            Self::Merging(merging) => Some(merging.receiver().ack_state()),
+            Self::Rdma(_) | Self::Datagram { .. } => None,
         }
     }
 

@@ -165,9 +165,14 @@ impl GroupState {
         matches!(&self.transport, TransportState::Rdma(rdma) if rdma.params.joins == Joins::Head)
     }
 
-    /// Its connections begin with a handshake.
-    pub(crate) fn shakes_hands(&self) -> bool {
-        matches!(&self.transport, TransportState::Stream(stream) if stream.params.handshake)
+    /// Its settings, if receivers of its flows keep what acknowledgments follow.
+    pub(crate) fn keeps_ack_states(&self) -> Option<&stream::Params> {
+        match &self.transport {
+            TransportState::Stream(stream) if stream.params.pingpong && stream.params.keep_connections => {
+                Some(&stream.params)
+            }
+            _ => None,
+        }
     }
 
     /// # Panics

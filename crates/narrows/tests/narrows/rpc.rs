@@ -8,7 +8,7 @@ use narrows::plan::Plan;
 use narrows::results::{Results, RpcRow};
 use narrows::run::{Options, run};
 use narrows::templates;
-use narrows_proto::units::{Bytes, Span};
+use narrows_proto::units::{Bytes, Span, Time};
 use narrows_sim::LinkId;
 use narrows_sim::traffic::Rpc;
 
@@ -92,6 +92,71 @@ fn a_server_that_has_answered_acknowledges_later_requests_by_pairs() {
     // Ten acknowledgments for each request, and five in place of them.
     let ((quick, later), (by_pairs, as_many)) = (run(false), run(true));
     assert_eq!((by_pairs, as_many), (quick - 5 * later, later));
+}
+
+/// How a client with the defaults of Linux acknowledges responses of ten segments, from when each was asked for, and when the last
+/// segment before had come.
+#[derive(Default)]
+struct Client {
+    arrived: Option<Time>,
+    quick: u64,
+    interactive: bool,
+}
+
+impl Client {
+    fn acknowledgments(&mut self, asked: Time, first: Time, last: Time) -> u64 {
+        let since = |now: Time| self.arrived.map(|arrived| now.saturating_since(arrived));
+        // TCP_ATO_MIN; the receiver's own timeout is 200 ms and three round trips.
+        self.interactive |= since(asked).is_some_and(|gap| gap < Span::from_ms(40));
+        if since(first).is_none_or(|gap| gap > Span::from_us(200_100)) {
+            self.quick = 16;
+        }
+        self.arrived = Some(last);
+        let (mut left, mut acks) = (10, 0);
+        while left > 0 {
+            left -= if self.quick > 0 && !self.interactive { 1 } else { 2.min(left) };
+            self.quick = self.quick.saturating_sub(1);
+            acks += 1;
+        }
+        acks
+    }
+}
+
+#[test]
+fn clients_acknowledge_responses_as_linux_does() {
+    // Calls 60 ms and 500 ms apart on average.
+    for (load, after, seldom) in [("0.0002", "5 s", false), ("0.000024", "30 s", true)] {
+        let pattern = format!(
+            "load = {load}, to = \"host1\", sizes = {{ constant = \"14480 B\" }}, request = \"1000 B\""
+        );
+        let transport =
+            "transport={ keep_connections = true, pingpong = true, quick_acks = 16, ack_timeout = {} }";
+        let plan = planned(document(&pattern), &[transport, &format!("stop.after=\"{after}\""), "seed=3"]);
+        let results = results(&plan);
+        let (mut client, mut expected, mut by_pairs) = (Client::default(), 0, 0);
+        let flow = |id| results.flows.iter().find(|flow| flow.flow == id).expect("it started");
+        for rpc in &results.plan.traffic.rpcs {
+            for (request, response) in Rpc::calls(*rpc) {
+                let (request, response) = (flow(request), flow(response));
+                let gap = client.arrived.map_or(Span::MAX, |at| request.start.saturating_since(at));
+                let apart = |ms| gap < Span::from_ms(ms) || gap > Span::from_us(ms * 1000 + 200);
+                assert!(apart(40) && apart(200), "{gap} is close to a bound");
+                let last = response.end.expect("waited for");
+                // The first segment arrives a transmission of nine before the last.
+                let acks = client.acknowledgments(request.start, response.start, last);
+                by_pairs += u64::from(acks == 5);
+                assert_eq!([request.again, response.again], [gap < Span::MAX; 2], "one connection");
+                // The request itself; SYN and SYN-ACK where a connection begins.
+                expected += acks + 1 + u64::from(!request.again) + u64::from(!response.again);
+            }
+        }
+        let calls = results.rpcs.len() as u64;
+        assert!(by_pairs > calls / 10 && (!seldom || by_pairs < calls - 1), "{by_pairs} of {calls}");
+        let topology = &plan.network.topology;
+        let mut links = (0..topology.links().len()).map(LinkId::from);
+        let link = links.find(|link| topology.link_name(*link) == "host0 -> switch").expect("there is one");
+        assert_eq!(results.ports[link.index()].packets, expected, "{calls} calls");
+    }
 }
 
 /// Calls that began when the last acknowledgment of the one before had arrived, and ended before the next.

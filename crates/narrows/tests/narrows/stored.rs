@@ -53,6 +53,8 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "Stream.ack_timeout",
             "Stream.host_metrics",
             "Stream.probe_timeout",
+            "Stream.reordering_slack",
+            "ProbeTimeout.alone_is_min_rto",
             "Stream.halve_after_idle",
             "Stream.pace_by_growth",
             "Stream.peak_deviation",

@@ -28,6 +28,7 @@ pub struct LinuxHyStartParams {
     /// (`hystart_ack_delay`); Linux 4.9 has no such thing.
     pub burst_slack: bool,
     /// A round lasts on while the window does not limit the sender, as in Linux 4.9, which begins rounds where it opens the window.
+    /// Otherwise one begins with the first acknowledgment of what was sent in it.
     pub rounds_when_limited: bool,
     /// Resolution of times: Linux 4.9 counts milliseconds.
     pub clock: Span,
@@ -85,7 +86,7 @@ const BURST: u64 = 65_536;
 /// Delay   min RTT of the round > min RTT + clamp(min RTT/divisor, least, most)
 ///         after `samples` of the round
 /// ```
-/// Both begin at `low_window`, and a timeout begins them anew. Then the threshold is the window.
+/// Both are looked at from `low_window` on, rounds begin below it, too. A timeout begins them anew. Then the threshold is the window.
 ///
 /// Differs from Linux: samples are not left out for a second after a congestion; slow start does not come that soon, except after a
 /// timeout.
@@ -133,21 +134,16 @@ impl LinuxHyStart {
         let Some(rtt) = ack.rtt else { return false };
         self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         let over = ack.delivered > self.end;
-        if self.found || cwnd < self.params.low_window as f64 {
-            // Linux 4.9 begins rounds below the low window, too.
-            if over && self.params.rounds_when_limited && ack.cwnd_limited {
-                self.begin_round(ack);
-            }
-            return false;
-        }
         if over && !self.params.rounds_when_limited {
             self.begin_round(ack);
         }
-        self.found = self.train_is_long(ack, cwnd) || self.delay_rose(rtt);
+        let looks = !self.found && cwnd >= self.params.low_window as f64;
+        let ends = looks && (self.train_is_long(ack, cwnd) || self.delay_rose(rtt));
+        self.found |= ends;
         if over && self.params.rounds_when_limited && ack.cwnd_limited {
             self.begin_round(ack);
         }
-        self.found
+        ends
     }
 
     fn begin_round(&mut self, ack: &Ack) {
@@ -263,6 +259,20 @@ mod tests {
         let paced = Path { paced: true, ..path() };
         let mut hystart = LinuxHyStart::new(LinuxHyStartParams::default(), &paced);
         assert_eq!(train(&mut hystart, 500, 100.0), Some(Span::from_us(41_500)));
+    }
+
+    #[test]
+    fn a_round_begins_below_the_low_window_and_its_train_counts_from_there() {
+        // The window has 14 segments with the first acknowledgment of a round, 16 with the third.
+        for params in [LinuxHyStartParams::default(), linux_4_9()] {
+            let mut hystart = hystart(params);
+            let mut ends = |number: &u64| {
+                let now = Span::from_ms(1000) + Span::from_us(500 * number);
+                hystart.on_ack(&at(now.as_ps() / 1_000_000, RTT, 1 + number), 14.0 + *number as f64)
+            };
+            // Half of 40 ms and of 1 ms of slack; whole milliseconds.
+            assert_eq!((0..100).find(&mut ends), Some(42));
+        }
     }
 
     #[test]

@@ -13,7 +13,9 @@ impl Sender {
         if self.board.is_empty() {
             self.timer = Timer { at: Time::NEVER, kind };
         } else if look_again < Time::NEVER {
-            self.timer = Timer { at: look_again, kind };
+            let slack = params.reordering_slack.unwrap_or(Span::ZERO);
+            let at = look_again.max((look_again + slack).min(now + self.rtt.rto()));
+            self.timer = Timer { at, kind };
         } else {
             // It may have expired while another timer was set.
             let timeout = self.rto_at.max(now);
@@ -51,7 +53,7 @@ impl Sender {
     fn probe_timeout(&self, params: &Params) -> Span {
         let alone = self.board.len() == 1 && params.ack_every > 1;
         if let Some(timeout) = &params.probe_timeout {
-            return timeout.wait(self.rtt.srtt(), alone);
+            return timeout.wait(self.rtt.srtt(), alone, params.min_rto);
         }
         self.rtt.srtt() * 2 + if alone { params.ack_wait() } else { Span::ZERO }
     }
