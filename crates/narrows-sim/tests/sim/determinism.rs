@@ -132,14 +132,15 @@ fn mixed_traffic() -> Traffic {
 }
 
 /// Both schemes of congestion points, with reaction points at hosts and at edge switches, few enough to be shared.
-const SCHEMES: [(ReactionPlace, LimiterScope); 4] = [
+const SCHEMES: [(ReactionPlace, LimiterScope); 5] = [
     (ReactionPlace::Host, LimiterScope::Flow),
     (ReactionPlace::Host, LimiterScope::Port),
     (ReactionPlace::EdgeSwitch, LimiterScope::Flow),
     (ReactionPlace::EdgeSwitch, LimiterScope::Pair),
+    (ReactionPlace::EdgeSwitch, LimiterScope::Rack),
 ];
 
-/// A network and traffic that use all that signals backwards: QCN (with reaction points for flows) or BCN (for others),
+/// A network and traffic that use all that signals backwards: QCN (with reaction points for flows and racks) or BCN (for others),
 /// PAUSE, limiters, clients with parallel transfers, saturating datagrams, link errors, a failure.
 fn signals(place: ReactionPlace, per: LimiterScope) -> (Network, Traffic) {
     let gbps = BitRate::from_gbps;
@@ -158,7 +159,7 @@ fn signals(place: ReactionPlace, per: LimiterScope) -> (Network, Traffic) {
         }
     }
     let (rule, congestion_point) = match per {
-        LimiterScope::Flow => (qcn(), CongestionPoint::Qcn(Qcn::default())),
+        LimiterScope::Flow | LimiterScope::Rack => (qcn(), CongestionPoint::Qcn(Qcn::default())),
         _ => {
             let severe = Some(Bytes::new(60_000));
             let sampling = Sampling::Random(0.1);
@@ -392,7 +393,7 @@ fn the_signalling_scenarios_use_every_mechanism() {
         let (network, traffic) = signals(place, per);
         let outcome = Run::new(&network, &traffic).run();
         let sum = |count: fn(&PortCounters) -> u64| outcome.ports.iter().map(count).sum::<u64>();
-        let is_bcn = per != LimiterScope::Flow;
+        let is_bcn = !matches!(per, LimiterScope::Flow | LimiterScope::Rack);
         let what = format!("{place:?} {per:?} {:?}", outcome.mechanisms.limiter);
         assert!(sum(|port| port.slower) > 0 && sum(|port| port.pauses) > 0, "{what}");
         assert_eq!(sum(|port| port.stops) > 0, is_bcn, "{what}");

@@ -380,6 +380,46 @@ fn an_edge_switch_drops_what_a_full_limiter_cannot_hold() {
 }
 
 #[test]
+fn at_an_edge_switch_a_rack_is_one_party_however_many_hosts_send() {
+    // Three hosts of one rack and one of another send to a host of a third. Each source is a group of datagrams of its own; those of
+    // the first rack are made one group.
+    let mut topology = Topology::default();
+    let spine = topology.add_switch("spine", "spine", 1);
+    for (rack, hosts) in [(0, 3), (1, 1), (2, 1)] {
+        let tor = topology.add_switch(format!("rack{rack}/tor"), "tor", 0);
+        topology.connect(tor, spine, wire());
+        for host in 0..hosts {
+            let host = topology.add_host(format!("rack{rack}/host{host}"));
+            topology.connect(host, tor, wire());
+        }
+    }
+    let pairs = [0, 1, 2, 3].map(|from| (from, 4, GBPS(9)));
+    let mut traffic = saturating(&pairs, MS(200));
+    (0..3).for_each(|flow| traffic.flows[flow].group = GroupId(0));
+    // What the hosts of each rack get together. Who of them finds room in a limiter that is full is a matter of phases.
+    for (per, limiters, expected) in
+        [(LimiterScope::Flow, 3, [7.5, 2.5]), (LimiterScope::Rack, 1, [5.0, 5.0])]
+    {
+        let place = ReactionPlace::EdgeSwitch;
+        let reaction = Reaction { place, per, queue: Bytes::new(60_000), ..reaction(bcn()) };
+        let network = with_reaction(topology.clone(), bcn_point(BcnVersion::Explicit), reaction);
+        let watched = watch(&network, &traffic, Span::ZERO, MS(200));
+        assert_eq!(watched.limiters_of(&network, "rack0/tor"), limiters, "{per:?}");
+        let rates = received(&watched.outcome, 0.2);
+        let racks = [rates[..3].iter().sum(), rates[3]];
+        // ±15 %: the first milliseconds count.
+        assert!(close(&racks, &expected, 0.15), "{per:?}: {rates:?}");
+        // What is lost is what a limiter could not hold. Less than a limiter of each rack or flow holds is still on its way.
+        let outcome = &watched.outcome;
+        let sent: u64 = outcome.datagrams.iter().map(|source| source.sent).sum();
+        let arrived: u64 = outcome.datagrams.iter().map(|source| source.received).sum();
+        let under_way = sent - arrived - outcome.drops(DropCause::Limiter);
+        assert!(under_way <= 4 * 60_000 / 1538 + 200, "{per:?}: {under_way}");
+        assert_eq!(dropped(outcome), 0);
+    }
+}
+
+#[test]
 fn a_severely_congested_queue_stops_its_sources_and_they_start_again() {
     let severe = Some(Bytes::new(60_000));
     for version in [BcnVersion::Explicit, BcnVersion::Levels] {

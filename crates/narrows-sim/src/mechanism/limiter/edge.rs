@@ -3,14 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use narrows_proto::units::Time;
+use narrows_proto::units::{BitRate, Time};
 
-use super::{Limiters, ReactionPlace, ReactionRecord};
+use super::{LimiterScope, Limiters, ReactionPlace, ReactionRecord};
 use crate::ids::NodeId;
 use crate::mechanism::at_switch::{AtSwitch, EdgeHost, Pass, SwitchSite};
 use crate::mechanism::congestion_point::is_limitable;
 use crate::observe::Observer;
 use crate::packet::{NO_TRAILERS, Packet, Trailers};
+use crate::topology::Link;
 use crate::world::{Log, World};
 
 /// The limiters of an edge switch.
@@ -22,6 +23,8 @@ pub(crate) struct EdgeLimiters {
     limiters: Limiters,
     /// By wire: what is known of the host at its other end, if there is one.
     hosts: Vec<Option<EdgeHost>>,
+    /// What its links to other switches carry together, if that is where limiters begin: those of a whole rack.
+    uplinks: Option<BitRate>,
     /// When limiters are to be looked at. An entry counts only if `due` agrees.
     agenda: BinaryHeap<Reverse<(Time, u32)>>,
     /// By limiter.
@@ -42,6 +45,7 @@ impl AtSwitch for EdgeLimiters {
             leaf: site.leaf,
             limiters: Limiters::new(config, site.seed, site.node.0),
             hosts: site.hosts.clone(),
+            uplinks: uplinks(site).filter(|_| config.per == LimiterScope::Rack),
             agenda: BinaryHeap::new(),
             due: Vec::new(),
             next: Time::NEVER,
@@ -101,11 +105,19 @@ impl AtSwitch for EdgeLimiters {
     }
 }
 
+/// What the links from a switch to other switches carry together; none if there are none.
+fn uplinks(site: &SwitchSite<'_>) -> Option<BitRate> {
+    let topology = &site.network.topology;
+    let leads_on = |link: &&Link| link.from == site.node && topology.as_host(link.to).is_none();
+    let rate: BitRate = topology.links().iter().filter(leads_on).map(|link| link.wire.rate).sum();
+    (rate > BitRate::ZERO).then_some(rate)
+}
+
 impl EdgeLimiters {
     fn key<O>(&self, packet: Packet, world: &World<O>) -> u64 {
         let spec = &world.shared.flows[packet.flow().index()];
         let priority = world.shared.groups[spec.group.index()].priority;
-        self.limiters.scope().key(packet.flow(), spec.from, spec.to, priority)
+        self.limiters.scope().key(packet.flow(), spec, priority)
     }
 
     /// A message of a congestion point arrived, for a host of this switch.
@@ -119,7 +131,7 @@ impl EdgeLimiters {
             (Some(place), _) => place,
             (None, Some(host)) if notification.signal.is_slower() => {
                 let made = self.limiters.made();
-                let place = self.limiters.assign(key, host.rate);
+                let place = self.limiters.assign(key, self.uplinks.unwrap_or(host.rate));
                 self.record.limiters += u64::from(self.limiters.made() != made);
                 place
             }

@@ -115,7 +115,7 @@ impl ReactionPoints {
     /// What shares a limiter with a flow.
     fn key<O>(&self, flow: FlowId, world: &World<O>) -> u64 {
         let spec = &world.shared.flows[flow.index()];
-        self.limiters.scope().key(flow, spec.from, spec.to, world.group_of(flow).priority)
+        self.limiters.scope().key(flow, spec, world.group_of(flow).priority)
     }
 
     /// A message of a congestion point arrived.

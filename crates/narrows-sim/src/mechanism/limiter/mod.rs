@@ -12,11 +12,12 @@ use narrows_proto::notification::Notification;
 use narrows_proto::reaction::{self, ReactionPoint};
 use narrows_proto::units::{BitRate, Bytes, Time, WireTime};
 
-use crate::ids::{FlowId, HostId, NodeId};
+use crate::ids::{FlowId, NodeId};
 use crate::observe::{MechanismEvent, Observer};
 use crate::packet::{CE, ECT, Packet};
 use crate::random::{Stream, mix};
 use crate::ring::Ring;
+use crate::traffic::FlowSpec;
 
 pub(crate) use self::edge::EdgeLimiters;
 pub(crate) use self::host::ReactionPoints;
@@ -67,16 +68,20 @@ pub enum LimiterScope {
     Pair,
     /// Everything from one host, of one priority.
     Port,
+    /// All flows of one traffic group that enter the network at one edge switch: one loop around what a rack sends. In network
+    /// cards, those of one host.
+    Rack,
 }
 
 impl LimiterScope {
     /// The same number for all that shares a limiter.
     #[inline]
-    pub(crate) fn key(self, flow: FlowId, from: HostId, to: HostId, priority: u8) -> u64 {
+    pub(crate) fn key(self, flow: FlowId, spec: &FlowSpec, priority: u8) -> u64 {
         match self {
             Self::Flow => flow.0.into(),
-            Self::Pair => u64::from(priority) << 60 ^ u64::from(from.0) << 30 ^ u64::from(to.0),
-            Self::Port => u64::from(priority) << 60 ^ u64::from(from.0),
+            Self::Pair => u64::from(priority) << 60 ^ u64::from(spec.from.0) << 30 ^ u64::from(spec.to.0),
+            Self::Port => u64::from(priority) << 60 ^ u64::from(spec.from.0),
+            Self::Rack => u64::from(spec.group.0),
         }
     }
 }
