@@ -16,12 +16,12 @@
 //! round of slow start. It is the Vegas that most papers compare with. Both agree while queues are short against the
 //! path. Without the noise of a real network, that slow start overshoots: the smallest round-trip time of a round
 //! belongs to half of the window, so it goes on until the window is several times what the path holds, and then loses
-//! one segment per round.
+//! one segment per round. A flow that begins on a connection that has carried others measures baseRTT anew, as when Linux sends
+//! with nothing in flight (`tcp_vegas_cwnd_event`).
 //!
 //! Differs from Brakmo & Peterson, JSAC 1995: losses are detected and repaired by the transport, without the checks
 //! of the fine-grained clock, and halve the window instead of taking a quarter.
-//! Differs from Linux: a round without enough samples adds a whole segment in avoidance, as Reno does in a round, and
-//! baseRTT is kept over pauses.
+//! Differs from Linux: a round without enough samples adds a whole segment in avoidance, as Reno does in a round.
 //!
 //! A flow that starts while others keep a queue takes that queue for part of the path, and claims more than its share.
 
@@ -60,7 +60,7 @@ impl Default for Params {
 pub enum Variant {
     /// Brakmo & Peterson, JSAC 1995.
     Original,
-    /// Linux: a larger measure on long queues, and a slow start that doubles in every round.
+    /// Linux: a larger measure on long queues, a slow start that doubles in every round, and a base that is measured anew after pauses.
     Linux,
 }
 
@@ -171,6 +171,9 @@ impl Vegas {
 impl Controller for Vegas {
     fn on_idle(&mut self, _now: Time, _idle: Span, restart: Option<Bytes>) {
         self.round = Round::NEW;
+        if self.params.variant == Variant::Linux {
+            self.base_rtt = Span::MAX;
+        }
         if let Some(window) = restart {
             self.window.restart(window);
             self.doubling = false;
@@ -270,6 +273,17 @@ mod tests {
         // 100·(1 − 10/10.41) = 3.94, but 100·0.41/10 = 4.1.
         assert_eq!(after_round(Variant::Original, 10_410), 100.0);
         assert_eq!(after_round(Variant::Linux, 10_410), 99.0);
+    }
+
+    #[test]
+    fn linux_measures_its_base_anew_after_a_pause() {
+        // 100·0.5/10 = 5 segments wait, as far as a base of 10 ms tells; one of 10.5 ms tells of none.
+        for (variant, window) in [(Variant::Original, 99.0), (Variant::Linux, 101.0)] {
+            let mut vegas = avoiding(variant);
+            vegas.on_idle(Time::ZERO, Span::from_ms(1), None);
+            round(&mut vegas, Span::from_us(10_500), 3);
+            assert_eq!(vegas.window.get(), window, "{variant:?}");
+        }
     }
 
     #[test]

@@ -4,10 +4,11 @@
 
 mod figures;
 mod measure;
+mod parameters;
 mod theorem;
 
 use self::measure::{COMPLETION, CONVERGENCE, FAIRNESS, THROUGHPUT};
-use super::{Alternative, Experiment, Paper, Parameter, cc, owned};
+use super::{Experiment, Paper, cc, owned};
 
 pub(super) const PAPER: Paper = Paper {
     name: "gemini",
@@ -16,11 +17,14 @@ pub(super) const PAPER: Paper = Paper {
     about: "Two data centers, each with two switches that a border router joins, 200 µs inside and 10 ms between them. \
             Shallow shared buffers inside, deep ones at the border. GEMINI is compared with CUBIC (with and without ECN), \
             DCTCP, Vegas with two settings and BBR: long flows that meet inside a data center, on the WAN, or on links of \
-            very different lengths, and web search traffic that loads the WAN to 90 %, at 1 and 10 Gb/s.",
+            very different lengths, and web search traffic that loads the WAN to 90 %, at 1 and 10 Gb/s. Hosts are real ones \
+            with the constants of Linux 4.9, the kernel of the paper; in Theorem 1 they are ideal. Figures 5 to 13 and 15 are \
+            of the testbed with 1 Gb/s, which the paper shows unless it says otherwise, Figures 14 and 16 of the one with \
+            10 Gb/s.",
     claims: include_str!("../../repro/gemini/claims.toml"),
     figures: figures::figures,
     experiments,
-    parameters,
+    parameters: parameters::parameters,
 };
 
 /// The network with a load, as one scenario.
@@ -67,10 +71,6 @@ const fn scheme(row: &'static str, cc: &'static str, threshold: u64) -> Scheme {
     Scheme { row, cc, threshold }
 }
 
-/// Linux sends and acknowledges in bursts of about a millisecond: segmentation offload (sk_pacing_rate/1024) and receive
-/// offload. An acknowledgment for up to 16 segments within a millisecond makes senders do the same.
-const BURSTS: &[&str] = &["transport.ack_every=16", "transport.ack_delay=1 ms"];
-
 /// Thresholds of Figures 5 and 9, in packets.
 const THRESHOLDS: [u64; 5] = [20, 40, 80, 160, 320];
 /// T in milliseconds and beta in tenths, Figure 10. The axis of the figure is not preserved.
@@ -109,7 +109,6 @@ fn inside() -> Vec<Experiment> {
         {
             let name = if control == DCTCP.cc { "dctcp" } else { "gemini" };
             let mut overrides = vec![cc("many", control), marking(k)];
-            overrides.extend(owned(BURSTS));
             if place == "intra" {
                 overrides.push("traffic.many.pattern.long_lived.to=dc0/rack0/host11".into());
             }
@@ -136,9 +135,9 @@ fn wan() -> Vec<Experiment> {
             .into_iter()
             .chain(owned(if row == "cubic" {
                 // A deep buffer takes long to fill.
-                &["stop.after=120 s", "measure.from=60 s"]
+                &["stop.after=80 s", "measure.from=40 s"]
             } else {
-                &["stop.after=60 s", "measure.from=30 s"]
+                &["stop.after=20 s", "measure.from=10 s"]
             }))
             .collect(),
         quick: quick.then(|| owned(&["stop.after=8 s", "measure.from=4 s"])),
@@ -189,7 +188,7 @@ fn fairness() -> Vec<Experiment> {
                 scenario: scenario!("fairness"),
                 overrides: [cc("intra", control), cc("inter", control), marking(300), delay.clone()]
                     .into_iter()
-                    .chain(owned(&["stop.after=60 s", "measure.from=20 s"]))
+                    .chain(owned(&["stop.after=40 s", "measure.from=20 s"]))
                     .collect(),
                 quick: (multiple == 64).then(|| owned(&["stop.after=10 s", "measure.from=5 s"])),
                 quantities: FAIRNESS,
@@ -201,11 +200,12 @@ fn fairness() -> Vec<Experiment> {
     all
 }
 
-/// Ten times the rates, and the buffers of the testbed at 10 Gb/s.
+/// Ten times the rates, the buffers of the testbed at 10 Gb/s, and its ten servers, of which two are border routers.
 const TEN_GIGABIT: &[&str] = &[
     "topology.cross_dc.wan.rate=10 Gb/s",
     "topology.cross_dc.fabric.leaf_spine.host_rate=10 Gb/s",
     "topology.cross_dc.fabric.leaf_spine.uplink_rate=10 Gb/s",
+    "topology.cross_dc.fabric.leaf_spine.hosts_per_rack=2",
     "switches.tor.buffer={ size = \"16 MB\", sharing = { dynamic = { alpha = 1.0 } } }",
     "switches.border.buffer={ size = \"123040 kB\", sharing = \"per_port\" }",
 ];
@@ -213,173 +213,81 @@ const TEN_GIGABIT: &[&str] = &[
 const MIXED: &str = "traffic.search.pattern.poisson.between=any";
 /// Eight hosts in each data center: 90 % of the WAN are 11.25 % of a host's link and 45 % of a switch's, as the paper says.
 const FOUR_PER_RACK: &str = "topology.cross_dc.fabric.leaf_spine.hosts_per_rack=4";
+/// No propagation delay on the WAN, for "inter-DC link delay set to 0".
+const NO_WAN: &str = "topology.cross_dc.wan.delay=0 us";
+
+/// A workload: the group of its experiments, whether any host sends to any other, and whether it is the testbed with 10 Gb/s.
+#[derive(Clone, Copy)]
+struct Workload {
+    group: &'static str,
+    mixed: bool,
+    fast: bool,
+}
+
+impl Workload {
+    const ALL: [Self; 4] = [
+        Self { group: "p1", mixed: false, fast: false },
+        Self { group: "p2", mixed: true, fast: false },
+        Self { group: "p1x", mixed: false, fast: true },
+        Self { group: "p2x", mixed: true, fast: true },
+    ];
+
+    /// When flows stop, and which count. Connections have learned their thresholds by then: see the parameter.
+    fn times(self) -> &'static [&'static str] {
+        match (self.mixed, self.fast) {
+            (false, false) => &[
+                "stop={ after = \"115 s\", drain = \"20 s\" }",
+                "measure={ from = \"50 s\", until = \"110 s\" }",
+            ],
+            (true, false) => &[
+                "stop={ after = \"80 s\", drain = \"15 s\" }",
+                "measure={ from = \"40 s\", until = \"75 s\" }",
+            ],
+            (_, true) => &[
+                "stop={ after = \"8 s\", drain = \"2 s\" }",
+                "measure={ from = \"4 s\", until = \"7500 ms\" }",
+            ],
+        }
+    }
+
+    fn experiment(self, row: &str, scheme: &Scheme, more: &[&str]) -> Experiment {
+        let factor = if self.fast { 10 } else { 1 };
+        // Connections are opened while the network is idle: see the parameter.
+        let known = "{ gemini = { max_base_rtt = \"10 ms\" } }";
+        let control = if scheme.row == GEMINI.row { known } else { scheme.cc };
+        let mut overrides = vec![cc("search", control), marking(scheme.threshold * factor)];
+        overrides.push(FOUR_PER_RACK.to_owned());
+        overrides.extend(self.mixed.then(|| MIXED.to_owned()));
+        overrides.extend(owned(if self.fast { TEN_GIGABIT } else { &[] }));
+        overrides.extend(owned(self.times()));
+        overrides.extend(owned(more));
+        let short =
+            ["stop={ after = \"30 s\", drain = \"8 s\" }", "measure={ from = \"10 s\", until = \"28 s\" }"];
+        Experiment {
+            name: format!("{}.{row}", self.group),
+            scenario: scenario!("workload"),
+            overrides,
+            quick: (self.group == "p1" && more.is_empty()).then(|| owned(&short)),
+            quantities: COMPLETION,
+            series: &[],
+            measure: measure::completion,
+        }
+    }
+}
 
 /// Figures 4 and 13 to 16, Table II: web search traffic.
 fn workloads() -> Vec<Experiment> {
-    let schemes = || [GEMINI, CUBIC, CUBIC_ECN, DCTCP, VEGAS, VEGAS_10, BBR];
-    let mut all = Vec::new();
-    for (group, mixed, fast) in
-        [("p1", false, false), ("p2", true, false), ("p1x", false, true), ("p2x", true, true)]
-    {
-        let experiment = |row: &str, scheme: &Scheme, more: &[&str]| {
-            let factor = if fast { 10 } else { 1 };
-            // Connections of the traffic generator last: their base round-trip time is that of the idle network.
-            let known = "{ gemini = { max_base_rtt = \"10 ms\" } }";
-            let control = if scheme.row == GEMINI.row { known } else { scheme.cc };
-            let mut overrides = vec![cc("search", control), marking(scheme.threshold * factor)];
-            overrides.push(FOUR_PER_RACK.to_owned());
-            overrides.extend(mixed.then(|| MIXED.to_owned()));
-            overrides.extend(owned(if fast { TEN_GIGABIT } else { &[] }));
-            // 20 000 flows of pattern 1 at 1 Gb/s, half as many of the others.
-            let times = match (mixed, fast) {
-                (false, false) => [
-                    "stop={ after = \"170 s\", drain = \"30 s\" }",
-                    "measure={ from = \"5 s\", until = \"165 s\" }",
-                ],
-                (true, false) => [
-                    "stop={ after = \"70 s\", drain = \"20 s\" }",
-                    "measure={ from = \"5 s\", until = \"65 s\" }",
-                ],
-                (_, true) => [
-                    "stop={ after = \"8 s\", drain = \"2 s\" }",
-                    "measure={ from = \"500 ms\", until = \"7500 ms\" }",
-                ],
-            };
-            overrides.extend(owned(&times));
-            overrides.extend(owned(more));
-            let short =
-                ["stop={ after = \"8 s\", drain = \"4 s\" }", "measure={ from = \"1 s\", until = \"8 s\" }"];
-            Experiment {
-                name: format!("{group}.{row}"),
-                scenario: scenario!("workload"),
-                overrides,
-                quick: (group == "p1" && more.is_empty()).then(|| owned(&short)),
-                quantities: COMPLETION,
-                series: &[],
-                measure: measure::completion,
-            }
-        };
-        all.extend(schemes().iter().map(|scheme| experiment(scheme.row, scheme, &[])));
-        if group == "p1" {
-            let no_wan = "topology.cross_dc.wan.delay=0 us";
-            all.push(experiment("cubic_paced", &CUBIC, &["transport.pace_windows=true"]));
-            all.push(experiment("cubic_ecn_near", &CUBIC_ECN, &[no_wan]));
-            all.push(experiment("dctcp_near", &DCTCP, &[no_wan]));
-            let others = VEGAS_SCALED.iter().filter(|(_, scheme)| scheme.row != VEGAS_10.row);
-            all.extend(
-                others.map(|(_, scheme)| Experiment { quick: None, ..experiment(scheme.row, scheme, &[]) }),
-            );
-        }
-    }
+    let schemes = [GEMINI, CUBIC, CUBIC_ECN, DCTCP, VEGAS, VEGAS_10, BBR];
+    let of_all =
+        |workload: Workload| schemes.iter().map(move |scheme| workload.experiment(scheme.row, scheme, &[]));
+    let mut all: Vec<_> = Workload::ALL.into_iter().flat_map(of_all).collect();
+    let first = Workload::ALL[0];
+    all.push(first.experiment("cubic_paced", &CUBIC, &["transport.pace_windows=true"]));
+    all.push(first.experiment("cubic_ecn_near", &CUBIC_ECN, &[NO_WAN]));
+    all.push(first.experiment("dctcp_near", &DCTCP, &[NO_WAN]));
+    let others = VEGAS_SCALED.iter().filter(|(_, scheme)| scheme.row != VEGAS_10.row);
+    all.extend(
+        others.map(|(_, scheme)| Experiment { quick: None, ..first.experiment(scheme.row, scheme, &[]) }),
+    );
     all
-}
-
-fn parameters() -> Vec<Parameter> {
-    vec![
-        Parameter {
-            name: "bursts of hosts",
-            value: "Figures 5 and 9: an acknowledgment for up to 16 segments within 1 ms; elsewhere for every second segment",
-            why: "The hosts of the paper (Linux 4.9) send a millisecond's worth of segments at once (segmentation offload) \
-                  and merge what arrives (receive offload). Without bursts DCTCP hardly suffers from a threshold of 20 \
-                  packets, as its theory says; the reported loss of 70 % needs them. Bursts made by late acknowledgments \
-                  add to round-trip times, though, of slow flows more than of fast ones, so they are of no use where delay \
-                  decides.",
-            alternatives: vec![
-                Alternative::new("for every second segment", &["transport.ack_every=2"]),
-                Alternative::new(
-                    "for up to 44 segments (64 kB) within 5 ms",
-                    &["transport.ack_every=44", "transport.ack_delay=5 ms"],
-                ),
-            ],
-            watched: owned(&[
-                "dcn.dctcp_inter_20.throughput_mbps",
-                "dcn.gemini_inter_20.throughput_mbps",
-                "dcn.dctcp_inter_320.throughput_mbps",
-                "dcn.gemini_inter_320.throughput_mbps",
-            ]),
-        },
-        Parameter {
-            name: "long flows",
-            value: "10 from five hosts",
-            why: "The paper says many-to-one.",
-            alternatives: vec![
-                Alternative::new("4", &["traffic.many.pattern.long_lived.flows=4"]),
-                Alternative::new("30", &["traffic.many.pattern.long_lived.flows=30"]),
-            ],
-            watched: owned(&[
-                "dcn.dctcp_inter_20.throughput_mbps",
-                "dcn.gemini_inter_20.throughput_mbps",
-                "wan.t5_beta2.throughput_mbps",
-                "wan.t5_beta2.rtt_ms",
-            ]),
-        },
-        Parameter {
-            name: "largest F",
-            value: "0.5",
-            why: "Theorem 1 bounds F by 4K/(C·RTT + K), which exceeds 1/2 on short paths; the text says that it is 1/2 for a \
-                  path with K = C·RTT/7, \"exactly matching\" DCTCP.",
-            alternatives: vec![Alternative::new(
-                "4, no cap",
-                &["traffic.intra.cc.gemini.max_scale=4.0", "traffic.inter.cc.gemini.max_scale=4.0"],
-            )],
-            watched: owned(&["fairness.gemini_4.intra_over_inter", "fairness.gemini_64.intra_over_inter"]),
-        },
-        Parameter {
-            name: "acknowledgments",
-            value: "for every second segment",
-            why: "Delay is measured with them.",
-            alternatives: vec![Alternative::new(
-                "up to 16 segments within 1 ms",
-                &["transport.ack_every=16"],
-            )],
-            watched: owned(&[
-                "convergence.gemini.jain_wan",
-                "fairness.gemini_4.intra_over_inter",
-                "fairness.gemini_64.intra_over_inter",
-                "wan.t5_beta2.rtt_ms",
-            ]),
-        },
-        Parameter {
-            name: "connections of the workloads",
-            value: "GEMINI knows that the base round-trip time is at most 10 ms",
-            why: "The traffic generator of the paper keeps its connections. They have seen the network idle. A new connection \
-                  per flow measures queues into its base, tolerates more, and crowds out flows that know better.",
-            alternatives: vec![Alternative::new(
-                "each flow measures it",
-                &["traffic.search.cc={ gemini = {} }"],
-            )],
-            watched: owned(&["p1.gemini.small_ms", "p1.gemini.large_ms", "p1.gemini.all_ms"]),
-        },
-        Parameter {
-            name: "receive window",
-            value: "3 MB",
-            why: "Linux: half of the 6 MB of tcp_rmem.",
-            alternatives: vec![Alternative::new(
-                "without bound",
-                &["traffic.search.transport.receive_window=1 GB"],
-            )],
-            watched: owned(&["p1.cubic.dcn_loss", "p1.cubic.wan_loss", "p1.cubic.small_ms"]),
-        },
-        Parameter::fixed(
-            "hosts of the workloads",
-            "eight in each data center",
-            "90 % of the WAN link are 11.25 % of a host's link and 45 % of a switch's link to the border, as the paper \
-             says of traffic pattern 1. Pattern 2 then loads the latter with 67.5 %, as it says too.",
-        ),
-        Parameter::fixed(
-            "thresholds at 10 Gb/s",
-            "ten times those at 1 Gb/s",
-            "GEMINI's is given per Gb/s; for the others the paper names 300 packets only.",
-        ),
-        Parameter::fixed(
-            "buffers of the switches",
-            "4 MB with dynamic thresholds, alpha 0.21; at 10 Gb/s 16 MB, alpha 1",
-            "One congested port gets 450 packets, as the paper measured. Of the switch at 10 Gb/s it gives the size only.",
-        ),
-        Parameter::fixed(
-            "round trips",
-            "43 µs for each link inside a data center, 4.796 ms across",
-            "200 µs inside a rack and 10 ms between data centers, with the times to send a full packet.",
-        ),
-    ]
 }

@@ -59,6 +59,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "Stream.pace_by_growth",
             "Stream.peak_deviation",
             "Cubic.linux_hystart",
+            "Gemini.slow_start_ignores_delay",
         ],
     ),
     (

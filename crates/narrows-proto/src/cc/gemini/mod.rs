@@ -22,9 +22,10 @@
 //! fairness among round-trip times depends on K: with the 300 packets of §IV-C shares are nearer to equal with it, with 50
 //! packets and prompt acknowledgements without it (`max_scale = 4`). A cut by marks takes half of the window at most even
 //! then: alpha·F of a window would leave nothing.
-//! Differs from GEMINI §III-B: slow start, which it does not describe, is TCP's and ends with the first reduction. So is
-//! the restart after an idle time. Neither a mark nor a delay takes the threshold below two segments (RFC 5681 §3.1 Eq. 4), so a
-//! window that a timeout has left at one segment leaves it with the next acknowledgement that reports no congestion.
+//! Differs from GEMINI §III-B: slow start, which it does not describe, is TCP's and ends with the first reduction, or with the
+//! first mark or loss (`slow_start_ignores_delay`). The restart after an idle time is TCP's as well. Neither a mark nor a delay takes
+//! the threshold below two segments (RFC 5681 §3.1 Eq. 4), so a window that a timeout has left at one segment leaves it with the next
+//! acknowledgement that reports no congestion.
 //! Differs from GEMINI Algorithm 1: a round trip has passed when a segment sent after the reduction is acknowledged, and
 //! `RTT_min` counts no segments sent before it: they report on the old window, and would have it reduced twice.
 //!
@@ -78,6 +79,9 @@ pub struct Params {
     /// round-trip time, allows T on top of that, and crowds out those that know better. Connections that have lasted
     /// since the network was idle, like those of GEMINI's traffic generator, do not have this trouble.
     pub max_base_rtt: Option<Span>,
+    /// Only marks and losses end slow start, delay does not; false. GEMINI does not describe slow start.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub slow_start_ignores_delay: bool,
     /// Packets are paced at this times cwnd/RTT, RTT the smoothed one; 1.2 as in Linux, on which GEMINI was built. Not below
     /// 1, where pacing would hold back what the window allows.
     pub pacing: f64,
@@ -105,6 +109,7 @@ impl Default for Params {
             initial_alpha: 1.0,
             base_rtt_window: None,
             max_base_rtt: None,
+            slow_start_ignores_delay: false,
             pacing: 1.2,
             slow_start_pacing: 2.0,
             min_window: 2,
@@ -278,9 +283,14 @@ impl Gemini {
         self.base_rtt = self.rules.params.max_base_rtt.map_or(measured, |max| measured.min(max));
     }
 
+    /// The wide area is congested, and the window reacts to that.
+    fn is_delayed(&self) -> bool {
+        self.delayed && !(self.rules.params.slow_start_ignores_delay && self.window.in_slow_start())
+    }
+
     fn reduce(&mut self, now: Time, marked: bool) {
         let by_marks = if marked { self.rules.cut_by_marks(self.alpha.get(), self.base_rtt) } else { 0.0 };
-        let by_delay = if self.delayed { self.rules.params.beta } else { 0.0 };
+        let by_delay = if self.is_delayed() { self.rules.params.beta } else { 0.0 };
         let target = self.window.get() * (1.0 - by_marks.max(by_delay));
         self.window.reduce_to(target, self.rules.params.min_window as f64);
         self.reduced(now);
@@ -308,7 +318,7 @@ impl Controller for Gemini {
         if ack.in_recovery {
             return;
         }
-        if marked || self.delayed {
+        if marked || self.is_delayed() {
             if !self.rest.holds(ack) {
                 self.reduce(ack.now, marked);
             }

@@ -93,6 +93,19 @@ fn delay_above_the_threshold_for_a_whole_round_takes_beta() {
 }
 
 #[test]
+fn slow_start_that_ignores_delay_ends_with_a_mark() {
+    let mut gemini = gemini(0.4, |params| Params { slow_start_ignores_delay: true, ..params });
+    after_round(&mut gemini, &[16, 17, 16]);
+    assert_eq!(segments(&gemini), 10.0);
+    gemini.on_ack(&Ack { marked: MSS, ..seen(at(101), 16) });
+    assert!((segments(&gemini) - 10.0 * (1.0 - 0.4 * 0.5)).abs() < 1e-6);
+    // In congestion avoidance delay counts: the round that ends here had 16 ms.
+    gemini.on_ack(&Ack { round_start: true, ..seen(at(120), 16) });
+    gemini.on_ack(&Ack { round_start: true, ..seen(at(140), 16) });
+    assert!((segments(&gemini) - 8.0 * 0.8).abs() < 1e-6, "{}", segments(&gemini));
+}
+
+#[test]
 fn one_round_trip_below_the_threshold_acquits_the_round() {
     let mut gemini = gemini(0.0, |params| params);
     after_round(&mut gemini, &[16, 15, 16]);

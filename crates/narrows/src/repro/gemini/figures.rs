@@ -23,6 +23,7 @@ const LOSSES: &[(&str, &str)] = &[
     ("wan_loss", "WAN, 10⁻⁵"),
     ("dcn_share_percent", "lost in DCN, %"),
     ("wan_percent", "WAN load, %"),
+    ("busier_percent", "busier direction, %"),
     ("uplink_percent", "uplink load, %"),
 ];
 

@@ -1,6 +1,7 @@
 //! What is measured in the experiments of GEMINI.
 
 use narrows_proto::units::{Span, Time};
+use narrows_sim::observe::PortRow;
 use narrows_sim::topology::NodeKind;
 
 use crate::metrics;
@@ -8,7 +9,10 @@ use crate::repro::{Measured, metric};
 use crate::results::{FlowRow, Results};
 use crate::statistics::{jain, mean, percentile};
 
-pub(super) const THROUGHPUT: &[&str] = &["throughput_mbps", "rtt_ms", "dcn_loss"];
+/// Payload of a full packet in bytes.
+const SEGMENT: f64 = 1448.0;
+
+pub(super) const THROUGHPUT: &[&str] = &["throughput_mbps", "rtt_ms"];
 pub(super) const CONVERGENCE: &[&str] =
     &["jain_dcn", "jain_wan", "throughput_dcn_mbps", "throughput_wan_mbps"];
 pub(super) const FAIRNESS: &[&str] = &["intra_over_inter", "throughput_mbps"];
@@ -22,6 +26,7 @@ pub(super) const COMPLETION: &[&str] = &[
     "wan_loss",
     "dcn_share_percent",
     "wan_percent",
+    "busier_percent",
     "uplink_percent",
 ];
 
@@ -32,7 +37,6 @@ pub(super) fn throughput(results: &Results) -> Measured {
     let start = results.plan.measured.start;
     let rows = results.windows.iter().flatten().filter(|row| row.at >= start);
     measured.quantity("rtt_ms", mean(&rows.map(|row| milliseconds(row.srtt)).collect::<Vec<_>>()));
-    measured.quantity("dcn_loss", lost(results, "dc"));
     measured
 }
 
@@ -100,12 +104,12 @@ pub(super) fn completion(results: &Results) -> Measured {
     let (bits, seconds) = finished.fold((0.0, 0.0), |sum, flow| (sum.0 + flow.0, sum.1 + flow.1));
     measured.quantity("large_mbps", bits / seconds);
     measured.quantity("all_ms", mean(&all));
-    measured.quantity("dcn_loss", lost(results, "dc"));
-    measured.quantity("wan_loss", lost(results, "wan"));
-    let drops = ["dc_drops", "wan_drops"].map(|name| total(results, name).unwrap_or_default());
-    let [inside, all_drops] = [drops[0], drops[0] + drops[1]];
-    measured.quantity("dcn_share_percent", (all_drops > 0.0).then(|| 100.0 * inside / all_drops));
+    let [inside, wan] = losses(results);
+    measured.quantity("dcn_loss", inside);
+    measured.quantity("wan_loss", wan);
+    measured.quantity("dcn_share_percent", (inside + wan > 0.0).then(|| 100.0 * inside / (inside + wan)));
     measured.quantity("wan_percent", total(results, "wan_mean_utilization").map(|part| 100.0 * part));
+    measured.quantity("busier_percent", total(results, "wan_max_utilization").map(|part| 100.0 * part));
     measured.quantity("uplink_percent", uplink_percent(results));
     measured
 }
@@ -114,9 +118,20 @@ fn milliseconds(span: Span) -> f64 {
     span.as_secs_f64() * 1e3
 }
 
-/// Packets of 100 000 that were dropped on the way into a segment, `dc` or `wan`.
-fn lost(results: &Results, segment: &str) -> Option<f64> {
-    Some(1e5 * total(results, &format!("{segment}_lost_fraction"))?)
+/// Packets lost in the measured time, inside data centers and on the WAN, of 100 000 full packets that were sent. Both are of the
+/// same packets, as in the paper: only so it can conclude from Table II (24 and 6) that more than 80 % of the losses are inside.
+fn losses(results: &Results) -> [f64; 2] {
+    let topology = &results.plan.network.topology;
+    let is_inside = |row: &PortRow| {
+        let link = topology.link(row.link);
+        topology.datacenter(link.from) == topology.datacenter(link.to)
+    };
+    let rows = || results.queues.iter().flatten().filter(|row| results.plan.measured.contains(&row.start));
+    let drops =
+        |inside: bool| rows().filter(|row| is_inside(row) == inside).map(|row| row.drops).sum::<u64>() as f64;
+    let [inside, wan] = [drops(true), drops(false)];
+    let delivered = results.flows.iter().map(|flow| flow.delivered_measured.as_f64()).sum::<f64>() / SEGMENT;
+    [inside, wan].map(|lost| 1e5 * lost / (delivered + inside + wan))
 }
 
 fn total(results: &Results, name: &str) -> Option<f64> {

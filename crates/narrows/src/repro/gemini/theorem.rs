@@ -163,9 +163,10 @@ pub(super) fn experiments() -> Vec<Experiment> {
             ]
             .into_iter()
             .chain(owned(&[
-                "transport.ack_every=1",
-                // One flow of two needs 2500 packets in flight with the longest round trips.
-                "transport.receive_window=10 MB",
+                // What the theorem is about: no bursts, no limits but the window. One flow of two needs 2500 packets in flight
+                // with the longest round trips.
+                "hosts=ideal",
+                "transport={ min_rto = \"200 ms\", ack_every = 1, ack_delay = \"1 ms\", receive_window = \"10 MB\" }",
                 "record={ queues = { interval = \"100 us\", of = \"dc0/rack0/tor\" } }",
             ]))
             // A full window grows by a third again in half a minute, with the longest round trips.
