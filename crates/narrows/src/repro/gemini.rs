@@ -297,6 +297,7 @@ fn parameters() -> Vec<Parameter> {
                 "dcn.dctcp_inter_320.throughput_mbps",
                 "dcn.gemini_inter_320.throughput_mbps",
             ]),
+            fitted: owned(&["k20-dctcp"]),
         },
         Parameter {
             name: "long flows",
@@ -312,6 +313,7 @@ fn parameters() -> Vec<Parameter> {
                 "wan.t5_beta2.throughput_mbps",
                 "wan.t5_beta2.rtt_ms",
             ]),
+            fitted: Vec::new(),
         },
         Parameter {
             name: "largest F",
@@ -323,6 +325,7 @@ fn parameters() -> Vec<Parameter> {
                 &["traffic.intra.cc.gemini.max_scale=4.0", "traffic.inter.cc.gemini.max_scale=4.0"],
             )],
             watched: owned(&["fairness.gemini_4.intra_over_inter", "fairness.gemini_64.intra_over_inter"]),
+            fitted: Vec::new(),
         },
         Parameter {
             name: "acknowledgments",
@@ -338,6 +341,7 @@ fn parameters() -> Vec<Parameter> {
                 "fairness.gemini_64.intra_over_inter",
                 "wan.t5_beta2.rtt_ms",
             ]),
+            fitted: Vec::new(),
         },
         Parameter {
             name: "connections of the workloads",
@@ -349,6 +353,7 @@ fn parameters() -> Vec<Parameter> {
                 &["traffic.search.cc={ gemini = {} }"],
             )],
             watched: owned(&["p1.gemini.small_ms", "p1.gemini.large_ms", "p1.gemini.all_ms"]),
+            fitted: Vec::new(),
         },
         Parameter {
             name: "receive window",
@@ -359,13 +364,15 @@ fn parameters() -> Vec<Parameter> {
                 &["traffic.search.transport.receive_window=1 GB"],
             )],
             watched: owned(&["p1.cubic.dcn_loss", "p1.cubic.wan_loss", "p1.cubic.small_ms"]),
+            fitted: Vec::new(),
         },
         Parameter::fixed(
             "hosts of the workloads",
             "eight in each data center",
             "90 % of the WAN link are 11.25 % of a host's link and 45 % of a switch's link to the border, as the paper \
              says of traffic pattern 1. Pattern 2 then loads the latter with 67.5 %, as it says too.",
-        ),
+        )
+        .fitted(&["load-uplink"]),
         Parameter::fixed(
             "thresholds at 10 Gb/s",
             "ten times those at 1 Gb/s",
