@@ -1,11 +1,15 @@
 //! From what was measured to verdicts.
 
+use std::collections::BTreeMap;
+
 use super::claims::{Claim, Explanation, Place, places};
 use super::outcome::{Judged, Tested};
-use super::study::Samples;
 use super::{Expected, Parameter, Verdict};
 use crate::numbers::with_interval;
 use crate::statistics::{Estimate, estimate, estimate_ratio, mean};
+
+/// By parameter and alternative, and by quantity: a value for each seed.
+pub(super) type Samples = BTreeMap<(Option<(usize, usize)>, String), Vec<Option<f64>>>;
 
 /// All claims with their verdicts, and what is wrong with their notes.
 pub(super) fn judge(

@@ -11,6 +11,7 @@
 //! To add a paper: a module here with a constant `PAPER`, a folder `crates/narrows/repro/<paper>/` with its claims and
 //! scenarios, and a line in [`PAPERS`]. `check.rs` reports what is wrong with it.
 
+mod again;
 mod annulus;
 mod bcn;
 #[cfg(test)]
@@ -34,8 +35,8 @@ use std::collections::BTreeMap;
 
 pub use claims::{Claim, Class, Expected, Explanation, Place, Verdict};
 pub use kept::{Found, Kept, Ran};
-pub use outcome::{FigureOutcome, Judged, ParameterOutcome, Reproduction, Tally, Tested};
-pub use scoreboard::{Score, score};
+pub use outcome::{FigureOutcome, Judged, ParameterOutcome, Reproduction, Tested};
+pub use scoreboard::{Score, Tally, score};
 pub use stored::Stored;
 pub use study::{Request, Run, Study};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::judge::{estimate_present, judge};
+use super::judge::{Samples, estimate_present, judge};
 use super::outcome::{DrawnChart, DrawnCurve, FigureOutcome, ParameterOutcome, Reproduction};
 use super::stored::Stored;
 use super::{
@@ -72,9 +72,6 @@ pub(super) struct Known {
     /// Complete scenarios of all experiments, by name.
     pub(super) scenarios: Vec<(String, String)>,
 }
-
-/// By parameter and alternative, and by quantity: a value for each seed.
-pub(super) type Samples = BTreeMap<(Option<(usize, usize)>, String), Vec<Option<f64>>>;
 
 impl Study {
     /// Finds out what to run.
