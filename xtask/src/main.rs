@@ -43,13 +43,13 @@ enum Task {
     Structure(structure::Arguments),
     /// Try all orders in which the engine's threads can meet
     Loom,
-    /// Repeat papers in full and write docs/reproductions/PAPER.md
+    /// Repeat papers in full and write docs/reproductions/PAPER.md; or judge again what was measured
     Repro(repro::Arguments),
     /// Compare Narrows with theory and measurements in full and write docs/fidelity.md
     Fidelity,
     /// Run the commands of README.md and compare what they print
     Readme,
-    /// Write the scoreboard of papers in README.md from docs/reproductions
+    /// Write the scoreboard of papers in README.md from what docs/reproductions holds
     Scoreboard,
     /// Build the guide into target/guide/html; needs Python 3.11
     Guide(guide::Arguments),
@@ -74,7 +74,7 @@ fn main() -> Result<()> {
         Task::Repro(arguments) => repro::run(&shell, &arguments),
         Task::Fidelity => fidelity::run(&shell),
         Task::Readme => readme::run(&shell),
-        Task::Scoreboard => scoreboard::write(&shell),
+        Task::Scoreboard => scoreboard::run(&shell),
         Task::Guide(arguments) => guide::run(&shell, &arguments),
         Task::Viewers => viewers::run(&shell),
     }

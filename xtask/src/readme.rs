@@ -17,13 +17,13 @@ struct Example {
 
 /// Runs every command line (`$ …`) of the `console` blocks, in their order. `cargo` runs at the root of the project, anything
 /// else in a fresh folder, where `narrows` is the release build. Shown output is compared; `...` stands for any lines, `[..]`
-/// for anything within a line. The scoreboard of papers is that of their pages. Commands of `cargo xtask` and pip are left out: continuous integration runs
+/// for anything within a line. The scoreboard of papers is what their claims make of what was measured. Commands of `cargo xtask` and pip are left out: continuous integration runs
 /// them, or they take too long.
 pub(crate) fn run(shell: &Shell) -> Result<()> {
-    scoreboard::check(shell)?;
     let root = shell.current_dir();
     let folder = tempfile::tempdir()?;
     let narrows = target::narrows(shell, &["--release"])?;
+    scoreboard::check(shell, &narrows)?;
     let binaries = narrows.parent().context("the program is in a folder")?;
     let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap_or_default());
     for example in examples(&shell.read_file("README.md")?) {

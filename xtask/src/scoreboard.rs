@@ -1,27 +1,42 @@
-//! The scoreboard of papers in README.md: what the pages in docs/reproductions say of themselves.
+//! The scoreboard of papers, in README.md and for `narrows repro --list`: what claims make of what was measured.
+
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use serde_json::{Map, Value, json};
 use xshell::Shell;
 
+use crate::repro::{FOLDER, Judged, papers};
+use crate::target;
+
 const README: &str = "README.md";
+/// Part of the command.
+const LIST: &str = "crates/narrows/repro/scoreboard.json";
 const BEGIN: &str = "<!-- scoreboard: cargo xtask scoreboard -->\n";
 const END: &str = "<!-- /scoreboard -->";
+const VERDICTS: [&str; 6] = ["match", "calibrated", "shape", "explained", "open", "miss"];
 
-/// Writes the scoreboard into README.md.
-pub(crate) fn write(shell: &Shell) -> Result<()> {
+/// Writes both.
+pub(crate) fn run(shell: &Shell) -> Result<()> {
+    write(shell, &target::narrows(shell, &["--release"])?)
+}
+
+/// Writes both, with a command that is built.
+pub(crate) fn write(shell: &Shell, narrows: &Path) -> Result<()> {
+    let scores = scores(shell, narrows)?;
     let text = shell.read_file(README)?;
-    shell.write_file(README, replaced(&text, &scoreboard(shell)?)?)?;
+    shell.write_file(README, replaced(&text, &table(&scores))?)?;
+    shell.write_file(LIST, list(&scores))?;
     Ok(())
 }
 
 /// # Errors
-/// If README.md says anything else than the pages do.
-pub(crate) fn check(shell: &Shell) -> Result<()> {
+/// If one of them says anything else than what was measured does.
+pub(crate) fn check(shell: &Shell, narrows: &Path) -> Result<()> {
+    let scores = scores(shell, narrows)?;
     let text = shell.read_file(README)?;
-    ensure!(
-        replaced(&text, &scoreboard(shell)?)? == text,
-        "the scoreboard in {README} is not that of docs/reproductions: cargo xtask scoreboard"
-    );
+    let same = replaced(&text, &table(&scores))? == text && shell.read_file(LIST)? == list(&scores);
+    ensure!(same, "the scoreboard is not that of {FOLDER}: cargo xtask scoreboard");
     Ok(())
 }
 
@@ -31,43 +46,84 @@ fn replaced(text: &str, scoreboard: &str) -> Result<String> {
     Ok(format!("{before}{BEGIN}{scoreboard}{END}{after}"))
 }
 
-fn scoreboard(shell: &Shell) -> Result<String> {
-    let mut pages = shell.read_dir("docs/reproductions")?;
-    pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
-    pages.sort();
-    let mut table = "| paper | claims | match | shape | miss |\n| --- | --- | --- | --- | --- |\n".to_owned();
-    for page in pages {
-        let text = shell.read_file(&page)?;
-        let name = page.file_stem().and_then(|stem| stem.to_str()).context("a page has a name")?;
-        let [claims, matches, shape, miss] =
-            counts(&text).with_context(|| format!("{}: no line with its claims", page.display()))?;
-        let title = text.lines().next().unwrap_or_default().trim_start_matches("# ");
-        table += &format!(
-            "| [{title}](docs/reproductions/{name}.md) | {claims} | {matches} | {shape} | {miss} |\n"
-        );
-    }
-    Ok(table)
+/// A paper and `claims.json` of what was measured for it; none if that does not fit what the paper says now.
+type Score = (String, String, Option<Value>);
+
+fn scores(shell: &Shell, narrows: &Path) -> Result<Vec<Score>> {
+    let of = |paper: String| {
+        let page = shell.read_file(format!("{FOLDER}/{paper}.md"))?;
+        let title = page.lines().next().unwrap_or_default().trim_start_matches("# ").to_owned();
+        let judged = Judged::again(shell, narrows, &paper).ok().map(|judged| judged.claims);
+        Ok((paper, title, judged))
+    };
+    papers(shell, narrows)?.into_iter().map(of).collect()
 }
 
-/// Numbers of claims, matches, shapes and misses of a page: `**59 claims: 53 match · 0 shape · 6 miss.**`.
-fn counts(page: &str) -> Option<[u32; 4]> {
-    let line = page.lines().find_map(|line| line.strip_prefix("**"))?;
-    let (claims, verdicts) = line.split_once("**")?.0.trim_end_matches('.').split_once(" claims: ")?;
-    let of = |verdict: &str| {
-        verdicts.split(" · ").find_map(|part| part.strip_suffix(verdict)?.trim().parse().ok())
+/// How many claims got one of these verdicts.
+fn count(tally: &Value, verdicts: &[&str]) -> u64 {
+    verdicts.iter().filter_map(|verdict| tally[verdict].as_u64()).sum()
+}
+
+fn table(scores: &[Score]) -> String {
+    let mut table =
+        "| paper | its claims | match | calibrated | shape | explained | open | miss | our own that hold |\n\
+                     | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+            .to_owned();
+    for (paper, title, judged) in scores {
+        let cells = judged.as_ref().map_or_else(
+            || vec!["–".to_owned(); 8],
+            |judged| {
+                let (tally, own) = (&judged["verdicts"], &judged["own_verdicts"]);
+                let mut cells = vec![count(tally, &VERDICTS).to_string()];
+                cells.extend(VERDICTS.map(|verdict| count(tally, &[verdict]).to_string()));
+                cells.push(match count(own, &VERDICTS) {
+                    0 => "–".to_owned(),
+                    all => format!("{} of {all}", count(own, &["match"])),
+                });
+                cells
+            },
+        );
+        table += &format!("| [{title}]({FOLDER}/{paper}.md) | {} |\n", cells.join(" | "));
+    }
+    table
+}
+
+fn list(scores: &[Score]) -> String {
+    let of = |(paper, _, judged): &Score| {
+        let judged = judged.as_ref()?;
+        let kept = json!({ "verdicts": judged["verdicts"], "own_verdicts": judged["own_verdicts"], "not_counted": judged["not_counted"] });
+        Some((paper.clone(), kept))
     };
-    Some([claims.parse().ok()?, of("match")?, of("shape")?, of("miss")?])
+    let all: Map<_, _> = scores.iter().filter_map(of).collect();
+    serde_json::to_string_pretty(&Value::Object(all)).unwrap_or_default() + "\n"
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn scores() -> [Score; 2] {
+        let verdicts =
+            json!({ "match": 5, "calibrated": 2, "shape": 1, "explained": 0, "open": 0, "miss": 1 });
+        let judged = json!({ "verdicts": verdicts, "own_verdicts": { "match": 1, "miss": 2 }, "not_counted": 4, "other": 1 });
+        [("a".into(), "A".into(), Some(judged)), ("b".into(), "B".into(), None)]
+    }
+
     #[test]
-    fn claims_of_a_page_are_counted_by_their_names() {
-        let page = "# A\n\n**59 claims: 53 match · 0 shape · 6 miss.** Verdicts are computed.\n";
-        assert_eq!(counts(page), Some([59, 53, 0, 6]));
-        assert_eq!(counts("# A\n\nnothing\n"), None);
+    fn a_row_has_all_verdicts_and_what_was_not_judged_none() {
+        let table = table(&scores());
+        let rows: Vec<_> = table.lines().skip(2).collect();
+        let expected = [
+            "| [A](docs/reproductions/a.md) | 9 | 5 | 2 | 1 | 0 | 0 | 1 | 1 of 3 |",
+            "| [B](docs/reproductions/b.md) | – | – | – | – | – | – | – | – |",
+        ];
+        assert_eq!(rows, expected);
+    }
+
+    #[test]
+    fn the_list_of_the_command_has_the_papers_that_were_judged() {
+        let list: Value = serde_json::from_str(&list(&scores())).expect("it is JSON");
+        assert_eq!((list["a"]["not_counted"].as_u64(), list.get("b")), (Some(4), None));
     }
 
     #[test]

@@ -202,7 +202,9 @@ pub fn claims(reproduction: &Reproduction) -> String {
         table.add_row([outcome.figure.name, "reported", "measured", "class", "verdict"]);
         for judged in &outcome.claims {
             let verdict = judged.verdict.name().to_owned();
-            let texts = [judged.reported_text(), judged.measured_text(), judged.class_text(), verdict];
+            let standing = judged.standing().map_or_else(String::new, |standing| format!(" ({standing})"));
+            let class = judged.class_text() + &standing;
+            let texts = [judged.reported_text(), judged.measured_text(), class, verdict];
             table.add_row(std::iter::once(format!("  {}", judged.claim.id)).chain(texts));
         }
     }

@@ -37,13 +37,13 @@ impl Reproduction {
         from_json(py, &self.reproduction.to_json())
     }
 
-    /// How many claims hold ("match"), hold in their shape ("shape"), or do not ("miss").
+    /// How many claims of the paper got which verdict: "match", "calibrated", "shape", "explained", "open", "miss".
     #[getter]
     fn tally<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let tally = self.reproduction.tally();
         let counts = PyDict::new(py);
-        for (verdict, count) in [("match", tally.matches), ("shape", tally.shapes), ("miss", tally.misses)] {
-            counts.set_item(verdict, count)?;
+        for (verdict, count) in tally.counts() {
+            counts.set_item(verdict.name(), count)?;
         }
         Ok(counts)
     }
@@ -71,7 +71,7 @@ impl Reproduction {
     }
 
     fn __repr__(&self) -> String {
-        format!("{}\n{}", narrows_cli::show::claims(&self.reproduction), self.reproduction.tally())
+        format!("{}\n{}", narrows_cli::show::claims(&self.reproduction), self.reproduction.score())
     }
 }
 

@@ -1,12 +1,12 @@
 "use strict";
 (() => {
   // Signs beside colors, for readers who do not tell these apart.
-  const SIGNS = { match: "✓", shape: "≈", miss: "✗" };
+  const SIGNS = { match: "✓", calibrated: "=", shape: "≈", explained: "!", open: "?", miss: "✗" };
   const verdict = (name) => element("td", { class: name }, `${SIGNS[name]} ${name}`);
   const text = (content) => element("td", { class: "text" }, content);
   const soft = (content) => element("p", { class: "soft" }, content);
 
-  const TEXTS = ["claim", "source", "why"];
+  const TEXTS = ["claim", "source", "why", "chosen by the numbers of"];
   const table = (heads, rows) => {
     const th = (head) => element("th", TEXTS.includes(head) ? { class: "text" } : {}, head);
     const head = element("tr", {}, ...heads.map(th));
@@ -22,7 +22,8 @@
       soft(data.caption),
       element("p", {}, ...Object.entries(data.tally).flatMap(([name, count]) => [
         element("strong", { class: name }, `${SIGNS[name]} ${count} ${name}`), "\u2003",
-      ]), data.left_out),
+      ])),
+      element("p", {}, `${data.tallies}.${data.left_out}`),
       soft(data.verdicts),
     );
   };
@@ -46,9 +47,11 @@
   const claims = (list) => table(["claim", "source", "reported", "measured", "class", "verdict"], list.flatMap((claim) => {
     const row = element("tr", { id: claim.id, title: `${claim.id}: ${claim.quantity}` }, text(claim.statement), text(claim.source),
       ...["reported", "measured", "class"].map((key) => element("td", {}, claim[key])), verdict(claim.verdict));
-    if (!claim.explanation) return [row];
-    row.setAttribute("class", "explained");
-    const why = element("td", { class: "text soft", colspan: 6 }, `${SIGNS[claim.verdict]} ${claim.explanation}`);
+    const uncounted = claim.not_counted ? `not counted: ${claim.not_counted}. ` : "";
+    const explanation = `${uncounted}${claim.explanation ?? ""}`;
+    if (!explanation) return [row];
+    row.setAttribute("class", "told");
+    const why = element("td", { class: "text soft", colspan: 6 }, `${SIGNS[claim.verdict]} ${explanation}`);
     return [row, element("tr", { class: "why" }, why)];
   }));
 
@@ -66,7 +69,12 @@
     });
   };
 
-  const figure = ({ name, title, shows, tables, charts, claims: list }) => {
+  const figure = ({ name, title, shows, tables, charts, parts }) => {
+    const list = parts.flatMap((part) => part.claims);
+    const all = (of) => parts.flatMap((part) => {
+      const those = part.claims.filter(of);
+      return those.length ? [element("p", {}, element("strong", {}, part.heading)), claims(those)] : [];
+    });
     section(`${name}: ${title}`, element("p", {}, shows));
     for (const each of tables) report.append(cells(each));
     if (tables.length) report.append(soft(tables.some(hasReported) ? "Above: reported; below: measured." : "Measured."));
@@ -79,19 +87,20 @@
       return;
     }
     if (tables.length === 0) {
-      report.append(claims(list));
+      report.append(...all(() => true));
       return;
     }
     // What the table shows and what matches is there for those who want its sources.
-    const told = list.filter((claim) => claim.explanation || claim.relation);
-    if (told.length) report.append(claims(told));
-    report.append(element("details", {}, element("summary", {}, `all claims of ${name} with their sources`), claims(list)));
+    report.append(...all((claim) => claim.explanation || claim.relation));
+    const summary = element("summary", {}, `all claims of ${name} with their sources`);
+    report.append(element("details", {}, summary, ...all(() => true)));
   };
 
   const parameters = () => {
     if (data.parameters.length === 0) return;
-    section("What the paper leaves open", table(["parameter", "value", "why"], data.parameters.map(({ name, value, why }) =>
-      element("tr", {}, text(name), text(value), text(why)))));
+    const heads = ["parameter", "value", "why", "chosen by the numbers of"];
+    section("What the paper leaves open", table(heads, data.parameters.map(({ name, value, why, fitted }) =>
+      element("tr", {}, text(name), text(value), text(why), text(fitted.join(", "))))));
     const varied = data.parameters.filter(({ rows }) => rows.length > 0);
     if (varied.length === 0) return;
     section("How much it matters", soft("The chosen value stands first; all rows are of the same seeds."));
@@ -102,6 +111,9 @@
   };
 
   header();
+  if (data.errors.length) {
+    section("Errors of this page", element("ul", {}, ...data.errors.map((error) => element("li", {}, error))));
+  }
   data.figures.forEach(figure);
   parameters();
   if (data.warnings.length) {

@@ -146,6 +146,9 @@ pub(crate) struct Repro {
     /// Repeat each experiment with this many seeds [default: 5, with --quick 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: Option<u32>,
+    /// Run nothing: judge what was measured before, the measured.json of an older folder, and write report.md and claims.json
+    #[arg(long, value_name = "FILE", requires = "out", conflicts_with_all = ["figure", "quick", "seeds", "list"])]
+    pub(crate) measured: Option<PathBuf>,
     /// End with status 1 if a claim is missed
     #[arg(long)]
     pub(crate) strict: bool,

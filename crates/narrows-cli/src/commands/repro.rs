@@ -1,9 +1,9 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 
 use narrows::diagnostic::Checked;
-use narrows::repro::{Found, Kept, PAPERS, Paper, Ran, Reproduction, Request, Study, find};
-use narrows::results::{Output, Results};
+use narrows::repro::{Found, Kept, PAPERS, Paper, Ran, Reproduction, Request, Stored, Study, find, score};
+use narrows::results::{Broken, Output, Results};
 use narrows::visible::shown_path;
 use serde_json::json;
 
@@ -17,9 +17,14 @@ pub(crate) fn repro(arguments: &args::Repro) -> Checked<Status> {
         list(arguments.execution.json);
         return Ok(Status::Done);
     };
+    let paper = find(name)?;
+    if let (Some(file), Some(out)) = (&arguments.measured, &arguments.out) {
+        let reproduction = Stored::read(file)?.conclude(paper)?;
+        return finish(&reproduction, Output::begin(out, arguments.overwrite)?, out, &[], arguments);
+    }
     let request =
         Request { figure: arguments.figure.as_deref(), quick: arguments.quick, seeds: arguments.seeds };
-    let study = Study::new(find(name)?, &request)?;
+    let study = Study::new(paper, &request)?;
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out/repro").join(name));
     // The default folder is the command's own, so that it can be repeated.
     let output = Output::begin(&out, arguments.overwrite || arguments.out.is_none())?;
@@ -44,16 +49,30 @@ pub(crate) fn repro(arguments: &args::Repro) -> Checked<Status> {
     let broken: Vec<_> =
         broken.flat_map(|(run, all)| all.into_iter().map(|each| (run.name.clone(), each))).collect();
     let reproduction = study.conclude(measured);
+    let ended = finish(&reproduction, output, &out, &broken, arguments)?;
+    kept.remove();
+    Ok(ended)
+}
+
+/// Writes a reproduction and says what came out.
+fn finish(
+    reproduction: &Reproduction,
+    output: Output,
+    out: &Path,
+    broken: &[(String, Broken)],
+    arguments: &args::Repro,
+) -> Checked<Status> {
     reproduction.write(&output)?;
     output.finish()?;
-    kept.remove();
-    if execution.json {
+    if arguments.execution.json {
         say!("{}", serde_json::to_string_pretty(&reproduction.to_json()).unwrap_or_default());
     } else {
-        print(&reproduction);
-        say!("wrote {}/  (report.html, report.md, claims.json, scenarios/)", shown_path(&out));
+        print(reproduction);
+        let others = if arguments.measured.is_none() { ["report.html, ", ", scenarios/"] } else { ["", ""] };
+        let [page, scenarios] = others;
+        say!("wrote {}/  ({page}report.md, claims.json, measured.json{scenarios})", shown_path(out));
     }
-    match status(&broken) {
+    match status(broken) {
         Status::Done if arguments.strict && reproduction.tally().misses > 0 => Ok(Status::Broken),
         status => Ok(status),
     }
@@ -113,8 +132,11 @@ fn run_missing(study: &Study, kept: &Kept, execution: &args::Execution) -> Check
 fn print(reproduction: &Reproduction) {
     say_part!("{}", show::claims(reproduction));
     match reproduction.left_out {
-        0 => say!("{}", reproduction.tally()),
-        count => say!("{} · {count} left out by --quick", reproduction.tally()),
+        0 => say!("{}", reproduction.score()),
+        count => say!("{}; {count} left out by --quick", reproduction.score()),
+    }
+    for error in &reproduction.errors {
+        complain!("error of the page: {error}");
     }
 }
 
@@ -122,7 +144,8 @@ fn list(as_json: bool) {
     if as_json {
         let paper = |paper: &&Paper| {
             let (claims, figures) = paper.size();
-            json!({ "name": paper.name, "title": paper.title, "claims": claims, "figures": figures })
+            let score = score(paper.name);
+            json!({ "name": paper.name, "title": paper.title, "claims": claims, "figures": figures, "score": score })
         };
         let papers: Vec<_> = PAPERS.iter().map(paper).collect();
         say!("{}", serde_json::to_string_pretty(&json!({ "papers": papers })).unwrap_or_default());
@@ -131,7 +154,8 @@ fn list(as_json: bool) {
     say!("papers that can be repeated: narrows repro NAME");
     let row = |paper: &&Paper| {
         let (claims, figures) = paper.size();
-        [paper.name.to_owned(), format!("{} · {claims} claims, {figures} figures and tables", paper.title)]
+        let score = score(paper.name).map_or_else(|| format!("{claims} claims"), |score| score.to_string());
+        [paper.name.to_owned(), format!("{} · {figures} figures and tables · {score}", paper.title)]
     };
     say_part!("{}", show::list(PAPERS.iter().map(row)));
 }

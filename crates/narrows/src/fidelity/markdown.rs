@@ -52,7 +52,7 @@ impl Fidelity {
     /// Counts the verdicts.
     pub fn tally(&self) -> Tally {
         let misses = self.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::Miss).count();
-        Tally { matches: self.outcomes.len() - misses, shapes: 0, misses }
+        Tally { matches: self.outcomes.len() - misses, misses, ..Tally::default() }
     }
 
     /// Counts the verdicts, in words.

@@ -73,6 +73,48 @@ fn whatever_is_named_exists_and_whatever_is_measured_is_used() {
 }
 
 #[test]
+fn what_tests_an_explanation_exists_and_so_do_the_claims_that_parameters_were_chosen_by() {
+    for paper in papers() {
+        let (claims, parameters) = (claims::read(paper.name, paper.claims), (paper.parameters)());
+        let [quantities, _] = declared(&(paper.experiments)());
+        let is_claim = |id: &String| {
+            let there = claims.iter().any(|claim| claim.id == *id);
+            assert!(there, "{}: no claim is called {id}", paper.name);
+        };
+        parameters.iter().flat_map(|parameter| &parameter.fitted).for_each(is_claim);
+        for claim in &claims {
+            let explained = claim.explained.iter();
+            explained
+                .clone()
+                .flat_map(|each| each.found.iter().chain(each.predicts.keys()))
+                .for_each(is_claim);
+            let mut tests: Vec<Place> =
+                explained.flat_map(|each| each.by.iter().chain(each.predicts.values())).cloned().collect();
+            let noted = claims::places(claim.note.as_deref().unwrap_or_default());
+            tests.extend(
+                noted.into_iter().map(|place| place.unwrap_or_else(|error| panic!("{}: {error}", claim.id))),
+            );
+            for Place { quantity, over, varied } in tests {
+                for quantity in [Some(quantity), over].into_iter().flatten() {
+                    assert!(quantities.contains(&quantity), "{}: nothing measures {quantity}", claim.id);
+                    let Some((name, value)) = &varied else { continue };
+                    let parameter = parameters.iter().find(|parameter| parameter.name == name);
+                    let parameter = parameter.unwrap_or_else(|| panic!("{}: no parameter {name}", claim.id));
+                    assert!(
+                        parameter.alternatives.iter().any(|each| each.value == value),
+                        "{}: {value}",
+                        claim.id
+                    );
+                    let run =
+                        parameter.watched.iter().any(|each| experiment_of(each) == experiment_of(&quantity));
+                    assert!(run, "{}: {quantity} is not run with another {name}", claim.id);
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn every_row_and_column_of_a_table_has_a_claim_or_is_measured() {
     for paper in papers() {
         let claims = claims::read(paper.name, paper.claims);
@@ -135,17 +177,23 @@ fn a_paper_is_repeated_with_verdicts_intervals_and_sensitivity() {
     let expected = [
         ("reno-goodput", "match"),
         ("dctcp-goodput", "match"),
-        ("reno-queue", "match"),
+        ("reno-queue", "calibrated"),
         ("dctcp-queue", "shape"),
         ("dctcp-drops", "match"),
         ("dctcp-time", "match"),
         ("dctcp-below-reno", "match"),
         ("dctcp-doubles", "miss"),
+        ("reno-fills-60", "explained"),
+        ("reno-fills-150", "miss"),
+        ("dctcp-quarter", "match"),
+        ("dctcp-fewer-drops", "match"),
         ("k20-queue", "match"),
         ("k40-queue", "match"),
     ];
     assert_eq!(verdicts, expected);
-    assert_eq!(reproduction.tally().to_string(), "10 claims: 8 match · 1 shape · 1 miss");
+    let tallies = "12 claims of the paper: 7 match, 1 calibrated, 1 shape, 1 explained, 2 miss; \
+                   1 claim of the project itself: 1 match; 1 not counted";
+    assert_eq!(reproduction.score().to_string(), tallies);
     let goodput = reproduction.claims().next().and_then(|judged| judged.measured).unwrap();
     assert!(goodput.samples == 3 && goodput.interval.is_some_and(|(low, high)| low <= 95.0 && high < 100.0));
 
@@ -214,19 +262,32 @@ fn files_hold_all_claims_and_scenarios_that_run_again() {
 
     let json: serde_json::Value = serde_json::from_str(&text("claims.json")).unwrap();
     let claims = json["claims"].as_array().unwrap();
-    assert_eq!((json["paper"].as_str(), claims.len()), (Some("tiny"), 10));
+    assert_eq!((json["paper"].as_str(), claims.len()), (Some("tiny"), 14));
     let keys: Vec<_> = claims[0].as_object().unwrap().keys().collect();
     assert_eq!(keys, ["id", "source", "statement", "reported", "measured", "ci", "class", "verdict"]);
     assert_eq!((&claims[5]["reported"], &claims[5]["measured"]), (&"inf".into(), &serde_json::Value::Null));
-    assert_eq!((&claims[6]["reported"], &claims[6]["class"]), (&"< 0.67×".into(), &"order".into()));
+    assert_eq!((&claims[6]["reported"], &claims[6]["class"]), (&"≤ 0.67×".into(), &"bound".into()));
     assert!(claims[3]["ci"].as_array().is_some_and(|bounds| bounds.len() == 2));
     let details = |claim: &str| json["details"][claim]["range"].as_array().map(Vec::len);
     assert_eq!((details("dctcp-queue"), details("dctcp-time")), (Some(2), None));
-    assert_eq!(json["details"]["dctcp-doubles"]["explanation"], "Nobody says this: both fill the link.");
+    let why = json["details"]["dctcp-doubles"]["explanation"].as_str().unwrap();
+    assert!(why.starts_with("Nobody says this: both fill the link, 9") && !why.contains('{'), "{why}");
 
     let markdown = text("report.md");
     assert!(markdown.contains("| Reno fills the link | §1, row Reno | 95 Mb/s | "), "{markdown}");
     assert!(markdown.contains("- DCTCP doubles the goodput (miss): Nobody says this"), "{markdown}");
+    let explained =
+        "- Reno fills a buffer of 60 kB (explained): A buffer of 60 kB, as the text has it. There it is ";
+    assert!(
+        markdown.contains(explained) && markdown.contains("Reno fills the link (reno-goodput): "),
+        "{markdown}"
+    );
+    assert!(markdown.contains("(miss): The explanation fails. A buffer of 200 kB."), "{markdown}");
+    assert!(markdown.contains("- Reno fills the buffer (calibrated): chosen by it: buffer.\n"), "{markdown}");
+    assert!(
+        markdown.contains("\n**1 claim not counted: 1 match.**\n")
+            && markdown.contains("not counted: it cannot fail.")
+    );
     assert!(markdown.contains("\n| buffer | cc.reno.queue | cc.reno.goodput | cc.dctcp.queue |\n| --- |"));
     assert!(markdown.contains("`narrows repro tiny --seeds 3`"), "{markdown}");
     let page = text("report.html");
@@ -238,6 +299,34 @@ fn files_hold_all_claims_and_scenarios_that_run_again() {
             crate::plan::Plan::new(crate::document::Document::parse("again", text, "").unwrap()).unwrap();
         assert_eq!(plan.scenario.name, format!("tiny-{}", experiment.name.replace('.', "-")));
     }
+}
+
+#[test]
+fn what_was_measured_is_judged_again_without_a_run() {
+    for quick in [false, true] {
+        let reproduction = reproduce(Request { seeds: Some(3), quick, ..Request::default() });
+        let stored: Stored = serde_json::from_str(&reproduction.stored.text()).unwrap();
+        assert_eq!(stored, reproduction.stored);
+        let again = stored.conclude(&tiny::PAPER).unwrap();
+        assert_eq!(again.markdown(), reproduction.markdown());
+        assert_eq!(again.stored, reproduction.stored);
+    }
+}
+
+#[test]
+fn what_was_measured_otherwise_is_not_judged() {
+    let stored = reproduce(Request { quick: true, ..Request::default() }).stored.text();
+    let changed = |from: &str, to: &str| {
+        let stored: Stored = serde_json::from_str(&stored.replacen(from, to, 1)).unwrap();
+        stored.conclude(&tiny::PAPER).unwrap_err().to_string()
+    };
+    let sum = stored.split("\"cc.dctcp\": \"").nth(1).and_then(|rest| rest.get(..16)).unwrap();
+    let found = changed(sum, "0123456789abcdef");
+    assert!(found.contains("the experiment cc.dctcp was as another scenario run"), "{found}");
+    let found = changed("cc.reno.drops", "cc.reno.other");
+    assert!(found.contains("cc.reno.drops was not measured"), "{found}");
+    let found = changed("\"tiny\"", "\"bcn\"");
+    assert!(found.contains("these are values of bcn, not of tiny"), "{found}");
 }
 
 #[test]

@@ -1,11 +1,13 @@
 //! What a paper says in numbers, and whether it holds.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::parts;
 use crate::document::Document;
 
-/// Something a paper says.
+/// Something a paper says, or the project expects.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Written")]
 pub struct Claim {
@@ -19,60 +21,47 @@ pub struct Claim {
     pub statement: String,
     /// What is measured: `group.row.column`.
     pub quantity: String,
+    /// What it is divided by; then the claim is about the ratio.
+    pub over: Option<String>,
+    /// The unit of what is measured; × of a ratio.
+    pub unit: String,
     /// What it should be.
     pub expected: Expected,
     /// How near it should be.
     pub class: Class,
-    /// Explains why it does not hold, if it does not.
+    /// The paper does not say it: the project expects it.
+    pub own: bool,
+    /// Why it is not counted, if it is not.
+    pub not_counted: Option<String>,
+    /// What is known of why it does not hold, if it does not. In braces stand quantities that test it.
     pub note: Option<String>,
+    /// Under which other set-up it would hold.
+    pub explained: Option<Explanation>,
 }
 
-/// What a quantity should be.
+/// What a quantity, or the ratio of two, should be.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expected {
-    /// This value.
+    /// This value, from both sides.
     Value {
         /// The value; may be infinite.
         reported: f64,
-        /// Its unit.
-        unit: String,
-        /// How far the measured value may be from it, in this unit.
+        /// How far the measured value may be from it, in its unit.
         tolerance: f64,
         /// The tolerance is not that of the class.
         own_tolerance: bool,
     },
-    /// At least or at most this much.
+    /// At least or at most this much, or both.
     Bound {
-        /// The bound; it may be reached.
-        bound: f64,
-        /// Which of the two.
-        side: Side,
-        /// Its unit.
-        unit: String,
+        /// It may be reached.
+        least: Option<f64>,
+        /// It may be reached.
+        most: Option<f64>,
     },
-    /// More than `factor` times another quantity.
-    Above {
-        /// The other quantity.
-        other: String,
-        /// How many times.
-        factor: f64,
-    },
-    /// Less than `factor` times another quantity.
-    Below {
-        /// The other quantity.
-        other: String,
-        /// How many times.
-        factor: f64,
-    },
-}
-
-/// On which side of a bound a quantity should be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// Not below it.
-    AtLeast,
-    /// Not above it.
-    AtMost,
+    /// A ratio above 1.
+    More,
+    /// A ratio below 1.
+    Less,
 }
 
 /// How near a claim asks for.
@@ -83,10 +72,63 @@ pub enum Class {
     Exact,
     /// Within 30 %.
     Size,
-    /// On one side of a bound.
+    /// On one side of a bound, or between two.
     Bound,
-    /// One quantity beside another: only which is larger, and at least by how much.
+    /// One quantity beside another: only which is larger.
     Order,
+}
+
+/// Another set-up under which a claim holds.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Explanation {
+    /// What is different, and why that is plausible.
+    pub under: String,
+    /// What was measured there; all of it has to be what the claim expects.
+    pub by: Vec<Place>,
+    /// Claims whose numbers were used to find that set-up.
+    pub found: Vec<String>,
+    /// Other claims about numbers, and what was measured for them there; one of them has to hold.
+    pub predicts: BTreeMap<String, Place>,
+}
+
+/// A quantity, `group.row.column`, or the ratio of two, `… / …`; as chosen, or with another value of a parameter:
+/// `… | parameter | value`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Place {
+    /// What is measured.
+    pub quantity: String,
+    /// What it is divided by.
+    pub over: Option<String>,
+    /// A parameter and its value.
+    pub varied: Option<(String, String)>,
+}
+
+impl TryFrom<String> for Place {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let mut pieces = text.split(" | ").map(|piece| piece.trim().to_owned());
+        let ratio = pieces.next().unwrap_or_default();
+        let varied = match (pieces.next(), pieces.next(), pieces.next()) {
+            (None, ..) => None,
+            (Some(parameter), Some(value), None) => Some((parameter, value)),
+            _ => {
+                return Err(
+                    "after a quantity stand a parameter and its value: `quantity | parameter | value`",
+                );
+            }
+        };
+        let (quantity, over) = match ratio.split_once(" / ") {
+            Some((quantity, over)) => (quantity.trim().to_owned(), Some(over.trim().to_owned())),
+            None => (ratio, None),
+        };
+        if [Some(&quantity), over.as_ref()].into_iter().flatten().any(|name| parts(name).is_none()) {
+            return Err("a quantity is `group.row.column`");
+        }
+        Ok(Self { quantity, over, varied })
+    }
 }
 
 /// Whether a claim holds. Verdicts are computed, never written down.
@@ -95,9 +137,15 @@ pub enum Class {
 pub enum Verdict {
     /// The measured value is as near to the reported one as the class of the claim asks; or the relation holds.
     Match,
+    /// So it is, but a parameter was chosen by this number.
+    Calibrated,
     /// It is not, but all rows of the column that the paper tells apart come in the paper's order.
     Shape,
-    /// Neither, or there was nothing to measure.
+    /// It is not, but it is under another set-up, which predicts another reported number as well.
+    Explained,
+    /// It is, but the interval reaches beyond twice the band: other seeds might say otherwise.
+    Open,
+    /// None of these, or there was nothing to measure.
     Miss,
 }
 
@@ -106,7 +154,10 @@ impl Verdict {
     pub fn name(self) -> &'static str {
         match self {
             Self::Match => "match",
+            Self::Calibrated => "calibrated",
             Self::Shape => "shape",
+            Self::Explained => "explained",
+            Self::Open => "open",
             Self::Miss => "miss",
         }
     }
@@ -143,8 +194,12 @@ struct Written {
     statement: String,
     quantity: String,
     class: Class,
+    /// What the quantity is divided by, where the source has a number for the ratio.
+    over: Option<String>,
     /// A value; `inf` for an infinite one.
     reported: Option<f64>,
+    /// A ratio.
+    times: Option<f64>,
     unit: Option<String>,
     /// A tolerance in this unit, instead of that of the class.
     within: Option<f64>,
@@ -156,9 +211,17 @@ struct Written {
     above: Option<String>,
     /// A quantity that is more.
     below: Option<String>,
-    /// How many times; 1 if left out.
-    factor: Option<f64>,
+    #[serde(default)]
+    own: bool,
+    #[serde(default = "yes")]
+    counted: bool,
+    because: Option<String>,
     note: Option<String>,
+    explained: Option<Explanation>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 #[derive(Deserialize)]
@@ -181,122 +244,208 @@ impl TryFrom<Written> for Claim {
     type Error = &'static str;
 
     fn try_from(written: Written) -> Result<Self, Self::Error> {
-        let bound = bound(&written)?;
-        let Written { id, figure, source, statement, quantity, class, note, .. } = written;
-        if let Some(expected) = bound {
-            return Ok(Self { id, figure, source, statement, quantity, expected, class, note });
-        }
-        let factor = written.factor.unwrap_or(1.0);
-        let expected = match (written.reported, written.above, written.below, class.tolerance()) {
-            (Some(reported), None, None, Some(part)) if written.factor.is_none() => {
-                let unit = written.unit.ok_or("a reported value needs a unit")?;
-                let tolerance = match written.within {
-                    Some(within) => within,
-                    None if reported == 0.0 => return Err("a reported value of 0 needs `within`"),
-                    None if reported.is_infinite() => 0.0,
-                    None => reported.abs() * part,
-                };
-                if reported.is_nan() || !tolerance.is_finite() || tolerance < 0.0 {
-                    return Err("`reported` or `within` makes no sense");
-                }
-                let own_tolerance = written.within.is_some();
-                Expected::Value { reported, unit, tolerance, own_tolerance }
-            }
-            (None, above, below, None) if written.within.is_none() && written.unit.is_none() => {
-                if !(factor.is_finite() && factor > 0.0) {
-                    return Err("`factor` is not above 0");
-                }
-                match (above, below) {
-                    (Some(other), None) => Expected::Above { other, factor },
-                    (None, Some(other)) => Expected::Below { other, factor },
-                    _ => return Err("give one of `above` and `below`"),
-                }
-            }
-            _ => {
-                return Err("classes exact and size need `reported` and `unit`, may have `within`; \
-                            class order needs `above` or `below`, may have `factor`");
-            }
+        let expected = match written.class {
+            Class::Exact | Class::Size => value(&written)?,
+            Class::Bound => bound(&written)?,
+            Class::Order => order(&written)?,
         };
-        Ok(Self { id, figure, source, statement, quantity, expected, class, note })
+        let Written { id, figure, source, statement, quantity, class, own, note, explained, .. } = written;
+        let over = written.over.or(written.above).or(written.below);
+        let unit = match (&over, written.unit) {
+            (Some(_), None) => "×".to_owned(),
+            (None, Some(unit)) => unit,
+            (Some(_), Some(_)) => return Err("a ratio has no unit"),
+            (None, None) => return Err("what is no ratio needs a unit"),
+        };
+        let not_counted = match (written.counted, written.because) {
+            (true, None) => None,
+            (false, Some(because)) => Some(because),
+            _ => return Err("`because` says why a claim is not counted: `counted = false`"),
+        };
+        if explained
+            .as_ref()
+            .is_some_and(|explained| explained.by.is_empty() || explained.predicts.is_empty())
+        {
+            return Err("what explains a miss is measured, and predicts another claim");
+        }
+        Ok(Self {
+            id,
+            figure,
+            source,
+            statement,
+            quantity,
+            over,
+            unit,
+            expected,
+            class,
+            own,
+            not_counted,
+            note,
+            explained,
+        })
     }
 }
 
-/// What a claim of class bound expects; none if the claim is of another class.
-fn bound(written: &Written) -> Result<Option<Expected>, &'static str> {
-    let (bound, side) = match (written.class, written.at_least, written.at_most) {
-        (Class::Bound, Some(bound), None) => (bound, Side::AtLeast),
-        (Class::Bound, None, Some(bound)) => (bound, Side::AtMost),
-        (Class::Bound, ..) => return Err("class bound needs one of `at_least` and `at_most`"),
-        (_, None, None) => return Ok(None),
-        _ => return Err("`at_least` and `at_most` are of class bound"),
+/// What a claim of class exact or size expects.
+fn value(written: &Written) -> Result<Expected, &'static str> {
+    let Written { reported, times, at_least, at_most, above, below, over, .. } = written;
+    let (Some(reported), None, None, None, None) = (reported.or(*times), at_least, at_most, above, below)
+    else {
+        return Err(
+            "classes exact and size need `reported` and `unit`, or `over` and `times`; they may have `within`",
+        );
     };
-    let others = [&written.reported, &written.within, &written.factor];
-    if others.iter().any(|other| other.is_some()) || written.above.is_some() || written.below.is_some() {
-        return Err("class bound has a bound and a unit, and nothing else");
+    if over.is_some() != times.is_some() || written.reported.is_some() && times.is_some() {
+        return Err("a value is `reported`, a ratio is so many `times` what it is `over`");
     }
-    let unit = written.unit.clone().ok_or("a bound needs a unit")?;
-    if !bound.is_finite() {
+    let tolerance = match (written.within, written.class.tolerance()) {
+        (Some(within), _) => within,
+        (None, _) if reported == 0.0 => return Err("a reported value of 0 needs `within`"),
+        (None, _) if reported.is_infinite() => 0.0,
+        (None, part) => reported.abs() * part.unwrap_or(0.0),
+    };
+    if reported.is_nan() || !tolerance.is_finite() || tolerance < 0.0 {
+        return Err("`reported`, `times` or `within` makes no sense");
+    }
+    Ok(Expected::Value { reported, tolerance, own_tolerance: written.within.is_some() })
+}
+
+/// What a claim of class bound expects.
+fn bound(written: &Written) -> Result<Expected, &'static str> {
+    let Written { reported, times, within, above, below, at_least: least, at_most: most, .. } = written;
+    if reported.or(*times).or(*within).is_some() || above.is_some() || below.is_some() {
+        return Err("class bound has bounds, and a unit or `over`, and nothing else");
+    }
+    let bounds = [*least, *most];
+    if bounds.iter().flatten().any(|bound| !bound.is_finite()) {
         return Err("a bound is a number");
     }
-    Ok(Some(Expected::Bound { bound, side, unit }))
+    match bounds {
+        [None, None] => Err("class bound needs `at_least` or `at_most`, or both"),
+        [Some(least), Some(most)] if least >= most => Err("`at_least` is not below `at_most`"),
+        [least, most] => Ok(Expected::Bound { least, most }),
+    }
+}
+
+/// What a claim of class order expects.
+fn order(written: &Written) -> Result<Expected, &'static str> {
+    let Written { reported, times, within, at_least, at_most, over, .. } = written;
+    if reported.or(*times).or(*within).or(*at_least).or(*at_most).is_some() || over.is_some() {
+        return Err("class order says only which is larger: `above` or `below`; where there is a number, \
+                    give `over` with `times` (class exact or size), or with `at_least` or `at_most` (class bound)");
+    }
+    match (&written.above, &written.below) {
+        (Some(_), None) => Ok(Expected::More),
+        (None, Some(_)) => Ok(Expected::Less),
+        _ => Err("give one of `above` and `below`"),
+    }
+}
+
+impl Expected {
+    /// What lies in it, both ends included; of [`More`](Self::More) and [`Less`](Self::Less), the end at 1 excluded.
+    fn band(&self) -> (f64, f64) {
+        match *self {
+            Self::Value { reported, tolerance, .. } => (reported - tolerance, reported + tolerance),
+            Self::Bound { least, most } => {
+                (least.unwrap_or(f64::NEG_INFINITY), most.unwrap_or(f64::INFINITY))
+            }
+            Self::More => (1.0, f64::INFINITY),
+            Self::Less => (f64::NEG_INFINITY, 1.0),
+        }
+    }
+
+    /// Whether a value is what is expected.
+    pub(super) fn holds(&self, value: f64) -> bool {
+        match self {
+            Self::Value { reported, .. } if value.is_infinite() || reported.is_infinite() => {
+                value == *reported
+            }
+            Self::Value { reported, tolerance, .. } => (value - reported).abs() <= *tolerance,
+            Self::More => value > 1.0,
+            Self::Less => value < 1.0,
+            Self::Bound { .. } => {
+                let (least, most) = self.band();
+                (least..=most).contains(&value)
+            }
+        }
+    }
+
+    /// Whether an interval stays within twice the band; where that has one end only, on its side of this end.
+    pub(super) fn settles(&self, (low, high): (f64, f64)) -> bool {
+        let (least, most) = self.band();
+        let half = (most - least) / 2.0;
+        let more = if half.is_finite() { half } else { 0.0 };
+        low >= least - more && high <= most + more
+    }
 }
 
 impl Claim {
     /// The quantities it is about.
     pub fn quantities(&self) -> impl Iterator<Item = &str> {
-        let other = match &self.expected {
-            Expected::Value { .. } | Expected::Bound { .. } => None,
-            Expected::Above { other, .. } | Expected::Below { other, .. } => Some(other.as_str()),
-        };
-        std::iter::once(self.quantity.as_str()).chain(other)
+        std::iter::once(self.quantity.as_str()).chain(self.over.as_deref())
     }
 
-    /// It is about two quantities.
+    /// All quantities that it needs: those that explain it as well.
+    pub(super) fn needed(&self) -> impl Iterator<Item = String> {
+        let explained = self.explained.iter().flat_map(|each| each.by.iter().chain(each.predicts.values()));
+        let tested = self.note.iter().flat_map(|note| places(note).into_iter().flatten());
+        let others = explained.cloned().chain(tested).flat_map(|place| [Some(place.quantity), place.over]);
+        let own = self.quantities().map(str::to_owned).collect::<Vec<_>>();
+        own.into_iter().chain(others.flatten())
+    }
+
+    /// It is about the ratio of two quantities.
     pub(super) fn is_relation(&self) -> bool {
-        matches!(self.expected, Expected::Above { .. } | Expected::Below { .. })
+        self.over.is_some()
+    }
+
+    /// The paper says it, and it is counted.
+    pub fn counts(&self) -> bool {
+        !self.own && self.not_counted.is_none()
+    }
+
+    /// What is reported for its quantity itself, if it is a value.
+    pub(super) fn reported(&self) -> Option<f64> {
+        match self.expected {
+            Expected::Value { reported, .. } if self.over.is_none() => Some(reported),
+            _ => None,
+        }
     }
 
     /// Both are in one column of a table, in different rows.
     pub(super) fn is_beside(&self, other: &Self) -> bool {
         let (Some(own), Some(others)) = (parts(&self.quantity), parts(&other.quantity)) else { return false };
-        self.figure == other.figure && own.0 == others.0 && own.2 == others.2 && own.1 != others.1
+        let values = self.over.is_none() && other.over.is_none();
+        values && self.figure == other.figure && own.0 == others.0 && own.2 == others.2 && own.1 != others.1
     }
 
-    /// The verdict, given what was measured and the other claims of the column with what was measured for them.
+    /// Whether what was measured is what is expected, or at least in the order of the column: the other claims and what
+    /// was measured for them.
     ///
-    /// `measured` is the central value over seeds ([`crate::statistics::Estimate::mean`]); for a relation it is the ratio of
-    /// the two quantities. Confidence intervals are shown beside and do not enter: the verdict asks whether the best estimate is near enough, the interval tells how
-    /// sure the estimate is.
+    /// `measured` is the central value over seeds ([`crate::statistics::Estimate::mean`]); of a ratio, that of the ratios.
     pub(super) fn judge<'a>(
         &self,
         measured: Option<f64>,
         column: impl Iterator<Item = (&'a Self, Option<f64>)>,
     ) -> Verdict {
         let measured = measured.filter(|value| !value.is_nan());
-        let matched = |holds| if holds { Verdict::Match } else { Verdict::Miss };
         match (&self.expected, measured) {
-            (Expected::Above { factor, .. }, ratio) => matched(ratio.is_some_and(|ratio| ratio > *factor)),
-            (Expected::Below { factor, .. }, ratio) => matched(ratio.is_some_and(|ratio| ratio < *factor)),
-            (Expected::Bound { bound, side: Side::AtLeast, .. }, found) => {
-                matched(found.is_some_and(|found| found >= *bound))
+            (Expected::Value { reported, .. }, None) if reported.is_infinite() => Verdict::Match,
+            (expected, Some(value)) if expected.holds(value) => Verdict::Match,
+            (Expected::Value { reported, tolerance, .. }, Some(value))
+                if value.is_finite() && in_order((*reported, *tolerance, value), column) =>
+            {
+                Verdict::Shape
             }
-            (Expected::Bound { bound, side: Side::AtMost, .. }, found) => {
-                matched(found.is_some_and(|found| found <= *bound))
-            }
-            (Expected::Value { reported, .. }, None) => matched(reported.is_infinite()),
-            (Expected::Value { reported, tolerance, .. }, Some(measured)) => {
-                if measured.is_infinite() {
-                    matched(measured == *reported)
-                } else if (measured - reported).abs() <= *tolerance {
-                    Verdict::Match
-                } else if in_order((*reported, *tolerance, measured), column) {
-                    Verdict::Shape
-                } else {
-                    Verdict::Miss
-                }
-            }
+            _ => Verdict::Miss,
         }
     }
+}
+
+/// The quantities that stand in braces in a note, in their order.
+pub(super) fn places(note: &str) -> Vec<Result<Place, &'static str>> {
+    let inside = note.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+    inside.map(|text| Place::try_from(text.to_owned())).collect()
 }
 
 /// Every value of the column that the paper tells apart from this one (reported, tolerance, measured) was measured on the
@@ -414,22 +563,79 @@ mod tests {
     fn bounds_hold_or_do_not() {
         let least = claim("a", "class = \"bound\"\nunit = \"ms\"\nat_least = 100");
         let most = claim("a", "class = \"bound\"\nunit = \"ms\"\nat_most = 20.5");
+        let between = claim("a", "class = \"bound\"\nover = \"w.b.x\"\nat_least = 1.3\nat_most = 3.5");
         use Verdict::{Match, Miss};
         let found = [Some(20.5), Some(20.6), Some(100.0), Some(f64::INFINITY), Some(f64::NAN), None];
         assert_eq!(found.map(|found| alone(&least, found)), [Miss, Miss, Match, Match, Miss, Miss]);
         assert_eq!(found.map(|found| alone(&most, found)), [Match, Miss, Miss, Miss, Miss, Miss]);
+        assert_eq!(
+            [1.29, 1.3, 3.5, 3.51, 198.0].map(|found| alone(&between, found)),
+            [Miss, Match, Match, Miss, Miss]
+        );
     }
 
     #[test]
-    fn relations_hold_or_do_not() {
-        let above = claim("a", "class = \"order\"\nabove = \"w.b.x\"\nfactor = 100.0");
+    fn orders_say_only_which_is_larger() {
+        let above = claim("a", "class = \"order\"\nabove = \"w.b.x\"");
         let below = claim("a", "class = \"order\"\nbelow = \"w.b.x\"");
         use Verdict::{Match, Miss};
-        let ratios = [Some(100.1), Some(100.0), Some(f64::INFINITY), Some(f64::NAN), None];
+        let ratios = [Some(1.001), Some(1.0), Some(f64::INFINITY), Some(f64::NAN), None];
         assert_eq!(ratios.map(|ratio| alone(&above, ratio)), [Match, Miss, Match, Miss, Miss]);
         let ratios = [Some(0.0), Some(1.0), Some(1.1), Some(f64::NAN), None];
         assert_eq!(ratios.map(|ratio| alone(&below, ratio)), [Match, Miss, Miss, Miss, Miss]);
         assert_eq!(above.quantities().collect::<Vec<_>>(), ["w.a.x", "w.b.x"]);
+    }
+
+    #[test]
+    fn a_number_of_times_has_two_sides() {
+        let times = claim("a", "class = \"size\"\nover = \"w.b.x\"\ntimes = 2.5");
+        use Verdict::{Match, Miss};
+        assert_eq!(
+            [1.74, 1.75, 3.25, 3.26, 202.0].map(|found| alone(&times, found)),
+            [Miss, Match, Match, Miss, Miss]
+        );
+        assert_eq!((times.unit.as_str(), times.reported()), ("×", None));
+    }
+
+    #[test]
+    fn an_interval_settles_a_claim_within_twice_its_band() {
+        let exact = claim("a", "class = \"exact\"\nunit = \"Tps\"\nreported = 40").expected;
+        assert!(exact.settles((32.0, 48.0)) && !exact.settles((31.9, 40.0)) && !exact.settles((40.0, 48.1)));
+        let between = Expected::Bound { least: Some(1.0), most: Some(3.0) };
+        assert!(between.settles((0.0, 4.0)) && !between.settles((0.5, 4.1)));
+    }
+
+    #[test]
+    fn an_interval_settles_a_one_sided_claim_on_its_side() {
+        let least = Expected::Bound { least: Some(10.0), most: None };
+        assert!(least.settles((10.0, 1e9)) && !least.settles((9.9, 11.0)));
+        assert!(Expected::More.settles((1.0, 2.0)) && !Expected::More.settles((0.9, 2.0)));
+        assert!(Expected::Less.settles((0.0, 1.0)) && !Expected::Less.settles((0.5, 1.1)));
+    }
+
+    #[test]
+    fn a_claim_of_the_project_or_one_that_is_not_counted_is_none_of_the_papers() {
+        let value = "class = \"exact\"\nunit = \"s\"\nreported = 1.0\n";
+        let counts = |more: &str| claim("a", &format!("{value}{more}")).counts();
+        let found = ["", "own = true", "counted = false\nbecause = \"it cannot fail\""].map(counts);
+        assert_eq!(found, [true, false, false]);
+    }
+
+    #[test]
+    fn a_place_is_a_quantity_or_a_ratio_as_chosen_or_varied() {
+        let place = |text: &str| Place::try_from(text.to_owned());
+        let plain = Place { quantity: "a.b.c".into(), over: None, varied: None };
+        assert_eq!(place("a.b.c"), Ok(plain.clone()));
+        let varied = Some(("buffer, per port".to_owned(), "60 kB".to_owned()));
+        let ratio = Place { over: Some("d.e.f".into()), varied, ..plain };
+        assert_eq!(place("a.b.c / d.e.f | buffer, per port | 60 kB"), Ok(ratio));
+        assert!(["a.b", "a.b.c | buffer", "a.b.c / d", ""].iter().all(|text| place(text).is_err()));
+    }
+
+    #[test]
+    fn quantities_in_braces_are_the_tests_of_a_note() {
+        let found = places("With {a.b.c} and {a.b.c / d.e.f}, but {not a quantity}: {");
+        assert_eq!(found.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, true, false]);
     }
 
     #[test]
@@ -438,7 +644,8 @@ mod tests {
         assert!(a.is_beside(&b) && !a.is_beside(&a));
         assert!(!a.is_beside(&Claim { quantity: "v.b.x".into(), ..b.clone() }));
         assert!(!a.is_beside(&Claim { quantity: "w.b.y".into(), ..b.clone() }));
-        assert!(!a.is_beside(&Claim { figure: "Table 2".into(), ..b }));
+        assert!(!a.is_beside(&Claim { figure: "Table 2".into(), ..b.clone() }));
+        assert!(!a.is_beside(&Claim { over: Some("w.c.x".into()), ..b }), "of values, not of ratios");
     }
 
     #[test]
@@ -450,19 +657,27 @@ mod tests {
             "class = \"exact\"\nunit = \"s\"\nreported = 1.0\nwithin = -1.0",
             "class = \"exact\"\nunit = \"s\"\nreported = 1.0\nfactor = 2.0",
             "class = \"exact\"\nunit = \"s\"\nreported = 1.0\nabove = \"w.b.x\"",
+            "class = \"exact\"\nunit = \"s\"\nreported = 1.0\nat_most = 1.0",
+            "class = \"exact\"\nunit = \"s\"\ntimes = 1.0",
+            "class = \"exact\"\nover = \"w.b.x\"\nreported = 1.0",
+            "class = \"exact\"\nover = \"w.b.x\"\ntimes = 1.0\nunit = \"s\"",
             "class = \"exact\"\nabove = \"w.b.x\"",
             "class = \"order\"\nunit = \"s\"\nreported = 1.0",
-            "class = \"order\"\nabove = \"w.b.x\"\nfactor = 0.0",
+            "class = \"order\"\nabove = \"w.b.x\"\ntimes = 2.0",
+            "class = \"order\"\nabove = \"w.b.x\"\nat_least = 2.0",
             "class = \"order\"\nabove = \"w.b.x\"\nbelow = \"w.c.x\"",
+            "class = \"order\"\nover = \"w.b.x\"",
             "class = \"order\"",
             "class = \"bound\"\nunit = \"s\"",
             "class = \"bound\"\nat_most = 1.0",
             "class = \"bound\"\nunit = \"s\"\nat_most = inf",
-            "class = \"bound\"\nunit = \"s\"\nat_most = 1.0\nat_least = 0.0",
+            "class = \"bound\"\nunit = \"s\"\nat_most = 1.0\nat_least = 1.0",
             "class = \"bound\"\nunit = \"s\"\nat_most = 1.0\nreported = 1.0",
-            "class = \"exact\"\nunit = \"s\"\nreported = 1.0\nat_most = 1.0",
             "class = \"exakt\"\nunit = \"s\"\nreported = 1.0",
             "class = \"exact\"\nunit = \"s\"\nreported = 1.0\nverdict = \"match\"",
+            "class = \"exact\"\nunit = \"s\"\nreported = 1.0\ncounted = false",
+            "class = \"exact\"\nunit = \"s\"\nreported = 1.0\nbecause = \"it holds\"",
+            "class = \"exact\"\nunit = \"s\"\nreported = 1.0\nexplained = { under = \"u\", by = [], found = [], predicts = {} }",
         ];
         for wrong in wrong {
             let text = format!("{HEAD}quantity = \"w.a.x\"\n{wrong}");

@@ -3,17 +3,19 @@
 use std::fmt::Write;
 
 use super::outcome::{DrawnChart, DrawnCurve};
-use super::{Expected, FigureOutcome, Judged, ParameterOutcome, Points, Reproduction, Table};
+use super::{FigureOutcome, Judged, ParameterOutcome, Points, Reproduction, Table};
 use crate::numbers::{number, with_interval};
 
 /// How verdicts are reached, for whoever reads the page.
 pub(super) const VERDICTS: &str = "Verdicts are computed. match: the measured value is within 10 % (class exact) or 30 % (class size) of \
-    the reported one, or as near as the claim itself asks, or on the stated side of a bound (class bound), or the stated relation holds (class order). shape: it is not, but measured values of the table's \
-    column come in the order of the reported ones, wherever these differ by more than the tolerance. miss: neither, or \
-    there was nothing to measure. Measured is the geometric mean over seeds (arithmetic if a seed has 0); relations are measured as \
+    the reported one, from both sides, or as near as the claim itself asks, or on the stated side of a bound or between two (class \
+    bound), or the larger one is (class order). calibrated: so it is, but a parameter was chosen by this number, which cannot confirm it. \
+    shape: it is not, but measured values of the table's column come in the order of the reported ones, wherever these differ by more \
+    than the tolerance. explained: it is not, but it is in another set-up, which predicts another reported number as well. open: it is, \
+    but the interval reaches beyond twice the band, or over the bound: other seeds might say otherwise. miss: none of these, or there was nothing \
+    to measure. Measured is the geometric mean over seeds (arithmetic if a seed has 0); relations are measured as \
     ratios, seed by seed. In brackets: 95 % confidence interval (Student's t of logarithms). In parentheses, with fewer than three \
-    seeds or a seed that has 0: the smallest and the largest value. Neither enters the verdict; they tell how far other seeds might \
-    move the value.";
+    seeds or a seed that has 0: the smallest and the largest value, or why there is no interval.";
 
 impl Reproduction {
     /// The whole as Markdown.
@@ -24,11 +26,15 @@ impl Reproduction {
             text,
             "This page is written by `{}` (narrows {}, {}).\n\n**{}.**{} {VERDICTS}\n",
             self.command(),
-            env!("CARGO_PKG_VERSION"),
+            self.narrows,
             self.seeds_text(),
-            self.tally(),
+            self.score(),
             self.left_out_text(),
         );
+        if !self.errors.is_empty() {
+            text += "\n## Errors of this page\n\n";
+            self.errors.iter().for_each(|error| text += &format!("- {error}\n"));
+        }
         for outcome in &self.figures {
             let figure = &outcome.figure;
             let _ = write!(text, "\n## {}: {}\n\n{}\n", figure.name, figure.title, figure.shows);
@@ -40,35 +46,11 @@ impl Reproduction {
                     text += &markdown_of_chart(drawn);
                 }
             }
-            if outcome.claims.is_empty() {
-                if outcome.charts.iter().all(|chart| chart.curves.is_empty()) {
-                    text += "\nLeft out by the quick form.\n";
-                }
-                continue;
+            if outcome.claims.is_empty() && outcome.charts.iter().all(|chart| chart.curves.is_empty()) {
+                text += "\nLeft out by the quick form.\n";
             }
-            let row = |judged: &Judged| {
-                let claim = &judged.claim;
-                let verdict = format!("**{}**", judged.verdict.name());
-                let (reported, measured) = (judged.reported_text(), judged.measured_text());
-                [
-                    claim.statement.clone(),
-                    claim.source.clone(),
-                    reported,
-                    measured,
-                    judged.class_text(),
-                    verdict,
-                ]
-            };
-            let head = ["claim", "source", "reported", "measured", "class", "verdict"];
-            text += &table(&head, outcome.claims.iter().map(row));
-            for judged in &outcome.claims {
-                if let Some(why) = judged.explanation() {
-                    let Judged { claim, verdict, .. } = judged;
-                    let _ = write!(text, "\n- {} ({}): {why}", claim.statement, verdict.name());
-                }
-            }
-            if outcome.claims.iter().any(|judged| judged.explanation().is_some()) {
-                text.push('\n');
+            for (heading, claims) in outcome.parts() {
+                text += &format!("\n**{heading}.**\n{}", markdown_of_claims(&claims));
             }
         }
         text += &self.markdown_of_parameters();
@@ -86,9 +68,11 @@ impl Reproduction {
         let mut text = "\n## What the paper leaves open\n".to_owned();
         let row = |outcome: &ParameterOutcome| {
             let parameter = &outcome.parameter;
-            [parameter.name, parameter.value, parameter.why].map(str::to_owned)
+            let [name, value, why] = [parameter.name, parameter.value, parameter.why].map(str::to_owned);
+            [name, value, why, parameter.fitted.join(", ")]
         };
-        text += &table(&["parameter", "value", "why"], self.parameters.iter().map(row));
+        let head = ["parameter", "value", "why", "chosen by the numbers of"];
+        text += &table(&head, self.parameters.iter().map(row));
         let varied: Vec<_> = self.parameters.iter().filter(|outcome| !outcome.rows.is_empty()).collect();
         if !varied.is_empty() {
             text += "\n## How much it matters\n\nThe chosen value stands first; all rows are of the same seeds.\n";
@@ -106,13 +90,37 @@ impl Reproduction {
     }
 }
 
+/// Claims as a table, and below it why those that do not hold do not.
+fn markdown_of_claims(claims: &[&Judged]) -> String {
+    let row = |judged: &&Judged| {
+        let Judged { claim, verdict, .. } = judged;
+        let verdict = format!("**{}**", verdict.name());
+        let (reported, measured) = (judged.reported_text(), judged.measured_text());
+        [claim.statement.clone(), claim.source.clone(), reported, measured, judged.class_text(), verdict]
+    };
+    let head = ["claim", "source", "reported", "measured", "class", "verdict"];
+    let mut text = table(&head, claims.iter().map(row));
+    let mut told = false;
+    for judged in claims {
+        let Judged { claim, verdict, .. } = judged;
+        let uncounted = claim.not_counted.as_ref().map(|because| format!("not counted: {because}."));
+        let why = [uncounted, judged.explanation()].into_iter().flatten().collect::<Vec<_>>().join(" ");
+        if !why.is_empty() {
+            let _ = write!(text, "\n- {} ({}): {why}", claim.statement, verdict.name());
+            told = true;
+        }
+    }
+    if told {
+        text.push('\n');
+    }
+    text
+}
+
 /// The paper's table with what was measured in its cells, and what is reported in parentheses.
 fn markdown_of_table(of_paper: &Table, outcome: &FigureOutcome) -> String {
     let reported = |quantity: &str| {
-        outcome.claims.iter().find_map(|judged| match judged.claim.expected {
-            Expected::Value { reported, .. } if judged.claim.quantity == quantity => Some(reported),
-            _ => None,
-        })
+        let claims = outcome.claims.iter().map(|judged| &judged.claim);
+        claims.filter(|claim| claim.quantity == quantity).find_map(|claim| claim.reported())
     };
     let cell = |row: &str, column: &str| {
         let quantity = format!("{}.{row}.{column}", of_paper.group);

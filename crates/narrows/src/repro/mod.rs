@@ -11,6 +11,7 @@
 //! To add a paper: a module here with a constant `PAPER`, a folder `crates/narrows/repro/<paper>/` with its claims and
 //! scenarios, and a line in [`PAPERS`]. `check.rs` reports what is wrong with it.
 
+mod again;
 mod annulus;
 mod bcn;
 #[cfg(test)]
@@ -18,10 +19,13 @@ mod check;
 mod claims;
 mod dvl;
 mod gemini;
+mod judge;
 mod kept;
 pub(crate) mod markdown;
 mod outcome;
 mod rackcc;
+mod scoreboard;
+mod stored;
 mod study;
 #[cfg(test)]
 mod tiny;
@@ -29,9 +33,11 @@ mod write;
 
 use std::collections::BTreeMap;
 
-pub use claims::{Claim, Class, Expected, Side, Verdict};
+pub use claims::{Claim, Class, Expected, Explanation, Place, Verdict};
 pub use kept::{Found, Kept, Ran};
-pub use outcome::{FigureOutcome, Judged, ParameterOutcome, Reproduction, Tally};
+pub use outcome::{FigureOutcome, Judged, ParameterOutcome, Reproduction, Tested};
+pub use scoreboard::{Score, Tally, score};
+pub use stored::Stored;
 pub use study::{Request, Run, Study};
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
@@ -263,6 +269,8 @@ pub struct Parameter {
     pub alternatives: Vec<Alternative>,
     /// The quantities it might change. Their experiments are repeated with each alternative.
     pub watched: Vec<String>,
+    /// Claims by whose numbers it was chosen: these numbers cannot confirm it.
+    pub fitted: Vec<String>,
 }
 
 /// Another choice of a parameter.
@@ -289,12 +297,17 @@ impl Parameter {
         alternatives: Vec<Alternative>,
         watched: &[&str],
     ) -> Self {
-        Self { name, value, why, alternatives, watched: owned(watched) }
+        Self { name, value, why, alternatives, watched: owned(watched), fitted: Vec::new() }
     }
 
     /// One of which nothing else was tried.
     fn fixed(name: &'static str, value: &'static str, why: &'static str) -> Self {
-        Self { name, value, why, alternatives: Vec::new(), watched: Vec::new() }
+        Self { name, value, why, alternatives: Vec::new(), watched: Vec::new(), fitted: Vec::new() }
+    }
+
+    /// The same, chosen by the numbers of these claims.
+    fn fitted(self, claims: &[&str]) -> Self {
+        Self { fitted: owned(claims), ..self }
     }
 }
 

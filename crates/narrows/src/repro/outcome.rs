@@ -1,11 +1,12 @@
 //! What came out of a study, and how it reads.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::Serialize;
 
-use super::{Axis, Claim, Expected, Figure, Origin, Paper, Parameter, Reference, Side, Style, Verdict};
+use super::scoreboard::{Score, Tally};
+use super::stored::Stored;
+use super::{Axis, Claim, Expected, Figure, Origin, Paper, Parameter, Reference, Style, Verdict};
 use crate::numbers::{number, with_interval};
 use crate::statistics::Estimate;
 
@@ -30,6 +31,12 @@ pub struct Reproduction {
     pub warnings: Vec<String>,
     /// Complete scenarios of all experiments, by name.
     pub scenarios: Vec<(String, String)>,
+    /// What is wrong with the page.
+    pub errors: Vec<String>,
+    /// What was measured, as it is kept.
+    pub stored: Stored,
+    /// The version of Narrows that measured it.
+    pub narrows: String,
     pub(super) usual_seeds: bool,
 }
 
@@ -54,6 +61,23 @@ pub struct Judged {
     pub measured: Option<Estimate>,
     /// Whether it holds.
     pub verdict: Verdict,
+    /// Parameters that were chosen by its number.
+    pub fitted: Vec<String>,
+    /// What its explanation came to.
+    pub tested: Option<Tested>,
+    /// Its note, with what was measured.
+    pub note: Option<String>,
+}
+
+/// What another set-up came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tested {
+    /// What was measured there.
+    pub measured: Vec<String>,
+    /// Other claims, what was measured for them there, and whether that is what they expect and they were not used to find it.
+    pub predicted: Vec<(Claim, String, bool)>,
+    /// It gives what the claim expects, and what another one does.
+    pub holds: bool,
 }
 
 /// Something the paper left open, and how much it matters.
@@ -84,46 +108,31 @@ pub(super) struct DrawnCurve {
     pub(super) origin: Origin,
 }
 
-/// How many claims got which verdict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Tally {
-    /// Matches.
-    #[serde(rename = "match")]
-    pub matches: usize,
-    /// Shapes.
-    #[serde(rename = "shape")]
-    pub shapes: usize,
-    /// Misses.
-    #[serde(rename = "miss")]
-    pub misses: usize,
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { matches, shapes, misses } = self;
-        let all = matches + shapes + misses;
-        let claims = if all == 1 { "claim" } else { "claims" };
-        write!(f, "{all} {claims}: {matches} match · {shapes} shape · {misses} miss")
-    }
-}
-
 impl Reproduction {
     /// All claims.
     pub fn claims(&self) -> impl Iterator<Item = &Judged> {
         self.figures.iter().flat_map(|figure| &figure.claims)
     }
 
-    /// Counts the verdicts.
+    /// Counts the verdicts on what the paper says.
     pub fn tally(&self) -> Tally {
-        let mut tally = Tally::default();
-        for judged in self.claims() {
-            match judged.verdict {
-                Verdict::Match => tally.matches += 1,
-                Verdict::Shape => tally.shapes += 1,
-                Verdict::Miss => tally.misses += 1,
-            }
-        }
-        tally
+        Tally::of(self.claims().filter(|judged| judged.claim.counts()).map(|judged| judged.verdict))
+    }
+
+    /// Counts the verdicts on what the project expects.
+    pub fn own_tally(&self) -> Tally {
+        let own = self.claims().filter(|Judged { claim, .. }| claim.own && claim.not_counted.is_none());
+        Tally::of(own.map(|judged| judged.verdict))
+    }
+
+    /// How many claims are not counted.
+    pub fn not_counted(&self) -> usize {
+        self.claims().filter(|judged| judged.claim.not_counted.is_some()).count()
+    }
+
+    /// All counts.
+    pub fn score(&self) -> Score {
+        Score { verdicts: self.tally(), own_verdicts: self.own_tally(), not_counted: self.not_counted() }
     }
 
     /// The command that gives the same again.
@@ -147,34 +156,74 @@ impl Reproduction {
     }
 }
 
+impl FigureOutcome {
+    /// Its claims in the parts they are shown in, each with a heading that says how many there are and how they came out.
+    pub(super) fn parts(&self) -> Vec<(String, Vec<&Judged>)> {
+        let mut parts = Vec::new();
+        for (of, standing) in [
+            ("of the paper", None),
+            ("of the project itself", Some("own")),
+            ("not counted", Some("not counted")),
+        ] {
+            let claims: Vec<_> = self.claims.iter().filter(|judged| judged.standing() == standing).collect();
+            if !claims.is_empty() {
+                parts.push((Tally::of(claims.iter().map(|judged| judged.verdict)).text(of), claims));
+            }
+        }
+        parts
+    }
+}
+
 impl Judged {
-    /// What the paper reports: `30 Tps`, `78 × 10⁻⁵`, `> 5×`.
+    /// What the paper reports: `30 Tps`, `78 × 10⁻⁵`, `2.5×`, `≥ 3 ms`, `> 1×`.
     pub fn reported_text(&self) -> String {
-        match &self.claim.expected {
-            Expected::Value { reported, unit, .. } => with_unit(*reported, unit),
-            Expected::Bound { bound, side: Side::AtLeast, unit } => format!("≥ {}", with_unit(*bound, unit)),
-            Expected::Bound { bound, side: Side::AtMost, unit } => format!("≤ {}", with_unit(*bound, unit)),
-            Expected::Above { factor, .. } => format!("> {}×", number(*factor)),
-            Expected::Below { factor, .. } => format!("< {}×", number(*factor)),
+        let unit = &self.claim.unit;
+        match self.claim.expected {
+            Expected::Value { reported, .. } => with_unit(reported, unit),
+            Expected::Bound { least: Some(least), most: Some(most) } => {
+                format!("{} to {}", number(least), with_unit(most, unit))
+            }
+            Expected::Bound { least: Some(least), .. } => format!("≥ {}", with_unit(least, unit)),
+            Expected::Bound { most, .. } => {
+                most.map_or_else(String::new, |most| format!("≤ {}", with_unit(most, unit)))
+            }
+            Expected::More => "> 1×".into(),
+            Expected::Less => "< 1×".into(),
         }
     }
 
     /// What was measured, in the unit of what is reported, with its confidence interval: `30.02 [29.9, 30.1]`, or with the
-    /// smallest and the largest value: `30.02 (29.9 to 30.1)`.
+    /// smallest and the largest value: `30.02 (29.9 to 30.1)`, or with the reason why there is neither.
     pub fn measured_text(&self) -> String {
         let unit = if self.claim.is_relation() { "×" } else { "" };
-        with_interval(self.measured.as_ref(), unit)
+        let text = with_interval(self.measured.as_ref(), unit);
+        let Some(Estimate { interval, range, samples, .. }) = self.measured else { return text };
+        match (samples, interval) {
+            (1, _) => format!("{text} (one seed)"),
+            (_, Some((low, high))) if low == high => format!("{text} (all seeds alike)"),
+            (_, None) if range.0 == range.1 && self.claim.is_relation() => {
+                format!("{text} (of means: a seed has 0)")
+            }
+            (_, None) if range.0 == range.1 => format!("{text} (all seeds alike)"),
+            _ => text,
+        }
     }
 
     /// How near it should be: `exact`, `exact, within 1 %`.
     pub fn class_text(&self) -> String {
-        let class = self.claim.class.name();
+        let Claim { class, unit, .. } = &self.claim;
         match &self.claim.expected {
-            Expected::Value { tolerance, unit, own_tolerance: true, .. } => {
-                format!("{class}, within {}", with_unit(*tolerance, unit))
+            Expected::Value { tolerance, own_tolerance: true, .. } => {
+                format!("{}, within {}", class.name(), with_unit(*tolerance, unit))
             }
-            _ => class.to_owned(),
+            _ => class.name().to_owned(),
         }
+    }
+
+    /// Whose claim it is, if it is not one of the paper that is counted.
+    pub fn standing(&self) -> Option<&'static str> {
+        let Claim { own, not_counted, .. } = &self.claim;
+        not_counted.as_ref().map(|_| "not counted").or(own.then_some("own"))
     }
 
     /// What was measured: `w1.none.tps`, `w1.bcn.tps / w1.red.tps`.
@@ -182,22 +231,132 @@ impl Judged {
         self.claim.quantities().collect::<Vec<_>>().join(" / ")
     }
 
-    /// Why it does not hold; none if it does.
-    pub fn explanation(&self) -> Option<&str> {
-        let note = self.claim.note.as_deref().unwrap_or("not explained yet");
-        (self.verdict != Verdict::Match).then_some(note)
+    /// Why it has its verdict; none if it holds.
+    pub fn explanation(&self) -> Option<String> {
+        let note = self.note.clone();
+        let with = |text: String| {
+            Some([Some(text), note.clone()].into_iter().flatten().collect::<Vec<_>>().join(" "))
+        };
+        match self.verdict {
+            Verdict::Match => None,
+            Verdict::Calibrated => with(format!("chosen by it: {}.", self.fitted.join("; "))),
+            Verdict::Open => {
+                with("The interval reaches beyond twice the band: more seeds are needed.".into())
+            }
+            Verdict::Explained => with(self.explained_text()),
+            Verdict::Shape | Verdict::Miss if self.tested.is_some() => {
+                with(format!("The explanation fails. {}", self.explained_text()))
+            }
+            Verdict::Shape | Verdict::Miss => note.or_else(|| Some("unexplained".into())),
+        }
+    }
+
+    fn explained_text(&self) -> String {
+        let (Some(explained), Some(tested)) = (&self.claim.explained, &self.tested) else {
+            return String::new();
+        };
+        let Tested { measured, predicted, .. } = tested;
+        let told = predicted.iter().map(|(claim, found, holds)| {
+            let holds = if *holds { "as reported" } else { "not as reported" };
+            format!("{} ({}): {found}, {holds}", claim.statement, claim.id)
+        });
+        format!(
+            "{} There it is {}. That was found by {}, and predicts: {}.",
+            explained.under,
+            measured.join(", "),
+            explained.found.join(", "),
+            told.collect::<Vec<_>>().join("; "),
+        )
+    }
+}
+
+impl ParameterOutcome {
+    /// What a reader learns nothing from: a value that changes none of the watched quantities, bit by bit; an interval over more
+    /// than a factor of ten that contains the central values of all rows.
+    pub(super) fn errors(&self) -> Vec<String> {
+        /// Upper over lower end of an interval that may say nothing.
+        const WIDE: f64 = 10.0;
+        let name = self.parameter.name;
+        let base = self.rows.first().map(|(_, found)| found);
+        let others = self.rows.iter().skip(1);
+        let mut errors: Vec<_> = others
+            .filter(|(_, found)| Some(found) == base)
+            .map(|(value, _)| format!("{name}, {value}: changes none of the quantities beside it"))
+            .collect();
+        for (column, quantity) in self.parameter.watched.iter().enumerate() {
+            let found = |row: &(String, Vec<Option<Estimate>>)| row.1.get(column).copied().flatten();
+            let means: Vec<_> = self.rows.iter().filter_map(found).map(|estimate| estimate.mean).collect();
+            for row in &self.rows {
+                let Some((low, high)) = found(row).and_then(|estimate| estimate.interval) else { continue };
+                if low > 0.0 && high > WIDE * low && means.iter().all(|mean| (low..=high).contains(mean)) {
+                    errors.push(format!("{name}, {}: the interval of {quantity} excludes no row", row.0));
+                }
+            }
+        }
+        errors
     }
 }
 
 /// A number and its unit. A power of ten is a factor.
 fn with_unit(value: f64, unit: &str) -> String {
-    let times = if unit.starts_with("10") { "× " } else { "" };
-    format!("{} {times}{unit}", number(value))
+    let between = if unit == "×" {
+        ""
+    } else if unit.starts_with("10") {
+        " × "
+    } else {
+        " "
+    };
+    format!("{}{between}{unit}", number(value)).trim_end().to_owned()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::claims;
     use super::*;
+    use crate::statistics::estimate;
+
+    fn varied(rows: &[&[f64]]) -> Vec<String> {
+        let parameter = Parameter { watched: vec!["w.a.x".into()], ..Parameter::fixed("buffer", "1 kB", "") };
+        let row = |values: &&[f64]| (format!("{} kB", values.len()), vec![estimate(values)]);
+        ParameterOutcome { parameter, rows: rows.iter().map(row).collect() }.errors()
+    }
+
+    #[test]
+    fn a_value_that_changes_nothing_is_an_error_of_the_page() {
+        let rows: [&[f64]; 3] = [&[10.0, 11.0, 12.0], &[10.0, 11.0, 12.0], &[10.0, 11.0, 12.5]];
+        assert_eq!(varied(&rows), ["buffer, 3 kB: changes none of the quantities beside it"]);
+    }
+
+    #[test]
+    fn an_interval_that_excludes_nothing_is_an_error_of_the_page() {
+        let rows: [&[f64]; 2] = [&[10.0, 11.0, 12.0], &[0.01, 1.0, 100.0]];
+        assert_eq!(varied(&rows), ["buffer, 3 kB: the interval of w.a.x excludes no row"]);
+        let apart: [&[f64]; 2] = [&[1e9, 1.1e9, 1.2e9], &[0.1, 1.0, 10.0]];
+        assert!(varied(&apart).is_empty(), "another row lies outside");
+    }
+
+    #[test]
+    fn what_has_no_interval_says_why() {
+        let judged = |claim: &str, values: &[f64]| {
+            let head = "id = \"a\"\nfigure = \"1\"\nsource = \"p\"\nstatement = \"s\"\nquantity = \"w.a.x\"";
+            let claim = claims::read("test", &format!("[[claim]]\n{head}\n{claim}")).remove(0);
+            let measured = estimate(values);
+            Judged { claim, measured, verdict: Verdict::Match, fitted: Vec::new(), tested: None, note: None }
+        };
+        let value = "class = \"exact\"\nunit = \"s\"\nreported = 2.0";
+        let found =
+            [&[2.0][..], &[2.0; 3], &[1.0, 3.0], &[]].map(|values| judged(value, values).measured_text());
+        assert_eq!(found, ["2 (one seed)", "2 (all seeds alike)", "1.732 (1 to 3)", "–"]);
+        let ratio = judged("class = \"order\"\nabove = \"w.b.x\"", &[f64::INFINITY]);
+        let of_means =
+            Judged { measured: ratio.measured.map(|found| Estimate { samples: 3, ..found }), ..ratio };
+        assert_eq!(of_means.measured_text(), "∞× (of means: a seed has 0)");
+    }
+
+    #[test]
+    fn units_stand_behind_numbers() {
+        assert_eq!([with_unit(2.5, "×"), with_unit(0.985, "")], ["2.5×", "0.985"]);
+    }
 
     #[test]
     fn a_power_of_ten_is_a_factor_and_other_units_are_not() {

@@ -292,7 +292,6 @@ fn parameters() -> Vec<Parameter> {
             "0.4 and 0.2",
             "Those of RCP's simulations, halved where RCP multiplies with the interval.",
             vec![
-                agent("0.2 and 0.2", "receivers.gain=0.2"),
                 agent("0.8 and 0.2", "receivers.gain=0.8"),
                 agent("0.4 and 0.8", "receivers.queue_gain=0.8"),
             ],
@@ -307,7 +306,8 @@ fn parameters() -> Vec<Parameter> {
             "the throughput of JumboFlows in Figure 2",
             "exponential with a mean of 100 Gb/s, eight connections, 500 µs, 150 kB",
             "The mean is not given. These numbers give the reported 3.2 and 1.3 together; what decides is the mean window of a share, 694 kB.",
-        ),
+        )
+        .fitted(&["r1", "r2"]),
         Parameter::fixed(
             "link rate",
             "10 Gb/s",

@@ -3,16 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::outcome::{DrawnChart, DrawnCurve, FigureOutcome, Judged, ParameterOutcome, Reproduction};
+use super::judge::{Samples, estimate_present, judge};
+use super::outcome::{DrawnChart, DrawnCurve, FigureOutcome, ParameterOutcome, Reproduction};
+use super::stored::Stored;
 use super::{
-    Alternative, Chart, Claim, Curve, Expected, Experiment, Figure, Measured, Origin, Paper, Parameter,
-    Points, Table, claims, experiment_of,
+    Alternative, Chart, Claim, Curve, Experiment, Figure, Measured, Origin, Paper, Parameter, Points, Table,
+    claims, experiment_of,
 };
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
 use crate::plan::Plan;
 use crate::results::Results;
-use crate::statistics::{Estimate, estimate, estimate_ratio, mean};
 
 /// Seeds of the full form.
 const SEEDS: u32 = 5;
@@ -41,13 +42,13 @@ pub struct Study {
     pub runs: Vec<Run>,
     /// Seeds of each experiment, from 1 on.
     pub seeds: u32,
-    quick: bool,
-    figure: Option<&'static str>,
+    pub(super) quick: bool,
+    pub(super) figure: Option<&'static str>,
     figures: Vec<Figure>,
     claims: Vec<Claim>,
     left_out: usize,
-    parameters: Vec<Parameter>,
-    experiments: Vec<Experiment>,
+    pub(super) parameters: Vec<Parameter>,
+    pub(super) experiments: Vec<Experiment>,
 }
 
 /// One run.
@@ -62,8 +63,15 @@ pub struct Run {
     experiment: usize,
 }
 
-/// By parameter and alternative, and by quantity: a value for each seed.
-type Samples = BTreeMap<(Option<(usize, usize)>, String), Vec<Option<f64>>>;
+/// What is known after all runs.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    pub(super) samples: Samples,
+    pub(super) series: BTreeMap<String, Vec<(f64, f64)>>,
+    pub(super) warnings: Vec<String>,
+    /// Complete scenarios of all experiments, by name.
+    pub(super) scenarios: Vec<(String, String)>,
+}
 
 impl Study {
     /// Finds out what to run.
@@ -71,6 +79,18 @@ impl Study {
     /// # Errors
     /// If there is no such figure, or nothing of it in the quick form.
     pub fn new(paper: &'static Paper, request: &Request<'_>) -> Checked<Self> {
+        let mut study = Self::select(paper, request)?;
+        for experiment in 0..study.experiments.len() {
+            study.add_runs(experiment, None, study.seeds)?;
+        }
+        if request.figure.is_none() && !request.quick {
+            study.add_alternatives()?;
+        }
+        Ok(study)
+    }
+
+    /// What it is about, without runs.
+    pub(super) fn select(paper: &'static Paper, request: &Request<'_>) -> Checked<Self> {
         let mut figures = (paper.figures)();
         let mut figure = None;
         if let Some(wanted) = request.figure {
@@ -97,10 +117,10 @@ impl Study {
         let watched = parameters.iter().filter(|_| vary).flat_map(|parameter| &parameter.watched);
         let needed: BTreeSet<String> = claims
             .iter()
-            .flat_map(Claim::quantities)
-            .chain(drawn)
-            .chain(watched.map(String::as_str))
-            .map(|quantity| experiment_of(quantity).to_owned())
+            .flat_map(Claim::needed)
+            .chain(drawn.map(str::to_owned))
+            .chain(watched.cloned())
+            .map(|quantity| experiment_of(&quantity).to_owned())
             .chain(cells.map(|quantity| experiment_of(&quantity).to_owned()))
             .collect();
         experiments.retain(|experiment| needed.contains(&experiment.name));
@@ -110,7 +130,7 @@ impl Study {
         }
 
         let seeds = request.seeds.unwrap_or(if request.quick { QUICK_SEEDS } else { SEEDS }).max(1);
-        let mut study = Self {
+        Ok(Self {
             paper,
             runs: Vec::new(),
             seeds,
@@ -121,14 +141,7 @@ impl Study {
             left_out,
             parameters,
             experiments,
-        };
-        for experiment in 0..study.experiments.len() {
-            study.add_runs(experiment, None, seeds)?;
-        }
-        if vary {
-            study.add_alternatives()?;
-        }
-        Ok(study)
+        })
     }
 
     fn add_alternatives(&mut self) -> Checked<()> {
@@ -153,15 +166,13 @@ impl Study {
         alternative: Option<(usize, usize)>,
         seeds: u32,
     ) -> Checked<()> {
-        let Experiment { name, scenario, overrides, quick, .. } = &self.experiments[experiment];
+        let name = &self.experiments[experiment].name;
         let label = match alternative.map(|place| self.alternative(place)) {
             None => name.clone(),
             Some((parameter, alternative)) => format!("{name} {} {}", parameter.name, alternative.value),
         };
-        let mut document = Document::parse(&format!("{}/{name}.toml", self.paper.name), *scenario, "")?;
-        let quick = quick.iter().flatten().filter(|_| self.quick);
-        let varied = alternative.iter().flat_map(|place| &self.alternative(*place).1.overrides);
-        for assignment in overrides.iter().chain(quick).chain(varied) {
+        let mut document = self.document(experiment)?;
+        for assignment in alternative.iter().flat_map(|place| &self.alternative(*place).1.overrides) {
             document.set(assignment)?;
         }
         document.set(&format!("name={}-{}", self.paper.name, name.replace('.', "-")))?;
@@ -170,6 +181,16 @@ impl Study {
             self.runs.push(Run { name: format!("{label} seed {seed}"), plan, alternative, experiment });
         }
         Ok(())
+    }
+
+    /// The scenario of an experiment, as chosen.
+    pub(super) fn document(&self, experiment: usize) -> Checked<Document> {
+        let Experiment { name, scenario, overrides, quick, .. } = &self.experiments[experiment];
+        let mut document = Document::parse(&format!("{}/{name}.toml", self.paper.name), *scenario, "")?;
+        for assignment in overrides.iter().chain(quick.iter().flatten().filter(|_| self.quick)) {
+            document.set(assignment)?;
+        }
+        Ok(document)
     }
 
     fn alternative(&self, (parameter, alternative): (usize, usize)) -> (&Parameter, &Alternative) {
@@ -206,18 +227,32 @@ impl Study {
 
     /// Puts together what all runs measured, in their order.
     pub fn conclude(self, measured: Vec<Measured>) -> Reproduction {
-        let mut samples = Samples::new();
-        let mut series = BTreeMap::new();
+        let mut known = Known::default();
         for (run, measured) in self.runs.iter().zip(measured) {
             let experiment = &self.experiments[run.experiment].name;
             for (column, value) in measured.quantities {
                 let quantity = format!("{experiment}.{column}");
-                samples.entry((run.alternative, quantity)).or_default().push(value);
+                known.samples.entry((run.alternative, quantity)).or_default().push(value);
             }
             let curves = measured.series.into_iter();
-            series.extend(curves.map(|(name, points)| (format!("{experiment}.{name}"), points)));
+            known.series.extend(curves.map(|(name, points)| (format!("{experiment}.{name}"), points)));
         }
-        let judged = judge(&self.claims, &samples);
+        let firsts: Vec<_> =
+            self.experiments.iter().zip(self.runs.iter().step_by(self.seeds as usize)).collect();
+        let warnings = firsts.iter().flat_map(|(experiment, run)| {
+            run.plan.warning_texts().into_iter().map(|text| format!("{}: {text}", experiment.name))
+        });
+        known.warnings = warnings.collect();
+        known.scenarios =
+            firsts.iter().map(|(each, run)| (each.name.clone(), run.plan.text.clone())).collect();
+        self.assemble(known, env!("CARGO_PKG_VERSION").to_owned())
+    }
+
+    /// Judges what is known, whether it was measured now or before.
+    pub(super) fn assemble(self, known: Known, narrows: String) -> Reproduction {
+        let Known { samples, series, warnings, scenarios } = known;
+        let stored = Stored::of(&self, &samples, &warnings, &narrows);
+        let (judged, mut errors) = judge(&self.claims, &self.parameters, &samples);
         let cell = |quantity: String| {
             let estimate = estimate_present(samples.get(&(None, quantity.clone()))?)?;
             Some((quantity, estimate))
@@ -230,12 +265,9 @@ impl Study {
         };
         let figures = self.figures.iter().map(outcome).collect();
         let parameters = self.parameters.iter().enumerate();
-        let parameters = parameters.map(|(number, parameter)| vary(number, parameter, &samples)).collect();
-        let firsts: Vec<_> =
-            self.experiments.iter().zip(self.runs.iter().step_by(self.seeds as usize)).collect();
-        let warnings = firsts.iter().flat_map(|(experiment, run)| {
-            run.plan.warning_texts().into_iter().map(|text| format!("{}: {text}", experiment.name))
-        });
+        let parameters: Vec<_> =
+            parameters.map(|(number, parameter)| vary(number, parameter, &samples)).collect();
+        errors.extend(parameters.iter().flat_map(ParameterOutcome::errors));
         Reproduction {
             paper: self.paper,
             seeds: self.seeds,
@@ -243,10 +275,13 @@ impl Study {
             quick: self.quick,
             figure: self.figure,
             left_out: self.left_out,
-            warnings: warnings.collect(),
-            scenarios: firsts.iter().map(|(each, run)| (each.name.clone(), run.plan.text.clone())).collect(),
+            warnings,
+            scenarios,
             figures,
             parameters,
+            errors,
+            stored,
+            narrows,
         }
     }
 }
@@ -289,44 +324,6 @@ fn find_figure(figures: &[Figure], wanted: &str) -> Checked<usize> {
     forms.iter().find_map(place).ok_or_else(unknown)
 }
 
-fn judge(claims: &[Claim], samples: &Samples) -> Vec<Judged> {
-    let measured: Vec<_> = claims.iter().map(|claim| measured(claim, samples)).collect();
-    let mean = |number: usize| measured[number].map(|estimate| estimate.mean);
-    let judge = |(number, claim): (usize, &Claim)| {
-        let others = claims.iter().enumerate().filter(|(_, other)| claim.is_beside(other));
-        let verdict = claim.judge(mean(number), others.map(|(number, other)| (other, mean(number))));
-        Judged { claim: claim.clone(), measured: measured[number], verdict }
-    };
-    claims.iter().enumerate().map(judge).collect()
-}
-
-/// A quantity over seeds; of a relation, the ratio of both.
-fn measured(claim: &Claim, samples: &Samples) -> Option<Estimate> {
-    let of = |quantity: &str| samples.get(&(None, quantity.to_owned())).map_or(&[][..], Vec::as_slice);
-    let own = of(&claim.quantity);
-    match &claim.expected {
-        Expected::Value { .. } | Expected::Bound { .. } => estimate_present(own),
-        Expected::Above { other, .. } | Expected::Below { other, .. } => ratio(own, of(other)),
-    }
-}
-
-/// Seeds that gave no value are left out.
-fn estimate_present(values: &[Option<f64>]) -> Option<Estimate> {
-    estimate(&values.iter().copied().flatten().collect::<Vec<_>>())
-}
-
-/// Seed by seed; with zeros among the values, of the arithmetic means.
-fn ratio(values: &[Option<f64>], others: &[Option<f64>]) -> Option<Estimate> {
-    let pairs: Vec<_> =
-        values.iter().zip(others).filter_map(|(value, other)| Some(((*value)?, (*other)?))).collect();
-    let of_means = || {
-        let (values, others): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-        let found = estimate(&[mean(&values)? / mean(&others)?])?;
-        Some(Estimate { samples: pairs.len(), ..found })
-    };
-    estimate_ratio(&pairs).or_else(of_means)
-}
-
 /// Looks up the points of a chart. Curves without points are left out.
 fn draw(
     chart: &Chart,
@@ -338,10 +335,7 @@ fn draw(
         estimate_present(samples.get(&(None, quantity.clone()))?).map(|estimate| estimate.mean)
     };
     let reported = |quantity: &String| {
-        claims.iter().find_map(|claim| match &claim.expected {
-            Expected::Value { reported, .. } if claim.quantity == *quantity => Some(*reported),
-            _ => None,
-        })
+        claims.iter().find_map(|claim| claim.reported().filter(|_| claim.quantity == *quantity))
     };
     let mut curves = Vec::new();
     let mut add = |label: String, points: Vec<(f64, f64)>, colour: usize, origin: Origin| {

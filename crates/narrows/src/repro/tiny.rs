@@ -111,6 +111,7 @@ fn parameters() -> Vec<Parameter> {
         why: "Nobody says how large it is; this is many bandwidth-delay products.",
         alternatives: ["60 kB", "200 kB"].map(alternative).into(),
         watched: vec!["cc.reno.queue".into(), "cc.reno.goodput".into(), "cc.dctcp.queue".into()],
+        fitted: vec!["reno-queue".into()],
     };
     let mtu = Parameter {
         name: "size of packets",
@@ -118,6 +119,7 @@ fn parameters() -> Vec<Parameter> {
         why: "as usual",
         alternatives: Vec::new(),
         watched: Vec::new(),
+        fitted: Vec::new(),
     };
     vec![buffer, mtu]
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::markdown::VERDICTS;
-use super::{Expected, FigureOutcome, Judged, ParameterOutcome, Reproduction, Table};
+use super::{FigureOutcome, Judged, ParameterOutcome, Reproduction, Table};
 use crate::diagnostic::Checked;
 use crate::numbers::{number, with_interval};
 use crate::report::fill_page;
@@ -13,7 +13,7 @@ use crate::results::Output;
 use crate::statistics::Estimate;
 
 impl Reproduction {
-    /// Writes all files.
+    /// Writes all files; of values that were measured before, those that need nothing else.
     ///
     /// # Errors
     /// If one cannot be written.
@@ -21,6 +21,10 @@ impl Reproduction {
         let claims = serde_json::to_string_pretty(&self.to_json()).unwrap_or_default() + "\n";
         output.write_text("", "claims.json", &claims)?;
         output.write_text("", "report.md", &self.markdown())?;
+        output.write_text("", "measured.json", &self.stored.text())?;
+        if self.scenarios.is_empty() {
+            return Ok(());
+        }
         output.write_text("", "report.html", &self.page())?;
         for (name, text) in &self.scenarios {
             let head = format!("# {}: {name}, as it was run by {}\n", self.paper.name, self.command());
@@ -33,11 +37,8 @@ impl Reproduction {
     /// a ratio. `details` has what else is known of each claim.
     pub fn to_json(&self) -> Value {
         let claim = |judged: &Judged| {
-            let Judged { claim, measured, verdict } = judged;
-            let reported = match &claim.expected {
-                Expected::Value { reported, .. } => json_number(*reported),
-                _ => json!(judged.reported_text()),
-            };
+            let Judged { claim, measured, verdict, .. } = judged;
+            let reported = claim.reported().map_or_else(|| json!(judged.reported_text()), json_number);
             json!({
                 "id": claim.id,
                 "source": claim.source,
@@ -51,14 +52,13 @@ impl Reproduction {
         };
         let details = |judged: &Judged| {
             let claim = &judged.claim;
-            let unit = match &claim.expected {
-                Expected::Value { unit, .. } | Expected::Bound { unit, .. } => unit,
-                _ => "×",
-            };
             let details = json!({
                 "figure": claim.figure,
                 "quantity": judged.quantity_text(),
-                "unit": unit,
+                "unit": claim.unit,
+                "own": claim.own,
+                "not_counted": claim.not_counted,
+                "chosen_by_it": judged.fitted,
                 "samples": judged.measured.map_or(0, |estimate| estimate.samples),
                 "range": judged.measured.map(|Estimate { range: (least, most), .. }| [least, most].map(json_number)),
                 "explanation": judged.explanation(),
@@ -68,12 +68,15 @@ impl Reproduction {
         json!({
             "paper": self.paper.name,
             "title": self.paper.title,
-            "narrows": env!("CARGO_PKG_VERSION"),
+            "narrows": self.narrows,
             "command": self.command(),
             "quick": self.quick,
             "figure": self.figure,
             "seeds": self.seeds,
             "verdicts": self.tally(),
+            "own_verdicts": self.own_tally(),
+            "not_counted": self.not_counted(),
+            "errors": self.errors,
             "left_out": self.left_out,
             "claims": self.claims().map(claim).collect::<Vec<_>>(),
             "details": self.claims().map(details).collect::<serde_json::Map<_, _>>(),
@@ -87,8 +90,10 @@ impl Reproduction {
             "title": paper.title,
             "source": paper.source,
             "about": paper.about,
-            "caption": format!("{} · {} · narrows {}", self.command(), self.seeds_text(), env!("CARGO_PKG_VERSION")),
+            "caption": format!("{} · {} · narrows {}", self.command(), self.seeds_text(), self.narrows),
             "tally": self.tally(),
+            "tallies": self.score().to_string(),
+            "errors": self.errors,
             "left_out": self.left_out_text(),
             "verdicts": VERDICTS,
             "figures": self.figures_json(),
@@ -118,8 +123,8 @@ fn json_number(value: f64) -> Value {
 }
 
 fn figure_data(outcome: &FigureOutcome) -> Value {
-    let FigureOutcome { figure, claims, charts, .. } = outcome;
-    let claim_data = |judged: &Judged| {
+    let FigureOutcome { figure, charts, .. } = outcome;
+    let claim_data = |judged: &&Judged| {
         json!({
             "id": judged.claim.id,
             "statement": judged.claim.statement,
@@ -130,22 +135,24 @@ fn figure_data(outcome: &FigureOutcome) -> Value {
             "measured": judged.measured_text(),
             "class": judged.class_text(),
             "verdict": judged.verdict,
+            "not_counted": judged.claim.not_counted,
             "explanation": judged.explanation(),
         })
     };
+    let part = |(heading, claims): (String, Vec<&Judged>)| json!({ "heading": heading, "claims": claims.iter().map(claim_data).collect::<Vec<_>>() });
     json!({
         "name": figure.name,
         "title": figure.title,
         "shows": figure.shows,
         "tables": figure.tables.iter().map(|table| table_data(table, outcome)).collect::<Vec<_>>(),
         "charts": charts,
-        "claims": claims.iter().map(claim_data).collect::<Vec<_>>(),
+        "parts": outcome.parts().into_iter().map(part).collect::<Vec<_>>(),
     })
 }
 
 fn table_data(table: &Table, outcome: &FigureOutcome) -> Value {
     let claims = &outcome.claims;
-    let values = claims.iter().filter(|judged| matches!(judged.claim.expected, Expected::Value { .. }));
+    let values = claims.iter().filter(|judged| judged.claim.reported().is_some());
     let by_quantity: BTreeMap<&str, &Judged> =
         values.map(|judged| (judged.claim.quantity.as_str(), judged)).collect();
     let cell = |row: &str, column: &str| {
@@ -154,9 +161,8 @@ fn table_data(table: &Table, outcome: &FigureOutcome) -> Value {
             let measured = outcome.cells.get(&quantity)?;
             return Some(json!({ "measured": with_interval(Some(measured), "") }));
         };
-        let Expected::Value { reported, .. } = &judged.claim.expected else { return None };
         Some(json!({
-            "reported": number(*reported),
+            "reported": number(judged.claim.reported()?),
             "measured": judged.measured_text(),
             "verdict": judged.verdict,
         }))
@@ -180,6 +186,7 @@ fn parameter_data(outcome: &ParameterOutcome) -> Value {
         "name": parameter.name,
         "value": parameter.value,
         "why": parameter.why,
+        "fitted": parameter.fitted,
         "watched": parameter.watched,
         "rows": rows.iter().map(row).collect::<Vec<_>>(),
     })

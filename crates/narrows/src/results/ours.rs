@@ -4,7 +4,7 @@
 //! a run            run.json, scenario.toml, tables, report.html, what trace and export put there, qlog/, inputs/NAME; cell.json in a sweep
 //! several seeds    report.html, seed-N/ (runs)
 //! a comparison     report.html, NAME/ (several seeds each)
-//! a reproduction   claims.json, report.html, report.md, scenarios/NAME.toml
+//! a reproduction   claims.json, measured.json, report.html, report.md, scenarios/NAME.toml
 //! a sweep          sweep.json, summary.parquet, tables, report.html, cells/ID/ (runs), inputs/HASH/NAME
 //! qlog             NAME.sqlog
 //! ```
@@ -132,7 +132,9 @@ impl Kind {
         match self {
             Self::Run => OF_A_RUN.contains(&name) || name.ends_with(".flent.gz") || is_table(),
             Self::Seeds | Self::Comparison | Self::Cells => name == "report.html",
-            Self::Reproduction => ["claims.json", "report.html", "report.md"].contains(&name),
+            Self::Reproduction => {
+                ["claims.json", "measured.json", "report.html", "report.md"].contains(&name)
+            }
             Self::Sweep => ["sweep.json", "summary.parquet", "report.html"].contains(&name) || is_table(),
             Self::Qlog => name.ends_with(".sqlog"),
             Self::Files(end) => name.ends_with(end),
@@ -174,7 +176,7 @@ fn is_said_to_be_ours(path: &Path, kind: Kind) -> io::Result<bool> {
             let scenario = std::fs::read_to_string(scenario.unwrap_or_default()).unwrap_or_default();
             return Ok(scenario.contains(&format!("\"{INPUTS}/{name}\"")));
         }
-        "run.json" | "claims.json" => "narrows",
+        "run.json" | "claims.json" | "measured.json" => "narrows",
         "sweep.json" | "cell.json" => "engine",
         _ => return Ok(true),
     };

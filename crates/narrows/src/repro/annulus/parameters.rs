@@ -20,6 +20,7 @@ fn near_source_loops() -> Vec<Parameter> {
             })
             .collect(),
         watched: watched(),
+        fitted: Vec::new(),
     };
     vec![
         near_source(
@@ -93,15 +94,13 @@ fn congestion_points() -> Vec<Parameter> {
             name: "reach of messages",
             value: "top of rack and aggregation",
             why: "A router changes the address by which layer 2 would find the source. How far \"L2 learning\" carries a message \
-                  is open.",
-            alternatives: vec![
-                Alternative::new("top of rack", &["switches.default.congestion_point.qcn.message.reach=tor"]),
-                Alternative::new(
-                    "whole data center",
-                    &["switches.default.congestion_point.qcn.message.reach=dc"],
-                ),
-            ],
+                  is open. The whole data center gives the same bytes: nothing is congested farther away.",
+            alternatives: vec![Alternative::new(
+                "top of rack",
+                &["switches.default.congestion_point.qcn.message.reach=tor"],
+            )],
             watched: watched(),
+            fitted: Vec::new(),
         },
         Parameter {
             name: "set point of QCN",
@@ -112,6 +111,7 @@ fn congestion_points() -> Vec<Parameter> {
                 Alternative::new("66 kB", &["switches.default.congestion_point.qcn.set_point=66 kB"]),
             ],
             watched: watched(),
+            fitted: Vec::new(),
         },
         Parameter {
             name: "sampling of QCN at 100 and 400 Gb/s",
@@ -127,6 +127,7 @@ fn congestion_points() -> Vec<Parameter> {
                 "fast.annulus_both_400.dc_p99_us",
                 "fast.annulus_both_400.wan_gbps",
             ]),
+            fitted: Vec::new(),
         },
     ]
 }
@@ -148,6 +149,7 @@ fn traffic() -> Vec<Parameter> {
                 "mix.annulus_dcqcn.dc_p99_us",
                 "mix.annulus_dcqcn.wan_gbps",
             ]),
+            fitted: Vec::new(),
         },
         Parameter {
             name: "WAN RPCs",
@@ -159,6 +161,7 @@ fn traffic() -> Vec<Parameter> {
                 &["traffic.wan.pattern.rpc.from=dc1/rack0/*", "traffic.wan.pattern.rpc.to=dc0/*"],
             )],
             watched: tails(),
+            fitted: Vec::new(),
         },
         Parameter {
             name: "sizes of RPCs",
@@ -173,28 +176,24 @@ fn traffic() -> Vec<Parameter> {
                 ),
             ],
             watched: tails(),
+            fitted: Vec::new(),
         },
         Parameter {
             name: "racks of the testbed",
             value: "8 hosts of 10 Gb/s, an uplink of 10 Gb/s, 12 MB of packet memory with alpha 1",
             why: "The talk says three racks. Where several hosts are needed to fill an uplink, WAN traffic of a twelfth of the \
                   load does not fill it.",
-            alternatives: vec![
-                Alternative::new(
-                    "16 hosts, an uplink of 40 Gb/s",
-                    &[
-                        "topology.cross_dc.fabric.leaf_spine.hosts_per_rack=16",
-                        "topology.cross_dc.fabric.leaf_spine.uplink_rate=40 Gb/s",
-                        "stop={ after = \"400 ms\", drain = \"400 ms\" }",
-                        "measure={ from = \"200 ms\", until = \"400 ms\" }",
-                    ],
-                ),
-                Alternative::new(
-                    "4 MB of packet memory",
-                    &["switches.default.buffer={ size = \"4 MB\", sharing = { dynamic = { alpha = 1.0 } } }"],
-                ),
-            ],
+            alternatives: vec![Alternative::new(
+                "16 hosts, an uplink of 40 Gb/s",
+                &[
+                    "topology.cross_dc.fabric.leaf_spine.hosts_per_rack=16",
+                    "topology.cross_dc.fabric.leaf_spine.uplink_rate=40 Gb/s",
+                    "stop={ after = \"400 ms\", drain = \"400 ms\" }",
+                    "measure={ from = \"200 ms\", until = \"400 ms\" }",
+                ],
+            )],
             watched: tails(),
+            fitted: Vec::new(),
         },
         Parameter {
             name: "connections",
@@ -205,6 +204,7 @@ fn traffic() -> Vec<Parameter> {
                 &["transport.keep_connections=false"],
             )],
             watched: tails(),
+            fitted: Vec::new(),
         },
         Parameter::fixed(
             "network of the motivation",

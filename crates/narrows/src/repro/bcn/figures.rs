@@ -11,7 +11,7 @@ const BULK: &[(&str, &str)] = &[
     ("source_tps", "Source, Tps"),
     ("source_tps_sd_percent", "sd/avg, %"),
     ("source_gbps", "Source, Gb/s"),
-    ("source_gbps_sd_percent", "sd/avg, %"),
+    ("source_gbps_over_time_percent", "sd/avg over time, %"),
     ("bottleneck_gbps", "Bottleneck, Gb/s"),
     ("latency_us", "Latency, µs"),
     ("latency_sd_percent", "sd/avg, %"),

@@ -9,6 +9,7 @@ use crate::statistics::mean;
 
 /// The link between the core switch and the edge switch of all receivers.
 const BOTTLENECK: (&str, &str) = ("core", "ES6");
+const SENDERS: [&str; 4] = ["ST1", "ST2", "ST3", "ST4"];
 /// IP packet of a full segment, and its payload.
 const FULL_SEGMENT: (f64, f64) = (1500.0, 1448.0);
 /// IP bytes of a transfer of a reference flow: 10 240 B in 8 segments with 52 B of headers each, SYN and FIN.
@@ -19,6 +20,7 @@ pub(super) const QUANTITIES: &[&str] = &[
     "source_tps_sd_percent",
     "source_gbps",
     "source_gbps_sd_percent",
+    "source_gbps_over_time_percent",
     "bottleneck_gbps",
     "latency_us",
     "latency_sd_percent",
@@ -42,6 +44,7 @@ pub(super) fn measure(results: &Results) -> Measured {
     measured.quantity("source_tps_sd_percent", spread(&bulk.tps));
     measured.quantity("source_gbps", mean(&bulk.gbps));
     measured.quantity("source_gbps_sd_percent", spread(&bulk.gbps));
+    measured.quantity("source_gbps_over_time_percent", over_time(results));
     measured.quantity(
         "latency_us",
         if bulk.latency.is_empty() { Some(f64::INFINITY) } else { mean(&bulk.latency) },
@@ -84,7 +87,7 @@ struct Bulk {
 impl Bulk {
     fn of(results: &Results, seconds: f64) -> Self {
         let mut bulk = Self { tps: Vec::new(), gbps: Vec::new(), latency: Vec::new() };
-        for sender in ["ST1", "ST2", "ST3", "ST4"] {
+        for sender in SENDERS {
             let is_own = |flow: &&FlowRow| results.plan.network.topology.host_name(flow.from) == sender;
             let own = || results.flows.iter().filter(is_own);
             bulk.tps.push(transactions(results, own()) as f64 / seconds);
@@ -128,6 +131,27 @@ fn spread(values: &[f64]) -> Option<f64> {
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let deviation = (squares / (values.len().max(2) - 1) as f64).sqrt();
     (mean > 0.0).then(|| 100.0 * deviation / mean)
+}
+
+/// How much what a bulk sender puts on its link varies from one recorded interval to the next: standard deviation over mean, in
+/// percent; the mean of the senders.
+fn over_time(results: &Results) -> Option<f64> {
+    let (interval, _) = results.plan.record.links.as_ref()?;
+    let place = |time: Time| time.saturating_since(Time::ZERO).as_ps() / interval.as_ps();
+    let measured = place(results.plan.measured.start)..place(results.ended);
+    let topology = &results.plan.network.topology;
+    let of_sender = |sender: &str| {
+        let mut bytes = vec![0.0; measured.clone().count()];
+        for row in results.links.iter().flatten() {
+            let own = topology.node(topology.link(row.link).from).name.as_str() == sender;
+            let place = place(row.start).checked_sub(measured.start).map(|place| place as usize);
+            if let Some(sum) = place.filter(|_| own).and_then(|place| bytes.get_mut(place)) {
+                *sum += row.bytes as f64;
+            }
+        }
+        spread(&bytes)
+    };
+    mean(&SENDERS.iter().filter_map(|sender| of_sender(sender)).collect::<Vec<_>>())
 }
 
 /// The queue of the bottleneck: its mean over time and its standard deviation, of the means

@@ -29,18 +29,35 @@ fn network() -> Vec<Parameter> {
             "IP packets without framing; 10 KB are 10 240 B",
             "30.00 Tps at 2.486 Gb/s are 1.0358 MB for 1 MB, 52 B for each 1448 B; a bottleneck of 10 Gb/s carries 10.000; \
              a reference transfer has 10 766 B: 10 240 B, 8 segments, SYN and FIN.",
-        ),
+        )
+        .fitted(&["w1-none-tps", "w1-none-gbps", "w1-none-bottleneck-gbps"]),
+        Parameter::fixed(
+            "deviation of throughput",
+            "of a bulk source over time, in parts of 100 ms",
+            "712 % cannot come from four sources, whose deviation is at most twice their mean. Over how long parts of time the slides \
+             take it is not known; with 100 ms RED has as much in workload 2 as they report.",
+        )
+        .fitted(&["w2-red-gbps-sd"]),
         Parameter::fixed(
             "no congestion management",
             "PAUSE",
             "Nothing is lost (no deviation at all), and flow 2 suffers though it avoids the bottleneck.",
-        ),
+        )
+        .fitted(&["w1-none-tps-sd"]),
         Parameter::fixed(
             "TCP",
             "Reno with SACK, handshake, minimum timeout 200 ms, 3 s for SYN (RFC 2988), initial window 10",
             "An unloaded transfer of flow 2 takes 30 µs, two round trips of the reconstructed path; a window of 2 to 4 segments \
              would need 4. ECN's 6 Tps at 3.6 ms mean that flow 1 spends nearly all its time in timeouts.",
-        ),
+        )
+        .fitted(&[
+            "w1-red-sr2-latency",
+            "w1-ecn-sr2-latency",
+            "w2-red-sr2-latency",
+            "w2-ecn-sr2-latency",
+            "w1-ecn-sr1-tps",
+            "w1-ecn-sr1-latency",
+        ]),
         Parameter {
             name: "receive window",
             value: "28 kB",
@@ -53,10 +70,11 @@ fn network() -> Vec<Parameter> {
                 "w1.none.sr1_tps",
                 "w1.none.sr2_tps",
                 "w1.red.source_tps",
-                "w1.red.sr1_tps",
+                "w1.red.sr1_latency_us",
                 "w1.bcn.source_gbps",
                 "w1.bcn.sr1_tps",
             ]),
+            fitted: owned(&["w1-none-sr1-latency", "w1-red-sr1-latency"]),
         },
         Parameter {
             name: "XOFF of the core switch, per link",
@@ -67,6 +85,7 @@ fn network() -> Vec<Parameter> {
                 set("360 kB", &["switches.core.pause.xoff=360 kB", "switches.core.pause.xon=350 kB"]),
             ],
             watched: of_none(),
+            fitted: owned(&["w1-none-sr1-latency", "w1-none-sr1-tps"]),
         },
         Parameter {
             name: "XOFF of edge switches, per link",
@@ -77,6 +96,7 @@ fn network() -> Vec<Parameter> {
                 set("48 kB", &["switches.edge.pause.xoff=48 kB", "switches.edge.pause.xon=44 kB"]),
             ],
             watched: of_none(),
+            fitted: owned(&["w1-none-sr2-latency", "w1-none-sr2-tps"]),
         },
     ]
 }
@@ -104,6 +124,7 @@ fn datagrams() -> Vec<Parameter> {
             why: "2 Gb/s on average in \"variable length bursts\"; how long decides what buffers of senders can carry over.",
             alternatives: vec![bursts("100 µs, 400 µs", 100), bursts("400 µs, 1600 µs", 400)],
             watched: owned(&["w2.none.source_gbps", "w2.bcn.source_gbps", "w2.bcn.sr1_tps"]),
+            fitted: Vec::new(),
         },
         Parameter {
             name: "socket buffer of datagrams",
@@ -111,6 +132,7 @@ fn datagrams() -> Vec<Parameter> {
             why: "Under None the datagrams get 4.6 of the 8 Gb/s they offer; what finds no room is lost.",
             alternatives: vec![socket("213 kB"), socket("1 MB")],
             watched: owned(&["w2.none.source_gbps", "w2.bcn.source_gbps", "w2.red.source_gbps"]),
+            fitted: owned(&["w2-none-gbps", "w2-none-tps"]),
         },
     ]
 }
@@ -133,7 +155,13 @@ fn marking() -> Vec<Parameter> {
                     &["switches.core.marking.red.min=30 kB", "switches.core.marking.red.max=90 kB"],
                 ),
             ],
-            watched: owned(&["w1.red.source_tps", "w1.red.sr1_tps", "w2.red.source_tps", "w2.red.sr1_tps"]),
+            watched: owned(&[
+                "w1.red.source_tps",
+                "w1.red.sr1_latency_us",
+                "w2.red.source_tps",
+                "w2.red.sr1_tps",
+            ]),
+            fitted: owned(&["w1-red-sr1-latency", "w2-red-sr1-latency"]),
         },
         Parameter {
             name: "ECN",
@@ -150,7 +178,8 @@ fn marking() -> Vec<Parameter> {
                 ),
                 set("no drops above max", &["switches.core.marking.red.action=mark"]),
             ],
-            watched: owned(&["w1.ecn.source_tps", "w1.ecn.sr1_tps", "w2.ecn.source_tps", "w2.ecn.sr1_tps"]),
+            watched: owned(&["w1.ecn.source_tps", "w1.ecn.sr2_tps", "w2.ecn.source_tps", "w2.ecn.sr1_tps"]),
+            fitted: Vec::new(),
         },
     ]
 }
@@ -177,6 +206,7 @@ fn bcn() -> Vec<Parameter> {
                 set("64 kB", &["switches.core.congestion_point.bcn.set_point=64 kB"]),
             ],
             watched: of_bcn(),
+            fitted: owned(&["w1-bcn-sr1-latency", "w1-bcn-sr1-tps"]),
         },
         Parameter {
             name: "Pm",
@@ -187,6 +217,7 @@ fn bcn() -> Vec<Parameter> {
                 set("0.1", &["switches.core.congestion_point.bcn.sampling.random=0.1"]),
             ],
             watched: of_bcn(),
+            fitted: owned(&["overhead"]),
         },
         Parameter {
             name: "W",
@@ -197,6 +228,7 @@ fn bcn() -> Vec<Parameter> {
                 set("4", &["switches.core.congestion_point.bcn.weight=4.0"]),
             ],
             watched: of_bcn(),
+            fitted: Vec::new(),
         },
         Parameter {
             name: "Qsc",
@@ -204,6 +236,7 @@ fn bcn() -> Vec<Parameter> {
             why: "three quarters of the buffer; only the first milliseconds reach it",
             alternatives: vec![set("400 kB", &["switches.core.congestion_point.bcn.severe=400 kB"])],
             watched: of_bcn(),
+            fitted: Vec::new(),
         },
         Parameter {
             name: "Ki, Kd",
@@ -215,6 +248,7 @@ fn bcn() -> Vec<Parameter> {
                 set("Kd 1/32", &["reaction_points.rule.bcn.kd=0.03125"]),
             ],
             watched: of_bcn(),
+            fitted: Vec::new(),
         },
         Parameter {
             name: "place of limiters",
@@ -225,6 +259,7 @@ fn bcn() -> Vec<Parameter> {
                 set("150 kB each", &["reaction_points.queue=150 kB"]),
             ],
             watched: of_bcn(),
+            fitted: Vec::new(),
         },
     ]
 }

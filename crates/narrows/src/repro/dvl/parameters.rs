@@ -65,11 +65,10 @@ fn isolated_flows() -> Vec<Parameter> {
             "The slides do not say how the two queues of a port are served.",
             vec![isolation("half: in turn", &["share=0.5"]), isolation("1 %", &["share=0.01"])],
         ),
-        setting(
+        Parameter::fixed(
             "flows named behind a stopped queue",
             "yes",
-            "The slides make no difference. Those who wait behind a stopped queue may be victims.",
-            vec![isolation("no", &["spare_stopped=true"])],
+            "The slides make no difference. Those who wait behind a stopped queue may be victims; to spare them changed nothing.",
         ),
         setting(
             "what a stop of isolated flows stops",
@@ -97,10 +96,7 @@ fn isolated_flows() -> Vec<Parameter> {
             "PFC threshold",
             "1/8 of the free memory, for each link and class",
             "The switches of the HPCC paper. The slides name no threshold.",
-            vec![
-                Alternative::new("as much as is free", &["switches.default.pfc={ xoff = { alpha = 1.0 } }"]),
-                Alternative::new("100 kB", &["switches.default.pfc={ xoff = { fixed = \"100 kB\" } }"]),
-            ],
+            vec![Alternative::new("100 kB", &["switches.default.pfc={ xoff = { fixed = \"100 kB\" } }"])],
         ),
     ]
 }
@@ -123,6 +119,7 @@ fn surroundings() -> Vec<Parameter> {
                 "incast.dvl_10.victim_us",
                 "incast.edvl_10.victim_us",
             ]),
+            fitted: Vec::new(),
         },
         Parameter {
             name: "what the percentages count",
@@ -138,6 +135,7 @@ fn surroundings() -> Vec<Parameter> {
                 "small.dvl.tc0_us",
                 "small.edvl.tc0_us",
             ]),
+            fitted: Vec::new(),
         },
         Parameter {
             name: "ECN",
@@ -158,6 +156,7 @@ fn surroundings() -> Vec<Parameter> {
                 "small.ecn.tc0_us",
                 "small.ecn.mean_us",
             ]),
+            fitted: Vec::new(),
         },
         Parameter {
             name: "acknowledgments",
@@ -173,6 +172,7 @@ fn surroundings() -> Vec<Parameter> {
                 "small.dvl.tc0_us",
                 "small.edvl.tc0_us",
             ]),
+            fitted: Vec::new(),
         },
         Parameter::fixed(
             "network 1",

@@ -1,0 +1,221 @@
+//! From what was measured to verdicts.
+
+use std::collections::BTreeMap;
+
+use super::claims::{Claim, Explanation, Place, places};
+use super::outcome::{Judged, Tested};
+use super::{Expected, Parameter, Verdict};
+use crate::numbers::with_interval;
+use crate::statistics::{Estimate, estimate, estimate_ratio, mean};
+
+/// By parameter and alternative, and by quantity: a value for each seed.
+pub(super) type Samples = BTreeMap<(Option<(usize, usize)>, String), Vec<Option<f64>>>;
+
+/// All claims with their verdicts, and what is wrong with their notes.
+pub(super) fn judge(
+    claims: &[Claim],
+    parameters: &[Parameter],
+    samples: &Samples,
+) -> (Vec<Judged>, Vec<String>) {
+    let measured: Vec<_> = claims.iter().map(|claim| of_claim(claim, samples)).collect();
+    let judge = Judge { claims, parameters, samples, measured };
+    let judged: Vec<_> = (0..claims.len()).map(|number| judge.claim(number)).collect();
+    let errors = judged.iter().filter_map(|judged| judge.error(judged)).collect();
+    (judged, errors)
+}
+
+/// Everything that verdicts depend on.
+struct Judge<'a> {
+    claims: &'a [Claim],
+    parameters: &'a [Parameter],
+    samples: &'a Samples,
+    measured: Vec<Option<Estimate>>,
+}
+
+impl Judge<'_> {
+    fn claim(&self, number: usize) -> Judged {
+        let (claim, measured) = (&self.claims[number], self.measured[number]);
+        let mean = |number: usize| self.measured[number].map(|estimate| estimate.mean);
+        let others = self.claims.iter().enumerate().filter(|(_, other)| claim.is_beside(other));
+        let near = claim.judge(mean(number), others.map(|(number, other)| (other, mean(number))));
+        let fitted: Vec<_> = self.fitted(&claim.id).map(str::to_owned).collect();
+        let tested = claim.explained.as_ref().map(|explained| self.test(claim, explained));
+        let settled =
+            |estimate: Estimate| estimate.interval.is_none_or(|interval| claim.expected.settles(interval));
+        let verdict = match near {
+            Verdict::Match if !fitted.is_empty() => Verdict::Calibrated,
+            Verdict::Match if !measured.is_none_or(settled) => Verdict::Open,
+            Verdict::Miss if tested.as_ref().is_some_and(|tested| tested.holds) => Verdict::Explained,
+            near => near,
+        };
+        let note = claim.note.as_ref().map(|note| self.filled(note));
+        Judged { claim: claim.clone(), measured, verdict, fitted, tested, note }
+    }
+
+    /// Parameters that were chosen by the number of this claim.
+    fn fitted(&self, id: &str) -> impl Iterator<Item = &str> {
+        let by_it = move |parameter: &&Parameter| parameter.fitted.iter().any(|fitted| fitted == id);
+        self.parameters.iter().filter(by_it).map(|parameter| parameter.name)
+    }
+
+    /// Whether the other set-up gives what the claim expects, and predicts a number that it was not found by.
+    fn test(&self, claim: &Claim, explained: &Explanation) -> Tested {
+        let inside = |claim: &Claim, place: &Place| {
+            self.place(place).is_some_and(|found| claim.expected.holds(found.mean))
+        };
+        let text = |place: &Place| {
+            with_interval(self.place(place).as_ref(), if place.over.is_some() { "×" } else { "" })
+        };
+        let mut predicted = Vec::new();
+        for (id, place) in &explained.predicts {
+            let Some(other) = self.claims.iter().find(|other| other.id == *id) else { continue };
+            let chosen = *id == claim.id || explained.found.contains(id) || self.fitted(id).next().is_some();
+            let is_number = matches!(other.expected, Expected::Value { .. }) && other.counts();
+            predicted.push((other.clone(), text(place), is_number && !chosen && inside(other, place)));
+        }
+        let there = explained.by.iter().all(|place| inside(claim, place));
+        Tested {
+            measured: explained.by.iter().map(text).collect(),
+            holds: there && predicted.iter().any(|(.., holds)| *holds),
+            predicted,
+        }
+    }
+
+    /// A note with measured values in place of quantities.
+    fn filled(&self, note: &str) -> String {
+        let mut text = String::new();
+        let mut rest = note;
+        for place in places(note) {
+            let (before, after) = rest.split_once('{').unwrap_or((rest, ""));
+            let (inside, after) = after.split_once('}').unwrap_or((after, ""));
+            let found = place.ok().and_then(|place| self.place(&place));
+            let value = found
+                .map_or_else(|| format!("(not measured: {inside})"), |found| with_interval(Some(&found), ""));
+            text += &format!("{before}{value}");
+            rest = after;
+        }
+        text + rest
+    }
+
+    /// What a note of a miss lacks.
+    fn error(&self, judged: &Judged) -> Option<String> {
+        let Judged { claim, verdict, .. } = judged;
+        let note = claim.note.as_deref().filter(|_| *verdict == Verdict::Miss)?;
+        let tests = places(note);
+        let wrong =
+            tests.iter().any(|place| place.as_ref().map_or(true, |place| self.place(place).is_none()));
+        if wrong {
+            return Some(format!("{}: the note names a quantity that was not measured", claim.id));
+        }
+        let open = tests.is_empty() && !note.starts_with("unexplained");
+        open.then(|| {
+            format!(
+                "{}: the note names no quantity that tests it, and does not begin with \"unexplained\"",
+                claim.id
+            )
+        })
+    }
+
+    fn place(&self, place: &Place) -> Option<Estimate> {
+        let alternative = match &place.varied {
+            None => None,
+            Some((parameter, value)) => {
+                let number = self.parameters.iter().position(|each| each.name == parameter)?;
+                let alternatives = &self.parameters[number].alternatives;
+                Some((number, alternatives.iter().position(|each| each.value == value)?))
+            }
+        };
+        let of = |quantity: &String| self.samples.get(&(alternative, quantity.clone()));
+        match &place.over {
+            None => estimate_present(of(&place.quantity)?),
+            Some(over) => ratio(of(&place.quantity)?, of(over)?),
+        }
+    }
+}
+
+/// A quantity over seeds, or the ratio of two.
+fn of_claim(claim: &Claim, samples: &Samples) -> Option<Estimate> {
+    let of = |quantity: &str| samples.get(&(None, quantity.to_owned())).map_or(&[][..], Vec::as_slice);
+    match &claim.over {
+        None => estimate_present(of(&claim.quantity)),
+        Some(over) => ratio(of(&claim.quantity), of(over)),
+    }
+}
+
+/// Seeds that gave no value are left out.
+pub(super) fn estimate_present(values: &[Option<f64>]) -> Option<Estimate> {
+    estimate(&values.iter().copied().flatten().collect::<Vec<_>>())
+}
+
+/// Seed by seed; with zeros among the values, of the arithmetic means.
+fn ratio(values: &[Option<f64>], others: &[Option<f64>]) -> Option<Estimate> {
+    let pairs: Vec<_> =
+        values.iter().zip(others).filter_map(|(value, other)| Some(((*value)?, (*other)?))).collect();
+    let of_means = || {
+        let (values, others): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let found = estimate(&[mean(&values)? / mean(&others)?])?;
+        Some(Estimate { samples: pairs.len(), ..found })
+    };
+    estimate_ratio(&pairs).or_else(of_means)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::claims::read;
+    use super::*;
+
+    fn samples(all: &[(&str, &[f64])]) -> Samples {
+        let values = |values: &[f64]| values.iter().copied().map(Some).collect();
+        all.iter().map(|(quantity, found)| ((None, (*quantity).to_owned()), values(found))).collect()
+    }
+
+    fn claims(rest: &str) -> Vec<Claim> {
+        let head = "id = \"a\"\nfigure = \"1\"\nsource = \"p\"\nstatement = \"s\"\nquantity = \"w.a.x\"";
+        read("test", &format!("[[claim]]\n{head}\n{rest}"))
+    }
+
+    const TEN: &str = "class = \"exact\"\nunit = \"s\"\nreported = 10.0";
+
+    fn verdict(found: &[f64], fitted: &[&str]) -> Verdict {
+        let parameter = Parameter::fixed("setting", "1", "it fits").fitted(fitted);
+        judge(&claims(TEN), &[parameter], &samples(&[("w.a.x", found)])).0[0].verdict
+    }
+
+    #[test]
+    fn a_wide_interval_leaves_a_match_open() {
+        assert_eq!(verdict(&[9.9, 10.0, 10.1], &[]), Verdict::Match);
+        assert_eq!(verdict(&[8.0, 10.0, 12.5], &[]), Verdict::Open);
+        assert_eq!(verdict(&[18.0, 20.0, 22.5], &[]), Verdict::Miss);
+    }
+
+    #[test]
+    fn one_seed_or_two_have_no_interval_and_leave_nothing_open() {
+        assert_eq!([verdict(&[10.0], &[]), verdict(&[8.0, 12.5], &[])], [Verdict::Match; 2]);
+    }
+
+    #[test]
+    fn a_number_that_chose_a_setting_does_not_confirm_it() {
+        assert_eq!(verdict(&[10.0], &["a"]), Verdict::Calibrated);
+        assert_eq!(verdict(&[20.0], &["a"]), Verdict::Miss);
+        assert_eq!(verdict(&[10.0], &["b"]), Verdict::Match);
+    }
+
+    fn noted(note: &str) -> (Judged, Vec<String>) {
+        let found = samples(&[("w.a.x", &[20.0]), ("w.b.x", &[4.0])]);
+        let (mut judged, errors) = judge(&claims(&format!("{TEN}\nnote = \"{note}\"")), &[], &found);
+        (judged.remove(0), errors)
+    }
+
+    #[test]
+    fn notes_show_what_was_measured() {
+        let (judged, errors) = noted("With b it is {w.b.x}, {w.a.x / w.b.x} times less.");
+        assert_eq!(judged.explanation().as_deref(), Some("With b it is 4, 5 times less."));
+        assert!(errors.is_empty());
+    }
+
+    #[test]
+    fn a_note_of_a_miss_names_a_test_or_says_that_there_is_none() {
+        let errors = |note| noted(note).1.len();
+        assert_eq!(["It is the weather.", "Because of {w.c.x}.", "unexplained"].map(errors), [1, 1, 0]);
+    }
+}
