@@ -3,11 +3,10 @@
 //! A new transport implements [`Sending`] for what sends, and gets a line in [`Source`], `each!`, [`Source::new`] and [`Sink::new`]. How
 //! what it says becomes packets stands in `packets.rs`, what a receiver does in `incoming.rs`.
 
-use narrows_proto::datagram;
-use narrows_proto::rack::JumboReport;
-use narrows_proto::rdma;
+use narrows_proto::cc::Signal;
 use narrows_proto::stream::{Connection, Endpoint, Held, Holding, Merging, Poll, Receiver, Sender};
-use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_proto::units::{Bytes, Span, Time};
+use narrows_proto::{datagram, rdma};
 
 use super::queue_pair::QueuePair;
 use super::sending::{Answer, Done, Sending};
@@ -27,8 +26,8 @@ impl Sending for Sender {
         self.is_complete()
     }
 
-    fn on_rack(&mut self, group: &GroupState, now: Time, report: Option<&JumboReport>, rate: BitRate) {
-        self.on_rack(&group.stream().params, now, report, rate);
+    fn on_signal(&mut self, group: &GroupState, now: Time, signal: &Signal<'_>) {
+        self.on_signal(&group.stream().params, now, signal);
     }
 
     fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {
@@ -91,8 +90,8 @@ impl Sending for rdma::Sender {
         self.is_complete()
     }
 
-    fn on_rack(&mut self, _: &GroupState, now: Time, report: Option<&JumboReport>, rate: BitRate) {
-        self.on_rack(now, report, rate);
+    fn on_signal(&mut self, _: &GroupState, now: Time, signal: &Signal<'_>) {
+        self.on_signal(now, signal);
     }
 
     fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {
@@ -149,8 +148,8 @@ impl Sending for datagram::Source {
         false
     }
 
-    fn on_rack(&mut self, _: &GroupState, now: Time, report: Option<&JumboReport>, rate: BitRate) {
-        self.on_rack(now, report, rate);
+    fn on_signal(&mut self, _: &GroupState, now: Time, signal: &Signal<'_>) {
+        self.on_signal(now, signal);
     }
 }
 
@@ -195,8 +194,8 @@ impl Sending for Source {
         each!(self, sender => Sending::on_ack(sender, group, now, answer), else false)
     }
 
-    fn on_rack(&mut self, group: &GroupState, now: Time, report: Option<&JumboReport>, rate: BitRate) {
-        each!(self, sender => Sending::on_rack(sender, group, now, report, rate), else ());
+    fn on_signal(&mut self, group: &GroupState, now: Time, signal: &Signal<'_>) {
+        each!(self, sender => Sending::on_signal(sender, group, now, signal), else ());
     }
 
     fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {
