@@ -14,11 +14,42 @@ use crate::mechanism::telemetry;
 use crate::observe::SenderRef;
 use crate::world::{GroupState, TransportState};
 
+/// What all transports with connections do in the same way, with the settings of their own.
+macro_rules! connection {
+    ($transport:ident) => {
+        #[inline]
+        fn poll(&mut self, group: &GroupState, now: Time) -> Poll {
+            self.poll_transmit(&group.$transport().params, now)
+        }
+
+        fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {
+            self.hold(&group.$transport().params, now, holding)
+        }
+
+        #[inline]
+        fn next_timer(&self) -> Time {
+            self.next_timer()
+        }
+
+        #[inline]
+        fn on_timer(&mut self, group: &GroupState, now: Time) -> bool {
+            let due = self.next_timer() <= now;
+            self.on_timer(&group.$transport().params, now);
+            due
+        }
+
+        fn srtt(&self) -> Span {
+            self.srtt()
+        }
+
+        fn delivered(&self) -> Bytes {
+            self.delivered()
+        }
+    };
+}
+
 impl Sending for Sender {
-    #[inline]
-    fn poll(&mut self, group: &GroupState, now: Time) -> Poll {
-        self.poll_transmit(&group.stream().params, now)
-    }
+    connection!(stream);
 
     #[inline]
     fn on_ack(&mut self, group: &GroupState, now: Time, answer: Answer<'_>) -> bool {
@@ -28,30 +59,6 @@ impl Sending for Sender {
 
     fn on_signal(&mut self, group: &GroupState, now: Time, signal: &Signal<'_>) {
         self.on_signal(&group.stream().params, now, signal);
-    }
-
-    fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {
-        self.hold(&group.stream().params, now, holding)
-    }
-
-    #[inline]
-    fn next_timer(&self) -> Time {
-        self.next_timer()
-    }
-
-    #[inline]
-    fn on_timer(&mut self, group: &GroupState, now: Time) -> bool {
-        let due = self.next_timer() <= now;
-        self.on_timer(&group.stream().params, now);
-        due
-    }
-
-    fn srtt(&self) -> Span {
-        self.srtt()
-    }
-
-    fn delivered(&self) -> Bytes {
-        self.delivered()
     }
 
     fn done(&self) -> Option<Done> {
@@ -73,10 +80,7 @@ impl Sending for Sender {
 }
 
 impl Sending for rdma::Sender {
-    #[inline]
-    fn poll(&mut self, group: &GroupState, now: Time) -> Poll {
-        self.poll_transmit(&group.rdma().params, now)
-    }
+    connection!(rdma);
 
     #[inline]
     fn on_ack(&mut self, group: &GroupState, now: Time, answer: Answer<'_>) -> bool {
@@ -94,22 +98,6 @@ impl Sending for rdma::Sender {
         self.on_signal(now, signal);
     }
 
-    fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {
-        self.hold(&group.rdma().params, now, holding)
-    }
-
-    #[inline]
-    fn next_timer(&self) -> Time {
-        self.next_timer()
-    }
-
-    #[inline]
-    fn on_timer(&mut self, group: &GroupState, now: Time) -> bool {
-        let due = self.next_timer() <= now;
-        self.on_timer(&group.rdma().params, now);
-        due
-    }
-
     fn on_cnp(&mut self, now: Time) -> bool {
         self.on_cnp(now);
         true
@@ -117,14 +105,6 @@ impl Sending for rdma::Sender {
 
     fn has_given_up(&self) -> bool {
         self.has_given_up()
-    }
-
-    fn srtt(&self) -> Span {
-        self.srtt()
-    }
-
-    fn delivered(&self) -> Bytes {
-        self.delivered()
     }
 
     fn done(&self) -> Option<Done> {
