@@ -1,8 +1,8 @@
 //! Datagrams like UDP's: sent at a rate while a burst lasts, never acknowledged, never sent again. As a subflow of a JumboFlow
 //! ([`crate::rack`]) a source also keeps to its share.
 
-use crate::cc::{OutOfRange, Path, Ranges};
-use crate::rack::{JumboReport, subflow};
+use crate::cc::{OutOfRange, Ranges, Signal};
+use crate::rack::datagrams::Share;
 use crate::stream::Poll;
 use crate::stream::Segment;
 use crate::units::{BitRate, Bytes, Span, Time, WireTime};
@@ -61,10 +61,6 @@ impl Params {
     }
 }
 
-/// Datagrams per round trip with which a source begins that knows nothing of its path, like the initial window of streams
-/// (RFC 6928 §2).
-const INITIAL_WINDOW: u64 = 10;
-
 /// A source that sends at a rate while a burst lasts.
 #[derive(Clone, Debug)]
 pub struct Source {
@@ -82,62 +78,6 @@ pub struct Source {
     dropped: u64,
     /// Its share of a JumboFlow, if it has to keep to one.
     share: Option<Box<Share>>,
-}
-
-/// A source as a subflow of a JumboFlow.
-#[derive(Clone, Debug)]
-struct Share {
-    subflow: subflow::Subflow,
-    /// A datagram on the wire.
-    size: Bytes,
-    /// When the next datagram may leave.
-    release: Time,
-    round_end: Time,
-    /// Echoed with a number above this one, a datagram that left then is a sample of the round-trip time.
-    probe: Option<(u64, Time)>,
-    /// Echoed below this, and when that was received.
-    echoed: u64,
-    echoed_at: Time,
-}
-
-/// A source that has not received its share waits for so long, if it does not know the round-trip time.
-const PATIENCE: Span = Span::from_ms(1);
-
-impl Share {
-    /// When the next datagram may leave, if that is not now.
-    fn wait(&mut self, now: Time, sent: u64) -> Option<Time> {
-        if now < self.release {
-            return Some(self.release);
-        }
-        if !self.subflow.has_begun() && sent > 0 {
-            self.subflow.begin_alone(now);
-        }
-        // Without echoes for a while those that are out are lost.
-        let (room, patience) = (self.subflow.in_flight(), self.echoed_at + self.rtt() * 4);
-        if self.subflow.has_begun() && self.size * (sent - self.echoed + 1) > room.max(self.size) {
-            if now < patience {
-                return Some(patience);
-            }
-            (self.echoed, self.echoed_at) = (sent, now);
-        }
-        if now >= self.round_end {
-            self.subflow.end_round(now, (sent * self.size.get() * 8) as f64);
-            self.round_end = now + self.rtt();
-        }
-        None
-    }
-
-    fn rtt(&self) -> Span {
-        let rtt = self.subflow.rtt();
-        if rtt == Span::ZERO { PATIENCE } else { rtt }
-    }
-
-    fn on_sent(&mut self, now: Time, number: u64) {
-        self.probe.get_or_insert((number, now));
-        let gap =
-            if self.subflow.has_begun() { self.subflow.limit().time_to_send(self.size) } else { self.rtt() };
-        self.release = now + gap;
-    }
 }
 
 impl Source {
@@ -161,51 +101,23 @@ impl Source {
         }
     }
 
-    /// It becomes a subflow of a JumboFlow (RackCC §5): it also keeps to its share. `link` is the rate of the host's
-    /// link.
-    pub fn share(&mut self, params: &Params, share: &subflow::Params, link: BitRate) {
-        let (mss, packet) = (params.payload, params.packet_size());
-        let path =
-            Path { mss, initial_window: mss * INITIAL_WINDOW, packet, link, seed: 0, paced: true, merged: 1 };
-        let subflow = subflow::Subflow::new(share, &path);
-        let share = Share {
-            subflow,
-            size: packet,
-            release: Time::ZERO,
-            round_end: Time::ZERO,
-            probe: None,
-            echoed: 0,
-            echoed_at: Time::ZERO,
-        };
+    /// From now on it also keeps to its share of a JumboFlow.
+    pub fn keep_to(&mut self, share: Share) {
         self.share = Some(Box::new(share));
     }
 
-    /// The switch of its rack, or its destination, has reported.
-    pub fn on_rack(&mut self, now: Time, report: Option<&JumboReport>, destination: BitRate) {
-        let Some(share) = &mut self.share else { return };
-        share.subflow.on_destination(destination);
-        let Some(report) = report else { return };
-        let waited = !share.subflow.has_begun();
-        share.subflow.on_report(now, report);
-        if waited {
-            share.release = share.release.min(now);
+    /// A mechanism of switches and hosts has reported.
+    pub fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
+        if let Some(share) = &mut self.share {
+            share.on_signal(now, signal);
         }
     }
 
-    /// The destination of a subflow has echoed all datagrams below `number` that arrived.
+    /// Its destination has echoed all datagrams below `number` that arrived.
     pub fn on_echo(&mut self, now: Time, number: u64) {
-        let Some(share) = &mut self.share else { return };
-        if let Some((probe, at)) = share.probe
-            && number > probe
-        {
-            let (rtt, sample) = (share.subflow.rtt(), now.saturating_since(at));
-            share.subflow.on_rtt(if rtt == Span::ZERO { sample } else { (rtt * 7 + sample) / 8 });
-            share.probe = None;
+        if let Some(share) = &mut self.share {
+            share.on_echo(now, number);
         }
-        let echoed = number.saturating_sub(share.echoed);
-        share.echoed += echoed;
-        share.echoed_at = now;
-        share.subflow.on_acked(now, (echoed * share.size.get() * 8) as f64);
     }
 
     /// Nothing waits, and no burst goes on.
@@ -216,7 +128,7 @@ impl Source {
     /// It registers again: what it knew of its share counts no more.
     pub fn restart(&mut self) {
         if let Some(share) = &mut self.share {
-            share.subflow.restart();
+            share.restart();
         }
     }
 

@@ -29,10 +29,6 @@ modules! {
     REACTION_BCN "BCN's reaction points" "reaction/bcn.rs"
     REACTION_QCN "QCN's reaction points" "reaction/qcn.rs"
     TELEMETRY "telemetry" "telemetry.rs"
-    RACK "shared state of racks" "rack/mod.rs"
-    RACK_JUMBO "JumboFlows" "rack/jumbo.rs"
-    RACK_SUBFLOW "subflows" "rack/subflow.rs"
-    RACK_RECEIVER "advertised rates" "rack/receiver.rs"
     NEAR_SOURCE "near-source loops" "annulus/near_source.rs"
 }
 

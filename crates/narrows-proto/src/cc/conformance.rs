@@ -7,7 +7,7 @@ use super::{
     Ack, Cc, Config, Congestion, Controller, DeliverySample, Inside, Limit, MOST_INSIDE, Path, Signal, copa,
     dctcp, gemini,
 };
-use crate::rack::JumboReport;
+use crate::rack::{Advice, JumboReport};
 use crate::telemetry::{Hop, Telemetry};
 use crate::units::{BitRate, Bytes, Span, Time};
 
@@ -147,7 +147,7 @@ fn replay(cc: &mut Cc, events: &[Event], mut check: impl FnMut(&Event, Limit, Li
                 cc.on_signal(now, &Signal::Telemetry(&Telemetry::new(0, [hop])));
             }
             Event::Rack(report, destination) => {
-                cc.on_signal(now, &Signal::Rack { report: Some(report), destination: *destination });
+                cc.on_signal(now, &Signal::Rack(Advice { report: Some(report), destination: *destination }));
             }
             Event::Cnp => {
                 cc.on_signal(now, &Signal::Cnp);

@@ -6,7 +6,6 @@
 //! Each algorithm is one file here plus one line in [`registry`]; the registry makes the enum that is dispatched by
 //! `match`, the configuration type and the list of names. Controls that are not built in come through [`custom`].
 
-use crate::rack::JumboReport;
 use crate::telemetry::Telemetry;
 use crate::units::{BitRate, Bytes, Span, Time};
 
@@ -109,12 +108,7 @@ pub enum Signal<'a> {
     /// [`TELEMETRY`](Algorithm::TELEMETRY).
     Telemetry(&'a Telemetry),
     /// The switch of its rack or its destination reported. Only with [`NEEDS_RACK`](Algorithm::NEEDS_RACK).
-    Rack {
-        /// What the switch reports of the JumboFlow that the connection belongs to, if it was the switch.
-        report: Option<&'a JumboReport>,
-        /// The rate that the destination advertises.
-        destination: BitRate,
-    },
+    Rack(crate::rack::Advice<'a>),
 }
 
 /// What the registry needs to know of an algorithm besides its behavior.

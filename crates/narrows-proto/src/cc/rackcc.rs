@@ -7,6 +7,7 @@
 use super::{
     Ack, Algorithm, Congestion, Controller, Described, Ecn, Limit, OutOfRange, Path, Ranges, Reporter, Signal,
 };
+use crate::rack::Advice;
 use crate::rack::subflow::Subflow;
 use crate::units::{Bytes, Span, Time};
 
@@ -83,7 +84,7 @@ impl Controller for Rackcc {
     fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
         match *signal {
             Signal::Handshake { rtt } => self.subflow.on_rtt(rtt),
-            Signal::Rack { report, destination } => {
+            Signal::Rack(Advice { report, destination }) => {
                 self.subflow.on_destination(destination);
                 if let Some(report) = report {
                     self.subflow.on_report(now, report);

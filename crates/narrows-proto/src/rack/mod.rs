@@ -4,11 +4,30 @@
 //! ([`jumbo`]) and reports it to its hosts ([`JumboReport`]). Each host derives what its subflows may send ([`subflow`]). The
 //! destination host advertises what its access link has room for ([`receiver`]). A subflow sends at the lower of the two rates.
 
+pub mod datagrams;
 pub mod jumbo;
 pub mod receiver;
 pub mod subflow;
 
+use crate::module_docs;
 use crate::units::{BitRate, Span};
+
+/// What its modules say of it.
+pub const DOCS: [&str; 4] = [
+    module_docs!("mod.rs"),
+    module_docs!("jumbo.rs"),
+    module_docs!("subflow.rs"),
+    module_docs!("receiver.rs"),
+];
+
+/// What the switch of its rack or its destination reports to a subflow.
+#[derive(Clone, Copy, Debug)]
+pub struct Advice<'a> {
+    /// Of the JumboFlow that it belongs to, if it was the switch.
+    pub report: Option<&'a JumboReport>,
+    /// The rate that the destination advertises.
+    pub destination: BitRate,
+}
 
 /// What the switch of the source rack reports of a JumboFlow (RackCC Table 1).
 ///

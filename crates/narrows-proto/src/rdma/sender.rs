@@ -6,7 +6,6 @@ use std::ops::Range;
 use super::params::{Params, Recovery};
 use super::wire::AckFrame;
 use crate::cc::{Ack, Cc, Config, Congestion, Controller, Ecn, Limit, Path, Reporter, Signal};
-use crate::rack::JumboReport;
 use crate::stream::delivery::Delivery;
 use crate::stream::pacer::Pacer;
 use crate::stream::rtt::RttEstimator;
@@ -14,7 +13,7 @@ use crate::stream::scoreboard::Scoreboard;
 use crate::stream::sent::{Sent, State, Tally};
 use crate::stream::{Endpoint, Held, Holding, Poll, Repairing, Segment, Stats};
 use crate::telemetry::Telemetry;
-use crate::units::{BitRate, Bytes, Span, Time};
+use crate::units::{Bytes, Span, Time};
 
 /// The sending half of a connection that carries a message, or several one after the other.
 ///
@@ -412,9 +411,9 @@ impl Sender {
         self.limit = self.cc.limit();
     }
 
-    /// The switch of its rack, or its destination, has reported.
-    pub fn on_rack(&mut self, now: Time, report: Option<&JumboReport>, destination: BitRate) {
-        self.cc.on_signal(now, &Signal::Rack { report, destination });
+    /// A mechanism of switches and hosts has reported.
+    pub fn on_signal(&mut self, now: Time, signal: &Signal<'_>) {
+        self.cc.on_signal(now, signal);
         self.limit = self.cc.limit();
     }
 

@@ -9,10 +9,10 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use narrows_proto::rack::JumboReport;
+use narrows_proto::cc::Signal;
 use narrows_proto::rdma;
 use narrows_proto::stream::{Endpoint, Held, Holding, Poll, Stats};
-use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_proto::units::{Bytes, Span, Time};
 
 use super::new_flow::Started;
 use super::packets::Way;
@@ -167,8 +167,8 @@ impl Sending for Box<QueuePair> {
         self.posted > 0 && self.messages.front().is_some_and(|message| message.bytes.end <= una)
     }
 
-    fn on_rack(&mut self, group: &GroupState, now: Time, report: Option<&JumboReport>, rate: BitRate) {
-        Sending::on_rack(&mut self.sender, group, now, report, rate);
+    fn on_signal(&mut self, group: &GroupState, now: Time, signal: &Signal<'_>) {
+        Sending::on_signal(&mut self.sender, group, now, signal);
     }
 
     fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {

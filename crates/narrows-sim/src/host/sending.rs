@@ -1,6 +1,6 @@
 //! What a host asks of the sending half of a flow, whatever its transport.
 
-use narrows_proto::rack::JumboReport;
+use narrows_proto::cc::Signal;
 use narrows_proto::stream::{Held, Holding, Poll, Stats};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
@@ -33,8 +33,8 @@ pub(crate) trait Sending {
     /// An acknowledgement arrived. Returns whether the flow is complete.
     fn on_ack(&mut self, group: &GroupState, now: Time, answer: Answer<'_>) -> bool;
 
-    /// A subflow receives what its switch reports and the rate its destination advertises.
-    fn on_rack(&mut self, group: &GroupState, now: Time, report: Option<&JumboReport>, rate: BitRate);
+    /// A mechanism has something for its congestion control.
+    fn on_signal(&mut self, group: &GroupState, now: Time, signal: &Signal<'_>);
 
     /// Something else than the flow keeps it from sending.
     fn hold(&mut self, _: &GroupState, _: Time, _: Holding) -> Held {

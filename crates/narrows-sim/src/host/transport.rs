@@ -3,11 +3,10 @@
 //! A new transport implements [`Sending`] for what sends, and gets a line in [`Source`], `each!`, [`Source::new`] and [`Sink::new`]. How
 //! what it says becomes packets stands in `packets.rs`, what a receiver does in `incoming.rs`.
 
-use narrows_proto::datagram;
-use narrows_proto::rack::JumboReport;
-use narrows_proto::rdma;
+use narrows_proto::cc::Signal;
 use narrows_proto::stream::{AckState, Connection, Endpoint, Held, Holding, Merging, Poll, Receiver, Sender};
-use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_proto::units::{Bytes, Span, Time};
+use narrows_proto::{datagram, rdma};
 
 use super::queue_pair::QueuePair;
 use super::sending::{Answer, Done, Sending};
@@ -15,11 +14,42 @@ use crate::mechanism::telemetry;
 use crate::observe::SenderRef;
 use crate::world::{GroupState, TransportState};
 
+/// What all transports with connections do in the same way, with the settings of their own.
+macro_rules! connection {
+    ($transport:ident) => {
+        #[inline]
+        fn poll(&mut self, group: &GroupState, now: Time) -> Poll {
+            self.poll_transmit(&group.$transport().params, now)
+        }
+
+        fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {
+            self.hold(&group.$transport().params, now, holding)
+        }
+
+        #[inline]
+        fn next_timer(&self) -> Time {
+            self.next_timer()
+        }
+
+        #[inline]
+        fn on_timer(&mut self, group: &GroupState, now: Time) -> bool {
+            let due = self.next_timer() <= now;
+            self.on_timer(&group.$transport().params, now);
+            due
+        }
+
+        fn srtt(&self) -> Span {
+            self.srtt()
+        }
+
+        fn delivered(&self) -> Bytes {
+            self.delivered()
+        }
+    };
+}
+
 impl Sending for Sender {
-    #[inline]
-    fn poll(&mut self, group: &GroupState, now: Time) -> Poll {
-        self.poll_transmit(&group.stream().params, now)
-    }
+    connection!(stream);
 
     #[inline]
     fn on_ack(&mut self, group: &GroupState, now: Time, answer: Answer<'_>) -> bool {
@@ -27,32 +57,8 @@ impl Sending for Sender {
         self.is_complete()
     }
 
-    fn on_rack(&mut self, group: &GroupState, now: Time, report: Option<&JumboReport>, rate: BitRate) {
-        self.on_rack(&group.stream().params, now, report, rate);
-    }
-
-    fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {
-        self.hold(&group.stream().params, now, holding)
-    }
-
-    #[inline]
-    fn next_timer(&self) -> Time {
-        self.next_timer()
-    }
-
-    #[inline]
-    fn on_timer(&mut self, group: &GroupState, now: Time) -> bool {
-        let due = self.next_timer() <= now;
-        self.on_timer(&group.stream().params, now);
-        due
-    }
-
-    fn srtt(&self) -> Span {
-        self.srtt()
-    }
-
-    fn delivered(&self) -> Bytes {
-        self.delivered()
+    fn on_signal(&mut self, group: &GroupState, now: Time, signal: &Signal<'_>) {
+        self.on_signal(&group.stream().params, now, signal);
     }
 
     fn done(&self) -> Option<Done> {
@@ -74,10 +80,7 @@ impl Sending for Sender {
 }
 
 impl Sending for rdma::Sender {
-    #[inline]
-    fn poll(&mut self, group: &GroupState, now: Time) -> Poll {
-        self.poll_transmit(&group.rdma().params, now)
-    }
+    connection!(rdma);
 
     #[inline]
     fn on_ack(&mut self, group: &GroupState, now: Time, answer: Answer<'_>) -> bool {
@@ -91,24 +94,8 @@ impl Sending for rdma::Sender {
         self.is_complete()
     }
 
-    fn on_rack(&mut self, _: &GroupState, now: Time, report: Option<&JumboReport>, rate: BitRate) {
-        self.on_rack(now, report, rate);
-    }
-
-    fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {
-        self.hold(&group.rdma().params, now, holding)
-    }
-
-    #[inline]
-    fn next_timer(&self) -> Time {
-        self.next_timer()
-    }
-
-    #[inline]
-    fn on_timer(&mut self, group: &GroupState, now: Time) -> bool {
-        let due = self.next_timer() <= now;
-        self.on_timer(&group.rdma().params, now);
-        due
+    fn on_signal(&mut self, _: &GroupState, now: Time, signal: &Signal<'_>) {
+        self.on_signal(now, signal);
     }
 
     fn on_cnp(&mut self, now: Time) -> bool {
@@ -118,14 +105,6 @@ impl Sending for rdma::Sender {
 
     fn has_given_up(&self) -> bool {
         self.has_given_up()
-    }
-
-    fn srtt(&self) -> Span {
-        self.srtt()
-    }
-
-    fn delivered(&self) -> Bytes {
-        self.delivered()
     }
 
     fn done(&self) -> Option<Done> {
@@ -149,8 +128,8 @@ impl Sending for datagram::Source {
         false
     }
 
-    fn on_rack(&mut self, _: &GroupState, now: Time, report: Option<&JumboReport>, rate: BitRate) {
-        self.on_rack(now, report, rate);
+    fn on_signal(&mut self, _: &GroupState, now: Time, signal: &Signal<'_>) {
+        self.on_signal(now, signal);
     }
 }
 
@@ -195,8 +174,8 @@ impl Sending for Source {
         each!(self, sender => Sending::on_ack(sender, group, now, answer), else false)
     }
 
-    fn on_rack(&mut self, group: &GroupState, now: Time, report: Option<&JumboReport>, rate: BitRate) {
-        each!(self, sender => Sending::on_rack(sender, group, now, report, rate), else ());
+    fn on_signal(&mut self, group: &GroupState, now: Time, signal: &Signal<'_>) {
+        each!(self, sender => Sending::on_signal(sender, group, now, signal), else ());
     }
 
     fn hold(&mut self, group: &GroupState, now: Time, holding: Holding) -> Held {

@@ -11,6 +11,11 @@
 //! observer   what watches it: a field of `OfMechanisms`; and what that is called at: a variant of `MechanismEvent`
 //! ```
 //! Fields are called as the folder of the mechanism. Hooks ask mechanisms in the order of the list.
+//!
+//! Only one mechanism of a switch can use the side queue, now isolation. A second one would need: `CLASSES` = 10; a class for each in
+//! place of `SIDE_CLASS`, given out by this list; a bit for each in the header of packets in place of `ASIDE`; `HAS_SIDE_CLASS`,
+//! `FlowControl::stop_side` and the memory of flow control by class by that number; and observers that see which it is (`side_backlog`,
+//! `side_queue`). Masks of classes have 16 bits, which is enough for seven more.
 
 /// Gives what mechanisms have of a kind to the macro `made`, as `folder: Type,` each.
 macro_rules! mechanisms {

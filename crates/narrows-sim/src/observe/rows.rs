@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use narrows_proto::units::{Span, Time};
 
-use crate::ids::FlowId;
+use crate::ids::{FlowId, NodeId};
 
 /// The rows of several observers in one list, without a second copy of them if there is one.
 pub(crate) fn gather<R>(parts: impl IntoIterator<Item = Vec<R>>) -> Vec<R> {
@@ -42,7 +42,7 @@ impl RowLimit {
 }
 
 /// When the interval after that of `at` begins.
-pub(crate) fn next_interval(at: Time, interval: Span) -> Time {
+fn next_interval(at: Time, interval: Span) -> Time {
     Time::from_ps((at.as_ps() / interval.as_ps() + 1) * interval.as_ps())
 }
 
@@ -79,5 +79,42 @@ impl FlowTurns {
     /// How many flows there are.
     pub(super) fn flows(&self) -> usize {
         self.next.len()
+    }
+}
+
+/// When the next row of each thing at watched nodes is due: the first event of an interval makes one.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeTurns {
+    interval: Span,
+    /// By node: the keys of what was seen there, in order. None for nodes that are not watched.
+    next: Vec<Option<Vec<(u64, Time)>>>,
+}
+
+impl NodeTurns {
+    /// For these of `nodes` nodes.
+    ///
+    /// # Panics
+    /// If the interval is zero.
+    pub(crate) fn new(interval: Span, nodes: usize, watched: &[NodeId]) -> Self {
+        assert!(interval > Span::ZERO, "an interval takes time");
+        let mut next = vec![None; nodes];
+        for node in watched {
+            next[node.index()] = Some(Vec::new());
+        }
+        Self { interval, next }
+    }
+
+    /// Whether a row of the thing `key` is due. Then the next is due in the next interval.
+    pub(crate) fn take(&mut self, at: Time, node: NodeId, key: u64) -> bool {
+        let Some(next) = &mut self.next[node.index()] else { return false };
+        let place = next.binary_search_by_key(&key, |(key, _)| *key).unwrap_or_else(|place| {
+            next.insert(place, (key, Time::ZERO));
+            place
+        });
+        let due = at >= next[place].1;
+        if due {
+            next[place].1 = next_interval(at, self.interval);
+        }
+        due
     }
 }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use narrows_proto::cc::{Config, Ranges};
+use narrows_proto::rack;
 use narrows_proto::units::{Bytes, Span};
-use narrows_proto::{docs, rack};
 use narrows_sim::mechanism::rackcc::{AdvertisedRow, DOCS, JumboFlowRow, RackAgent, RackObserver};
 use narrows_sim::observe::RowLimit;
 use narrows_sim::topology::NodeKind;
@@ -38,7 +38,7 @@ impl Mechanism for Home {
             summary: "the switch of a rack keeps the state of all connections to another rack (RackCC)",
             place: "switches.CLASS.rack_agent",
             source: "Zhuo, Zhang, Liu, Krishnamurthy, Anderson, HotNets 2016",
-            about: &[docs::RACK, DOCS, docs::RACK_JUMBO, docs::RACK_SUBFLOW, docs::RACK_RECEIVER],
+            about: &[rack::DOCS[0], DOCS, rack::DOCS[1], rack::DOCS[2], rack::DOCS[3]],
             settings: &["RackAgent", "JumboFlow", "FastEnd", "RackReceiver"],
         }]
     }

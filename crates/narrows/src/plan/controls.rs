@@ -102,12 +102,12 @@ fn warn_of_delayed_acks(
     checker.error(path, warning);
 }
 
-/// A long round trip is a sign of congestion to it. BBR and RackCC read rates, and PCC Allegro losses.
+/// A long round trip is a sign of congestion to it. BBR and those under the switch of their rack read rates, and PCC Allegro losses.
 fn takes_waits_for_delay(cc: &Config) -> bool {
     match cc {
         Config::Annulus(annulus) => takes_waits_for_delay(&annulus.end_to_end),
-        Config::Bbr(_) | Config::PccAllegro(_) | Config::Rackcc(_) => false,
-        _ => cc.reads_delay(),
+        Config::Bbr(_) | Config::PccAllegro(_) => false,
+        _ => cc.reads_delay() && !cc.needs_rack(),
     }
 }
 

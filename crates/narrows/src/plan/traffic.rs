@@ -183,13 +183,17 @@ fn datagrams(
     path: &str,
     checker: &mut Checker<'_>,
 ) -> Option<Transport> {
+    // Only those that share the state of a rack have rules for datagrams.
+    let governing: Vec<_> = Config::all().into_iter().filter(Config::needs_rack).collect();
+    let governing: Vec<_> = governing.iter().map(Config::name).collect();
     let cc = match &group.cc {
-        Some(config @ Config::Rackcc(_)) => Some(config.clone()),
+        Some(config) if governing.contains(&config.name()) => Some(config.clone()),
         None => None,
         Some(_) => {
             let message = format!(
-                "traffic \"{}\" sends datagrams, which have no congestion control but rackcc",
-                group.name
+                "traffic \"{}\" sends datagrams, which have no congestion control but {}",
+                group.name,
+                governing.join(", ")
             );
             checker.error(&format!("{path}.cc"), Diagnostic::error(Code::Conflict, message));
             None

@@ -3,7 +3,6 @@
 
 use super::{Flight, Phase, Probe, Repair, Sender, Undo};
 use crate::cc::{Ack, Congestion, Controller, Ecn, Signal};
-use crate::rack::JumboReport;
 use crate::stream::params::Params;
 use crate::stream::prr::Prr;
 use crate::stream::sent::{Sent, Tally};
@@ -63,15 +62,9 @@ impl Sender {
         self.arm(params, now, look_again);
     }
 
-    /// The switch of its rack, or its destination, has reported.
-    pub fn on_rack(
-        &mut self,
-        params: &Params,
-        now: Time,
-        report: Option<&JumboReport>,
-        destination: BitRate,
-    ) {
-        self.cc.on_signal(now, &Signal::Rack { report, destination });
+    /// A mechanism of switches and hosts has reported.
+    pub fn on_signal(&mut self, params: &Params, now: Time, signal: &Signal<'_>) {
+        self.cc.on_signal(now, signal);
         self.refresh_limit(params);
     }
 

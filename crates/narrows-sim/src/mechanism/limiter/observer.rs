@@ -1,7 +1,7 @@
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use crate::ids::NodeId;
-use crate::observe::rows::{gather, next_interval};
+use crate::observe::rows::{NodeTurns, gather};
 use crate::observe::{MechanismEvent, Observer};
 
 /// Something happened to a limiter.
@@ -35,9 +35,7 @@ pub struct LimiterRow {
 /// Watches limiters: at most one row per limiter and interval.
 #[derive(Clone, Debug)]
 pub struct LimiterObserver {
-    interval: Span,
-    /// By node, then by limiter: when the next row is due. None for nodes that are not watched.
-    next: Vec<Option<Vec<Time>>>,
+    turns: NodeTurns,
     rows: Vec<LimiterRow>,
 }
 
@@ -47,12 +45,7 @@ impl LimiterObserver {
     /// # Panics
     /// If the interval is zero.
     pub fn new(interval: Span, nodes: usize, watched: &[NodeId]) -> Self {
-        assert!(interval > Span::ZERO, "an interval takes time");
-        let mut next = vec![None; nodes];
-        for node in watched {
-            next[node.index()] = Some(Vec::new());
-        }
-        Self { interval, next, rows: Vec::new() }
+        Self { turns: NodeTurns::new(interval, nodes, watched), rows: Vec::new() }
     }
 
     /// All rows of these observers, by time, node and limiter.
@@ -68,16 +61,9 @@ impl Observer for LimiterObserver {
         let MechanismEvent::LimiterEvent(LimiterEvent { node, limiter, rate, waiting }) = *event else {
             return;
         };
-        let Some(next) = &mut self.next[node.index()] else { return };
-        let place = limiter as usize;
-        if next.len() <= place {
-            next.resize(place + 1, Time::ZERO);
+        if self.turns.take(at, node, limiter.into()) {
+            self.rows.push(LimiterRow { at, node, limiter, rate, waiting: Bytes::new(waiting) });
         }
-        if at < next[place] {
-            return;
-        }
-        next[place] = next_interval(at, self.interval);
-        self.rows.push(LimiterRow { at, node, limiter, rate, waiting: Bytes::new(waiting) });
     }
 }
 

@@ -1,6 +1,8 @@
 //! Flows that are subflows of JumboFlows: they register, receive what their host knows, and send.
 
-use narrows_proto::cc;
+use narrows_proto::cc::{self, Signal};
+use narrows_proto::rack::Advice;
+use narrows_proto::rack::datagrams::Share;
 use narrows_proto::stream::Poll;
 use narrows_proto::units::{BitRate, Bytes, Time};
 
@@ -28,7 +30,7 @@ impl AtHost for Racks {
         if let (Some(source), TransportState::Datagram { params, cc: Some(cc::Config::Rackcc(share)), .. }) =
             (outgoing.source.datagrams(), &group.transport)
         {
-            source.share(params, share, self.line);
+            source.keep_to(Share::new(params.payload, params.packet_size(), share, self.line));
         }
         let rack = at.world.shared.access[outgoing.to.index()].leaf;
         if !group.needs_rack || rack == NO_LEAF {
@@ -222,9 +224,9 @@ impl Racks {
     ) {
         let Some(subflow) = outgoing.at.rackcc else { return };
         let report = self.known[subflow.jumboflow as usize].report.as_ref().filter(|_| has_report);
-        let rate = self.destinations[subflow.destination as usize].rate;
+        let destination = self.destinations[subflow.destination as usize].rate;
         let group = &world.shared.groups[outgoing.group as usize];
-        outgoing.source.on_rack(group, now, report, rate);
+        outgoing.source.on_signal(group, now, &Signal::Rack(Advice { report, destination }));
         if let Some(seen) = outgoing.source.as_seen() {
             world.observer.window(now, outgoing.of.flow, seen);
         }

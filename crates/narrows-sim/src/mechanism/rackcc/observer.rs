@@ -3,7 +3,7 @@ use narrows_proto::units::{BitRate, Span, Time};
 
 use super::RackEvent;
 use crate::ids::NodeId;
-use crate::observe::rows::{gather, next_interval};
+use crate::observe::rows::{NodeTurns, gather};
 use crate::observe::{MechanismEvent, Observer};
 
 /// What a switch reported on a JumboFlow, the first time in an interval.
@@ -37,9 +37,7 @@ pub struct AdvertisedRow {
 /// Watches JumboFlows and what destinations advertise: at most one row of each per interval.
 #[derive(Clone, Debug)]
 pub struct RackObserver {
-    interval: Span,
-    /// By node: what is watched there, with the time the next row is due. None for nodes that are not watched.
-    watched: Vec<Option<Vec<(u64, Time)>>>,
+    turns: NodeTurns,
     jumboflows: Vec<JumboFlowRow>,
     advertised: Vec<AdvertisedRow>,
 }
@@ -50,12 +48,8 @@ impl RackObserver {
     /// # Panics
     /// If the interval is zero.
     pub fn new(interval: Span, nodes: usize, watched: &[NodeId]) -> Self {
-        assert!(interval > Span::ZERO, "an interval takes time");
-        let mut all = vec![None; nodes];
-        for node in watched {
-            all[node.index()] = Some(Vec::new());
-        }
-        Self { interval, watched: all, jumboflows: Vec::new(), advertised: Vec::new() }
+        let turns = NodeTurns::new(interval, nodes, watched);
+        Self { turns, jumboflows: Vec::new(), advertised: Vec::new() }
     }
 
     /// All rows of these observers, by time and node.
@@ -67,24 +61,6 @@ impl RackObserver {
         advertised.sort_by_key(|row| (row.at, row.node));
         (jumboflows, advertised)
     }
-
-    /// A row is due.
-    fn is_due(&mut self, at: Time, node: NodeId, key: u64) -> bool {
-        let Some(rows) = &mut self.watched[node.index()] else { return false };
-        let place = match rows.binary_search_by_key(&key, |row| row.0) {
-            Ok(place) => place,
-            Err(place) => {
-                rows.insert(place, (key, Time::ZERO));
-                place
-            }
-        };
-        let next = &mut rows[place].1;
-        let due = at >= *next;
-        if due {
-            *next = next_interval(at, self.interval);
-        }
-        due
-    }
 }
 
 impl Observer for RackObserver {
@@ -92,12 +68,12 @@ impl Observer for RackObserver {
         let MechanismEvent::RackEvent(event) = *event else { return };
         match event {
             RackEvent::JumboFlow { node, rack, number, report } => {
-                if self.is_due(at, node, u64::from(rack) << 32 | u64::from(number)) {
+                if self.turns.take(at, node, u64::from(rack) << 32 | u64::from(number)) {
                     self.jumboflows.push(JumboFlowRow { at, node, rack, number, report });
                 }
             }
             RackEvent::Advertised { node, rate, queue } => {
-                if self.is_due(at, node, 0) {
+                if self.turns.take(at, node, 0) {
                     self.advertised.push(AdvertisedRow { at, node, rate, queue });
                 }
             }
