@@ -6,9 +6,15 @@ use super::IsolationCounters;
 use super::naming::Census;
 use super::order::{OrderTokens, Side};
 use crate::ids::LinkId;
+use crate::packet::Packet;
 
 /// Instead of a link: the neighbor was never notified.
 pub(super) const NOWHERE: u32 = u32::MAX;
+
+/// A flow and its destination, so that acknowledgments are not their data.
+pub(super) fn key(packet: Packet) -> u64 {
+    u64::from(packet.flow().0) | u64::from(packet.to().0) << 32
+}
 
 /// Flows that are isolated at a port.
 #[derive(Debug, Default)]
@@ -35,7 +41,7 @@ pub(super) struct Entry {
 pub(super) struct Lane {
     pub(super) tokens: OrderTokens,
     pub(super) table: Table,
-    /// Who waits in the normal queue, if flows are named by that.
+    /// Who waits in the two queues, if flows are named by that.
     pub(super) census: Option<Box<Census>>,
     /// Bytes that isolated flows may send before the others.
     pub(super) credit: f64,
@@ -66,6 +72,22 @@ pub(super) struct Input {
 impl Lane {
     pub(super) fn has_downstream(&self) -> bool {
         self.table.entries.iter().any(|entry| entry.downstream)
+    }
+
+    /// A packet begins to wait.
+    #[inline]
+    pub(super) fn count(&mut self, packet: Packet) {
+        if let Some(census) = &mut self.census {
+            census.join(key(packet), packet.size().into());
+        }
+    }
+
+    /// A packet waits no longer.
+    #[inline]
+    pub(super) fn count_off(&mut self, packet: Packet) {
+        if let Some(census) = &mut self.census {
+            census.leave(key(packet), packet.size().into());
+        }
     }
 
     /// A packet left a queue. Returns whether the congested queue is gone with that.

@@ -1,13 +1,16 @@
-//! Naming of flows by what they have in a queue.
+//! Naming of flows by what they have at a port.
 //!
 //! The slides (Gonzalez-Naharro et al., NEAT 2019) fill an entry of the table from "packet header" when a queue reaches the threshold,
 //! and do not say of which packet. IEEE 802.1Qcz leaves it open too. Who arrives at a long queue may be a victim; who has most of what
-//! waits there is not.
+//! waits is not.
+//!
+//! Both queues of the port count. What is named leaves the normal queue, and if that counted alone the others there would be the largest
+//! in their turn, until all of them were named.
 
 use super::Naming;
 use crate::random::Stream;
 
-/// Bytes that flows have in a queue, in the order in which they came.
+/// Bytes that flows have at a port, in the order in which they came.
 #[derive(Debug, Default)]
 pub(super) struct Census {
     keys: Vec<u64>,
@@ -25,7 +28,7 @@ impl Census {
         }
     }
 
-    /// A packet joins the queue.
+    /// A packet joins a queue.
     #[inline]
     pub(super) fn join(&mut self, key: u64, size: u64) {
         self.all += size;
@@ -38,11 +41,11 @@ impl Census {
         }
     }
 
-    /// A packet that joined it leaves.
+    /// A packet that joined one leaves.
     #[inline]
     pub(super) fn leave(&mut self, key: u64, size: u64) {
         let place = self.keys.iter().position(|known| *known == key);
-        let place = place.expect("what leaves the queue has joined it");
+        let place = place.expect("what leaves a queue has joined it");
         self.all -= size;
         self.bytes[place] -= size;
         if self.bytes[place] == 0 {
@@ -109,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_named_in_an_empty_queue() {
+    fn nobody_is_named_where_nobody_waits() {
         let mut census = census(&[(1, 1_000)]);
         census.leave(1, 1_000);
         assert_eq!((census.largest(), census.draw(&mut Stream::new(1, Purpose::Naming, 0))), (None, None));

@@ -83,9 +83,9 @@ pub enum Naming {
     Arrivals,
     /// That of the packet, if the queue was not congested before it.
     Crossing,
-    /// The one with the most bytes in the queue; of several the one that came first.
+    /// The one with the most bytes in both queues of the port; of several the one that came first.
     Largest,
-    /// One that is drawn, each with a probability in proportion to its bytes in the queue.
+    /// One that is drawn, each with a probability in proportion to its bytes in both queues of the port.
     Sampled,
 }
 

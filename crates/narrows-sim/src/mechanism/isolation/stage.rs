@@ -5,7 +5,7 @@
 
 use narrows_proto::units::{Span, Time};
 
-use super::lane::{Entry, Input, Lane, NOWHERE};
+use super::lane::{Entry, Input, Lane, NOWHERE, key};
 use super::naming::Census;
 use super::order::Side;
 use super::{Isolation, IsolationChange, IsolationEvent, JointStop, Marked, Naming, Scheme};
@@ -17,11 +17,6 @@ use crate::packet::{Control, FIN, Fields, Kind, Packet};
 use crate::random::{Purpose, Stream};
 use crate::record::PortCounters;
 use crate::world::OWN;
-
-/// A flow and its destination, so that acknowledgments are not their data.
-pub(super) fn key(packet: Packet) -> u64 {
-    u64::from(packet.flow().0) | u64::from(packet.to().0) << 32
-}
 
 /// The isolation of one switch.
 #[derive(Debug)]
@@ -139,6 +134,7 @@ impl AtPorts for Stage {
         if joining.queue == SIDE_CLASS {
             lane.tokens.join(Side::Congested);
             if joining.waits {
+                lane.count(joining.packet);
                 return self.store(view, joining, observer);
             }
             lane.tokens.leave(Side::Congested);
@@ -148,9 +144,7 @@ impl AtPorts for Stage {
                 lane.leave(Side::Normal);
                 return Joined::default();
             }
-            if let Some(census) = &mut lane.census {
-                census.join(key(joining.packet), size);
-            }
+            lane.count(joining.packet);
             if view.backlogs[self.watched] + size >= self.config.detect.get() && joining.from != OWN {
                 self.detect(view, joining.packet, observer);
             }
@@ -163,6 +157,7 @@ impl AtPorts for Stage {
         let lane = &mut self.lanes[view.port];
         let size = packet.size();
         let freed = if choice.queue == SIDE_CLASS {
+            lane.count_off(packet);
             if choice.paid {
                 lane.credit -= f64::from(size);
             }
@@ -171,9 +166,7 @@ impl AtPorts for Stage {
             }
             lane.leave(Side::Congested)
         } else if choice.queue == self.watched {
-            if let Some(census) = &mut lane.census {
-                census.leave(key(packet), size.into());
-            }
+            lane.count_off(packet);
             if view.aside() > 0 {
                 lane.credit = (lane.credit + f64::from(size) * self.earned).min(self.largest);
             }

@@ -2,7 +2,7 @@
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
-use super::stage::key;
+use super::lane::key;
 use super::{Isolation, IsolationCounters, JointStop, Marked, Naming, Order, Scheme, Stage};
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::mechanism::at_ports::{AtPorts, Choice, Joined, Joining, PortsSite, View};
@@ -304,4 +304,25 @@ fn marking_looks_at_isolated_flows_alone_if_it_shall() {
     };
     assert_eq!(looks(Marked::All), [true, true]);
     assert_eq!(looks(Marked::Isolated), [false, true]);
+}
+
+#[test]
+fn the_largest_is_who_fills_the_port_though_it_is_isolated_already() {
+    let mut stage = stage(&Isolation { naming: Naming::Largest, ..Isolation::default() });
+    isolate(&mut stage, 0, 1);
+    for before in 0..5 {
+        store(&mut stage, 0, 1, before * u64::from(SIZE), false);
+    }
+    let mut join = |flow| {
+        let joining = Joining { packet: packet(flow), from: 0, class: 0, queue: 0, waits: true };
+        let long = View { backlogs: &waiting(1 << 20, 5_000), ..view(0, 0) };
+        stage.on_enqueue(long, &joining, &mut ());
+        is_isolated(&stage, flow)
+    };
+    assert_eq!(
+        [join(2), join(2), join(2), join(2), join(2)],
+        [false; 5],
+        "as much as the other, which came first"
+    );
+    assert!(join(2), "now it has more");
 }
