@@ -12,8 +12,8 @@
 //! While the limit grows each segment is acknowledged at once. On the wire the window has 16 bits, in units of a power of two that
 //! `most` fits into (RFC 7323 §2).
 //!
-//! Differs from Linux: its receiver has the round-trip time from timestamps; here it has that of the handshake, and the time that a
-//! window of data takes to arrive, whichever is less. `part` does not follow the memory that segments take (`scaling_ratio`).
+//! Differs from Linux: its receiver has the round-trip time from timestamps; here it has that of the handshake, then the time that the
+//! last window of data took to arrive, which is longer if the sender has not used all of it, so that the buffer grows sooner. `part` does not follow the memory that segments take (`scaling_ratio`).
 //! Every flow begins with a buffer of its own, also on a kept connection. The application reads at once.
 
 use crate::cc::{OutOfRange, Ranges};
@@ -170,7 +170,8 @@ impl Buffer {
         held: u64,
     ) -> bool {
         if next >= self.window.at {
-            self.rtt = self.rtt.min(now.saturating_since(self.window.since));
+            // Not the smallest so far: behind a queue that grows a round trip is longer than it was, and more is delivered in it.
+            self.rtt = now.saturating_since(self.window.since);
             self.window = Round { at: next.max(self.edge), since: now };
         }
         let grows = self.limit < self.clamp && self.limit < self.free(settings, held);
@@ -298,6 +299,27 @@ mod tests {
         let mut buffer = Buffer::new(&settings, Bytes::new(MSS), Time::ZERO);
         buffer.end_round(&settings, 20 * MSS);
         assert_eq!(buffer.clamp, 56 * 3 * MSS);
+    }
+
+    #[test]
+    fn the_window_of_a_sender_behind_a_queue_grows_to_the_end() {
+        // The handshake took 10 ms. Segments arrive evenly spread over round trips of 100 ms, as many as the window lets.
+        for settings in [ReceiveBuffer::default(), linux_4_9()] {
+            let (handshake, rtt) = (Span::from_ms(10), Span::from_ms(100));
+            let mut buffer = Buffer::new(&settings, Bytes::new(MSS), Time::ZERO);
+            buffer.on_handshake(handshake);
+            let (mut next, mut window) = (0, settings.first(Bytes::new(MSS)));
+            for round in 1..=20 {
+                let segments = window / MSS;
+                for number in 0..segments {
+                    let now = Time::ZERO + rtt * round + rtt * number / segments;
+                    next += MSS;
+                    buffer.on_data(&settings, now, next, MSS, 0);
+                    window = u64::from(buffer.announce(&settings, next, 0)) * settings.unit();
+                }
+            }
+            assert!(window >= settings.window_of(settings.most.get()), "{window}");
+        }
     }
 
     #[test]

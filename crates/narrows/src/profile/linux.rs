@@ -81,7 +81,7 @@ constants! {
     "a repeated SYN neither shrinks the initial window nor raises the first timeout to 3 s (tcp_init_metrics)";
     "what the system adds to payload takes no room in the send buffer (sk_wmem_queued), and the application writes as soon as a segment fits, in Linux when a third is free";
     "the memory of the receive buffer is a constant part of the window (tcp_adv_win_scale, scaling_ratio)";
-    "the receiver knows the round-trip time of the handshake, and that of a window of data, and not from timestamps";
+    "the receiver knows the round-trip time of the handshake, then that of the last window of data, and not from timestamps";
     "of interactive connections (pingpong mode) only servers know, from the second request on; the last segment of a request is acknowledged at once, in Linux with the response";
     "reordering and the smallest round-trip time are kept for the whole connection (tcp_min_rtt_wlen = 300 s)";
     "CUBIC reduces by what is in flight, Linux by the window; there, before the first loss, the window grows by 1/20 a round trip at least";

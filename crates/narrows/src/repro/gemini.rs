@@ -135,12 +135,18 @@ fn wan() -> Vec<Experiment> {
             .into_iter()
             .chain(owned(if row == "cubic" {
                 // A deep buffer takes long to fill.
-                &["stop.after=80 s", "measure.from=40 s"]
+                &["stop.after=60 s", "measure.from=20 s"]
             } else {
                 &["stop.after=20 s", "measure.from=10 s"]
             }))
             .collect(),
-        quick: quick.then(|| owned(&["stop.after=8 s", "measure.from=4 s"])),
+        quick: quick.then(|| {
+            owned(if row == "cubic" {
+                &["stop.after=20 s", "measure.from=12 s"]
+            } else {
+                &["stop.after=8 s", "measure.from=4 s"]
+            })
+        }),
         quantities: THROUGHPUT,
         series: &[],
         measure: measure::throughput,
@@ -236,16 +242,16 @@ impl Workload {
     fn times(self) -> &'static [&'static str] {
         match (self.mixed, self.fast) {
             (false, false) => &[
-                "stop={ after = \"115 s\", drain = \"20 s\" }",
-                "measure={ from = \"50 s\", until = \"110 s\" }",
+                "stop={ after = \"95 s\", drain = \"20 s\" }",
+                "measure={ from = \"50 s\", until = \"90 s\" }",
             ],
             (true, false) => &[
-                "stop={ after = \"80 s\", drain = \"15 s\" }",
-                "measure={ from = \"40 s\", until = \"75 s\" }",
+                "stop={ after = \"75 s\", drain = \"15 s\" }",
+                "measure={ from = \"40 s\", until = \"70 s\" }",
             ],
             (_, true) => &[
-                "stop={ after = \"8 s\", drain = \"2 s\" }",
-                "measure={ from = \"4 s\", until = \"7500 ms\" }",
+                "stop={ after = \"7 s\", drain = \"2 s\" }",
+                "measure={ from = \"4 s\", until = \"6700 ms\" }",
             ],
         }
     }
@@ -262,7 +268,7 @@ impl Workload {
         overrides.extend(owned(self.times()));
         overrides.extend(owned(more));
         let short =
-            ["stop={ after = \"30 s\", drain = \"8 s\" }", "measure={ from = \"10 s\", until = \"28 s\" }"];
+            ["stop={ after = \"45 s\", drain = \"8 s\" }", "measure={ from = \"25 s\", until = \"43 s\" }"];
         Experiment {
             name: format!("{}.{row}", self.group),
             scenario: scenario!("workload"),

@@ -170,6 +170,13 @@ fn of_controls() -> Vec<Parameter> {
             &["p1.gemini.small_ms", "p1.gemini.large_ms", "p1.gemini.all_ms", "p1.gemini.dcn_loss"],
         ),
         Parameter::varied(
+            "delay threshold",
+            "T = 5 ms in the workloads",
+            "Table IV. A larger one keeps the WAN busier, and its queue longer.",
+            vec![Alternative::new("20 ms", &["traffic.search.cc.gemini.delay_threshold=20 ms"])],
+            &["p1.gemini.small_ms", "p1.gemini.large_ms", "p1.gemini.all_ms"],
+        ),
+        Parameter::varied(
             "end of slow start of GEMINI",
             "the first mark or delay",
             "The paper does not describe slow start.",

@@ -171,9 +171,9 @@ pub(super) fn experiments() -> Vec<Experiment> {
             ]))
             // A full window grows by a third again in half a minute, with the longest round trips.
             .chain(owned(if rtt_ms > 10 {
-                &["stop.after=60 s", "measure.from=50 s"]
+                &["stop.after=45 s", "measure.from=38 s"]
             } else {
-                &["stop.after=20 s", "measure.from=12 s"]
+                &["stop.after=12 s", "measure.from=8 s"]
             }))
             .collect(),
             quick: ((rtt_ms, flows) == DRAWN).then(|| owned(&["stop.after=12 s", "measure.from=8 s"])),
