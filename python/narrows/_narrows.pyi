@@ -403,14 +403,14 @@ class Reproduction:
         """Everything that stands in ``claims.json``."""
     @property
     def tally(self) -> dict[str, int]:
-        """How many claims hold ("match"), hold in their shape ("shape"), or do not ("miss")."""
+        """How many claims of the paper got which verdict: "match", "calibrated", "shape", "explained", "open", "miss"."""
     @property
     def figures(self) -> list[dict[str, Any]]:
         """Figures and tables with their claims and the points of their charts."""
     def markdown(self) -> str:
         """The page in Markdown."""
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a folder as ``narrows repro`` does: report.html, report.md, claims.json, scenarios."""
+        """Write a folder as ``narrows repro`` does: report.html, report.md, claims.json, measured.json, scenarios."""
 
 @final
 class Estimate:

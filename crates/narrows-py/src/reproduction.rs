@@ -59,7 +59,7 @@ impl Reproduction {
         self.reproduction.markdown()
     }
 
-    /// Writes a folder as `narrows repro` does: report.html, report.md, claims.json, scenarios.
+    /// Writes a folder as `narrows repro` does: report.html, report.md, claims.json, measured.json, scenarios.
     #[pyo3(signature = (folder, *, overwrite=false))]
     fn save(&self, py: Python<'_>, folder: PathBuf, overwrite: bool) -> PyResult<()> {
         py.detach(|| {
