@@ -1,6 +1,6 @@
-//! What is counted in a run. Each mechanism has a file, each counter one entry there: what it counts, where it is kept, and what it is
-//! called where it is shown; those of the list of mechanisms have it in their home. From these entries follow the activity of a run, the columns of `ports` and `flows`, metrics of the
-//! network, the export as OpenMetrics, the guide and the live view.
+//! What is counted in a run. Each counter has one entry, in a file here or in the home of its mechanism: what it counts, where it is
+//! kept, and what it is called where it is shown. From these entries follow the activity of a run, the columns of `ports` and `flows`,
+//! metrics of the network, the export as OpenMetrics, the guide and the live view.
 //!
 //! A new counter is a field of a record of `narrows-sim` (`record.rs`), the place where it is counted, and an entry here.
 

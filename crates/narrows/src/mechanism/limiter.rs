@@ -1,4 +1,4 @@
-//! Reaction points: limiters, and near-source loops as far as they are recorded with them. Their settings checked, what is recorded of them.
+//! Reaction points: the settings of limiters, checked; and what is recorded of them and of near-source loops.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 //! switch     a key of the switches of a class: its meaning, its name, and what it holds, which the simulator takes over
 //! record     a key of `record`: its meaning, its name, what it holds, and the rows that come of it
 //! ```
-//! Mechanisms are called as their folder in the simulator. A home that records has, besides what [`Mechanism`](super::Mechanism) asks for, the functions
-//! `observer` and `finish`. What is shown of several mechanisms is in the order of the list.
+//! Mechanisms are called as their folder in the simulator. A home that records has, besides what [`Mechanism`](super::Mechanism) asks
+//! for, the functions `observer` and `finish`. What is shown of several mechanisms is in the order of the list.
 
 /// Gives what mechanisms have of a kind to the macro `made`: `switch` keys, `record` keys, or the name of `each`.
 macro_rules! mechanisms {
