@@ -6,7 +6,7 @@ mod figures;
 mod measure;
 mod parameters;
 
-use self::measure::{MIX, REACTION, RPCS};
+use self::measure::{CLOSED, MIX, REACTION, RPCS};
 use self::parameters::parameters;
 use super::{Experiment, Paper, cc, owned};
 
@@ -35,6 +35,7 @@ fn annulus(control: &str, dc_rtt: &str) -> String {
 
 const MOTIVATION: &str = include_str!("../../repro/annulus/motivation.toml");
 const TESTBED: &str = include_str!("../../repro/annulus/testbed.toml");
+const BORDER: &str = include_str!("../../repro/annulus/border.toml");
 
 /// Round trips inside the data centers of the two networks.
 const DC_RTT: [&str; 2] = ["10 us", "30 us"];
@@ -191,44 +192,122 @@ fn mix() -> Vec<Experiment> {
 
 /// Loads in percent.
 const LOADS: [u64; 5] = [10, 30, 50, 70, 90];
+const QUICK: [&str; 2] =
+    ["stop={ after = \"1300 ms\", drain = \"300 ms\" }", "measure={ from = \"1 s\", until = \"1300 ms\" }"];
+/// Groups of the testbed.
+const GROUPS: [&str; 3] = ["dc", "wan", "wan_in"];
+
+/// Annulus around what crosses the WAN in the testbed.
+fn wan_annulus() -> Vec<String> {
+    let bbr = annulus("{ bbr = {} }", DC_RTT[1]);
+    vec![POINTS.into(), cc("wan", &bbr), cc("wan_in", &bbr)]
+}
+
+/// Annulus around everything in the testbed.
+fn all_annulus() -> Vec<String> {
+    wan_annulus().into_iter().chain([cc("dc", &annulus("{ dctcp = {} }", DC_RTT[1]))]).collect()
+}
+
+/// One loop for each class of traffic of a rack, in its switch: QCN's reaction point, with the time stage of near-source loops. It is
+/// notified of all flows of a rack, and cut as a whole each time: an eighth of QCN's gain.
+fn rack_loops() -> Vec<String> {
+    let loops = "reaction_points={ rule = { qcn = { time_reset = \"300 us\", gd = 0.0009765625 } }, at = \"edge_switch\", \
+                 per = \"rack\", queue = \"1 MB\" }";
+    owned(&[POINTS, loops])
+}
+
+/// No responses of this group: it starts as the run ends.
+fn without(group: &str, start: &str) -> [String; 2] {
+    [format!("traffic.{group}.pattern.rpc.load=0.001"), format!("traffic.{group}.start={start}")]
+}
+
+/// The warm-up takes as many RPCs at each load. At the one of which the talk has a number five seconds are measured, at others as
+/// many RPCs as in half a second at full load.
+fn times(percent: u64) -> [String; 2] {
+    let from = 150_000 / percent;
+    let until = if percent == 50 { from + 5_000 } else { from + 50_000 / percent };
+    [
+        format!("stop={{ after = \"{until} ms\", drain = \"400 ms\" }}"),
+        format!("measure={{ from = \"{from} ms\", until = \"{until} ms\" }}"),
+    ]
+}
 
 /// RPCs between three racks.
 fn testbed() -> Vec<Experiment> {
-    let load = |percent: u64| {
-        ["dc", "wan"].map(|group| format!("traffic.{group}.pattern.rpc.load={}", percent as f64 / 100.0))
-    };
-    let schemes = || {
-        [
-            scheme("base", Vec::new()),
-            both("annulus", "{ dctcp = {} }", "{ bbr = {} }", DC_RTT[1]),
-            scheme("wan_only", vec![POINTS.into(), cc("wan", &annulus("{ bbr = {} }", DC_RTT[1]))]),
-        ]
-    };
-    let mut all = Vec::new();
-    for percent in LOADS {
-        for Scheme { row, overrides } in schemes() {
-            all.push(Experiment {
-                name: format!("rpc.{row}_{percent}"),
-                scenario: TESTBED,
-                overrides: overrides.into_iter().chain(load(percent)).collect(),
-                quick: (percent == 50).then(|| owned(&QUICK)),
-                quantities: RPCS,
-                series: &[],
-                measure: measure::rpcs,
-            });
-        }
-    }
-    all.push(Experiment {
-        name: "rpc.alone_50".into(),
+    let experiment = |name: String, overrides: Vec<String>, quick: bool| Experiment {
+        name,
         scenario: TESTBED,
-        overrides: load(50).into_iter().chain(["traffic.wan.pattern.rpc.load=0.001".into()]).collect(),
-        quick: Some(owned(&QUICK)),
+        overrides,
+        quick: quick.then(|| owned(&QUICK)),
         quantities: RPCS,
         series: &[],
         measure: measure::rpcs,
-    });
+    };
+    let mut all = Vec::new();
+    for percent in LOADS {
+        let load = GROUPS.map(|group| format!("traffic.{group}.pattern.rpc.load={}", percent as f64 / 100.0));
+        for (row, overrides) in
+            [("base", Vec::new()), ("annulus", all_annulus()), ("wan_only", wan_annulus())]
+        {
+            let overrides = overrides.into_iter().chain(load.clone()).chain(times(percent));
+            all.push(experiment(format!("rpc.{row}_{percent}"), overrides.collect(), percent == 50));
+        }
+    }
+    let alone = ["wan", "wan_in"].map(|group| without(group, "7999 ms")).concat();
+    all.push(experiment("rpc.alone_50".into(), alone.into_iter().chain(times(50)).collect(), false));
+    let without = |group: &str| without(group, "2999 ms");
+    for (row, overrides) in [
+        ("base_none", ["wan", "wan_in"].map(without).concat()),
+        ("base_out", without("wan_in").into()),
+        ("base_in", without("wan").into()),
+        ("base_both", Vec::new()),
+        ("annulus_out", all_annulus().into_iter().chain(without("wan_in")).collect()),
+        ("annulus_in", all_annulus().into_iter().chain(without("wan")).collect()),
+        ("annulus_both", all_annulus()),
+        ("rack_out", rack_loops().into_iter().chain(without("wan_in")).collect()),
+        ("rack_both", rack_loops()),
+    ] {
+        all.push(experiment(format!("where.{row}"), overrides, false));
+    }
+    let far = |group: &str| [without(&format!("wan{group}")), without(&format!("far{group}"))].concat();
+    for (row, overrides) in [("border_out", far("_in")), ("border_both", Vec::new())] {
+        all.push(Experiment { scenario: BORDER, ..experiment(format!("where.{row}"), overrides, false) });
+    }
+    all.extend(closed());
     all
 }
 
-const QUICK: [&str; 2] =
-    ["stop={ after = \"300 ms\", drain = \"300 ms\" }", "measure={ from = \"150 ms\", until = \"300 ms\" }"];
+/// Pauses of clients that wait for each answer: inside the data center and across the WAN.
+const PAUSES: [(&str, &str, &str); 3] =
+    [("long", "3800 us", "300 ms"), ("middle", "1900 us", "100 ms"), ("short", "1 ms", "20 ms")];
+
+/// The testbed with clients that wait: eight on each host inside the data center, and across the WAN two on each host of the two
+/// racks and four on each of the third. What an uplink carries then depends on how long they wait.
+fn closed() -> Vec<Experiment> {
+    let clients = |group: &str, clients: u64, size: &str, think: &str, pairs: &str| {
+        format!(
+            "traffic.{group}.pattern={{ closed_loop = {{ clients = {clients}, sizes = {{ constant = \"{size}\" }}, \
+             think = {{ exponential = \"{think}\" }}, {pairs} }} }}"
+        )
+    };
+    let mut all = Vec::new();
+    for (pause, inside, across) in PAUSES {
+        let patterns = [
+            clients("dc", 8, "64 kB", inside, "from = \"dc0/*\", to = \"dc0/*\", between = \"other_rack\""),
+            clients("wan", 2, "5 MB", across, "from = \"dc0/*\", to = \"dc1/rack0/*\""),
+            clients("wan_in", 4, "5 MB", across, "from = \"dc1/rack0/*\", to = \"dc0/*\""),
+        ];
+        for (row, overrides) in [("base", Vec::new()), ("annulus", all_annulus())] {
+            all.push(Experiment {
+                name: format!("closed.{row}_{pause}"),
+                scenario: TESTBED,
+                overrides: overrides.into_iter().chain(patterns.clone()).collect(),
+                quick: (pause == "middle").then(|| owned(&QUICK)),
+                quantities: CLOSED,
+                series: &[],
+                measure: measure::closed,
+            });
+        }
+    }
+    all
+}

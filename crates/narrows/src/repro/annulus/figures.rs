@@ -55,6 +55,45 @@ const MODERN_COLUMNS: &[(&str, &str)] = &[
     ("wan_lost_percent", "WAN lost, %"),
     ("useful_percent", "useful, %"),
 ];
+const DIRECTIONS: &[(&str, &str)] = &[
+    ("base_none", "no WAN traffic"),
+    ("base_out", "out: DCTCP + BBR"),
+    ("annulus_out", "out: in Annulus"),
+    ("rack_out", "out: one loop for each rack"),
+    ("border_out", "out: connections end at the border"),
+    ("base_in", "in: DCTCP + BBR"),
+    ("annulus_in", "in: in Annulus"),
+    ("base_both", "both: DCTCP + BBR"),
+    ("annulus_both", "both: in Annulus"),
+    ("rack_both", "both: one loop for each rack"),
+    ("border_both", "both: connections end at the border"),
+];
+const WHERE: &[(&str, &str)] = &[
+    ("p99_us", "DC p99, µs"),
+    ("mean_us", "DC mean, µs"),
+    ("wan_mean_ms", "WAN out mean, ms"),
+    ("wan_p99_ms", "WAN out p99, ms"),
+    ("in_p99_ms", "WAN in p99, ms"),
+    ("far_p99_ms", "from the border on p99, ms"),
+    ("wan_lost_percent", "WAN out retransmitted, %"),
+];
+const WAITING: &[(&str, &str)] = &[
+    ("base_long", "long pauses: DCTCP + BBR"),
+    ("annulus_long", "long pauses: in Annulus"),
+    ("base_middle", "middle: DCTCP + BBR"),
+    ("annulus_middle", "middle: in Annulus"),
+    ("base_short", "short: DCTCP + BBR"),
+    ("annulus_short", "short: in Annulus"),
+];
+const CLOSED: &[(&str, &str)] = &[
+    ("uplink_percent", "uplink, %"),
+    ("useful_gbps", "goodput of all, Gb/s"),
+    ("dc_gbps", "DC, Gb/s"),
+    ("wan_gbps", "WAN out, Gb/s"),
+    ("in_gbps", "WAN in, Gb/s"),
+    ("wan_lost_percent", "WAN out retransmitted, %"),
+    ("dc_p99_us", "DC p99, µs"),
+];
 const SCHEMES: [(&str, &str); 3] =
     [("base", "DCTCP + BBR"), ("annulus", "in Annulus"), ("wan_only", "WAN flows in Annulus")];
 
@@ -92,15 +131,25 @@ fn after_burst(row: &str, label: &str) -> Chart {
 }
 
 pub(super) fn figures() -> Vec<Figure> {
-    let drawn = |name, title, shows, charts| Figure { name, title, shows, tables: Vec::new(), charts };
-    let beside = |name, title, shows, rows, columns| Figure {
-        name,
-        title,
-        shows,
-        tables: vec![Table { group: "mix", rows, columns }],
-        charts: Vec::new(),
-    };
-    let table = |name, title, shows, rows| beside(name, title, shows, rows, COLUMNS);
+    [motivation(), testbed(), beside_the_talk(), beyond()].into_iter().flatten().collect()
+}
+
+fn drawn(name: &'static str, title: &'static str, shows: &'static str, charts: Vec<Chart>) -> Figure {
+    Figure { name, title, shows, tables: Vec::new(), charts }
+}
+
+fn table(
+    name: &'static str,
+    title: &'static str,
+    shows: &'static str,
+    rows: &'static [(&'static str, &'static str)],
+) -> Figure {
+    let tables = vec![Table { group: "mix", rows, columns: COLUMNS }];
+    Figure { name, title, shows, tables, charts: Vec::new() }
+}
+
+/// One uplink that data-center and WAN flows share.
+fn motivation() -> Vec<Figure> {
     vec![
         drawn(
             "Reaction",
@@ -121,14 +170,20 @@ pub(super) fn figures() -> Vec<Figure> {
             "What WAN flows do to flows of 100 kB under DCTCP that load the uplink to 40 %, and what is left for them.",
             SHARING,
         ),
-        beside(
-            "Isolation",
-            "queues of their own",
-            "Data-center traffic has a queue that is served first. It is protected then; the WAN flows still share the \
-             bandwidth, have less than a tenth of the buffer they would need, and lose packets as before, or more.",
-            ISOLATED,
-            &COLUMNS[..3],
-        ),
+        Figure {
+            name: "Isolation",
+            title: "queues of their own",
+            shows: "Data-center traffic has a queue that is served first. It is protected then; the WAN flows still share the \
+                    bandwidth, have less than a tenth of the buffer they would need, and lose packets as before, or more.",
+            tables: vec![Table { group: "mix", rows: ISOLATED, columns: &COLUMNS[..3] }],
+            charts: Vec::new(),
+        },
+    ]
+}
+
+/// Three racks.
+fn testbed() -> Vec<Figure> {
+    vec![
         drawn(
             "RPC tail",
             "completion time of RPCs inside the data center",
@@ -137,7 +192,19 @@ pub(super) fn figures() -> Vec<Figure> {
                 over_load("99th percentile", "p99_us", "µs", true),
                 over_load("99.9th percentile", "p999_us", "µs", true),
                 over_load("mean", "mean_us", "µs", true),
-                over_load("RPCs across the WAN, 99th percentile", "wan_p99_ms", "ms", true),
+                over_load("RPCs across the WAN, responses that leave, mean", "wan_mean_ms", "ms", true),
+                over_load(
+                    "RPCs across the WAN, responses that leave, 99th percentile",
+                    "wan_p99_ms",
+                    "ms",
+                    true,
+                ),
+                over_load(
+                    "RPCs across the WAN, responses that come in, 99th percentile",
+                    "in_p99_ms",
+                    "ms",
+                    true,
+                ),
             ],
         ),
         drawn(
@@ -155,6 +222,37 @@ pub(super) fn figures() -> Vec<Figure> {
                 over_load("lost inside data centers", "lost_percent", "percent of packets", false),
             ],
         ),
+    ]
+}
+
+/// What the talk leaves open of the three racks, and what it names beside Annulus.
+fn beside_the_talk() -> Vec<Figure> {
+    vec![
+        Figure {
+            name: "Direction",
+            title: "which way WAN traffic goes, and what else could be done",
+            shows: "The testbed at 50 % load, with WAN responses that leave the two racks, that come in, or both. Not in the talk, \
+                    which says \"cross-rack all to all\". Beside Annulus: connections that end at hosts behind the border (the talk's \
+                    other way to cut the delay), and one limiter in the switch of each rack for each class of traffic. \
+                    Relays pass on whole messages: an RPC takes about the sum of both columns.",
+            tables: vec![Table { group: "where", rows: DIRECTIONS, columns: WHERE }],
+            charts: Vec::new(),
+        },
+        Figure {
+            name: "Closed loop",
+            title: "clients that wait for answers",
+            shows: "What an uplink carries if clients pause and then send the next request: 3.8, 1.9 and 1 ms on average inside the \
+                    data center, 300, 100 and 20 ms across the WAN. In an open loop it carries what is offered, however long that \
+                    takes. The talk does not say how its generator works.",
+            tables: vec![Table { group: "closed", rows: WAITING, columns: CLOSED }],
+            charts: Vec::new(),
+        },
+    ]
+}
+
+/// Other controls and hosts of today.
+fn beyond() -> Vec<Figure> {
+    vec![
         table(
             "Inside Annulus",
             "beyond the paper: other end-to-end controls",

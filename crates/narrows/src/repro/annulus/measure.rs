@@ -24,11 +24,17 @@ pub(super) const RPCS: &[&str] = &[
     "mean_us",
     "small_p99_us",
     "unfinished_percent",
+    "wan_mean_ms",
     "wan_p99_ms",
+    "in_p99_ms",
+    "far_p99_ms",
+    "wan_lost_percent",
     "wan_variation",
     "uplink_percent",
     "lost_percent",
 ];
+pub(super) const CLOSED: &[&str] =
+    &["dc_p99_us", "dc_gbps", "wan_gbps", "in_gbps", "wan_lost_percent", "useful_gbps", "uplink_percent"];
 
 /// The uplink of the rack in which WAN flows begin.
 const UPLINK: (&str, &str) = ("dc0/rack0/tor", "dc0/spine0");
@@ -105,8 +111,7 @@ pub(super) fn mix(results: &Results) -> Measured {
     measured.quantity("dc_unfinished_percent", percent(unfinished, flows));
     let wan = metric(results, "wan.goodput_gbps");
     measured.quantity("wan_gbps", wan);
-    measured
-        .quantity("wan_lost_percent", metric(results, "wan.retransmitted_fraction").map(|part| 100.0 * part));
+    measured.quantity("wan_lost_percent", retransmitted(results));
     let dc = metric(results, "dc.goodput_gbps").unwrap_or_default();
     let capacity = uplink_rate(results);
     measured.quantity("useful_percent", percent(dc + wan.unwrap_or_default(), capacity));
@@ -152,15 +157,49 @@ pub(super) fn rpcs(results: &Results) -> Measured {
     let [calls, unfinished] =
         ["total.rpcs", "total.unfinished_rpcs"].map(|name| metric(results, name).unwrap_or_default());
     measured.quantity("unfinished_percent", percent(unfinished, calls));
-    measured.quantity("wan_p99_ms", metric(results, "wan.p99_rpc_us").map(|us| us / 1e3));
+    // Those that leave the data center, those that come in, and, with relays at the border, those from there on.
+    for (column, name) in [
+        ("wan_mean_ms", "wan.mean_rpc_us"),
+        ("wan_p99_ms", "wan.p99_rpc_us"),
+        ("in_p99_ms", "wan_in.p99_rpc_us"),
+        ("far_p99_ms", "far.p99_rpc_us"),
+    ] {
+        measured.quantity(column, metric(results, name).map(|us| us / 1e3));
+    }
+    measured.quantity("wan_lost_percent", retransmitted(results));
     let topology = &results.plan.network.topology;
     let name = |node| topology.node(node).name.as_str();
     let leaves = |link: &Link| name(link.from) == "dc0/border0" && name(link.to) == "dc1/border0";
     measured.quantity("wan_variation", variation(results, &rates(results, leaves)));
-    let seconds = results.outline().measured_for().as_secs_f64();
-    let sent = results.ports[link(results, UPLINK)].measured_bytes as f64 * 8e-9 / seconds;
-    measured.quantity("uplink_percent", percent(sent, uplink_rate(results)));
+    measured.quantity("uplink_percent", uplink_percent(results));
     let lost = metric(results, "total.dc_lost_fraction").unwrap_or_default();
     measured.quantity("lost_percent", 100.0 * lost);
+    measured
+}
+
+/// The part of WAN traffic that is retransmitted, in percent.
+fn retransmitted(results: &Results) -> Option<f64> {
+    metric(results, "wan.retransmitted_fraction").map(|part| 100.0 * part)
+}
+
+/// What the uplink of a rack carries, of what it could.
+fn uplink_percent(results: &Results) -> f64 {
+    let seconds = results.outline().measured_for().as_secs_f64();
+    let sent = results.ports[link(results, UPLINK)].measured_bytes as f64 * 8e-9 / seconds;
+    percent(sent, uplink_rate(results))
+}
+
+/// Clients that wait for each answer.
+pub(super) fn closed(results: &Results) -> Measured {
+    let mut measured = Measured::default();
+    measured.quantity("dc_p99_us", metric(results, "dc.p99_fct_us"));
+    for (column, name) in
+        [("dc_gbps", "dc.goodput_gbps"), ("wan_gbps", "wan.goodput_gbps"), ("in_gbps", "wan_in.goodput_gbps")]
+    {
+        measured.quantity(column, metric(results, name));
+    }
+    measured.quantity("useful_gbps", metric(results, "total.goodput_gbps"));
+    measured.quantity("wan_lost_percent", retransmitted(results));
+    measured.quantity("uplink_percent", uplink_percent(results));
     measured
 }
