@@ -72,7 +72,10 @@ fn check(shell: &Shell, narrows: &Path, papers: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The short form of all papers, and whether their pages are true to their sources.
+/// A paper that is a folder and not part of the program.
+const EXAMPLE: &str = "./examples/dctcp-queue";
+
+/// The short form of all papers and of the example, and whether pages are true to their sources.
 pub(crate) fn quick(shell: &Shell) -> Result<()> {
     let (folder, narrows) = (tempfile::tempdir()?, target::narrows(shell, &["--release"])?);
     let papers = papers(shell, &narrows)?;
@@ -80,6 +83,8 @@ pub(crate) fn quick(shell: &Shell) -> Result<()> {
         let out = folder.path().join(paper);
         cmd!(shell, "{narrows} repro {paper} --quick --out {out}").run()?;
     }
+    let out = folder.path().join("example");
+    cmd!(shell, "{narrows} repro {EXAMPLE} --quick --out {out}").run()?;
     check(shell, &narrows, &papers)
 }
 

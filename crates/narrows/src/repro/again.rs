@@ -1,6 +1,7 @@
 //! From a study to what is kept of it, and back to a reproduction, without a run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -21,14 +22,14 @@ impl Stored {
         }
         let varied = varied.into_iter().map(|((parameter, alternative), measured)| {
             let parameter = &study.parameters[parameter];
-            let value = parameter.alternatives[alternative].value.to_owned();
-            Varied { parameter: parameter.name.to_owned(), value, measured }
+            let value = parameter.alternatives[alternative].value.clone();
+            Varied { parameter: parameter.name.clone(), value, measured }
         });
         Self {
-            paper: study.paper.name.to_owned(),
+            paper: study.paper.name.clone(),
             narrows: narrows.to_owned(),
             quick: study.quick,
-            figure: study.figure.map(str::to_owned),
+            figure: study.figure.clone(),
             seeds: study.seeds,
             scenarios: scenarios(study),
             measured,
@@ -41,7 +42,7 @@ impl Stored {
     ///
     /// # Errors
     /// If the paper has experiments that were not run, or not as they are now.
-    pub fn conclude(self, paper: &'static Paper) -> Checked<Reproduction> {
+    pub fn conclude(self, paper: Arc<Paper>) -> Checked<Reproduction> {
         let request = Request { figure: self.figure.as_deref(), quick: self.quick, seeds: Some(self.seeds) };
         let study = Study::select(paper, &request)?;
         self.compare(&study)?;
@@ -84,7 +85,7 @@ impl Stored {
         let varied: BTreeSet<_> = self.varied.iter().map(|each| (&*each.parameter, &*each.value)).collect();
         let wanted = study.parameters.iter().filter(|_| !self.quick && self.figure.is_none());
         let mut wanted =
-            wanted.flat_map(|each| each.alternatives.iter().map(|other| (each.name, other.value)));
+            wanted.flat_map(|each| each.alternatives.iter().map(|other| (&*each.name, &*other.value)));
         match wanted.find(|each| !varied.contains(each)) {
             Some((parameter, value)) => error(format!("\"{parameter}\" was not varied to \"{value}\"")),
             None => Ok(()),

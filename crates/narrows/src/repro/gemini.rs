@@ -8,24 +8,27 @@ mod parameters;
 mod theorem;
 
 use self::measure::{COMPLETION, CONVERGENCE, FAIRNESS, THROUGHPUT};
-use super::{Experiment, Paper, cc, owned};
+use super::{Experiment, Measure, Paper, cc, claims, owned};
 
-pub(super) const PAPER: Paper = Paper {
-    name: "gemini",
-    title: "Congestion Control for Cross-Datacenter Networks",
-    source: "G. Zeng, W. Bai, G. Chen, K. Chen, D. Han, Y. Zhu, L. Cui, IEEE ICNP 2019",
-    about: "Two data centers, each with two switches that a border router joins, 200 µs inside and 10 ms between them. \
-            Shallow shared buffers inside, deep ones at the border. GEMINI is compared with CUBIC (with and without ECN), \
-            DCTCP, Vegas with two settings and BBR: long flows that meet inside a data center, on the WAN, or on links of \
-            very different lengths, and web search traffic that loads the WAN to 90 %, at 1 and 10 Gb/s. Hosts are real ones \
-            with the constants of Linux 4.9, the kernel of the paper; in Theorem 1 they are ideal. Figures 5 to 13 and 15 are \
-            of the testbed with 1 Gb/s, which the paper shows unless it says otherwise, Figures 14 and 16 of the one with \
-            10 Gb/s.",
-    claims: include_str!("../../repro/gemini/claims.toml"),
-    figures: figures::figures,
-    experiments,
-    parameters: parameters::parameters,
-};
+pub(super) fn paper() -> Paper {
+    Paper {
+        name: "gemini".into(),
+        title: "Congestion Control for Cross-Datacenter Networks".into(),
+        source: "G. Zeng, W. Bai, G. Chen, K. Chen, D. Han, Y. Zhu, L. Cui, IEEE ICNP 2019".into(),
+        about: "Two data centers, each with two switches that a border router joins, 200 µs inside and 10 ms between them. \
+                Shallow shared buffers inside, deep ones at the border. GEMINI is compared with CUBIC (with and without ECN), \
+                DCTCP, Vegas with two settings and BBR: long flows that meet inside a data center, on the WAN, or on links of \
+                very different lengths, and web search traffic that loads the WAN to 90 %, at 1 and 10 Gb/s. Hosts are real ones \
+                with the constants of Linux 4.9, the kernel of the paper; in Theorem 1 they are ideal. Figures 5 to 13 and 15 are \
+                of the testbed with 1 Gb/s, which the paper shows unless it says otherwise, Figures 14 and 16 of the one with \
+                10 Gb/s.".into(),
+        claims: claims::read("gemini", include_str!("../../repro/gemini/claims.toml")),
+        figures: figures::figures(),
+        experiments: experiments(),
+        parameters: parameters::parameters(),
+        ..Paper::default()
+    }
+}
 
 /// The network with a load, as one scenario.
 macro_rules! scenario {
@@ -114,12 +117,12 @@ fn inside() -> Vec<Experiment> {
             }
             all.push(Experiment {
                 name: format!("dcn.{name}_{place}_{k}"),
-                scenario: DCN,
+                scenario: DCN.into(),
                 overrides,
                 quick: [20, 320].contains(&k).then(|| owned(&["stop.after=3 s", "measure.from=1 s"])),
-                quantities: THROUGHPUT,
-                series: &[],
-                measure: measure::throughput,
+                quantities: owned(THROUGHPUT),
+                series: Vec::new(),
+                measure: Measure::Rust(measure::throughput),
             });
         }
     }
@@ -130,7 +133,7 @@ fn inside() -> Vec<Experiment> {
 fn wan() -> Vec<Experiment> {
     let experiment = |row: String, control: &str, quick: bool| Experiment {
         name: format!("wan.{row}"),
-        scenario: scenario!("wan"),
+        scenario: scenario!("wan").into(),
         overrides: vec![cc("many", control), marking(GEMINI.threshold)]
             .into_iter()
             .chain(owned(if row == "cubic" {
@@ -147,9 +150,9 @@ fn wan() -> Vec<Experiment> {
                 &["stop.after=8 s", "measure.from=4 s"]
             })
         }),
-        quantities: THROUGHPUT,
-        series: &[],
-        measure: measure::throughput,
+        quantities: owned(THROUGHPUT),
+        series: Vec::new(),
+        measure: Measure::Rust(measure::throughput),
     };
     let mut all = vec![experiment("cubic".into(), CUBIC.cc, true)];
     for t in DELAY_THRESHOLDS {
@@ -165,7 +168,7 @@ fn wan() -> Vec<Experiment> {
 fn convergence() -> Vec<Experiment> {
     let experiment = |scheme: &Scheme| Experiment {
         name: format!("convergence.{}", scheme.row),
-        scenario: scenario!("convergence"),
+        scenario: scenario!("convergence").into(),
         overrides: ["first", "second", "third"]
             .map(|group| cc(group, scheme.cc))
             .into_iter()
@@ -173,9 +176,9 @@ fn convergence() -> Vec<Experiment> {
             .chain(owned(&["stop.after=150 s", "measure.from=0 s"]))
             .collect(),
         quick: None,
-        quantities: CONVERGENCE,
-        series: &["first", "second", "third"],
-        measure: measure::convergence,
+        quantities: owned(CONVERGENCE),
+        series: owned(&["first", "second", "third"]),
+        measure: Measure::Rust(measure::convergence),
     };
     [GEMINI, CUBIC, DCTCP, BBR, VEGAS].iter().map(experiment).collect()
 }
@@ -191,15 +194,15 @@ fn fairness() -> Vec<Experiment> {
             let control = if scheme.row == GEMINI.row { &k } else { scheme.cc };
             all.push(Experiment {
                 name: format!("fairness.{}_{multiple}", scheme.row),
-                scenario: scenario!("fairness"),
+                scenario: scenario!("fairness").into(),
                 overrides: [cc("intra", control), cc("inter", control), marking(300), delay.clone()]
                     .into_iter()
                     .chain(owned(&["stop.after=40 s", "measure.from=20 s"]))
                     .collect(),
                 quick: (multiple == 64).then(|| owned(&["stop.after=10 s", "measure.from=5 s"])),
-                quantities: FAIRNESS,
-                series: &[],
-                measure: measure::fairness,
+                quantities: owned(FAIRNESS),
+                series: Vec::new(),
+                measure: Measure::Rust(measure::fairness),
             });
         }
     }
@@ -271,12 +274,12 @@ impl Workload {
             ["stop={ after = \"45 s\", drain = \"8 s\" }", "measure={ from = \"25 s\", until = \"43 s\" }"];
         Experiment {
             name: format!("{}.{row}", self.group),
-            scenario: scenario!("workload"),
+            scenario: scenario!("workload").into(),
             overrides,
             quick: (self.group == "p1" && more.is_empty()).then(|| owned(&short)),
-            quantities: COMPLETION,
-            series: &[],
-            measure: measure::completion,
+            quantities: owned(COMPLETION),
+            series: Vec::new(),
+            measure: Measure::Rust(measure::completion),
         }
     }
 }

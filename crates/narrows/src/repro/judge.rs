@@ -55,7 +55,7 @@ impl Judge<'_> {
     /// Parameters that were chosen by the number of this claim.
     fn fitted(&self, id: &str) -> impl Iterator<Item = &str> {
         let by_it = move |parameter: &&Parameter| parameter.fitted.iter().any(|fitted| fitted == id);
-        self.parameters.iter().filter(by_it).map(|parameter| parameter.name)
+        self.parameters.iter().filter(by_it).map(|parameter| &*parameter.name)
     }
 
     /// Whether the other set-up gives what the claim expects, and predicts a number that it was not found by.
@@ -120,9 +120,9 @@ impl Judge<'_> {
         let alternative = match &place.varied {
             None => None,
             Some((parameter, value)) => {
-                let number = self.parameters.iter().position(|each| each.name == parameter)?;
+                let number = self.parameters.iter().position(|each| each.name == *parameter)?;
                 let alternatives = &self.parameters[number].alternatives;
-                Some((number, alternatives.iter().position(|each| each.value == value)?))
+                Some((number, alternatives.iter().position(|each| each.value == *value)?))
             }
         };
         let of = |quantity: &String| self.samples.get(&(alternative, quantity.clone()));

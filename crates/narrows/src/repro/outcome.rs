@@ -1,6 +1,7 @@
 //! What came out of a study, and how it reads.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -14,13 +15,13 @@ use crate::statistics::Estimate;
 #[derive(Clone, Debug)]
 pub struct Reproduction {
     /// The paper.
-    pub paper: &'static Paper,
+    pub paper: Arc<Paper>,
     /// Seeds of each experiment, from 1 on.
     pub seeds: u32,
     /// The short form.
     pub quick: bool,
     /// Only this figure.
-    pub figure: Option<&'static str>,
+    pub figure: Option<String>,
     /// Figures and tables.
     pub figures: Vec<FigureOutcome>,
     /// What the paper left open.
@@ -137,8 +138,8 @@ impl Reproduction {
 
     /// The command that gives the same again.
     pub fn command(&self) -> String {
-        let mut command = format!("narrows repro {}", self.paper.name);
-        if let Some(figure) = self.figure {
+        let mut command = format!("narrows repro {}", self.paper.called());
+        if let Some(figure) = &self.figure {
             command += &format!(" --figure \"{figure}\"");
         }
         if self.quick {
@@ -276,7 +277,7 @@ impl ParameterOutcome {
     pub(super) fn errors(&self) -> Vec<String> {
         /// Upper over lower end of an interval that may say nothing.
         const WIDE: f64 = 10.0;
-        let name = self.parameter.name;
+        let name = &self.parameter.name;
         let base = self.rows.first().map(|(_, found)| found);
         let others = self.rows.iter().skip(1);
         let mut errors: Vec<_> = others

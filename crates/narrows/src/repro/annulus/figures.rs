@@ -104,8 +104,8 @@ fn over_load(title: &str, column: &str, y: &'static str, log: bool) -> Chart {
     };
     Chart {
         title: title.into(),
-        x: Axis { label: "load in percent", log: false },
-        y: Axis { label: y, log },
+        x: Axis::new("load in percent", false),
+        y: Axis::new(y, log),
         style: Style::Points,
         curves: SCHEMES.map(curve).into(),
         references: Vec::new(),
@@ -119,8 +119,8 @@ fn after_burst(row: &str, label: &str) -> Chart {
     };
     Chart {
         title: label.into(),
-        x: Axis { label: "ms after the burst began", log: false },
-        y: Axis { label: "Gb/s", log: false },
+        x: Axis::new("ms after the burst began", false),
+        y: Axis::new("Gb/s", false),
         style: Style::Lines,
         curves: vec![curve("wan", "WAN senders"), curve("uplink", "uplink")],
         references: vec![
@@ -135,7 +135,7 @@ pub(super) fn figures() -> Vec<Figure> {
 }
 
 fn drawn(name: &'static str, title: &'static str, shows: &'static str, charts: Vec<Chart>) -> Figure {
-    Figure { name, title, shows, tables: Vec::new(), charts }
+    Figure::new(name, title, shows, Vec::new(), charts)
 }
 
 fn table(
@@ -144,8 +144,8 @@ fn table(
     shows: &'static str,
     rows: &'static [(&'static str, &'static str)],
 ) -> Figure {
-    let tables = vec![Table { group: "mix", rows, columns: COLUMNS }];
-    Figure { name, title, shows, tables, charts: Vec::new() }
+    let tables = vec![Table::new("mix", rows, COLUMNS)];
+    Figure::new(name, title, shows, tables, Vec::new())
 }
 
 /// One uplink that data-center and WAN flows share.
@@ -171,11 +171,11 @@ fn motivation() -> Vec<Figure> {
             SHARING,
         ),
         Figure {
-            name: "Isolation",
-            title: "queues of their own",
+            name: "Isolation".into(),
+            title: "queues of their own".into(),
             shows: "Data-center traffic has a queue that is served first. It is protected then; the WAN flows still share the \
-                    bandwidth, have less than a tenth of the buffer they would need, and lose packets as before, or more.",
-            tables: vec![Table { group: "mix", rows: ISOLATED, columns: &COLUMNS[..3] }],
+                    bandwidth, have less than a tenth of the buffer they would need, and lose packets as before, or more.".into(),
+            tables: vec![Table::new("mix", ISOLATED, &COLUMNS[..3])],
             charts: Vec::new(),
         },
     ]
@@ -229,22 +229,22 @@ fn testbed() -> Vec<Figure> {
 fn beside_the_talk() -> Vec<Figure> {
     vec![
         Figure {
-            name: "Direction",
-            title: "which way WAN traffic goes, and what else could be done",
+            name: "Direction".into(),
+            title: "which way WAN traffic goes, and what else could be done".into(),
             shows: "The testbed at 50 % load, with WAN responses that leave the two racks, that come in, or both. Not in the talk, \
                     which says \"cross-rack all to all\". Beside Annulus: connections that end at hosts behind the border (the talk's \
                     other way to cut the delay), and one limiter in the switch of each rack for each class of traffic. \
-                    Relays pass on whole messages: an RPC takes about the sum of both columns.",
-            tables: vec![Table { group: "where", rows: DIRECTIONS, columns: WHERE }],
+                    Relays pass on whole messages: an RPC takes about the sum of both columns.".into(),
+            tables: vec![Table::new("where", DIRECTIONS, WHERE)],
             charts: Vec::new(),
         },
         Figure {
-            name: "Closed loop",
-            title: "clients that wait for answers",
+            name: "Closed loop".into(),
+            title: "clients that wait for answers".into(),
             shows: "What an uplink carries if clients pause and then send the next request: 3.8, 1.9 and 1 ms on average inside the \
                     data center, 300, 100 and 20 ms across the WAN. In an open loop it carries what is offered, however long that \
-                    takes. The talk does not say how its generator works.",
-            tables: vec![Table { group: "closed", rows: WAITING, columns: CLOSED }],
+                    takes. The talk does not say how its generator works.".into(),
+            tables: vec![Table::new("closed", WAITING, CLOSED)],
             charts: Vec::new(),
         },
     ]
@@ -266,11 +266,11 @@ fn beyond() -> Vec<Figure> {
             RDMA,
         ),
         Figure {
-            name: "100 and 400 Gb/s",
-            title: "beyond the paper: hosts of today",
+            name: "100 and 400 Gb/s".into(),
+            title: "beyond the paper: hosts of today".into(),
             shows: "The same at 100 and 400 Gb/s and with a WAN of 2 ms, which are 25 and 100 MB in flight: 12 and 13 times the \
-                    buffer of the port.",
-            tables: vec![Table { group: "fast", rows: MODERN, columns: MODERN_COLUMNS }],
+                    buffer of the port.".into(),
+            tables: vec![Table::new("fast", MODERN, MODERN_COLUMNS)],
             charts: Vec::new(),
         },
     ]

@@ -11,14 +11,14 @@ pub(super) fn parameters() -> Vec<Parameter> {
 
 /// The near-source loops.
 fn near_source_loops() -> Vec<Parameter> {
-    let near_source = |name, value, why, settings: &[(&'static str, &str)]| Parameter {
-        name,
-        value,
-        why,
+    let near_source = |name: &str, value: &str, why: &str, settings: &[(&str, &str)]| Parameter {
+        name: name.into(),
+        value: value.into(),
+        why: why.into(),
         alternatives: settings
             .iter()
             .map(|(value, setting)| Alternative {
-                value,
+                value: (*value).into(),
                 overrides: ["dc", "wan"].map(|group| format!("traffic.{group}.cc.annulus.{setting}")).into(),
             })
             .collect(),
@@ -91,10 +91,10 @@ fn near_source_loops() -> Vec<Parameter> {
 fn congestion_points() -> Vec<Parameter> {
     vec![
         Parameter {
-            name: "reach of messages",
-            value: "top of rack and aggregation",
+            name: "reach of messages".into(),
+            value: "top of rack and aggregation".into(),
             why: "A router changes the address by which layer 2 would find the source. How far \"L2 learning\" carries a message \
-                  is open.",
+                  is open.".into(),
             alternatives: vec![Alternative::new(
                 "top of rack",
                 &["switches.default.congestion_point.qcn.message.reach=tor"],
@@ -103,9 +103,9 @@ fn congestion_points() -> Vec<Parameter> {
             fitted: Vec::new(),
         },
         Parameter {
-            name: "set point of QCN",
-            value: "33 kB",
-            why: "Stanford's pseudo-code and the Linux prototype have 33 kB, IEEE8021-CN-MIB 26 kB.",
+            name: "set point of QCN".into(),
+            value: "33 kB".into(),
+            why: "Stanford's pseudo-code and the Linux prototype have 33 kB, IEEE8021-CN-MIB 26 kB.".into(),
             alternatives: vec![
                 Alternative::new("26 kB", &["switches.default.congestion_point.qcn.set_point=26 kB"]),
                 Alternative::new("66 kB", &["switches.default.congestion_point.qcn.set_point=66 kB"]),
@@ -125,9 +125,9 @@ fn congestion_points() -> Vec<Parameter> {
             &["where.rack_out.p99_us", "where.rack_out.wan_mean_ms", "where.rack_out.wan_lost_percent"],
         ),
         Parameter {
-            name: "sampling of QCN at 100 and 400 Gb/s",
-            value: "150 kB·C/10 Gb/s",
-            why: "With 150 kB at any rate sources are notified ten times as often as they recover.",
+            name: "sampling of QCN at 100 and 400 Gb/s".into(),
+            value: "150 kB·C/10 Gb/s".into(),
+            why: "With 150 kB at any rate sources are notified ten times as often as they recover.".into(),
             alternatives: vec![Alternative::new(
                 "150 kB",
                 &["switches.default.congestion_point.qcn.sample_base=150 kB"],
@@ -147,9 +147,9 @@ fn congestion_points() -> Vec<Parameter> {
 fn motivation() -> Vec<Parameter> {
     vec![
         Parameter {
-            name: "losses of RDMA",
-            value: "go-back-N",
-            why: "The abstract names DCQCN, not what becomes of lost packets. With go-back-N they cost far more than themselves.",
+            name: "losses of RDMA".into(),
+            value: "go-back-N".into(),
+            why: "The abstract names DCQCN, not what becomes of lost packets. With go-back-N they cost far more than themselves.".into(),
             alternatives: vec![Alternative::new(
                 "selective repeat",
                 &["traffic.dc.rdma={ recovery = \"selective_repeat\" }"],
@@ -181,9 +181,9 @@ fn traffic() -> Vec<Parameter> {
              way alone.",
         ),
         Parameter {
-            name: "sizes of RPCs",
-            value: "64 kB inside the data center, 5 MB across",
-            why: "The talk says nothing of them. Small RPCs across a WAN end before their windows have grown and hurt nobody.",
+            name: "sizes of RPCs".into(),
+            value: "64 kB inside the data center, 5 MB across".into(),
+            why: "The talk says nothing of them. Small RPCs across a WAN end before their windows have grown and hurt nobody.".into(),
             alternatives: vec![
                 across("1 MB across", "{ constant = \"1 MB\" }"),
                 across("20 MB across", "{ constant = \"20 MB\" }"),
@@ -200,10 +200,10 @@ fn traffic() -> Vec<Parameter> {
             fitted: Vec::new(),
         },
         Parameter {
-            name: "connections",
-            value: "kept from call to call, measured when nine of ten have carried one",
+            name: "connections".into(),
+            value: "kept from call to call, measured when nine of ten have carried one".into(),
             why: "RPC systems keep them for long. On a new connection an RPC across the WAN begins with ten packets, takes 80 ms instead \
-                  of 14, and hurts nobody.",
+                  of 14, and hurts nobody.".into(),
             alternatives: vec![
                 Alternative::new(
                     "a new one for each request and response",
@@ -229,10 +229,10 @@ fn traffic() -> Vec<Parameter> {
 fn testbed() -> Vec<Parameter> {
     vec![
         Parameter {
-            name: "hosts of the testbed",
-            value: "real: they take up to a packet's time to begin, and clocks differ",
+            name: "hosts of the testbed".into(),
+            value: "real: they take up to a packet's time to begin, and clocks differ".into(),
             why: "A testbed has real hosts. Its near-source loop runs in software, which reads messages later than a card; how much \
-                  later the talk does not say.",
+                  later the talk does not say.".into(),
             alternatives: vec![
                 Alternative::new("ideal", &["hosts=ideal"]),
                 Alternative::new(
@@ -248,10 +248,10 @@ fn testbed() -> Vec<Parameter> {
             fitted: Vec::new(),
         },
         Parameter {
-            name: "racks of the testbed",
-            value: "4 hosts of 10 Gb/s, an uplink of 10 Gb/s",
+            name: "racks of the testbed".into(),
+            value: "4 hosts of 10 Gb/s, an uplink of 10 Gb/s".into(),
             why: "The talk says three racks. One host can fill the uplink here. Between more hosts as many RPCs are exchanged over more \
-                  connections, which take longer to become old ones.",
+                  connections, which take longer to become old ones.".into(),
             alternatives: vec![
                 Alternative::new(
                     "8 hosts, measured after 5 s",
@@ -273,10 +273,10 @@ fn testbed() -> Vec<Parameter> {
             fitted: Vec::new(),
         },
         Parameter {
-            name: "buffers of the testbed",
-            value: "1 MB for each port",
+            name: "buffers of the testbed".into(),
+            value: "1 MB for each port".into(),
             why: "\"Shallow buffers\", and \"WAN BDP is O(megabytes) per flow\": a tenth of what a WAN flow has in flight. With \
-                  12 MB for all ports nothing is lost, and the talk has \"excessive loss\".",
+                  12 MB for all ports nothing is lost, and the talk has \"excessive loss\".".into(),
             alternatives: vec![
                 Alternative::new(
                     "250 kB for each port",
@@ -308,7 +308,7 @@ fn watched() -> Vec<String> {
 /// RPCs across the WAN of these sizes.
 fn across(value: &'static str, sizes: &str) -> Alternative {
     let overrides = ["wan", "wan_in"].map(|group| format!("traffic.{group}.pattern.rpc.sizes={sizes}"));
-    Alternative { value, overrides: overrides.into() }
+    Alternative { value: value.into(), overrides: overrides.into() }
 }
 
 /// Completion times of RPCs, at 50 % load and for a second, with WAN traffic both ways.

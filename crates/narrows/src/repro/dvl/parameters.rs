@@ -5,7 +5,7 @@ use crate::repro::{Alternative, Parameter, owned};
 /// A setting of isolation, in all scenarios.
 fn isolation(value: &'static str, settings: &[&str]) -> Alternative {
     let overrides = settings.iter().map(|setting| format!("switches.default.isolation.{setting}")).collect();
-    Alternative { value, overrides }
+    Alternative { value: value.into(), overrides }
 }
 
 /// What a setting of isolation might change: small flows in a small network 2, and victims.
@@ -158,9 +158,9 @@ fn rules() -> Vec<Parameter> {
 fn surroundings() -> Vec<Parameter> {
     vec![
         Parameter {
-            name: "what the percentages count",
-            value: "flows, uniform within a class",
-            why: "\"of overall traffic\" may mean either. Counting flows the mean is 775 kB, counting bytes 70 kB.",
+            name: "what the percentages count".into(),
+            value: "flows, uniform within a class".into(),
+            why: "\"of overall traffic\" may mean either. Counting flows the mean is 775 kB, counting bytes 70 kB.".into(),
             alternatives: vec![
                 Alternative::new("bytes", &["traffic.messages.pattern.random.sizes=dvl_bytes"]),
                 Alternative::new("flows, log-uniform", &["traffic.messages.pattern.random.sizes=dvl_log"]),
@@ -174,9 +174,9 @@ fn surroundings() -> Vec<Parameter> {
             fitted: Vec::new(),
         },
         Parameter {
-            name: "ECN",
-            value: "DCQCN with marking, both as in its paper",
-            why: "The slides say \"ECN\".",
+            name: "ECN".into(),
+            value: "DCQCN with marking, both as in its paper".into(),
+            why: "The slides say \"ECN\".".into(),
             alternatives: vec![Alternative::new(
                 "as network cards have it, marking from 160 to 640 kB",
                 &[
@@ -195,9 +195,9 @@ fn surroundings() -> Vec<Parameter> {
             fitted: Vec::new(),
         },
         Parameter {
-            name: "acknowledgments",
-            value: "one for 64 packets",
-            why: "Nothing is lost, so they only notify a sender that it has ended.",
+            name: "acknowledgments".into(),
+            value: "one for 64 packets".into(),
+            why: "Nothing is lost, so they only notify a sender that it has ended.".into(),
             alternatives: vec![Alternative::new(
                 "one for each packet",
                 &["traffic.messages.rdma.ack_every=1"],
