@@ -308,8 +308,8 @@ codes! {
         "With transport.segmentation a sender hands bursts of up to 64 KiB to its network card. Where they come from a fast link to a slow one, a part of each waits, and of what a queue does not hold something is lost every time, even if the burst is alone. Linux bounds bursts by 1 ms at the rate of the connection (segmentation.within); a small buffer may need less. With several senders bursts meet, and more waits than the message says."
     LateMarks "N0190" "DCQCN behind switches that mark packets when they arrive"
         "A packet that is marked when it joins a queue tells of it only after it has waited in it. DCQCN is stable while its marks are young: ten flows at 40 Gb/s over links of 1 us keep a queue of 160 kB if packets are marked as they leave, and swing between an empty queue and 220 kB if they are marked as they come. Switches mark as packets leave: marking = { red = { mark_at = \"dequeue\", ... } }, and the same for step. Such ports have a queue for each priority and take somewhat longer to simulate."
-    ProfileOfOthers "N0192" "a profile for traffic without streams"
-        "transport.profile gives streams the defaults of a system, such as those of Linux 6.12. Traffic over RDMA and datagrams have settings of their own, which no profile knows. A profile in [transport] is for all groups that have streams; where none has, it means nothing."
+    ProfileOfOthers "N0192" "a profile for other traffic"
+        "transport.profile gives connections the defaults of a system: linux-6.12 and linux-4.9 are for streams, connectx-6-dx is for traffic over RDMA (rdma). For datagrams there is none. A profile in [transport] is for all groups that it fits; where it fits none, it means nothing."
 }
 
 #[cfg(test)]

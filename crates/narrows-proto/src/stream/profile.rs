@@ -13,6 +13,9 @@ pub enum Profile {
     /// Linux 4.9.
     #[serde(rename = "linux-4.9")]
     Linux4_9,
+    /// NVIDIA ConnectX-6 Dx, for RDMA.
+    #[serde(rename = "connectx-6-dx")]
+    ConnectX6Dx,
 }
 
 /// Reads settings that `false` turns off where a profile would turn them on.

@@ -21,6 +21,11 @@ use crate::scenario::Scenario;
 /// Thresholds that differ by less are taken for the same: what counts as a packet differs, with and without framing.
 const ABOUT_THE_SAME: f64 = 0.1;
 
+/// Senders slow down where nothing marks, too.
+fn is_notified_of_losses(transport: &Transport) -> bool {
+    matches!(transport, Transport::Rdma { params, .. } if params.cnp_on_out_of_sequence)
+}
+
 /// Looks at controls and network together. Groups and scenario must be without mistakes, so that their numbers agree.
 pub(super) fn check(
     scenario: &Scenario,
@@ -37,7 +42,7 @@ pub(super) fn check(
         let Some(cc) = group.transport.control() else { continue };
         let wrapped = if group.near_source.is_some() { ".annulus.end_to_end" } else { "" };
         let path = format!("traffic.{number}.cc{wrapped}");
-        if cc.ecn() != Ecn::Off && !marked {
+        if cc.ecn() != Ecn::Off && !marked && !is_notified_of_losses(&group.transport) {
             let message = format!("traffic \"{}\" uses ECN with {cc}, but no switch marks", group.name);
             let help = "for example marking = { step = { k = \"100 kB\" } } in a table of [switches]";
             checker.error(&path, Diagnostic::warning(Code::NeverMarked, message).help(help));

@@ -1,8 +1,26 @@
-//! Profiles: defaults of whole systems for settings of streams and of their congestion control, under one name.
+//! Profiles: defaults of whole systems for settings of connections and of their congestion control, under one name.
 //!
 //! A profile is a list of constants, each with its source. What is set and what `narrows explain` says both follow from it. A key
 //! that the scenario has itself wins. A stored scenario has the keys in place of the name.
 
+/// A list of constants: keys with their values as TOML, what keeps them away if something else does, and their sources; then what is alike, and what differs.
+macro_rules! constants {
+    (
+        $(#[$doc:meta])* $name:ident:
+        $($key:literal = $value:literal $(, unless $unless:ident)?: $source:literal;)*
+        alike: $($alike:literal;)*
+        differs: $($differs:literal;)*
+    ) => {
+        $(#[$doc])*
+        pub(super) const $name: &[Constant] = &[
+            $(Constant::Set { key: $key, value: $value, source: $source, unless: &[$($unless)?] },)*
+            $(Constant::Alike($alike),)*
+            $(Constant::Differs($differs),)*
+        ];
+    };
+}
+
+mod connectx;
 mod linux;
 #[cfg(test)]
 mod tests;
@@ -10,20 +28,32 @@ mod tests;
 use std::borrow::Cow;
 use std::ops::Range;
 
+use narrows_proto::stream::Profile;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// A profile, with all that it is.
 pub(crate) struct Info {
+    profile: Profile,
     /// As it stands in scenarios.
     pub(crate) name: &'static str,
+    pub(crate) carries: Carries,
     pub(crate) summary: &'static str,
-    constants: [&'static [Constant]; 2],
+    /// What the constants were read in.
+    pub(crate) source: &'static str,
+    constants: &'static [&'static [Constant]],
+}
+
+/// What traffic is carried by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carries {
+    Streams,
+    Rdma,
 }
 
 /// One thing to know about a profile.
 pub(crate) enum Constant {
-    /// A setting of streams (`transport.…`) or of a congestion control (`cc.NAME.…`).
+    /// A setting of streams (`transport.…`), of RDMA (`rdma.…`), or of a congestion control (`cc.NAME.…`).
     Set {
         key: &'static str,
         /// TOML.
@@ -41,27 +71,40 @@ pub(crate) enum Constant {
 /// All profiles.
 pub(crate) const PROFILES: &[Info] = &[
     Info {
+        profile: Profile::Linux6_12,
         name: "linux-6.12",
+        carries: Carries::Streams,
         summary: "streams with the defaults of Linux 6.12",
-        constants: [linux::COMMON, linux::LINUX_6_12],
+        source: "kernel 6.12.117, file by file as below",
+        constants: &[linux::COMMON, linux::LINUX_6_12],
     },
     Info {
+        profile: Profile::Linux4_9,
         name: "linux-4.9",
+        carries: Carries::Streams,
         summary: "streams with the defaults of Linux 4.9",
-        constants: [linux::COMMON, linux::LINUX_4_9],
+        source: "kernels 4.9.227 and 4.9.112, file by file as below",
+        constants: &[linux::COMMON, linux::LINUX_4_9],
+    },
+    Info {
+        profile: Profile::ConnectX6Dx,
+        name: "connectx-6-dx",
+        carries: Carries::Rdma,
+        summary: "RDMA with the defaults of a network card, NVIDIA ConnectX-6 Dx",
+        source: "documents of the maker, measurements, and what firmware reports, one by one as below",
+        constants: &[connectx::CONNECTX_6_DX],
     },
 ];
 
 impl Info {
     fn constants(&self) -> impl Iterator<Item = &Constant> {
-        self.constants.into_iter().flatten()
+        self.constants.iter().copied().flatten()
     }
 
     /// All of it as Markdown.
     pub(crate) fn about(&self) -> String {
-        let mut parts =
-            ["Sets what a scenario leaves out:", "Alike without a setting:", "Differs from Linux:"]
-                .map(|title| format!("{title}\n\n"));
+        let mut parts = ["Sets what a scenario leaves out:", "Alike without a setting:", "Differs:"]
+            .map(|title| format!("{title}\n\n"));
         for constant in self.constants() {
             let (part, line) = match constant {
                 Constant::Set { key, value, source, .. } => (0, format!("`{key} = {value}`: {source}")),
@@ -77,6 +120,18 @@ impl Info {
 /// The profile of this name.
 fn find(name: &str) -> Option<&'static Info> {
     PROFILES.iter().find(|info| info.name == name)
+}
+
+/// All of a profile.
+pub(crate) fn of(profile: Profile) -> &'static Info {
+    PROFILES.iter().find(|info| info.profile == profile).expect("every profile is in the list")
+}
+
+/// The names of those for traffic that is carried so.
+pub(crate) fn names_of(carries: Carries) -> String {
+    let names: Vec<_> =
+        PROFILES.iter().filter(|info| info.carries == carries).map(|info| info.name).collect();
+    names.join(", ")
 }
 
 /// Gives the settings of all groups of traffic, and of the root, the values of their profiles where they have none. Mistakes in them
@@ -95,6 +150,10 @@ pub(crate) fn complete(root: &mut DeTable<'_>) {
 /// A table with `transport`, and perhaps `cc`.
 fn complete_table(table: &mut DeTable<'_>) {
     let Some((info, span)) = profile_of(table) else { return };
+    // A profile of something else is an error, or meant for other groups.
+    if table.contains_key("rdma") != (info.carries == Carries::Rdma) {
+        return;
+    }
     let mut to_set = Vec::new();
     let mut found = |path: &str| has(table, path);
     for constant in info.constants() {

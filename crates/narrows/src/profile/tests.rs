@@ -48,11 +48,17 @@ fn is_same(stored: &Value, constant: &str) -> bool {
 #[test]
 fn every_constant_arrives_where_its_key_says() {
     for info in PROFILES {
-        for control in ["cubic", "reno", "dctcp"] {
-            let lines = format!("cc = {{ {control} = {{}} }}");
+        let (rdma, controls) = match info.carries {
+            Carries::Streams => ("", &["cubic", "reno", "dctcp"][..]),
+            Carries::Rdma => ("rdma = {}\n", &["dcqcn"][..]),
+        };
+        for control in controls {
+            let lines = format!("{rdma}cc = {{ {control} = {{}} }}");
             let group = group(&format!("profile = \"{}\"", info.name), &lines);
             assert!(group.transport.profile.is_some());
             assert_eq!(group.transport.check(&mut Ranges::default()), Ok(()));
+            let rdma = group.rdma.as_ref().map_or(Ok(()), |rdma| rdma.check(&mut Ranges::default()));
+            assert_eq!(rdma, Ok(()));
             assert_eq!(group.cc.as_ref().expect("given").check(&mut Ranges::default()), Ok(()));
             let stored = Value::try_from(&group).expect("settings are TOML");
             for constant in info.constants() {
@@ -81,7 +87,11 @@ fn no_constant_is_there_twice_or_for_a_control_that_is_not() {
             .filter_map(|constant| if let Constant::Set { key, .. } = constant { Some(*key) } else { None })
             .collect();
         assert!(keys.iter().all(|key| {
-            ["transport.", "cc.cubic.", "cc.reno.", "cc.dctcp."].iter().any(|start| key.starts_with(start))
+            let tables = match info.carries {
+                Carries::Streams => &["transport.", "cc.cubic.", "cc.reno.", "cc.dctcp."][..],
+                Carries::Rdma => &["rdma.", "cc.dcqcn."][..],
+            };
+            tables.iter().any(|start| key.starts_with(start))
         }));
         let all = keys.len();
         keys.sort_unstable();
@@ -112,6 +122,21 @@ fn a_key_that_means_something_else_of_the_same_keeps_the_profile_away() {
     assert_eq!((group.transport.receive_buffer, group.transport.ack_timeout), (None, None));
     let Some(Config::Cubic(cubic)) = group.cc else { panic!("CUBIC") };
     assert_eq!(cubic.linux_hystart, None);
+}
+
+#[test]
+fn a_profile_of_all_is_for_the_groups_that_it_fits() {
+    let groups = ["cc = { cubic = {} }", "rdma = {}\ncc = { dcqcn = { timer = \"55 us\" } }"];
+    let card = scenario("profile = \"connectx-6-dx\"", &groups);
+    assert_eq!(card.traffic[0].cc, Some(Config::Cubic(Default::default())));
+    let Some(Config::Dcqcn(dcqcn)) = &card.traffic[1].cc else { panic!("DCQCN") };
+    assert_eq!((dcqcn.timer, dcqcn.cut_interval), (Some(Span::from_us(55)), Some(Span::from_us(4))));
+    let rdma = card.traffic[1].rdma.as_ref().expect("given");
+    assert!(rdma.cnp_on_out_of_sequence && rdma.ack_timeout == Some(10));
+    let linux = scenario("profile = \"linux-6.12\"", &groups);
+    assert_eq!(linux.traffic[1].rdma, Some(Default::default()));
+    let Some(Config::Cubic(cubic)) = &linux.traffic[0].cc else { panic!("CUBIC") };
+    assert!(cubic.linux_hystart.is_some());
 }
 
 #[test]

@@ -207,7 +207,7 @@ pub fn find(name: &str) -> Vec<Topic> {
 fn profiles() -> Vec<Topic> {
     let topic = |info: &profile::Info| Topic {
         place: format!("transport.profile = \"{}\"", info.name),
-        source: "sources of the kernel, file by file as below".into(),
+        source: info.source.into(),
         about: info.about(),
         ..Topic::new(TopicKind::Profile, info.name, info.summary)
     };

@@ -117,15 +117,14 @@ impl Study {
             .filter(of_figures)
             .cloned()
             .partition(|claim| claim.quantities().all(|each| run.has(each)));
-        let left_out = left_out.len();
 
         let watched = parameters.iter().filter(|_| vary).flat_map(|parameter| &parameter.watched);
         let named: BTreeSet<String> = claims.iter().flat_map(Claim::needed).chain(watched.cloned()).collect();
         let needed = needed(named.iter().map(String::as_str), &figures, &paper.sweeps);
         experiments.retain(|experiment| needed.contains(&experiment.name));
         if experiments.is_empty() {
-            let message =
-                format!("the quick form leaves out all of {}", figure.as_deref().unwrap_or(&paper.name));
+            let what = figure.as_deref().unwrap_or(&paper.name);
+            let message = format!("the quick form leaves out all of {what}");
             return Err(Diagnostic::error(Code::Conflict, message).help("leave out --quick").into());
         }
 
@@ -138,7 +137,7 @@ impl Study {
             figure,
             figures,
             claims,
-            left_out,
+            left_out: left_out.len(),
             parameters,
             experiments,
         })

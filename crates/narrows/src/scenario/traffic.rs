@@ -21,7 +21,7 @@ pub struct Traffic {
     /// Settings of its connections.
     #[serde(default)]
     pub transport: stream::Params,
-    /// Carries its connections over RDMA with these settings; `transport` does not apply then.
+    /// Carries its connections over RDMA with these settings; `transport` does not apply then, but for its `profile`.
     pub rdma: Option<rdma::Params>,
     /// Settings of its datagrams.
     pub datagram: Option<datagram::Params>,
