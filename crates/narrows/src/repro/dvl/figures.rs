@@ -13,6 +13,8 @@ const ALL: &[(&str, &str)] = &[
     ("qcn", "QCN"),
     ("dvl_ecn", "DVL and DCQCN"),
     ("edvl_ecn", "eDVL and DCQCN"),
+    ("dvl_ici", "DVL and DCQCN of isolated flows"),
+    ("edvl_ici", "eDVL and DCQCN of isolated flows"),
     ("dvl_qcn", "DVL and QCN"),
     ("edvl_qcn", "eDVL and QCN"),
 ];
@@ -28,6 +30,8 @@ const KEPT_1: &[(&str, &str)] = &[
     ("qcn", "network 1, QCN"),
     ("dvl_ecn", "network 1, DVL and DCQCN"),
     ("edvl_ecn", "network 1, eDVL and DCQCN"),
+    ("dvl_ici", "network 1, DVL and DCQCN of isolated flows"),
+    ("edvl_ici", "network 1, eDVL and DCQCN of isolated flows"),
     ("dvl_qcn", "network 1, DVL and QCN"),
     ("edvl_qcn", "network 1, eDVL and QCN"),
 ];
@@ -36,6 +40,12 @@ const KEPT_1K: &[(&str, &str)] = &[
     ("ecn", "1024 hosts, ECN (DCQCN)"),
     ("dvl", "1024 hosts, DVL"),
     ("edvl", "1024 hosts, eDVL"),
+];
+const KEPT_5: &[(&str, &str)] = &[
+    ("pfc", "1280 switches, PFC alone"),
+    ("ecn", "1280 switches, ECN (DCQCN)"),
+    ("dvl", "1280 switches, DVL"),
+    ("edvl", "1280 switches, eDVL"),
 ];
 const KEPT_2: &[(&str, &str)] = &[
     ("pfc", "network 2, PFC alone"),
@@ -68,6 +78,8 @@ const INCAST: &[(&str, &str)] = &[
     ("qcn_10", "100 Gb/s, QCN"),
     ("dvl_ecn_10", "100 Gb/s, DVL and DCQCN"),
     ("edvl_ecn_10", "100 Gb/s, eDVL and DCQCN"),
+    ("dvl_ici_10", "100 Gb/s, DVL and DCQCN of isolated flows"),
+    ("edvl_ici_10", "100 Gb/s, eDVL and DCQCN of isolated flows"),
     ("dvl_qcn_10", "100 Gb/s, DVL and QCN"),
     ("edvl_qcn_10", "100 Gb/s, eDVL and QCN"),
 ];
@@ -81,6 +93,8 @@ const WIDE: &[(&str, &str)] = &[
     ("qcn_10", "400 Gb/s, QCN"),
     ("dvl_ecn_10", "400 Gb/s, DVL and DCQCN"),
     ("edvl_ecn_10", "400 Gb/s, eDVL and DCQCN"),
+    ("dvl_ici_10", "400 Gb/s, DVL and DCQCN of isolated flows"),
+    ("edvl_ici_10", "400 Gb/s, eDVL and DCQCN of isolated flows"),
     ("dvl_qcn_10", "400 Gb/s, DVL and QCN"),
     ("edvl_qcn_10", "400 Gb/s, eDVL and QCN"),
 ];
@@ -113,6 +127,7 @@ const REACH: &[(&str, &str)] = &[
     ("host_ports_percent", "ports to hosts, %"),
     ("small_isolated_percent", "TC0 isolated, %"),
     ("allocations", "queues allocated"),
+    ("refused", "table full, times"),
     ("queues_at_once", "of a port at once"),
 ];
 const SOUND: &[(&str, &str)] = &[
@@ -234,6 +249,12 @@ pub(super) fn figures() -> Vec<Figure> {
             "n1k",
             FOUR,
         ),
+        network(
+            "1280 switches",
+            "The same 1024 hosts, but behind 1280 switches of 8 ports in five stages.",
+            "n5",
+            FOUR,
+        ),
         network("Network 2", "50 000 flows among 2048 hosts: 3.8 ms of sending for each.", "n2", FOUR),
         Figure {
             name: "Lossless",
@@ -244,6 +265,7 @@ pub(super) fn figures() -> Vec<Figure> {
             tables: vec![
                 table("n1", KEPT_1, SOUND),
                 table("n1k", KEPT_1K, KEPT),
+                table("n5", KEPT_5, KEPT),
                 table("n2", KEPT_2, SOUND),
                 table("incast", KEPT_INCAST, KEPT),
             ],

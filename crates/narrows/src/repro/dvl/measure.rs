@@ -35,6 +35,7 @@ pub(super) const NETWORK: &[&str] = &[
     "up_ports_percent",
     "small_isolated_percent",
     "allocations",
+    "refused",
     SOUND[0],
     SOUND[1],
     SOUND[2],
@@ -50,6 +51,7 @@ pub(super) const VICTIM: &[&str] = &[
     "victim_named",
     "storm_us",
     "allocations",
+    "refused",
     "closings",
     SOUND[0],
     SOUND[1],
@@ -87,6 +89,7 @@ fn sound(results: &Results, measured: &mut Measured) {
     measured.quantity("stuck_us", results.ports.iter().map(|port| us(port.stuck)).fold(0.0, f64::max));
     measured.quantity("left", sum(|port| port.isolation.allocated) - sum(|port| port.isolation.freed));
     measured.quantity("allocations", sum(|port| port.isolation.allocated));
+    measured.quantity("refused", sum(|port| port.isolation.refused));
     measured.quantity("queues_at_once", results.recorded.isolation.as_ref().map(|_| queues_at_once(results)));
 }
 
