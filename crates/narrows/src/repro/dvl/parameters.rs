@@ -59,6 +59,7 @@ fn readings() -> Vec<Parameter> {
             vec![
                 isolation("a pair for the queue alone", &["order=per_queue"]),
                 isolation("any pair pauses both", &["joint_stop=with_markings"]),
+                isolation("any pair pauses both, tables of 64", &["joint_stop=with_markings", "table=64"]),
                 isolation("none pauses both", &["joint_stop=never"]),
             ],
             &[
