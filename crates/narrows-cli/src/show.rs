@@ -199,7 +199,7 @@ pub fn points(manifest: &Manifest, points: &[PointSummary]) -> String {
 pub fn claims(reproduction: &Reproduction) -> String {
     let mut table = plain();
     for outcome in reproduction.figures.iter().filter(|outcome| !outcome.claims.is_empty()) {
-        table.add_row([outcome.figure.name, "reported", "measured", "class", "verdict"]);
+        table.add_row([&outcome.figure.name, "reported", "measured", "class", "verdict"]);
         for judged in &outcome.claims {
             let verdict = judged.verdict.name().to_owned();
             let texts = [judged.reported_text(), judged.measured_text(), judged.class_text(), verdict];

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use narrows::repro::{self, PAPERS};
+use narrows::repro;
 use narrows::results::Output;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -77,6 +77,6 @@ impl Reproduction {
 
 /// Names and titles of the papers that can be repeated.
 #[pyfunction]
-pub(crate) fn papers() -> Vec<(&'static str, &'static str)> {
-    PAPERS.iter().map(|paper| (paper.name, paper.title)).collect()
+pub(crate) fn papers() -> Vec<(String, String)> {
+    repro::papers().map(|paper| (paper.name, paper.title)).collect()
 }

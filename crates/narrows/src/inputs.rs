@@ -90,9 +90,16 @@ struct Known {
     read: BTreeMap<PathBuf, Content>,
     /// By place: what was there when results were begun, and where those keep it.
     kept: BTreeMap<PathBuf, (String, PathBuf)>,
+    /// Nothing outside of this folder is read, if there is one.
+    within: Option<PathBuf>,
 }
 
 impl Inputs {
+    /// Only files of this folder, which is absolute and has no symbolic links in its path.
+    pub(crate) fn within(folder: PathBuf) -> Self {
+        Self(Arc::new(Mutex::new(Known { within: Some(folder), ..Known::default() })))
+    }
+
     /// The content of a file, which is read at most once. A file that is gone is taken from the results that are continued.
     ///
     /// # Errors
@@ -101,6 +108,9 @@ impl Inputs {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(content) = known.read.get(path) {
             return Ok(content.clone());
+        }
+        if let Some(folder) = &known.within {
+            keep_within(folder, path)?;
         }
         let content = match known.kept.get(path) {
             Some((hash, place)) if is_gone(path) => read(place, hash)?,
@@ -148,6 +158,18 @@ pub(crate) fn read(place: &Path, hash: &str) -> Checked<Content> {
     let message =
         format!("{} is damaged: its checksum is {}, expected {hash}", place.display(), content.hash);
     Err(Diagnostic::error(Code::BadResults, message).help("restore the file that it was copied from").into())
+}
+
+/// Refuses what is outside of a folder (absolute, without symbolic links), wherever symbolic links lead.
+pub(crate) fn keep_within(folder: &Path, path: &Path) -> Checked<()> {
+    let unreadable = |error: io::Error| {
+        Diagnostic::error(Code::InputFailed, format!("cannot read {}: {error}", path.display()))
+    };
+    if path.canonicalize().map_err(unreadable)?.starts_with(folder) {
+        return Ok(());
+    }
+    let message = format!("{} is outside of the folder {}", path.display(), folder.display());
+    Err(Diagnostic::error(Code::InputFailed, message).help("copy the file into the folder").into())
 }
 
 fn is_gone(path: &Path) -> bool {

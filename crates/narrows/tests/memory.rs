@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use narrows::plan::Plan;
 use narrows::report::Digest;
-use narrows::repro::{PAPERS, Request, Study};
+use narrows::repro::{Request, Study, papers};
 use narrows::results::Output;
 use narrows::run::{Options, run};
 use narrows::templates::{self, TEMPLATES};
@@ -148,9 +148,9 @@ fn what_is_promised_for_recording_is_no_more_than_ports_busy_all_the_time_would_
 
 #[test]
 fn no_experiment_of_a_paper_asks_for_more_than_a_common_machine_has() {
-    for paper in PAPERS {
+    for paper in papers().map(Arc::new) {
         for quick in [true, false] {
-            let study = Study::new(paper, &Request { quick, ..Request::default() }).unwrap();
+            let study = Study::new(Arc::clone(&paper), &Request { quick, ..Request::default() }).unwrap();
             let most = study.runs.iter().map(|run| run.plan.memory(1)).max().unwrap_or_default();
             println!("{} {quick}: {most}", paper.name);
             assert!(most < Bytes::new(6_000_000_000), "{}, quick: {quick}: {most}", paper.name);

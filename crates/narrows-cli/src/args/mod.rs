@@ -10,7 +10,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use import::{BufferUnit, Import, ImportOutput};
 pub(crate) use results::{Export, ExportFct, ExportFormat, FctDialect, Open, Report, Trace, TraceFormat};
-pub(crate) use running::{Compare, Demo, DemoSubject, Execution, Input, Merge, Repro, Run, Sweep, Validate};
+pub(crate) use running::{
+    Compare, Demo, DemoSubject, Execution, Input, Merge, Repro, ReproTask, Run, Sweep, Validate,
+};
 
 /// A laboratory for congestion control where the data center meets the WAN.
 #[derive(Debug, Parser)]

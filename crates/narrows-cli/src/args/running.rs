@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use narrows::sweep::Shard;
 use narrows_proto::units::{QuantityError, Span};
 
@@ -130,8 +130,15 @@ pub(crate) struct Merge {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true
+)]
 pub(crate) struct Repro {
-    /// The paper; see --list
+    #[command(subcommand)]
+    pub(crate) task: Option<ReproTask>,
+    /// The paper, see --list; or the folder of one: ./my-paper
     #[arg(required_unless_present = "list", value_parser = PaperName)]
     pub(crate) paper: Option<String>,
     /// List the papers
@@ -157,6 +164,15 @@ pub(crate) struct Repro {
     pub(crate) overwrite: bool,
     #[command(flatten)]
     pub(crate) execution: Execution,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ReproTask {
+    /// Start a paper of your own: a folder with a small example
+    New {
+        /// The folder, called as the paper is
+        folder: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -203,8 +219,8 @@ impl TypedValueParser for PaperName {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let papers = narrows::repro::PAPERS.iter();
-        Some(Box::new(papers.map(|paper| PossibleValue::new(paper.name).help(paper.title))))
+        let papers = narrows::repro::names().zip(narrows::repro::papers());
+        Some(Box::new(papers.map(|(name, paper)| PossibleValue::new(name).help(paper.title))))
     }
 }
 

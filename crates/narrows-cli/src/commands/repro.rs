@@ -1,8 +1,8 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 
 use narrows::diagnostic::Checked;
-use narrows::repro::{Found, Kept, PAPERS, Paper, Ran, Reproduction, Request, Study, find};
+use narrows::repro::{Found, Kept, Paper, Ran, Reproduction, Request, Study, find, papers, start};
 use narrows::results::{Output, Results};
 use narrows::visible::shown_path;
 use serde_json::json;
@@ -13,6 +13,15 @@ use crate::{Status, args, show};
 
 /// Repeats the experiments of a paper and judges its claims.
 pub(crate) fn repro(arguments: &args::Repro) -> Checked<Status> {
+    if let Some(args::ReproTask::New { folder }) = &arguments.task {
+        start(folder)?;
+        say!(
+            "wrote {0}/; now: narrows repro {1} --quick",
+            shown_path(folder),
+            shown_path(&as_folder(folder))
+        );
+        return Ok(Status::Done);
+    }
     let Some(name) = &arguments.paper else {
         list(arguments.execution.json);
         return Ok(Status::Done);
@@ -20,14 +29,15 @@ pub(crate) fn repro(arguments: &args::Repro) -> Checked<Status> {
     let request =
         Request { figure: arguments.figure.as_deref(), quick: arguments.quick, seeds: arguments.seeds };
     let study = Study::new(find(name)?, &request)?;
-    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out/repro").join(name));
+    let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("out/repro").join(&study.paper.name));
     // The default folder is the command's own, so that it can be repeated.
     let output = Output::begin(&out, arguments.overwrite || arguments.out.is_none())?;
     catch_interrupts(RUNS_KEPT);
     let execution = &arguments.execution;
     if !execution.json {
         let seeds = if study.seeds == 1 { "1 seed".into() } else { format!("{} seeds", study.seeds) };
-        let (title, runs, version) = (study.paper.title, study.runs.len(), env!("CARGO_PKG_VERSION"));
+        let (title, runs, version) = (&study.paper.title, study.runs.len(), env!("CARGO_PKG_VERSION"));
+        let name = &study.paper.name;
         say!("{name} · {title} · {runs} runs · {seeds} · narrows {version}");
     }
     let kept = Kept::beside(&output);
@@ -57,6 +67,11 @@ pub(crate) fn repro(arguments: &args::Repro) -> Checked<Status> {
         Status::Done if arguments.strict && reproduction.tally().misses > 0 => Ok(Status::Broken),
         status => Ok(status),
     }
+}
+
+/// As a name of a folder and not of a paper: with a separator.
+fn as_folder(path: &Path) -> PathBuf {
+    if path.components().count() > 1 { path.to_owned() } else { Path::new(".").join(path) }
 }
 
 /// What all runs came to: those that were run before, and those that are run now. None of those that Ctrl-C left out.
@@ -120,18 +135,18 @@ fn print(reproduction: &Reproduction) {
 
 fn list(as_json: bool) {
     if as_json {
-        let paper = |paper: &&Paper| {
-            let (claims, figures) = paper.size();
+        let paper = |paper: Paper| {
+            let (claims, figures) = (paper.claims.len(), paper.figures.len());
             json!({ "name": paper.name, "title": paper.title, "claims": claims, "figures": figures })
         };
-        let papers: Vec<_> = PAPERS.iter().map(paper).collect();
+        let papers: Vec<_> = papers().map(paper).collect();
         say!("{}", serde_json::to_string_pretty(&json!({ "papers": papers })).unwrap_or_default());
         return;
     }
     say!("papers that can be repeated: narrows repro NAME");
-    let row = |paper: &&Paper| {
-        let (claims, figures) = paper.size();
-        [paper.name.to_owned(), format!("{} · {claims} claims, {figures} figures and tables", paper.title)]
+    let row = |paper: Paper| {
+        let (claims, figures) = (paper.claims.len(), paper.figures.len());
+        [paper.name, format!("{} · {claims} claims, {figures} figures and tables", paper.title)]
     };
-    say_part!("{}", show::list(PAPERS.iter().map(row)));
+    say_part!("{}", show::list(papers().map(row)));
 }

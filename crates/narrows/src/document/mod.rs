@@ -52,7 +52,7 @@ impl Document {
     /// If it cannot be read, is larger than [`input_file::LARGEST_SCENARIO`], or is not valid TOML.
     pub fn read(path: &Path) -> Checked<Self> {
         let source = input_file::read_text(path, input_file::LARGEST_SCENARIO)?;
-        Self::from_source(source, path.parent().map(Path::to_owned).unwrap_or_default())
+        Self::of(source, path.parent().map(Path::to_owned).unwrap_or_default(), Inputs::default())
     }
 
     /// Parses a text called `name`; paths in it are relative to `folder`.
@@ -60,15 +60,17 @@ impl Document {
     /// # Errors
     /// If it is not valid TOML; all mistakes are reported, up to a hundred.
     pub fn parse(name: &str, text: impl Into<String>, folder: impl Into<PathBuf>) -> Checked<Self> {
-        Self::from_source(Arc::new(Source { name: name.to_owned(), text: text.into() }), folder.into())
+        let source = Arc::new(Source { name: name.to_owned(), text: text.into() });
+        Self::of(source, folder.into(), Inputs::default())
     }
 
-    fn from_source(source: Arc<Source>, folder: PathBuf) -> Checked<Self> {
+    /// Parses a text that has been read. Paths in it are relative to `folder`, and their files come from `inputs`.
+    pub(crate) fn of(source: Arc<Source>, folder: PathBuf, inputs: Inputs) -> Checked<Self> {
         let document = Self {
             texts: vec![source],
             origins: vec![None],
             folder,
-            inputs: Inputs::default(),
+            inputs,
             inherited: Vec::new(),
             profiles: false,
             makers: BTreeMap::new(),

@@ -8,22 +8,25 @@ mod parameters;
 
 use self::measure::{MIX, REACTION, RPCS};
 use self::parameters::parameters;
-use super::{Experiment, Paper, cc, owned};
+use super::{Experiment, Measure, Paper, cc, claims, owned};
 
-pub(super) const PAPER: Paper = Paper {
-    name: "annulus",
-    title: "Annulus: A Dual Congestion Control Loop for Datacenter and WAN Traffic Aggregates",
-    source: "A. Saeed, V. Gupta, P. Goyal, M. Sharif, R. Pan, M. Ammar, E. Zegura, K. Jang, M. Alizadeh, A. Kabbani, A. Vahdat, \
-             ACM SIGCOMM 2020 (from its talk and abstract)",
-    about: "WAN and data-center traffic share the uplink of a rack: what each does to the other, why queues of their own do \
-            not help, and what a near-source loop changes. Then three racks, two in one data center and one 8 ms away, that \
-            exchange RPCs at 10 to 90 % load, five parts inside the data center to one across, under DCTCP and BBR, with and \
-            without Annulus. Beyond the paper: other controls inside Annulus, and hosts of 100 and 400 Gb/s.",
-    claims: include_str!("../../repro/annulus/claims.toml"),
-    figures: figures::figures,
-    experiments,
-    parameters,
-};
+pub(super) fn paper() -> Paper {
+    Paper {
+        name: "annulus".into(),
+        title: "Annulus: A Dual Congestion Control Loop for Datacenter and WAN Traffic Aggregates".into(),
+        source: "A. Saeed, V. Gupta, P. Goyal, M. Sharif, R. Pan, M. Ammar, E. Zegura, K. Jang, M. Alizadeh, A. Kabbani, A. Vahdat, \
+                 ACM SIGCOMM 2020 (from its talk and abstract)".into(),
+        about: "WAN and data-center traffic share the uplink of a rack: what each does to the other, why queues of their own do \
+                not help, and what a near-source loop changes. Then three racks, two in one data center and one 8 ms away, that \
+                exchange RPCs at 10 to 90 % load, five parts inside the data center to one across, under DCTCP and BBR, with and \
+                without Annulus. Beyond the paper: other controls inside Annulus, and hosts of 100 and 400 Gb/s.".into(),
+        claims: claims::read("annulus", include_str!("../../repro/annulus/claims.toml")),
+        figures: figures::figures(),
+        experiments: experiments(),
+        parameters: parameters(),
+        ..Paper::default()
+    }
+}
 
 /// Near-source switches that say what QCN says.
 const POINTS: &str = "switches.default.congestion_point={ qcn = { set_point = \"33 kB\", message = { reach = \"tor_agg\" } } }";
@@ -104,12 +107,12 @@ fn fast() -> Vec<Experiment> {
             }
             all.push(Experiment {
                 name: format!("fast.{row}_{rate}"),
-                scenario: MOTIVATION,
+                scenario: MOTIVATION.into(),
                 overrides: network.iter().cloned().chain(overrides).collect(),
                 quick: None,
-                quantities: MIX,
-                series: &[],
-                measure: measure::mix,
+                quantities: owned(MIX),
+                series: Vec::new(),
+                measure: Measure::Rust(measure::mix),
             });
         }
     }
@@ -135,12 +138,12 @@ fn reaction() -> Vec<Experiment> {
     ];
     let experiment = |Scheme { row, overrides }| Experiment {
         name: format!("reaction.{row}"),
-        scenario: MOTIVATION,
+        scenario: MOTIVATION.into(),
         overrides: overrides.into_iter().chain(owned(BURST)).collect(),
         quick: Some(Vec::new()),
-        quantities: REACTION,
-        series: &["wan", "uplink"],
-        measure: measure::reaction,
+        quantities: owned(REACTION),
+        series: owned(&["wan", "uplink"]),
+        measure: Measure::Rust(measure::reaction),
     };
     schemes.map(experiment).into()
 }
@@ -179,12 +182,12 @@ fn mix() -> Vec<Experiment> {
     let short = ["stop={ after = \"450 ms\" }", "measure={ from = \"300 ms\", until = \"420 ms\" }"];
     let experiment = |Scheme { row, overrides }: Scheme| Experiment {
         name: format!("mix.{row}"),
-        scenario: MOTIVATION,
+        scenario: MOTIVATION.into(),
         quick: Some(if row.ends_with("alone") { Vec::new() } else { owned(&short) }),
         overrides,
-        quantities: MIX,
-        series: &[],
-        measure: measure::mix,
+        quantities: owned(MIX),
+        series: Vec::new(),
+        measure: Measure::Rust(measure::mix),
     };
     schemes.map(experiment).into()
 }
@@ -209,23 +212,23 @@ fn testbed() -> Vec<Experiment> {
         for Scheme { row, overrides } in schemes() {
             all.push(Experiment {
                 name: format!("rpc.{row}_{percent}"),
-                scenario: TESTBED,
+                scenario: TESTBED.into(),
                 overrides: overrides.into_iter().chain(load(percent)).collect(),
                 quick: (percent == 50).then(|| owned(&QUICK)),
-                quantities: RPCS,
-                series: &[],
-                measure: measure::rpcs,
+                quantities: owned(RPCS),
+                series: Vec::new(),
+                measure: Measure::Rust(measure::rpcs),
             });
         }
     }
     all.push(Experiment {
         name: "rpc.alone_50".into(),
-        scenario: TESTBED,
+        scenario: TESTBED.into(),
         overrides: load(50).into_iter().chain(["traffic.wan.pattern.rpc.load=0.001".into()]).collect(),
         quick: Some(owned(&QUICK)),
-        quantities: RPCS,
-        series: &[],
-        measure: measure::rpcs,
+        quantities: owned(RPCS),
+        series: Vec::new(),
+        measure: Measure::Rust(measure::rpcs),
     });
     all
 }

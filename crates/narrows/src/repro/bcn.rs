@@ -1,92 +1,47 @@
-//! BCN: Bergamasco's slides of May 2005, with QCN in BCN's place as one more row.
-//!
-//! The slides give links, latency, load and results, and leave out everything else. What the results imply about it is in
-//! the reasons of the parameters below.
+//! BCN: what no reducer measures. Everything else is in the folder `repro/bcn`.
 
-mod figures;
-mod measure;
-mod parameters;
+use narrows_proto::units::Time;
 
-use self::figures::{LENGTHS, figures};
-use self::measure::{QUANTITIES, measure};
-use self::parameters::parameters;
-use super::{Experiment, Paper, owned};
+use super::{Measured, Model};
+use crate::results::{FlowRow, Results};
+use crate::statistics::mean;
 
-pub(super) const PAPER: Paper = Paper {
-    name: "bcn",
-    title: "Data Center Ethernet Congestion Management: Backward Congestion Notification",
-    source: "D. Bergamasco, IEEE 802.1 Interim Meeting, Berlin, 12 May 2005 (slides)",
-    about: "Four bulk senders, and in workload 2 four sources of datagrams, meet at one bottleneck of 10 Gb/s; \
-            reference flow 1 crosses it, reference flow 2 only shares the way of a bulk sender to the core switch. \
-            Without congestion management (PAUSE alone), RED, TCP with ECN and BCN are compared; QCN is added. \
-            The topology and nearly all settings are reconstructed from what the reported numbers imply.",
-    claims: include_str!("../../repro/bcn/claims.toml"),
-    figures,
-    experiments,
-    parameters,
-};
+pub(super) const MODELS: &[Model] = &[Model {
+    name: "bcn.rounds",
+    quantities: &["source_tps", "source_tps_sd_percent"],
+    series: &[],
+    measure: rounds,
+}];
 
-const WORKLOAD_1: &str = include_str!("../../repro/bcn/workload1.toml");
-const WORKLOAD_2: &str =
-    concat!(include_str!("../../repro/bcn/workload1.toml"), include_str!("../../repro/bcn/udp.toml"));
-
-/// Without congestion management: PAUSE.
-const NONE: [&str; 4] = [
-    "switches.core.buffer={ size = \"3 MB\", sharing = \"complete\" }",
-    "switches.core.pause={ xoff = \"240 kB\", xon = \"230 kB\", frame = \"64 B\" }",
-    "switches.edge.buffer={ size = \"600 kB\", sharing = \"complete\" }",
-    "switches.edge.pause={ xoff = \"12 kB\", xon = \"8 kB\", frame = \"64 B\" }",
-];
-const RED: [&str; 2] = [
-    "switches.core.buffer={ size = \"3500 kB\", sharing = \"per_port\" }",
-    "switches.core.marking={ red = { min = \"1000 kB\", max = \"2500 kB\", max_p = 0.1, gentle = true, action = \"drop\" } }",
-];
-const ECN: [&str; 4] = [
-    "switches.core.marking={ red = { min = \"800 kB\", max = \"1000 kB\", max_p = 0.1, action = \"mark_then_drop\" } }",
-    "traffic.ST.cc={ reno = { ecn = true } }",
-    "traffic.SR1.cc={ reno = { ecn = true } }",
-    "traffic.SR2.cc={ reno = { ecn = true } }",
-];
-const BCN: [&str; 2] = [
-    "switches.core.congestion_point={ bcn = { set_point = \"115 kB\", severe = \"1200 kB\", \
-     sampling = { random = 0.07 }, message = { size = \"64 B\" } } }",
-    "reaction_points={ at = \"edge_switch\", queue = \"300 kB\", rule = { bcn = { tag = \"0 B\" } } }",
-];
-const QCN: [&str; 2] = [
-    "switches.core.congestion_point={ qcn = { set_point = \"115 kB\", message = { size = \"64 B\" } } }",
-    "reaction_points={ at = \"edge_switch\", queue = \"300 kB\", rule = { qcn = { tag = \"0 B\" } } }",
-];
-
-/// The links to the core switch in `workload1.toml`.
-const CORE_LINKS: std::ops::Range<usize> = 14..20;
-
-fn experiments() -> Vec<Experiment> {
-    let quick = || Some(owned(&["stop.after=400 ms"]));
-    let experiment = |name: String, scenario, overrides| Experiment {
-        name,
-        scenario,
-        overrides,
-        quick: quick(),
-        quantities: QUANTITIES,
-        series: &["queue"],
-        measure,
+/// Transactions of the bulk senders: their mean over senders, and their standard deviation.
+fn rounds(results: &Results) -> Measured {
+    let mut measured = Measured::default();
+    let seconds = results.outline().measured_for().as_secs_f64();
+    let of_sender = |sender: &str| {
+        let is_own = |flow: &&FlowRow| results.plan.network.topology.host_name(flow.from) == sender;
+        transactions(results, results.flows.iter().filter(is_own)) as f64 / seconds
     };
-    let rows: [(&str, &[&str]); 5] =
-        [("none", &NONE), ("red", &RED), ("ecn", &ECN), ("bcn", &BCN), ("qcn", &QCN)];
-    let mut experiments = Vec::new();
-    for (workload, scenario) in [("w1", WORKLOAD_1), ("w2", WORKLOAD_2)] {
-        let rows = rows.iter();
-        experiments.extend(
-            rows.map(|(row, overrides)| experiment(format!("{workload}.{row}"), scenario, owned(overrides))),
-        );
-    }
-    for (length, kilometres) in LENGTHS {
-        let delay = |link| format!("topology.explicit.links.{link}.delay={} ns", kilometres * 5000.0);
-        let overrides = owned(&BCN).into_iter().chain(CORE_LINKS.map(delay)).collect();
-        let long = experiment(format!("length.{length}"), WORKLOAD_1, overrides);
-        // The short form shows the first and the last of them.
-        let ends = ["100m", "10km", "20km"].contains(&length);
-        experiments.push(Experiment { quick: long.quick.clone().filter(|_| ends), ..long });
-    }
-    experiments
+    let per_second = ["ST1", "ST2", "ST3", "ST4"].map(of_sender);
+    measured.quantity("source_tps", mean(&per_second));
+    measured.quantity("source_tps_sd_percent", spread(&per_second));
+    measured
+}
+
+/// Transactions that ended in the measured time: rounds of ten transfers.
+fn transactions<'a>(results: &Results, flows: impl Iterator<Item = &'a FlowRow>) -> usize {
+    let mut ends: Vec<(u64, Option<Time>)> = flows.map(|flow| (flow.turn, flow.end)).collect();
+    ends.sort_unstable();
+    let rounds = ends.chunk_by(|a, b| a.0 == b.0);
+    let last_end = |round: &[(u64, Option<Time>)]| {
+        round.iter().map(|(_, end)| *end).collect::<Option<Vec<_>>>()?.into_iter().max()
+    };
+    rounds.filter_map(last_end).filter(|end| *end >= results.plan.measured.start).count()
+}
+
+/// Standard deviation over mean, in percent.
+fn spread(values: &[f64]) -> Option<f64> {
+    let mean = mean(values)?;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let deviation = (squares / (values.len().max(2) - 1) as f64).sqrt();
+    (mean > 0.0).then(|| 100.0 * deviation / mean)
 }

@@ -8,8 +8,8 @@ use crate::run::{Options, run_all};
 use crate::statistics::Estimate;
 
 /// All papers, and the one for tests.
-fn papers() -> impl Iterator<Item = &'static Paper> {
-    PAPERS.iter().copied().chain([&tiny::PAPER])
+fn all_papers() -> impl Iterator<Item = Paper> {
+    papers().chain([tiny::paper()])
 }
 
 fn unique<'a>(names: impl Iterator<Item = &'a str>) {
@@ -19,36 +19,37 @@ fn unique<'a>(names: impl Iterator<Item = &'a str>) {
 
 /// All `group.row.column` of quantities, and of series.
 fn declared(experiments: &[Experiment]) -> [BTreeSet<String>; 2] {
-    let all = |of: fn(&Experiment) -> &'static [&'static str]| {
+    let all = |of: fn(&Experiment) -> &[String]| {
         let named = |each: &Experiment| -> Vec<_> {
             of(each).iter().map(|column| format!("{}.{column}", each.name)).collect()
         };
         experiments.iter().flat_map(named).collect()
     };
-    [all(|each| each.quantities), all(|each| each.series)]
+    [all(|each| &each.quantities), all(|each| &each.series)]
 }
 
 #[test]
 fn names_are_unique() {
-    unique(papers().map(|paper| paper.name));
-    for paper in papers() {
-        unique(claims::read(paper.name, paper.claims).iter().map(|claim| claim.id.as_str()));
-        unique((paper.figures)().iter().map(|figure| figure.name));
-        unique((paper.experiments)().iter().map(|experiment| experiment.name.as_str()));
-        unique((paper.parameters)().iter().map(|parameter| parameter.name));
+    unique(names());
+    assert!(names().eq(papers().map(|paper| paper.name)));
+    for paper in all_papers() {
+        unique(paper.claims.iter().map(|claim| claim.id.as_str()));
+        unique(paper.figures.iter().map(|figure| figure.name.as_str()));
+        unique(paper.experiments.iter().map(|experiment| experiment.name.as_str()));
+        unique(paper.parameters.iter().map(|parameter| parameter.name.as_str()));
     }
 }
 
 #[test]
 fn whatever_is_named_exists_and_whatever_is_measured_is_used() {
-    for paper in papers() {
-        let (figures, experiments) = ((paper.figures)(), (paper.experiments)());
-        let [quantities, series] = declared(&experiments);
+    for paper in all_papers() {
+        let (figures, experiments) = (&paper.figures, &paper.experiments);
+        let [quantities, series] = declared(experiments);
         let known = |name: &str, names: &BTreeSet<String>| {
             assert!(names.contains(name) && parts(name).is_some(), "{}: nothing measures {name}", paper.name);
         };
         let mut used: BTreeSet<String> = BTreeSet::new();
-        for claim in claims::read(paper.name, paper.claims) {
+        for claim in &paper.claims {
             claim.quantities().for_each(|quantity| known(quantity, &quantities));
             let there = figures.iter().any(|figure| figure.name == claim.figure);
             assert!(there, "{}: {} belongs to no figure", paper.name, claim.id);
@@ -60,13 +61,13 @@ fn whatever_is_named_exists_and_whatever_is_measured_is_used() {
             sources.iter().for_each(|source| known(source, if sweep { &quantities } else { &series }));
             used.extend(sources.into_iter().map(|source| experiment_of(source).to_owned()));
         }
-        for watched in (paper.parameters)().iter().flat_map(|parameter| &parameter.watched) {
+        for watched in paper.parameters.iter().flat_map(|parameter| &parameter.watched) {
             known(watched, &quantities);
             used.insert(experiment_of(watched).to_owned());
         }
         let cells = figures.iter().flat_map(|figure| &figure.tables).flat_map(Table::quantities);
         used.extend(cells.map(|quantity| experiment_of(&quantity).to_owned()));
-        for experiment in &experiments {
+        for experiment in experiments {
             assert!(used.contains(&experiment.name), "{}: nothing needs {}", paper.name, experiment.name);
         }
     }
@@ -74,31 +75,31 @@ fn whatever_is_named_exists_and_whatever_is_measured_is_used() {
 
 #[test]
 fn every_row_and_column_of_a_table_has_a_claim_or_is_measured() {
-    for paper in papers() {
-        let claims = claims::read(paper.name, paper.claims);
-        for figure in (paper.figures)() {
+    for paper in all_papers() {
+        let claims = &paper.claims;
+        for figure in &paper.figures {
             let of_figure = claims.iter().filter(|claim| claim.figure == figure.name);
             let named: BTreeSet<_> = of_figure.filter_map(|claim| parts(&claim.quantity)).collect();
             for table in &figure.tables {
                 let own: Vec<_> = named.iter().filter(|(group, ..)| *group == table.group).collect();
                 let is_run = |row: &str| {
                     let name = format!("{}.{row}", table.group);
-                    (paper.experiments)().iter().any(|experiment| experiment.name == name)
+                    paper.experiments.iter().any(|experiment| experiment.name == name)
                 };
-                for (row, _) in table.rows {
-                    let named = own.iter().any(|each| each.1 == *row);
+                for (row, _) in &table.rows {
+                    let named = own.iter().any(|each| each.1 == row);
                     assert!(named || is_run(row), "{}: {row}", figure.name);
                 }
-                let is_measured = |column: &str| {
+                let is_measured = |column: &String| {
                     let of_row = |row: &str| format!("{}.{row}", table.group);
                     table.rows.iter().all(|(row, _)| {
-                        let experiments = (paper.experiments)();
+                        let experiments = &paper.experiments;
                         let found = experiments.iter().find(|experiment| experiment.name == of_row(row));
-                        found.is_some_and(|experiment| experiment.quantities.contains(&column))
+                        found.is_some_and(|experiment| experiment.quantities.contains(column))
                     })
                 };
-                for (column, _) in table.columns {
-                    let named = own.iter().any(|each| each.2 == *column);
+                for (column, _) in &table.columns {
+                    let named = own.iter().any(|each| each.2 == column);
                     assert!(named || is_measured(column), "{}: {column}", figure.name);
                 }
             }
@@ -108,19 +109,20 @@ fn every_row_and_column_of_a_table_has_a_claim_or_is_measured() {
 
 #[test]
 fn every_figure_can_be_planned_in_both_forms() {
-    for paper in papers() {
-        Study::new(paper, &Request::default()).unwrap_or_else(|error| panic!("{}: {error}", paper.name));
-        Study::new(paper, &Request { quick: true, ..Request::default() }).unwrap();
-        for figure in (paper.figures)() {
-            let request = Request { figure: Some(figure.name), ..Request::default() };
-            let study = Study::new(paper, &request).unwrap();
+    for paper in all_papers().map(Arc::new) {
+        Study::new(Arc::clone(&paper), &Request::default())
+            .unwrap_or_else(|error| panic!("{}: {error}", paper.name));
+        Study::new(Arc::clone(&paper), &Request { quick: true, ..Request::default() }).unwrap();
+        for figure in &paper.figures {
+            let request = Request { figure: Some(&figure.name), ..Request::default() };
+            let study = Study::new(Arc::clone(&paper), &request).unwrap();
             assert!(study.runs.iter().all(|run| run.alternative.is_none()));
         }
     }
 }
 
 fn reproduce(request: Request<'_>) -> Reproduction {
-    let study = Study::new(&tiny::PAPER, &request).unwrap();
+    let study = Study::new(tiny::paper(), &request).unwrap();
     let plans: Vec<_> = study.runs.iter().map(|run| run.plan.clone()).collect();
     let progress = |_, _| ControlFlow::Continue(());
     let measured = run_all(&plans, Options::default(), progress, |run, results| study.measure(run, &results));
@@ -176,7 +178,7 @@ fn the_quick_form_leaves_out_and_says_so() {
     assert!(reproduction.parameters.iter().all(|outcome| outcome.rows.is_empty()));
     assert_eq!(reproduction.command(), "narrows repro tiny --quick");
     let request = Request { figure: Some("2"), quick: true, seeds: None };
-    let nothing = Study::new(&tiny::PAPER, &request).unwrap_err().to_string();
+    let nothing = Study::new(tiny::paper(), &request).unwrap_err().to_string();
     assert!(nothing.contains("the quick form leaves out all of Figure 2"), "{nothing}");
 }
 
@@ -184,7 +186,7 @@ fn the_quick_form_leaves_out_and_says_so() {
 fn a_figure_runs_only_what_it_needs() {
     let names = |figure| {
         let study =
-            Study::new(&tiny::PAPER, &Request { figure: Some(figure), ..Request::default() }).unwrap();
+            Study::new(tiny::paper(), &Request { figure: Some(figure), ..Request::default() }).unwrap();
         let mut names: Vec<_> =
             study.runs.iter().map(|run| run.name[..run.name.len() - 7].to_owned()).collect();
         names.dedup();
@@ -195,7 +197,7 @@ fn a_figure_runs_only_what_it_needs() {
     }
     assert_eq!(names("2"), ["k.20", "k.40"]);
     let request = Request { figure: Some("Tabel 1"), ..Request::default() };
-    let unknown = Study::new(&tiny::PAPER, &request).unwrap_err().to_string();
+    let unknown = Study::new(tiny::paper(), &request).unwrap_err().to_string();
     let expected =
         "no figure is called \"Tabel 1\"\n  did you mean \"Table 1\"? known: Table 1, Figure 1, Figure 2";
     assert_eq!(unknown, expected);
@@ -232,7 +234,7 @@ fn files_hold_all_claims_and_scenarios_that_run_again() {
     let page = text("report.html");
     assert!(page.contains("Queues of Reno and &lt;DCTCP&gt;, repeated") && !page.contains("{{"));
 
-    for experiment in (tiny::PAPER.experiments)() {
+    for experiment in tiny::paper().experiments {
         let text = text(&format!("scenarios/{}.toml", experiment.name));
         let plan =
             crate::plan::Plan::new(crate::document::Document::parse("again", text, "").unwrap()).unwrap();

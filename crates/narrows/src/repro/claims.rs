@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::parts;
+use crate::diagnostic::Checked;
 use crate::document::Document;
 
 /// Something a paper says.
@@ -173,8 +174,16 @@ struct File {
 /// If something is wrong with it. It is part of the program.
 pub(super) fn read(name: &str, text: &str) -> Vec<Claim> {
     let document = Document::parse(&format!("{name}/claims.toml"), text, "");
-    let file = document.and_then(|document| document.read_into::<File>());
-    file.unwrap_or_else(|rejection| panic!("{rejection}")).claim
+    let claims = document.and_then(|document| parse(&document));
+    claims.unwrap_or_else(|rejection| panic!("{rejection}"))
+}
+
+/// Reads `claims.toml`.
+///
+/// # Errors
+/// If something is wrong with it.
+pub(super) fn parse(document: &Document) -> Checked<Vec<Claim>> {
+    Ok(document.read_into::<File>()?.claim)
 }
 
 impl TryFrom<Written> for Claim {

@@ -11,23 +11,26 @@ use narrows_proto::units::Span;
 
 use self::measure::{NETWORK, NETWORK_SERIES, VICTIM, VICTIM_SERIES};
 use self::parameters::parameters;
-use super::{Experiment, Paper, cc, owned};
+use super::{Experiment, Measure, Paper, cc, claims, owned};
 
-pub(super) const PAPER: Paper = Paper {
-    name: "dvl",
-    title: "Efficient Dynamic Isolation of Congestion in Lossless DataCenter Networks",
-    source: "L. Gonzalez-Naharro, J. Escudero-Sahuquillo, P. J. Garcia, F. J. Quiles, J. Duato, W. Sun, L. Shen, X. Yu, H. Zheng, \
-             NEAT 2019 (slides)",
-    about: "Messages of four classes of sizes, all sent within 2 ms, in lossless networks of 64, 1024 and 2048 hosts: priority-based \
-            flow control (PFC) alone, with ECN (DCQCN), with isolation of congested flows as in DVL and enhanced DVL (eDVL), and as \
-            in IEEE 802.1Qcz. Then one incast and one victim of it, to see what isolation does. Beyond the paper: isolation \
-            together with DCQCN and with QCN. The thresholds of DVL are not known; those used here are below, with what others \
-            change.",
-    claims: include_str!("../../repro/dvl/claims.toml"),
-    figures: figures::figures,
-    experiments,
-    parameters,
-};
+pub(super) fn paper() -> Paper {
+    Paper {
+        name: "dvl".into(),
+        title: "Efficient Dynamic Isolation of Congestion in Lossless DataCenter Networks".into(),
+        source: "L. Gonzalez-Naharro, J. Escudero-Sahuquillo, P. J. Garcia, F. J. Quiles, J. Duato, W. Sun, L. Shen, X. Yu, H. Zheng, \
+                 NEAT 2019 (slides)".into(),
+        about: "Messages of four classes of sizes, all sent within 2 ms, in lossless networks of 64, 1024 and 2048 hosts: priority-based \
+                flow control (PFC) alone, with ECN (DCQCN), with isolation of congested flows as in DVL and enhanced DVL (eDVL), and as \
+                in IEEE 802.1Qcz. Then one incast and one victim of it, to see what isolation does. Beyond the paper: isolation \
+                together with DCQCN and with QCN. The thresholds of DVL are not known; those used here are below, with what others \
+                change.".into(),
+        claims: claims::read("dvl", include_str!("../../repro/dvl/claims.toml")),
+        figures: figures::figures(),
+        experiments: experiments(),
+        parameters: parameters(),
+        ..Paper::default()
+    }
+}
 
 const NETWORKS: &str = include_str!("../../repro/dvl/networks.toml");
 const BESIDE: &str = include_str!("../../repro/dvl/victim.toml");
@@ -139,12 +142,12 @@ fn experiments() -> Vec<Experiment> {
 fn network(group: &str, scheme: &Scheme, network: &[&str], quick: Option<&[&str]>) -> Experiment {
     Experiment {
         name: format!("{group}.{}", scheme.row),
-        scenario: NETWORKS,
+        scenario: NETWORKS.into(),
         overrides: owned(network).into_iter().chain(scheme.overrides(&["messages"])).collect(),
         quick: quick.map(owned),
-        quantities: NETWORK,
-        series: NETWORK_SERIES,
-        measure: measure::network,
+        quantities: owned(NETWORK),
+        series: owned(NETWORK_SERIES),
+        measure: Measure::Rust(measure::network),
     }
 }
 
@@ -163,11 +166,11 @@ fn victim(group: &str, row: &str, fan_in: u64, scheme: Vec<String>) -> Experimen
     let name = if row == "idle" { format!("{group}.{row}") } else { format!("{group}.{row}_{fan_in}") };
     Experiment {
         name,
-        scenario: BESIDE,
+        scenario: BESIDE.into(),
         overrides: std::iter::once(incast).chain(scheme).collect(),
         quick: Some(Vec::new()),
-        quantities: VICTIM,
-        series: VICTIM_SERIES,
-        measure: measure::victim,
+        quantities: owned(VICTIM),
+        series: owned(VICTIM_SERIES),
+        measure: Measure::Rust(measure::victim),
     }
 }

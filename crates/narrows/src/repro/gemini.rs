@@ -7,21 +7,24 @@ mod measure;
 mod theorem;
 
 use self::measure::{COMPLETION, CONVERGENCE, FAIRNESS, THROUGHPUT};
-use super::{Alternative, Experiment, Paper, Parameter, cc, owned};
+use super::{Alternative, Experiment, Measure, Paper, Parameter, cc, claims, owned};
 
-pub(super) const PAPER: Paper = Paper {
-    name: "gemini",
-    title: "Congestion Control for Cross-Datacenter Networks",
-    source: "G. Zeng, W. Bai, G. Chen, K. Chen, D. Han, Y. Zhu, L. Cui, IEEE ICNP 2019",
-    about: "Two data centers, each with two switches that a border router joins, 200 µs inside and 10 ms between them. \
-            Shallow shared buffers inside, deep ones at the border. GEMINI is compared with CUBIC (with and without ECN), \
-            DCTCP, Vegas with two settings and BBR: long flows that meet inside a data center, on the WAN, or on links of \
-            very different lengths, and web search traffic that loads the WAN to 90 %, at 1 and 10 Gb/s.",
-    claims: include_str!("../../repro/gemini/claims.toml"),
-    figures: figures::figures,
-    experiments,
-    parameters,
-};
+pub(super) fn paper() -> Paper {
+    Paper {
+        name: "gemini".into(),
+        title: "Congestion Control for Cross-Datacenter Networks".into(),
+        source: "G. Zeng, W. Bai, G. Chen, K. Chen, D. Han, Y. Zhu, L. Cui, IEEE ICNP 2019".into(),
+        about: "Two data centers, each with two switches that a border router joins, 200 µs inside and 10 ms between them. \
+                Shallow shared buffers inside, deep ones at the border. GEMINI is compared with CUBIC (with and without ECN), \
+                DCTCP, Vegas with two settings and BBR: long flows that meet inside a data center, on the WAN, or on links of \
+                very different lengths, and web search traffic that loads the WAN to 90 %, at 1 and 10 Gb/s.".into(),
+        claims: claims::read("gemini", include_str!("../../repro/gemini/claims.toml")),
+        figures: figures::figures(),
+        experiments: experiments(),
+        parameters: parameters(),
+        ..Paper::default()
+    }
+}
 
 /// The network with a load, as one scenario.
 macro_rules! scenario {
@@ -115,12 +118,12 @@ fn inside() -> Vec<Experiment> {
             }
             all.push(Experiment {
                 name: format!("dcn.{name}_{place}_{k}"),
-                scenario: DCN,
+                scenario: DCN.into(),
                 overrides,
                 quick: [20, 320].contains(&k).then(|| owned(&["stop.after=3 s", "measure.from=1 s"])),
-                quantities: THROUGHPUT,
-                series: &[],
-                measure: measure::throughput,
+                quantities: owned(THROUGHPUT),
+                series: Vec::new(),
+                measure: Measure::Rust(measure::throughput),
             });
         }
     }
@@ -131,7 +134,7 @@ fn inside() -> Vec<Experiment> {
 fn wan() -> Vec<Experiment> {
     let experiment = |row: String, control: &str, quick: bool| Experiment {
         name: format!("wan.{row}"),
-        scenario: scenario!("wan"),
+        scenario: scenario!("wan").into(),
         overrides: vec![cc("many", control), marking(GEMINI.threshold)]
             .into_iter()
             .chain(owned(if row == "cubic" {
@@ -142,9 +145,9 @@ fn wan() -> Vec<Experiment> {
             }))
             .collect(),
         quick: quick.then(|| owned(&["stop.after=8 s", "measure.from=4 s"])),
-        quantities: THROUGHPUT,
-        series: &[],
-        measure: measure::throughput,
+        quantities: owned(THROUGHPUT),
+        series: Vec::new(),
+        measure: Measure::Rust(measure::throughput),
     };
     let mut all = vec![experiment("cubic".into(), CUBIC.cc, true)];
     for t in DELAY_THRESHOLDS {
@@ -160,7 +163,7 @@ fn wan() -> Vec<Experiment> {
 fn convergence() -> Vec<Experiment> {
     let experiment = |scheme: &Scheme| Experiment {
         name: format!("convergence.{}", scheme.row),
-        scenario: scenario!("convergence"),
+        scenario: scenario!("convergence").into(),
         overrides: ["first", "second", "third"]
             .map(|group| cc(group, scheme.cc))
             .into_iter()
@@ -168,9 +171,9 @@ fn convergence() -> Vec<Experiment> {
             .chain(owned(&["stop.after=150 s", "measure.from=0 s"]))
             .collect(),
         quick: None,
-        quantities: CONVERGENCE,
-        series: &["first", "second", "third"],
-        measure: measure::convergence,
+        quantities: owned(CONVERGENCE),
+        series: owned(&["first", "second", "third"]),
+        measure: Measure::Rust(measure::convergence),
     };
     [GEMINI, CUBIC, DCTCP, BBR, VEGAS].iter().map(experiment).collect()
 }
@@ -186,15 +189,15 @@ fn fairness() -> Vec<Experiment> {
             let control = if scheme.row == GEMINI.row { &k } else { scheme.cc };
             all.push(Experiment {
                 name: format!("fairness.{}_{multiple}", scheme.row),
-                scenario: scenario!("fairness"),
+                scenario: scenario!("fairness").into(),
                 overrides: [cc("intra", control), cc("inter", control), marking(300), delay.clone()]
                     .into_iter()
                     .chain(owned(&["stop.after=60 s", "measure.from=20 s"]))
                     .collect(),
                 quick: (multiple == 64).then(|| owned(&["stop.after=10 s", "measure.from=5 s"])),
-                quantities: FAIRNESS,
-                series: &[],
-                measure: measure::fairness,
+                quantities: owned(FAIRNESS),
+                series: Vec::new(),
+                measure: Measure::Rust(measure::fairness),
             });
         }
     }
@@ -251,12 +254,12 @@ fn workloads() -> Vec<Experiment> {
                 ["stop={ after = \"8 s\", drain = \"4 s\" }", "measure={ from = \"1 s\", until = \"8 s\" }"];
             Experiment {
                 name: format!("{group}.{row}"),
-                scenario: scenario!("workload"),
+                scenario: scenario!("workload").into(),
                 overrides,
                 quick: (group == "p1" && more.is_empty()).then(|| owned(&short)),
-                quantities: COMPLETION,
-                series: &[],
-                measure: measure::completion,
+                quantities: owned(COMPLETION),
+                series: Vec::new(),
+                measure: Measure::Rust(measure::completion),
             }
         };
         all.extend(schemes().iter().map(|scheme| experiment(scheme.row, scheme, &[])));
@@ -277,13 +280,14 @@ fn workloads() -> Vec<Experiment> {
 fn parameters() -> Vec<Parameter> {
     vec![
         Parameter {
-            name: "bursts of hosts",
-            value: "Figures 5 and 9: an acknowledgment for up to 16 segments within 1 ms; elsewhere for every second segment",
+            name: "bursts of hosts".into(),
+            value: "Figures 5 and 9: an acknowledgment for up to 16 segments within 1 ms; elsewhere for every second segment".into(),
             why: "The hosts of the paper (Linux 4.9) send a millisecond's worth of segments at once (segmentation offload) \
                   and merge what arrives (receive offload). Without bursts DCTCP hardly suffers from a threshold of 20 \
                   packets, as its theory says; the reported loss of 70 % needs them. Bursts made by late acknowledgments \
                   add to round-trip times, though, of slow flows more than of fast ones, so they are of no use where delay \
-                  decides.",
+                  decides.".into(),
+            fitted: Vec::new(),
             alternatives: vec![
                 Alternative::new("for every second segment", &["transport.ack_every=2"]),
                 Alternative::new(
@@ -299,9 +303,10 @@ fn parameters() -> Vec<Parameter> {
             ]),
         },
         Parameter {
-            name: "long flows",
-            value: "10 from five hosts",
-            why: "The paper says many-to-one.",
+            name: "long flows".into(),
+            value: "10 from five hosts".into(),
+            why: "The paper says many-to-one.".into(),
+            fitted: Vec::new(),
             alternatives: vec![
                 Alternative::new("4", &["traffic.many.pattern.long_lived.flows=4"]),
                 Alternative::new("30", &["traffic.many.pattern.long_lived.flows=30"]),
@@ -314,10 +319,11 @@ fn parameters() -> Vec<Parameter> {
             ]),
         },
         Parameter {
-            name: "largest F",
-            value: "0.5",
+            name: "largest F".into(),
+            value: "0.5".into(),
             why: "Theorem 1 bounds F by 4K/(C·RTT + K), which exceeds 1/2 on short paths; the text says that it is 1/2 for a \
-                  path with K = C·RTT/7, \"exactly matching\" DCTCP.",
+                  path with K = C·RTT/7, \"exactly matching\" DCTCP.".into(),
+            fitted: Vec::new(),
             alternatives: vec![Alternative::new(
                 "4, no cap",
                 &["traffic.intra.cc.gemini.max_scale=4.0", "traffic.inter.cc.gemini.max_scale=4.0"],
@@ -325,9 +331,10 @@ fn parameters() -> Vec<Parameter> {
             watched: owned(&["fairness.gemini_4.intra_over_inter", "fairness.gemini_64.intra_over_inter"]),
         },
         Parameter {
-            name: "acknowledgments",
-            value: "for every second segment",
-            why: "Delay is measured with them.",
+            name: "acknowledgments".into(),
+            value: "for every second segment".into(),
+            why: "Delay is measured with them.".into(),
+            fitted: Vec::new(),
             alternatives: vec![Alternative::new(
                 "up to 16 segments within 1 ms",
                 &["transport.ack_every=16"],
@@ -340,10 +347,11 @@ fn parameters() -> Vec<Parameter> {
             ]),
         },
         Parameter {
-            name: "connections of the workloads",
-            value: "GEMINI knows that the base round-trip time is at most 10 ms",
+            name: "connections of the workloads".into(),
+            value: "GEMINI knows that the base round-trip time is at most 10 ms".into(),
             why: "The traffic generator of the paper keeps its connections. They have seen the network idle. A new connection \
-                  per flow measures queues into its base, tolerates more, and crowds out flows that know better.",
+                  per flow measures queues into its base, tolerates more, and crowds out flows that know better.".into(),
+            fitted: Vec::new(),
             alternatives: vec![Alternative::new(
                 "each flow measures it",
                 &["traffic.search.cc={ gemini = {} }"],
@@ -351,9 +359,10 @@ fn parameters() -> Vec<Parameter> {
             watched: owned(&["p1.gemini.small_ms", "p1.gemini.large_ms", "p1.gemini.all_ms"]),
         },
         Parameter {
-            name: "receive window",
-            value: "3 MB",
-            why: "Linux: half of the 6 MB of tcp_rmem.",
+            name: "receive window".into(),
+            value: "3 MB".into(),
+            why: "Linux: half of the 6 MB of tcp_rmem.".into(),
+            fitted: Vec::new(),
             alternatives: vec![Alternative::new(
                 "without bound",
                 &["traffic.search.transport.receive_window=1 GB"],

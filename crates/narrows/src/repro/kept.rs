@@ -1,7 +1,7 @@
 //! What runs have measured, kept beside a reproduction until that is written: one that is killed goes on where it was.
 //!
-//! A run is known by the hash of the engine, its name and its scenario with every setting and the seed, so nothing of another engine or
-//! of other experiments is ever used. Numbers are kept as their bits: the reproduction is the same, byte for byte.
+//! A run is known by the hash of the engine, its name, its scenario with every setting and the seed, the files that names, and the
+//! folder of the paper, so nothing of another engine or of other experiments is ever used. Numbers are kept as their bits: the reproduction is the same, byte for byte.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -86,7 +86,9 @@ impl Kept {
 
     fn path(&self, study: &Study, run: usize) -> PathBuf {
         let run = &study.runs[run];
-        self.folder.join(checksum::of_bytes(format!("{ENGINE}\n{}\n{}", run.name, run.plan.text).as_bytes()))
+        let mut known = format!("{ENGINE}\n{}\n{}\n{}\n", run.name, run.plan.text, study.paper.origin.hash);
+        known.extend(run.plan.inputs.iter().map(|input| input.content.hash()));
+        self.folder.join(checksum::of_bytes(known.as_bytes()))
     }
 }
 
@@ -99,8 +101,8 @@ fn to_bytes(study: &Study, run: usize, (measured, broken): &Ran) -> io::Result<V
         (number.unwrap_or_default(), bits(&broken.found))
     };
     let record = Record {
-        quantities: measured.quantities.iter().map(|(name, value)| ((*name).into(), bits(value))).collect(),
-        series: measured.series.iter().map(|(name, all)| ((*name).into(), points(all))).collect(),
+        quantities: measured.quantities.iter().map(|(name, value)| (name.clone(), bits(value))).collect(),
+        series: measured.series.iter().map(|(name, all)| (name.clone(), points(all))).collect(),
         broken: broken.iter().map(number).collect(),
     };
     let text = serde_json::to_vec(&record)?;
@@ -116,15 +118,15 @@ fn read(study: &Study, run: usize, content: &[u8]) -> Option<Ran> {
     }
     let record: Record = serde_json::from_slice(text).ok()?;
     let (quantities, series) = study.declared(run);
-    let known =
-        |names: &'static [&'static str], name: &str| names.iter().copied().find(|known| *known == name);
     let mut measured = Measured::default();
-    for (name, value) in &record.quantities {
-        measured.quantities.insert(known(quantities, name)?, value.map(f64::from_bits));
+    for (name, value) in record.quantities {
+        quantities.contains(&name).then_some(())?;
+        measured.quantities.insert(name, value.map(f64::from_bits));
     }
-    for (name, points) in &record.series {
-        let points = points.iter().map(|(x, y)| (f64::from_bits(*x), f64::from_bits(*y)));
-        measured.series.insert(known(series, name)?, points.collect());
+    for (name, points) in record.series {
+        series.contains(&name).then_some(())?;
+        let points = points.into_iter().map(|(x, y)| (f64::from_bits(x), f64::from_bits(y)));
+        measured.series.insert(name, points.collect());
     }
     let expected = &study.runs[run].plan.scenario.expect;
     let broken = record.broken.iter().map(|(number, found)| {
@@ -141,7 +143,7 @@ mod tests {
     use crate::scenario::Expect;
 
     fn study() -> Study {
-        Study::new(&tiny::PAPER, &Request { quick: true, ..Request::default() }).unwrap()
+        Study::new(tiny::paper(), &Request { quick: true, ..Request::default() }).unwrap()
     }
 
     /// Values that text would not keep.

@@ -18,7 +18,7 @@ pub(super) const VERDICTS: &str = "Verdicts are computed. match: the measured va
 impl Reproduction {
     /// The whole as Markdown.
     pub fn markdown(&self) -> String {
-        let paper = self.paper;
+        let paper = &self.paper;
         let mut text = format!("# {}\n\n{}\n\n{}\n\n", paper.title, paper.source, paper.about);
         let _ = write!(
             text,
@@ -86,7 +86,7 @@ impl Reproduction {
         let mut text = "\n## What the paper leaves open\n".to_owned();
         let row = |outcome: &ParameterOutcome| {
             let parameter = &outcome.parameter;
-            [parameter.name, parameter.value, parameter.why].map(str::to_owned)
+            [&parameter.name, &parameter.value, &parameter.why].map(String::clone)
         };
         text += &table(&["parameter", "value", "why"], self.parameters.iter().map(row));
         let varied: Vec<_> = self.parameters.iter().filter(|outcome| !outcome.rows.is_empty()).collect();
@@ -94,7 +94,8 @@ impl Reproduction {
             text += "\n## How much it matters\n\nThe chosen value stands first; all rows are of the same seeds.\n";
         }
         for ParameterOutcome { parameter, rows } in varied {
-            let head = std::iter::once(parameter.name).chain(parameter.watched.iter().map(String::as_str));
+            let head =
+                std::iter::once(parameter.name.as_str()).chain(parameter.watched.iter().map(String::as_str));
             let head: Vec<_> = head.collect();
             let line = |(value, found): &(String, Vec<_>)| {
                 let found = found.iter().map(|estimate: &Option<_>| with_interval(estimate.as_ref(), ""));
@@ -122,10 +123,10 @@ fn markdown_of_table(of_paper: &Table, outcome: &FigureOutcome) -> String {
             None => measured,
         }
     };
-    let head = std::iter::once("").chain(of_paper.columns.iter().map(|(_, label)| *label));
-    let row = |(key, label): &(&str, &str)| {
+    let head = std::iter::once("").chain(of_paper.columns.iter().map(|(_, label)| label.as_str()));
+    let row = |(key, label): &(String, String)| {
         let cells = of_paper.columns.iter().map(|(column, _)| cell(key, column));
-        std::iter::once((*label).to_owned()).chain(cells).collect::<Vec<_>>()
+        std::iter::once(label.clone()).chain(cells).collect::<Vec<_>>()
     };
     let text = table(&head.collect::<Vec<_>>(), of_paper.rows.iter().map(row));
     let any = of_paper.quantities().iter().any(|quantity| reported(quantity).is_some());
@@ -141,7 +142,8 @@ fn markdown_of_chart(chart: &DrawnChart) -> String {
     if places.is_empty() {
         return String::new();
     }
-    let head = std::iter::once(chart.x.label).chain(chart.curves.iter().map(|curve| curve.label.as_str()));
+    let head =
+        std::iter::once(chart.x.label.as_str()).chain(chart.curves.iter().map(|curve| curve.label.as_str()));
     let row = |x: &f64| {
         let at = |curve: &DrawnCurve| {
             let point = curve.points.iter().find(|point| point.0 == *x);

@@ -8,8 +8,9 @@
 //! can serve all rows of a table. The names of columns end with their units (`source_gbps`). Which experiments a figure needs follows from the quantities its claims, tables and curves
 //! name.
 //!
-//! To add a paper: a module here with a constant `PAPER`, a folder `crates/narrows/repro/<paper>/` with its claims and
-//! scenarios, and a line in [`PAPERS`]. `check.rs` reports what is wrong with it.
+//! A paper is a folder (`folder/`, docs/guide/reproduce-a-figure.md), or still Rust: a module here with a function `paper`. To
+//! add one: a folder `crates/narrows/repro/<paper>/` and a line in [`BUILT_IN`]. What no reducer measures is a [`Model`] that the
+//! folder names. `check.rs` reports what is wrong with it.
 
 mod annulus;
 mod bcn;
@@ -17,68 +18,134 @@ mod bcn;
 mod check;
 mod claims;
 mod dvl;
+mod folder;
 mod gemini;
 mod kept;
 pub(crate) mod markdown;
+mod measured;
+mod needed;
 mod outcome;
 mod rackcc;
 mod study;
+mod sweep;
 #[cfg(test)]
 mod tiny;
 mod write;
 
-use std::collections::BTreeMap;
+use std::path::{Path, is_separator};
+use std::sync::Arc;
 
 pub use claims::{Claim, Class, Expected, Side, Verdict};
+pub use folder::{Files, start};
 pub use kept::{Found, Kept, Ran};
+pub use measured::Measured;
 pub use outcome::{FigureOutcome, Judged, ParameterOutcome, Reproduction, Tally};
 pub use study::{Request, Run, Study};
+pub use sweep::{OverSweep, Sweep};
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::metrics;
+use crate::plan::Plan;
 use crate::results::Results;
+use crate::visible::visible;
 
-/// All papers.
-pub const PAPERS: &[&Paper] = &[&annulus::PAPER, &bcn::PAPER, &dvl::PAPER, &gemini::PAPER, &rackcc::PAPER];
-
-/// The paper of this name.
-///
-/// # Errors
-/// If there is none.
-pub fn find(name: &str) -> Checked<&'static Paper> {
-    let names = PAPERS.iter().map(|paper| paper.name);
-    let unknown = || {
-        let error = Diagnostic::error(Code::UnknownName, format!("no paper is called \"{name}\""));
-        error.known(name, names).into()
+/// Files of a paper that is part of the program, by name.
+macro_rules! files {
+    ($paper:literal $($file:literal)+) => {
+        folder::built_in($paper, &[$(($file, include_str!(concat!("../../repro/", $paper, "/", $file)))),+])
     };
-    PAPERS.iter().copied().find(|paper| paper.name == name).ok_or_else(unknown)
 }
 
-/// A paper, and how its experiments are repeated.
+/// A paper that is part of the program: its name, and what makes it.
+type BuiltIn = (&'static str, fn() -> Paper);
+
+/// All papers that are part of the program.
+const BUILT_IN: [BuiltIn; 5] = [
+    ("annulus", annulus::paper),
+    ("bcn", || files!("bcn" "paper.toml" "claims.toml" "workload1.toml" "udp.toml")),
+    ("dvl", dvl::paper),
+    ("gemini", gemini::paper),
+    ("rackcc", || {
+        files!("rackcc" "paper.toml" "claims.toml" "racks.toml" "tree.toml" "shared-link.toml" "max-min.toml"
+            "incast.toml" "churn.toml" "wan.toml")
+    }),
+];
+
+/// Names of all papers that are part of the program.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name)
+}
+
+/// All papers that are part of the program.
+pub fn papers() -> impl Iterator<Item = Paper> {
+    BUILT_IN.iter().map(|(_, paper)| paper())
+}
+
+/// The paper of this name, or in this folder: a name with a separator is a folder, such as `./my-paper`.
+///
+/// # Errors
+/// If there is none, or something is wrong with what the folder has.
+pub fn find(name: &str) -> Checked<Arc<Paper>> {
+    let built_in = BUILT_IN.iter().find(|(known, _)| *known == name);
+    if name.contains(is_separator) || built_in.is_none() && Path::new(name).is_dir() {
+        let paper = Paper::of(&Files::folder_at(Path::new(name))?)?;
+        return Ok(Arc::new(Paper { called: Some(visible(name).into_owned()), ..paper }));
+    }
+    let unknown = || {
+        let error = Diagnostic::error(Code::UnknownName, format!("no paper is called \"{name}\""));
+        error.known(name, names()).into()
+    };
+    built_in.map(|(_, paper)| Arc::new(paper())).ok_or_else(unknown)
+}
+
+/// What a built-in paper measures that no reducer can.
 #[derive(Debug)]
+struct Model {
+    /// `paper.model`.
+    name: &'static str,
+    quantities: &'static [&'static str],
+    series: &'static [&'static str],
+    measure: fn(&Results) -> Measured,
+}
+
+/// Models that papers name.
+const MODELS: &[&[Model]] = &[bcn::MODELS, rackcc::MODELS];
+
+/// Curves that models have, by name.
+type ModelCurve = (&'static str, fn() -> Vec<(f64, f64)>);
+const CURVES: &[&[ModelCurve]] = &[rackcc::CURVES];
+
+/// A paper, and how its experiments are repeated.
+#[derive(Clone, Debug, Default)]
 pub struct Paper {
-    /// Its name on the command line.
-    pub name: &'static str,
+    /// Its name on pages and in files.
+    pub name: String,
+    /// What commands call it, if not by its name: its folder.
+    called: Option<String>,
     /// Its title.
-    pub title: &'static str,
+    pub title: String,
     /// Who wrote it, where, when.
-    pub source: &'static str,
+    pub source: String,
     /// What was repeated and how, in a few sentences.
-    pub about: &'static str,
-    /// The text of `claims.toml`.
-    pub claims: &'static str,
+    pub about: String,
+    /// What it says in numbers.
+    pub claims: Vec<Claim>,
     /// Its figures and tables, in the order they are shown.
-    pub figures: fn() -> Vec<Figure>,
+    pub figures: Vec<Figure>,
     /// What is run.
-    pub experiments: fn() -> Vec<Experiment>,
+    pub experiments: Vec<Experiment>,
+    /// What follows from several of them.
+    pub sweeps: Vec<Sweep>,
     /// What the paper left open, and what was chosen.
-    pub parameters: fn() -> Vec<Parameter>,
+    pub parameters: Vec<Parameter>,
+    /// Where it comes from.
+    origin: folder::Origin,
 }
 
 impl Paper {
-    /// How many claims and figures it has.
-    pub fn size(&self) -> (usize, usize) {
-        (claims::read(self.name, self.claims).len(), (self.figures)().len())
+    /// What commands call it: its name, or its folder.
+    pub fn called(&self) -> &str {
+        self.called.as_deref().unwrap_or(&self.name)
     }
 }
 
@@ -88,64 +155,54 @@ pub struct Experiment {
     /// `group.row`.
     pub name: String,
     /// The scenario, as TOML. Its name and seed are replaced.
-    pub scenario: &'static str,
+    pub scenario: Arc<str>,
     /// Changes of it, `path=value`.
     pub overrides: Vec<String>,
     /// More changes for the quick form; without them the quick form leaves the experiment out.
     pub quick: Option<Vec<String>>,
     /// The columns it measures.
-    pub quantities: &'static [&'static str],
+    pub quantities: Vec<String>,
     /// The curves it records.
-    pub series: &'static [&'static str],
+    pub series: Vec<String>,
     /// Measures all of them.
-    pub measure: fn(&Results) -> Measured,
+    pub measure: Measure,
 }
 
-/// What one run came to.
-#[derive(Clone, Debug, Default)]
-pub struct Measured {
-    quantities: BTreeMap<&'static str, Option<f64>>,
-    series: BTreeMap<&'static str, Vec<(f64, f64)>>,
+/// Takes quantities and curves of the results of a run.
+#[derive(Clone, Debug)]
+pub enum Measure {
+    /// By a function.
+    Rust(fn(&Results) -> Measured),
+    /// As a folder says.
+    Reading(Arc<folder::Reading>),
 }
 
-impl Measured {
-    /// Notes a quantity; none if there was nothing to take it of.
-    pub fn quantity(&mut self, column: &'static str, value: impl Into<Option<f64>>) {
-        self.quantities.insert(column, value.into().filter(|value| !value.is_nan()));
+impl Measure {
+    fn of(&self, results: &Results) -> Measured {
+        match self {
+            Self::Rust(measure) => measure(results),
+            Self::Reading(reading) => reading.measure(results),
+        }
     }
 
-    /// Notes a curve, in the order of x. Of very many points those stay that a reader could see.
-    pub fn series(&mut self, name: &'static str, points: impl IntoIterator<Item = (f64, f64)>) {
-        self.series.insert(name, thinned(points.into_iter().collect()));
+    /// Whether a run of this plan has all that is measured.
+    fn check(&self, plan: &Plan) -> Checked<()> {
+        match self {
+            Self::Rust(_) => Ok(()),
+            Self::Reading(reading) => reading.check(plan),
+        }
     }
-}
-
-/// Of each of some hundred groups of neighbors the lowest and the highest.
-fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    const GROUPS: usize = 600;
-    if points.len() <= 2 * GROUPS {
-        return points;
-    }
-    let extremes = |group: &[(f64, f64)]| {
-        let by_height = |a: &usize, b: &usize| group[*a].1.total_cmp(&group[*b].1);
-        let low = (0..group.len()).min_by(by_height).unwrap_or(0);
-        let high = (0..group.len()).max_by(by_height).unwrap_or(0);
-        [group[low.min(high)], group[low.max(high)]]
-    };
-    let mut kept: Vec<_> = points.chunks(points.len().div_ceil(GROUPS)).flat_map(extremes).collect();
-    kept.dedup();
-    kept
 }
 
 /// A figure or a table of the paper.
 #[derive(Clone, Debug)]
 pub struct Figure {
     /// As the claims name it: `Figure 3`, `Table 1`.
-    pub name: &'static str,
+    pub name: String,
     /// What it is about.
-    pub title: &'static str,
+    pub title: String,
     /// What it showed in the paper, in words.
-    pub shows: &'static str,
+    pub shows: String,
     /// Tables drawn from its claims.
     pub tables: Vec<Table>,
     /// Charts drawn from what was measured.
@@ -156,11 +213,11 @@ pub struct Figure {
 #[derive(Clone, Debug)]
 pub struct Table {
     /// The first part of its quantities.
-    pub group: &'static str,
+    pub group: String,
     /// Keys and labels.
-    pub rows: &'static [(&'static str, &'static str)],
+    pub rows: Vec<(String, String)>,
     /// Keys and labels, with units.
-    pub columns: &'static [(&'static str, &'static str)],
+    pub columns: Vec<(String, String)>,
 }
 
 /// A chart.
@@ -181,16 +238,16 @@ pub struct Chart {
 }
 
 /// An axis.
-#[derive(Clone, Copy, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize)]
 pub struct Axis {
     /// What, in which unit.
-    pub label: &'static str,
+    pub label: String,
     /// Logarithmic.
     pub log: bool,
 }
 
 /// How curves are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Style {
     /// Points joined by lines.
@@ -254,11 +311,13 @@ pub enum Reference {
 #[derive(Clone, Debug)]
 pub struct Parameter {
     /// What it is.
-    pub name: &'static str,
+    pub name: String,
     /// What was chosen, with its unit.
-    pub value: &'static str,
+    pub value: String,
     /// Why.
-    pub why: &'static str,
+    pub why: String,
+    /// Ids of the claims whose numbers chose it.
+    pub fitted: Vec<String>,
     /// What else was tried.
     pub alternatives: Vec<Alternative>,
     /// The quantities it might change. Their experiments are repeated with each alternative.
@@ -269,32 +328,67 @@ pub struct Parameter {
 #[derive(Clone, Debug)]
 pub struct Alternative {
     /// The value, with its unit.
-    pub value: &'static str,
+    pub value: String,
     /// What it changes in a scenario, `path=value`.
     pub overrides: Vec<String>,
 }
 
+impl Figure {
+    fn new(
+        name: impl Into<String>,
+        title: impl Into<String>,
+        shows: impl Into<String>,
+        tables: Vec<Table>,
+        charts: Vec<Chart>,
+    ) -> Self {
+        Self { name: name.into(), title: title.into(), shows: shows.into(), tables, charts }
+    }
+}
+
+impl Table {
+    fn new(group: &str, rows: &[(&str, &str)], columns: &[(&str, &str)]) -> Self {
+        let pairs = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(key, label)| ((*key).to_owned(), (*label).to_owned())).collect()
+        };
+        Self { group: group.to_owned(), rows: pairs(rows), columns: pairs(columns) }
+    }
+}
+
+impl Axis {
+    fn new(label: &str, log: bool) -> Self {
+        Self { label: label.to_owned(), log }
+    }
+}
+
 impl Alternative {
-    fn new(value: &'static str, overrides: &[&str]) -> Self {
-        Self { value, overrides: owned(overrides) }
+    fn new(value: &str, overrides: &[&str]) -> Self {
+        Self { value: value.to_owned(), overrides: owned(overrides) }
     }
 }
 
 impl Parameter {
     /// One that was varied, and what that might change.
     fn varied(
-        name: &'static str,
-        value: &'static str,
-        why: &'static str,
+        name: &str,
+        value: &str,
+        why: &str,
         alternatives: Vec<Alternative>,
-        watched: &[&str],
+        watched: &[impl AsRef<str>],
     ) -> Self {
-        Self { name, value, why, alternatives, watched: owned(watched) }
+        let watched = watched.iter().map(|quantity| quantity.as_ref().to_owned()).collect();
+        Self { alternatives, watched, ..Self::fixed(name, value, why) }
     }
 
     /// One of which nothing else was tried.
-    fn fixed(name: &'static str, value: &'static str, why: &'static str) -> Self {
-        Self { name, value, why, alternatives: Vec::new(), watched: Vec::new() }
+    fn fixed(name: &str, value: &str, why: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            why: why.to_owned(),
+            fitted: Vec::new(),
+            alternatives: Vec::new(),
+            watched: Vec::new(),
+        }
     }
 }
 
@@ -318,6 +412,11 @@ fn link(results: &Results, (from, to): (&str, &str)) -> usize {
     results.plan.link(from, to).expect("the scenario has the link").index()
 }
 
+/// What tells names of figures apart: letters and digits, in lower case.
+fn find_key(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
 /// `group.row` of `group.row.column`.
 fn experiment_of(quantity: &str) -> &str {
     quantity.rsplit_once('.').map_or("", |(experiment, _)| experiment)
@@ -335,29 +434,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_curve_keeps_its_extremes_and_its_order() {
-        let mut points: Vec<_> = (0..100_000).map(|x| (f64::from(x), f64::from(x % 7))).collect();
-        points[50_123].1 = 1e6;
-        points[70_001].1 = -1e6;
-        let thin = thinned(points.clone());
-        assert!(thin.len() <= 1200 && thin.contains(&points[50_123]) && thin.contains(&points[70_001]));
-        assert!(thin.is_sorted_by(|a, b| a.0 < b.0));
-        assert_eq!(thinned(points[..1000].to_vec()), points[..1000]);
-    }
-
-    #[test]
     fn quantities_have_three_parts() {
         assert_eq!(parts("w1.none.tps"), Some(("w1", "none", "tps")));
         assert_eq!([parts("w1.none"), parts("a.b.c.d")], [None, None]);
         assert_eq!(experiment_of("w1.none.tps"), "w1.none");
-    }
-
-    #[test]
-    fn what_is_not_a_number_was_not_measured() {
-        let mut measured = Measured::default();
-        measured.quantity("a", f64::NAN);
-        measured.quantity("b", 1.0);
-        measured.quantity("c", None);
-        assert_eq!(measured.quantities.into_values().collect::<Vec<_>>(), [None, Some(1.0), None]);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -13,13 +14,13 @@ use crate::statistics::Estimate;
 #[derive(Clone, Debug)]
 pub struct Reproduction {
     /// The paper.
-    pub paper: &'static Paper,
+    pub paper: Arc<Paper>,
     /// Seeds of each experiment, from 1 on.
     pub seeds: u32,
     /// The short form.
     pub quick: bool,
     /// Only this figure.
-    pub figure: Option<&'static str>,
+    pub figure: Option<String>,
     /// Figures and tables.
     pub figures: Vec<FigureOutcome>,
     /// What the paper left open.
@@ -128,8 +129,8 @@ impl Reproduction {
 
     /// The command that gives the same again.
     pub fn command(&self) -> String {
-        let mut command = format!("narrows repro {}", self.paper.name);
-        if let Some(figure) = self.figure {
+        let mut command = format!("narrows repro {}", self.paper.called());
+        if let Some(figure) = &self.figure {
             command += &format!(" --figure \"{figure}\"");
         }
         if self.quick {

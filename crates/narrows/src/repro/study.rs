@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::needed::{Available, needed};
 use super::outcome::{DrawnChart, DrawnCurve, FigureOutcome, Judged, ParameterOutcome, Reproduction};
 use super::{
     Alternative, Chart, Claim, Curve, Expected, Experiment, Figure, Measured, Origin, Paper, Parameter,
-    Points, Table, claims, experiment_of,
+    Points, Sweep, Table, experiment_of, find_key,
 };
 use crate::diagnostic::{Checked, Code, Diagnostic};
-use crate::document::Document;
 use crate::plan::Plan;
 use crate::results::Results;
 use crate::statistics::{Estimate, estimate, estimate_ratio, mean};
@@ -20,6 +20,9 @@ const SEEDS: u32 = 5;
 const QUICK_SEEDS: u32 = 1;
 /// The most seeds of each alternative of a parameter.
 const ALTERNATIVE_SEEDS: u32 = 3;
+
+/// More runs than these are not planned.
+const MOST_RUNS: usize = 100_000;
 
 /// What is requested.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,13 +39,13 @@ pub struct Request<'a> {
 #[derive(Debug)]
 pub struct Study {
     /// The paper.
-    pub paper: &'static Paper,
+    pub paper: Arc<Paper>,
     /// All runs.
     pub runs: Vec<Run>,
     /// Seeds of each experiment, from 1 on.
     pub seeds: u32,
     quick: bool,
-    figure: Option<&'static str>,
+    figure: Option<String>,
     figures: Vec<Figure>,
     claims: Vec<Claim>,
     left_out: usize,
@@ -70,42 +73,36 @@ impl Study {
     ///
     /// # Errors
     /// If there is no such figure, or nothing of it in the quick form.
-    pub fn new(paper: &'static Paper, request: &Request<'_>) -> Checked<Self> {
-        let mut figures = (paper.figures)();
+    pub fn new(paper: impl Into<Arc<Paper>>, request: &Request<'_>) -> Checked<Self> {
+        let paper = paper.into();
+        let mut figures = paper.figures.clone();
         let mut figure = None;
         if let Some(wanted) = request.figure {
             let found = find_figure(&figures, wanted)?;
             figures = vec![figures.swap_remove(found)];
-            figure = Some(figures[0].name);
+            figure = Some(figures[0].name.clone());
         }
-        let parameters = (paper.parameters)();
+        let parameters = paper.parameters.clone();
         let vary = figure.is_none() && !request.quick;
 
-        let mut experiments = (paper.experiments)();
+        let mut experiments = paper.experiments.clone();
         experiments.retain(|experiment| !request.quick || experiment.quick.is_some());
-        let there = |quantity: &str| experiments.iter().any(|each| each.name == experiment_of(quantity));
-        let of_figures = |claim: &Claim| figures.iter().any(|figure| figure.name == claim.figure);
-        let (claims, left_out): (Vec<_>, Vec<_>) = claims::read(paper.name, paper.claims)
-            .into_iter()
-            .filter(of_figures)
-            .partition(|claim| claim.quantities().all(there));
-        let left_out = left_out.len();
-
-        let charts = figures.iter().flat_map(|figure| &figure.charts);
-        let drawn = charts.flat_map(|chart| &chart.curves).flat_map(Curve::sources);
-        let cells = figures.iter().flat_map(|figure| &figure.tables).flat_map(Table::quantities);
-        let watched = parameters.iter().filter(|_| vary).flat_map(|parameter| &parameter.watched);
-        let needed: BTreeSet<String> = claims
+        let run = Available::of(&experiments, &paper.sweeps);
+        let of_figures = |claim: &&Claim| figures.iter().any(|figure| figure.name == claim.figure);
+        let (claims, left_out): (Vec<_>, Vec<_>) = paper
+            .claims
             .iter()
-            .flat_map(Claim::quantities)
-            .chain(drawn)
-            .chain(watched.map(String::as_str))
-            .map(|quantity| experiment_of(quantity).to_owned())
-            .chain(cells.map(|quantity| experiment_of(&quantity).to_owned()))
-            .collect();
+            .filter(of_figures)
+            .cloned()
+            .partition(|claim| claim.quantities().all(|each| run.has(each)));
+
+        let watched = parameters.iter().filter(|_| vary).flat_map(|parameter| &parameter.watched);
+        let named = claims.iter().flat_map(Claim::quantities).chain(watched.map(String::as_str));
+        let needed = needed(named, &figures, &paper.sweeps);
         experiments.retain(|experiment| needed.contains(&experiment.name));
         if experiments.is_empty() {
-            let message = format!("the quick form leaves out all of {}", figure.unwrap_or(paper.name));
+            let what = figure.as_deref().unwrap_or(&paper.name);
+            let message = format!("the quick form leaves out all of {what}");
             return Err(Diagnostic::error(Code::Conflict, message).help("leave out --quick").into());
         }
 
@@ -118,10 +115,11 @@ impl Study {
             figure,
             figures,
             claims,
-            left_out,
+            left_out: left_out.len(),
             parameters,
             experiments,
         };
+        study.check_size(vary)?;
         for experiment in 0..study.experiments.len() {
             study.add_runs(experiment, None, seeds)?;
         }
@@ -129,6 +127,21 @@ impl Study {
             study.add_alternatives()?;
         }
         Ok(study)
+    }
+
+    /// Counts runs before they are planned.
+    fn check_size(&self, vary: bool) -> Checked<()> {
+        let watched = |parameter: &Parameter| {
+            let all: BTreeSet<_> = parameter.watched.iter().map(|watched| experiment_of(watched)).collect();
+            all.len() * parameter.alternatives.len()
+        };
+        let varied: usize = self.parameters.iter().filter(|_| vary).map(watched).sum();
+        let runs = (self.experiments.len() + varied).saturating_mul(self.seeds as usize);
+        if runs <= MOST_RUNS {
+            return Ok(());
+        }
+        let message = format!("about {runs} runs, expected at most {MOST_RUNS}");
+        Err(Diagnostic::error(Code::OutOfRange, message).help("fewer --seeds, or one --figure").into())
     }
 
     fn add_alternatives(&mut self) -> Checked<()> {
@@ -158,15 +171,19 @@ impl Study {
             None => name.clone(),
             Some((parameter, alternative)) => format!("{name} {} {}", parameter.name, alternative.value),
         };
-        let mut document = Document::parse(&format!("{}/{name}.toml", self.paper.name), *scenario, "")?;
+        let origin = &self.paper.origin;
+        let mut document = origin.document(&self.paper.name, name, scenario)?;
         let quick = quick.iter().flatten().filter(|_| self.quick);
         let varied = alternative.iter().flat_map(|place| &self.alternative(*place).1.overrides);
         for assignment in overrides.iter().chain(quick).chain(varied) {
-            document.set(assignment)?;
+            document.set_from("--set", assignment, origin.places.get(assignment).cloned())?;
         }
         document.set(&format!("name={}-{}", self.paper.name, name.replace('.', "-")))?;
         for seed in 1..=seeds {
             let plan = Arc::new(Plan::with_seed(&document, seed.into())?);
+            if seed == 1 {
+                self.experiments[experiment].measure.check(&plan)?;
+            }
             self.runs.push(Run { name: format!("{label} seed {seed}"), plan, alternative, experiment });
         }
         Ok(())
@@ -184,13 +201,13 @@ impl Study {
     pub fn measure(&self, run: usize, results: &Results) -> Measured {
         let Run { experiment, alternative, .. } = &self.runs[run];
         let experiment = &self.experiments[*experiment];
-        let mut measured = (experiment.measure)(results);
-        let same = |keys: Vec<&&str>, declared: &[&str]| {
+        let mut measured = experiment.measure.of(results);
+        let same = |keys: Vec<&String>, declared: &[String]| {
             let declared: BTreeSet<_> = declared.iter().collect();
             keys.into_iter().eq(declared)
         };
-        let declared = same(measured.quantities.keys().collect(), experiment.quantities)
-            && same(measured.series.keys().collect(), experiment.series);
+        let declared = same(measured.quantities.keys().collect(), &experiment.quantities)
+            && same(measured.series.keys().collect(), &experiment.series);
         assert!(declared, "{} measures something else than it declares: {measured:?}", experiment.name);
         if alternative.is_some() || results.plan.scenario.seed > 1 {
             measured.series.clear();
@@ -199,9 +216,9 @@ impl Study {
     }
 
     /// Quantities and curves that the experiment of a run may measure.
-    pub(super) fn declared(&self, run: usize) -> (&'static [&'static str], &'static [&'static str]) {
+    pub(super) fn declared(&self, run: usize) -> (&[String], &[String]) {
         let experiment = &self.experiments[self.runs[run].experiment];
-        (experiment.quantities, experiment.series)
+        (&experiment.quantities, &experiment.series)
     }
 
     /// Puts together what all runs measured, in their order.
@@ -216,6 +233,10 @@ impl Study {
             }
             let curves = measured.series.into_iter();
             series.extend(curves.map(|(name, points)| (format!("{experiment}.{name}"), points)));
+        }
+        for sweep in &self.paper.sweeps {
+            let values = over_sweep(sweep, &samples);
+            samples.insert((None, sweep.name.clone()), values);
         }
         let judged = judge(&self.claims, &samples);
         let cell = |quantity: String| {
@@ -276,17 +297,26 @@ impl Curve {
 /// The number of a figure by its name, by its name without blanks, or by its number alone, which first means a figure, then
 /// a table.
 fn find_figure(figures: &[Figure], wanted: &str) -> Checked<usize> {
-    let plain = |name: &str| -> String {
-        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    };
-    let plain_wanted = plain(wanted);
+    let plain_wanted = find_key(wanted);
     let forms = ["", "figure", "table"].map(|kind| format!("{kind}{plain_wanted}"));
-    let place = |form: &String| figures.iter().position(|figure| plain(figure.name) == *form);
+    let place = |form: &String| figures.iter().position(|figure| find_key(&figure.name) == *form);
     let unknown = || {
         let error = Diagnostic::error(Code::UnknownName, format!("no figure is called \"{wanted}\""));
-        error.known(wanted, figures.iter().map(|figure| figure.name)).into()
+        error.known(wanted, figures.iter().map(|figure| figure.name.as_str())).into()
     };
     forms.iter().find_map(place).ok_or_else(unknown)
+}
+
+/// For each seed what becomes of a sweep; none if a point of it is missing.
+fn over_sweep(sweep: &Sweep, samples: &Samples) -> Vec<Option<f64>> {
+    let of = |quantity: &String| samples.get(&(None, quantity.clone())).map_or(&[][..], Vec::as_slice);
+    let points: Vec<_> = sweep.points.iter().map(|(x, quantity)| (*x, of(quantity))).collect();
+    let seeds = points.iter().map(|(_, values)| values.len()).min().unwrap_or(0);
+    let at = |seed: usize| {
+        let values = points.iter().map(|(x, values)| Some((*x, values[seed]?))).collect::<Option<Vec<_>>>();
+        sweep.reduce.of(&values?)
+    };
+    (0..seeds).map(at).collect()
 }
 
 fn judge(claims: &[Claim], samples: &Samples) -> Vec<Judged> {
@@ -373,8 +403,8 @@ fn draw(
     }
     DrawnChart {
         title: chart.title.clone(),
-        x: chart.x,
-        y: chart.y,
+        x: chart.x.clone(),
+        y: chart.y.clone(),
         style: chart.style,
         curves,
         references: chart.references.clone(),
@@ -391,9 +421,9 @@ fn vary(number: usize, parameter: &Parameter, samples: &Samples) -> ParameterOut
         parameter.watched.iter().map(value).collect()
     };
     let varied = samples.keys().any(|(alternative, _)| alternative.is_some_and(|(own, _)| own == number));
-    let base = (parameter.value.to_owned(), row(None));
+    let base = (parameter.value.clone(), row(None));
     let alternatives = parameter.alternatives.iter().enumerate();
-    let alternatives = alternatives.map(|(place, each)| (each.value.to_owned(), row(Some((number, place)))));
+    let alternatives = alternatives.map(|(place, each)| (each.value.clone(), row(Some((number, place)))));
     let rows = if varied { std::iter::once(base).chain(alternatives).collect() } else { Vec::new() };
     ParameterOutcome { parameter: parameter.clone(), rows }
 }

@@ -1,24 +1,28 @@
 //! A paper that exists for tests only: DCTCP and Reno on one bottleneck.
 
 use super::{
-    Alternative, Axis, Chart, Curve, Experiment, Figure, Measured, Paper, Parameter, Points, Reference,
-    Style, Table,
+    Alternative, Axis, Chart, Curve, Experiment, Figure, Measure, Measured, Paper, Parameter, Points,
+    Reference, Style, Table, claims,
 };
 use crate::results::Results;
 
-pub(super) const PAPER: Paper = Paper {
-    name: "tiny",
-    title: "Queues of Reno and <DCTCP>",
-    source: "Nobody, Proceedings of Nowhere, 2020",
-    about: "Two long flows and a few datagrams on a dumbbell. The numbers are made up; some are right.",
-    claims: include_str!("../../repro/tiny/claims.toml"),
-    figures,
-    experiments,
-    parameters,
-};
+pub(super) fn paper() -> Paper {
+    Paper {
+        name: "tiny".into(),
+        title: "Queues of Reno and <DCTCP>".into(),
+        source: "Nobody, Proceedings of Nowhere, 2020".into(),
+        about: "Two long flows and a few datagrams on a dumbbell. The numbers are made up; some are right."
+            .into(),
+        claims: claims::read("tiny", include_str!("../../repro/tiny/claims.toml")),
+        figures: figures(),
+        experiments: experiments(),
+        parameters: parameters(),
+        ..Paper::default()
+    }
+}
 
 fn figures() -> Vec<Figure> {
-    let axis = |label| Axis { label, log: false };
+    let axis = |label| Axis::new(label, false);
     let curve = |label: &str, points| Curve { label: label.to_owned(), points };
     let over_time = Chart {
         title: "bytes waiting at the bottleneck".into(),
@@ -43,35 +47,32 @@ fn figures() -> Vec<Figure> {
         curves: vec![curve("DCTCP", Points::Sweep(sweep.into()))],
         references: Vec::new(),
     };
-    let table = Table {
-        group: "cc",
-        rows: &[("reno", "Reno"), ("dctcp", "DCTCP")],
-        columns: &[
-            ("goodput", "Goodput, Mb/s"),
-            ("queue", "Queue, kB"),
-            ("drops", "Drops, packets"),
-            ("time", "Time, µs"),
-        ],
-    };
+    let columns = [
+        ("goodput", "Goodput, Mb/s"),
+        ("queue", "Queue, kB"),
+        ("drops", "Drops, packets"),
+        ("time", "Time, µs"),
+    ];
+    let table = Table::new("cc", &[("reno", "Reno"), ("dctcp", "DCTCP")], &columns);
     vec![
         Figure {
-            name: "Table 1",
-            title: "two controls",
-            shows: "Both fill the link; DCTCP needs less buffer.",
+            name: "Table 1".into(),
+            title: "two controls".into(),
+            shows: "Both fill the link; DCTCP needs less buffer.".into(),
             tables: vec![table],
             charts: Vec::new(),
         },
         Figure {
-            name: "Figure 1",
-            title: "queue over time",
-            shows: "A saw-tooth up to the buffer and a flat line.",
+            name: "Figure 1".into(),
+            title: "queue over time".into(),
+            shows: "A saw-tooth up to the buffer and a flat line.".into(),
             tables: Vec::new(),
             charts: vec![over_time],
         },
         Figure {
-            name: "Figure 2",
-            title: "queue by threshold",
-            shows: "A straight line.",
+            name: "Figure 2".into(),
+            title: "queue by threshold".into(),
+            shows: "A straight line.".into(),
             tables: Vec::new(),
             charts: vec![over_k],
         },
@@ -83,12 +84,12 @@ fn experiments() -> Vec<Experiment> {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         Experiment {
             name: name.to_owned(),
-            scenario: include_str!("../../repro/tiny/two-flows.toml"),
+            scenario: include_str!("../../repro/tiny/two-flows.toml").into(),
             overrides: owned(overrides),
             quick: quick.map(owned),
-            quantities: &["goodput", "queue", "drops", "time"],
-            series: &["queue"],
-            measure,
+            quantities: owned(&["goodput", "queue", "drops", "time"]),
+            series: owned(&["queue"]),
+            measure: Measure::Rust(measure),
         }
     };
     let quick: Option<&[&str]> = Some(&["stop.after=200 ms"]);
@@ -102,20 +103,22 @@ fn experiments() -> Vec<Experiment> {
 
 fn parameters() -> Vec<Parameter> {
     let alternative = |value: &'static str| Alternative {
-        value,
+        value: value.into(),
         overrides: vec![format!("switches.default.buffer.size={value}")],
     };
     let buffer = Parameter {
-        name: "buffer",
-        value: "100 kB",
-        why: "Nobody says how large it is; this is many bandwidth-delay products.",
+        name: "buffer".into(),
+        value: "100 kB".into(),
+        why: "Nobody says how large it is; this is many bandwidth-delay products.".into(),
+        fitted: Vec::new(),
         alternatives: ["60 kB", "200 kB"].map(alternative).into(),
         watched: vec!["cc.reno.queue".into(), "cc.reno.goodput".into(), "cc.dctcp.queue".into()],
     };
     let mtu = Parameter {
-        name: "size of packets",
-        value: "1500 B",
-        why: "as usual",
+        name: "size of packets".into(),
+        value: "1500 B".into(),
+        why: "as usual".into(),
+        fitted: Vec::new(),
         alternatives: Vec::new(),
         watched: Vec::new(),
     };

@@ -82,7 +82,7 @@ impl Reproduction {
 
     /// The whole as a page without anything to load.
     pub fn page(&self) -> String {
-        let paper = self.paper;
+        let paper = &self.paper;
         let data = json!({
             "title": paper.title,
             "source": paper.source,
@@ -161,7 +161,7 @@ fn table_data(table: &Table, outcome: &FigureOutcome) -> Value {
             "verdict": judged.verdict,
         }))
     };
-    let row = |(key, label): &(&str, &str)| {
+    let row = |(key, label): &(String, String)| {
         let cells: Vec<_> = table.columns.iter().map(|(column, _)| cell(key, column)).collect();
         json!({ "label": label, "cells": cells })
     };

@@ -65,8 +65,8 @@ fn over_load(title: &str, column: &str, y: &'static str, log: bool) -> Chart {
     };
     Chart {
         title: title.into(),
-        x: Axis { label: "load in percent", log: false },
-        y: Axis { label: y, log },
+        x: Axis::new("load in percent", false),
+        y: Axis::new(y, log),
         style: Style::Points,
         curves: SCHEMES.map(curve).into(),
         references: Vec::new(),
@@ -80,8 +80,8 @@ fn after_burst(row: &str, label: &str) -> Chart {
     };
     Chart {
         title: label.into(),
-        x: Axis { label: "ms after the burst began", log: false },
-        y: Axis { label: "Gb/s", log: false },
+        x: Axis::new("ms after the burst began", false),
+        y: Axis::new("Gb/s", false),
         style: Style::Lines,
         curves: vec![curve("wan", "WAN senders"), curve("uplink", "uplink")],
         references: vec![
@@ -92,13 +92,9 @@ fn after_burst(row: &str, label: &str) -> Chart {
 }
 
 pub(super) fn figures() -> Vec<Figure> {
-    let drawn = |name, title, shows, charts| Figure { name, title, shows, tables: Vec::new(), charts };
-    let beside = |name, title, shows, rows, columns| Figure {
-        name,
-        title,
-        shows,
-        tables: vec![Table { group: "mix", rows, columns }],
-        charts: Vec::new(),
+    let drawn = |name, title, shows, charts| Figure::new(name, title, shows, Vec::new(), charts);
+    let beside = |name, title, shows, rows, columns| {
+        Figure::new(name, title, shows, vec![Table::new("mix", rows, columns)], Vec::new())
     };
     let table = |name, title, shows, rows| beside(name, title, shows, rows, COLUMNS);
     vec![
@@ -168,11 +164,11 @@ pub(super) fn figures() -> Vec<Figure> {
             RDMA,
         ),
         Figure {
-            name: "100 and 400 Gb/s",
-            title: "beyond the paper: hosts of today",
+            name: "100 and 400 Gb/s".into(),
+            title: "beyond the paper: hosts of today".into(),
             shows: "The same at 100 and 400 Gb/s and with a WAN of 2 ms, which are 25 and 100 MB in flight: 12 and 13 times the \
-                    buffer of the port.",
-            tables: vec![Table { group: "fast", rows: MODERN, columns: MODERN_COLUMNS }],
+                    buffer of the port.".into(),
+            tables: vec![Table::new("fast", MODERN, MODERN_COLUMNS)],
             charts: Vec::new(),
         },
     ]

@@ -8,14 +8,15 @@ pub(super) fn parameters() -> Vec<Parameter> {
 
 /// The near-source loops.
 fn near_source_loops() -> Vec<Parameter> {
-    let near_source = |name, value, why, settings: &[(&'static str, &str)]| Parameter {
-        name,
-        value,
-        why,
+    let near_source = |name, value, why, settings: &[(&str, &str)]| Parameter {
+        name: str::to_owned(name),
+        value: str::to_owned(value),
+        why: str::to_owned(why),
+        fitted: Vec::new(),
         alternatives: settings
             .iter()
             .map(|(value, setting)| Alternative {
-                value,
+                value: (*value).into(),
                 overrides: ["dc", "wan"].map(|group| format!("traffic.{group}.cc.annulus.{setting}")).into(),
             })
             .collect(),
@@ -90,10 +91,11 @@ fn near_source_loops() -> Vec<Parameter> {
 fn congestion_points() -> Vec<Parameter> {
     vec![
         Parameter {
-            name: "reach of messages",
-            value: "top of rack and aggregation",
+            name: "reach of messages".into(),
+            value: "top of rack and aggregation".into(),
             why: "A router changes the address by which layer 2 would find the source. How far \"L2 learning\" carries a message \
-                  is open.",
+                  is open.".into(),
+            fitted: Vec::new(),
             alternatives: vec![
                 Alternative::new("top of rack", &["switches.default.congestion_point.qcn.message.reach=tor"]),
                 Alternative::new(
@@ -104,9 +106,10 @@ fn congestion_points() -> Vec<Parameter> {
             watched: watched(),
         },
         Parameter {
-            name: "set point of QCN",
-            value: "33 kB",
-            why: "Stanford's pseudo-code and the Linux prototype have 33 kB, IEEE8021-CN-MIB 26 kB.",
+            name: "set point of QCN".into(),
+            value: "33 kB".into(),
+            why: "Stanford's pseudo-code and the Linux prototype have 33 kB, IEEE8021-CN-MIB 26 kB.".into(),
+            fitted: Vec::new(),
             alternatives: vec![
                 Alternative::new("26 kB", &["switches.default.congestion_point.qcn.set_point=26 kB"]),
                 Alternative::new("66 kB", &["switches.default.congestion_point.qcn.set_point=66 kB"]),
@@ -114,9 +117,10 @@ fn congestion_points() -> Vec<Parameter> {
             watched: watched(),
         },
         Parameter {
-            name: "sampling of QCN at 100 and 400 Gb/s",
-            value: "150 kB·C/10 Gb/s",
-            why: "With 150 kB at any rate sources are notified ten times as often as they recover.",
+            name: "sampling of QCN at 100 and 400 Gb/s".into(),
+            value: "150 kB·C/10 Gb/s".into(),
+            why: "With 150 kB at any rate sources are notified ten times as often as they recover.".into(),
+            fitted: Vec::new(),
             alternatives: vec![Alternative::new(
                 "150 kB",
                 &["switches.default.congestion_point.qcn.sample_base=150 kB"],
@@ -135,9 +139,10 @@ fn congestion_points() -> Vec<Parameter> {
 fn traffic() -> Vec<Parameter> {
     vec![
         Parameter {
-            name: "losses of RDMA",
-            value: "go-back-N",
-            why: "The abstract names DCQCN, not what becomes of lost packets. With go-back-N they cost far more than themselves.",
+            name: "losses of RDMA".into(),
+            value: "go-back-N".into(),
+            why: "The abstract names DCQCN, not what becomes of lost packets. With go-back-N they cost far more than themselves.".into(),
+            fitted: Vec::new(),
             alternatives: vec![Alternative::new(
                 "selective repeat",
                 &["traffic.dc.rdma={ recovery = \"selective_repeat\" }"],
@@ -150,10 +155,11 @@ fn traffic() -> Vec<Parameter> {
             ]),
         },
         Parameter {
-            name: "WAN RPCs",
-            value: "between all hosts of different data centers, both ways",
+            name: "WAN RPCs".into(),
+            value: "between all hosts of different data centers, both ways".into(),
             why: "\"Cross-rack all to all\". Half of the WAN traffic then meets data-center traffic at its destination, where no \
-                  message reaches its source, so this decides how much of the tail Annulus can take away.",
+                  message reaches its source, so this decides how much of the tail Annulus can take away.".into(),
+            fitted: Vec::new(),
             alternatives: vec![Alternative::new(
                 "responses from the two racks of the data center only",
                 &["traffic.wan.pattern.rpc.from=dc1/rack0/*", "traffic.wan.pattern.rpc.to=dc0/*"],
@@ -161,9 +167,10 @@ fn traffic() -> Vec<Parameter> {
             watched: tails(),
         },
         Parameter {
-            name: "sizes of RPCs",
-            value: "64 kB inside the data center, 5 MB across",
-            why: "The talk says nothing of them. Small RPCs across a WAN end before their windows have grown and hurt nobody.",
+            name: "sizes of RPCs".into(),
+            value: "64 kB inside the data center, 5 MB across".into(),
+            why: "The talk says nothing of them. Small RPCs across a WAN end before their windows have grown and hurt nobody.".into(),
+            fitted: Vec::new(),
             alternatives: vec![
                 Alternative::new("1 MB across", &["traffic.wan.pattern.rpc.sizes={ constant = \"1 MB\" }"]),
                 Alternative::new("20 MB across", &["traffic.wan.pattern.rpc.sizes={ constant = \"20 MB\" }"]),
@@ -175,10 +182,11 @@ fn traffic() -> Vec<Parameter> {
             watched: tails(),
         },
         Parameter {
-            name: "racks of the testbed",
-            value: "8 hosts of 10 Gb/s, an uplink of 10 Gb/s, 12 MB of packet memory with alpha 1",
+            name: "racks of the testbed".into(),
+            value: "8 hosts of 10 Gb/s, an uplink of 10 Gb/s, 12 MB of packet memory with alpha 1".into(),
             why: "The talk says three racks. Where several hosts are needed to fill an uplink, WAN traffic of a twelfth of the \
-                  load does not fill it.",
+                  load does not fill it.".into(),
+            fitted: Vec::new(),
             alternatives: vec![
                 Alternative::new(
                     "16 hosts, an uplink of 40 Gb/s",
@@ -197,9 +205,10 @@ fn traffic() -> Vec<Parameter> {
             watched: tails(),
         },
         Parameter {
-            name: "connections",
-            value: "kept from call to call",
-            why: "RPC systems keep them. A new connection for each call begins with ten packets, and WAN traffic hurts nobody.",
+            name: "connections".into(),
+            value: "kept from call to call".into(),
+            why: "RPC systems keep them. A new connection for each call begins with ten packets, and WAN traffic hurts nobody.".into(),
+            fitted: Vec::new(),
             alternatives: vec![Alternative::new(
                 "a new one for each request and response",
                 &["transport.keep_connections=false"],

@@ -132,7 +132,7 @@ const VICTIM: &[(&str, &str)] = &[
 ];
 
 fn table(group: &'static str, rows: &'static [(&str, &str)], columns: &'static [(&str, &str)]) -> Table {
-    Table { group, rows, columns }
+    Table::new(group, rows, columns)
 }
 
 fn series(label: &str, name: String) -> Curve {
@@ -143,8 +143,8 @@ fn series(label: &str, name: String) -> Curve {
 fn distribution(title: &str, group: &str, name: &str) -> Chart {
     Chart {
         title: title.into(),
-        x: Axis { label: "µs", log: true },
-        y: Axis { label: "percent of flows", log: false },
+        x: Axis::new("µs", true),
+        y: Axis::new("percent of flows", false),
         style: Style::Lines,
         curves: FOUR.iter().map(|(row, label)| series(label, format!("{group}.{row}.{name}"))).collect(),
         references: Vec::new(),
@@ -159,9 +159,9 @@ fn network(
     rows: &'static [(&str, &str)],
 ) -> Figure {
     Figure {
-        name,
-        title: "completion times",
-        shows,
+        name: name.into(),
+        title: "completion times".into(),
+        shows: shows.into(),
         tables: [INJECTED, COMPLETE, TAILS].map(|columns| table(group, rows, columns)).into(),
         charts: vec![
             distribution("until the last packet is injected", group, "injected"),
@@ -175,8 +175,8 @@ fn over_time(title: &str, experiment: &str) -> Chart {
     let tiers = [("edge", "edge switches"), ("middle", "middle"), ("top", "top")];
     Chart {
         title: title.into(),
-        x: Axis { label: "ms", log: false },
-        y: Axis { label: "ports with a queue for isolated flows", log: false },
+        x: Axis::new("ms", false),
+        y: Axis::new("ports with a queue for isolated flows", false),
         style: Style::Lines,
         curves: tiers.map(|(name, label)| series(label, format!("{experiment}.{name}"))).into(),
         references: vec![Reference::Vertical { label: "last flow begins".into(), at: 2.0 }],
@@ -193,8 +193,8 @@ fn queues(title: &str, experiment: &str) -> Chart {
     ];
     Chart {
         title: title.into(),
-        x: Axis { label: "µs after the incast began", log: false },
-        y: Axis { label: "kB waiting", log: false },
+        x: Axis::new("µs after the incast began", false),
+        y: Axis::new("kB waiting", false),
         style: Style::Lines,
         curves: switches.map(|(name, label)| series(label, format!("{experiment}.{name}"))).into(),
         references: vec![Reference::Vertical { label: "at line rate it is over".into(), at: 2050.0 }],
@@ -210,8 +210,8 @@ fn against_fan_in(title: &str, column: &str, y: &'static str, rows: &[(&str, &st
     let idle = Curve { label: "no incast".into(), points: Points::Sweep(idle.into()) };
     Chart {
         title: title.into(),
-        x: Axis { label: "senders of the incast", log: false },
-        y: Axis { label: y, log: true },
+        x: Axis::new("senders of the incast", false),
+        y: Axis::new(y, true),
         style: Style::Lines,
         curves: rows.iter().map(curve).chain([idle]).collect(),
         references: Vec::new(),
@@ -236,11 +236,11 @@ pub(super) fn figures() -> Vec<Figure> {
         ),
         network("Network 2", "50 000 flows among 2048 hosts: 3.8 ms of sending for each.", "n2", FOUR),
         Figure {
-            name: "Lossless",
-            title: "nothing lost, nothing left",
+            name: "Lossless".into(),
+            title: "nothing lost, nothing left".into(),
             shows: "Packets dropped and packets retransmitted, which a receiver requests when packets are out of order; flows \
                     that did not end; queues for isolated flows that were allocated and not freed; how long packets have been \
-                    stopped when the run ends.",
+                    stopped when the run ends.".into(),
             tables: vec![
                 table("n1", KEPT_1, SOUND),
                 table("n1k", KEPT_1K, KEPT),
@@ -250,10 +250,10 @@ pub(super) fn figures() -> Vec<Figure> {
             charts: Vec::new(),
         },
         Figure {
-            name: "Congestion tree",
-            title: "how far isolation spreads",
+            name: "Congestion tree".into(),
+            title: "how far isolation spreads".into(),
             shows: "Ports with a queue for isolated flows over time, the part of all ports that ever had one, and the part of \
-                    flows up to 100 kB that was isolated.",
+                    flows up to 100 kB that was isolated.".into(),
             tables: vec![table("n1", REACH_1, REACH), table("n2", REACH_2, REACH)],
             charts: vec![
                 over_time("network 1, DVL", "n1.dvl"),
@@ -263,11 +263,11 @@ pub(super) fn figures() -> Vec<Figure> {
             ],
         },
         Figure {
-            name: "Victim",
-            title: "a flow beside an incast",
+            name: "Victim".into(),
+            title: "a flow beside an incast".into(),
             shows: "10 MB go to one host, from as many senders in two racks as stand below; a host of one of these racks sends \
                     messages of 100 kB to the other. Its rack has an uplink of 100 Gb/s, which five senders and the victim \
-                    overload until they are notified; below it has 400 Gb/s, and no link on its way is ever overloaded.",
+                    overload until they are notified; below it has 400 Gb/s, and no link on its way is ever overloaded.".into(),
             tables: vec![table("incast", INCAST, VICTIM), table("wide", WIDE, VICTIM)],
             charts: vec![
                 against_fan_in("the victim's messages", "victim_us", "mean, µs", FIVE),
@@ -280,10 +280,10 @@ pub(super) fn figures() -> Vec<Figure> {
             ],
         },
         Figure {
-            name: "Queues",
-            title: "what waits where",
+            name: "Queues".into(),
+            title: "what waits where".into(),
             shows: "Ten senders. Where 10 MB wait that one host cannot take at once: the most that waited at each port in 5 µs, all ports of \
-                    a switch together.",
+                    a switch together.".into(),
             tables: Vec::new(),
             charts: vec![
                 queues("PFC alone", "incast.pfc_10"),
@@ -295,9 +295,9 @@ pub(super) fn figures() -> Vec<Figure> {
             ],
         },
         Figure {
-            name: "Together",
-            title: "beyond the paper: isolation and throttling",
-            shows: "Isolation acts at once and throttles nobody; DCQCN and QCN throttle, late. Network 1 with both.",
+            name: "Together".into(),
+            title: "beyond the paper: isolation and throttling".into(),
+            shows: "Isolation acts at once and throttles nobody; DCQCN and QCN throttle, late. Network 1 with both.".into(),
             tables: vec![table("n1", ALL, TOGETHER)],
             charts: Vec::new(),
         },

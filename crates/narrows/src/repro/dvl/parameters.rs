@@ -5,7 +5,7 @@ use crate::repro::{Alternative, Parameter, owned};
 /// A setting of isolation, in all scenarios.
 fn isolation(value: &'static str, settings: &[&str]) -> Alternative {
     let overrides = settings.iter().map(|setting| format!("switches.default.isolation.{setting}")).collect();
-    Alternative { value, overrides }
+    Alternative { value: value.into(), overrides }
 }
 
 /// What a setting of isolation might change: small flows and all in a small network 2, and victims.
@@ -109,9 +109,10 @@ fn isolated_flows() -> Vec<Parameter> {
 fn surroundings() -> Vec<Parameter> {
     vec![
         Parameter {
-            name: "table of isolated flows",
-            value: "64 for each port",
-            why: "The slides do not say how many. In network 1 with 64 hosts this decides: 10 000 flows in 2 ms are more than fit.",
+            name: "table of isolated flows".into(),
+            value: "64 for each port".into(),
+            why: "The slides do not say how many. In network 1 with 64 hosts this decides: 10 000 flows in 2 ms are more than fit.".into(),
+            fitted: Vec::new(),
             alternatives: vec![isolation("8", &["table=8"]), isolation("1024", &["table=1024"])],
             watched: owned(&[
                 "n1.dvl.tc0_us",
@@ -125,9 +126,10 @@ fn surroundings() -> Vec<Parameter> {
             ]),
         },
         Parameter {
-            name: "what the percentages count",
-            value: "flows, uniform within a class",
-            why: "\"of overall traffic\" may mean either. Counting flows the mean is 775 kB, counting bytes 70 kB.",
+            name: "what the percentages count".into(),
+            value: "flows, uniform within a class".into(),
+            why: "\"of overall traffic\" may mean either. Counting flows the mean is 775 kB, counting bytes 70 kB.".into(),
+            fitted: Vec::new(),
             alternatives: vec![
                 Alternative::new("bytes", &["traffic.messages.pattern.random.sizes=dvl_bytes"]),
                 Alternative::new("flows, log-uniform", &["traffic.messages.pattern.random.sizes=dvl_log"]),
@@ -140,9 +142,10 @@ fn surroundings() -> Vec<Parameter> {
             ]),
         },
         Parameter {
-            name: "ECN",
-            value: "DCQCN with marking, both as in its paper",
-            why: "The slides say \"ECN\".",
+            name: "ECN".into(),
+            value: "DCQCN with marking, both as in its paper".into(),
+            why: "The slides say \"ECN\".".into(),
+            fitted: Vec::new(),
             alternatives: vec![Alternative::new(
                 "as network cards have it, marking from 160 to 640 kB",
                 &[
@@ -160,9 +163,10 @@ fn surroundings() -> Vec<Parameter> {
             ]),
         },
         Parameter {
-            name: "acknowledgments",
-            value: "one for 64 packets",
-            why: "Nothing is lost, so they only notify a sender that it has ended.",
+            name: "acknowledgments".into(),
+            value: "one for 64 packets".into(),
+            why: "Nothing is lost, so they only notify a sender that it has ended.".into(),
+            fitted: Vec::new(),
             alternatives: vec![Alternative::new(
                 "one for each packet",
                 &["traffic.messages.rdma.ack_every=1"],

@@ -34,8 +34,8 @@ fn sweep(label: &str, points: impl IntoIterator<Item = (f64, String)>) -> Curve 
 pub(super) fn chart(title: &str, x: (&'static str, bool), y: &'static str, curves: Vec<Curve>) -> Chart {
     Chart {
         title: title.into(),
-        x: Axis { label: x.0, log: x.1 },
-        y: Axis { label: y, log: false },
+        x: Axis::new(x.0, x.1),
+        y: Axis::new(y, false),
         style: Style::Points,
         curves,
         references: Vec::new(),
@@ -61,22 +61,18 @@ fn over_scale(column: &str) -> Vec<Curve> {
 
 pub(super) fn figures() -> Vec<Figure> {
     let threshold = ("marking threshold in packets", true);
-    let workload = |name, title, shows, group| Figure {
-        name,
-        title,
-        shows,
-        tables: vec![Table { group, rows: SCHEMES, columns: TIMES }],
-        charts: Vec::new(),
+    let workload = |name, title, shows, group| {
+        Figure::new(name, title, shows, vec![Table::new(group, SCHEMES, TIMES)], Vec::new())
     };
-    let drawn = |name, title, shows, charts| Figure { name, title, shows, tables: Vec::new(), charts };
+    let drawn = |name, title, shows, charts| Figure::new(name, title, shows, Vec::new(), charts);
     let share = |control: &str, label: &str| {
         let points = MULTIPLES.map(|m| (m as f64, format!("fairness.{control}_{m}.intra_over_inter")));
         sweep(label, points)
     };
     let dynamics = |row: &str, label: &str| Chart {
         title: label.into(),
-        x: Axis { label: "time in s", log: false },
-        y: Axis { label: "Mb/s of one flow", log: false },
+        x: Axis::new("time in s", false),
+        y: Axis::new("Mb/s of one flow", false),
         style: Style::Lines,
         curves: ["first", "second", "third"]
             .map(|group| Curve {
@@ -88,10 +84,10 @@ pub(super) fn figures() -> Vec<Figure> {
     };
     vec![
         Figure {
-            name: "Table II",
-            title: "packet loss rate in data centers and on the WAN",
-            shows: "Traffic pattern 1: what is lost is lost inside data centers, though the WAN is more heavily loaded.",
-            tables: vec![Table { group: "p1", rows: SCHEMES, columns: LOSSES }],
+            name: "Table II".into(),
+            title: "packet loss rate in data centers and on the WAN".into(),
+            shows: "Traffic pattern 1: what is lost is lost inside data centers, though the WAN is more heavily loaded.".into(),
+            tables: vec![Table::new("p1", SCHEMES, LOSSES)],
             charts: Vec::new(),
         },
         drawn(
@@ -176,7 +172,7 @@ pub(super) fn figures() -> Vec<Figure> {
             "Four flows inside a data center and four with 4 to 64 times their round-trip time. GEMINI shares equally, \
              CUBIC and DCTCP in proportion to round-trip times, BBR favours the long ones.",
             vec![Chart {
-                y: Axis { label: "share of short over share of long", log: true },
+                y: Axis::new("share of short over share of long", true),
                 references: vec![Reference::Horizontal { label: "equal".into(), at: 1.0 }],
                 ..chart(
                     "throughput inside over throughput between data centers",

@@ -8,7 +8,9 @@ use narrows_proto::units::Time;
 
 use super::figures::chart;
 use super::{DCN, PACKET, base_rtt, cc, marking};
-use crate::repro::{Chart, Curve, Experiment, Figure, Measured, Points, Reference, Style, link, owned};
+use crate::repro::{
+    Chart, Curve, Experiment, Figure, Measure, Measured, Points, Reference, Style, link, owned,
+};
 use crate::results::Results;
 
 /// Round-trip times in ms.
@@ -154,7 +156,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
         );
         Experiment {
             name: name(rtt_ms, flows, excess),
-            scenario: DCN,
+            scenario: DCN.into(),
             overrides: [
                 cc("many", &control),
                 marking(THRESHOLD as u64),
@@ -176,9 +178,9 @@ pub(super) fn experiments() -> Vec<Experiment> {
             }))
             .collect(),
             quick: ((rtt_ms, flows) == DRAWN).then(|| owned(&["stop.after=12 s", "measure.from=8 s"])),
-            quantities: QUANTITIES,
-            series: SERIES,
-            measure,
+            quantities: owned(QUANTITIES),
+            series: owned(SERIES),
+            measure: Measure::Rust(measure),
         }
     };
     cases().flat_map(|case| flows(case.0).map(move |flows| experiment(case, flows))).collect()
@@ -252,14 +254,14 @@ pub(super) fn figure() -> Figure {
         }
     };
     Figure {
-        name: "Theorem 1",
-        title: "how far marks may reduce the window",
+        name: "Theorem 1".into(),
+        title: "how far marks may reduce the window".into(),
         shows: "With F = 4K/(C·RTT + K) the queue never runs empty, however many flows share the link: the least queue is \
                 nought where N·h = K, and more elsewhere. With four times that F it is empty for part of each cycle unless \
                 flows are very few. K is 50 packets, round-trip times are 1 to 30 ms. Theory is the sawtooth of \
                 synchronised flows without the approximations of the proof; below nought it is what the queue would \
                 lack. Where windows are of a few segments only, with 64 flows and more, packets keep less than theory: it \
-                is for large windows.",
+                is for large windows.".into(),
         tables: Vec::new(),
         charts: lines("least queue", "packets", "least_queue_packets", Sawtooth::least_queue)
             .into_iter()

@@ -1,0 +1,194 @@
+//! Whether whatever a paper names is there, once, and whether whatever it runs is used.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::{Curve, Paper, Points, Sweep, experiment_of, find_key, parts};
+use super::ground::{Ground, is_name};
+use crate::diagnostic::{Checked, Code, Diagnostic};
+
+/// What experiments measure, by name.
+struct Known<'a> {
+    quantities: BTreeSet<String>,
+    series: BTreeSet<String>,
+    sweeps: BTreeMap<&'a str, &'a Sweep>,
+    /// Experiments that are needed, and sweeps of which that is noted.
+    used: BTreeSet<String>,
+    done: BTreeSet<String>,
+}
+
+/// Checks a paper whose parts are sound one by one.
+///
+/// # Errors
+/// The first name that nothing has, that two things have, or that nothing needs.
+pub(super) fn check(paper: &Paper, ground: &Ground, claims: &Ground) -> Checked<()> {
+    let named = |of: fn(&super::super::Experiment) -> &[String]| -> BTreeSet<String> {
+        let experiments = paper.experiments.iter();
+        experiments.flat_map(|each| of(each).iter().map(|column| format!("{}.{column}", each.name))).collect()
+    };
+    let mut known = Known {
+        quantities: named(|each| &each.quantities),
+        series: named(|each| &each.series),
+        sweeps: paper.sweeps.iter().map(|sweep| (sweep.name.as_str(), sweep)).collect(),
+        used: BTreeSet::new(),
+        done: BTreeSet::new(),
+    };
+    check_sweeps(paper, ground, &mut known)?;
+    check_figures(paper, ground, &mut known)?;
+    check_claims(paper, claims, &mut known)?;
+    check_parameters(paper, ground, &mut known)?;
+    match paper.experiments.iter().find(|experiment| !known.used.contains(&experiment.name)) {
+        None => Ok(()),
+        Some(experiment) => {
+            let message =
+                format!("no claim, table, chart or parameter needs the experiment \"{}\"", experiment.name);
+            let path = paper.origin.experiments.get(&experiment.name).map_or("experiment", |(_, path)| path);
+            Err(ground.at(path, Diagnostic::error(Code::Conflict, message)))
+        }
+    }
+}
+
+impl Known<'_> {
+    /// Notes that a quantity is needed.
+    fn need(&mut self, quantity: &str) -> Result<(), Diagnostic> {
+        if let Some(sweep) = self.sweeps.get(quantity) {
+            if !self.done.insert(quantity.to_owned()) {
+                return Ok(());
+            }
+            self.used.extend(sweep.points.iter().map(|(_, quantity)| experiment_of(quantity).to_owned()));
+            return Ok(());
+        }
+        need(quantity, &self.quantities, "quantity")?;
+        self.used.insert(experiment_of(quantity).to_owned());
+        Ok(())
+    }
+}
+
+fn need(name: &str, known: &BTreeSet<String>, what: &str) -> Result<(), Diagnostic> {
+    if known.contains(name) && parts(name).is_some() {
+        return Ok(());
+    }
+    let error = Diagnostic::error(Code::UnknownName, format!("nothing measures the {what} \"{name}\""));
+    Err(error.known(name, known.iter().map(String::as_str)))
+}
+
+fn twice(what: &str, name: &str) -> Diagnostic {
+    Diagnostic::error(Code::Duplicate, format!("there are two {what} \"{name}\""))
+}
+
+fn check_sweeps(paper: &Paper, ground: &Ground, known: &mut Known<'_>) -> Checked<()> {
+    let mut names = BTreeSet::new();
+    for (number, sweep) in paper.sweeps.iter().enumerate() {
+        let path = format!("sweep.{number}");
+        if !names.insert(&sweep.name) || known.quantities.contains(&sweep.name) {
+            return Err(ground.at(&format!("{path}.name"), twice("quantities", &sweep.name)));
+        }
+        for (_, quantity) in &sweep.points {
+            let found = need(quantity, &known.quantities, "quantity");
+            found.map_err(|error| ground.at(&format!("{path}.quantity"), error))?;
+        }
+    }
+    Ok(())
+}
+
+fn check_figures(paper: &Paper, ground: &Ground, known: &mut Known<'_>) -> Checked<()> {
+    let mut names = BTreeSet::new();
+    for (number, figure) in paper.figures.iter().enumerate() {
+        let path = format!("figure.{number}");
+        if find_key(&figure.name).is_empty() || !names.insert(find_key(&figure.name)) {
+            return Err(ground.at(&format!("{path}.name"), twice("figures", &figure.name)));
+        }
+        for (place, table) in figure.tables.iter().enumerate() {
+            let path = format!("{path}.table.{place}");
+            let name = |row: &str, column: &str| format!("{}.{row}.{column}", table.group);
+            let there = |known: &Known<'_>, name: String| {
+                known.quantities.contains(&name) || known.sweeps.contains_key(name.as_str())
+            };
+            let missing = |what: &str, key: &str| {
+                let message =
+                    format!("nothing measures the {what} \"{key}\" of the group \"{}\"", table.group);
+                Diagnostic::error(Code::UnknownName, message)
+            };
+            for (row, _) in &table.rows {
+                if !table.columns.iter().any(|(column, _)| there(known, name(row, column))) {
+                    return Err(ground.at(&format!("{path}.rows"), missing("row", row)));
+                }
+            }
+            for (column, _) in &table.columns {
+                if !table.rows.iter().any(|(row, _)| there(known, name(row, column))) {
+                    return Err(ground.at(&format!("{path}.columns"), missing("column", column)));
+                }
+            }
+            // Not every cell has to be measured.
+            for cell in table.quantities() {
+                if there(known, cell.clone()) {
+                    known.need(&cell).map_err(|error| ground.at(&path, error))?;
+                }
+            }
+        }
+        for (place, chart) in figure.charts.iter().enumerate() {
+            for (curve, drawn) in chart.curves.iter().enumerate() {
+                let path = format!("{path}.chart.{place}.curve.{curve}");
+                check_curve(drawn, known).map_err(|error| ground.at(&path, error))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_curve(curve: &Curve, known: &mut Known<'_>) -> Result<(), Diagnostic> {
+    match &curve.points {
+        Points::Theory(_) => Ok(()),
+        Points::Sweep(points) => points.iter().try_for_each(|(_, quantity)| known.need(quantity)),
+        Points::Series(name) => {
+            need(name, &known.series, "series")?;
+            known.used.insert(experiment_of(name).to_owned());
+            Ok(())
+        }
+    }
+}
+
+fn check_claims(paper: &Paper, ground: &Ground, known: &mut Known<'_>) -> Checked<()> {
+    let mut ids = BTreeSet::new();
+    for (number, claim) in paper.claims.iter().enumerate() {
+        let path = format!("claim.{number}");
+        if !is_name(&claim.id) || !ids.insert(claim.id.to_lowercase()) {
+            let error = twice("claims, or it is no name of letters, digits, - and _:", &claim.id);
+            return Err(ground.at(&format!("{path}.id"), error));
+        }
+        if !paper.figures.iter().any(|figure| figure.name == claim.figure) {
+            let error =
+                Diagnostic::error(Code::UnknownName, format!("no figure is called \"{}\"", claim.figure));
+            let error = error.known(&claim.figure, paper.figures.iter().map(|figure| figure.name.as_str()));
+            return Err(ground.at(&format!("{path}.figure"), error));
+        }
+        for (key, quantity) in
+            ["quantity", "above", "below"].into_iter().zip(claim.quantities().map(Some).chain([None]))
+        {
+            let Some(quantity) = quantity else { break };
+            known.need(quantity).map_err(|error| ground.at(&format!("{path}.{key}"), error))?;
+        }
+    }
+    Ok(())
+}
+
+fn check_parameters(paper: &Paper, ground: &Ground, known: &mut Known<'_>) -> Checked<()> {
+    let mut names = BTreeSet::new();
+    let ids: BTreeSet<&str> = paper.claims.iter().map(|claim| claim.id.as_str()).collect();
+    for (number, parameter) in paper.parameters.iter().enumerate() {
+        let path = format!("parameter.{number}");
+        if !names.insert(&parameter.name) {
+            return Err(ground.at(&format!("{path}.name"), twice("parameters", &parameter.name)));
+        }
+        for quantity in &parameter.watched {
+            let found = need(quantity, &known.quantities, "quantity");
+            found.map_err(|error| ground.at(&format!("{path}.watched"), error))?;
+            known.used.insert(experiment_of(quantity).to_owned());
+        }
+        if let Some(unknown) = parameter.fitted.iter().find(|id| !ids.contains(id.as_str())) {
+            let error = Diagnostic::error(Code::UnknownName, format!("no claim is called \"{unknown}\""));
+            let error = error.known(unknown, ids.iter().copied());
+            return Err(ground.at(&format!("{path}.fitted"), error));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,408 @@
+//! What is measured in a run: metrics of its summary, columns of its tables, what follows from these, and models.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::super::{MODELS, Measured, Model};
+use super::columns::{Column, Curve, First, Rows};
+use super::ground::{Ground, is_name};
+use super::written::{self, Filter, Per, Reduce};
+use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
+use crate::plan::Plan;
+use crate::results::{ColumnKind, Results, Table, TableInfo};
+
+/// Of a longer run more intervals than these are not looked at one by one.
+const MOST_BINS: u64 = 1_000_000;
+
+/// One `[measure.NAME]`.
+#[derive(Debug)]
+pub struct Reading {
+    ground: Arc<Ground>,
+    model: Option<&'static Model>,
+    /// What follows from others stands behind them.
+    quantities: Vec<Quantity>,
+    series: Vec<(String, Curve)>,
+    /// Where it stands.
+    path: String,
+}
+
+#[derive(Debug)]
+struct Quantity {
+    name: String,
+    of: Of,
+    per: Option<Per>,
+    times: Option<f64>,
+    plus: Option<f64>,
+    at_least: Option<f64>,
+}
+
+#[derive(Debug)]
+enum Of {
+    Metric(String),
+    Column(Column),
+    Other(String),
+    Ratio([String; 2]),
+    Difference([String; 2]),
+}
+
+impl Reading {
+    /// Checks what is written at `measure.NAME`.
+    ///
+    /// # Errors
+    /// If something has no such name, or does not fit together.
+    pub(super) fn of(written: &written::Measure, path: String, ground: &Arc<Ground>) -> Checked<Self> {
+        let model =
+            written.model.as_deref().map(|name| model(name, &format!("{path}.model"), ground)).transpose()?;
+        let mut quantities = Vec::new();
+        for (name, quantity) in &written.quantities {
+            let path = format!("{path}.quantities.{name}");
+            if !is_name(name) {
+                return Err(ground.at(&path, bad_name(name)));
+            }
+            if model.is_some_and(|model| model.quantities.contains(&name.as_str())) {
+                let message = format!("the model measures \"{name}\" as well");
+                return Err(ground.at(&path, Diagnostic::error(Code::Duplicate, message)));
+            }
+            quantities.push(quantity_of(name, quantity, &path, ground)?);
+        }
+        let mut series = Vec::new();
+        for (name, curve) in &written.series {
+            let path = format!("{path}.series.{name}");
+            if !is_name(name) {
+                return Err(ground.at(&path, bad_name(name)));
+            }
+            series.push((name.clone(), curve_of(curve, &path, ground)?));
+        }
+        let of_model = model.map_or(&[][..], |model| model.quantities);
+        let quantities = ordered(quantities, of_model, &path, ground)?;
+        Ok(Self { ground: Arc::clone(ground), model, quantities, series, path })
+    }
+
+    /// Names of the quantities it takes, and of the curves.
+    pub(super) fn names(&self) -> (Vec<String>, Vec<String>) {
+        let of_model = |of: fn(&Model) -> &[&'static str]| {
+            self.model.map_or(&[][..], of).iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()
+        };
+        let (mut quantities, mut series) =
+            (of_model(|model| model.quantities), of_model(|model| model.series));
+        quantities.extend(self.quantities.iter().map(|quantity| quantity.name.clone()));
+        series.extend(self.series.iter().map(|(name, _)| name.clone()));
+        (quantities, series)
+    }
+
+    /// Takes them all.
+    pub(crate) fn measure(&self, results: &Results) -> Measured {
+        let mut measured = self.model.map_or_else(Measured::default, |model| (model.measure)(results));
+        let mut tables: BTreeMap<&str, Option<Table>> = BTreeMap::new();
+        for quantity in &self.quantities {
+            let known = |name: &String| measured.quantities.get(name).copied().flatten();
+            let value = match &quantity.of {
+                Of::Metric(name) => results.metric(name),
+                Of::Column(column) => {
+                    let table = tables.entry(column.table).or_insert_with(|| results.table(column.table));
+                    table.as_ref().and_then(|table| column.of(table, results))
+                }
+                Of::Other(name) => known(name),
+                Of::Ratio([a, b]) => {
+                    known(a).zip(known(b)).map(|(a, b)| a / b).filter(|ratio| ratio.is_finite())
+                }
+                Of::Difference([a, b]) => known(a).zip(known(b)).map(|(a, b)| a - b),
+            };
+            let value = value.and_then(|value| quantity.finished(value, results));
+            measured.quantity(&quantity.name, value);
+        }
+        for (name, curve) in &self.series {
+            let table = tables.entry(curve.table).or_insert_with(|| results.table(curve.table));
+            measured.series(name, table.as_ref().map(|table| curve.of(table, results)).unwrap_or_default());
+        }
+        measured
+    }
+
+    /// Whether a run of this plan has what it takes.
+    ///
+    /// # Errors
+    /// If no such metric or table will be there, or a name in it, or a run has too many intervals.
+    pub(crate) fn check(&self, plan: &Plan) -> Checked<()> {
+        let mut metrics: Option<Vec<String>> = None;
+        for Quantity { name, of, .. } in &self.quantities {
+            let path = format!("{}.quantities.{name}", self.path);
+            match of {
+                Of::Metric(metric) => {
+                    let known = metrics.get_or_insert_with(|| plan.metric_names());
+                    if !known.contains(metric) {
+                        let message = format!("there is no metric \"{metric}\" in {}", plan.scenario.name);
+                        let error = Diagnostic::error(Code::UnknownName, message);
+                        let error = error.known(metric, known.iter().map(String::as_str));
+                        return Err(self.ground.at(&format!("{path}.metric"), error));
+                    }
+                }
+                Of::Column(column) => {
+                    self.check_rows(column.table, &column.rows, &path, plan)?;
+                    if let First::Bins { length, .. } = column.first {
+                        self.check_bins(length.as_ps(), &path, plan)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        for (name, curve) in &self.series {
+            self.check_rows(curve.table, &curve.rows, &format!("{}.series.{name}", self.path), plan)?;
+        }
+        Ok(())
+    }
+
+    fn check_bins(&self, length: u64, path: &str, plan: &Plan) -> Checked<()> {
+        let bins = plan.stop.at.as_ps() / length.max(1);
+        if bins <= MOST_BINS {
+            return Ok(());
+        }
+        let message = format!("{bins} intervals in {}, expected at most {MOST_BINS}", plan.scenario.name);
+        Err(self.ground.at(&format!("{path}.bins"), Diagnostic::error(Code::OutOfRange, message)))
+    }
+
+    fn check_rows(&self, table: &'static str, rows: &Rows, path: &str, plan: &Plan) -> Checked<()> {
+        let record = &plan.record;
+        let there = match table {
+            "queues" => record.queues.is_some(),
+            "links" => record.links.is_some(),
+            "windows" => record.windows.is_some(),
+            "state" => record.state.is_some(),
+            "limiters" => record.limiters.is_some(),
+            "isolation" => record.isolation.is_some(),
+            "jumboflows" | "advertised" => record.racks.is_some(),
+            _ => true,
+        };
+        if !there {
+            let present = TableInfo::find(table).map_or("", |info| info.present);
+            let message = format!("the results of {} have no table \"{table}\"", plan.scenario.name);
+            let error = Diagnostic::error(Code::UnknownName, message).help(format!("there is one {present}"));
+            return Err(self.ground.at(&format!("{path}.table"), error));
+        }
+        for (column, filter) in &rows.0 {
+            let Filter::Names(names) = filter else { continue };
+            let nodes = || plan.network.topology.by_name().into_keys().map(str::to_owned).collect();
+            let known: Vec<String> = match column.as_str() {
+                "group" => plan.groups.iter().map(|group| group.name.clone()).collect(),
+                "src" | "dst" | "client" | "from" | "to" | "node" => nodes(),
+                _ => continue,
+            };
+            if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
+                let message = format!("{} has no {column} \"{unknown}\"", plan.scenario.name);
+                let error = Diagnostic::error(Code::UnknownName, message);
+                let error = error.known(unknown, known.iter().map(String::as_str));
+                return Err(self.ground.at(&format!("{path}.where.{column}"), error));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Quantity {
+    fn finished(&self, value: f64, results: &Results) -> Option<f64> {
+        let seconds = match self.per {
+            None => None,
+            Some(Per::MeasuredSecond) => Some(results.outline().measured_for().as_secs_f64()),
+            Some(Per::Second) => Some(results.ended.as_secs_f64()),
+        };
+        if seconds == Some(0.0) {
+            return None;
+        }
+        let value = seconds.map_or(value, |seconds| value / seconds);
+        let value = self.times.map_or(value, |times| value * times);
+        let value = self.plus.map_or(value, |plus| value + plus);
+        Some(self.at_least.map_or(value, |least| value.max(least)))
+    }
+
+    /// The quantities it follows from.
+    fn others(&self) -> &[String] {
+        match &self.of {
+            Of::Metric(_) | Of::Column(_) => &[],
+            Of::Other(other) => std::slice::from_ref(other),
+            Of::Ratio(both) | Of::Difference(both) => both,
+        }
+    }
+}
+
+fn bad_name(name: &str) -> Diagnostic {
+    let message = format!("the name \"{name}\", expected 1 to 64 letters, digits, - and _");
+    Diagnostic::error(Code::OutOfRange, message)
+}
+
+fn model(name: &str, path: &str, ground: &Ground) -> Checked<&'static Model> {
+    let found = MODELS.iter().copied().flatten().find(|model| model.name == name);
+    found.ok_or_else(|| {
+        let error = Diagnostic::error(Code::UnknownName, format!("no model is called \"{name}\""));
+        ground.at(path, error.known(name, MODELS.iter().copied().flatten().map(|model| model.name)))
+    })
+}
+
+fn quantity_of(name: &str, written: &written::Quantity, path: &str, ground: &Ground) -> Checked<Quantity> {
+    let conflict =
+        |message: &str| -> Rejection { ground.at(path, Diagnostic::error(Code::Conflict, message)) };
+    let written::Quantity { metric, table, of, ratio, difference, .. } = written;
+    let kinds = [metric.is_some(), table.is_some(), of.is_some(), ratio.is_some(), difference.is_some()];
+    if kinds.iter().filter(|there| **there).count() != 1 {
+        return Err(conflict("a quantity has one of `metric`, `table`, `of`, `ratio` and `difference`"));
+    }
+    let only_of_tables = written.column.is_some()
+        || written.reduce.is_some()
+        || !written.rows.is_empty()
+        || written.missing.is_some()
+        || written.empty.is_some()
+        || written.by.is_some()
+        || written.bins.is_some();
+    if table.is_none() && only_of_tables {
+        return Err(conflict(
+            "`column`, `where`, `missing`, `by`, `bins`, `reduce` and `empty` are of a `table`",
+        ));
+    }
+    for (key, number) in [("times", written.times), ("plus", written.plus), ("at_least", written.at_least)] {
+        if number.is_some_and(|number| !number.is_finite()) {
+            let message = format!("{key} is not a number");
+            return Err(ground.at(&format!("{path}.{key}"), Diagnostic::error(Code::OutOfRange, message)));
+        }
+    }
+    let of = match (metric, table, of, ratio, difference) {
+        (Some(metric), ..) => Of::Metric(metric.clone()),
+        (_, Some(table), ..) => Of::Column(column_of(table, written, path, ground)?),
+        (_, _, Some(other), ..) => Of::Other(other.clone()),
+        (_, _, _, Some(both), _) => Of::Ratio(both.clone()),
+        (_, _, _, _, Some(both)) => Of::Difference(both.clone()),
+        _ => return Err(conflict("a quantity has one of `metric`, `table`, `of`, `ratio` and `difference`")),
+    };
+    let written::Quantity { per, times, plus, at_least, .. } = *written;
+    Ok(Quantity { name: name.to_owned(), of, per, times, plus, at_least })
+}
+
+fn column_of(table: &str, written: &written::Quantity, path: &str, ground: &Ground) -> Checked<Column> {
+    let conflict =
+        |message: &str| -> Rejection { ground.at(path, Diagnostic::error(Code::Conflict, message)) };
+    let info = table_of(table, &format!("{path}.table"), ground)?;
+    let Some(column) = &written.column else { return Err(conflict("a quantity of a table has a `column`")) };
+    has_numbers(info, column, &format!("{path}.column"), ground)?;
+    let each = written.each.unwrap_or(Reduce::Sum);
+    let first = match (&written.by, written.bins, &written.at) {
+        (None, None, None) if written.each.is_none() => First::Nothing,
+        (Some(by), None, None) => {
+            let kind = column_info(info, by, &format!("{path}.by"), ground)?;
+            if kind == ColumnKind::Real {
+                let message = format!("rows cannot be grouped by the real numbers of \"{by}\"");
+                return Err(ground.at(&format!("{path}.by"), Diagnostic::error(Code::WrongType, message)));
+            }
+            First::Groups { by: by.clone(), each }
+        }
+        (None, Some(length), Some(at)) if length.as_ps() > 0 => {
+            let kind = column_info(info, at, &format!("{path}.at"), ground)?;
+            if kind != ColumnKind::Integer || !at.ends_with("_ps") {
+                let message = format!("\"{at}\" is no time");
+                return Err(ground.at(&format!("{path}.at"), Diagnostic::error(Code::WrongType, message)));
+            }
+            First::Bins { length, at: at.clone(), each }
+        }
+        _ => {
+            return Err(conflict("`each` needs `by`, or `bins` above 0 and `at`, a column of times"));
+        }
+    };
+    let Some(reduce) = written.reduce else { return Err(conflict("many values need `reduce` to be one")) };
+    let rows = rows_of(info, &written.rows, path, ground)?;
+    let (missing, empty) = (written.missing, written.empty);
+    Ok(Column { table: info.name, column: column.clone(), rows, missing, first, reduce, empty })
+}
+
+fn curve_of(written: &written::Series, path: &str, ground: &Ground) -> Checked<Curve> {
+    let info = table_of(&written.table, &format!("{path}.table"), ground)?;
+    has_numbers(info, &written.x, &format!("{path}.x"), ground)?;
+    has_numbers(info, &written.y, &format!("{path}.y"), ground)?;
+    let (x, y) = (written.x_times.unwrap_or(1.0), written.y_times.unwrap_or(1.0));
+    if !x.is_finite() || !y.is_finite() {
+        let error = Diagnostic::error(Code::OutOfRange, "`x_times` and `y_times` are numbers");
+        return Err(ground.at(path, error));
+    }
+    let rows = rows_of(info, &written.rows, path, ground)?;
+    Ok(Curve { table: info.name, x: (written.x.clone(), x), y: (written.y.clone(), y), rows })
+}
+
+fn table_of(name: &str, path: &str, ground: &Ground) -> Checked<&'static TableInfo> {
+    TableInfo::find(name).ok_or_else(|| {
+        let error = Diagnostic::error(Code::UnknownName, format!("results have no table \"{name}\""));
+        ground.at(path, error.known(name, crate::results::TABLES.iter().map(|table| table.name)))
+    })
+}
+
+fn column_info(info: &TableInfo, name: &str, path: &str, ground: &Ground) -> Checked<ColumnKind> {
+    info.column(name).map(|column| column.kind).ok_or_else(|| {
+        let message = format!("the table \"{}\" has no column \"{name}\"", info.name);
+        let error = Diagnostic::error(Code::UnknownName, message);
+        ground.at(path, error.known(name, info.columns.iter().map(|column| column.name)))
+    })
+}
+
+fn has_numbers(info: &TableInfo, name: &str, path: &str, ground: &Ground) -> Checked<()> {
+    if column_info(info, name, path, ground)? != ColumnKind::Name {
+        return Ok(());
+    }
+    let message = format!("the column \"{name}\" has names, expected numbers");
+    Err(ground.at(path, Diagnostic::error(Code::WrongType, message)))
+}
+
+fn rows_of(
+    info: &TableInfo,
+    written: &BTreeMap<String, Filter>,
+    path: &str,
+    ground: &Ground,
+) -> Checked<Rows> {
+    for (column, filter) in written {
+        let path = format!("{path}.where.{column}");
+        let kind = column_info(info, column, &path, ground)?;
+        let fits = match filter {
+            Filter::Names(_) => kind == ColumnKind::Name,
+            Filter::Flag(_) => kind == ColumnKind::Flag,
+            Filter::Number(_) | Filter::Between { .. } => {
+                matches!(kind, ColumnKind::Integer | ColumnKind::Real)
+            }
+        };
+        if !fits {
+            let message = format!("values of \"{column}\" are of another kind: {}", kind.name());
+            return Err(ground.at(&path, Diagnostic::error(Code::WrongType, message)));
+        }
+    }
+    Ok(Rows(written.clone()))
+}
+
+/// Quantities behind those they follow from.
+fn ordered(
+    mut rest: Vec<Quantity>,
+    of_model: &[&str],
+    path: &str,
+    ground: &Ground,
+) -> Checked<Vec<Quantity>> {
+    let all: BTreeSet<String> = rest
+        .iter()
+        .map(|quantity| quantity.name.clone())
+        .chain(of_model.iter().map(|name| (*name).into()))
+        .collect();
+    for quantity in &rest {
+        if let Some(unknown) = quantity.others().iter().find(|other| !all.contains(*other)) {
+            let message = format!("nothing here measures \"{unknown}\"");
+            let error = Diagnostic::error(Code::UnknownName, message);
+            let path = format!("{path}.quantities.{}", quantity.name);
+            return Err(ground.at(&path, error.known(unknown, all.iter().map(String::as_str))));
+        }
+    }
+    let mut known: BTreeSet<String> = of_model.iter().map(|name| (*name).to_owned()).collect();
+    let mut ordered = Vec::new();
+    while !rest.is_empty() {
+        let (ready, waiting): (Vec<_>, Vec<_>) = rest
+            .into_iter()
+            .partition(|quantity| quantity.others().iter().all(|other| known.contains(other)));
+        if ready.is_empty() {
+            let name = waiting.first().map_or("", |quantity| quantity.name.as_str());
+            let error = Diagnostic::error(Code::Conflict, format!("\"{name}\" follows from itself"));
+            return Err(ground.at(&format!("{path}.quantities.{name}"), error));
+        }
+        known.extend(ready.iter().map(|quantity| quantity.name.clone()));
+        ordered.extend(ready);
+        rest = waiting;
+    }
+    Ok(ordered)
+}

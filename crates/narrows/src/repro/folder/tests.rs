@@ -1,0 +1,221 @@
+use super::*;
+
+const PAPER_TOML: &str = include_str!("../../../repro/new/paper.toml");
+const CLAIMS_TOML: &str = include_str!("../../../repro/new/claims.toml");
+const SCENARIO: &str = include_str!("../../../repro/new/two-flows.toml");
+
+fn read(paper: &str, claims: &str) -> Checked<Paper> {
+    let texts = [("paper.toml", paper), ("claims.toml", claims), ("two-flows.toml", SCENARIO)];
+    Paper::of(&Files::of_texts("p", texts))
+}
+
+/// What is said of the example with one change.
+#[track_caller]
+fn refused(from: &str, to: &str) -> String {
+    assert!(PAPER_TOML.contains(from), "{from}");
+    read(&PAPER_TOML.replacen(from, to, 1), CLAIMS_TOML).expect_err("refused").to_string()
+}
+
+#[test]
+fn a_grid_gives_an_experiment_for_each_entry_with_what_its_placeholders_stand_for() {
+    let paper = read(PAPER_TOML, CLAIMS_TOML).unwrap();
+    let names: Vec<_> = paper.experiments.iter().map(|each| each.name.as_str()).collect();
+    let expected = [
+        "control.reno",
+        "control.dctcp",
+        "threshold.k15",
+        "threshold.k30",
+        "threshold.k60",
+        "threshold.k120",
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(paper.experiments[4].overrides, ["switches.default.marking.step.k=60 kB"]);
+    assert_eq!(paper.experiments[0].overrides.len(), 2);
+    assert_eq!(paper.experiments[0].quick, Some(vec!["stop.after=200 ms".to_owned()]));
+    assert_eq!(paper.experiments[0].quantities, ["goodput_mbps", "queue_kb"]);
+}
+
+#[test]
+fn the_outermost_variable_runs_slowest_and_the_short_form_keeps_what_it_names() {
+    let grid = "for = [{ cc = \"controls\" }, { k = [1, 2] }]";
+    let text = PAPER_TOML
+        .replacen(
+            "name = \"control.{cc}\"\nfor = { cc = \"controls\" }",
+            &format!("name = \"two.{{cc}}_{{k}}\"\n{grid}"),
+            1,
+        )
+        .replacen("quick = { set", "quick = { only = { k = [2] }, set", 1);
+    let error = read(&text, CLAIMS_TOML).unwrap_err().to_string();
+    assert!(error.contains("nothing measures"), "{error}");
+    let text = text.replace("control.reno.", "two.reno_1.").replace("control.dctcp.", "two.dctcp_2.");
+    let text = text.replace(
+        "group = \"control\", rows = \"controls\"",
+        "group = \"two\", rows = [\"reno_1\", \"reno_2\", \"dctcp_1\"]",
+    );
+    let claims =
+        CLAIMS_TOML.replace("control.reno.", "two.reno_1.").replace("control.dctcp.", "two.dctcp_2.");
+    let paper = read(&text, &claims).unwrap_or_else(|error| panic!("{error}"));
+    let names: Vec<_> =
+        paper.experiments.iter().map(|each| (each.name.as_str(), each.quick.is_some())).take(4).collect();
+    assert_eq!(
+        names,
+        [("two.reno_1", false), ("two.reno_2", true), ("two.dctcp_1", false), ("two.dctcp_2", true)]
+    );
+}
+
+#[test]
+fn mistakes_are_met_where_they_are() {
+    let cases = [
+        ("title =", "titel =", "unknown key \"titel\"\n  did you mean \"title\"?"),
+        (
+            "for = { cc = \"controls\" }",
+            "for = { cc = \"contrls\" }",
+            "no list is called \"contrls\"\n  did you mean \"controls\"?",
+        ),
+        (
+            "use = [\"{cc}\"]",
+            "use = [\"{c}\"]",
+            "\"{c}\" stands for nothing here\n  did you mean \"cc\"? known: cc",
+        ),
+        ("use = [\"{cc}\"]", "use = [\"cubic\"]", "no set is called \"cubic\"\n  known: dctcp, reno"),
+        (
+            "scenario = \"two-flows.toml\"",
+            "scenario = \"two.toml\"",
+            "p has no file \"two.toml\"\n  did you mean \"two-flows.toml\"?",
+        ),
+        (
+            "scenario = \"two-flows.toml\"",
+            "scenario = \"../x.toml\"",
+            "\"../x.toml\" is no file of the folder",
+        ),
+        ("name = \"control.{cc}\"", "name = \"control\"", "an experiment \"control\", expected group.row"),
+        ("name = \"threshold.{k}\"", "name = \"threshold.k\"", "there are two experiments \"threshold.k\""),
+        (
+            "measure = \"bottleneck\"",
+            "measure = \"botleneck\"",
+            "nothing measured is called \"botleneck\"\n  did you mean",
+        ),
+        (
+            "column = \"mean_backlog_bytes\"",
+            "column = \"backlog\"",
+            "the table \"queues\" has no column \"backlog\"",
+        ),
+        (
+            "table = \"queues\", column",
+            "table = \"queue\", column",
+            "results have no table \"queue\"\n  did you mean \"queues\"?",
+        ),
+        ("reduce = \"mean\"", "reduce = \"average\"", "unknown name \"average\""),
+        ("times = 1000 }", "of = \"queue_kb\" }", "a quantity has one of"),
+        ("metric = \"long.goodput_gbps\"", "of = \"goodput_mbps\"", "\"goodput_mbps\" follows from itself"),
+        (
+            "metric = \"long.goodput_gbps\"",
+            "of = \"goodput\"",
+            "nothing here measures \"goodput\"\n  did you mean",
+        ),
+        (
+            "series = \"control.reno.queue\"",
+            "series = \"control.cubic.queue\"",
+            "nothing measures the series",
+        ),
+        (
+            "sweep = \"threshold.{k}.queue_kb\"",
+            "sweep = \"threshold.{k}.queue\"",
+            "nothing measures the quantity",
+        ),
+        ("x = \"{k.kb}\"\nquantity", "x = \"{k}\"\nquantity", "x is \"k15\" for \"k15\", expected a number"),
+        (
+            "group = \"control\"",
+            "group = \"controls\"",
+            "nothing measures the row \"reno\" of the group \"controls\"",
+        ),
+        (
+            "watched = [\"control.reno.queue_kb\"",
+            "watched = [\"control.reno.queue\"",
+            "nothing measures the quantity",
+        ),
+        ("version = 1", "version = 2", "version = 2, this narrows reads papers of version 1"),
+        ("name = \"new-paper\"", "name = \"a/b\"", "the name \"a/b\", expected"),
+        ("title = \"Queues", "title = \"\\u001b[31mQueues", "the control character U+001B in a text"),
+        (
+            "[measure.bottleneck.series]",
+            "[measure.other]\n[measure.bottleneck.series]",
+            "no experiment measures \"other\"",
+        ),
+        ("kb = 15 }", "kb = 15, x = [1] }", "found an array"),
+    ];
+    for (from, to, expected) in cases {
+        let error = refused(from, to);
+        assert!(error.contains(expected), "{to}: {error}");
+        assert!(error.starts_with("p/paper.toml:"), "{to}: {error}");
+    }
+    let claims = CLAIMS_TOML.replacen("Figure 1", "Figure 7", 1);
+    let error = read(PAPER_TOML, &claims).unwrap_err().to_string();
+    assert!(
+        error.starts_with("p/claims.toml:5:10  no figure is called \"Figure 7\"\n  did you mean"),
+        "{error}"
+    );
+    let fitted = refused("watched = [\"control", "fitted = [\"reno\"]\nwatched = [\"control");
+    assert!(fitted.contains("no claim is called \"reno\"\n  did you mean \"reno-queue\"?"), "{fitted}");
+}
+
+#[test]
+fn whatever_a_file_asks_for_has_a_bound() {
+    let numbers: Vec<_> = (0..200).map(|number| number.to_string()).collect();
+    let many = format!("many = [{}]\ncontrols = [", numbers.join(", "));
+    let text = PAPER_TOML.replacen("controls = [", &many, 1);
+    let grid = "for = [{ a = \"many\" }, { b = \"many\" }, { c = \"many\" }, { d = \"many\" }]";
+    let large = text.replacen("for = { cc = \"controls\" }", grid, 1);
+    let error = read(&large, CLAIMS_TOML).unwrap_err().to_string();
+    assert!(error.contains("1600000000 experiments, expected at most 10000"), "{error}");
+    let tables = "{ group = \"control\", rows = \"many\", columns = \"many\" }, ".repeat(6);
+    let wide = text.replacen("table = [", &format!("table = [{tables}"), 1);
+    let error = read(&wide, CLAIMS_TOML).unwrap_err().to_string();
+    assert!(error.contains("more than 200000 points and cells"), "{error}");
+}
+
+#[test]
+fn what_a_scenario_lacks_is_met_before_it_is_run() {
+    let plan = |from: &str, to: &str| {
+        let paper = read(&PAPER_TOML.replacen(from, to, 1), CLAIMS_TOML).unwrap();
+        let request = super::super::Request { quick: true, ..Default::default() };
+        super::super::Study::new(paper, &request).map(drop).unwrap_err().to_string()
+    };
+    let metric = plan("metric = \"long.goodput_gbps\"", "metric = \"short.goodput_gbps\"");
+    assert!(
+        metric.contains("there is no metric \"short.goodput_gbps\"")
+            && metric.contains("known: long.flows, "),
+        "{metric}"
+    );
+    let node = plan("where = { to = \"right/switch\" }", "where = { to = \"rigth/switch\" }");
+    assert!(node.contains("has no to \"rigth/switch\"\n  did you mean \"right/switch\"?"), "{node}");
+    let table = plan("set = [\"stop.after=200 ms\"]", "set = [\"stop.after=200 ms\", \"record={}\"]");
+    assert!(table.contains("have no table \"queues\"\n  there is one with `record.queues`"), "{table}");
+    let change =
+        plan("switches.default.marking.step.k={k.kb} kB", "switches.default.markin.step.k={k.kb} kB");
+    assert!(change.contains("paper.toml:") && change.contains("unknown key \"markin\""), "{change}");
+    let bins = plan("bins = \"100 us\"", "bins = \"1 ns\"");
+    assert!(bins.contains("intervals in") && bins.contains("expected at most 1000000"), "{bins}");
+}
+
+#[test]
+fn another_file_is_another_hash() {
+    let hash = |paper: &str, claims: &str| read(paper, claims).unwrap().origin.hash;
+    let own = hash(PAPER_TOML, CLAIMS_TOML);
+    assert_eq!(own, hash(PAPER_TOML, CLAIMS_TOML));
+    assert_ne!(own, hash(&PAPER_TOML.replace("times = 1000", "times = 1001"), CLAIMS_TOML));
+    assert_ne!(own, hash(PAPER_TOML, &CLAIMS_TOML.replace("950", "951")));
+}
+
+#[test]
+fn a_paper_that_is_started_is_complete_and_never_replaces_anything() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("my-paper");
+    start(&folder).unwrap();
+    let paper = super::super::find(&folder.display().to_string()).unwrap();
+    assert_eq!((paper.name.as_str(), paper.claims.len()), ("my-paper", 5));
+    assert!(start(&folder).unwrap_err().to_string().contains("exists"));
+    let taken = start(&place.path().join("BCN")).unwrap_err().to_string();
+    assert!(taken.contains("\"BCN\" is the name of a paper that is part of Narrows"), "{taken}");
+    assert!(start(&place.path().join("a b")).is_err());
+}

@@ -1,0 +1,244 @@
+//! `paper.toml` as it stands in the file. What it means is in the files beside this one.
+
+use std::collections::BTreeMap;
+
+use narrows_proto::units::Span;
+use serde::Deserialize;
+use serde_spanned::Spanned;
+
+use super::super::Style;
+pub(super) use super::forms::{Bound, Entry, Filter, Items, Many, Reduce, Theory};
+
+/// A change of a scenario, `path=value`, and where it stands.
+pub(super) type Change = Spanned<String>;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Written {
+    pub(super) version: i64,
+    /// Its name on pages and in files.
+    pub(super) name: String,
+    pub(super) title: String,
+    /// Who wrote it, where, when.
+    pub(super) source: String,
+    /// What was repeated and how.
+    pub(super) about: String,
+    /// What experiments, rows, columns and curves run over.
+    #[serde(default)]
+    pub(super) lists: BTreeMap<String, Vec<Entry>>,
+    /// Changes of scenarios with a name.
+    #[serde(default)]
+    pub(super) sets: BTreeMap<String, Vec<Change>>,
+    pub(super) experiment: Vec<Experiment>,
+    pub(super) measure: BTreeMap<String, Measure>,
+    #[serde(default)]
+    pub(super) sweep: Vec<Sweep>,
+    pub(super) figure: Vec<Figure>,
+    #[serde(default)]
+    pub(super) parameter: Vec<Parameter>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Experiment {
+    /// `group.row`; `{variable}` and `{variable.field}` stand for what the grid has.
+    pub(super) name: String,
+    /// The grid: a variable and its list; several tables, the outermost first.
+    #[serde(default, rename = "for")]
+    pub(super) grid: Many<BTreeMap<String, Items>>,
+    /// A file of the folder, or several laid end to end.
+    pub(super) scenario: Many<String>,
+    /// Sets of changes by name.
+    #[serde(default, rename = "use")]
+    pub(super) sets: Vec<String>,
+    #[serde(default)]
+    pub(super) set: Vec<Change>,
+    /// The short form; without it the short form leaves the experiment out.
+    pub(super) quick: Option<Quick>,
+    /// What is measured, by its name.
+    pub(super) measure: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Quick {
+    #[serde(default)]
+    pub(super) set: Vec<Change>,
+    /// Keys of the grid that the short form has.
+    #[serde(default)]
+    pub(super) only: BTreeMap<String, Vec<Entry>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Measure {
+    /// A model of a built-in paper, which measures what no quantity here can.
+    pub(super) model: Option<String>,
+    #[serde(default)]
+    pub(super) quantities: BTreeMap<String, Quantity>,
+    #[serde(default)]
+    pub(super) series: BTreeMap<String, Series>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Quantity {
+    /// A metric of the summary.
+    pub(super) metric: Option<String>,
+    /// A table of the results, one of its columns, and which rows count.
+    pub(super) table: Option<String>,
+    pub(super) column: Option<String>,
+    #[serde(rename = "where")]
+    pub(super) rows: BTreeMap<String, Filter>,
+    /// What a missing value counts as; rows without a value are left out otherwise.
+    pub(super) missing: Option<f64>,
+    /// Rows with the same value here are reduced together first, by `each`.
+    pub(super) by: Option<String>,
+    /// Rows of one interval of this length are reduced together first, by `each`; intervals without rows are zero.
+    pub(super) bins: Option<Span>,
+    /// The time that decides to which interval a row belongs.
+    pub(super) at: Option<String>,
+    pub(super) each: Option<Reduce>,
+    pub(super) reduce: Option<Reduce>,
+    /// The value without any rows.
+    pub(super) empty: Option<f64>,
+    /// Divided by a time.
+    pub(super) per: Option<Per>,
+    /// Another quantity of this run.
+    pub(super) of: Option<String>,
+    /// The first divided by the second; the first minus the second.
+    pub(super) ratio: Option<[String; 2]>,
+    pub(super) difference: Option<[String; 2]>,
+    /// What becomes of the value: first `times`, then `plus`, then `at_least`.
+    pub(super) times: Option<f64>,
+    pub(super) plus: Option<f64>,
+    pub(super) at_least: Option<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Series {
+    pub(super) table: String,
+    pub(super) x: String,
+    pub(super) y: String,
+    #[serde(rename = "where", default)]
+    pub(super) rows: BTreeMap<String, Filter>,
+    pub(super) x_times: Option<f64>,
+    pub(super) y_times: Option<f64>,
+}
+
+/// Something about a quantity over the points of a sweep, seed by seed.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sweep {
+    /// `group.row.column`.
+    pub(super) name: String,
+    pub(super) over: BTreeMap<String, Items>,
+    pub(super) x: String,
+    pub(super) quantity: String,
+    pub(super) reduce: OverSweep,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum OverSweep {
+    Ordering,
+    Knee(f64),
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Per {
+    /// The measured time in seconds.
+    MeasuredSecond,
+    /// The whole run in seconds.
+    Second,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Figure {
+    pub(super) name: String,
+    pub(super) title: String,
+    /// What it showed in the paper, in words.
+    pub(super) shows: String,
+    #[serde(default)]
+    pub(super) table: Vec<Table>,
+    #[serde(default)]
+    pub(super) chart: Vec<Chart>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Table {
+    pub(super) group: String,
+    pub(super) rows: Items,
+    pub(super) columns: Items,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Chart {
+    pub(super) title: String,
+    pub(super) x: Axis,
+    pub(super) y: Axis,
+    pub(super) style: Style,
+    pub(super) curve: Vec<Curve>,
+    #[serde(default)]
+    pub(super) line: Vec<Line>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Axis {
+    pub(super) label: String,
+    #[serde(default)]
+    pub(super) log: bool,
+}
+
+/// One of `series`, `sweep` and `theory`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Curve {
+    pub(super) label: String,
+    /// `group.row.name`, of the first seed.
+    pub(super) series: Option<String>,
+    /// A quantity over a list.
+    pub(super) sweep: Option<String>,
+    #[serde(default)]
+    pub(super) over: BTreeMap<String, Items>,
+    pub(super) x: Option<String>,
+    /// Points, or a model that has them.
+    pub(super) theory: Option<Theory>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Line {
+    pub(super) label: String,
+    pub(super) x: Option<f64>,
+    pub(super) y: Option<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Parameter {
+    pub(super) name: String,
+    pub(super) value: String,
+    pub(super) why: String,
+    /// Ids of claims whose numbers chose the value.
+    #[serde(default)]
+    pub(super) fitted: Vec<String>,
+    /// Quantities it might change, or a list of them.
+    #[serde(default)]
+    pub(super) watched: Items,
+    #[serde(default)]
+    pub(super) alternative: Vec<Alternative>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Alternative {
+    pub(super) value: String,
+    pub(super) set: Vec<Change>,
+}

@@ -1,0 +1,75 @@
+//! What a quantity does over the points of a sweep, seed by seed.
+
+/// Something about a quantity over the points of a sweep.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// `group.row.column`, a name like that of any quantity.
+    pub name: String,
+    /// At each x a quantity.
+    pub points: Vec<(f64, String)>,
+    /// What becomes of its values.
+    pub reduce: OverSweep,
+}
+
+/// What becomes of the values of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum OverSweep {
+    /// The part of all pairs of points of which the one with the larger x has the larger value: 1 if it rises throughout, 0 if
+    /// it falls.
+    Ordering,
+    /// The smallest x at which this part of the largest value is reached.
+    Knee(f64),
+}
+
+impl OverSweep {
+    /// None of fewer than two points.
+    pub(super) fn of(self, points: &[(f64, f64)]) -> Option<f64> {
+        if points.len() < 2 {
+            return None;
+        }
+        match self {
+            Self::Ordering => {
+                let mut points = points.to_vec();
+                points.sort_by(|a, b| a.0.total_cmp(&b.0));
+                let rising = |number: usize| {
+                    points[number + 1..].iter().filter(|later| later.1 > points[number].1).count()
+                };
+                let rising: usize = (0..points.len()).map(rising).sum();
+                let all = points.len() * (points.len() - 1) / 2;
+                Some(rising as f64 / all as f64)
+            }
+            Self::Knee(part) => {
+                let most = points.iter().map(|point| point.1).fold(f64::NEG_INFINITY, f64::max);
+                let reached = points.iter().filter(|point| point.1 >= part * most);
+                reached.map(|point| point.0).reduce(f64::min)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_of_a_sweep_is_the_part_of_pairs_that_rise() {
+        let of = |values: &[f64]| {
+            let points: Vec<_> = values.iter().enumerate().map(|(x, y)| (x as f64, *y)).collect();
+            OverSweep::Ordering.of(&points)
+        };
+        assert_eq!(
+            [of(&[1.0, 2.0, 3.0]), of(&[3.0, 2.0, 1.0]), of(&[1.0, 3.0, 2.0])],
+            [1.0, 0.0, 2.0 / 3.0].map(Some)
+        );
+        assert_eq!(of(&[1.0]), None);
+    }
+
+    #[test]
+    fn the_knee_is_where_enough_is_reached_first() {
+        let points = [(40.0, 0.99), (5.0, 0.5), (20.0, 0.96), (80.0, 1.0)];
+        assert_eq!(
+            [0.95, 0.5, 1.0].map(|part| OverSweep::Knee(part).of(&points)),
+            [20.0, 5.0, 80.0].map(Some)
+        );
+    }
+}
