@@ -89,7 +89,7 @@ def run(
 
 
 def repro(
-    paper: str,
+    paper: str | os.PathLike[str],
     *,
     figure: str | int | None = None,
     quick: bool = False,
@@ -99,7 +99,7 @@ def repro(
 ) -> Reproduction:
     """Repeat the experiments of a paper and judge its claims.
 
-    :param paper: "annulus", "bcn", "dvl", "gemini" or "rackcc".
+    :param paper: "annulus", "bcn", "dvl", "gemini" or "rackcc"; or the folder of a paper, "./my-paper".
     :param figure: only this figure or table: ``3``, ``"Table 1"``.
     :param quick: a short form: one seed, shorter runs, not all experiments.
     :param seeds: repeat each experiment with this many seeds; 5 by default, 1 if ``quick``.
@@ -107,6 +107,7 @@ def repro(
     :param progress: show a bar; by default in terminals and notebooks.
     """
     name = None if figure is None else str(figure)
+    paper = os.fspath(paper)
     jobs = cores() if jobs is None else jobs
     if jobs < 1:
         raise ValueError(f"jobs = {jobs}, expected at least 1")

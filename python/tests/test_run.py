@@ -144,3 +144,9 @@ def test_a_paper_is_repeated_and_judged(tmp_path: Path) -> None:
     assert (tmp_path / "repro" / "claims.json").exists()
     with pytest.raises(narrows.Error, match="did you mean"):
         narrows.repro("gemni")
+
+
+def test_a_paper_may_be_a_folder() -> None:
+    example = Path(__file__).parents[2] / "examples" / "dctcp-queue"
+    reproduction = narrows.repro(example, figure="Thresholds", quick=True)
+    assert [claim["id"] for claim in reproduction.claims] == ["k5-throughput"]

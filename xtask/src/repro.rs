@@ -29,13 +29,18 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     scoreboard::write(shell)
 }
 
-/// The short form of all papers.
+/// A paper that is a folder and not part of the program.
+const EXAMPLE: &str = "./examples/dctcp-queue";
+
+/// The short form of all papers, and of the example.
 pub(crate) fn quick(shell: &Shell) -> Result<()> {
     let (folder, narrows) = (tempfile::tempdir()?, target::narrows(shell, &["--release"])?);
     for paper in papers(shell, &narrows)? {
         let out = folder.path().join(&paper);
         cmd!(shell, "{narrows} repro {paper} --quick --out {out}").run()?;
     }
+    let out = folder.path().join("example");
+    cmd!(shell, "{narrows} repro {EXAMPLE} --quick --out {out}").run()?;
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! What the commands do to files, to signals, and when there is too little of something.
 
+mod papers;
 mod places;
 #[cfg(target_os = "linux")]
 mod printing;
