@@ -196,6 +196,7 @@ fn a_paper_is_repeated_with_verdicts_intervals_and_sensitivity() {
     let tallies = "12 claims of the paper: 7 match, 1 calibrated, 1 shape, 1 explained, 2 miss; \
                    1 claim of the project itself: 1 match; 1 not counted";
     assert_eq!(reproduction.score().to_string(), tallies);
+    assert_eq!(reproduction.errors, Vec::<String>::new());
     let goodput = reproduction.claims().next().and_then(|judged| judged.measured).unwrap();
     assert!(goodput.samples == 3 && goodput.interval.is_some_and(|(low, high)| low <= 95.0 && high < 100.0));
 
@@ -225,6 +226,7 @@ fn the_quick_form_leaves_out_and_says_so() {
     assert!(reproduction.claims().all(|judged| judged.measured.is_none_or(|each| each.interval.is_none())));
     assert!(reproduction.parameters.iter().all(|outcome| outcome.rows.is_empty()));
     assert_eq!(reproduction.command(), "narrows repro tiny --quick");
+    assert_eq!(reproduction.errors, Vec::<String>::new(), "what was left out cannot be shown in notes");
     let request = Request { figure: Some("2"), quick: true, seeds: None };
     let nothing = Study::new(tiny::paper(), &request).unwrap_err().to_string();
     assert!(nothing.contains("the quick form leaves out all of Figure 2"), "{nothing}");
