@@ -1,6 +1,7 @@
 //! What every paper must keep, and what becomes of one.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::ops::ControlFlow;
 
 use super::*;
@@ -76,14 +77,15 @@ fn whatever_is_named_exists_and_whatever_is_measured_is_used() {
 #[test]
 fn what_tests_an_explanation_exists_and_so_do_the_claims_that_parameters_were_chosen_by() {
     for paper in papers() {
-        let (claims, parameters) = (claims::read(paper.name, paper.claims), (paper.parameters)());
-        let [quantities, _] = declared(&(paper.experiments)());
+        let (claims, parameters) = (&paper.claims, &paper.parameters);
+        let [mut quantities, _] = declared(&paper.experiments);
+        quantities.extend(paper.sweeps.iter().map(|sweep| sweep.name.clone()));
         let is_claim = |id: &String| {
             let there = claims.iter().any(|claim| claim.id == *id);
             assert!(there, "{}: no claim is called {id}", paper.name);
         };
         parameters.iter().flat_map(|parameter| &parameter.fitted).for_each(is_claim);
-        for claim in &claims {
+        for claim in claims {
             let explained = claim.explained.iter();
             explained
                 .clone()
@@ -99,10 +101,10 @@ fn what_tests_an_explanation_exists_and_so_do_the_claims_that_parameters_were_ch
                 for quantity in [Some(quantity), over].into_iter().flatten() {
                     assert!(quantities.contains(&quantity), "{}: nothing measures {quantity}", claim.id);
                     let Some((name, value)) = &varied else { continue };
-                    let parameter = parameters.iter().find(|parameter| parameter.name == name);
+                    let parameter = parameters.iter().find(|parameter| parameter.name == *name);
                     let parameter = parameter.unwrap_or_else(|| panic!("{}: no parameter {name}", claim.id));
                     assert!(
-                        parameter.alternatives.iter().any(|each| each.value == value),
+                        parameter.alternatives.iter().any(|each| each.value == *value),
                         "{}: {value}",
                         claim.id
                     );
@@ -311,7 +313,7 @@ fn what_was_measured_is_judged_again_without_a_run() {
         let reproduction = reproduce(Request { seeds: Some(3), quick, ..Request::default() });
         let stored: Stored = serde_json::from_str(&reproduction.stored.text()).unwrap();
         assert_eq!(stored, reproduction.stored);
-        let again = stored.conclude(&tiny::PAPER).unwrap();
+        let again = stored.conclude(Arc::new(tiny::paper())).unwrap();
         assert_eq!(again.markdown(), reproduction.markdown());
         assert_eq!(again.stored, reproduction.stored);
     }
@@ -322,7 +324,7 @@ fn what_was_measured_otherwise_is_not_judged() {
     let stored = reproduce(Request { quick: true, ..Request::default() }).stored.text();
     let changed = |from: &str, to: &str| {
         let stored: Stored = serde_json::from_str(&stored.replacen(from, to, 1)).unwrap();
-        stored.conclude(&tiny::PAPER).unwrap_err().to_string()
+        stored.conclude(Arc::new(tiny::paper())).unwrap_err().to_string()
     };
     let sum = stored.split("\"cc.dctcp\": \"").nth(1).and_then(|rest| rest.get(..16)).unwrap();
     let found = changed(sum, "0123456789abcdef");
