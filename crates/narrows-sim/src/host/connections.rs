@@ -1,6 +1,16 @@
 //! Connections that no flow uses at the moment.
 
+use narrows_proto::stream::{AckState, Connection};
+
 use crate::ids::HostId;
+
+/// Both ends of the idle connections of a host.
+#[derive(Debug, Default)]
+pub(super) struct Ends {
+    pub(super) sending: Connections<Box<Connection>>,
+    /// Of those that arrive here, if their groups keep them.
+    pub(super) receiving: Connections<AckState>,
+}
 
 /// One end of the idle connections of a host, sending or receiving; at most as many as it had flows at once with each other host.
 #[derive(Debug)]
@@ -44,7 +54,7 @@ impl<T> Connections<T> {
 #[cfg(test)]
 mod tests {
     use narrows_proto::cc::Config;
-    use narrows_proto::stream::{AckFrame, Connection, Endpoint, Params, Poll, Sender};
+    use narrows_proto::stream::{AckFrame, Endpoint, Params, Poll, Sender};
     use narrows_proto::units::{BitRate, Bytes, Time};
 
     use super::*;

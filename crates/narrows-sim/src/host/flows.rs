@@ -46,7 +46,7 @@ impl Host {
         world.log.senders.extend(record);
         self.metrics.note(now, outgoing, &world.shared.groups[outgoing.group as usize]);
         if let Some(connection) = outgoing.source.end(&world.shared.groups[outgoing.group as usize]) {
-            self.connections.keep(outgoing.group, outgoing.to, Box::new(connection));
+            self.connections.sending.keep(outgoing.group, outgoing.to, Box::new(connection));
         }
         let generator = outgoing.of.generator;
         self.ask(now, world, |all, at| each!(all, mechanism => mechanism.on_end(at, slot)));
@@ -85,10 +85,10 @@ impl Host {
             size: new.size,
             at: Endpoint { link: self.rate, seed: world.shared.seed_of(new.flow, new.incarnation) },
             // Of groups that keep none there is none.
-            connection: self.connections.take(spec.group.0, spec.to).map(|connection| *connection),
+            connection: self.connections.sending.take(spec.group.0, spec.to).map(|connection| *connection),
         };
         if let Some(params) = group.keeps_ack_states()
-            && let Some(state) = self.ack_states.next(spec.group.0, spec.to)
+            && let Some(state) = self.connections.receiving.next(spec.group.0, spec.to)
         {
             state.on_sent(params, now);
         }

@@ -108,7 +108,7 @@ impl Host {
         if state.keeps_ack_states().is_some()
             && let Some(ack_state) = incoming.sink.ack_state()
         {
-            self.ack_states.keep(group, incoming.from, ack_state);
+            self.connections.receiving.keep(group, incoming.from, ack_state);
         }
         if !state.has_queue_pairs() {
             self.incoming.remove(slot);
@@ -140,7 +140,8 @@ impl Host {
         }
         // Without a handshake it goes on with a connection that was kept.
         let goes_on = packet.kind() == Kind::Data && group.keeps_ack_states().is_some();
-        let connection = if goes_on { self.ack_states.take(spec.group.0, spec.from) } else { None };
+        let connection =
+            if goes_on { self.connections.receiving.take(spec.group.0, spec.from) } else { None };
         let sink = Sink::new(group, now, connection);
         let is_connected = sink.is_connected();
         let slot = self.incoming.add(Incoming {

@@ -25,12 +25,12 @@ mod slots;
 mod transport;
 mod waiting;
 
-use narrows_proto::stream::{AckState, Connection, Poll};
+use narrows_proto::stream::Poll;
 use narrows_proto::units::{BitRate, Span, Time};
 
 use self::agenda::Agenda;
 pub(crate) use self::agenda::Wake;
-use self::connections::Connections;
+use self::connections::Ends;
 pub use self::external::Injected;
 use self::external::Outside;
 pub(crate) use self::external::WholePacket;
@@ -89,9 +89,7 @@ pub(crate) struct Host {
     generators: Vec<HostGenerator>,
     /// Flows that wait for others, by number.
     waiting: Vec<Waiting>,
-    connections: Connections<Box<Connection>>,
-    /// The receiving ends of those that arrive here, if their groups keep them.
-    ack_states: Connections<AckState>,
+    connections: Ends,
     /// What it remembers of other hosts.
     metrics: Metrics,
     /// By group and destination, in order: the slots of queue pairs that carry several messages.
@@ -162,8 +160,7 @@ impl Host {
             start_delay: parts.start_delay,
             generators,
             waiting: Vec::new(),
-            connections: Connections::default(),
-            ack_states: Connections::default(),
+            connections: Ends::default(),
             metrics: Metrics::default(),
             queue_pairs: Vec::new(),
             receiving_pairs: Vec::new(),
