@@ -19,7 +19,8 @@ pub(super) fn paper() -> Paper {
         about: "WAN and data-center traffic share the uplink of a rack: what each does to the other, why queues of their own do \
                 not help, and what a near-source loop changes. Then three racks, two in one data center and one 8 ms away, that \
                 exchange RPCs at 10 to 90 % load, five parts inside the data center to one across, under DCTCP and BBR, with and \
-                without Annulus. Beyond the paper: other controls inside Annulus, and hosts of 100 and 400 Gb/s.".into(),
+                without Annulus; clients that wait for answers; WAN traffic in one direction; connections that end at the border; \
+                one loop for a whole rack. Beyond the paper: other controls inside Annulus, and hosts of 100 and 400 Gb/s.".into(),
         claims: claims::read("annulus", include_str!("../../repro/annulus/claims.toml")),
         figures: figures::figures(),
         experiments: experiments(),
