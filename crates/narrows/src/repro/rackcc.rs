@@ -218,14 +218,8 @@ fn subflows(value: &'static str, setting: &str) -> Alternative {
     Alternative { value, overrides: vec![format!("traffic.shared.cc.rackcc.{setting}")] }
 }
 
-const WATCHED: [&str; 6] = [
-    "coop.n25.speedup",
-    "coop.n25.shared_variation",
-    "link.n10.ratio",
-    "link.n10.variation_ratio",
-    "incast.f20.speedup",
-    "churn.load60.speedup",
-];
+const WATCHED: [&str; 4] =
+    ["coop.n25.speedup", "link.n10.ratio", "incast.f20.speedup", "churn.load60.speedup"];
 
 fn parameters() -> Vec<Parameter> {
     let setting =
