@@ -235,15 +235,17 @@ impl Judged {
     /// Why it has its verdict; none if it holds.
     pub fn explanation(&self) -> Option<String> {
         let note = self.note.clone();
+        let told = note.clone().filter(|note| note != "unexplained");
         let with = |text: String| {
-            Some([Some(text), note.clone()].into_iter().flatten().collect::<Vec<_>>().join(" "))
+            Some([Some(text), told.clone()].into_iter().flatten().collect::<Vec<_>>().join(" "))
         };
         match self.verdict {
             Verdict::Match => None,
             Verdict::Calibrated => with(format!("chosen by it: {}.", self.fitted.join("; "))),
-            Verdict::Open => {
-                with("The interval reaches beyond twice the band: more seeds are needed.".into())
-            }
+            Verdict::Open => with(
+                "The interval reaches beyond twice the band, or over the bound: more seeds are needed."
+                    .into(),
+            ),
             Verdict::Explained => with(self.explained_text()),
             Verdict::Shape | Verdict::Miss if self.tested.is_some() => {
                 with(format!("The explanation fails. {}", self.explained_text()))
