@@ -1,8 +1,8 @@
 //! What every paper must keep, and what becomes of one.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use super::*;
 use crate::run::{Options, run_all};
