@@ -23,6 +23,7 @@ mod judge;
 mod kept;
 pub(crate) mod markdown;
 mod outcome;
+mod places;
 mod rackcc;
 mod scoreboard;
 mod stored;
@@ -33,9 +34,10 @@ mod write;
 
 use std::collections::BTreeMap;
 
-pub use claims::{Claim, Class, Expected, Explanation, Place, Verdict};
+pub use claims::{Claim, Class, Expected, Verdict};
 pub use kept::{Found, Kept, Ran};
 pub use outcome::{FigureOutcome, Judged, ParameterOutcome, Reproduction, Tested};
+pub use places::{Explanation, Place};
 pub use scoreboard::{Score, Tally, score};
 pub use stored::Stored;
 pub use study::{Request, Run, Study};
