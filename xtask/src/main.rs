@@ -8,6 +8,7 @@ mod fidelity;
 mod fuzz;
 mod guide;
 mod instructions;
+mod judged;
 mod loom;
 mod python;
 mod readme;

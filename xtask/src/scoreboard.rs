@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Map, Value, json};
 use xshell::Shell;
 
-use crate::repro::{FOLDER, Judged, papers};
+use crate::judged::{FOLDER, Judged, papers};
 use crate::target;
 
 const README: &str = "README.md";

@@ -93,7 +93,7 @@ fn what_tests_an_explanation_exists_and_so_do_the_claims_that_parameters_were_ch
                 .for_each(is_claim);
             let mut tests: Vec<Place> =
                 explained.flat_map(|each| each.by.iter().chain(each.predicts.values())).cloned().collect();
-            let noted = claims::places(claim.note.as_deref().unwrap_or_default());
+            let noted = places::places(claim.note.as_deref().unwrap_or_default());
             tests.extend(
                 noted.into_iter().map(|place| place.unwrap_or_else(|error| panic!("{}: {error}", claim.id))),
             );

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::claims::{Claim, Explanation, Place, places};
+use super::claims::Claim;
 use super::outcome::{Judged, Tested};
+use super::places::{Explanation, Place, places};
 use super::{Expected, Parameter, Verdict};
 use crate::numbers::with_interval;
 use crate::statistics::{Estimate, estimate, estimate_ratio, mean};
