@@ -1,3 +1,4 @@
+#![allow(dead_code)] // not every target needs all of it
 //! What holds of every text that is read: it is soon a plan or a list of mistakes that can be shown.
 
 use std::path::Path;
