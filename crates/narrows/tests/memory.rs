@@ -43,7 +43,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Tests of this file count one after the other.
+/// Tests of this file run one after the other: what one takes would count for another.
 static ALONE: Mutex<()> = Mutex::new(());
 
 struct Count<'a> {
@@ -148,6 +148,7 @@ fn what_is_promised_for_recording_is_no_more_than_ports_busy_all_the_time_would_
 
 #[test]
 fn no_experiment_of_a_paper_asks_for_more_than_a_common_machine_has() {
+    let _alone = alone();
     for paper in papers().map(Arc::new) {
         for quick in [true, false] {
             let study = Study::new(Arc::clone(&paper), &Request { quick, ..Request::default() }).unwrap();
@@ -189,6 +190,7 @@ fn checking_a_template_takes_no_more_for_a_long_run() {
 
 #[test]
 fn an_outline_has_the_first_flows_and_the_rest_are_the_same_when_drawn() {
+    let _alone = alone();
     for name in TEMPLATES.iter().map(|template| template.name) {
         let document = || templates::find(name).unwrap().document().unwrap();
         let all = Plan::new(document()).unwrap();
@@ -227,6 +229,7 @@ fn a_scenario_with_too_many_flows_is_refused_before_any_are_drawn_in_vain() {
 
 #[test]
 fn an_outline_says_that_windows_are_recorded_of_the_first_flows_only() {
+    let _alone = alone();
     let mut document = templates::find("leaf-spine").unwrap().document().unwrap();
     document.set("record={ windows = { interval = '1 us' } }").unwrap();
     let limits = narrows::plan::Limits { outlined: 10, ..narrows::plan::Limits::default() };
