@@ -156,7 +156,6 @@ fn motivation() -> Vec<Parameter> {
             )],
             watched: owned(&[
                 "mix.dcqcn.dc_p99_us",
-                "mix.dcqcn.wan_gbps",
                 "mix.annulus_dcqcn.dc_p99_us",
                 "mix.annulus_dcqcn.wan_gbps",
             ]),
@@ -214,7 +213,7 @@ fn traffic() -> Vec<Parameter> {
                     &["stop={ after = \"1 s\", drain = \"400 ms\" }", "measure={ until = \"1 s\" }"],
                 ),
             ],
-            watched: tails(),
+            watched: owned(&["where.base_both.p99_us"]),
             fitted: Vec::new(),
         },
         Parameter::fixed(
@@ -269,7 +268,7 @@ fn testbed() -> Vec<Parameter> {
                     ],
                 ),
             ],
-            watched: tails(),
+            watched: owned(&["where.base_both.p99_us"]),
             fitted: Vec::new(),
         },
         Parameter {
