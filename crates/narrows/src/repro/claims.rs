@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::parts;
+use super::name::parts;
 use super::places::{Explanation, places};
 use crate::diagnostic::Checked;
 use crate::document::Document;

@@ -25,6 +25,7 @@ mod judge;
 mod kept;
 pub(crate) mod markdown;
 mod measured;
+mod name;
 mod needed;
 mod outcome;
 mod places;
@@ -51,6 +52,7 @@ pub use stored::Stored;
 pub use study::{Request, Run, Study};
 pub use sweep::{OverSweep, Sweep};
 
+use self::name::{experiment_of, parts};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::metrics;
 use crate::plan::Plan;
@@ -429,18 +431,6 @@ fn link(results: &Results, (from, to): (&str, &str)) -> usize {
 /// What tells names of figures apart: letters and digits, in lower case.
 fn find_key(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
-
-/// `group.row` of `group.row.column`.
-fn experiment_of(quantity: &str) -> &str {
-    quantity.rsplit_once('.').map_or("", |(experiment, _)| experiment)
-}
-
-/// (group, row, column) of a quantity.
-fn parts(quantity: &str) -> Option<(&str, &str, &str)> {
-    let mut parts = quantity.split('.');
-    let all = (parts.next()?, parts.next()?, parts.next()?);
-    parts.next().is_none().then_some(all)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::parts;
+use super::name::parts;
 
 /// Another set-up under which a claim holds.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
