@@ -9,7 +9,7 @@
 //! name.
 //!
 //! A paper is a folder (`folder/`, docs/guide/reproduce-a-figure.md), or still Rust: a module here with a function `paper`. To
-//! add one: a folder `crates/narrows/repro/<paper>/` and a line in [`BUILT_IN`]. What no reducer measures is a [`Model`] that the
+//! add one: a folder `crates/narrows/repro/<paper>/` and a line in `BUILT_IN`. What no reducer measures is a `Model` that the
 //! folder names. `check.rs` reports what is wrong with it.
 
 mod again;
