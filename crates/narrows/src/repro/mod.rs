@@ -13,7 +13,6 @@
 //! folder names. `check.rs` reports what is wrong with it.
 
 mod again;
-mod annulus;
 mod bcn;
 #[cfg(test)]
 mod check;
@@ -71,7 +70,10 @@ type BuiltIn = (&'static str, fn() -> Paper);
 
 /// All papers that are part of the program.
 const BUILT_IN: [BuiltIn; 5] = [
-    ("annulus", annulus::paper),
+    (
+        "annulus",
+        || files!("annulus" "paper.toml" "claims.toml" "motivation.toml" "testbed.toml" "border.toml"),
+    ),
     ("bcn", || files!("bcn" "paper.toml" "claims.toml" "workload1.toml" "udp.toml")),
     ("dvl", dvl::paper),
     ("gemini", gemini::paper),

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use narrows_proto::units::Span;
 
+use super::until::Until;
 use super::written::{Bound, Filter, Reduce};
 use crate::results::{Results, Table, Values};
 use crate::statistics::{jain, mean, percentile};
@@ -18,7 +19,7 @@ pub(super) struct Column {
     /// What a missing value counts as.
     pub(super) missing: Option<f64>,
     pub(super) first: First,
-    pub(super) reduce: Reduce,
+    pub(super) last: Last,
     /// The value without rows.
     pub(super) empty: Option<f64>,
 }
@@ -52,6 +53,13 @@ pub(super) enum First {
     },
 }
 
+/// What becomes of the values after that.
+#[derive(Debug)]
+pub(super) enum Last {
+    Reduced(Reduce),
+    Until(Until),
+}
+
 /// Points of a curve.
 #[derive(Debug)]
 pub(super) struct Curve {
@@ -76,7 +84,13 @@ pub(super) struct Joined {
 }
 
 impl Column {
-    pub(super) fn of(&self, table: &Table, results: &Results) -> Option<f64> {
+    /// The number; other quantities are `known`.
+    pub(super) fn of(
+        &self,
+        table: &Table,
+        results: &Results,
+        known: impl Fn(&String) -> Option<f64>,
+    ) -> Option<f64> {
         let number = self.numbers.of(table)?;
         let rows = self.rows.of(table, results);
         let present = || rows.iter().filter_map(|row| Some((*row, number(*row).or(self.missing)?)));
@@ -91,7 +105,19 @@ impl Column {
                 in_bins(present(), table.column(at)?, *length, *each, results)
             }
         };
-        if values.is_empty() && self.empty.is_some() { self.empty } else { self.reduce.of(&values) }
+        match &self.last {
+            _ if values.is_empty() && self.empty.is_some() => self.empty,
+            Last::Reduced(reduce) => reduce.of(&values),
+            Last::Until(until) => until.of(&values, known(&until.level)?),
+        }
+    }
+
+    /// The quantities it is compared with.
+    pub(super) fn others(&self) -> &[String] {
+        match &self.last {
+            Last::Reduced(_) => &[],
+            Last::Until(until) => std::slice::from_ref(&until.level),
+        }
     }
 }
 

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::{MODELS, Measured, Model};
-use super::columns::{Column, Curve, First, Joined, Rows};
+use super::columns::{Column, Curve, First, Joined, Last, Rows};
 use super::ground::{Ground, is_name};
 use super::lookup::{has_numbers, is_key, is_time, numbers_of, rows_of, table_of};
+use super::until::Until;
 use super::written::{self, Filter, Per, Reduce};
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::plan::Plan;
@@ -105,7 +106,7 @@ impl Reading {
                 Of::Metric(name) => results.metric(name),
                 Of::Column(column) => {
                     let table = tables.entry(column.table).or_insert_with(|| results.table(column.table));
-                    table.as_ref().and_then(|table| column.of(table, results))
+                    table.as_ref().and_then(|table| column.of(table, results, known))
                 }
                 Of::Other(name) => known(name),
                 Of::Ratio([a, b]) => {
@@ -229,7 +230,8 @@ impl Quantity {
     /// The quantities it follows from.
     fn others(&self) -> &[String] {
         match &self.of {
-            Of::Metric(_) | Of::Column(_) => &[],
+            Of::Metric(_) => &[],
+            Of::Column(column) => column.others(),
             Of::Other(other) => std::slice::from_ref(other),
             Of::Ratio(both) | Of::Difference(both) => both,
             Of::Sum(all) => all,
@@ -262,6 +264,7 @@ fn quantity_of(name: &str, written: &written::Quantity, path: &str, ground: &Gro
     }
     let only_of_tables = written.column.is_some()
         || written.reduce.is_some()
+        || written.until.is_some()
         || !written.rows.is_empty()
         || written.missing.is_some()
         || written.empty.is_some()
@@ -270,7 +273,7 @@ fn quantity_of(name: &str, written: &written::Quantity, path: &str, ground: &Gro
         || written.bins.is_some();
     if table.is_none() && only_of_tables {
         return Err(conflict(
-            "`column`, `increase`, `where`, `missing`, `by`, `bins`, `reduce` and `empty` are of a `table`",
+            "`column`, `increase`, `where`, `missing`, `by`, `bins`, `reduce`, `until` and `empty` are of a `table`",
         ));
     }
     for (key, number) in [("times", written.times), ("plus", written.plus), ("at_least", written.at_least)] {
@@ -315,10 +318,29 @@ fn column_of(table: &str, written: &written::Quantity, path: &str, ground: &Grou
             return Err(conflict("`each` needs `by`, or `bins` above 0 and `at`, a column of times"));
         }
     };
-    let Some(reduce) = written.reduce else { return Err(conflict("many values need `reduce` to be one")) };
+    let last = last_of(written, &first).map_err(conflict)?;
     let rows = rows_of(info, &written.rows, path, ground)?;
     let (missing, empty) = (written.missing, written.empty);
-    Ok(Column { table: info.name, numbers, rows, missing, first, reduce, empty })
+    Ok(Column { table: info.name, numbers, rows, missing, first, last, empty })
+}
+
+fn last_of(written: &written::Quantity, first: &First) -> Result<Last, &'static str> {
+    let until = match (written.reduce, &written.until) {
+        (Some(reduce), None) => return Ok(Last::Reduced(reduce)),
+        (None, Some(until)) => until,
+        _ => return Err("many values need one of `reduce` and `until` to be one"),
+    };
+    let First::Bins { length, .. } = *first else { return Err("`until` is of intervals: `bins` and `at`") };
+    let (level, below) = match (&until.below, &until.above) {
+        (Some(level), None) => (level.clone(), true),
+        (None, Some(level)) => (level.clone(), false),
+        _ => return Err("`until` has one of `below` and `above`, a quantity of this measure"),
+    };
+    let in_a_row = until.in_a_row.unwrap_or(1);
+    if in_a_row == 0 {
+        return Err("`in_a_row` is 1 or more");
+    }
+    Ok(Last::Until(Until { level, below, in_a_row, length }))
 }
 
 fn curve_of(written: &written::Series, path: &str, ground: &Ground) -> Checked<Curve> {

@@ -15,6 +15,7 @@ mod lookup;
 mod measure;
 mod new;
 mod scope;
+mod until;
 mod written;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -176,6 +176,27 @@ fn mistakes_are_met_where_they_are() {
             "no experiment measures \"other\"",
         ),
         (
+            "bins = \"100 us\", at = \"start_ps\", reduce = \"mean\"",
+            "until = { above = \"goodput_mbps\" }",
+            "`until` is of intervals: `bins` and `at`",
+        ),
+        (
+            "reduce = \"mean\"",
+            "reduce = \"mean\", until = { above = \"goodput_mbps\" }",
+            "many values need one of `reduce` and `until` to be one",
+        ),
+        (
+            "reduce = \"mean\"",
+            "until = { above = \"goodput_mbps\", below = \"goodput_mbps\" }",
+            "`until` has one of `below` and `above`",
+        ),
+        ("reduce = \"mean\"", "until = { above = \"goodput\" }", "nothing here measures \"goodput\""),
+        (
+            "reduce = \"mean\"",
+            "until = { above = \"goodput_mbps\", in_a_row = 0 }",
+            "`in_a_row` is 1 or more",
+        ),
+        (
             "measure = \"bottleneck\"",
             "measure = [\"bottleneck\", \"bottleneck\"]",
             "\"bottleneck\" measures \"goodput_mbps\", and so does a measure before it",

@@ -102,6 +102,8 @@ pub(super) struct Quantity {
     pub(super) at: Option<String>,
     pub(super) each: Option<Reduce>,
     pub(super) reduce: Option<Reduce>,
+    /// In place of `reduce`: how long it takes until intervals are below or above a level.
+    pub(super) until: Option<Until>,
     /// The value without any rows.
     pub(super) empty: Option<f64>,
     /// Divided by a time.
@@ -119,6 +121,16 @@ pub(super) struct Quantity {
     pub(super) at_least: Option<f64>,
     /// Not if only others follow from it.
     pub(super) keep: Option<bool>,
+}
+
+/// One of `below` and `above`, another quantity of this run.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Until {
+    pub(super) below: Option<String>,
+    pub(super) above: Option<String>,
+    /// For so many intervals.
+    pub(super) in_a_row: Option<usize>,
 }
 
 #[derive(Debug, Deserialize)]
