@@ -45,7 +45,8 @@ fn names_are_unique() {
 fn whatever_is_named_exists_and_whatever_is_measured_is_used() {
     for paper in all_papers() {
         let (figures, experiments) = (&paper.figures, &paper.experiments);
-        let [quantities, series] = declared(experiments);
+        let [mut quantities, series] = declared(experiments);
+        quantities.extend(paper.sweeps.iter().map(|sweep| sweep.name.clone()));
         let known = |name: &str, names: &BTreeSet<String>| {
             assert!(names.contains(name) && parts(name).is_some(), "{}: nothing measures {name}", paper.name);
         };

@@ -76,7 +76,10 @@ const BUILT_IN: [BuiltIn; 5] = [
     ),
     ("bcn", || files!("bcn" "paper.toml" "claims.toml" "workload1.toml" "udp.toml")),
     ("dvl", dvl::paper),
-    ("gemini", gemini::paper),
+    ("gemini", || {
+        files!("gemini" "paper.toml" "claims.toml" "network.toml" "dcn.toml" "wan.toml" "convergence.toml"
+            "fairness.toml" "workload.toml")
+    }),
     ("rackcc", || {
         files!("rackcc" "paper.toml" "claims.toml" "racks.toml" "tree.toml" "shared-link.toml" "max-min.toml"
             "incast.toml" "churn.toml" "wan.toml")
@@ -125,7 +128,7 @@ const MODELS: &[&[Model]] = &[bcn::MODELS, rackcc::MODELS];
 
 /// Curves that models have, by name.
 type ModelCurve = (&'static str, fn() -> Vec<(f64, f64)>);
-const CURVES: &[&[ModelCurve]] = &[rackcc::CURVES];
+const CURVES: &[&[ModelCurve]] = &[gemini::CURVES, rackcc::CURVES];
 
 /// A paper, and how its experiments are repeated.
 #[derive(Clone, Debug, Default)]

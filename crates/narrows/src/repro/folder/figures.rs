@@ -1,5 +1,7 @@
 //! Figures, tables, charts, sweeps and parameters.
 
+use std::collections::BTreeMap;
+
 use super::super::{
     Alternative, Axis, CURVES, Chart, Curve, Figure, OverSweep, Parameter, Points, Reference, Sweep, Table,
 };
@@ -63,7 +65,7 @@ impl<'a> Drawing<'a> {
         Ok(Table { group: table.group.clone(), rows, columns })
     }
 
-    fn chart(&mut self, chart: &written::Chart, path: &str) -> Checked<Chart> {
+    fn chart(&mut self, chart: &'a written::Chart, path: &str) -> Checked<Chart> {
         let mut curves = Vec::new();
         for (number, curve) in chart.curve.iter().enumerate() {
             let path = format!("{path}.curve.{number}");
@@ -90,12 +92,12 @@ impl<'a> Drawing<'a> {
         Ok(Chart { title: chart.title.clone(), x, y, style: chart.style, curves, references })
     }
 
-    fn points(&self, curve: &written::Curve, path: &str) -> Checked<Points> {
+    fn points(&self, curve: &'a written::Curve, path: &str) -> Checked<Points> {
         let alone = curve.over.is_empty() && curve.x.is_none();
         match (&curve.series, &curve.sweep, &curve.theory) {
             (Some(series), None, None) if alone => Ok(Points::Series(series.clone())),
             (None, Some(quantity), None) => {
-                let x = curve.x.as_deref().unwrap_or_default();
+                let x = Some(curve.x.as_deref().unwrap_or_default());
                 Ok(Points::Sweep(self.sweep_points(&curve.over, x, quantity, "sweep", path)?))
             }
             (None, None, Some(Theory::Points(points))) if alone => {
@@ -127,25 +129,23 @@ impl<'a> Drawing<'a> {
     /// A quantity at each x of a list.
     fn sweep_points(
         &self,
-        over: &std::collections::BTreeMap<String, Items>,
-        x: &str,
+        over: &'a BTreeMap<String, Items>,
+        x: Option<&str>,
         quantity: &str,
         key: &str,
         path: &str,
     ) -> Checked<Vec<(f64, String)>> {
-        let (Some((variable, items)), 1) = (over.first_key_value(), over.len()) else {
-            return Err(self.conflict(path, "a sweep is over one list: over = { k = \"thresholds\" }"));
-        };
-        let list = entries(items, &self.written.lists, self.ground, &format!("{path}.over.{variable}"))?;
+        let (variable, list) = self.one_list(over, path)?;
         if list.len() > MOST_POINTS {
             let message = format!("{} points, expected at most {MOST_POINTS}", list.len());
             return Err(self.ground.at(path, Diagnostic::error(Code::OutOfRange, message)));
         }
-        let point = |entry: &Entry| {
+        let point = |(place, entry): (usize, &Entry)| {
             let scope = Scope::default().with(variable, entry);
             let fill = |text: &str, key: &str| {
                 scope.fill(text).map_err(|error| self.ground.at(&format!("{path}.{key}"), error))
             };
+            let Some(x) = x else { return Ok((place as f64, fill(quantity, key)?)) };
             let filled = fill(x, "x")?;
             let place = filled.parse::<f64>().ok().filter(|x| x.is_finite()).ok_or_else(|| {
                 let message = format!("x is \"{filled}\" for \"{}\", expected a number", entry.key);
@@ -153,7 +153,16 @@ impl<'a> Drawing<'a> {
             })?;
             Ok((place, fill(quantity, key)?))
         };
-        list.iter().map(point).collect()
+        list.iter().enumerate().map(point).collect()
+    }
+
+    /// The only variable and its list.
+    fn one_list(&self, over: &'a BTreeMap<String, Items>, path: &str) -> Checked<(&'a str, &'a [Entry])> {
+        let (Some((variable, items)), 1) = (over.first_key_value(), over.len()) else {
+            return Err(self.conflict(path, "a sweep is over one list: over = { k = \"thresholds\" }"));
+        };
+        let path = format!("{path}.over.{variable}");
+        Ok((variable, entries(items, &self.written.lists, self.ground, &path)?))
     }
 
     pub(super) fn sweeps(&mut self) -> Checked<Vec<Sweep>> {
@@ -166,20 +175,31 @@ impl<'a> Drawing<'a> {
                 let error = Diagnostic::error(Code::OutOfRange, message);
                 return Err(self.ground.at(&format!("{path}.name"), error));
             }
-            let reduce = match *reduce {
+            let reduce = match reduce {
                 written::OverSweep::Ordering => OverSweep::Ordering,
-                written::OverSweep::Knee(part) if part > 0.0 && part <= 1.0 => OverSweep::Knee(part),
+                written::OverSweep::Knee(part) if *part > 0.0 && *part <= 1.0 => OverSweep::Knee(*part),
                 written::OverSweep::Knee(part) => {
                     let message = format!("a knee at {part} of the largest value, expected above 0 to 1");
                     let error = Diagnostic::error(Code::OutOfRange, message);
                     return Err(self.ground.at(&format!("{path}.reduce"), error));
                 }
+                written::OverSweep::RankOf(key) => OverSweep::Rank(self.place(over, key, &path)?),
             };
-            let points = self.sweep_points(over, x, quantity, "quantity", &path)?;
+            let points = self.sweep_points(over, x.as_deref(), quantity, "quantity", &path)?;
             self.count(points.len(), &path)?;
             sweeps.push(Sweep { name: name.clone(), points, reduce });
         }
         Ok(sweeps)
+    }
+
+    /// Where a list has the entry with this key.
+    fn place(&self, over: &'a BTreeMap<String, Items>, key: &str, path: &str) -> Checked<usize> {
+        let (_, list) = self.one_list(over, path)?;
+        list.iter().position(|entry| entry.key == key).ok_or_else(|| {
+            let error = Diagnostic::error(Code::UnknownName, format!("the list has no entry \"{key}\""));
+            let error = error.known(key, list.iter().map(|entry| entry.key.as_str()));
+            self.ground.at(&format!("{path}.reduce"), error)
+        })
     }
 
     pub(super) fn parameters(&mut self, experiments: &mut Experiments) -> Checked<Vec<Parameter>> {

@@ -167,6 +167,11 @@ fn mistakes_are_met_where_they_are() {
             "watched = [\"control.reno.queue\"",
             "nothing measures the quantity",
         ),
+        (
+            "reduce = \"ordering\"",
+            "reduce = { rank_of = \"k16\" }",
+            "the list has no entry \"k16\"\n  did you mean \"k15\"?",
+        ),
         ("version = 1", "version = 2", "version = 2, this narrows reads papers of version 1"),
         ("name = \"new-paper\"", "name = \"a/b\"", "the name \"a/b\", expected"),
         ("title = \"Queues", "title = \"\\u001b[31mQueues", "the control character U+001B in a text"),

@@ -162,16 +162,19 @@ pub(super) struct Sweep {
     /// `group.row.column`.
     pub(super) name: String,
     pub(super) over: BTreeMap<String, Items>,
-    pub(super) x: String,
+    /// Places in the list without it.
+    pub(super) x: Option<String>,
     pub(super) quantity: String,
     pub(super) reduce: OverSweep,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum OverSweep {
     Ordering,
     Knee(f64),
+    /// Of the entry with this key, the smallest value first.
+    RankOf(String),
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
