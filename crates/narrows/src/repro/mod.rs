@@ -17,6 +17,7 @@ mod annulus;
 mod bcn;
 #[cfg(test)]
 mod check;
+mod claim;
 mod claims;
 mod dvl;
 mod folder;
@@ -41,7 +42,7 @@ mod write;
 use std::path::{Path, is_separator};
 use std::sync::Arc;
 
-pub use claims::{Claim, Class, Expected, Verdict};
+pub use claim::{Claim, Class, Expected, Verdict};
 pub use folder::{Files, start};
 pub use kept::{Found, Kept, Ran};
 pub use measured::Measured;

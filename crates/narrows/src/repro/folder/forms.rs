@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 
 /// An entry of a list: a text or a number, or a table with a key and fields.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Entry {
+pub(in crate::repro) struct Entry {
     pub(super) key: String,
     pub(super) label: String,
     pub(super) fields: BTreeMap<String, String>,
@@ -19,7 +19,7 @@ pub(super) struct Entry {
 
 /// A list by its name, or itself.
 #[derive(Clone, Debug)]
-pub(super) enum Items {
+pub(in crate::repro) enum Items {
     Named(String),
     Own(Vec<Entry>),
 }
@@ -38,8 +38,8 @@ pub(super) enum Theory {
 }
 
 /// One, or several in an array.
-#[derive(Debug)]
-pub(super) struct Many<T>(pub(super) Vec<T>);
+#[derive(Clone, Debug)]
+pub(in crate::repro) struct Many<T>(pub(in crate::repro) Vec<T>);
 
 impl<T> Default for Many<T> {
     fn default() -> Self {

@@ -174,11 +174,16 @@ pub(super) struct Table {
     pub(super) group: String,
     pub(super) rows: Items,
     pub(super) columns: Items,
+    /// Labels of rows, instead of their own: `{row}` is the key, `{row.label}` the label.
+    pub(super) label: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Chart {
+    /// The grid: a chart for each point.
+    #[serde(default, rename = "for")]
+    pub(super) grid: Many<BTreeMap<String, Items>>,
     pub(super) title: String,
     pub(super) x: Axis,
     pub(super) y: Axis,
@@ -200,6 +205,9 @@ pub(super) struct Axis {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Curve {
+    /// The grid: a curve for each point.
+    #[serde(default, rename = "for")]
+    pub(super) grid: Many<BTreeMap<String, Items>>,
     pub(super) label: String,
     /// `group.row.name`, of the first seed.
     pub(super) series: Option<String>,
