@@ -1,6 +1,7 @@
 //! Columns of the tables of results: which rows count, and what becomes of many values.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use narrows_proto::units::Span;
 
@@ -12,7 +13,7 @@ use crate::statistics::{jain, mean, percentile};
 #[derive(Debug)]
 pub(super) struct Column {
     pub(super) table: &'static str,
-    pub(super) column: String,
+    pub(super) numbers: Numbers,
     pub(super) rows: Rows,
     /// What a missing value counts as.
     pub(super) missing: Option<f64>,
@@ -20,6 +21,14 @@ pub(super) struct Column {
     pub(super) reduce: Reduce,
     /// The value without rows.
     pub(super) empty: Option<f64>,
+}
+
+/// A column that has numbers.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    pub(super) column: String,
+    /// Its values count something that goes on: what was added since the row before with the same value in this column.
+    pub(super) increase: Option<String>,
 }
 
 /// Which rows count: all that every column lets through.
@@ -47,17 +56,30 @@ pub(super) enum First {
 #[derive(Debug)]
 pub(super) struct Curve {
     pub(super) table: &'static str,
-    pub(super) x: (String, f64),
-    pub(super) y: (String, f64),
+    pub(super) x: String,
+    pub(super) x_times: f64,
+    pub(super) x_plus: f64,
+    pub(super) y: Numbers,
+    pub(super) y_times: f64,
+    pub(super) joined: Option<Joined>,
     pub(super) rows: Rows,
+}
+
+/// Rows that are one point of a curve: those of one interval of x.
+#[derive(Debug)]
+pub(super) struct Joined {
+    /// In the unit of x.
+    pub(super) length: u64,
+    pub(super) each: Reduce,
+    /// y of intervals without rows.
+    pub(super) empty: Option<f64>,
 }
 
 impl Column {
     pub(super) fn of(&self, table: &Table, results: &Results) -> Option<f64> {
-        let values = table.column(&self.column)?;
+        let number = self.numbers.of(table)?;
         let rows = self.rows.of(table, results);
-        let value = |row: usize| number(values, row).or(self.missing);
-        let present = || rows.iter().filter_map(|row| Some((*row, value(*row)?)));
+        let present = || rows.iter().filter_map(|row| Some((*row, number(*row).or(self.missing)?)));
         let values: Vec<f64> = match &self.first {
             First::Nothing => present().map(|(_, value)| value).collect(),
             First::Groups { by, each } => {
@@ -75,12 +97,60 @@ impl Column {
 
 impl Curve {
     pub(super) fn of(&self, table: &Table, results: &Results) -> Vec<(f64, f64)> {
-        let (Some(xs), Some(ys)) = (table.column(&self.x.0), table.column(&self.y.0)) else {
-            return Vec::new();
+        let (Some(xs), Some(y)) = (table.column(&self.x), self.y.of(table)) else { return Vec::new() };
+        let rows = self.rows.of(table, results).into_iter();
+        let points: Vec<(f64, f64)> = match &self.joined {
+            None => rows.filter_map(|row| Some((number(xs, row)?, y(row)?))).collect(),
+            Some(joined) => {
+                let shown = joined.empty.is_some().then(|| self.shown(results));
+                joined.of(rows.filter_map(|row| Some((key(xs, row)?, y(row)?))), shown)
+            }
         };
-        let point = |row: usize| Some((number(xs, row)? * self.x.1, number(ys, row)? * self.y.1));
-        self.rows.of(table, results).into_iter().filter_map(point).collect()
+        points.into_iter().map(|(x, y)| (x * self.x_times + self.x_plus, y * self.y_times)).collect()
     }
+
+    /// The x that is shown: what the filter of x lets through, or else the measured time; no longer than the run.
+    fn shown(&self, results: &Results) -> Range<u64> {
+        let measured = Filter::Between { from: Some(Bound::Measured), below: Some(Bound::MeasuredEnd) };
+        let filter = self.rows.0.get(&self.x).filter(|filter| matches!(filter, Filter::Between { .. }));
+        let (from, below) = bounds(filter.unwrap_or(&measured), results);
+        from.max(0.0).ceil() as u64..results.ended.as_ps().min(below.ceil() as u64)
+    }
+}
+
+impl Joined {
+    /// Points in the order of x; `shown` has those without rows as well.
+    fn of(&self, rows: impl Iterator<Item = (u64, f64)>, shown: Option<Range<u64>>) -> Vec<(f64, f64)> {
+        let joined = gathered(rows.map(|(x, y)| (x / self.length, y)));
+        let mut points: BTreeMap<u64, f64> = BTreeMap::new();
+        if let Some((shown, empty)) = shown.zip(self.empty) {
+            let begin = shown.start.div_ceil(self.length)..shown.end.div_ceil(self.length);
+            points.extend(begin.map(|interval| (interval, empty)));
+        }
+        points.extend(joined.iter().filter_map(|(interval, ys)| Some((*interval, self.each.of(ys)?))));
+        points.into_iter().map(|(interval, y)| ((interval * self.length) as f64, y)).collect()
+    }
+}
+
+impl Numbers {
+    /// The number of a row; none if there is no such column.
+    fn of<'a>(&self, table: &'a Table) -> Option<Box<dyn Fn(usize) -> Option<f64> + 'a>> {
+        let values = table.column(&self.column)?;
+        let Some(of) = &self.increase else { return Some(Box::new(move |row| number(values, row))) };
+        let increases = increases(values, table.column(of)?, table.rows());
+        Some(Box::new(move |row| increases[row]))
+    }
+}
+
+/// What a count that goes on grew by since the row before with the same key. It begins at zero, and does so again where it falls.
+fn increases(values: &Values, keys: &Values, rows: usize) -> Vec<Option<f64>> {
+    let mut before: BTreeMap<u64, f64> = BTreeMap::new();
+    let mut of_row = |row: usize| {
+        let value = number(values, row)?;
+        let before = before.insert(key(keys, row)?, value).filter(|before| *before <= value);
+        Some(value - before.unwrap_or(0.0))
+    };
+    (0..rows).map(&mut of_row).collect()
 }
 
 fn gathered(values: impl Iterator<Item = (u64, f64)>) -> BTreeMap<u64, Vec<f64>> {
@@ -132,18 +202,27 @@ fn passes<'a>(filter: &'a Filter, values: &'a Values, results: &Results) -> Box<
         }
         Filter::Flag(wanted) => Box::new(move |row| key(values, *row) == Some(u64::from(*wanted))),
         Filter::Number(wanted) => Box::new(move |row| number(values, *row) == Some(*wanted)),
-        Filter::Between { from, below } => {
-            let bound = |bound: &Bound| match bound {
-                Bound::Number(number) => *number,
-                Bound::Measured => results.plan.measured.start.as_ps() as f64,
-                Bound::Time(time) => time.as_ps() as f64,
-            };
-            let from = from.as_ref().map_or(f64::NEG_INFINITY, bound);
-            let below = below.as_ref().map(bound);
-            let within = move |value: f64| value >= from && below.is_none_or(|below| value < below);
+        Filter::Between { below, .. } => {
+            let (from, bound) = bounds(filter, results);
+            let within = move |value: f64| value >= from && (value < bound || below.is_none());
             Box::new(move |row| number(values, *row).is_some_and(within))
         }
     }
+}
+
+/// The bounds of a filter; infinite where it has none.
+fn bounds(filter: &Filter, results: &Results) -> (f64, f64) {
+    let bound = |bound: &Bound| match bound {
+        Bound::Number(number) => *number,
+        Bound::Measured => results.plan.measured.start.as_ps() as f64,
+        Bound::MeasuredEnd => results.plan.measured.end.as_ps() as f64,
+        Bound::Time(time) => time.as_ps() as f64,
+    };
+    let (from, below) = match filter {
+        Filter::Between { from, below } => (from.as_ref(), below.as_ref()),
+        _ => (None, None),
+    };
+    (from.map_or(f64::NEG_INFINITY, bound), below.map_or(f64::INFINITY, bound))
 }
 
 /// A value as a number; none if it is missing or a name.
@@ -213,6 +292,26 @@ mod tests {
         assert_eq!(of(Reduce::Variation), Some(1.25_f64.sqrt() / 2.5));
         assert_eq!(of(Reduce::SampleVariation), Some((5.0_f64 / 3.0).sqrt() / 2.5));
         assert_eq!(of(Reduce::Jain), Some(100.0 / 120.0));
+    }
+
+    #[test]
+    fn a_count_that_goes_on_grows_by_what_was_added_since_the_row_before_of_its_key() {
+        let values =
+            Values::MaybeIntegers([5, 70, 8, 90, 3, 2].map(Some).into_iter().chain([None]).collect());
+        let keys = Values::Integers(vec![1, 2, 1, 2, 3, 1, 1]);
+        let expected = [5.0, 70.0, 3.0, 20.0, 3.0, 2.0].map(Some);
+        assert_eq!(increases(&values, &keys, 7), expected.into_iter().chain([None]).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn rows_of_one_interval_are_one_point_and_gaps_are_filled_where_curves_are_shown() {
+        let rows = || [(31, 4.0), (9, 1.0), (12, 2.0), (19, 3.0)].into_iter();
+        let joined = |length, empty| Joined { length, each: Reduce::Sum, empty };
+        assert_eq!(joined(10, None).of(rows(), None), [(0.0, 1.0), (10.0, 5.0), (30.0, 4.0)]);
+        let filled = joined(10, Some(0.0)).of(rows().skip(2), Some(5..41));
+        assert_eq!(filled, [(10.0, 5.0), (20.0, 0.0), (30.0, 0.0), (40.0, 0.0)]);
+        let same = joined(1, None).of([(7, 1.0), (7, 2.0), (8, 1.0)].into_iter(), None);
+        assert_eq!(same, [(7.0, 3.0), (8.0, 1.0)]);
     }
 
     #[test]

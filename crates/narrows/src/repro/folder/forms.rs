@@ -66,6 +66,8 @@ pub(super) enum Bound {
     Number(f64),
     /// Where the measured time begins.
     Measured,
+    /// Where it ends.
+    MeasuredEnd,
     Time(Span),
 }
 
@@ -315,12 +317,13 @@ impl Visitor<'_> for BoundVisitor {
     type Value = Bound;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number, a time with a unit, or \"measured\"")
+        f.write_str("a number, a time with a unit, \"measured\" or \"measured_end\"")
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Bound, E> {
         match text {
             "measured" => Ok(Bound::Measured),
+            "measured_end" => Ok(Bound::MeasuredEnd),
             _ => text.parse().map(Bound::Time).map_err(E::custom),
         }
     }

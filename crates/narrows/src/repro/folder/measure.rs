@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::{MODELS, Measured, Model};
-use super::columns::{Column, Curve, First, Rows};
+use super::columns::{Column, Curve, First, Joined, Rows};
 use super::ground::{Ground, is_name};
+use super::lookup::{has_numbers, is_key, is_time, numbers_of, rows_of, table_of};
 use super::written::{self, Filter, Per, Reduce};
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::plan::Plan;
-use crate::results::{ColumnKind, Results, Table, TableInfo};
+use crate::results::{Results, Table, TableInfo};
 
 /// Of a longer run more intervals than these are not looked at one by one.
 const MOST_BINS: u64 = 1_000_000;
@@ -34,6 +35,8 @@ struct Quantity {
     times: Option<f64>,
     plus: Option<f64>,
     at_least: Option<f64>,
+    /// Not if only others follow from it.
+    keep: bool,
 }
 
 #[derive(Debug)]
@@ -43,6 +46,7 @@ enum Of {
     Other(String),
     Ratio([String; 2]),
     Difference([String; 2]),
+    Sum(Vec<String>),
 }
 
 impl Reading {
@@ -85,7 +89,8 @@ impl Reading {
         };
         let (mut quantities, mut series) =
             (of_model(|model| model.quantities), of_model(|model| model.series));
-        quantities.extend(self.quantities.iter().map(|quantity| quantity.name.clone()));
+        let kept = self.quantities.iter().filter(|quantity| quantity.keep);
+        quantities.extend(kept.map(|quantity| quantity.name.clone()));
         series.extend(self.series.iter().map(|(name, _)| name.clone()));
         (quantities, series)
     }
@@ -107,9 +112,13 @@ impl Reading {
                     known(a).zip(known(b)).map(|(a, b)| a / b).filter(|ratio| ratio.is_finite())
                 }
                 Of::Difference([a, b]) => known(a).zip(known(b)).map(|(a, b)| a - b),
+                Of::Sum(all) => all.iter().map(known).sum(),
             };
             let value = value.and_then(|value| quantity.finished(value, results));
             measured.quantity(&quantity.name, value);
+        }
+        for quantity in self.quantities.iter().filter(|quantity| !quantity.keep) {
+            measured.quantities.remove(&quantity.name);
         }
         for (name, curve) in &self.series {
             let table = tables.entry(curve.table).or_insert_with(|| results.table(curve.table));
@@ -146,7 +155,11 @@ impl Reading {
             }
         }
         for (name, curve) in &self.series {
-            self.check_rows(curve.table, &curve.rows, &format!("{}.series.{name}", self.path), plan)?;
+            let path = format!("{}.series.{name}", self.path);
+            self.check_rows(curve.table, &curve.rows, &path, plan)?;
+            if let Some(Joined { length, empty: Some(_), .. }) = curve.joined {
+                self.check_bins(length, &path, plan)?;
+            }
         }
         Ok(())
     }
@@ -219,6 +232,7 @@ impl Quantity {
             Of::Metric(_) | Of::Column(_) => &[],
             Of::Other(other) => std::slice::from_ref(other),
             Of::Ratio(both) | Of::Difference(both) => both,
+            Of::Sum(all) => all,
         }
     }
 }
@@ -239,21 +253,24 @@ fn model(name: &str, path: &str, ground: &Ground) -> Checked<&'static Model> {
 fn quantity_of(name: &str, written: &written::Quantity, path: &str, ground: &Ground) -> Checked<Quantity> {
     let conflict =
         |message: &str| -> Rejection { ground.at(path, Diagnostic::error(Code::Conflict, message)) };
-    let written::Quantity { metric, table, of, ratio, difference, .. } = written;
-    let kinds = [metric.is_some(), table.is_some(), of.is_some(), ratio.is_some(), difference.is_some()];
-    if kinds.iter().filter(|there| **there).count() != 1 {
-        return Err(conflict("a quantity has one of `metric`, `table`, `of`, `ratio` and `difference`"));
+    const KINDS: &str = "a quantity has one of `metric`, `table`, `of`, `ratio`, `difference` and `sum`";
+    let written::Quantity { metric, table, of, ratio, difference, sum, .. } = written;
+    let others = [of.is_some(), ratio.is_some(), difference.is_some(), sum.is_some()];
+    let kinds = [metric.is_some(), table.is_some()].into_iter().chain(others);
+    if kinds.filter(|there| *there).count() != 1 {
+        return Err(conflict(KINDS));
     }
     let only_of_tables = written.column.is_some()
         || written.reduce.is_some()
         || !written.rows.is_empty()
         || written.missing.is_some()
         || written.empty.is_some()
+        || written.increase.is_some()
         || written.by.is_some()
         || written.bins.is_some();
     if table.is_none() && only_of_tables {
         return Err(conflict(
-            "`column`, `where`, `missing`, `by`, `bins`, `reduce` and `empty` are of a `table`",
+            "`column`, `increase`, `where`, `missing`, `by`, `bins`, `reduce` and `empty` are of a `table`",
         ));
     }
     for (key, number) in [("times", written.times), ("plus", written.plus), ("at_least", written.at_least)] {
@@ -262,16 +279,19 @@ fn quantity_of(name: &str, written: &written::Quantity, path: &str, ground: &Gro
             return Err(ground.at(&format!("{path}.{key}"), Diagnostic::error(Code::OutOfRange, message)));
         }
     }
-    let of = match (metric, table, of, ratio, difference) {
+    let of = match (metric, table, of, ratio, difference, sum) {
         (Some(metric), ..) => Of::Metric(metric.clone()),
         (_, Some(table), ..) => Of::Column(column_of(table, written, path, ground)?),
         (_, _, Some(other), ..) => Of::Other(other.clone()),
-        (_, _, _, Some(both), _) => Of::Ratio(both.clone()),
-        (_, _, _, _, Some(both)) => Of::Difference(both.clone()),
-        _ => return Err(conflict("a quantity has one of `metric`, `table`, `of`, `ratio` and `difference`")),
+        (_, _, _, Some(both), ..) => Of::Ratio(both.clone()),
+        (_, _, _, _, Some(both), _) => Of::Difference(both.clone()),
+        (.., Some(all)) if all.len() > 1 => Of::Sum(all.clone()),
+        (.., Some(_)) => return Err(conflict("a `sum` is of two quantities or more")),
+        _ => return Err(conflict(KINDS)),
     };
     let written::Quantity { per, times, plus, at_least, .. } = *written;
-    Ok(Quantity { name: name.to_owned(), of, per, times, plus, at_least })
+    let keep = written.keep.unwrap_or(true);
+    Ok(Quantity { name: name.to_owned(), of, per, times, plus, at_least, keep })
 }
 
 fn column_of(table: &str, written: &written::Quantity, path: &str, ground: &Ground) -> Checked<Column> {
@@ -279,24 +299,16 @@ fn column_of(table: &str, written: &written::Quantity, path: &str, ground: &Grou
         |message: &str| -> Rejection { ground.at(path, Diagnostic::error(Code::Conflict, message)) };
     let info = table_of(table, &format!("{path}.table"), ground)?;
     let Some(column) = &written.column else { return Err(conflict("a quantity of a table has a `column`")) };
-    has_numbers(info, column, &format!("{path}.column"), ground)?;
+    let numbers = numbers_of(info, (column, "column"), written.increase.as_ref(), path, ground)?;
     let each = written.each.unwrap_or(Reduce::Sum);
     let first = match (&written.by, written.bins, &written.at) {
         (None, None, None) if written.each.is_none() => First::Nothing,
         (Some(by), None, None) => {
-            let kind = column_info(info, by, &format!("{path}.by"), ground)?;
-            if kind == ColumnKind::Real {
-                let message = format!("rows cannot be grouped by the real numbers of \"{by}\"");
-                return Err(ground.at(&format!("{path}.by"), Diagnostic::error(Code::WrongType, message)));
-            }
+            is_key(info, by, &format!("{path}.by"), ground)?;
             First::Groups { by: by.clone(), each }
         }
         (None, Some(length), Some(at)) if length.as_ps() > 0 => {
-            let kind = column_info(info, at, &format!("{path}.at"), ground)?;
-            if kind != ColumnKind::Integer || !at.ends_with("_ps") {
-                let message = format!("\"{at}\" is no time");
-                return Err(ground.at(&format!("{path}.at"), Diagnostic::error(Code::WrongType, message)));
-            }
+            is_time(info, at, &format!("{path}.at"), ground)?;
             First::Bins { length, at: at.clone(), each }
         }
         _ => {
@@ -306,67 +318,48 @@ fn column_of(table: &str, written: &written::Quantity, path: &str, ground: &Grou
     let Some(reduce) = written.reduce else { return Err(conflict("many values need `reduce` to be one")) };
     let rows = rows_of(info, &written.rows, path, ground)?;
     let (missing, empty) = (written.missing, written.empty);
-    Ok(Column { table: info.name, column: column.clone(), rows, missing, first, reduce, empty })
+    Ok(Column { table: info.name, numbers, rows, missing, first, reduce, empty })
 }
 
 fn curve_of(written: &written::Series, path: &str, ground: &Ground) -> Checked<Curve> {
     let info = table_of(&written.table, &format!("{path}.table"), ground)?;
     has_numbers(info, &written.x, &format!("{path}.x"), ground)?;
-    has_numbers(info, &written.y, &format!("{path}.y"), ground)?;
-    let (x, y) = (written.x_times.unwrap_or(1.0), written.y_times.unwrap_or(1.0));
-    if !x.is_finite() || !y.is_finite() {
-        let error = Diagnostic::error(Code::OutOfRange, "`x_times` and `y_times` are numbers");
-        return Err(ground.at(path, error));
+    let y = numbers_of(info, (&written.y, "y"), written.increase.as_ref(), path, ground)?;
+    let (x_times, y_times) = (written.x_times.unwrap_or(1.0), written.y_times.unwrap_or(1.0));
+    let x_plus = written.x_plus.unwrap_or(0.0);
+    let numbers = [x_times, x_plus, y_times, written.empty.unwrap_or(0.0)];
+    if numbers.into_iter().any(|number| !number.is_finite()) {
+        let message = "`x_times`, `x_plus`, `y_times` and `empty` are numbers";
+        return Err(ground.at(path, Diagnostic::error(Code::OutOfRange, message)));
     }
+    let joined = joined_of(written, info, path, ground)?;
     let rows = rows_of(info, &written.rows, path, ground)?;
-    Ok(Curve { table: info.name, x: (written.x.clone(), x), y: (written.y.clone(), y), rows })
+    Ok(Curve { table: info.name, x: written.x.clone(), x_times, x_plus, y, y_times, joined, rows })
 }
 
-fn table_of(name: &str, path: &str, ground: &Ground) -> Checked<&'static TableInfo> {
-    TableInfo::find(name).ok_or_else(|| {
-        let error = Diagnostic::error(Code::UnknownName, format!("results have no table \"{name}\""));
-        ground.at(path, error.known(name, crate::results::TABLES.iter().map(|table| table.name)))
-    })
-}
-
-fn column_info(info: &TableInfo, name: &str, path: &str, ground: &Ground) -> Checked<ColumnKind> {
-    info.column(name).map(|column| column.kind).ok_or_else(|| {
-        let message = format!("the table \"{}\" has no column \"{name}\"", info.name);
-        let error = Diagnostic::error(Code::UnknownName, message);
-        ground.at(path, error.known(name, info.columns.iter().map(|column| column.name)))
-    })
-}
-
-fn has_numbers(info: &TableInfo, name: &str, path: &str, ground: &Ground) -> Checked<()> {
-    if column_info(info, name, path, ground)? != ColumnKind::Name {
-        return Ok(());
-    }
-    let message = format!("the column \"{name}\" has names, expected numbers");
-    Err(ground.at(path, Diagnostic::error(Code::WrongType, message)))
-}
-
-fn rows_of(
+/// Which rows of a curve are one point.
+fn joined_of(
+    written: &written::Series,
     info: &TableInfo,
-    written: &BTreeMap<String, Filter>,
     path: &str,
     ground: &Ground,
-) -> Checked<Rows> {
-    for (column, filter) in written {
-        let path = format!("{path}.where.{column}");
-        let kind = column_info(info, column, &path, ground)?;
-        let fits = match filter {
-            Filter::Names(_) => kind == ColumnKind::Name,
-            Filter::Flag(_) => kind == ColumnKind::Flag,
-            Filter::Number(_) | Filter::Between { .. } => {
-                matches!(kind, ColumnKind::Integer | ColumnKind::Real)
-            }
-        };
-        if !fits {
-            let message = format!("values of \"{column}\" are of another kind: {}", kind.name());
-            return Err(ground.at(&path, Diagnostic::error(Code::WrongType, message)));
+) -> Checked<Option<Joined>> {
+    let each = written.each.unwrap_or(Reduce::Sum);
+    match (written.bins, written.empty) {
+        (None, None) if written.each.is_none() => Ok(None),
+        (None, None) => {
+            is_key(info, &written.x, &format!("{path}.x"), ground)?;
+            Ok(Some(Joined { length: 1, each, empty: None }))
+        }
+        (Some(length), empty) if length.as_ps() > 0 => {
+            is_time(info, &written.x, &format!("{path}.x"), ground)?;
+            Ok(Some(Joined { length: length.as_ps(), each, empty }))
+        }
+        _ => {
+            let message = "intervals are `bins` above 0; without them no interval is `empty`";
+            Err(ground.at(path, Diagnostic::error(Code::Conflict, message)))
         }
     }
-    Ok(Rows(written.clone()))
 }
 
 /// Quantities behind those they follow from.
@@ -388,6 +381,12 @@ fn ordered(
             let path = format!("{path}.quantities.{}", quantity.name);
             return Err(ground.at(&path, error.known(unknown, all.iter().map(String::as_str))));
         }
+    }
+    let taken: BTreeSet<&String> = rest.iter().flat_map(Quantity::others).collect();
+    if let Some(useless) = rest.iter().find(|quantity| !quantity.keep && !taken.contains(&quantity.name)) {
+        let message = format!("\"{}\" is not kept, and nothing follows from it", useless.name);
+        let path = format!("{path}.quantities.{}", useless.name);
+        return Err(ground.at(&path, Diagnostic::error(Code::Conflict, message)));
     }
     let mut known: BTreeSet<String> = of_model.iter().map(|name| (*name).to_owned()).collect();
     let mut ordered = Vec::new();

@@ -1,8 +1,8 @@
 //! A paper as a folder: `paper.toml`, `claims.toml` and scenarios. decisions/0025
 //!
-//! What is written (`written.rs`, `forms.rs`) becomes a [`Paper`] like those in Rust: measures (`measure.rs`, `columns.rs`), experiments over
-//! grids (`experiments.rs`, `scope.rs`), claims (`claims.rs`), figures, sweeps and parameters (`figures.rs`). `check.rs` finds names that nothing has.
-//! `files.rs` keeps to the folder; `new.rs` starts one.
+//! What is written (`written.rs`, `forms.rs`) becomes a [`Paper`] like those in Rust: measures (`measure.rs`, `columns.rs`,
+//! `lookup.rs`), experiments over grids (`experiments.rs`, `scope.rs`), claims (`claims.rs`), figures, sweeps and parameters
+//! (`figures.rs`). `check.rs` finds names that nothing has. `files.rs` keeps to the folder; `new.rs` starts one.
 
 mod check;
 mod claims;
@@ -12,6 +12,7 @@ mod figures;
 mod files;
 pub(super) mod forms;
 mod ground;
+mod lookup;
 mod measure;
 mod new;
 mod pattern;

@@ -107,12 +107,27 @@ fn mistakes_are_met_where_they_are() {
         ),
         ("reduce = \"mean\"", "reduce = \"average\"", "unknown name \"average\""),
         ("times = 1000 }", "of = \"queue_kb\" }", "a quantity has one of"),
+        ("times = 1000 }", "keep = false }", "\"goodput_mbps\" is not kept, and nothing follows from it"),
+        ("times = 1000 }", "increase = \"flow\" }", "are of a `table`"),
+        ("metric = \"long.goodput_gbps\"", "sum = [\"queue_kb\"]", "a `sum` is of two quantities or more"),
+        ("reduce = \"mean\"", "increase = \"flow\", reduce = \"mean\"", "has no column \"flow\""),
         ("metric = \"long.goodput_gbps\"", "of = \"goodput_mbps\"", "\"goodput_mbps\" follows from itself"),
         (
             "metric = \"long.goodput_gbps\"",
             "of = \"goodput\"",
             "nothing here measures \"goodput\"\n  did you mean",
         ),
+        (
+            "y_times = 1e-3, where",
+            "empty = 0, where",
+            "intervals are `bins` above 0; without them no interval is `empty`",
+        ),
+        (
+            "x = \"start_ps\"",
+            "bins = \"1 ms\", x = \"max_backlog_bytes\"",
+            "\"max_backlog_bytes\" is no time",
+        ),
+        ("x_times = 1e-9", "x_plus = inf", "`x_times`, `x_plus`, `y_times` and `empty` are numbers"),
         (
             "series = \"control.reno.queue\"",
             "series = \"control.cubic.queue\"",
@@ -294,6 +309,34 @@ fn what_a_scenario_lacks_is_met_before_it_is_run() {
     assert!(change.contains("paper.toml:") && change.contains("unknown key \"markin\""), "{change}");
     let bins = plan("bins = \"100 us\"", "bins = \"1 ns\"");
     assert!(bins.contains("intervals in") && bins.contains("expected at most 1000000"), "{bins}");
+}
+
+#[test]
+fn a_count_adds_up_to_the_same_by_its_increases_by_its_last_values_and_in_intervals() {
+    let more = "[measure.bottleneck.quantities]
+        first = { table = \"windows\", column = \"delivered_bytes\", increase = \"flow\", where = { at_ps = { below = \"60 ms\" } }, reduce = \"sum\", keep = false }
+        rest = { table = \"windows\", column = \"delivered_bytes\", increase = \"flow\", where = { at_ps = { from = \"60 ms\" } }, reduce = \"sum\", keep = false }
+        all = { sum = [\"first\", \"rest\"] }
+        last = { table = \"windows\", column = \"delivered_bytes\", by = \"flow\", each = \"max\", reduce = \"sum\" }
+        [measure.bottleneck.series]
+        growth = { table = \"windows\", x = \"at_ps\", x_times = 1e-9, x_plus = 1, y = \"delivered_bytes\", increase = \"flow\", where = { at_ps = { from = \"0 s\", below = \"200 ms\" } }, bins = \"10 ms\", empty = 0 }";
+    let parts = PAPER_TOML.split_once("[measure.bottleneck.series]").unwrap();
+    let text = format!("{}{}{}", parts.0, more.split_once('\n').unwrap().1, parts.1).replace(
+        "\"stop.after=200 ms\"",
+        "\"stop.after=200 ms\", 'record.windows={ interval = \"1 ms\", flows = 2 }'",
+    );
+    let paper = read(&text, CLAIMS_TOML).unwrap_or_else(|error| panic!("{error}"));
+    let request = super::super::Request { quick: true, ..Default::default() };
+    let study = super::super::Study::new(paper, &request).unwrap_or_else(|error| panic!("{error}"));
+    let go_on = |_| std::ops::ControlFlow::Continue(());
+    let results = crate::run::run(&study.runs[0].plan, Default::default(), go_on).unwrap();
+    let measured = study.measure(0, &results);
+    let kept: Vec<_> = measured.quantities.keys().map(String::as_str).collect();
+    assert_eq!(kept, ["all", "goodput_mbps", "last", "queue_kb"]);
+    let (all, growth) = (measured.quantities["all"], &measured.series["growth"]);
+    assert!(all > Some(0.0) && all == measured.quantities["last"]);
+    assert_eq!(all, Some(growth.iter().map(|point| point.1).sum()));
+    assert_eq!((growth.len(), growth[0].0, growth[19].0), (20, 1.0, 191.0));
 }
 
 #[test]

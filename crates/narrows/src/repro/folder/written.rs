@@ -88,6 +88,8 @@ pub(super) struct Quantity {
     /// A table of the results, one of its columns, and which rows count.
     pub(super) table: Option<String>,
     pub(super) column: Option<String>,
+    /// Of a count that goes on: what it grew by since the row before with the same value here.
+    pub(super) increase: Option<String>,
     #[serde(rename = "where")]
     pub(super) rows: BTreeMap<String, Filter>,
     /// What a missing value counts as; rows without a value are left out otherwise.
@@ -109,10 +111,14 @@ pub(super) struct Quantity {
     /// The first divided by the second; the first minus the second.
     pub(super) ratio: Option<[String; 2]>,
     pub(super) difference: Option<[String; 2]>,
+    /// All of them added up.
+    pub(super) sum: Option<Vec<String>>,
     /// What becomes of the value: first `times`, then `plus`, then `at_least`.
     pub(super) times: Option<f64>,
     pub(super) plus: Option<f64>,
     pub(super) at_least: Option<f64>,
+    /// Not if only others follow from it.
+    pub(super) keep: Option<bool>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -121,9 +127,19 @@ pub(super) struct Series {
     pub(super) table: String,
     pub(super) x: String,
     pub(super) y: String,
+    /// As for a quantity.
+    pub(super) increase: Option<String>,
     #[serde(rename = "where", default)]
     pub(super) rows: BTreeMap<String, Filter>,
+    /// Rows with one x are one point, reduced by this.
+    pub(super) each: Option<Reduce>,
+    /// Rows of one interval of x of this length are one point, at its beginning.
+    pub(super) bins: Option<Span>,
+    /// y of intervals without rows; they have no point otherwise.
+    pub(super) empty: Option<f64>,
+    /// What becomes of x: first `x_times`, then `x_plus`.
     pub(super) x_times: Option<f64>,
+    pub(super) x_plus: Option<f64>,
     pub(super) y_times: Option<f64>,
 }
 
