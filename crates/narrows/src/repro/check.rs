@@ -336,6 +336,26 @@ fn what_was_measured_otherwise_is_not_judged() {
 }
 
 #[test]
+fn only_what_is_named_has_to_be_stored() {
+    let paper = || Arc::new(tiny::paper());
+    let reproduction = reproduce(Request { seeds: Some(1), ..Request::default() });
+    let mut stored = reproduction.stored.clone();
+    assert!(
+        stored.measured.remove("k.20.time").is_some()
+            && stored.varied[0].measured.remove("cc.reno.time").is_some()
+    );
+    assert_eq!(stored.clone().conclude(paper()).unwrap().markdown(), reproduction.markdown());
+
+    let mut without = stored.clone();
+    without.measured.remove("k.20.queue");
+    let error = without.conclude(paper()).unwrap_err().to_string();
+    assert!(error.contains("k.20.queue was not measured"), "{error}");
+    stored.varied[1].measured.remove("cc.reno.queue");
+    let error = stored.conclude(paper()).unwrap_err().to_string();
+    assert!(error.contains("cc.reno.queue was not measured with \"buffer\" varied to \"200 kB\""), "{error}");
+}
+
+#[test]
 fn two_seeds_have_their_values_and_no_interval() {
     let reproduction = reproduce(Request { seeds: Some(2), ..Request::default() });
     assert!(reproduction.claims().all(|judged| judged.measured.is_none_or(|each| each.interval.is_none())));

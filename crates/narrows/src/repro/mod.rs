@@ -184,15 +184,19 @@ pub struct Experiment {
 pub enum Measure {
     /// By a function.
     Rust(fn(&Results) -> Measured),
-    /// As a folder says.
-    Reading(Arc<folder::Reading>),
+    /// As a folder says, one after the other.
+    Readings(Vec<Arc<folder::Reading>>),
 }
 
 impl Measure {
     fn of(&self, results: &Results) -> Measured {
         match self {
             Self::Rust(measure) => measure(results),
-            Self::Reading(reading) => reading.measure(results),
+            Self::Readings(readings) => {
+                let mut measured = Measured::default();
+                readings.iter().for_each(|reading| measured.extend(reading.measure(results)));
+                measured
+            }
         }
     }
 
@@ -200,7 +204,7 @@ impl Measure {
     fn check(&self, plan: &Plan) -> Checked<()> {
         match self {
             Self::Rust(_) => Ok(()),
-            Self::Reading(reading) => reading.check(plan),
+            Self::Readings(readings) => readings.iter().try_for_each(|reading| reading.check(plan)),
         }
     }
 }

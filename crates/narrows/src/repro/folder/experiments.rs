@@ -123,19 +123,9 @@ impl Experiments {
             self.fill_changes(&short.set, scope, ground, &mut changes)?;
             quick = Some(changes);
         }
-        let Some(reading) = parts.measures.get(&written.measure) else {
-            let message = format!("nothing measured is called \"{}\"", written.measure);
-            let error = Diagnostic::error(Code::UnknownName, message);
-            let error = error.known(&written.measure, parts.measures.keys().map(String::as_str));
-            return Err(ground.at(&format!("{path}.measure"), error));
-        };
-        let (quantities, series) = reading.names();
-        self.measured += quantities.len() + series.len();
-        if self.measured > MOST_MEASURED {
-            let message = format!("all experiments measure more than {MOST_MEASURED} quantities and series");
-            return Err(ground.at(&format!("{path}.measure"), Diagnostic::error(Code::OutOfRange, message)));
-        }
-        let measure = Measure::Reading(Arc::clone(reading));
+        let measured = self.measured(&written.measure.0, parts);
+        let (quantities, series, measure) =
+            measured.map_err(|error| ground.at(&format!("{path}.measure"), error))?;
         Ok(Experiment {
             name,
             scenario: Arc::clone(&scenario.0),
@@ -145,6 +135,40 @@ impl Experiments {
             series,
             measure,
         })
+    }
+
+    /// Quantities and curves of one or several measures.
+    fn measured(
+        &mut self,
+        names: &[String],
+        parts: &Parts<'_>,
+    ) -> Result<(Vec<String>, Vec<String>, Measure), Diagnostic> {
+        let (mut quantities, mut series, mut readings) = (Vec::new(), Vec::new(), Vec::new());
+        for name in names {
+            let reading = parts.measures.get(name).ok_or_else(|| {
+                let message = format!("nothing measured is called \"{name}\"");
+                let error = Diagnostic::error(Code::UnknownName, message);
+                error.known(name, parts.measures.keys().map(String::as_str))
+            })?;
+            let (more, curves) = reading.names();
+            let twice = more.iter().find(|each| quantities.contains(*each));
+            if let Some(twice) = twice.or_else(|| curves.iter().find(|each| series.contains(*each))) {
+                let message = format!("\"{name}\" measures \"{twice}\", and so does a measure before it");
+                return Err(Diagnostic::error(Code::Duplicate, message));
+            }
+            quantities.extend(more);
+            series.extend(curves);
+            readings.push(Arc::clone(reading));
+        }
+        self.measured += quantities.len() + series.len();
+        if self.measured > MOST_MEASURED {
+            let message = format!("all experiments measure more than {MOST_MEASURED} quantities and series");
+            return Err(Diagnostic::error(Code::OutOfRange, message));
+        }
+        if readings.is_empty() {
+            return Err(Diagnostic::error(Code::Conflict, "an experiment has a measure"));
+        }
+        Ok((quantities, series, Measure::Readings(readings)))
     }
 
     /// Changes with what their placeholders stand for, behind `filled`.

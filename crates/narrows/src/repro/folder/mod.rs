@@ -204,7 +204,7 @@ fn scenarios(written: &Written, files: &Files, ground: &Ground) -> Checked<BTree
 
 fn measures(written: &Written, ground: &Arc<Ground>) -> Checked<BTreeMap<String, Arc<Reading>>> {
     let used: BTreeSet<&str> =
-        written.experiment.iter().map(|experiment| experiment.measure.as_str()).collect();
+        written.experiment.iter().flat_map(|experiment| &experiment.measure.0).map(String::as_str).collect();
     let mut measures = BTreeMap::new();
     for (name, measure) in &written.measure {
         let path = format!("measure.{name}");

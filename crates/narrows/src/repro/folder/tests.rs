@@ -64,6 +64,24 @@ fn the_outermost_variable_runs_slowest_and_the_short_form_keeps_what_it_names() 
 }
 
 #[test]
+fn an_experiment_takes_the_quantities_of_all_its_measures() {
+    let text = PAPER_TOML.replacen("measure = \"bottleneck\"", "measure = [\"bottleneck\", \"losses\"]", 1);
+    let losses = "[measure.losses.quantities]\ndrops = { metric = \"total.drops\" }\n";
+    let text =
+        text.replacen("[measure.bottleneck.series]", &format!("{losses}\n[measure.bottleneck.series]"), 1);
+    let paper = read(&text, CLAIMS_TOML).unwrap_or_else(|error| panic!("{error}"));
+    let quantities: Vec<_> = paper.experiments.iter().map(|each| each.quantities.len()).collect();
+    assert_eq!(paper.experiments[0].quantities, ["goodput_mbps", "queue_kb", "drops"]);
+    assert_eq!(quantities, [3, 3, 2, 2, 2, 2]);
+    let request = super::super::Request { quick: true, ..Default::default() };
+    let study = super::super::Study::new(paper, &request).unwrap();
+    let progress = |_| std::ops::ControlFlow::Continue(());
+    let results = crate::run::run(&study.runs[0].plan, Default::default(), progress).unwrap();
+    let measured: Vec<_> = study.measure(0, &results).quantities.into_keys().collect();
+    assert_eq!(measured, ["drops", "goodput_mbps", "queue_kb"]);
+}
+
+#[test]
 fn mistakes_are_met_where_they_are() {
     let cases = [
         ("title =", "titel =", "unknown key \"titel\"\n  did you mean \"title\"?"),
@@ -157,6 +175,12 @@ fn mistakes_are_met_where_they_are() {
             "[measure.other]\n[measure.bottleneck.series]",
             "no experiment measures \"other\"",
         ),
+        (
+            "measure = \"bottleneck\"",
+            "measure = [\"bottleneck\", \"bottleneck\"]",
+            "\"bottleneck\" measures \"goodput_mbps\", and so does a measure before it",
+        ),
+        ("measure = \"bottleneck\"", "measure = []", "an experiment has a measure"),
         ("kb = 15 }", "kb = 15, x = [1] }", "found an array"),
     ];
     for (from, to, expected) in cases {

@@ -55,8 +55,8 @@ pub(super) struct Experiment {
     pub(super) set: Vec<Change>,
     /// The short form; without it the short form leaves the experiment out.
     pub(super) quick: Option<Quick>,
-    /// What is measured, by its name.
-    pub(super) measure: String,
+    /// What is measured, by its name, or by several.
+    pub(super) measure: Many<String>,
 }
 
 #[derive(Debug, Deserialize)]
