@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::claims::Claim;
+use super::claim::Claim;
 use super::outcome::{Judged, Tested};
 use super::places::{Explanation, Place, places};
 use super::{Expected, Parameter, Verdict};

@@ -16,6 +16,7 @@ mod again;
 mod bcn;
 #[cfg(test)]
 mod check;
+mod claim;
 mod claims;
 mod dvl;
 mod folder;
@@ -40,7 +41,7 @@ mod write;
 use std::path::{Path, is_separator};
 use std::sync::Arc;
 
-pub use claims::{Claim, Class, Expected, Verdict};
+pub use claim::{Claim, Class, Expected, Verdict};
 pub use folder::{Files, start};
 pub use kept::{Found, Kept, Ran};
 pub use measured::Measured;
@@ -430,11 +431,6 @@ fn metric(results: &Results, name: &str) -> Option<f64> {
 /// Texts of overrides or quantities.
 fn owned(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
-}
-
-/// The number of the link from one node of the scenario to another.
-fn link(results: &Results, (from, to): (&str, &str)) -> usize {
-    results.plan.link(from, to).expect("the scenario has the link").index()
 }
 
 /// What tells names of figures apart: letters and digits, in lower case.

@@ -224,6 +224,104 @@ fn mistakes_are_met_where_they_are() {
     assert!(fitted.contains("no claim is called \"reno\"\n  did you mean \"reno-queue\"?"), "{fitted}");
 }
 
+/// Both claims about goodput as one, over a list.
+const OVER_A_LIST: &str = "[[claim]]
+for = { c = \"controls\" }
+id = \"{c}-goodput\"
+figure = \"Figure 1\"
+source = \"§1\"
+statement = \"{c.label} fills the link\"
+quantity = \"control.{c}.goodput_mbps\"
+reported = 950
+unit = \"Mb/s\"
+class = \"exact\"
+
+[[note]]
+of = \"*-goodput\"
+text = \"unexplained, like {control.reno.goodput_mbps}\"
+
+[lists]
+controls = [{ key = \"reno\", label = \"Reno\" }, { key = \"dctcp\", label = \"DCTCP\" }]
+";
+
+/// The claims of the example with these instead of those about goodput.
+fn with_claims(text: &str) -> String {
+    let rest = CLAIMS_TOML.split_once("[[claim]]\nid = \"dctcp-queue\"").unwrap().1;
+    format!("{text}\n[[claim]]\nid = \"dctcp-queue\"{rest}")
+}
+
+#[test]
+fn a_claim_over_a_list_is_a_claim_for_each_entry_and_a_note_is_of_all_whose_ids_it_fits() {
+    let paper = read(PAPER_TOML, &with_claims(OVER_A_LIST)).unwrap_or_else(|error| panic!("{error}"));
+    let plain = read(PAPER_TOML, CLAIMS_TOML).unwrap().claims;
+    assert_eq!(paper.claims.len(), plain.len());
+    let note = Some("unexplained, like {control.reno.goodput_mbps}".to_owned());
+    for (claim, plain) in paper.claims.iter().zip(plain).take(2) {
+        assert_eq!(*claim, super::super::Claim { source: "§1".into(), note: note.clone(), ..plain });
+    }
+    assert!(paper.claims[2..].iter().all(|claim| claim.note.is_none()));
+}
+
+#[test]
+fn mistakes_in_claims_over_lists_are_met_where_they_are() {
+    let cases = [
+        ("{ c = \"controls\" }", "{ c = \"contrls\" }", "claims.toml:2:13  no list is called \"contrls\""),
+        ("fills the link", "fills the {lnk}", "claims.toml:6:13  \"{lnk}\" stands for nothing here"),
+        ("id = \"{c}-goodput\"", "id = \"goodput\"", "claims.toml:3:6  there are two claims"),
+        (
+            "control.{c}.goodput_mbps",
+            "control.{c}.goodput",
+            "claims.toml:7:12  nothing measures the quantity",
+        ),
+        ("reported = 950", "at_most = 950", "claims.toml:1:1  classes exact and size need `reported`"),
+        ("*-goodput", "*-goodptu", "claims.toml:13:6  no claim is called \"*-goodptu\""),
+        (
+            "[[note]]",
+            "[[note]]\nof = \"reno-*\"\ntext = \"x\"\n[[note]]",
+            "the claim \"reno-goodput\" has a note already",
+        ),
+    ];
+    for (from, to, expected) in cases {
+        assert!(OVER_A_LIST.contains(from), "{from}");
+        let error =
+            read(PAPER_TOML, &with_claims(&OVER_A_LIST.replacen(from, to, 1))).unwrap_err().to_string();
+        assert!(error.contains(expected), "{to}: {error}");
+    }
+    let many =
+        format!("many = [{}]", (0..200).map(|number| number.to_string()).collect::<Vec<_>>().join(", "));
+    let text =
+        OVER_A_LIST.replacen("{ c = \"controls\" }", "[{ c = \"many\" }, { d = \"many\" }]", 1) + &many;
+    let error = read(PAPER_TOML, &with_claims(&text)).unwrap_err().to_string();
+    assert!(error.contains("40000 claims, expected at most 10000"), "{error}");
+}
+
+#[test]
+fn charts_and_curves_over_lists_are_one_for_each_entry() {
+    let curves = "curve = [{ label = \"Reno\", series = \"control.reno.queue\" }, { label = \"DCTCP\", series = \"control.dctcp.queue\" }]";
+    let over =
+        "curve = [{ for = { c = \"controls\" }, label = \"{c.label}\", series = \"control.{c}.queue\" }]";
+    let title = "title = \"what waits at the bottleneck\"";
+    let charts = "for = { n = [1, 2] }\ntitle = \"what waits, {n}\"";
+    for text in [curves, title] {
+        assert!(PAPER_TOML.contains(text), "{text}");
+    }
+    let changed = PAPER_TOML.replacen(curves, over, 1).replacen(title, charts, 1);
+    let changed =
+        changed.replacen("rows = \"controls\",", "rows = \"controls\", label = \"under {row.label}\",", 1);
+    let paper = read(&changed, CLAIMS_TOML).unwrap_or_else(|error| panic!("{error}"));
+    let figure = &paper.figures[0];
+    let drawn: Vec<_> =
+        figure.charts.iter().map(|chart| (chart.title.as_str(), chart.curves.len())).collect();
+    assert_eq!(drawn, [("what waits, 1", 2), ("what waits, 2", 2)]);
+    let plain = &read(PAPER_TOML, CLAIMS_TOML).unwrap().figures[0].charts[0];
+    assert_eq!(format!("{:?}", figure.charts[1].curves), format!("{:?}", plain.curves));
+    let labels: Vec<_> = figure.tables[0].rows.iter().map(|(_, label)| label.as_str()).collect();
+    assert_eq!(labels, ["under Reno", "under DCTCP"]);
+    let unknown = read(&changed.replacen("control.{c}.queue", "control.{c}.quue", 1), CLAIMS_TOML);
+    let error = unknown.unwrap_err().to_string();
+    assert!(error.contains("paper.toml:63:11  nothing measures the series \"control.reno.quue\""), "{error}");
+}
+
 #[test]
 fn whatever_a_file_asks_for_has_a_bound() {
     let numbers: Vec<_> = (0..200).map(|number| number.to_string()).collect();
