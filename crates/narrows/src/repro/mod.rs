@@ -19,7 +19,6 @@ mod bcn;
 mod check;
 mod claim;
 mod claims;
-mod dvl;
 mod folder;
 mod gemini;
 mod judge;
@@ -74,7 +73,7 @@ type BuiltIn = (&'static str, fn() -> Paper);
 const BUILT_IN: [BuiltIn; 5] = [
     ("annulus", annulus::paper),
     ("bcn", || files!("bcn" "paper.toml" "claims.toml" "workload1.toml" "udp.toml")),
-    ("dvl", dvl::paper),
+    ("dvl", || files!("dvl" "paper.toml" "claims.toml" "networks.toml" "victim.toml")),
     ("gemini", gemini::paper),
     ("rackcc", || {
         files!("rackcc" "paper.toml" "claims.toml" "racks.toml" "tree.toml" "shared-link.toml" "max-min.toml"

@@ -231,7 +231,7 @@ fn a_claim_over_a_list_is_a_claim_for_each_entry_and_a_note_is_of_all_whose_ids_
     assert_eq!(paper.claims.len(), plain.len());
     let note = Some("unexplained, like {control.reno.goodput_mbps}".to_owned());
     for (claim, plain) in paper.claims.iter().zip(plain).take(2) {
-        assert_eq!(*claim, Claim { source: "§1".into(), note: note.clone(), ..plain });
+        assert_eq!(*claim, super::super::Claim { source: "§1".into(), note: note.clone(), ..plain });
     }
     assert!(paper.claims[2..].iter().all(|claim| claim.note.is_none()));
 }
