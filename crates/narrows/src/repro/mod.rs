@@ -18,7 +18,6 @@ mod bcn;
 mod check;
 mod claim;
 mod claims;
-mod dvl;
 mod folder;
 mod gemini;
 mod judge;
@@ -76,7 +75,7 @@ const BUILT_IN: [BuiltIn; 5] = [
         || files!("annulus" "paper.toml" "claims.toml" "motivation.toml" "testbed.toml" "border.toml"),
     ),
     ("bcn", || files!("bcn" "paper.toml" "claims.toml" "workload1.toml" "udp.toml")),
-    ("dvl", dvl::paper),
+    ("dvl", || files!("dvl" "paper.toml" "claims.toml" "networks.toml" "victim.toml")),
     ("gemini", || {
         files!("gemini" "paper.toml" "claims.toml" "network.toml" "dcn.toml" "wan.toml" "convergence.toml"
             "fairness.toml" "workload.toml")
