@@ -7,7 +7,6 @@ use serde::Deserialize;
 use super::claim::{Claim, Class, Expected};
 use super::folder::forms::{Entry, Items, Many};
 use super::places::Explanation;
-use crate::document::Document;
 
 /// The file.
 #[derive(Deserialize)]
@@ -73,12 +72,10 @@ fn yes() -> bool {
     true
 }
 
-/// Reads `claims.toml` of the paper `name`, which has no grids.
-///
-/// # Panics
-/// If something is wrong with it. It is part of the program.
+/// Claims without grids.
+#[cfg(test)]
 pub(super) fn read(name: &str, text: &str) -> Vec<Claim> {
-    let document = Document::parse(&format!("{name}/claims.toml"), text, "");
+    let document = crate::document::Document::parse(&format!("{name}/claims.toml"), text, "");
     let file = document.and_then(|document| document.read_into::<File>());
     let written = file.unwrap_or_else(|rejection| panic!("{rejection}")).claim;
     let claim =
@@ -212,6 +209,7 @@ fn order(written: &Written) -> Result<Expected, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::Document;
 
     #[test]
     fn claims_that_make_no_sense_are_refused() {

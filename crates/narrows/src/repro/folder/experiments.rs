@@ -168,7 +168,7 @@ impl Experiments {
         if readings.is_empty() {
             return Err(Diagnostic::error(Code::Conflict, "an experiment has a measure"));
         }
-        Ok((quantities, series, Measure::Readings(readings)))
+        Ok((quantities, series, Measure(readings)))
     }
 
     /// Changes with what their placeholders stand for, behind `filled`.

@@ -46,8 +46,8 @@ impl<'a> Drawing<'a> {
                     charts.push(self.chart(chart, &scope, &path)?);
                 }
             }
-            let written::Figure { name, title, shows, .. } = figure;
-            figures.push(Figure::new(name, title, shows, tables, charts));
+            let [name, title, shows] = [&figure.name, &figure.title, &figure.shows].map(String::clone);
+            figures.push(Figure { name, title, shows, tables, charts });
         }
         Ok(figures)
     }
@@ -119,7 +119,7 @@ impl<'a> Drawing<'a> {
             }
         };
         let references = chart.line.iter().enumerate().map(line).collect::<Result<_, _>>()?;
-        let axis = |axis: &written::Axis| Axis::new(&axis.label, axis.log);
+        let axis = |axis: &written::Axis| Axis { label: axis.label.clone(), log: axis.log };
         let (x, y) = (axis(&chart.x), axis(&chart.y));
         let title = self.filled(scope, &chart.title, &format!("{path}.title"))?;
         Ok(Chart { title, x, y, style: chart.style, curves, references })

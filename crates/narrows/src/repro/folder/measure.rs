@@ -20,7 +20,7 @@ const MOST_POINTS: u32 = 10_000;
 
 /// One `[measure.NAME]`.
 #[derive(Debug)]
-pub struct Reading {
+pub(crate) struct Reading {
     ground: Arc<Ground>,
     model: Option<&'static Model>,
     /// What follows from others stands behind them.

@@ -265,7 +265,7 @@ fn a_claim_over_a_list_is_a_claim_for_each_entry_and_a_note_is_of_all_whose_ids_
 #[test]
 fn mistakes_in_claims_over_lists_are_met_where_they_are() {
     let cases = [
-        ("{ c = \"controls\" }", "{ c = \"contrls\" }", "claims.toml:2:13  no list is called \"contrls\""),
+        ("{ c = \"controls\" }", "{ c = \"contrls\" }", "claims.toml:2:7  no list is called \"contrls\""),
         ("fills the link", "fills the {lnk}", "claims.toml:6:13  \"{lnk}\" stands for nothing here"),
         ("id = \"{c}-goodput\"", "id = \"goodput\"", "claims.toml:3:6  there are two claims"),
         (
@@ -319,7 +319,7 @@ fn charts_and_curves_over_lists_are_one_for_each_entry() {
     assert_eq!(labels, ["under Reno", "under DCTCP"]);
     let unknown = read(&changed.replacen("control.{c}.queue", "control.{c}.quue", 1), CLAIMS_TOML);
     let error = unknown.unwrap_err().to_string();
-    assert!(error.contains("paper.toml:63:11  nothing measures the series \"control.reno.quue\""), "{error}");
+    assert!(error.contains("paper.toml:64:10  nothing measures the series \"control.reno.quue\""), "{error}");
 }
 
 #[test]
