@@ -4,20 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::{MODELS, Measured, Model};
-use super::columns::{Column, Curve, First, Joined, Rows};
+use super::columns::{Column, Curve, First, Joined, Last, Numbers, Take, Y};
 use super::ground::{Ground, is_name};
-use super::lookup::{has_numbers, is_key, is_time, numbers_of, rows_of, table_of};
-use super::written::{self, Filter, Per, Reduce};
+use super::lookup::{Wanted, check_names, check_rows, is_key, is_time, numbers_of, rows_of, table_of};
+use super::until::Until;
+use super::written::{self, Per, Reduce};
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::plan::Plan;
 use crate::results::{Results, Table, TableInfo};
 
 /// Of a longer run more intervals than these are not looked at one by one.
 const MOST_BINS: u64 = 1_000_000;
+/// The most points of a distribution.
+const MOST_POINTS: u32 = 10_000;
 
 /// One `[measure.NAME]`.
 #[derive(Debug)]
-pub struct Reading {
+pub(crate) struct Reading {
     ground: Arc<Ground>,
     model: Option<&'static Model>,
     /// What follows from others stands behind them.
@@ -105,7 +108,7 @@ impl Reading {
                 Of::Metric(name) => results.metric(name),
                 Of::Column(column) => {
                     let table = tables.entry(column.table).or_insert_with(|| results.table(column.table));
-                    table.as_ref().and_then(|table| column.of(table, results))
+                    table.as_ref().and_then(|table| column.of(table, results, known))
                 }
                 Of::Other(name) => known(name),
                 Of::Ratio([a, b]) => {
@@ -146,7 +149,8 @@ impl Reading {
                     }
                 }
                 Of::Column(column) => {
-                    self.check_rows(column.table, &column.rows, &path, plan)?;
+                    check_rows(column.table, &column.rows.0, plan, &path, &self.ground)?;
+                    self.check_values(&column.numbers, &path, plan)?;
                     if let First::Bins { length, .. } = column.first {
                         self.check_bins(length.as_ps(), &path, plan)?;
                     }
@@ -156,12 +160,19 @@ impl Reading {
         }
         for (name, curve) in &self.series {
             let path = format!("{}.series.{name}", self.path);
-            self.check_rows(curve.table, &curve.rows, &path, plan)?;
-            if let Some(Joined { length, empty: Some(_), .. }) = curve.joined {
-                self.check_bins(length, &path, plan)?;
+            check_rows(curve.table, &curve.rows.0, plan, &path, &self.ground)?;
+            let Y::Numbers { of, joined, .. } = &curve.y else { continue };
+            self.check_values(of, &path, plan)?;
+            if let Some(Joined { length, empty: Some(_), .. }) = joined {
+                self.check_bins(*length, &path, plan)?;
             }
         }
         Ok(())
+    }
+
+    fn check_values(&self, numbers: &Numbers, path: &str, plan: &Plan) -> Checked<()> {
+        let Take::Named(values) = &numbers.take else { return Ok(()) };
+        check_names(&numbers.column, values.keys(), plan, &format!("{path}.values"), &self.ground)
     }
 
     fn check_bins(&self, length: u64, path: &str, plan: &Plan) -> Checked<()> {
@@ -171,42 +182,6 @@ impl Reading {
         }
         let message = format!("{bins} intervals in {}, expected at most {MOST_BINS}", plan.scenario.name);
         Err(self.ground.at(&format!("{path}.bins"), Diagnostic::error(Code::OutOfRange, message)))
-    }
-
-    fn check_rows(&self, table: &'static str, rows: &Rows, path: &str, plan: &Plan) -> Checked<()> {
-        let record = &plan.record;
-        let there = match table {
-            "queues" => record.queues.is_some(),
-            "links" => record.links.is_some(),
-            "windows" => record.windows.is_some(),
-            "state" => record.state.is_some(),
-            "limiters" => record.limiters.is_some(),
-            "isolation" => record.isolation.is_some(),
-            "jumboflows" | "advertised" => record.racks.is_some(),
-            _ => true,
-        };
-        if !there {
-            let present = TableInfo::find(table).map_or("", |info| info.present);
-            let message = format!("the results of {} have no table \"{table}\"", plan.scenario.name);
-            let error = Diagnostic::error(Code::UnknownName, message).help(format!("there is one {present}"));
-            return Err(self.ground.at(&format!("{path}.table"), error));
-        }
-        for (column, filter) in &rows.0 {
-            let Filter::Names(names) = filter else { continue };
-            let nodes = || plan.network.topology.by_name().into_keys().map(str::to_owned).collect();
-            let known: Vec<String> = match column.as_str() {
-                "group" => plan.groups.iter().map(|group| group.name.clone()).collect(),
-                "src" | "dst" | "client" | "from" | "to" | "node" => nodes(),
-                _ => continue,
-            };
-            if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
-                let message = format!("{} has no {column} \"{unknown}\"", plan.scenario.name);
-                let error = Diagnostic::error(Code::UnknownName, message);
-                let error = error.known(unknown, known.iter().map(String::as_str));
-                return Err(self.ground.at(&format!("{path}.where.{column}"), error));
-            }
-        }
-        Ok(())
     }
 }
 
@@ -229,7 +204,8 @@ impl Quantity {
     /// The quantities it follows from.
     fn others(&self) -> &[String] {
         match &self.of {
-            Of::Metric(_) | Of::Column(_) => &[],
+            Of::Metric(_) => &[],
+            Of::Column(column) => column.others(),
             Of::Other(other) => std::slice::from_ref(other),
             Of::Ratio(both) | Of::Difference(both) => both,
             Of::Sum(all) => all,
@@ -262,15 +238,18 @@ fn quantity_of(name: &str, written: &written::Quantity, path: &str, ground: &Gro
     }
     let only_of_tables = written.column.is_some()
         || written.reduce.is_some()
+        || written.until.is_some()
         || !written.rows.is_empty()
         || written.missing.is_some()
         || written.empty.is_some()
         || written.increase.is_some()
-        || written.by.is_some()
+        || written.minus.is_some()
+        || written.values.is_some()
+        || !written.by.0.is_empty()
         || written.bins.is_some();
     if table.is_none() && only_of_tables {
         return Err(conflict(
-            "`column`, `increase`, `where`, `missing`, `by`, `bins`, `reduce` and `empty` are of a `table`",
+            "`column`, `increase`, `minus`, `values`, `where`, `missing`, `by`, `bins`, `reduce`, `until` and `empty` are of a `table`",
         ));
     }
     for (key, number) in [("times", written.times), ("plus", written.plus), ("at_least", written.at_least)] {
@@ -299,15 +278,25 @@ fn column_of(table: &str, written: &written::Quantity, path: &str, ground: &Grou
         |message: &str| -> Rejection { ground.at(path, Diagnostic::error(Code::Conflict, message)) };
     let info = table_of(table, &format!("{path}.table"), ground)?;
     let Some(column) = &written.column else { return Err(conflict("a quantity of a table has a `column`")) };
-    let numbers = numbers_of(info, (column, "column"), written.increase.as_ref(), path, ground)?;
     let each = written.each.unwrap_or(Reduce::Sum);
-    let first = match (&written.by, written.bins, &written.at) {
-        (None, None, None) if written.each.is_none() => First::Nothing,
-        (Some(by), None, None) => {
-            is_key(info, by, &format!("{path}.by"), ground)?;
-            First::Groups { by: by.clone(), each }
+    let is_joined = !written.by.0.is_empty() || written.bins.is_some();
+    let wanted = Wanted {
+        column,
+        keys: ["column", "minus"],
+        counted: if is_joined { Some(each) } else { written.reduce }.is_some_and(Reduce::counts),
+        increase: written.increase.as_ref(),
+        minus: written.minus.as_ref(),
+        values: written.values.as_ref(),
+        missing: written.missing,
+    };
+    let numbers = numbers_of(info, &wanted, path, ground)?;
+    let first = match (&written.by.0[..], written.bins, &written.at) {
+        ([], None, None) if written.each.is_none() => First::Nothing,
+        (by @ [_, ..], None, None) => {
+            by.iter().try_for_each(|by| is_key(info, by, &format!("{path}.by"), ground))?;
+            First::Groups { by: by.to_vec(), each }
         }
-        (None, Some(length), Some(at)) if length.as_ps() > 0 => {
+        ([], Some(length), Some(at)) if length.as_ps() > 0 => {
             is_time(info, at, &format!("{path}.at"), ground)?;
             First::Bins { length, at: at.clone(), each }
         }
@@ -315,16 +304,40 @@ fn column_of(table: &str, written: &written::Quantity, path: &str, ground: &Grou
             return Err(conflict("`each` needs `by`, or `bins` above 0 and `at`, a column of times"));
         }
     };
-    let Some(reduce) = written.reduce else { return Err(conflict("many values need `reduce` to be one")) };
+    let last = last_of(written, &first).map_err(conflict)?;
     let rows = rows_of(info, &written.rows, path, ground)?;
-    let (missing, empty) = (written.missing, written.empty);
-    Ok(Column { table: info.name, numbers, rows, missing, first, reduce, empty })
+    Ok(Column { table: info.name, numbers, rows, first, last, empty: written.empty })
+}
+
+fn last_of(written: &written::Quantity, first: &First) -> Result<Last, &'static str> {
+    let until = match (written.reduce, &written.until) {
+        (Some(reduce), None) => return Ok(Last::Reduced(reduce)),
+        (None, Some(until)) => until,
+        _ => return Err("many values need one of `reduce` and `until` to be one"),
+    };
+    let First::Bins { length, .. } = *first else { return Err("`until` is of intervals: `bins` and `at`") };
+    let (level, below) = match (&until.below, &until.above) {
+        (Some(level), None) => (level.clone(), true),
+        (None, Some(level)) => (level.clone(), false),
+        _ => return Err("`until` has one of `below` and `above`, a quantity of this measure"),
+    };
+    let in_a_row = until.in_a_row.unwrap_or(1);
+    if in_a_row == 0 {
+        return Err("`in_a_row` is 1 or more");
+    }
+    Ok(Last::Until(Until { level, below, in_a_row, length }))
 }
 
 fn curve_of(written: &written::Series, path: &str, ground: &Ground) -> Checked<Curve> {
     let info = table_of(&written.table, &format!("{path}.table"), ground)?;
-    has_numbers(info, &written.x, &format!("{path}.x"), ground)?;
-    let y = numbers_of(info, (&written.y, "y"), written.increase.as_ref(), path, ground)?;
+    let x = Wanted {
+        column: &written.x,
+        keys: ["x", "x_minus"],
+        minus: written.x_minus.as_ref(),
+        ..Wanted::default()
+    };
+    let x = numbers_of(info, &x, path, ground)?;
+    let y = y_of(written, info, path, ground)?;
     let (x_times, y_times) = (written.x_times.unwrap_or(1.0), written.y_times.unwrap_or(1.0));
     let x_plus = written.x_plus.unwrap_or(0.0);
     let numbers = [x_times, x_plus, y_times, written.empty.unwrap_or(0.0)];
@@ -332,9 +345,42 @@ fn curve_of(written: &written::Series, path: &str, ground: &Ground) -> Checked<C
         let message = "`x_times`, `x_plus`, `y_times` and `empty` are numbers";
         return Err(ground.at(path, Diagnostic::error(Code::OutOfRange, message)));
     }
-    let joined = joined_of(written, info, path, ground)?;
     let rows = rows_of(info, &written.rows, path, ground)?;
-    Ok(Curve { table: info.name, x: written.x.clone(), x_times, x_plus, y, y_times, joined, rows })
+    Ok(Curve { table: info.name, x, x_times, x_plus, y, y_times, rows })
+}
+
+/// What belongs to x.
+fn y_of(written: &written::Series, info: &TableInfo, path: &str, ground: &Ground) -> Checked<Y> {
+    let written::Series { y, distribution, increase, values, missing, running, x_minus, .. } = written;
+    let joined = joined_of(written, info, path, ground)?;
+    let alone = joined.is_none() && increase.is_none() && values.is_none() && missing.is_none() && !running;
+    match (y, *distribution) {
+        (Some(column), None) if joined.is_none() || x_minus.is_none() => {
+            let wanted = Wanted {
+                column,
+                keys: ["y", "minus"],
+                increase: increase.as_ref(),
+                values: values.as_ref(),
+                missing: *missing,
+                ..Wanted::default()
+            };
+            Ok(Y::Numbers { of: numbers_of(info, &wanted, path, ground)?, running: *running, joined })
+        }
+        (None, Some(points)) if alone && (1..=MOST_POINTS).contains(&points) => Ok(Y::Distribution(points)),
+        (None, Some(points)) if alone => {
+            let message = format!("a distribution of {points} points, expected 1 to {MOST_POINTS}");
+            Err(ground.at(&format!("{path}.distribution"), Diagnostic::error(Code::OutOfRange, message)))
+        }
+        (Some(_), None) => {
+            let message =
+                "rows are joined by a column, not by a difference: `x_minus` without `bins` and `each`";
+            Err(ground.at(path, Diagnostic::error(Code::Conflict, message)))
+        }
+        _ => {
+            let message = "a series has `y`, with what becomes of it, or a `distribution` of x alone";
+            Err(ground.at(path, Diagnostic::error(Code::Conflict, message)))
+        }
+    }
 }
 
 /// Which rows of a curve are one point.
