@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::claim::Claim;
 use super::outcome::{Judged, Tested};
 use super::places::{Explanation, Place, places};
-use super::{Expected, Parameter, Verdict};
+use super::{Expected, Parameter, Sweep, Verdict};
 use crate::numbers::with_interval;
 use crate::statistics::{Estimate, estimate, estimate_ratio, mean};
 
@@ -158,6 +158,18 @@ fn ratio(values: &[Option<f64>], others: &[Option<f64>]) -> Option<Estimate> {
         Some(Estimate { samples: pairs.len(), ..found })
     };
     estimate_ratio(&pairs).or_else(of_means)
+}
+
+/// For each seed what becomes of a sweep; none if a point of it is missing.
+pub(super) fn over_sweep(sweep: &Sweep, samples: &Samples) -> Vec<Option<f64>> {
+    let of = |quantity: &String| samples.get(&(None, quantity.clone())).map_or(&[][..], Vec::as_slice);
+    let points: Vec<_> = sweep.points.iter().map(|(x, quantity)| (*x, of(quantity))).collect();
+    let seeds = points.iter().map(|(_, values)| values.len()).min().unwrap_or(0);
+    let at = |seed: usize| {
+        let values = points.iter().map(|(x, values)| Some((*x, values[seed]?))).collect::<Option<Vec<_>>>();
+        sweep.reduce.of(&values?)
+    };
+    (0..seeds).map(at).collect()
 }
 
 #[cfg(test)]

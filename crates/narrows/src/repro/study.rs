@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::judge::{Samples, estimate_present, judge};
+use super::judge::{Samples, estimate_present, judge, over_sweep};
 use super::needed::{Available, needed};
 use super::outcome::{DrawnChart, DrawnCurve, FigureOutcome, ParameterOutcome, Reproduction};
 use super::stored::Stored;
 use super::{
-    Alternative, Chart, Claim, Curve, Experiment, Figure, Measured, Origin, Paper, Parameter, Points, Sweep,
-    Table, experiment_of, find_key,
+    Alternative, Chart, Claim, Curve, Experiment, Figure, Measured, Origin, Paper, Parameter, Points, Table,
+    experiment_of, find_key,
 };
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
@@ -355,18 +355,6 @@ fn find_figure(figures: &[Figure], wanted: &str) -> Checked<usize> {
         error.known(wanted, figures.iter().map(|figure| figure.name.as_str())).into()
     };
     forms.iter().find_map(place).ok_or_else(unknown)
-}
-
-/// For each seed what becomes of a sweep; none if a point of it is missing.
-fn over_sweep(sweep: &Sweep, samples: &Samples) -> Vec<Option<f64>> {
-    let of = |quantity: &String| samples.get(&(None, quantity.clone())).map_or(&[][..], Vec::as_slice);
-    let points: Vec<_> = sweep.points.iter().map(|(x, quantity)| (*x, of(quantity))).collect();
-    let seeds = points.iter().map(|(_, values)| values.len()).min().unwrap_or(0);
-    let at = |seed: usize| {
-        let values = points.iter().map(|(x, values)| Some((*x, values[seed]?))).collect::<Option<Vec<_>>>();
-        sweep.reduce.of(&values?)
-    };
-    (0..seeds).map(at).collect()
 }
 
 /// Looks up the points of a chart. Curves without points are left out.
