@@ -403,7 +403,7 @@ class Reproduction:
         """Everything that stands in ``claims.json``."""
     @property
     def tally(self) -> dict[str, int]:
-        """How many claims of the paper got which verdict: "match", "calibrated", "shape", "explained", "open", "miss"."""
+        """How many claims of the paper got which verdict: match, calibrated, shape, explained, open or miss."""
     @property
     def figures(self) -> list[dict[str, Any]]:
         """Figures and tables with their claims and the points of their charts."""
