@@ -1,4 +1,3 @@
-use clap::CommandFactory;
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::metrics::METRICS;
 use narrows::plan::Plan;
@@ -225,8 +224,6 @@ fn print_settings(definition: &str) {
 
 /// Prints completions for a shell.
 pub(crate) fn completions(arguments: &args::Completions) -> Checked<Status> {
-    let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut args::Arguments::command(), "narrows", &mut script);
-    say_part!("{}", String::from_utf8_lossy(&script));
+    say_part!("{}", String::from_utf8_lossy(&arguments.shell.script("narrows")));
     Ok(Status::Done)
 }

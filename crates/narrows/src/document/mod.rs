@@ -1,5 +1,6 @@
 //! A scenario as text: parsed with the place of every value, changed by overrides, read into types.
 
+mod instead;
 mod overrides;
 mod reader;
 
@@ -51,7 +52,11 @@ impl Document {
     /// # Errors
     /// If it cannot be read, is larger than [`input_file::LARGEST_SCENARIO`], or is not valid TOML.
     pub fn read(path: &Path) -> Checked<Self> {
-        let source = input_file::read_text(path, input_file::LARGEST_SCENARIO)?;
+        let source = input_file::read_text(path, input_file::LARGEST_SCENARIO);
+        let source = source.map_err(|Rejection(errors)| match instead::instead(path) {
+            Some(offer) => Rejection(errors.into_iter().map(|error| error.help(offer.clone())).collect()),
+            None => Rejection(errors),
+        })?;
         Self::of(source, path.parent().map(Path::to_owned).unwrap_or_default(), Inputs::default())
     }
 

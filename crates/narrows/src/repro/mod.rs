@@ -33,6 +33,7 @@ mod rackcc;
 mod scoreboard;
 mod stored;
 mod study;
+mod summary;
 mod sweep;
 #[cfg(test)]
 mod tiny;
