@@ -28,7 +28,7 @@ impl Judged {
         let folder = tempfile::tempdir()?;
         let out = folder.path().join(paper);
         let judging = cmd!(shell, "{narrows} repro {paper} --measured {measured} --out {out}");
-        let output = judging.quiet().ignore_stdout().ignore_stderr().ignore_status().output()?;
+        let output = judging.quiet().ignore_stdout().ignore_status().output()?;
         ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim());
         let claims: serde_json::Value = serde_json::from_str(&shell.read_file(out.join("claims.json"))?)?;
         let errors = claims["errors"].as_array().context("no list of errors")?;
@@ -51,4 +51,20 @@ pub(crate) fn papers(shell: &Shell, narrows: &Path) -> Result<Vec<String>> {
         paper["name"].as_str().map(str::to_owned).context("a paper without a name")
     };
     papers.iter().map(name).collect()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_of_a_command_that_fails_is_kept() {
+        let shell = Shell::new().unwrap();
+        let place = tempfile::tempdir().unwrap();
+        shell.change_dir(place.path());
+        shell.write_file(kept("annulus", "json"), "{}").unwrap();
+        // Takes none of the arguments, and says so.
+        let error = Judged::again(&shell, Path::new("cat"), "annulus").err().unwrap().to_string();
+        assert!(error.contains("cat: "), "{error}");
+    }
 }

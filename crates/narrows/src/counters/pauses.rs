@@ -21,5 +21,11 @@ pub(super) static PAUSES: Counters = Counters {
             "The longest time a class of packets that waited stayed stopped.",
         )
         .column("longest_stop_ps"),
+        Counter::most(
+            Ports(|port| port.stuck.as_ps()),
+            "ps",
+            "How long a class of packets that waited had been stopped when the run ended.",
+        )
+        .column("stuck_ps"),
     ],
 };

@@ -129,7 +129,8 @@ static COUNTERS: Counters = Counters {
             "",
             "Flows that were not isolated because the table of the port was full.",
         )
-        .activity("isolation refused: table full"),
+        .activity("isolation refused: table full")
+        .column("refused_flows"),
         Counter::most(
             Ports(|port| port.isolation.max_backlog),
             "B",

@@ -1,6 +1,6 @@
 //! From a study to what is kept of it, and back to a reproduction, without a run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::judge::Samples;
 use super::stored::{Number, Stored, Values, Varied};
 use super::study::Known;
-use super::{Paper, Reproduction, Request, Study};
+use super::{Alternative, Paper, Parameter, Reproduction, Request, Study};
 use crate::checksum;
 use crate::diagnostic::{Checked, Code, Diagnostic};
 
@@ -79,17 +79,26 @@ impl Stored {
         let declared = study.experiments.iter().flat_map(|experiment| {
             experiment.quantities.iter().map(|column| format!("{}.{column}", experiment.name))
         });
-        if let Some(missing) = declared.into_iter().find(|quantity| !self.measured.contains_key(quantity)) {
+        // What only helps to compute others does not have to be there.
+        let mut wanted = declared.filter(|quantity| study.needed.contains(quantity));
+        if let Some(missing) = wanted.find(|quantity| !self.measured.contains_key(quantity)) {
             return error(format!("{missing} was not measured"));
         }
-        let varied: BTreeSet<_> = self.varied.iter().map(|each| (&*each.parameter, &*each.value)).collect();
-        let wanted = study.parameters.iter().filter(|_| !self.quick && self.figure.is_none());
-        let mut wanted =
-            wanted.flat_map(|each| each.alternatives.iter().map(|other| (&*each.name, &*other.value)));
-        match wanted.find(|each| !varied.contains(each)) {
-            Some((parameter, value)) => error(format!("\"{parameter}\" was not varied to \"{value}\"")),
-            None => Ok(()),
+        let varied: BTreeMap<_, _> =
+            self.varied.iter().map(|each| ((&*each.parameter, &*each.value), &each.measured)).collect();
+        for Parameter { name, alternatives, watched, .. } in &study.parameters {
+            for Alternative { value, .. } in alternatives.iter().filter(|_| study.varies()) {
+                let Some(measured) = varied.get(&(&**name, &**value)) else {
+                    return error(format!("\"{name}\" was not varied to \"{value}\""));
+                };
+                if let Some(missing) = watched.iter().find(|quantity| !measured.contains_key(*quantity)) {
+                    return error(format!(
+                        "{missing} was not measured with \"{name}\" varied to \"{value}\""
+                    ));
+                }
+            }
         }
+        Ok(())
     }
 }
 

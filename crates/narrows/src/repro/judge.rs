@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::claims::Claim;
+use super::claim::Claim;
 use super::outcome::{Judged, Tested};
 use super::places::{Explanation, Place, places};
 use super::{Expected, Parameter, Verdict};
@@ -178,7 +178,8 @@ mod tests {
     const TEN: &str = "class = \"exact\"\nunit = \"s\"\nreported = 10.0";
 
     fn verdict(found: &[f64], fitted: &[&str]) -> Verdict {
-        let parameter = Parameter::fixed("setting", "1", "it fits").fitted(fitted);
+        let fitted = fitted.iter().map(|id| (*id).to_owned()).collect();
+        let parameter = Parameter { name: "setting".into(), fitted, ..Parameter::default() };
         judge(&claims(TEN), &[parameter], &samples(&[("w.a.x", found)])).0[0].verdict
     }
 

@@ -15,6 +15,12 @@ impl Measured {
         self.quantities.insert(column.to_owned(), value.into().filter(|value| !value.is_nan()));
     }
 
+    /// Takes over what another one has noted.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.quantities.extend(other.quantities);
+        self.series.extend(other.series);
+    }
+
     /// Notes a curve, in the order of x. Of very many points those stay that a reader could see.
     pub fn series(&mut self, name: &str, points: impl IntoIterator<Item = (f64, f64)>) {
         self.series.insert(name.to_owned(), thinned(points.into_iter().collect()));

@@ -4,21 +4,27 @@
 //! and the parameters the paper left open. A [`Study`] is the list of runs that one call needs, a [`Reproduction`] is what
 //! came out, with its page, its Markdown and its JSON. Running is left to [`crate::run::run_all`].
 //!
-//! Quantities are named `group.row.column`. An experiment is called `group.row` and measures columns, so that one function
-//! can serve all rows of a table. The names of columns end with their units (`source_gbps`). Which experiments a figure needs follows from the quantities its claims, tables and curves
-//! name.
+//! Quantities are named `group.row.column`. An experiment is called `group.row` and measures columns, so that one measure can serve
+//! all rows of a table. The names of columns end with their units (`source_gbps`). Which experiments a figure needs follows from the
+//! quantities its claims, tables and curves name.
 //!
-//! A paper is a folder (`folder/`, docs/guide/reproduce-a-figure.md), or still Rust: a module here with a function `paper`. To
-//! add one: a folder `crates/narrows/repro/<paper>/` and a line in `BUILT_IN`. What no reducer measures is a `Model` that the
-//! folder names. `check.rs` reports what is wrong with it.
+//! A paper is a folder (`folder/`, docs/guide/reproduce-a-figure.md). To add one to the program: a folder
+//! `crates/narrows/repro/<paper>/` and a line in `BUILT_IN`. What no reducer measures is a `Model` that the folder names. `check.rs`
+//! reports what is wrong with it.
+
+/// Name of a paper that is part of the program, and its files by name.
+macro_rules! files {
+    ($paper:literal $($file:literal)+) => {
+        ($paper, &[$(($file, include_str!(concat!("../../repro/", $paper, "/", $file)))),+])
+    };
+}
 
 mod again;
-mod annulus;
 mod bcn;
 #[cfg(test)]
 mod check;
+mod claim;
 mod claims;
-mod dvl;
 mod folder;
 mod gemini;
 mod judge;
@@ -42,7 +48,7 @@ mod write;
 use std::path::{Path, is_separator};
 use std::sync::Arc;
 
-pub use claims::{Claim, Class, Expected, Verdict};
+pub use claim::{Claim, Class, Expected, Verdict};
 pub use folder::{Files, start};
 pub use kept::{Found, Kept, Ran};
 pub use measured::Measured;
@@ -55,31 +61,22 @@ pub use sweep::{OverSweep, Sweep};
 
 use self::name::{experiment_of, parts};
 use crate::diagnostic::{Checked, Code, Diagnostic};
-use crate::metrics;
 use crate::plan::Plan;
 use crate::results::Results;
 use crate::visible::visible;
 
-/// Files of a paper that is part of the program, by name.
-macro_rules! files {
-    ($paper:literal $($file:literal)+) => {
-        folder::built_in($paper, &[$(($file, include_str!(concat!("../../repro/", $paper, "/", $file)))),+])
-    };
-}
-
-/// A paper that is part of the program: its name, and what makes it.
-type BuiltIn = (&'static str, fn() -> Paper);
+/// A paper that is part of the program: its name, and its files by name.
+type BuiltIn = (&'static str, &'static [(&'static str, &'static str)]);
 
 /// All papers that are part of the program.
 const BUILT_IN: [BuiltIn; 5] = [
-    ("annulus", annulus::paper),
-    ("bcn", || files!("bcn" "paper.toml" "claims.toml" "workload1.toml" "udp.toml")),
-    ("dvl", dvl::paper),
-    ("gemini", gemini::paper),
-    ("rackcc", || {
-        files!("rackcc" "paper.toml" "claims.toml" "racks.toml" "tree.toml" "shared-link.toml" "max-min.toml"
-            "incast.toml" "churn.toml" "wan.toml")
-    }),
+    files!("annulus" "paper.toml" "claims.toml" "motivation.toml" "testbed.toml" "border.toml"),
+    files!("bcn" "paper.toml" "claims.toml" "workload1.toml" "udp.toml"),
+    files!("dvl" "paper.toml" "claims.toml" "networks.toml" "victim.toml"),
+    files!("gemini" "paper.toml" "claims.toml" "network.toml" "dcn.toml" "wan.toml" "convergence.toml"
+        "fairness.toml" "workload.toml"),
+    files!("rackcc" "paper.toml" "claims.toml" "racks.toml" "tree.toml" "shared-link.toml" "max-min.toml"
+        "incast.toml" "churn.toml" "wan.toml"),
 ];
 
 /// Names of all papers that are part of the program.
@@ -89,7 +86,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// All papers that are part of the program.
 pub fn papers() -> impl Iterator<Item = Paper> {
-    BUILT_IN.iter().map(|(_, paper)| paper())
+    BUILT_IN.iter().map(|(name, files)| folder::built_in(name, files))
 }
 
 /// The paper of this name, or in this folder: a name with a separator is a folder, such as `./my-paper`.
@@ -106,7 +103,7 @@ pub fn find(name: &str) -> Checked<Arc<Paper>> {
         let error = Diagnostic::error(Code::UnknownName, format!("no paper is called \"{name}\""));
         error.known(name, names()).into()
     };
-    built_in.map(|(_, paper)| Arc::new(paper())).ok_or_else(unknown)
+    built_in.map(|(name, files)| Arc::new(folder::built_in(name, files))).ok_or_else(unknown)
 }
 
 /// What a built-in paper measures that no reducer can.
@@ -124,7 +121,7 @@ const MODELS: &[&[Model]] = &[bcn::MODELS, rackcc::MODELS];
 
 /// Curves that models have, by name.
 type ModelCurve = (&'static str, fn() -> Vec<(f64, f64)>);
-const CURVES: &[&[ModelCurve]] = &[rackcc::CURVES];
+const CURVES: &[&[ModelCurve]] = &[gemini::CURVES, rackcc::CURVES];
 
 /// A paper, and how its experiments are repeated.
 #[derive(Clone, Debug, Default)]
@@ -179,29 +176,20 @@ pub struct Experiment {
     pub measure: Measure,
 }
 
-/// Takes quantities and curves of the results of a run.
+/// Takes quantities and curves of the results of a run, one measure of the folder after the other.
 #[derive(Clone, Debug)]
-pub enum Measure {
-    /// By a function.
-    Rust(fn(&Results) -> Measured),
-    /// As a folder says.
-    Reading(Arc<folder::Reading>),
-}
+pub struct Measure(Vec<Arc<folder::Reading>>);
 
 impl Measure {
     fn of(&self, results: &Results) -> Measured {
-        match self {
-            Self::Rust(measure) => measure(results),
-            Self::Reading(reading) => reading.measure(results),
-        }
+        let mut measured = Measured::default();
+        self.0.iter().for_each(|reading| measured.extend(reading.measure(results)));
+        measured
     }
 
     /// Whether a run of this plan has all that is measured.
     fn check(&self, plan: &Plan) -> Checked<()> {
-        match self {
-            Self::Rust(_) => Ok(()),
-            Self::Reading(reading) => reading.check(plan),
-        }
+        self.0.iter().try_for_each(|reading| reading.check(plan))
     }
 }
 
@@ -319,7 +307,7 @@ pub enum Reference {
 }
 
 /// Something the paper left open.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Parameter {
     /// What it is.
     pub name: String,
@@ -342,91 +330,6 @@ pub struct Alternative {
     pub value: String,
     /// What it changes in a scenario, `path=value`.
     pub overrides: Vec<String>,
-}
-
-impl Figure {
-    fn new(
-        name: impl Into<String>,
-        title: impl Into<String>,
-        shows: impl Into<String>,
-        tables: Vec<Table>,
-        charts: Vec<Chart>,
-    ) -> Self {
-        Self { name: name.into(), title: title.into(), shows: shows.into(), tables, charts }
-    }
-}
-
-impl Table {
-    fn new(group: &str, rows: &[(&str, &str)], columns: &[(&str, &str)]) -> Self {
-        let pairs = |pairs: &[(&str, &str)]| {
-            pairs.iter().map(|(key, label)| ((*key).to_owned(), (*label).to_owned())).collect()
-        };
-        Self { group: group.to_owned(), rows: pairs(rows), columns: pairs(columns) }
-    }
-}
-
-impl Axis {
-    fn new(label: &str, log: bool) -> Self {
-        Self { label: label.to_owned(), log }
-    }
-}
-
-impl Alternative {
-    fn new(value: &str, overrides: &[&str]) -> Self {
-        Self { value: value.to_owned(), overrides: owned(overrides) }
-    }
-}
-
-impl Parameter {
-    /// One that was varied, and what that might change.
-    fn varied(
-        name: &str,
-        value: &str,
-        why: &str,
-        alternatives: Vec<Alternative>,
-        watched: &[impl AsRef<str>],
-    ) -> Self {
-        let watched = watched.iter().map(|quantity| quantity.as_ref().to_owned()).collect();
-        Self { alternatives, watched, ..Self::fixed(name, value, why) }
-    }
-
-    /// One of which nothing else was tried.
-    fn fixed(name: &str, value: &str, why: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            value: value.to_owned(),
-            why: why.to_owned(),
-            fitted: Vec::new(),
-            alternatives: Vec::new(),
-            watched: Vec::new(),
-        }
-    }
-
-    /// The same, chosen by the numbers of these claims.
-    #[cfg(test)]
-    fn fitted(self, claims: &[&str]) -> Self {
-        Self { fitted: owned(claims), ..self }
-    }
-}
-
-/// The override that puts a traffic group under a control.
-fn cc(group: &str, control: &str) -> String {
-    format!("traffic.{group}.cc={control}")
-}
-
-/// A metric of the summary, such as `total.drops`.
-fn metric(results: &Results, name: &str) -> Option<f64> {
-    metrics::value(&results.metrics, name)
-}
-
-/// Texts of overrides or quantities.
-fn owned(texts: &[&str]) -> Vec<String> {
-    texts.iter().map(|text| (*text).to_owned()).collect()
-}
-
-/// The number of the link from one node of the scenario to another.
-fn link(results: &Results, (from, to): (&str, &str)) -> usize {
-    results.plan.link(from, to).expect("the scenario has the link").index()
 }
 
 /// What tells names of figures apart: letters and digits, in lower case.

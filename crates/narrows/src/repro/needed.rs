@@ -1,4 +1,4 @@
-//! Which experiments quantities, tables and charts are taken of.
+//! Which quantities and experiments claims, tables and charts are taken of.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ impl<'a> Available<'a> {
     }
 }
 
-/// Names of the experiments that these quantities, and the tables and charts of figures, are taken of.
+/// The quantities and curves that these follow from, and the tables and charts of figures.
 pub(super) fn needed<'a>(
     named: impl Iterator<Item = &'a str>,
     figures: &'a [Figure],
@@ -35,8 +35,7 @@ pub(super) fn needed<'a>(
     let cells = figures.iter().flat_map(|figure| &figure.tables).flat_map(Table::quantities);
     let named = named.chain(curves.flat_map(Curve::sources)).map(str::to_owned);
     let named: BTreeSet<String> = named.chain(cells).collect();
-    let taken = named.iter().flat_map(|quantity| sources(sweeps, quantity));
-    taken.map(|quantity| experiment_of(quantity).to_owned()).collect()
+    named.iter().flat_map(|quantity| sources(sweeps, quantity)).map(str::to_owned).collect()
 }
 
 /// The quantities that one follows from: those of a sweep, or itself.

@@ -319,7 +319,8 @@ mod tests {
     use crate::statistics::estimate;
 
     fn varied(rows: &[&[f64]]) -> Vec<String> {
-        let parameter = Parameter { watched: vec!["w.a.x".into()], ..Parameter::fixed("buffer", "1 kB", "") };
+        let (name, watched) = ("buffer".into(), vec!["w.a.x".into()]);
+        let parameter = Parameter { name, watched, ..Parameter::default() };
         let row = |values: &&[f64]| (format!("{} kB", values.len()), vec![estimate(values)]);
         ParameterOutcome { parameter, rows: rows.iter().map(row).collect() }.errors()
     }

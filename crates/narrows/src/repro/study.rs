@@ -53,6 +53,8 @@ pub struct Study {
     left_out: usize,
     pub(super) parameters: Vec<Parameter>,
     pub(super) experiments: Vec<Experiment>,
+    /// Quantities that claims, tables, charts and parameters are taken of; what is measured besides only helps.
+    pub(super) needed: BTreeSet<String>,
 }
 
 /// One run.
@@ -84,12 +86,11 @@ impl Study {
     /// If there is no such figure, or nothing of it in the quick form.
     pub fn new(paper: impl Into<Arc<Paper>>, request: &Request<'_>) -> Checked<Self> {
         let mut study = Self::select(paper.into(), request)?;
-        let vary = request.figure.is_none() && !request.quick;
-        study.check_size(vary)?;
+        study.check_size()?;
         for experiment in 0..study.experiments.len() {
             study.add_runs(experiment, None, study.seeds)?;
         }
-        if vary {
+        if study.varies() {
             study.add_alternatives()?;
         }
         Ok(study)
@@ -121,7 +122,8 @@ impl Study {
         let watched = parameters.iter().filter(|_| vary).flat_map(|parameter| &parameter.watched);
         let named: BTreeSet<String> = claims.iter().flat_map(Claim::needed).chain(watched.cloned()).collect();
         let needed = needed(named.iter().map(String::as_str), &figures, &paper.sweeps);
-        experiments.retain(|experiment| needed.contains(&experiment.name));
+        let taken: BTreeSet<&str> = needed.iter().map(|quantity| experiment_of(quantity)).collect();
+        experiments.retain(|experiment| taken.contains(experiment.name.as_str()));
         if experiments.is_empty() {
             let what = figure.as_deref().unwrap_or(&paper.name);
             let message = format!("the quick form leaves out all of {what}");
@@ -140,16 +142,22 @@ impl Study {
             left_out: left_out.len(),
             parameters,
             experiments,
+            needed,
         })
     }
 
+    /// Whether experiments are repeated with other values of parameters.
+    pub(super) fn varies(&self) -> bool {
+        self.figure.is_none() && !self.quick
+    }
+
     /// Counts runs before they are planned.
-    fn check_size(&self, vary: bool) -> Checked<()> {
+    fn check_size(&self) -> Checked<()> {
         let watched = |parameter: &Parameter| {
             let all: BTreeSet<_> = parameter.watched.iter().map(|watched| experiment_of(watched)).collect();
             all.len() * parameter.alternatives.len()
         };
-        let varied: usize = self.parameters.iter().filter(|_| vary).map(watched).sum();
+        let varied: usize = self.parameters.iter().filter(|_| self.varies()).map(watched).sum();
         let runs = (self.experiments.len() + varied).saturating_mul(self.seeds as usize);
         if runs <= MOST_RUNS {
             return Ok(());

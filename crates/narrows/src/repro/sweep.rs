@@ -19,6 +19,8 @@ pub enum OverSweep {
     Ordering,
     /// The smallest x at which this part of the largest value is reached.
     Knee(f64),
+    /// The rank of the value at this place: 1 if no other is smaller.
+    Rank(usize),
 }
 
 impl OverSweep {
@@ -43,6 +45,10 @@ impl OverSweep {
                 let reached = points.iter().filter(|point| point.1 >= part * most);
                 reached.map(|point| point.0).reduce(f64::min)
             }
+            Self::Rank(place) => {
+                let own = points.get(place)?.1;
+                Some(1.0 + points.iter().filter(|point| point.1 < own).count() as f64)
+            }
         }
     }
 }
@@ -62,6 +68,16 @@ mod tests {
             [1.0, 0.0, 2.0 / 3.0].map(Some)
         );
         assert_eq!(of(&[1.0]), None);
+    }
+
+    #[test]
+    fn the_smallest_value_has_rank_one_and_equal_values_share_theirs() {
+        let points = [(0.0, 4.0), (1.0, 2.0), (2.0, 4.0), (3.0, 9.0)];
+        assert_eq!(
+            [0, 1, 2, 3].map(|place| OverSweep::Rank(place).of(&points)),
+            [2.0, 1.0, 2.0, 4.0].map(Some)
+        );
+        assert_eq!(OverSweep::Rank(4).of(&points), None);
     }
 
     #[test]

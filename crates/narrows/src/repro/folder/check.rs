@@ -16,11 +16,22 @@ struct Known<'a> {
     done: BTreeSet<String>,
 }
 
+/// Where parts of a paper stand.
+pub(super) struct Places<'a> {
+    pub(super) ground: &'a Ground,
+    /// All curves of all charts.
+    pub(super) curves: &'a [String],
+    pub(super) claimed: &'a Ground,
+    /// For each claim, the number of the table that made it.
+    pub(super) claims: &'a [usize],
+}
+
 /// Checks a paper whose parts are sound one by one.
 ///
 /// # Errors
 /// The first name that nothing has, that two things have, or that nothing needs.
-pub(super) fn check(paper: &Paper, ground: &Ground, claims: &Ground) -> Checked<()> {
+pub(super) fn check(paper: &Paper, places: &Places<'_>) -> Checked<()> {
+    let ground = places.ground;
     let named = |of: fn(&super::super::Experiment) -> &[String]| -> BTreeSet<String> {
         let experiments = paper.experiments.iter();
         experiments.flat_map(|each| of(each).iter().map(|column| format!("{}.{column}", each.name))).collect()
@@ -33,8 +44,8 @@ pub(super) fn check(paper: &Paper, ground: &Ground, claims: &Ground) -> Checked<
         done: BTreeSet::new(),
     };
     check_sweeps(paper, ground, &mut known)?;
-    check_figures(paper, ground, &mut known)?;
-    check_claims(paper, claims, &mut known)?;
+    check_figures(paper, places, &mut known)?;
+    check_claims(paper, places, &mut known)?;
     check_parameters(paper, ground, &mut known)?;
     match paper.experiments.iter().find(|experiment| !known.used.contains(&experiment.name)) {
         None => Ok(()),
@@ -90,8 +101,10 @@ fn check_sweeps(paper: &Paper, ground: &Ground, known: &mut Known<'_>) -> Checke
     Ok(())
 }
 
-fn check_figures(paper: &Paper, ground: &Ground, known: &mut Known<'_>) -> Checked<()> {
+fn check_figures(paper: &Paper, places: &Places<'_>, known: &mut Known<'_>) -> Checked<()> {
+    let ground = places.ground;
     let mut names = BTreeSet::new();
+    let mut curves = places.curves.iter();
     for (number, figure) in paper.figures.iter().enumerate() {
         let path = format!("figure.{number}");
         if find_key(&figure.name).is_empty() || !names.insert(find_key(&figure.name)) {
@@ -125,11 +138,9 @@ fn check_figures(paper: &Paper, ground: &Ground, known: &mut Known<'_>) -> Check
                 }
             }
         }
-        for (place, chart) in figure.charts.iter().enumerate() {
-            for (curve, drawn) in chart.curves.iter().enumerate() {
-                let path = format!("{path}.chart.{place}.curve.{curve}");
-                check_curve(drawn, known).map_err(|error| ground.at(&path, error))?;
-            }
+        let drawn = figure.charts.iter().flat_map(|chart| &chart.curves);
+        for (curve, path) in drawn.zip(&mut curves) {
+            check_curve(curve, known).map_err(|error| ground.at(path, error))?;
         }
     }
     Ok(())
@@ -147,9 +158,10 @@ fn check_curve(curve: &Curve, known: &mut Known<'_>) -> Result<(), Diagnostic> {
     }
 }
 
-fn check_claims(paper: &Paper, ground: &Ground, known: &mut Known<'_>) -> Checked<()> {
+fn check_claims(paper: &Paper, places: &Places<'_>, known: &mut Known<'_>) -> Checked<()> {
+    let ground = places.claimed;
     let mut ids = BTreeSet::new();
-    for (number, claim) in paper.claims.iter().enumerate() {
+    for (claim, number) in paper.claims.iter().zip(places.claims) {
         let path = format!("claim.{number}");
         if !is_name(&claim.id) || !ids.insert(claim.id.to_lowercase()) {
             let error = twice("claims, or it is no name of letters, digits, - and _:", &claim.id);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::super::{Experiment, Measure};
 use super::ground::{Ground, is_name};
 use super::measure::Reading;
-use super::scope::{Scope, entries};
-use super::written::{self, Change, Entry, Many, Quick, Written};
+use super::scope::{Grid, Scope};
+use super::written::{self, Change, Many, Quick, Written};
 use crate::diagnostic::{Checked, Code, Diagnostic, Place, Source};
 
 /// A paper with more experiments is refused.
@@ -59,17 +59,21 @@ impl Experiments {
         let mut names = BTreeSet::new();
         for (number, written) in parts.written.experiment.iter().enumerate() {
             let path = format!("experiment.{number}");
-            let grid = grid(written, parts, &path)?;
+            let grid = Grid::of(&written.grid, &parts.written.lists, parts.ground, &path)?;
             let scenario = scenarios.of(&written.scenario, parts, &path)?;
-            let known = |variable: &&String| grid.variables.iter().any(|(name, _)| name == variable);
             let only = written.quick.iter().flat_map(|quick| quick.only.keys());
-            if let Some(unknown) = only.into_iter().find(|variable| !known(variable)) {
+            if let Some(unknown) = only.into_iter().find(|variable| !grid.has(variable)) {
                 let error =
                     Diagnostic::error(Code::UnknownName, format!("\"{unknown}\" is no variable here"));
-                let error = error.known(unknown, grid.variables.iter().map(|(name, _)| *name));
+                let error = error.known(unknown, grid.variables());
                 return Err(parts.ground.at(&format!("{path}.quick.only.{unknown}"), error));
             }
-            for scope in grid.scopes(experiments.all.len(), parts.ground, &path)? {
+            let points = grid.points(&Scope::default(), experiments.all.len(), MOST);
+            let points = points.map_err(|count| {
+                let message = format!("{count} experiments, expected at most {MOST}");
+                parts.ground.at(&path, Diagnostic::error(Code::OutOfRange, message))
+            });
+            for scope in points? {
                 let experiment = experiments.one(written, &scope, &scenario, parts, &path)?;
                 if !names.insert(experiment.name.to_lowercase()) {
                     let message =
@@ -87,14 +91,14 @@ impl Experiments {
     fn one(
         &mut self,
         written: &written::Experiment,
-        scope: &Point<'_>,
+        scope: &Scope<'_>,
         scenario: &(Arc<str>, String),
         parts: &Parts<'_>,
         path: &str,
     ) -> Checked<Experiment> {
         let ground = parts.ground;
         let fill = |text: &str, key: &str| {
-            scope.scope.fill(text).map_err(|error| ground.at(&format!("{path}.{key}"), error))
+            scope.fill(text).map_err(|error| ground.at(&format!("{path}.{key}"), error))
         };
         let name = fill(&written.name, "name")?;
         let sound = name.split('.').count() == 2 && name.split('.').all(is_name);
@@ -110,28 +114,18 @@ impl Experiments {
                 let error = error.known(&set, parts.written.sets.keys().map(String::as_str));
                 return Err(ground.at(&format!("{path}.use"), error));
             };
-            self.fill_changes(changes, &scope.scope, ground, &mut overrides)?;
+            self.fill_changes(changes, scope, ground, &mut overrides)?;
         }
-        self.fill_changes(&written.set, &scope.scope, ground, &mut overrides)?;
+        self.fill_changes(&written.set, scope, ground, &mut overrides)?;
         let mut quick = None;
-        if let Some(short) = written.quick.as_ref().filter(|quick| scope.is_in(quick)) {
+        if let Some(short) = written.quick.as_ref().filter(|quick| quick.has(scope)) {
             let mut changes = Vec::new();
-            self.fill_changes(&short.set, &scope.scope, ground, &mut changes)?;
+            self.fill_changes(&short.set, scope, ground, &mut changes)?;
             quick = Some(changes);
         }
-        let Some(reading) = parts.measures.get(&written.measure) else {
-            let message = format!("nothing measured is called \"{}\"", written.measure);
-            let error = Diagnostic::error(Code::UnknownName, message);
-            let error = error.known(&written.measure, parts.measures.keys().map(String::as_str));
-            return Err(ground.at(&format!("{path}.measure"), error));
-        };
-        let (quantities, series) = reading.names();
-        self.measured += quantities.len() + series.len();
-        if self.measured > MOST_MEASURED {
-            let message = format!("all experiments measure more than {MOST_MEASURED} quantities and series");
-            return Err(ground.at(&format!("{path}.measure"), Diagnostic::error(Code::OutOfRange, message)));
-        }
-        let measure = Measure::Reading(Arc::clone(reading));
+        let measured = self.measured(&written.measure.0, parts);
+        let (quantities, series, measure) =
+            measured.map_err(|error| ground.at(&format!("{path}.measure"), error))?;
         Ok(Experiment {
             name,
             scenario: Arc::clone(&scenario.0),
@@ -141,6 +135,40 @@ impl Experiments {
             series,
             measure,
         })
+    }
+
+    /// Quantities and curves of one or several measures.
+    fn measured(
+        &mut self,
+        names: &[String],
+        parts: &Parts<'_>,
+    ) -> Result<(Vec<String>, Vec<String>, Measure), Diagnostic> {
+        let (mut quantities, mut series, mut readings) = (Vec::new(), Vec::new(), Vec::new());
+        for name in names {
+            let reading = parts.measures.get(name).ok_or_else(|| {
+                let message = format!("nothing measured is called \"{name}\"");
+                let error = Diagnostic::error(Code::UnknownName, message);
+                error.known(name, parts.measures.keys().map(String::as_str))
+            })?;
+            let (more, curves) = reading.names();
+            let twice = more.iter().find(|each| quantities.contains(*each));
+            if let Some(twice) = twice.or_else(|| curves.iter().find(|each| series.contains(*each))) {
+                let message = format!("\"{name}\" measures \"{twice}\", and so does a measure before it");
+                return Err(Diagnostic::error(Code::Duplicate, message));
+            }
+            quantities.extend(more);
+            series.extend(curves);
+            readings.push(Arc::clone(reading));
+        }
+        self.measured += quantities.len() + series.len();
+        if self.measured > MOST_MEASURED {
+            let message = format!("all experiments measure more than {MOST_MEASURED} quantities and series");
+            return Err(Diagnostic::error(Code::OutOfRange, message));
+        }
+        if readings.is_empty() {
+            return Err(Diagnostic::error(Code::Conflict, "an experiment has a measure"));
+        }
+        Ok((quantities, series, Measure(readings)))
     }
 
     /// Changes with what their placeholders stand for, behind `filled`.
@@ -166,68 +194,12 @@ impl Experiments {
     }
 }
 
-/// Variables and what each runs over.
-struct Grid<'a> {
-    variables: Vec<(&'a str, &'a [Entry])>,
-}
-
-/// One point of a grid.
-struct Point<'a> {
-    scope: Scope<'a>,
-    entries: Vec<(&'a str, &'a Entry)>,
-}
-
-impl Point<'_> {
-    fn is_in(&self, quick: &Quick) -> bool {
-        quick.only.iter().all(|(variable, keys)| {
-            let entry = self.entries.iter().find(|(name, _)| name == variable);
-            entry.is_some_and(|(_, entry)| keys.iter().any(|key| key.key == entry.key))
+impl Quick {
+    /// Whether the short form has this point of a grid.
+    fn has(&self, point: &Scope<'_>) -> bool {
+        self.only.iter().all(|(variable, keys)| {
+            point.entry(variable).is_some_and(|entry| keys.iter().any(|key| key.key == entry.key))
         })
-    }
-}
-
-fn grid<'a>(written: &'a written::Experiment, parts: &Parts<'a>, path: &str) -> Checked<Grid<'a>> {
-    let mut variables: Vec<(&str, &[Entry])> = Vec::new();
-    for (number, table) in written.grid.0.iter().enumerate() {
-        if table.len() != 1 {
-            let message = "one variable in each table of `for`: for = [{ a = \"outer\" }, { b = \"inner\" }]";
-            return Err(parts.ground.at(&format!("{path}.for"), Diagnostic::error(Code::Conflict, message)));
-        }
-        for (variable, items) in table {
-            let at = format!("{path}.for.{number}.{variable}");
-            if !is_name(variable) || variables.iter().any(|(name, _)| name == variable) {
-                let message =
-                    format!("a variable \"{variable}\", expected a new name of letters, digits, - and _");
-                return Err(parts.ground.at(&at, Diagnostic::error(Code::Duplicate, message)));
-            }
-            variables.push((variable, entries(items, &parts.written.lists, parts.ground, &at)?));
-        }
-    }
-    Ok(Grid { variables })
-}
-
-impl<'a> Grid<'a> {
-    /// Its points, the last variable running fastest. So many experiments are there already.
-    fn scopes(&self, before: usize, ground: &Ground, path: &str) -> Checked<Vec<Point<'a>>> {
-        let lengths = self.variables.iter().map(|(_, entries)| entries.len());
-        let count = lengths.fold(1_usize, usize::saturating_mul);
-        if count.saturating_add(before) > MOST {
-            let message = format!("{} experiments, expected at most {MOST}", count.saturating_add(before));
-            return Err(ground.at(path, Diagnostic::error(Code::OutOfRange, message)));
-        }
-        let mut points = vec![Point { scope: Scope::default(), entries: Vec::new() }];
-        for (variable, list) in &self.variables {
-            let more = |point: &Point<'a>| -> Vec<_> {
-                let with = |entry: &'a Entry| {
-                    let mut entries = point.entries.clone();
-                    entries.push((*variable, entry));
-                    Point { scope: point.scope.with(variable, entry), entries }
-                };
-                list.iter().map(with).collect()
-            };
-            points = points.iter().flat_map(more).collect();
-        }
-        Ok(points)
     }
 }
 

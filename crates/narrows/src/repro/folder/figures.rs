@@ -1,12 +1,14 @@
 //! Figures, tables, charts, sweeps and parameters.
 
+use std::collections::BTreeMap;
+
 use super::super::{
     Alternative, Axis, CURVES, Chart, Curve, Figure, OverSweep, Parameter, Points, Reference, Sweep, Table,
 };
 use super::experiments::Experiments;
 use super::ground::{Ground, is_name};
-use super::scope::{Scope, entries};
-use super::written::{self, Entry, Items, Theory, Written};
+use super::scope::{Grid, Scope, entries};
+use super::written::{self, Entry, Items, Many, Theory, Written};
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 
 /// The most points of a curve, or of a sweep.
@@ -20,11 +22,13 @@ pub(super) struct Drawing<'a> {
     ground: &'a Ground,
     /// Points and cells so far.
     drawn: usize,
+    /// Where curves stand, in their order.
+    pub(super) curves: Vec<String>,
 }
 
 impl<'a> Drawing<'a> {
     pub(super) fn new(written: &'a Written, ground: &'a Ground) -> Self {
-        Self { written, ground, drawn: 0 }
+        Self { written, ground, drawn: 0, curves: Vec::new() }
     }
 
     pub(super) fn figures(&mut self) -> Checked<Vec<Figure>> {
@@ -37,10 +41,13 @@ impl<'a> Drawing<'a> {
             }
             let mut charts = Vec::new();
             for (place, chart) in figure.chart.iter().enumerate() {
-                charts.push(self.chart(chart, &format!("{path}.chart.{place}"))?);
+                let path = format!("{path}.chart.{place}");
+                for scope in self.grid(&chart.grid, &Scope::default(), &path)? {
+                    charts.push(self.chart(chart, &scope, &path)?);
+                }
             }
-            let written::Figure { name, title, shows, .. } = figure;
-            figures.push(Figure::new(name, title, shows, tables, charts));
+            let [name, title, shows] = [&figure.name, &figure.title, &figure.shows].map(String::clone);
+            figures.push(Figure { name, title, shows, tables, charts });
         }
         Ok(figures)
     }
@@ -58,23 +65,50 @@ impl<'a> Drawing<'a> {
             };
             entries.iter().map(pair).collect::<Result<_, _>>().map_err(|error| self.ground.at(&path, error))
         };
-        let (rows, columns) = (keys(&table.rows, "rows")?, keys(&table.columns, "columns")?);
+        let (mut rows, columns) = (keys(&table.rows, "rows")?, keys(&table.columns, "columns")?);
+        for (key, label) in &mut rows {
+            let Some(text) = &table.label else { break };
+            let row = Entry { key: key.clone(), label: label.clone(), ..Entry::default() };
+            *label = self.filled(&Scope::default().with("row", &row), text, &format!("{path}.label"))?;
+        }
         self.count(rows.len().saturating_mul(columns.len()), path)?;
         Ok(Table { group: table.group.clone(), rows, columns })
     }
 
-    fn chart(&mut self, chart: &written::Chart, path: &str) -> Checked<Chart> {
+    /// The points of a grid in `around`.
+    fn grid(
+        &self,
+        grid: &'a Many<BTreeMap<String, Items>>,
+        around: &Scope<'a>,
+        path: &str,
+    ) -> Checked<Vec<Scope<'a>>> {
+        let grid = Grid::of(grid, &self.written.lists, self.ground, path)?;
+        grid.points(around, 0, MOST_POINTS).map_err(|count| {
+            let message = format!("{count} points of a grid, expected at most {MOST_POINTS}");
+            self.ground.at(path, Diagnostic::error(Code::OutOfRange, message))
+        })
+    }
+
+    fn filled(&self, scope: &Scope<'_>, text: &str, path: &str) -> Checked<String> {
+        scope.fill(text).map_err(|error| self.ground.at(path, error))
+    }
+
+    fn chart(&mut self, chart: &'a written::Chart, scope: &Scope<'a>, path: &str) -> Checked<Chart> {
         let mut curves = Vec::new();
         for (number, curve) in chart.curve.iter().enumerate() {
             let path = format!("{path}.curve.{number}");
-            let points = self.points(curve, &path)?;
-            let count = match &points {
-                Points::Series(_) => 1,
-                Points::Sweep(points) => points.len(),
-                Points::Theory(points) => points.len(),
-            };
-            self.count(count, &path)?;
-            curves.push(Curve { label: curve.label.clone(), points });
+            for scope in self.grid(&curve.grid, scope, &path)? {
+                let points = self.points(curve, &scope, &path)?;
+                let count = match &points {
+                    Points::Series(_) => 1,
+                    Points::Sweep(points) => points.len(),
+                    Points::Theory(points) => points.len(),
+                };
+                self.count(count, &path)?;
+                let label = self.filled(&scope, &curve.label, &format!("{path}.label"))?;
+                curves.push(Curve { label, points });
+                self.curves.push(path.clone());
+            }
         }
         let line = |(number, line): (usize, &written::Line)| match (line.x, line.y) {
             (Some(at), None) if at.is_finite() => Ok(Reference::Vertical { label: line.label.clone(), at }),
@@ -85,18 +119,21 @@ impl<'a> Drawing<'a> {
             }
         };
         let references = chart.line.iter().enumerate().map(line).collect::<Result<_, _>>()?;
-        let axis = |axis: &written::Axis| Axis::new(&axis.label, axis.log);
+        let axis = |axis: &written::Axis| Axis { label: axis.label.clone(), log: axis.log };
         let (x, y) = (axis(&chart.x), axis(&chart.y));
-        Ok(Chart { title: chart.title.clone(), x, y, style: chart.style, curves, references })
+        let title = self.filled(scope, &chart.title, &format!("{path}.title"))?;
+        Ok(Chart { title, x, y, style: chart.style, curves, references })
     }
 
-    fn points(&self, curve: &written::Curve, path: &str) -> Checked<Points> {
+    fn points(&self, curve: &'a written::Curve, scope: &Scope<'_>, path: &str) -> Checked<Points> {
         let alone = curve.over.is_empty() && curve.x.is_none();
         match (&curve.series, &curve.sweep, &curve.theory) {
-            (Some(series), None, None) if alone => Ok(Points::Series(series.clone())),
+            (Some(series), None, None) if alone => {
+                Ok(Points::Series(self.filled(scope, series, &format!("{path}.series"))?))
+            }
             (None, Some(quantity), None) => {
-                let x = curve.x.as_deref().unwrap_or_default();
-                Ok(Points::Sweep(self.sweep_points(&curve.over, x, quantity, "sweep", path)?))
+                let x = Some(curve.x.as_deref().unwrap_or_default());
+                Ok(Points::Sweep(self.sweep_points(&curve.over, x, (quantity, "sweep"), scope, path)?))
             }
             (None, None, Some(Theory::Points(points))) if alone => {
                 let finite = points.iter().all(|(x, y)| x.is_finite() && y.is_finite());
@@ -124,28 +161,24 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// A quantity at each x of a list.
+    /// A quantity, and the key it stands at, at each x of a list.
     fn sweep_points(
         &self,
-        over: &std::collections::BTreeMap<String, Items>,
-        x: &str,
-        quantity: &str,
-        key: &str,
+        over: &'a BTreeMap<String, Items>,
+        x: Option<&str>,
+        (quantity, key): (&str, &str),
+        scope: &Scope<'_>,
         path: &str,
     ) -> Checked<Vec<(f64, String)>> {
-        let (Some((variable, items)), 1) = (over.first_key_value(), over.len()) else {
-            return Err(self.conflict(path, "a sweep is over one list: over = { k = \"thresholds\" }"));
-        };
-        let list = entries(items, &self.written.lists, self.ground, &format!("{path}.over.{variable}"))?;
+        let (variable, list) = self.one_list(over, path)?;
         if list.len() > MOST_POINTS {
             let message = format!("{} points, expected at most {MOST_POINTS}", list.len());
             return Err(self.ground.at(path, Diagnostic::error(Code::OutOfRange, message)));
         }
-        let point = |entry: &Entry| {
-            let scope = Scope::default().with(variable, entry);
-            let fill = |text: &str, key: &str| {
-                scope.fill(text).map_err(|error| self.ground.at(&format!("{path}.{key}"), error))
-            };
+        let point = |(place, entry): (usize, &Entry)| {
+            let scope = scope.with(variable, entry);
+            let fill = |text: &str, key: &str| self.filled(&scope, text, &format!("{path}.{key}"));
+            let Some(x) = x else { return Ok((place as f64, fill(quantity, key)?)) };
             let filled = fill(x, "x")?;
             let place = filled.parse::<f64>().ok().filter(|x| x.is_finite()).ok_or_else(|| {
                 let message = format!("x is \"{filled}\" for \"{}\", expected a number", entry.key);
@@ -153,7 +186,16 @@ impl<'a> Drawing<'a> {
             })?;
             Ok((place, fill(quantity, key)?))
         };
-        list.iter().map(point).collect()
+        list.iter().enumerate().map(point).collect()
+    }
+
+    /// The only variable and its list.
+    fn one_list(&self, over: &'a BTreeMap<String, Items>, path: &str) -> Checked<(&'a str, &'a [Entry])> {
+        let (Some((variable, items)), 1) = (over.first_key_value(), over.len()) else {
+            return Err(self.conflict(path, "a sweep is over one list: over = { k = \"thresholds\" }"));
+        };
+        let path = format!("{path}.over.{variable}");
+        Ok((variable, entries(items, &self.written.lists, self.ground, &path)?))
     }
 
     pub(super) fn sweeps(&mut self) -> Checked<Vec<Sweep>> {
@@ -166,20 +208,32 @@ impl<'a> Drawing<'a> {
                 let error = Diagnostic::error(Code::OutOfRange, message);
                 return Err(self.ground.at(&format!("{path}.name"), error));
             }
-            let reduce = match *reduce {
+            let reduce = match reduce {
                 written::OverSweep::Ordering => OverSweep::Ordering,
-                written::OverSweep::Knee(part) if part > 0.0 && part <= 1.0 => OverSweep::Knee(part),
+                written::OverSweep::Knee(part) if *part > 0.0 && *part <= 1.0 => OverSweep::Knee(*part),
                 written::OverSweep::Knee(part) => {
                     let message = format!("a knee at {part} of the largest value, expected above 0 to 1");
                     let error = Diagnostic::error(Code::OutOfRange, message);
                     return Err(self.ground.at(&format!("{path}.reduce"), error));
                 }
+                written::OverSweep::RankOf(key) => OverSweep::Rank(self.place(over, key, &path)?),
             };
-            let points = self.sweep_points(over, x, quantity, "quantity", &path)?;
+            let (x, none) = (x.as_deref(), Scope::default());
+            let points = self.sweep_points(over, x, (quantity, "quantity"), &none, &path)?;
             self.count(points.len(), &path)?;
             sweeps.push(Sweep { name: name.clone(), points, reduce });
         }
         Ok(sweeps)
+    }
+
+    /// Where a list has the entry with this key.
+    fn place(&self, over: &'a BTreeMap<String, Items>, key: &str, path: &str) -> Checked<usize> {
+        let (_, list) = self.one_list(over, path)?;
+        list.iter().position(|entry| entry.key == key).ok_or_else(|| {
+            let error = Diagnostic::error(Code::UnknownName, format!("the list has no entry \"{key}\""));
+            let error = error.known(key, list.iter().map(|entry| entry.key.as_str()));
+            self.ground.at(&format!("{path}.reduce"), error)
+        })
     }
 
     pub(super) fn parameters(&mut self, experiments: &mut Experiments) -> Checked<Vec<Parameter>> {

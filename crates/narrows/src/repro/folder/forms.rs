@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 
 /// An entry of a list: a text or a number, or a table with a key and fields.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Entry {
+pub(in crate::repro) struct Entry {
     pub(super) key: String,
     pub(super) label: String,
     pub(super) fields: BTreeMap<String, String>,
@@ -19,7 +19,7 @@ pub(super) struct Entry {
 
 /// A list by its name, or itself.
 #[derive(Clone, Debug)]
-pub(super) enum Items {
+pub(in crate::repro) enum Items {
     Named(String),
     Own(Vec<Entry>),
 }
@@ -38,8 +38,8 @@ pub(super) enum Theory {
 }
 
 /// One, or several in an array.
-#[derive(Debug)]
-pub(super) struct Many<T>(pub(super) Vec<T>);
+#[derive(Clone, Debug)]
+pub(in crate::repro) struct Many<T>(pub(in crate::repro) Vec<T>);
 
 impl<T> Default for Many<T> {
     fn default() -> Self {
@@ -50,7 +50,7 @@ impl<T> Default for Many<T> {
 /// Which values of a column count.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Filter {
-    /// One of these names.
+    /// One of these names; `*` stands for any letters.
     Names(Vec<String>),
     Flag(bool),
     Number(f64),
@@ -58,6 +58,18 @@ pub(super) enum Filter {
         from: Option<Bound>,
         below: Option<Bound>,
     },
+    /// One that stands in a column of a table.
+    Among(Among),
+}
+
+/// Values that stand in a column of a table.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Among {
+    pub(super) table: String,
+    pub(super) column: String,
+    #[serde(rename = "where", default)]
+    pub(super) rows: BTreeMap<String, Filter>,
 }
 
 /// A bound of a column.
@@ -66,6 +78,8 @@ pub(super) enum Bound {
     Number(f64),
     /// Where the measured time begins.
     Measured,
+    /// Where it ends.
+    MeasuredEnd,
     Time(Span),
 }
 
@@ -77,6 +91,10 @@ pub(super) enum Reduce {
     Max,
     Min,
     Count,
+    /// How many different ones.
+    Distinct,
+    /// The most that they ever add up to, in the order of rows.
+    Peak,
     /// Standard deviation, over n.
     Deviation,
     /// Standard deviation over mean, over n.
@@ -95,6 +113,8 @@ const REDUCERS: &[&str] = &[
     "max",
     "min",
     "count",
+    "distinct",
+    "peak",
     "deviation",
     "variation",
     "sample_variation",
@@ -103,6 +123,13 @@ const REDUCERS: &[&str] = &[
     "p99",
     "p99.9",
 ];
+
+impl Reduce {
+    /// It only asks which values are there: they may be names.
+    pub(super) fn counts(self) -> bool {
+        matches!(self, Self::Count | Self::Distinct)
+    }
+}
 
 impl<'de> Deserialize<'de> for Reduce {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -115,6 +142,8 @@ impl<'de> Deserialize<'de> for Reduce {
             "max" => Self::Max,
             "min" => Self::Min,
             "count" => Self::Count,
+            "distinct" => Self::Distinct,
+            "peak" => Self::Peak,
             "deviation" => Self::Deviation,
             "variation" => Self::Variation,
             "sample_variation" => Self::SampleVariation,
@@ -268,7 +297,7 @@ impl<'de> Visitor<'de> for FilterVisitor {
     type Value = Filter;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a name, names, a number, true, false, or { from, below }")
+        f.write_str("a name, names, a number, true, false, { from, below } or { among }")
     }
 
     fn visit_str<E: Error>(self, name: &str) -> Result<Filter, E> {
@@ -297,9 +326,13 @@ impl<'de> Visitor<'de> for FilterVisitor {
         struct Between {
             from: Option<Bound>,
             below: Option<Bound>,
+            among: Option<Among>,
         }
-        let Between { from, below } = Between::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(Filter::Between { from, below })
+        match Between::deserialize(MapAccessDeserializer::new(map))? {
+            Between { from, below, among: None } => Ok(Filter::Between { from, below }),
+            Between { from: None, below: None, among: Some(among) } => Ok(Filter::Among(among)),
+            _ => Err(A::Error::custom("`among` stands alone, without `from` and `below`")),
+        }
     }
 }
 
@@ -315,12 +348,13 @@ impl Visitor<'_> for BoundVisitor {
     type Value = Bound;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number, a time with a unit, or \"measured\"")
+        f.write_str("a number, a time with a unit, \"measured\" or \"measured_end\"")
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Bound, E> {
         match text {
             "measured" => Ok(Bound::Measured),
+            "measured_end" => Ok(Bound::MeasuredEnd),
             _ => text.parse().map(Bound::Time).map_err(E::custom),
         }
     }

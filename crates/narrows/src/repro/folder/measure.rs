@@ -4,19 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::{MODELS, Measured, Model};
-use super::columns::{Column, Curve, First, Rows};
+use super::columns::{Column, Curve, First, Joined, Last, Numbers, Take, Y};
 use super::ground::{Ground, is_name};
-use super::written::{self, Filter, Per, Reduce};
+use super::lookup::{Wanted, check_names, check_rows, is_key, is_time, numbers_of, rows_of, table_of};
+use super::until::Until;
+use super::written::{self, Per, Reduce};
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::plan::Plan;
-use crate::results::{ColumnKind, Results, Table, TableInfo};
+use crate::results::{Results, Table, TableInfo};
 
 /// Of a longer run more intervals than these are not looked at one by one.
 const MOST_BINS: u64 = 1_000_000;
+/// The most points of a distribution.
+const MOST_POINTS: u32 = 10_000;
 
 /// One `[measure.NAME]`.
 #[derive(Debug)]
-pub struct Reading {
+pub(crate) struct Reading {
     ground: Arc<Ground>,
     model: Option<&'static Model>,
     /// What follows from others stands behind them.
@@ -34,6 +38,8 @@ struct Quantity {
     times: Option<f64>,
     plus: Option<f64>,
     at_least: Option<f64>,
+    /// Not if only others follow from it.
+    keep: bool,
 }
 
 #[derive(Debug)]
@@ -43,6 +49,7 @@ enum Of {
     Other(String),
     Ratio([String; 2]),
     Difference([String; 2]),
+    Sum(Vec<String>),
 }
 
 impl Reading {
@@ -85,7 +92,8 @@ impl Reading {
         };
         let (mut quantities, mut series) =
             (of_model(|model| model.quantities), of_model(|model| model.series));
-        quantities.extend(self.quantities.iter().map(|quantity| quantity.name.clone()));
+        let kept = self.quantities.iter().filter(|quantity| quantity.keep);
+        quantities.extend(kept.map(|quantity| quantity.name.clone()));
         series.extend(self.series.iter().map(|(name, _)| name.clone()));
         (quantities, series)
     }
@@ -100,16 +108,20 @@ impl Reading {
                 Of::Metric(name) => results.metric(name),
                 Of::Column(column) => {
                     let table = tables.entry(column.table).or_insert_with(|| results.table(column.table));
-                    table.as_ref().and_then(|table| column.of(table, results))
+                    table.as_ref().and_then(|table| column.of(table, results, known))
                 }
                 Of::Other(name) => known(name),
                 Of::Ratio([a, b]) => {
                     known(a).zip(known(b)).map(|(a, b)| a / b).filter(|ratio| ratio.is_finite())
                 }
                 Of::Difference([a, b]) => known(a).zip(known(b)).map(|(a, b)| a - b),
+                Of::Sum(all) => all.iter().map(known).sum(),
             };
             let value = value.and_then(|value| quantity.finished(value, results));
             measured.quantity(&quantity.name, value);
+        }
+        for quantity in self.quantities.iter().filter(|quantity| !quantity.keep) {
+            measured.quantities.remove(&quantity.name);
         }
         for (name, curve) in &self.series {
             let table = tables.entry(curve.table).or_insert_with(|| results.table(curve.table));
@@ -137,7 +149,8 @@ impl Reading {
                     }
                 }
                 Of::Column(column) => {
-                    self.check_rows(column.table, &column.rows, &path, plan)?;
+                    check_rows(column.table, &column.rows.0, plan, &path, &self.ground)?;
+                    self.check_values(&column.numbers, &path, plan)?;
                     if let First::Bins { length, .. } = column.first {
                         self.check_bins(length.as_ps(), &path, plan)?;
                     }
@@ -146,9 +159,20 @@ impl Reading {
             }
         }
         for (name, curve) in &self.series {
-            self.check_rows(curve.table, &curve.rows, &format!("{}.series.{name}", self.path), plan)?;
+            let path = format!("{}.series.{name}", self.path);
+            check_rows(curve.table, &curve.rows.0, plan, &path, &self.ground)?;
+            let Y::Numbers { of, joined, .. } = &curve.y else { continue };
+            self.check_values(of, &path, plan)?;
+            if let Some(Joined { length, empty: Some(_), .. }) = joined {
+                self.check_bins(*length, &path, plan)?;
+            }
         }
         Ok(())
+    }
+
+    fn check_values(&self, numbers: &Numbers, path: &str, plan: &Plan) -> Checked<()> {
+        let Take::Named(values) = &numbers.take else { return Ok(()) };
+        check_names(&numbers.column, values.keys(), plan, &format!("{path}.values"), &self.ground)
     }
 
     fn check_bins(&self, length: u64, path: &str, plan: &Plan) -> Checked<()> {
@@ -158,42 +182,6 @@ impl Reading {
         }
         let message = format!("{bins} intervals in {}, expected at most {MOST_BINS}", plan.scenario.name);
         Err(self.ground.at(&format!("{path}.bins"), Diagnostic::error(Code::OutOfRange, message)))
-    }
-
-    fn check_rows(&self, table: &'static str, rows: &Rows, path: &str, plan: &Plan) -> Checked<()> {
-        let record = &plan.record;
-        let there = match table {
-            "queues" => record.queues.is_some(),
-            "links" => record.links.is_some(),
-            "windows" => record.windows.is_some(),
-            "state" => record.state.is_some(),
-            "limiters" => record.limiters.is_some(),
-            "isolation" => record.isolation.is_some(),
-            "jumboflows" | "advertised" => record.racks.is_some(),
-            _ => true,
-        };
-        if !there {
-            let present = TableInfo::find(table).map_or("", |info| info.present);
-            let message = format!("the results of {} have no table \"{table}\"", plan.scenario.name);
-            let error = Diagnostic::error(Code::UnknownName, message).help(format!("there is one {present}"));
-            return Err(self.ground.at(&format!("{path}.table"), error));
-        }
-        for (column, filter) in &rows.0 {
-            let Filter::Names(names) = filter else { continue };
-            let nodes = || plan.network.topology.by_name().into_keys().map(str::to_owned).collect();
-            let known: Vec<String> = match column.as_str() {
-                "group" => plan.groups.iter().map(|group| group.name.clone()).collect(),
-                "src" | "dst" | "client" | "from" | "to" | "node" => nodes(),
-                _ => continue,
-            };
-            if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
-                let message = format!("{} has no {column} \"{unknown}\"", plan.scenario.name);
-                let error = Diagnostic::error(Code::UnknownName, message);
-                let error = error.known(unknown, known.iter().map(String::as_str));
-                return Err(self.ground.at(&format!("{path}.where.{column}"), error));
-            }
-        }
-        Ok(())
     }
 }
 
@@ -216,9 +204,11 @@ impl Quantity {
     /// The quantities it follows from.
     fn others(&self) -> &[String] {
         match &self.of {
-            Of::Metric(_) | Of::Column(_) => &[],
+            Of::Metric(_) => &[],
+            Of::Column(column) => column.others(),
             Of::Other(other) => std::slice::from_ref(other),
             Of::Ratio(both) | Of::Difference(both) => both,
+            Of::Sum(all) => all,
         }
     }
 }
@@ -239,21 +229,27 @@ fn model(name: &str, path: &str, ground: &Ground) -> Checked<&'static Model> {
 fn quantity_of(name: &str, written: &written::Quantity, path: &str, ground: &Ground) -> Checked<Quantity> {
     let conflict =
         |message: &str| -> Rejection { ground.at(path, Diagnostic::error(Code::Conflict, message)) };
-    let written::Quantity { metric, table, of, ratio, difference, .. } = written;
-    let kinds = [metric.is_some(), table.is_some(), of.is_some(), ratio.is_some(), difference.is_some()];
-    if kinds.iter().filter(|there| **there).count() != 1 {
-        return Err(conflict("a quantity has one of `metric`, `table`, `of`, `ratio` and `difference`"));
+    const KINDS: &str = "a quantity has one of `metric`, `table`, `of`, `ratio`, `difference` and `sum`";
+    let written::Quantity { metric, table, of, ratio, difference, sum, .. } = written;
+    let others = [of.is_some(), ratio.is_some(), difference.is_some(), sum.is_some()];
+    let kinds = [metric.is_some(), table.is_some()].into_iter().chain(others);
+    if kinds.filter(|there| *there).count() != 1 {
+        return Err(conflict(KINDS));
     }
     let only_of_tables = written.column.is_some()
         || written.reduce.is_some()
+        || written.until.is_some()
         || !written.rows.is_empty()
         || written.missing.is_some()
         || written.empty.is_some()
-        || written.by.is_some()
+        || written.increase.is_some()
+        || written.minus.is_some()
+        || written.values.is_some()
+        || !written.by.0.is_empty()
         || written.bins.is_some();
     if table.is_none() && only_of_tables {
         return Err(conflict(
-            "`column`, `where`, `missing`, `by`, `bins`, `reduce` and `empty` are of a `table`",
+            "`column`, `increase`, `minus`, `values`, `where`, `missing`, `by`, `bins`, `reduce`, `until` and `empty` are of a `table`",
         ));
     }
     for (key, number) in [("times", written.times), ("plus", written.plus), ("at_least", written.at_least)] {
@@ -262,16 +258,19 @@ fn quantity_of(name: &str, written: &written::Quantity, path: &str, ground: &Gro
             return Err(ground.at(&format!("{path}.{key}"), Diagnostic::error(Code::OutOfRange, message)));
         }
     }
-    let of = match (metric, table, of, ratio, difference) {
+    let of = match (metric, table, of, ratio, difference, sum) {
         (Some(metric), ..) => Of::Metric(metric.clone()),
         (_, Some(table), ..) => Of::Column(column_of(table, written, path, ground)?),
         (_, _, Some(other), ..) => Of::Other(other.clone()),
-        (_, _, _, Some(both), _) => Of::Ratio(both.clone()),
-        (_, _, _, _, Some(both)) => Of::Difference(both.clone()),
-        _ => return Err(conflict("a quantity has one of `metric`, `table`, `of`, `ratio` and `difference`")),
+        (_, _, _, Some(both), ..) => Of::Ratio(both.clone()),
+        (_, _, _, _, Some(both), _) => Of::Difference(both.clone()),
+        (.., Some(all)) if all.len() > 1 => Of::Sum(all.clone()),
+        (.., Some(_)) => return Err(conflict("a `sum` is of two quantities or more")),
+        _ => return Err(conflict(KINDS)),
     };
     let written::Quantity { per, times, plus, at_least, .. } = *written;
-    Ok(Quantity { name: name.to_owned(), of, per, times, plus, at_least })
+    let keep = written.keep.unwrap_or(true);
+    Ok(Quantity { name: name.to_owned(), of, per, times, plus, at_least, keep })
 }
 
 fn column_of(table: &str, written: &written::Quantity, path: &str, ground: &Ground) -> Checked<Column> {
@@ -279,94 +278,134 @@ fn column_of(table: &str, written: &written::Quantity, path: &str, ground: &Grou
         |message: &str| -> Rejection { ground.at(path, Diagnostic::error(Code::Conflict, message)) };
     let info = table_of(table, &format!("{path}.table"), ground)?;
     let Some(column) = &written.column else { return Err(conflict("a quantity of a table has a `column`")) };
-    has_numbers(info, column, &format!("{path}.column"), ground)?;
     let each = written.each.unwrap_or(Reduce::Sum);
-    let first = match (&written.by, written.bins, &written.at) {
-        (None, None, None) if written.each.is_none() => First::Nothing,
-        (Some(by), None, None) => {
-            let kind = column_info(info, by, &format!("{path}.by"), ground)?;
-            if kind == ColumnKind::Real {
-                let message = format!("rows cannot be grouped by the real numbers of \"{by}\"");
-                return Err(ground.at(&format!("{path}.by"), Diagnostic::error(Code::WrongType, message)));
-            }
-            First::Groups { by: by.clone(), each }
+    let is_joined = !written.by.0.is_empty() || written.bins.is_some();
+    let wanted = Wanted {
+        column,
+        keys: ["column", "minus"],
+        counted: if is_joined { Some(each) } else { written.reduce }.is_some_and(Reduce::counts),
+        increase: written.increase.as_ref(),
+        minus: written.minus.as_ref(),
+        values: written.values.as_ref(),
+        missing: written.missing,
+    };
+    let numbers = numbers_of(info, &wanted, path, ground)?;
+    let first = match (&written.by.0[..], written.bins, &written.at) {
+        ([], None, None) if written.each.is_none() => First::Nothing,
+        (by @ [_, ..], None, None) => {
+            by.iter().try_for_each(|by| is_key(info, by, &format!("{path}.by"), ground))?;
+            First::Groups { by: by.to_vec(), each }
         }
-        (None, Some(length), Some(at)) if length.as_ps() > 0 => {
-            let kind = column_info(info, at, &format!("{path}.at"), ground)?;
-            if kind != ColumnKind::Integer || !at.ends_with("_ps") {
-                let message = format!("\"{at}\" is no time");
-                return Err(ground.at(&format!("{path}.at"), Diagnostic::error(Code::WrongType, message)));
-            }
+        ([], Some(length), Some(at)) if length.as_ps() > 0 => {
+            is_time(info, at, &format!("{path}.at"), ground)?;
             First::Bins { length, at: at.clone(), each }
         }
         _ => {
             return Err(conflict("`each` needs `by`, or `bins` above 0 and `at`, a column of times"));
         }
     };
-    let Some(reduce) = written.reduce else { return Err(conflict("many values need `reduce` to be one")) };
+    let last = last_of(written, &first).map_err(conflict)?;
     let rows = rows_of(info, &written.rows, path, ground)?;
-    let (missing, empty) = (written.missing, written.empty);
-    Ok(Column { table: info.name, column: column.clone(), rows, missing, first, reduce, empty })
+    Ok(Column { table: info.name, numbers, rows, first, last, empty: written.empty })
+}
+
+fn last_of(written: &written::Quantity, first: &First) -> Result<Last, &'static str> {
+    let until = match (written.reduce, &written.until) {
+        (Some(reduce), None) => return Ok(Last::Reduced(reduce)),
+        (None, Some(until)) => until,
+        _ => return Err("many values need one of `reduce` and `until` to be one"),
+    };
+    let First::Bins { length, .. } = *first else { return Err("`until` is of intervals: `bins` and `at`") };
+    let (level, below) = match (&until.below, &until.above) {
+        (Some(level), None) => (level.clone(), true),
+        (None, Some(level)) => (level.clone(), false),
+        _ => return Err("`until` has one of `below` and `above`, a quantity of this measure"),
+    };
+    let in_a_row = until.in_a_row.unwrap_or(1);
+    if in_a_row == 0 {
+        return Err("`in_a_row` is 1 or more");
+    }
+    Ok(Last::Until(Until { level, below, in_a_row, length }))
 }
 
 fn curve_of(written: &written::Series, path: &str, ground: &Ground) -> Checked<Curve> {
     let info = table_of(&written.table, &format!("{path}.table"), ground)?;
-    has_numbers(info, &written.x, &format!("{path}.x"), ground)?;
-    has_numbers(info, &written.y, &format!("{path}.y"), ground)?;
-    let (x, y) = (written.x_times.unwrap_or(1.0), written.y_times.unwrap_or(1.0));
-    if !x.is_finite() || !y.is_finite() {
-        let error = Diagnostic::error(Code::OutOfRange, "`x_times` and `y_times` are numbers");
-        return Err(ground.at(path, error));
+    let x = Wanted {
+        column: &written.x,
+        keys: ["x", "x_minus"],
+        minus: written.x_minus.as_ref(),
+        ..Wanted::default()
+    };
+    let x = numbers_of(info, &x, path, ground)?;
+    let y = y_of(written, info, path, ground)?;
+    let (x_times, y_times) = (written.x_times.unwrap_or(1.0), written.y_times.unwrap_or(1.0));
+    let x_plus = written.x_plus.unwrap_or(0.0);
+    let numbers = [x_times, x_plus, y_times, written.empty.unwrap_or(0.0)];
+    if numbers.into_iter().any(|number| !number.is_finite()) {
+        let message = "`x_times`, `x_plus`, `y_times` and `empty` are numbers";
+        return Err(ground.at(path, Diagnostic::error(Code::OutOfRange, message)));
     }
     let rows = rows_of(info, &written.rows, path, ground)?;
-    Ok(Curve { table: info.name, x: (written.x.clone(), x), y: (written.y.clone(), y), rows })
+    Ok(Curve { table: info.name, x, x_times, x_plus, y, y_times, rows })
 }
 
-fn table_of(name: &str, path: &str, ground: &Ground) -> Checked<&'static TableInfo> {
-    TableInfo::find(name).ok_or_else(|| {
-        let error = Diagnostic::error(Code::UnknownName, format!("results have no table \"{name}\""));
-        ground.at(path, error.known(name, crate::results::TABLES.iter().map(|table| table.name)))
-    })
-}
-
-fn column_info(info: &TableInfo, name: &str, path: &str, ground: &Ground) -> Checked<ColumnKind> {
-    info.column(name).map(|column| column.kind).ok_or_else(|| {
-        let message = format!("the table \"{}\" has no column \"{name}\"", info.name);
-        let error = Diagnostic::error(Code::UnknownName, message);
-        ground.at(path, error.known(name, info.columns.iter().map(|column| column.name)))
-    })
-}
-
-fn has_numbers(info: &TableInfo, name: &str, path: &str, ground: &Ground) -> Checked<()> {
-    if column_info(info, name, path, ground)? != ColumnKind::Name {
-        return Ok(());
-    }
-    let message = format!("the column \"{name}\" has names, expected numbers");
-    Err(ground.at(path, Diagnostic::error(Code::WrongType, message)))
-}
-
-fn rows_of(
-    info: &TableInfo,
-    written: &BTreeMap<String, Filter>,
-    path: &str,
-    ground: &Ground,
-) -> Checked<Rows> {
-    for (column, filter) in written {
-        let path = format!("{path}.where.{column}");
-        let kind = column_info(info, column, &path, ground)?;
-        let fits = match filter {
-            Filter::Names(_) => kind == ColumnKind::Name,
-            Filter::Flag(_) => kind == ColumnKind::Flag,
-            Filter::Number(_) | Filter::Between { .. } => {
-                matches!(kind, ColumnKind::Integer | ColumnKind::Real)
-            }
-        };
-        if !fits {
-            let message = format!("values of \"{column}\" are of another kind: {}", kind.name());
-            return Err(ground.at(&path, Diagnostic::error(Code::WrongType, message)));
+/// What belongs to x.
+fn y_of(written: &written::Series, info: &TableInfo, path: &str, ground: &Ground) -> Checked<Y> {
+    let written::Series { y, distribution, increase, values, missing, running, x_minus, .. } = written;
+    let joined = joined_of(written, info, path, ground)?;
+    let alone = joined.is_none() && increase.is_none() && values.is_none() && missing.is_none() && !running;
+    match (y, *distribution) {
+        (Some(column), None) if joined.is_none() || x_minus.is_none() => {
+            let wanted = Wanted {
+                column,
+                keys: ["y", "minus"],
+                increase: increase.as_ref(),
+                values: values.as_ref(),
+                missing: *missing,
+                ..Wanted::default()
+            };
+            Ok(Y::Numbers { of: numbers_of(info, &wanted, path, ground)?, running: *running, joined })
+        }
+        (None, Some(points)) if alone && (1..=MOST_POINTS).contains(&points) => Ok(Y::Distribution(points)),
+        (None, Some(points)) if alone => {
+            let message = format!("a distribution of {points} points, expected 1 to {MOST_POINTS}");
+            Err(ground.at(&format!("{path}.distribution"), Diagnostic::error(Code::OutOfRange, message)))
+        }
+        (Some(_), None) => {
+            let message =
+                "rows are joined by a column, not by a difference: `x_minus` without `bins` and `each`";
+            Err(ground.at(path, Diagnostic::error(Code::Conflict, message)))
+        }
+        _ => {
+            let message = "a series has `y`, with what becomes of it, or a `distribution` of x alone";
+            Err(ground.at(path, Diagnostic::error(Code::Conflict, message)))
         }
     }
-    Ok(Rows(written.clone()))
+}
+
+/// Which rows of a curve are one point.
+fn joined_of(
+    written: &written::Series,
+    info: &TableInfo,
+    path: &str,
+    ground: &Ground,
+) -> Checked<Option<Joined>> {
+    let each = written.each.unwrap_or(Reduce::Sum);
+    match (written.bins, written.empty) {
+        (None, None) if written.each.is_none() => Ok(None),
+        (None, None) => {
+            is_key(info, &written.x, &format!("{path}.x"), ground)?;
+            Ok(Some(Joined { length: 1, each, empty: None }))
+        }
+        (Some(length), empty) if length.as_ps() > 0 => {
+            is_time(info, &written.x, &format!("{path}.x"), ground)?;
+            Ok(Some(Joined { length: length.as_ps(), each, empty }))
+        }
+        _ => {
+            let message = "intervals are `bins` above 0; without them no interval is `empty`";
+            Err(ground.at(path, Diagnostic::error(Code::Conflict, message)))
+        }
+    }
 }
 
 /// Quantities behind those they follow from.
@@ -388,6 +427,12 @@ fn ordered(
             let path = format!("{path}.quantities.{}", quantity.name);
             return Err(ground.at(&path, error.known(unknown, all.iter().map(String::as_str))));
         }
+    }
+    let taken: BTreeSet<&String> = rest.iter().flat_map(Quantity::others).collect();
+    if let Some(useless) = rest.iter().find(|quantity| !quantity.keep && !taken.contains(&quantity.name)) {
+        let message = format!("\"{}\" is not kept, and nothing follows from it", useless.name);
+        let path = format!("{path}.quantities.{}", useless.name);
+        return Err(ground.at(&path, Diagnostic::error(Code::Conflict, message)));
     }
     let mut known: BTreeSet<String> = of_model.iter().map(|name| (*name).to_owned()).collect();
     let mut ordered = Vec::new();

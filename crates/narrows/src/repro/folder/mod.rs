@@ -1,19 +1,23 @@
 //! A paper as a folder: `paper.toml`, `claims.toml` and scenarios. decisions/0025
 //!
-//! What is written (`written.rs`, `forms.rs`) becomes a [`Paper`] like those in Rust: measures (`measure.rs`, `columns.rs`), experiments over
-//! grids (`experiments.rs`, `scope.rs`), figures, sweeps and parameters (`figures.rs`). `check.rs` finds names that nothing has.
-//! `files.rs` keeps to the folder; `new.rs` starts one.
+//! What is written (`written.rs`, `forms.rs`) becomes a [`Paper`] like those in Rust: measures (`measure.rs`, `columns.rs`,
+//! `lookup.rs`), experiments over grids (`experiments.rs`, `scope.rs`), claims (`claims.rs`), figures, sweeps and parameters
+//! (`figures.rs`). `check.rs` finds names that nothing has. `files.rs` keeps to the folder; `new.rs` starts one.
 
 mod check;
+mod claims;
 mod columns;
 mod experiments;
 mod figures;
 mod files;
-mod forms;
+pub(super) mod forms;
 mod ground;
+mod lookup;
 mod measure;
 mod new;
+mod pattern;
 mod scope;
+mod until;
 mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +26,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::check::Places;
+use self::claims::Claims;
 use self::experiments::{Experiments, Parts};
 use self::figures::Drawing;
 pub use self::files::Files;
@@ -29,7 +35,7 @@ use self::ground::{Ground, is_name};
 pub(super) use self::measure::Reading;
 pub use self::new::start;
 use self::written::Written;
-use super::{Paper, claims, names};
+use super::{Paper, names};
 use crate::checksum;
 use crate::diagnostic::{Checked, Code, Diagnostic, Place, Rejection, Source};
 use crate::document::Document;
@@ -84,8 +90,8 @@ impl Paper {
         let (figures, sweeps) = (drawing.figures()?, drawing.sweeps()?);
         let parameters = drawing.parameters(&mut experiments)?;
         let claimed = Document::of(files.read(CLAIMS, files::LARGEST)?, files.folder(), Inputs::default())?;
-        let claims = claims::parse(&claimed)?;
         let claimed = Ground { document: claimed };
+        let claims = Claims::of(&claimed)?;
         refuse_control_characters(&claimed)?;
         let inputs = files.root().map_or_else(Inputs::default, |root| Inputs::within(root.to_owned()));
         let origin = Origin {
@@ -101,14 +107,15 @@ impl Paper {
             title: written.title.clone(),
             source: written.source.clone(),
             about: written.about.clone(),
-            claims,
+            claims: claims.all,
             figures,
             experiments: experiments.all,
             sweeps,
             parameters,
             origin,
         };
-        check::check(&paper, &ground, &claimed)?;
+        let (curves, claims) = (&drawing.curves, &claims.written);
+        check::check(&paper, &Places { ground: &ground, curves, claimed: &claimed, claims })?;
         Ok(paper)
     }
 }
@@ -198,7 +205,7 @@ fn scenarios(written: &Written, files: &Files, ground: &Ground) -> Checked<BTree
 
 fn measures(written: &Written, ground: &Arc<Ground>) -> Checked<BTreeMap<String, Arc<Reading>>> {
     let used: BTreeSet<&str> =
-        written.experiment.iter().map(|experiment| experiment.measure.as_str()).collect();
+        written.experiment.iter().flat_map(|experiment| &experiment.measure.0).map(String::as_str).collect();
     let mut measures = BTreeMap::new();
     for (name, measure) in &written.measure {
         let path = format!("measure.{name}");

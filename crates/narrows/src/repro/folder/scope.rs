@@ -1,15 +1,21 @@
-//! Lists of a paper, and texts that name what is in them: `{row}` is the key of an entry, `{row.label}` a field.
+//! Lists of a paper, grids over them, and texts that name what is in them: `{row}` is the key of an entry, `{row.label}` a
+//! field.
 
 use std::collections::BTreeMap;
 
-use super::ground::Ground;
-use super::written::{Entry, Items};
+use super::forms::{Entry, Items, Many};
+use super::ground::{Ground, is_name};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 
 /// Variables and what they stand for.
 #[derive(Clone, Default)]
 pub(super) struct Scope<'a> {
     variables: Vec<(&'a str, &'a Entry)>,
+}
+
+/// Variables and what each runs over.
+pub(super) struct Grid<'a> {
+    variables: Vec<(&'a str, &'a [Entry])>,
 }
 
 /// A list by its name, or as it is written at `path`.
@@ -29,7 +35,77 @@ pub(super) fn entries<'a>(
     Ok(entries)
 }
 
+impl<'a> Grid<'a> {
+    /// The `for` of what stands at `path`.
+    ///
+    /// # Errors
+    /// If a variable has a bad name, or one that is there already, or its list is unknown.
+    pub(super) fn of(
+        written: &'a Many<BTreeMap<String, Items>>,
+        lists: &'a BTreeMap<String, Vec<Entry>>,
+        ground: &Ground,
+        path: &str,
+    ) -> Checked<Self> {
+        let mut grid = Self { variables: Vec::new() };
+        for (number, table) in written.0.iter().enumerate() {
+            if table.len() != 1 {
+                let message =
+                    "one variable in each table of `for`: for = [{ a = \"outer\" }, { b = \"inner\" }]";
+                return Err(ground.at(&format!("{path}.for"), Diagnostic::error(Code::Conflict, message)));
+            }
+            for (variable, items) in table {
+                let at = format!("{path}.for.{number}.{variable}");
+                if !is_name(variable) || grid.has(variable) {
+                    let message =
+                        format!("a variable \"{variable}\", expected a new name of letters, digits, - and _");
+                    return Err(ground.at(&at, Diagnostic::error(Code::Duplicate, message)));
+                }
+                grid.variables.push((variable, entries(items, lists, ground, &at)?));
+            }
+        }
+        Ok(grid)
+    }
+
+    pub(super) fn has(&self, variable: &str) -> bool {
+        self.variables().any(|known| known == variable)
+    }
+
+    pub(super) fn variables(&self) -> impl Iterator<Item = &'a str> {
+        self.variables.iter().map(|(variable, _)| *variable)
+    }
+
+    /// Its points in `around`, the last variable running fastest. So many points are there already.
+    ///
+    /// # Errors
+    /// How many points there would be, if they are more than `most`.
+    pub(super) fn points(
+        &self,
+        around: &Scope<'a>,
+        before: usize,
+        most: usize,
+    ) -> Result<Vec<Scope<'a>>, usize> {
+        let lengths = self.variables.iter().map(|(_, entries)| entries.len());
+        let count = lengths.fold(1_usize, usize::saturating_mul).saturating_add(before);
+        if count > most {
+            return Err(count);
+        }
+        let mut points = vec![around.clone()];
+        for (variable, list) in &self.variables {
+            points = points
+                .iter()
+                .flat_map(|point| list.iter().map(|entry| point.with(variable, entry)))
+                .collect();
+        }
+        Ok(points)
+    }
+}
+
 impl<'a> Scope<'a> {
+    /// What a variable stands for.
+    pub(super) fn entry(&self, variable: &str) -> Option<&'a Entry> {
+        self.variables.iter().rev().find(|(name, _)| *name == variable).map(|(_, entry)| *entry)
+    }
+
     /// The same, and one variable more.
     pub(super) fn with(&self, variable: &'a str, entry: &'a Entry) -> Self {
         let mut variables = self.variables.clone();
@@ -65,8 +141,7 @@ impl<'a> Scope<'a> {
 
     fn value(&self, word: &str) -> Result<&'a str, Diagnostic> {
         let (name, field) = word.split_once('.').unwrap_or((word, ""));
-        let found = self.variables.iter().rev().find(|(variable, _)| *variable == name);
-        let Some((_, entry)) = found else {
+        let Some(entry) = self.entry(name) else {
             let error =
                 Diagnostic::error(Code::UnknownName, format!("\"{{{word}}}\" stands for nothing here"));
             return Err(error.known(name, self.variables.iter().map(|(variable, _)| *variable)));

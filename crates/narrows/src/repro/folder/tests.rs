@@ -64,6 +64,24 @@ fn the_outermost_variable_runs_slowest_and_the_short_form_keeps_what_it_names() 
 }
 
 #[test]
+fn an_experiment_takes_the_quantities_of_all_its_measures() {
+    let text = PAPER_TOML.replacen("measure = \"bottleneck\"", "measure = [\"bottleneck\", \"losses\"]", 1);
+    let losses = "[measure.losses.quantities]\ndrops = { metric = \"total.drops\" }\n";
+    let text =
+        text.replacen("[measure.bottleneck.series]", &format!("{losses}\n[measure.bottleneck.series]"), 1);
+    let paper = read(&text, CLAIMS_TOML).unwrap_or_else(|error| panic!("{error}"));
+    let quantities: Vec<_> = paper.experiments.iter().map(|each| each.quantities.len()).collect();
+    assert_eq!(paper.experiments[0].quantities, ["goodput_mbps", "queue_kb", "drops"]);
+    assert_eq!(quantities, [3, 3, 2, 2, 2, 2]);
+    let request = super::super::Request { quick: true, ..Default::default() };
+    let study = super::super::Study::new(paper, &request).unwrap();
+    let progress = |_| std::ops::ControlFlow::Continue(());
+    let results = crate::run::run(&study.runs[0].plan, Default::default(), progress).unwrap();
+    let measured: Vec<_> = study.measure(0, &results).quantities.into_keys().collect();
+    assert_eq!(measured, ["drops", "goodput_mbps", "queue_kb"]);
+}
+
+#[test]
 fn mistakes_are_met_where_they_are() {
     let cases = [
         ("title =", "titel =", "unknown key \"titel\"\n  did you mean \"title\"?"),
@@ -107,12 +125,27 @@ fn mistakes_are_met_where_they_are() {
         ),
         ("reduce = \"mean\"", "reduce = \"average\"", "unknown name \"average\""),
         ("times = 1000 }", "of = \"queue_kb\" }", "a quantity has one of"),
+        ("times = 1000 }", "keep = false }", "\"goodput_mbps\" is not kept, and nothing follows from it"),
+        ("times = 1000 }", "increase = \"flow\" }", "are of a `table`"),
+        ("metric = \"long.goodput_gbps\"", "sum = [\"queue_kb\"]", "a `sum` is of two quantities or more"),
+        ("reduce = \"mean\"", "increase = \"flow\", reduce = \"mean\"", "has no column \"flow\""),
         ("metric = \"long.goodput_gbps\"", "of = \"goodput_mbps\"", "\"goodput_mbps\" follows from itself"),
         (
             "metric = \"long.goodput_gbps\"",
             "of = \"goodput\"",
             "nothing here measures \"goodput\"\n  did you mean",
         ),
+        (
+            "y_times = 1e-3, where",
+            "empty = 0, where",
+            "intervals are `bins` above 0; without them no interval is `empty`",
+        ),
+        (
+            "x = \"start_ps\"",
+            "bins = \"1 ms\", x = \"max_backlog_bytes\"",
+            "\"max_backlog_bytes\" is no time",
+        ),
+        ("x_times = 1e-9", "x_plus = inf", "`x_times`, `x_plus`, `y_times` and `empty` are numbers"),
         (
             "series = \"control.reno.queue\"",
             "series = \"control.cubic.queue\"",
@@ -134,6 +167,11 @@ fn mistakes_are_met_where_they_are() {
             "watched = [\"control.reno.queue\"",
             "nothing measures the quantity",
         ),
+        (
+            "reduce = \"ordering\"",
+            "reduce = { rank_of = \"k16\" }",
+            "the list has no entry \"k16\"\n  did you mean \"k15\"?",
+        ),
         ("version = 1", "version = 2", "version = 2, this narrows reads papers of version 1"),
         ("name = \"new-paper\"", "name = \"a/b\"", "the name \"a/b\", expected"),
         ("title = \"Queues", "title = \"\\u001b[31mQueues", "the control character U+001B in a text"),
@@ -142,6 +180,33 @@ fn mistakes_are_met_where_they_are() {
             "[measure.other]\n[measure.bottleneck.series]",
             "no experiment measures \"other\"",
         ),
+        (
+            "bins = \"100 us\", at = \"start_ps\", reduce = \"mean\"",
+            "until = { above = \"goodput_mbps\" }",
+            "`until` is of intervals: `bins` and `at`",
+        ),
+        (
+            "reduce = \"mean\"",
+            "reduce = \"mean\", until = { above = \"goodput_mbps\" }",
+            "many values need one of `reduce` and `until` to be one",
+        ),
+        (
+            "reduce = \"mean\"",
+            "until = { above = \"goodput_mbps\", below = \"goodput_mbps\" }",
+            "`until` has one of `below` and `above`",
+        ),
+        ("reduce = \"mean\"", "until = { above = \"goodput\" }", "nothing here measures \"goodput\""),
+        (
+            "reduce = \"mean\"",
+            "until = { above = \"goodput_mbps\", in_a_row = 0 }",
+            "`in_a_row` is 1 or more",
+        ),
+        (
+            "measure = \"bottleneck\"",
+            "measure = [\"bottleneck\", \"bottleneck\"]",
+            "\"bottleneck\" measures \"goodput_mbps\", and so does a measure before it",
+        ),
+        ("measure = \"bottleneck\"", "measure = []", "an experiment has a measure"),
         ("kb = 15 }", "kb = 15, x = [1] }", "found an array"),
     ];
     for (from, to, expected) in cases {
@@ -157,6 +222,104 @@ fn mistakes_are_met_where_they_are() {
     );
     let fitted = refused("watched = [\"control", "fitted = [\"reno\"]\nwatched = [\"control");
     assert!(fitted.contains("no claim is called \"reno\"\n  did you mean \"reno-queue\"?"), "{fitted}");
+}
+
+/// Both claims about goodput as one, over a list.
+const OVER_A_LIST: &str = "[[claim]]
+for = { c = \"controls\" }
+id = \"{c}-goodput\"
+figure = \"Figure 1\"
+source = \"§1\"
+statement = \"{c.label} fills the link\"
+quantity = \"control.{c}.goodput_mbps\"
+reported = 950
+unit = \"Mb/s\"
+class = \"exact\"
+
+[[note]]
+of = \"*-goodput\"
+text = \"unexplained, like {control.reno.goodput_mbps}\"
+
+[lists]
+controls = [{ key = \"reno\", label = \"Reno\" }, { key = \"dctcp\", label = \"DCTCP\" }]
+";
+
+/// The claims of the example with these instead of those about goodput.
+fn with_claims(text: &str) -> String {
+    let rest = CLAIMS_TOML.split_once("[[claim]]\nid = \"dctcp-queue\"").unwrap().1;
+    format!("{text}\n[[claim]]\nid = \"dctcp-queue\"{rest}")
+}
+
+#[test]
+fn a_claim_over_a_list_is_a_claim_for_each_entry_and_a_note_is_of_all_whose_ids_it_fits() {
+    let paper = read(PAPER_TOML, &with_claims(OVER_A_LIST)).unwrap_or_else(|error| panic!("{error}"));
+    let plain = read(PAPER_TOML, CLAIMS_TOML).unwrap().claims;
+    assert_eq!(paper.claims.len(), plain.len());
+    let note = Some("unexplained, like {control.reno.goodput_mbps}".to_owned());
+    for (claim, plain) in paper.claims.iter().zip(plain).take(2) {
+        assert_eq!(*claim, super::super::Claim { source: "§1".into(), note: note.clone(), ..plain });
+    }
+    assert!(paper.claims[2..].iter().all(|claim| claim.note.is_none()));
+}
+
+#[test]
+fn mistakes_in_claims_over_lists_are_met_where_they_are() {
+    let cases = [
+        ("{ c = \"controls\" }", "{ c = \"contrls\" }", "claims.toml:2:7  no list is called \"contrls\""),
+        ("fills the link", "fills the {lnk}", "claims.toml:6:13  \"{lnk}\" stands for nothing here"),
+        ("id = \"{c}-goodput\"", "id = \"goodput\"", "claims.toml:3:6  there are two claims"),
+        (
+            "control.{c}.goodput_mbps",
+            "control.{c}.goodput",
+            "claims.toml:7:12  nothing measures the quantity",
+        ),
+        ("reported = 950", "at_most = 950", "claims.toml:1:1  classes exact and size need `reported`"),
+        ("*-goodput", "*-goodptu", "claims.toml:13:6  no claim is called \"*-goodptu\""),
+        (
+            "[[note]]",
+            "[[note]]\nof = \"reno-*\"\ntext = \"x\"\n[[note]]",
+            "the claim \"reno-goodput\" has a note already",
+        ),
+    ];
+    for (from, to, expected) in cases {
+        assert!(OVER_A_LIST.contains(from), "{from}");
+        let error =
+            read(PAPER_TOML, &with_claims(&OVER_A_LIST.replacen(from, to, 1))).unwrap_err().to_string();
+        assert!(error.contains(expected), "{to}: {error}");
+    }
+    let many =
+        format!("many = [{}]", (0..200).map(|number| number.to_string()).collect::<Vec<_>>().join(", "));
+    let text =
+        OVER_A_LIST.replacen("{ c = \"controls\" }", "[{ c = \"many\" }, { d = \"many\" }]", 1) + &many;
+    let error = read(PAPER_TOML, &with_claims(&text)).unwrap_err().to_string();
+    assert!(error.contains("40000 claims, expected at most 10000"), "{error}");
+}
+
+#[test]
+fn charts_and_curves_over_lists_are_one_for_each_entry() {
+    let curves = "curve = [{ label = \"Reno\", series = \"control.reno.queue\" }, { label = \"DCTCP\", series = \"control.dctcp.queue\" }]";
+    let over =
+        "curve = [{ for = { c = \"controls\" }, label = \"{c.label}\", series = \"control.{c}.queue\" }]";
+    let title = "title = \"what waits at the bottleneck\"";
+    let charts = "for = { n = [1, 2] }\ntitle = \"what waits, {n}\"";
+    for text in [curves, title] {
+        assert!(PAPER_TOML.contains(text), "{text}");
+    }
+    let changed = PAPER_TOML.replacen(curves, over, 1).replacen(title, charts, 1);
+    let changed =
+        changed.replacen("rows = \"controls\",", "rows = \"controls\", label = \"under {row.label}\",", 1);
+    let paper = read(&changed, CLAIMS_TOML).unwrap_or_else(|error| panic!("{error}"));
+    let figure = &paper.figures[0];
+    let drawn: Vec<_> =
+        figure.charts.iter().map(|chart| (chart.title.as_str(), chart.curves.len())).collect();
+    assert_eq!(drawn, [("what waits, 1", 2), ("what waits, 2", 2)]);
+    let plain = &read(PAPER_TOML, CLAIMS_TOML).unwrap().figures[0].charts[0];
+    assert_eq!(format!("{:?}", figure.charts[1].curves), format!("{:?}", plain.curves));
+    let labels: Vec<_> = figure.tables[0].rows.iter().map(|(_, label)| label.as_str()).collect();
+    assert_eq!(labels, ["under Reno", "under DCTCP"]);
+    let unknown = read(&changed.replacen("control.{c}.queue", "control.{c}.quue", 1), CLAIMS_TOML);
+    let error = unknown.unwrap_err().to_string();
+    assert!(error.contains("paper.toml:64:10  nothing measures the series \"control.reno.quue\""), "{error}");
 }
 
 #[test]
@@ -196,6 +359,34 @@ fn what_a_scenario_lacks_is_met_before_it_is_run() {
     assert!(change.contains("paper.toml:") && change.contains("unknown key \"markin\""), "{change}");
     let bins = plan("bins = \"100 us\"", "bins = \"1 ns\"");
     assert!(bins.contains("intervals in") && bins.contains("expected at most 1000000"), "{bins}");
+}
+
+#[test]
+fn a_count_adds_up_to_the_same_by_its_increases_by_its_last_values_and_in_intervals() {
+    let more = "[measure.bottleneck.quantities]
+        first = { table = \"windows\", column = \"delivered_bytes\", increase = \"flow\", where = { at_ps = { below = \"60 ms\" } }, reduce = \"sum\", keep = false }
+        rest = { table = \"windows\", column = \"delivered_bytes\", increase = \"flow\", where = { at_ps = { from = \"60 ms\" } }, reduce = \"sum\", keep = false }
+        all = { sum = [\"first\", \"rest\"] }
+        last = { table = \"windows\", column = \"delivered_bytes\", by = \"flow\", each = \"max\", reduce = \"sum\" }
+        [measure.bottleneck.series]
+        growth = { table = \"windows\", x = \"at_ps\", x_times = 1e-9, x_plus = 1, y = \"delivered_bytes\", increase = \"flow\", where = { at_ps = { from = \"0 s\", below = \"200 ms\" } }, bins = \"10 ms\", empty = 0 }";
+    let parts = PAPER_TOML.split_once("[measure.bottleneck.series]").unwrap();
+    let text = format!("{}{}{}", parts.0, more.split_once('\n').unwrap().1, parts.1).replace(
+        "\"stop.after=200 ms\"",
+        "\"stop.after=200 ms\", 'record.windows={ interval = \"1 ms\", flows = 2 }'",
+    );
+    let paper = read(&text, CLAIMS_TOML).unwrap_or_else(|error| panic!("{error}"));
+    let request = super::super::Request { quick: true, ..Default::default() };
+    let study = super::super::Study::new(paper, &request).unwrap_or_else(|error| panic!("{error}"));
+    let go_on = |_| std::ops::ControlFlow::Continue(());
+    let results = crate::run::run(&study.runs[0].plan, Default::default(), go_on).unwrap();
+    let measured = study.measure(0, &results);
+    let kept: Vec<_> = measured.quantities.keys().map(String::as_str).collect();
+    assert_eq!(kept, ["all", "goodput_mbps", "last", "queue_kb"]);
+    let (all, growth) = (measured.quantities["all"], &measured.series["growth"]);
+    assert!(all > Some(0.0) && all == measured.quantities["last"]);
+    assert_eq!(all, Some(growth.iter().map(|point| point.1).sum()));
+    assert_eq!((growth.len(), growth[0].0, growth[19].0), (20, 1.0, 191.0));
 }
 
 #[test]

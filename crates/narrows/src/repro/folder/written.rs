@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_spanned::Spanned;
 
 use super::super::Style;
-pub(super) use super::forms::{Bound, Entry, Filter, Items, Many, Reduce, Theory};
+pub(super) use super::forms::{Among, Bound, Entry, Filter, Items, Many, Reduce, Theory};
 
 /// A change of a scenario, `path=value`, and where it stands.
 pub(super) type Change = Spanned<String>;
@@ -55,8 +55,8 @@ pub(super) struct Experiment {
     pub(super) set: Vec<Change>,
     /// The short form; without it the short form leaves the experiment out.
     pub(super) quick: Option<Quick>,
-    /// What is measured, by its name.
-    pub(super) measure: String,
+    /// What is measured, by its name, or by several.
+    pub(super) measure: Many<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -88,18 +88,26 @@ pub(super) struct Quantity {
     /// A table of the results, one of its columns, and which rows count.
     pub(super) table: Option<String>,
     pub(super) column: Option<String>,
+    /// Of a count that goes on: what it grew by since the row before with the same value here.
+    pub(super) increase: Option<String>,
+    /// This column of the same row is subtracted.
+    pub(super) minus: Option<String>,
+    /// Of a column of names: what they count as. Rows with other names are left out.
+    pub(super) values: Option<BTreeMap<String, f64>>,
     #[serde(rename = "where")]
     pub(super) rows: BTreeMap<String, Filter>,
-    /// What a missing value counts as; rows without a value are left out otherwise.
+    /// What a missing value counts as, also where results lack the column; rows without a value are left out otherwise.
     pub(super) missing: Option<f64>,
-    /// Rows with the same value here are reduced together first, by `each`.
-    pub(super) by: Option<String>,
+    /// Rows with the same values here are reduced together first, by `each`.
+    pub(super) by: Many<String>,
     /// Rows of one interval of this length are reduced together first, by `each`; intervals without rows are zero.
     pub(super) bins: Option<Span>,
     /// The time that decides to which interval a row belongs.
     pub(super) at: Option<String>,
     pub(super) each: Option<Reduce>,
     pub(super) reduce: Option<Reduce>,
+    /// In place of `reduce`: how long it takes until intervals are below or above a level.
+    pub(super) until: Option<Until>,
     /// The value without any rows.
     pub(super) empty: Option<f64>,
     /// Divided by a time.
@@ -109,10 +117,24 @@ pub(super) struct Quantity {
     /// The first divided by the second; the first minus the second.
     pub(super) ratio: Option<[String; 2]>,
     pub(super) difference: Option<[String; 2]>,
+    /// All of them added up.
+    pub(super) sum: Option<Vec<String>>,
     /// What becomes of the value: first `times`, then `plus`, then `at_least`.
     pub(super) times: Option<f64>,
     pub(super) plus: Option<f64>,
     pub(super) at_least: Option<f64>,
+    /// Not if only others follow from it.
+    pub(super) keep: Option<bool>,
+}
+
+/// One of `below` and `above`, another quantity of this run.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Until {
+    pub(super) below: Option<String>,
+    pub(super) above: Option<String>,
+    /// For so many intervals.
+    pub(super) in_a_row: Option<usize>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -120,10 +142,29 @@ pub(super) struct Quantity {
 pub(super) struct Series {
     pub(super) table: String,
     pub(super) x: String,
-    pub(super) y: String,
+    /// This column of the same row is subtracted from x.
+    pub(super) x_minus: Option<String>,
+    pub(super) y: Option<String>,
+    /// Instead of y: so many points of the distribution of x, y is the percentage of values up to it.
+    pub(super) distribution: Option<u32>,
+    /// As for a quantity.
+    pub(super) increase: Option<String>,
+    pub(super) values: Option<BTreeMap<String, f64>>,
+    pub(super) missing: Option<f64>,
+    /// y is what it has added up to, over the rows that count.
+    #[serde(default)]
+    pub(super) running: bool,
     #[serde(rename = "where", default)]
     pub(super) rows: BTreeMap<String, Filter>,
+    /// Rows with one x are one point, reduced by this.
+    pub(super) each: Option<Reduce>,
+    /// Rows of one interval of x of this length are one point, at its beginning.
+    pub(super) bins: Option<Span>,
+    /// y of intervals without rows; they have no point otherwise.
+    pub(super) empty: Option<f64>,
+    /// What becomes of x: first `x_times`, then `x_plus`.
     pub(super) x_times: Option<f64>,
+    pub(super) x_plus: Option<f64>,
     pub(super) y_times: Option<f64>,
 }
 
@@ -134,16 +175,19 @@ pub(super) struct Sweep {
     /// `group.row.column`.
     pub(super) name: String,
     pub(super) over: BTreeMap<String, Items>,
-    pub(super) x: String,
+    /// Places in the list without it.
+    pub(super) x: Option<String>,
     pub(super) quantity: String,
     pub(super) reduce: OverSweep,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum OverSweep {
     Ordering,
     Knee(f64),
+    /// Of the entry with this key, the smallest value first.
+    RankOf(String),
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -174,11 +218,16 @@ pub(super) struct Table {
     pub(super) group: String,
     pub(super) rows: Items,
     pub(super) columns: Items,
+    /// Labels of rows, instead of their own: `{row}` is the key, `{row.label}` the label.
+    pub(super) label: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Chart {
+    /// The grid: a chart for each point.
+    #[serde(default, rename = "for")]
+    pub(super) grid: Many<BTreeMap<String, Items>>,
     pub(super) title: String,
     pub(super) x: Axis,
     pub(super) y: Axis,
@@ -200,6 +249,9 @@ pub(super) struct Axis {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Curve {
+    /// The grid: a curve for each point.
+    #[serde(default, rename = "for")]
+    pub(super) grid: Many<BTreeMap<String, Items>>,
     pub(super) label: String,
     /// `group.row.name`, of the first seed.
     pub(super) series: Option<String>,
