@@ -3,9 +3,9 @@
 use super::super::Claim;
 use super::super::claims::{File, Note};
 use super::ground::Ground;
-use super::pattern::fits;
 use super::scope::{Grid, Scope};
 use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::scenario::matches;
 
 /// A paper with more claims is refused.
 const MOST: usize = 10_000;
@@ -55,12 +55,12 @@ impl Claims {
     /// Adds a note to every claim that it is of.
     fn add(&mut self, note: &Note, path: &str, ground: &Ground) -> Checked<()> {
         let refused = |error: Diagnostic| Err(ground.at(&format!("{path}.of"), error));
-        let is_meant = |pattern: &String| self.all.iter().any(|claim| fits(pattern, &claim.id));
+        let is_meant = |pattern: &String| self.all.iter().any(|claim| matches(pattern, &claim.id));
         if let Some(unknown) = note.of.0.iter().find(|pattern| !is_meant(pattern)) {
             let error = Diagnostic::error(Code::UnknownName, format!("no claim is called \"{unknown}\""));
             return refused(error.known(unknown, self.all.iter().map(|claim| claim.id.as_str())));
         }
-        let of = |claim: &&mut Claim| note.of.0.iter().any(|pattern| fits(pattern, &claim.id));
+        let of = |claim: &&mut Claim| note.of.0.iter().any(|pattern| matches(pattern, &claim.id));
         for claim in self.all.iter_mut().filter(of) {
             if claim.note.is_some() {
                 let message = format!("the claim \"{}\" has a note already", claim.id);

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use narrows_proto::units::Span;
 
-use super::pattern::fits;
 use super::until::Until;
 use super::written::{Among, Bound, Filter, Reduce};
 use crate::results::{Results, Table, Values};
+use crate::scenario::matches;
 use crate::statistics::{jain, mean, percentile};
 
 /// Values of a column, of rows that count, reduced to one number.
@@ -286,7 +286,7 @@ impl Rows {
 fn passes<'a>(filter: &'a Filter, values: &'a Values, results: &Results) -> Box<dyn Fn(&usize) -> bool + 'a> {
     match filter {
         Filter::Names(wanted) => {
-            let is_wanted = |name: &String| wanted.iter().any(|pattern| fits(pattern, name));
+            let is_wanted = |name: &String| wanted.iter().any(|pattern| matches(pattern, name));
             let wanted: Vec<bool> = names(values).iter().map(is_wanted).collect();
             Box::new(move |row| key(values, *row).is_some_and(|name| wanted[name as usize]))
         }

@@ -7,11 +7,11 @@ use narrows_sim::mechanism::isolation::IsolationEvent;
 
 use super::columns::{Numbers, Rows, Take};
 use super::ground::Ground;
-use super::pattern::fits;
 use super::written::{Among, Filter};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::plan::Plan;
 use crate::results::{ColumnKind, TableInfo};
+use crate::scenario::matches;
 
 /// A column as it is written.
 #[derive(Default)]
@@ -208,7 +208,7 @@ pub(super) fn check_names<'a>(
         "event" => IsolationEvent::NAMES.map(str::to_owned).to_vec(),
         _ => return Ok(()),
     };
-    let unknown = wanted.find(|wanted| !known.iter().any(|name| fits(wanted, name)));
+    let unknown = wanted.find(|wanted| !known.iter().any(|name| matches(wanted, name)));
     unknown.map_or(Ok(()), |unknown| {
         let message = format!("{} has no {column} \"{unknown}\"", plan.scenario.name);
         let error = Diagnostic::error(Code::UnknownName, message);

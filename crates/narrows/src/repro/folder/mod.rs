@@ -15,7 +15,6 @@ mod ground;
 mod lookup;
 mod measure;
 mod new;
-mod pattern;
 mod scope;
 mod until;
 mod written;

@@ -267,7 +267,7 @@ fn mistakes_in_claims_over_lists_are_met_where_they_are() {
     let cases = [
         ("{ c = \"controls\" }", "{ c = \"contrls\" }", "claims.toml:2:7  no list is called \"contrls\""),
         ("fills the link", "fills the {lnk}", "claims.toml:6:13  \"{lnk}\" stands for nothing here"),
-        ("id = \"{c}-goodput\"", "id = \"goodput\"", "claims.toml:3:6  there are two claims"),
+        ("id = \"{c}-goodput\"", "id = \"a-goodput\"", "claims.toml:3:6  there are two claims"),
         (
             "control.{c}.goodput_mbps",
             "control.{c}.goodput",
@@ -323,6 +323,55 @@ fn charts_and_curves_over_lists_are_one_for_each_entry() {
 }
 
 #[test]
+fn mistakes_in_what_is_taken_of_a_table_are_met_where_they_are() {
+    let (column, filter) = ("column = \"mean_backlog_bytes\"", "where = { to = \"right/switch\" }, bins");
+    let (bins, y) = ("bins = \"100 us\", at = \"start_ps\"", "y = \"mean_backlog_bytes\"");
+    let with = |text: &str, more: &str| format!("{text}, {more}");
+    let cases = [
+        (column, with(column, "minus = \"start\""), "has no column \"start\""),
+        (column, with(column, "minus = \"to\""), "the column \"to\" has names, expected numbers"),
+        (column, with(column, "values = { a = 1 }"), "has numbers, `values` are of names"),
+        (column, with("column = \"to\"", "values = { a = inf }"), "`values` are a number for each name"),
+        (
+            column,
+            with(column, "minus = \"start_ps\", increase = \"link\""),
+            "a column has one of `increase`, `minus` and `values`",
+        ),
+        (
+            filter,
+            "where = { to = { among = { table = \"flow\", column = \"dst\" } } }, bins".to_owned(),
+            "results have no table \"flow\"",
+        ),
+        (
+            filter,
+            "where = { to = { among = { table = \"flows\", column = \"size_bytes\" } } }, bins".to_owned(),
+            "values of \"to\" are of another kind: name",
+        ),
+        (
+            filter,
+            "where = { to = { from = 1, among = { table = \"flows\", column = \"dst\" } } }, bins".to_owned(),
+            "`among` stands alone",
+        ),
+        (
+            bins,
+            "by = [\"node\", \"mean_backlog_bytes\"]".to_owned(),
+            "rows cannot be grouped by the real numbers",
+        ),
+        (y, "distribution = 0".to_owned(), "a distribution of 0 points, expected 1 to 10000"),
+        (y, "distribution = 10, running = true".to_owned(), "a series has `y`, with what becomes of it, or"),
+        (
+            y,
+            with(y, "x_minus = \"start_ps\", each = \"sum\""),
+            "rows are joined by a column, not by a difference",
+        ),
+    ];
+    for (from, to, expected) in cases {
+        let error = refused(from, &to);
+        assert!(error.starts_with("p/paper.toml:") && error.contains(expected), "{to}: {error}");
+    }
+}
+
+#[test]
 fn whatever_a_file_asks_for_has_a_bound() {
     let numbers: Vec<_> = (0..200).map(|number| number.to_string()).collect();
     let many = format!("many = [{}]\ncontrols = [", numbers.join(", "));
@@ -350,6 +399,11 @@ fn what_a_scenario_lacks_is_met_before_it_is_run() {
             && metric.contains("known: long.flows, "),
         "{metric}"
     );
+    let pattern = plan("where = { to = \"right/switch\" }", "where = { to = [\"right/*\", \"rigth/*\"] }");
+    assert!(pattern.contains("has no to \"rigth/*\""), "{pattern}");
+    let among = "where = { to = { among = { table = \"windows\", column = \"group\" } } }";
+    let among = plan("where = { to = \"right/switch\" }", among);
+    assert!(among.contains("have no table \"windows\""), "{among}");
     let node = plan("where = { to = \"right/switch\" }", "where = { to = \"rigth/switch\" }");
     assert!(node.contains("has no to \"rigth/switch\"\n  did you mean \"right/switch\"?"), "{node}");
     let table = plan("set = [\"stop.after=200 ms\"]", "set = [\"stop.after=200 ms\", \"record={}\"]");
@@ -361,32 +415,56 @@ fn what_a_scenario_lacks_is_met_before_it_is_run() {
     assert!(bins.contains("intervals in") && bins.contains("expected at most 1000000"), "{bins}");
 }
 
-#[test]
-fn a_count_adds_up_to_the_same_by_its_increases_by_its_last_values_and_in_intervals() {
-    let more = "[measure.bottleneck.quantities]
-        first = { table = \"windows\", column = \"delivered_bytes\", increase = \"flow\", where = { at_ps = { below = \"60 ms\" } }, reduce = \"sum\", keep = false }
-        rest = { table = \"windows\", column = \"delivered_bytes\", increase = \"flow\", where = { at_ps = { from = \"60 ms\" } }, reduce = \"sum\", keep = false }
-        all = { sum = [\"first\", \"rest\"] }
-        last = { table = \"windows\", column = \"delivered_bytes\", by = \"flow\", each = \"max\", reduce = \"sum\" }
-        [measure.bottleneck.series]
-        growth = { table = \"windows\", x = \"at_ps\", x_times = 1e-9, x_plus = 1, y = \"delivered_bytes\", increase = \"flow\", where = { at_ps = { from = \"0 s\", below = \"200 ms\" } }, bins = \"10 ms\", empty = 0 }";
-    let parts = PAPER_TOML.split_once("[measure.bottleneck.series]").unwrap();
-    let text = format!("{}{}{}", parts.0, more.split_once('\n').unwrap().1, parts.1).replace(
-        "\"stop.after=200 ms\"",
-        "\"stop.after=200 ms\", 'record.windows={ interval = \"1 ms\", flows = 2 }'",
-    );
+/// What the first run of the short form measures, with more quantities, more series and more changes of the scenario.
+fn measured(quantities: &str, series: &str, set: &str) -> super::super::Measured {
+    let (before, behind) = PAPER_TOML.split_once("[measure.bottleneck.series]").unwrap();
+    let text = format!("{before}{quantities}\n[measure.bottleneck.series]\n{series}{behind}")
+        .replace("\"stop.after=200 ms\"", &format!("\"stop.after=200 ms\", {set}"));
     let paper = read(&text, CLAIMS_TOML).unwrap_or_else(|error| panic!("{error}"));
     let request = super::super::Request { quick: true, ..Default::default() };
     let study = super::super::Study::new(paper, &request).unwrap_or_else(|error| panic!("{error}"));
     let go_on = |_| std::ops::ControlFlow::Continue(());
     let results = crate::run::run(&study.runs[0].plan, Default::default(), go_on).unwrap();
-    let measured = study.measure(0, &results);
+    study.measure(0, &results)
+}
+
+#[test]
+fn a_count_adds_up_to_the_same_by_its_increases_by_its_last_values_and_in_intervals() {
+    let quantities = "
+        first = { table = \"windows\", column = \"delivered_bytes\", increase = \"flow\", where = { at_ps = { below = \"60 ms\" } }, reduce = \"sum\", keep = false }
+        rest = { table = \"windows\", column = \"delivered_bytes\", increase = \"flow\", where = { at_ps = { from = \"60 ms\" } }, reduce = \"sum\", keep = false }
+        all = { sum = [\"first\", \"rest\"] }
+        last = { table = \"windows\", column = \"delivered_bytes\", by = \"flow\", each = \"max\", reduce = \"sum\" }";
+    let series = "growth = { table = \"windows\", x = \"at_ps\", x_times = 1e-9, x_plus = 1, y = \"delivered_bytes\", increase = \"flow\", where = { at_ps = { from = \"0 s\", below = \"200 ms\" } }, bins = \"10 ms\", empty = 0 }";
+    let measured = measured(quantities, series, "'record.windows={ interval = \"1 ms\", flows = 2 }'");
     let kept: Vec<_> = measured.quantities.keys().map(String::as_str).collect();
     assert_eq!(kept, ["all", "goodput_mbps", "last", "queue_kb"]);
     let (all, growth) = (measured.quantities["all"], &measured.series["growth"]);
     assert!(all > Some(0.0) && all == measured.quantities["last"]);
     assert_eq!(all, Some(growth.iter().map(|point| point.1).sum()));
     assert_eq!((growth.len(), growth[0].0, growth[19].0), (20, 1.0, 191.0));
+}
+
+#[test]
+fn rows_are_those_of_names_that_fit_and_those_with_values_that_stand_in_another_table() {
+    let quantities = "
+        hosts = { table = \"queues\", column = \"to\", where = { to = \"right/host*\" }, reduce = \"distinct\" }
+        receivers = { table = \"queues\", column = \"to\", where = { to = { among = { table = \"flows\", column = \"dst\" } } }, reduce = \"distinct\" }
+        of_one = { table = \"queues\", column = \"to\", where = { to = { among = { table = \"flows\", column = \"dst\", where = { flow = 0 } } } }, reduce = \"distinct\" }
+        ports = { table = \"queues\", column = \"to\", by = [\"node\", \"to\"], each = \"count\", reduce = \"count\" }
+        balance = { table = \"queues\", column = \"node\", values = { \"left/switch\" = 1, \"right/switch\" = -1 }, reduce = \"sum\" }
+        rows = { table = \"queues\", column = \"node\", reduce = \"count\" }
+        right = { table = \"queues\", column = \"node\", where = { node = \"right/*\" }, reduce = \"count\" }";
+    let series = "
+        bytes = { table = \"queues\", x = \"start_ps\", y = \"bytes\", running = true }
+        delays = { table = \"queues\", x = \"start_ps\", x_minus = \"start_ps\", distribution = 4 }";
+    let measured = measured(quantities, series, "'record.queues.of=*/switch'");
+    let of = |name: &str| measured.quantities[name].unwrap();
+    assert_eq!([of("hosts"), of("receivers"), of("of_one")], [2.0, 2.0, 1.0]);
+    assert!(of("right") > 0.0 && of("balance") == of("rows") - 2.0 * of("right"));
+    assert!(of("ports") >= 3.0);
+    assert!(measured.series["bytes"].windows(2).all(|pair| pair[0].1 <= pair[1].1));
+    assert_eq!(measured.series["delays"], [(0.0, 25.0), (0.0, 50.0), (0.0, 75.0), (0.0, 100.0)]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Theorem 1 (GEMINI §III-C): with F ≤ 4K/(C·RTT + K) the queue of a link never runs empty, however many flows share it.
 //!
-//! The proof follows N synchronised flows through one cycle of their sawtooth. Here it is the same sawtooth, without the
+//! The proof follows N synchronized flows through one cycle of their sawtooth. Here it is the same sawtooth, without the
 //! approximations of Equations 4 and 5. The folder `repro/gemini` puts packets beside it.
 
 use narrows_proto::cc::gemini::Params;
@@ -21,7 +21,7 @@ const PACKET: u64 = 1538;
 const DRAWN: (u64, u64) = (10, 8);
 const DRAWN_FOR: f64 = 0.5;
 
-/// N synchronised flows at one link. Everything is counted in packets.
+/// N synchronized flows at one link. Everything is counted in packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sawtooth {
     flows: f64,
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_queue_is_about_nought_where_all_increases_together_are_the_threshold() {
+    fn the_least_queue_is_about_zero_where_all_increases_together_are_the_threshold() {
         // h = 1.2 at 10 ms, so N = 50/1.2. Approximations of the proof (Equations 4, 5 and 7) are good to some packets.
         let sawtooth = Sawtooth { flows: 50.0 / 1.2, ..Sawtooth::new(10, 1, 1) };
         assert!((sawtooth.increase() - 1.2).abs() < 0.01);
