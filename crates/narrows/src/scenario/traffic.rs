@@ -404,7 +404,8 @@ pub enum SizeSource {
     DvlLog,
     /// All the same.
     Constant(Bytes),
-    /// A CSV file with the columns bytes,cumulative; relative to the scenario.
+    /// A CSV file with the columns bytes,cumulative, drawn along straight lines between its points; or a file with one column that lists
+    /// sizes, each as likely as the others. Relative to the scenario.
     File(PathBuf),
 }
 
