@@ -9,6 +9,7 @@ use narrows::repro::Reproduction;
 use narrows::results::Activity;
 use narrows::sweep::{Manifest, Overview, OverviewRow, PointSummary, overview};
 use narrows::visible::{markdown_cell, visible};
+use narrows_proto::cc::Config;
 use narrows_proto::units::{BitRate, Bytes, Span};
 use serde_json::Value;
 
@@ -32,12 +33,21 @@ pub fn headline(plan: &Plan, seeds: u32) -> String {
 /// One line for each traffic group.
 pub fn groups(plan: &Plan) -> String {
     let mut table = plain();
-    for group in &plan.groups {
+    for (group, of) in plan.groups.iter().zip(&plan.traffic.groups) {
         let mut cells = vec![group.name.clone(), group.control.clone(), group.pattern.to_owned()];
-        cells.push(describe(group));
+        let settings = of.transport.control().and_then(of_switches);
+        cells.push([describe(group)].into_iter().chain(settings).collect::<Vec<_>>().join(" · "));
         table.add_row(cells);
     }
     indented(&table)
+}
+
+/// What a control assumes of the switches, where that may come from them.
+fn of_switches(control: &Config) -> Option<String> {
+    let Config::Gemini(settings) = control else { return None };
+    let k = settings.marking_threshold?.bytes()?;
+    let capacity = settings.capacity.map_or_else(String::new, |capacity| format!(" at {capacity}"));
+    Some(format!("K = {k}{capacity}"))
 }
 
 /// What decides how congestion control fares: round trips, queues, oversubscription.

@@ -57,20 +57,15 @@ pub(super) fn trends(plan: &Plan, sampled: &Sampled) -> Vec<Diagnostic> {
 fn warning(group: &str, trend: Trend, measured: Span) -> Diagnostic {
     let verb = if trend.change > 0.0 { "rises" } else { "falls" };
     let percent = (100.0 * trend.change.abs()).round();
-    let message = format!(
-        "the goodput of traffic \"{group}\" still {verb}: by {percent} % of its mean over {measured:.1} of measured time"
-    );
-    let help = match trend.more {
-        Some(more) => {
-            let more = Span::from_secs_f64(measured.as_secs_f64() * more);
-            format!(
-                "it may settle after about {more:.1} more: set stop.after later, and measure.from to where it has settled"
-            )
-        }
-        None => format!(
-            "it does not slow down yet: it needs at least as long again, {measured:.1}; set stop.after later"
-        ),
+    let time = match trend.more {
+        Some(more) => format!("about {:.1}", Span::from_secs_f64(measured.as_secs_f64() * more)),
+        None => format!("at least {measured:.1}"),
     };
+    let message = format!(
+        "the goodput of traffic \"{group}\" still {verb}, by {percent} % of its mean over {measured:.1}, and may need {time} more to \
+         settle"
+    );
+    let help = "set stop.after later, and measure.from to where it has settled";
     Diagnostic::warning(Code::NotSettled, message).help(help)
 }
 
@@ -199,8 +194,11 @@ mod tests {
         let said = said("reno", "\"off\"", "from = \"4 s\"");
         let [warning] = &said[..] else { panic!("{said:?}") };
         assert_eq!(warning.code, Code::NotSettled);
-        assert!(warning.message.starts_with("the goodput of traffic \"long\" still rises: by "), "{warning}");
-        assert!(warning.help.as_ref().is_some_and(|help| help.contains("set stop.after later")), "{warning}");
+        assert!(warning.message.starts_with("the goodput of traffic \"long\" still rises, by "), "{warning}");
+        assert!(
+            warning.message.ends_with("over 16.0 s, and may need at least 16.0 s more to settle"),
+            "{warning}"
+        );
     }
 
     #[test]

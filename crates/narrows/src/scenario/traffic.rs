@@ -404,8 +404,7 @@ pub enum SizeSource {
     DvlLog,
     /// All the same.
     Constant(Bytes),
-    /// A CSV file with the columns bytes,cumulative, drawn along straight lines between its points; or a file with one column that lists
-    /// sizes, each as likely as the others. Relative to the scenario.
+    /// A file beside the scenario: points with the columns bytes,cumulative, or a list of sizes that are equally likely, one in a line.
     File(PathBuf),
 }
 
