@@ -191,6 +191,23 @@ impl Document {
         self.walk(path).is_some_and(|(_, found)| found)
     }
 
+    /// The keys of the table at a path; none if there is no table.
+    pub(crate) fn keys(&self, path: &str) -> Option<Vec<String>> {
+        let root = self.build().ok()?;
+        let mut table = Some(&root);
+        let mut array = None;
+        for segment in path.split('.') {
+            let next = match (table, array) {
+                (Some(table), _) => table.get(segment)?,
+                (None, Some(array)) => element(array, segment).and_then(|index| array.get(index))?,
+                (None, None) => return None,
+            };
+            table = next.get_ref().as_table();
+            array = next.get_ref().as_array();
+        }
+        Some(table?.keys().map(|key| key.get_ref().to_string()).collect())
+    }
+
     /// Follows a path as far as it goes: where that is, and whether it is all of it.
     fn walk(&self, path: &str) -> Option<(Range<usize>, bool)> {
         let root = self.build().ok()?;
