@@ -6,8 +6,11 @@ use clap::CommandFactory;
 
 use super::Arguments;
 
+/// The name of a command, and how it is used.
+type Examples = (&'static str, &'static [&'static str]);
+
 /// Commands by what somebody is about to do, each with examples. All of them must be valid.
-const GROUPS: &[(&str, &[(&str, &[&str])])] = &[
+const GROUPS: &[(&str, &[Examples])] = &[
     (
         "Run",
         &[
