@@ -145,7 +145,8 @@ mod tests {
         let command = Arguments::command();
         let mut known: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
         let mut sorted = grouped.clone();
-        (known.sort_unstable(), sorted.sort_unstable());
+        known.sort_unstable();
+        sorted.sort_unstable();
         assert_eq!(sorted, known);
         assert!(grouped.iter().all(|name| name.len() < WIDTH));
     }
