@@ -154,7 +154,7 @@ fn class(topology: &Topology, node: usize) -> Option<&str> {
 /// Ports of one class, rate and buffer.
 struct Alike {
     count: usize,
-    /// The longest round trip of traffic that crosses one of them.
+    /// The longest round trip of traffic that crosses them.
     rtt: Span,
     k: Option<Bytes>,
 }
@@ -162,16 +162,16 @@ struct Alike {
 /// `longest` has for each link the longest round trip of traffic that crosses it.
 fn port_facts(network: &Network, packet: Bytes, longest: &[Span]) -> Vec<PortFacts> {
     let topology = &network.topology;
-    let mut rows: BTreeMap<(&str, BitRate, Bytes), Alike> = BTreeMap::new();
+    let mut rows = BTreeMap::new();
     for (node, (switch, ports)) in network.switches.iter().zip(topology.ports()).enumerate() {
         let (Some(switch), Some(class)) = (switch, class(topology, node)) else { continue };
         let buffer = switch.buffer.largest_queue(ports.len());
         for link in ports {
             let rate = topology.link(link).wire.rate;
-            let first = || Alike { count: 0, rtt: Span::ZERO, k: step(switch, rate) };
-            let alike = rows.entry((class, rate, buffer)).or_insert_with(first);
-            alike.count += 1;
-            alike.rtt = alike.rtt.max(longest[link.index()]);
+            let new = || Alike { count: 0, rtt: Span::ZERO, k: step(switch, rate) };
+            let row = rows.entry((class, rate, buffer)).or_insert_with(new);
+            row.count += 1;
+            row.rtt = row.rtt.max(longest[link.index()]);
         }
     }
     let facts = |((class, rate, buffer), Alike { count, rtt, k }): ((&str, BitRate, Bytes), Alike)| {
