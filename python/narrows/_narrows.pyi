@@ -226,6 +226,11 @@ class Check:
     @property
     def memory_bytes(self) -> int:
         """An upper estimate of the memory a run needs."""
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Numbers of the network and its traffic, as ``narrows check --json`` has them: ``groups`` with base round-trip times, bottlenecks
+        and bandwidth-delay products, from the least pair of hosts to the most; ``ports`` with buffers and thresholds;
+        ``oversubscription`` by class of switches."""
 
 @final
 class Scenario:
@@ -403,7 +408,7 @@ class Reproduction:
         """Everything that stands in ``claims.json``."""
     @property
     def tally(self) -> dict[str, int]:
-        """How many claims of the paper got which verdict: "match", "calibrated", "shape", "explained", "open", "miss"."""
+        """How many claims of the paper got which verdict: match, calibrated, shape, explained, open or miss."""
     @property
     def figures(self) -> list[dict[str, Any]]:
         """Figures and tables with their claims and the points of their charts."""

@@ -40,12 +40,12 @@ class SweepResults:
 
     @property
     def axes(self) -> dict[str, list[Any]]:
-        """Names of the axes, and their values in order."""
+        """Names of the axes, and their values in order. A point to whose control an axis does not apply has None on it."""
         axes: dict[str, list[Any]] = {}
         for point in self.points:
             for name, value in point.values.items():
                 known = axes.setdefault(name, [])
-                if value not in known:
+                if value is not None and value not in known:
                     known.append(value)
         return axes
 
@@ -158,8 +158,9 @@ def sweep(
     wherever and in whichever order cells were run.
 
     :param grid: an array of values by path, or options by label: ``{"traffic.dc.pattern.poisson.load": [0.2, 0.4],
-        "control": {"dctcp": {"traffic.dc.cc": {"dctcp": {}}}, "gemini": {"traffic.dc.cc": {"gemini": {}}}}}``;
-        or the path of a ``sweep.toml``.
+        "control": {"dctcp": {"traffic.dc.cc": {"dctcp": {}}}, "gemini": {"traffic.dc.cc": {"gemini": {}}}}}``,
+        values that each of several paths gets: ``{"k": {"sets": ["switches.tor.marking.step.k"], "values": ["30 kB"]}}``;
+        or the path of a ``sweep.toml``. Settings of one control are left out where there is another.
     :param scenario: what is varied; not with a ``sweep.toml``, which says it itself.
     :param seeds: seeds of each point, counting up from the scenario's own.
     :param set: changes for all points.

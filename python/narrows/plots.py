@@ -241,7 +241,8 @@ def sweep(
     lines = [(metric, value) for metric in metrics for value in (found.axes[other] if other else [None])]
     for number, (metric, value) in enumerate(lines):
         chosen = fixed if other is None else {**fixed, other: value}
-        points = sorted(found.select(chosen), key=lambda point: positions.index(point.values[across]))
+        there = [point for point in found.select(chosen) if point.values[across] is not None]
+        points = sorted(there, key=lambda point: positions.index(point.values[across]))
         kept = [(point.values[across], each) for point in points if (each := found.estimate(point, metric))]
         # What is no number stands side by side, and nothing lies between.
         aside = (number - (len(lines) - 1) / 2) * 0.5 / len(lines)

@@ -16,13 +16,25 @@ mod watch;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
+use clap_complete::CompleteEnv;
 
 use self::args::{Arguments, Command};
 
 /// Does what the arguments say, the first of which is the name of the command, and prints what comes of it.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
-    let status = match Arguments::try_parse_from(arguments) {
+    let arguments: Vec<_> = arguments.into_iter().collect();
+    let completer = CompleteEnv::with_factory(args::command).var(args::COMPLETION_VARIABLE);
+    match completer.try_complete(arguments.iter().cloned(), std::env::current_dir().ok().as_deref()) {
+        Ok(true) => return Status::Done,
+        Ok(false) => {}
+        Err(refused) => {
+            let _ = refused.print();
+            return Status::BadInput;
+        }
+    }
+    let parsed = args::command().try_get_matches_from(arguments);
+    let status = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => obey(&arguments.command),
         Err(refused) if refused.use_stderr() => {
             // Without a place for messages, the status says it.
@@ -57,11 +69,11 @@ fn obey(command: &Command) -> Status {
         Command::Trace(trace) => commands::trace(trace),
         Command::Export(export) => commands::export(export),
         Command::Check(check) => commands::check(check),
-        Command::List(list) => commands::list(list),
+        Command::List(list) => output::paged(|| commands::list(list)),
         Command::New(new) => commands::new(new),
         Command::Import(import) => commands::import(import),
         Command::Schema => commands::schema(),
-        Command::Explain(explain) => commands::explain(explain),
+        Command::Explain(explain) => output::paged(|| commands::explain(explain)),
         Command::Completions(completions) => commands::completions(completions),
     };
     match result {

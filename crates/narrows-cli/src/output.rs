@@ -26,12 +26,14 @@ macro_rules! complain {
     };
 }
 
-use std::fmt::Arguments;
-use std::io::{self, Write};
+use std::fmt::{self, Arguments};
+use std::io::{self, IsTerminal, Write};
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use narrows::diagnostic::{Code, Diagnostic};
 use narrows::visible::visible_lines;
+use ratatui::crossterm::terminal;
 
 /// Why something could not be printed, the first time.
 static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
@@ -39,8 +41,45 @@ static FAILED: Mutex<Option<io::Error>> = Mutex::new(None);
 /// Lines that wait to be printed, if they have to.
 static HELD: Mutex<Option<Vec<String>>> = Mutex::new(None);
 
+/// Text that is collected instead of being printed, if any is.
+static COLLECTED: Mutex<Option<String>> = Mutex::new(None);
+
 pub(crate) fn to_stdout(text: Arguments<'_>) {
+    if let Some(collected) = &mut *COLLECTED.lock().unwrap_or_else(PoisonError::into_inner) {
+        let _ = fmt::Write::write_fmt(collected, text);
+        return;
+    }
     note(io::stdout().lock().write_fmt(text));
+}
+
+/// Shows what `print` prints page by page, as far as a terminal shows it and has less room: in `PAGER`, or `less`; as usual where
+/// neither can be started.
+pub(crate) fn paged<T>(print: impl FnOnce() -> T) -> T {
+    let rows = match terminal::size() {
+        Ok((_, rows)) if io::stdout().is_terminal() => usize::from(rows),
+        _ => return print(),
+    };
+    *COLLECTED.lock().unwrap_or_else(PoisonError::into_inner) = Some(String::new());
+    let printed = print();
+    let text = COLLECTED.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+    if text.lines().count() < rows || page(&text).is_err() {
+        note(io::stdout().lock().write_all(text.as_bytes()));
+    }
+    printed
+}
+
+/// Starts a pager and waits until the reader closes it.
+fn page(text: &str) -> io::Result<()> {
+    let named = std::env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty());
+    let pager = named.unwrap_or_else(|| "less -FRX".into());
+    let mut words = pager.split_whitespace();
+    let mut command = Command::new(words.next().unwrap_or("less"));
+    let mut running = command.args(words).stdin(Stdio::piped()).spawn()?;
+    if let Some(mut input) = running.stdin.take() {
+        // Who closes the pager early has read enough.
+        let _ = input.write_all(text.as_bytes());
+    }
+    running.wait().map(|_| ())
 }
 
 /// Remembers that something could not be printed.

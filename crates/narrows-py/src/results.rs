@@ -85,17 +85,23 @@ impl Results {
         from_json(py, &self.summary)
     }
 
-    /// What was suspicious about the scenario, and what stopped traffic for too long.
+    /// What was suspicious about the scenario, what stopped traffic for too long, and goodput that still trends.
     #[getter]
     fn warnings(&self) -> Vec<Diagnostic> {
         if let Kept::Here(results) = &*self.kept {
-            return results.plan.warnings.iter().chain(&results.held_up).map(Diagnostic::from).collect();
+            return results.plan.warnings.iter().chain(results.doubts()).map(Diagnostic::from).collect();
         }
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let stored = self.summary["warnings"].as_array().into_iter().flatten();
         let stored = stored.filter_map(|warning| Some((text(&warning["code"])?, text(&warning["message"])?)));
         let held_up = text(&self.summary["held_up"]).map(|message| (Code::HeldUp.name().to_owned(), message));
-        stored.chain(held_up).map(|(code, message)| Diagnostic::warning(&code, &message)).collect()
+        let trends = self.summary["trends"].as_array().into_iter().flatten();
+        let trends = trends.filter_map(|trend| Some((Code::NotSettled.name().to_owned(), text(trend)?)));
+        stored
+            .chain(held_up)
+            .chain(trends)
+            .map(|(code, message)| Diagnostic::warning(&code, &message))
+            .collect()
     }
 
     /// The seed of the run.

@@ -110,7 +110,7 @@ pub(crate) fn run(
         Some(raised) => Err(raised),
         None => {
             let results = results.or_raise()?;
-            warn(py, &results.held_up, 1)?;
+            warn(py, results.doubts(), 1)?;
             Ok(Results::of(results))
         }
     }

@@ -15,7 +15,7 @@ use toml::Value;
 
 use crate::controller::{Controllers, Failure};
 use crate::error::{Diagnostic, OrRaise, raise, warn};
-use crate::value::{from_toml, to_toml};
+use crate::value::{from_json, from_toml, to_toml};
 
 /// What diagnostics call the text of a change.
 const CHANGE: &str = "change";
@@ -39,6 +39,7 @@ pub(crate) struct Check {
     /// An upper estimate of the memory a run needs.
     #[pyo3(get)]
     memory_bytes: u64,
+    facts: serde_json::Value,
     text: String,
 }
 
@@ -47,6 +48,13 @@ type Parts<'py> = (String, PathBuf, Bound<'py, PyDict>);
 
 #[pymethods]
 impl Check {
+    /// Base round-trip times, bottlenecks and bandwidth-delay products of the traffic groups; buffers and thresholds of the ports;
+    /// oversubscription. The numbers of `narrows check --json`.
+    #[getter]
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        from_json(py, &self.facts)
+    }
+
     fn __repr__(&self) -> String {
         let warnings: String =
             self.warnings.iter().map(|warning| format!("\n  {}", warning.__repr__())).collect();
@@ -162,11 +170,14 @@ impl Scenario {
     fn check(&self, py: Python<'_>) -> PyResult<Check> {
         let (plan, _) = py.detach(|| self.plan(None))?;
         warn(py, plan.told(), 0)?;
-        let memory = plan.memory(1);
+        let (memory, facts) = (plan.memory(1), py.detach(|| plan.facts()));
         let (headline, groups) = (narrows_cli::show::headline(&plan, 1), narrows_cli::show::groups(&plan));
-        let text = format!("{headline}\n{groups}  at most {memory:.0} of memory");
+        let shown = narrows_cli::show::facts(&facts);
+        let text = format!("{headline}\n{groups}{shown}  at most {memory:.0} of memory");
+        let facts = serde_json::to_value(&facts).unwrap_or_default();
         let warnings = plan.told().filter(|found| found.severity == Severity::Warning);
-        Ok(Check { warnings: warnings.map(Diagnostic::from).collect(), memory_bytes: memory.get(), text })
+        let warnings = warnings.map(Diagnostic::from).collect();
+        Ok(Check { warnings, memory_bytes: memory.get(), facts, text })
     }
 
     /// The scenario as TOML, with every setting, those that were left out included.

@@ -83,6 +83,6 @@ pub use mechanism::hosts::{Bounded, Exponential, Hosts, Interrupts, Processing, 
 pub use mechanism::limiter::{LimiterScope, Reaction, ReactionPlace, ReactionRecord};
 pub use network::{Failure, Network};
 pub use random::{Purpose, Stream};
-pub use record::{DatagramRecord, DropCause, FlowRecord, PortCounters};
+pub use record::{DatagramRecord, DropCause, FlowRecord, PortCounters, Sampled};
 pub use routing::paths::Paths;
 pub use routing::{MOST_LEAVES, Routing};

@@ -51,14 +51,24 @@ impl Network {
     /// The most that may still arrive over a link after the switch it leads to has stopped it, with PAUSE or by class; none if it
     /// never does. With priority-based flow control [`headroom`](Self::headroom) has to hold it. `largest` is the largest packet.
     pub fn needed_headroom(&self, link: LinkId, largest: Bytes) -> Bytes {
+        let other = self.topology.link(Topology::reverse(link)).wire.rate;
         let link = self.topology.link(link);
         let settings = |node: NodeId| self.switches[node.index()].as_ref();
         let latency = |node: NodeId| settings(node).map_or(Span::ZERO, |switch| switch.latency);
         let [forth, back] = [link.to, link.from].map(|end| link.wire.delay + latency(end));
         let rate = link.wire.rate;
+        // Where the other direction is slower, the frame and the packet it waits for take longer than they do on this one.
+        let back = |frame: Bytes| {
+            let sent = frame.saturating_add(largest);
+            back + other.time_to_send(sent).saturating_sub(rate.time_to_send(sent))
+        };
         match settings(link.to) {
-            Some(SwitchConfig { pfc: Some(pfc), .. }) => pfc.needed_headroom(rate, forth, back, largest),
-            Some(SwitchConfig { pause: Some(pause), .. }) => pause.headroom(rate, forth, back, largest),
+            Some(SwitchConfig { pfc: Some(pfc), .. }) => {
+                pfc.needed_headroom(rate, forth, back(pfc.frame), largest)
+            }
+            Some(SwitchConfig { pause: Some(pause), .. }) => {
+                pause.headroom(rate, forth, back(pause.frame), largest)
+            }
             _ => Bytes::ZERO,
         }
     }

@@ -31,6 +31,37 @@ pub struct FlowRecord {
     pub stats: Stats,
 }
 
+/// Payload that the flows under way had delivered at some moments, by group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sampled(Vec<Vec<Bytes>>);
+
+impl Sampled {
+    /// What the flows of a group had delivered at the moment of this number; nothing if the run ended before.
+    pub fn at(&self, moment: usize, group: usize) -> Bytes {
+        self.0.get(moment).and_then(|groups| groups.get(group)).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn add(&mut self, moment: usize, group: usize, delivered: Bytes) {
+        if self.0.len() <= moment {
+            self.0.resize(moment + 1, Vec::new());
+        }
+        let groups = &mut self.0[moment];
+        if groups.len() <= group {
+            groups.resize(group + 1, Bytes::ZERO);
+        }
+        groups[group] += delivered;
+    }
+
+    /// Adds what another thread noted.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (moment, groups) in other.0.iter().enumerate() {
+            for (group, delivered) in groups.iter().enumerate() {
+                self.add(moment, group, *delivered);
+            }
+        }
+    }
+}
+
 /// Counters that every thread has of its own. Each says how what two threads counted becomes one: as the `sum`, the `max`, `each` a
 /// sum in an array, `of_mechanism`, or `keep`: what is the same in both.
 macro_rules! counters {

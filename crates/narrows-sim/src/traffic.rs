@@ -26,6 +26,8 @@ pub struct Traffic {
     /// The time in which [`FlowRecord::delivered_measured`](crate::FlowRecord::delivered_measured) and
     /// [`PortCounters::measured_bytes`](crate::PortCounters::measured_bytes) count.
     pub measured: Range<Time>,
+    /// Moments, in order, at which is noted what the flows under way have delivered so far ([`Outcome::sampled`](crate::Outcome)).
+    pub sampled: Vec<Time>,
 }
 
 impl Default for Traffic {
@@ -37,6 +39,7 @@ impl Default for Traffic {
             rpcs: Vec::new(),
             dependents: Vec::new(),
             measured: Time::ZERO..Time::NEVER,
+            sampled: Vec::new(),
         }
     }
 }

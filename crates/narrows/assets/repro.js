@@ -24,7 +24,18 @@
         element("strong", { class: name }, `${SIGNS[name]} ${count} ${name}`), "\u2003",
       ])),
       element("p", {}, `${data.tallies}.${data.left_out}`),
-      soft(data.verdicts),
+    );
+    if (data.summary) summary(data.summary);
+  };
+
+  /** What was reproduced, what was not, why, and what is fitted; then the verdicts of each figure. */
+  const summary = ({ verdicts, figures, answers }) => {
+    const answer = ([question, text]) => element("li", {}, element("strong", {}, question), `: ${text}`);
+    const row = ([name, claims, counts]) => element("tr", {}, text(name),
+      ...[claims, ...counts].map((count, column) => element("td", column && count ? { class: verdicts[column - 1] } : {}, count || "–")));
+    report.append(
+      element("ul", {}, ...answers.map(answer)),
+      table(["", "claims", ...verdicts.map((name) => `${SIGNS[name]} ${name}`)], figures.map(row)),
     );
   };
 
@@ -119,5 +130,6 @@
   if (data.warnings.length) {
     section("Warnings of the scenarios", element("ul", {}, ...data.warnings.map((warning) => element("li", {}, warning))));
   }
+  section("Verdicts", soft(data.verdicts));
   report.append(element("footer", {}, "Scenarios of all experiments are in the folder scenarios/. This file needs no network."));
 })();

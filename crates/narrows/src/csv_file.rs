@@ -58,6 +58,13 @@ impl Table {
         lines(&self.source.text).next().map_or(0, |line| self.fields(line).count())
     }
 
+    /// Each row is one field: a list.
+    pub(crate) fn is_list(&self) -> bool {
+        // A first line may be a number by itself.
+        let mut widths = lines(&self.source.text).take(2).map(|line| self.fields(line).count()).peekable();
+        widths.peek().is_some() && widths.all(|width| width == 1)
+    }
+
     /// The rows in order. A row with the wrong number of fields is an error.
     pub(crate) fn rows<'a, const N: usize>(
         &'a self,

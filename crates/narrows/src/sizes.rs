@@ -8,7 +8,7 @@ use narrows_sim::workload::{Sizes, SizesError};
 use crate::csv_file::{Field, Table};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::inputs::Content;
-use crate::plan::ENDLESS;
+use crate::plan::{ENDLESS, flow_size};
 use crate::scenario::SizeSource;
 
 /// A distribution and where it comes from.
@@ -20,6 +20,32 @@ pub struct LoadedSizes {
     pub name: String,
     /// The probabilities were read as percent.
     pub percent: bool,
+    /// How many sizes its file lists, if it does.
+    pub listed: Option<usize>,
+}
+
+/// Means that differ by more than this part, with straight lines and with steps between the points of a file, are worth a word.
+const ABOUT_THE_SAME: f64 = 0.05;
+
+impl LoadedSizes {
+    /// A warning if it matters what lies between the points of its file. Points that are built in stand for straight lines in the
+    /// publications they are from.
+    pub(crate) fn doubt(&self, source: &SizeSource, group: &str) -> Option<Diagnostic> {
+        let SizeSource::File(_) = source else { return None };
+        let (lines, steps) = (self.sizes.mean(), self.sizes.step_mean());
+        if (steps / lines - 1.0).abs() <= ABOUT_THE_SAME {
+            return None;
+        }
+        let [lines, steps] = [lines, steps].map(|mean| Bytes::from_f64(mean + 0.5));
+        // The place of the file is another one in results.
+        let message = format!(
+            "the mean size of traffic \"{group}\" is {lines:.1} with straight lines between the points of its file, as sizes are drawn, \
+             {steps:.1} if only the sizes of the points occur"
+        );
+        let help =
+            "a point more before each jump, or a file with one column that lists sizes, says which is meant";
+        Some(Diagnostic::warning(Code::CoarseSizes, message).help(help))
+    }
 }
 
 /// A distribution that is built in.
@@ -88,9 +114,12 @@ pub fn load(source: &SizeSource, read: impl FnOnce(&Path) -> Checked<Content>) -
             let message = format!("flows of {size}, expected at most {ENDLESS}");
             Err(Diagnostic::error(Code::OutOfRange, message).into())
         }
-        SizeSource::Constant(size) => {
-            Ok(LoadedSizes { sizes: Sizes::constant(*size), name: size.to_string(), percent: false })
-        }
+        SizeSource::Constant(size) => Ok(LoadedSizes {
+            sizes: Sizes::constant(*size),
+            name: size.to_string(),
+            percent: false,
+            listed: None,
+        }),
         SizeSource::File(path) => from_table(&Table::of(read(path)?.source())),
         _ => unreachable!("all others are built in"),
     }
@@ -99,7 +128,8 @@ pub fn load(source: &SizeSource, read: impl FnOnce(&Path) -> Checked<Content>) -
 const COLUMNS: [&str; 2] = ["bytes", "cumulative"];
 
 /// Reads a distribution from CSV with the columns bytes,cumulative, on a scale to 1 or to 100. A first line with nothing but a
-/// number is the mean that files of Homa state; what counts is the mean of the points.
+/// number is the mean that files of Homa state; what counts is the mean of the points. A text with one column lists sizes, each as
+/// likely as the others.
 ///
 /// # Errors
 /// If a row cannot be read or the points are no distribution.
@@ -108,6 +138,9 @@ pub fn parse(name: &str, text: String) -> Checked<LoadedSizes> {
 }
 
 fn from_table(table: &Table) -> Checked<LoadedSizes> {
+    if table.is_list() {
+        return from_list(table);
+    }
     let number = |field: &Field<'_>| {
         let parsed = field.text.parse::<f64>().ok().filter(|number| number.is_finite());
         parsed.ok_or_else(|| field.error(format!("found \"{}\", expected a number", field.text)))
@@ -126,8 +159,19 @@ fn from_table(table: &Table) -> Checked<LoadedSizes> {
         points.iter_mut().for_each(|point| point.1 /= 100.0);
     }
     match Sizes::from_points(&points) {
-        Ok(sizes) => Ok(LoadedSizes { sizes, name: table.name().to_owned(), percent }),
+        Ok(sizes) => Ok(LoadedSizes { sizes, name: table.name().to_owned(), percent, listed: None }),
         Err(error) => Err(refuse(table.name(), &rows, &error).into()),
+    }
+}
+
+/// The sizes of a text with one column.
+fn from_list(table: &Table) -> Checked<LoadedSizes> {
+    let values = table.rows(["bytes"]).map(|row| flow_size(&row?[0])).collect::<Checked<Vec<_>>>()?;
+    let listed = Some(values.len());
+    let name = table.name().to_owned();
+    match Sizes::empirical(values) {
+        Ok(sizes) => Ok(LoadedSizes { sizes, name, percent: false, listed }),
+        Err(error) => Err(refuse(&name, &[], &error).into()),
     }
 }
 
@@ -244,6 +288,33 @@ mod tests {
         assert_eq!(mean("0 0.0\n0 0.0\n1000 0.5\n3000 1.0\n"), points);
         let error = parse("a.txt", "185.0\n0 0\nx 1\n".into()).expect_err("refused").to_string();
         assert_eq!(error, "a.txt:3:1  found \"x\", expected a number");
+    }
+
+    #[test]
+    fn a_file_with_one_column_lists_sizes() {
+        let list = parse("a.txt", "# of a week\nbytes\n3\n1kB\n\n3\n2\n".into()).unwrap();
+        assert_eq!((list.listed, list.sizes.mean()), (Some(4), (3.0 + 1000.0 + 3.0 + 2.0) / 4.0));
+        assert_eq!(parse("a.txt", "1500\n".into()).unwrap().sizes, Sizes::constant(Bytes::new(1500)));
+        let error = |text: &str| parse("a.txt", text.into()).expect_err("refused").to_string();
+        assert_eq!(error("3\n0\n"), "a.txt:2:1  a flow of 0 B, expected 1 B to 1048576 TiB");
+        assert_eq!(error("3\n4\n5 6\n"), "a.txt:3:1  a row with 2 fields, expected 1: bytes");
+        assert_eq!(
+            error("bytes\n"),
+            "a.txt is no size distribution: a distribution needs at least one point"
+        );
+    }
+
+    #[test]
+    fn points_whose_mean_depends_on_what_lies_between_them_are_warned_of() {
+        let file = SizeSource::File("a.csv".into());
+        let doubt = |text: &str, source| parse("a.csv", text.into()).unwrap().doubt(source, "web");
+        let coarse = doubt("0,0\n1000,0.5\n9000,1\n", &file).expect("5000 B with steps, 2750 B with lines");
+        assert!(coarse.message.contains("2.8 kB") && coarse.message.contains("5.0 kB"), "{coarse}");
+        assert_eq!(coarse.code, Code::CoarseSizes);
+        // Steps that are written out leave no doubt, nor do points that lie close.
+        assert_eq!(doubt("1000,0\n1000,0.5\n9000,0.5\n9000,1\n", &file), None);
+        assert_eq!(doubt("9000,0\n9800,1\n", &file), None);
+        assert_eq!(BUILT_IN[0].load().doubt(&SizeSource::Websearch, "web"), None);
     }
 
     #[test]

@@ -29,6 +29,7 @@ templates! {
     "incast"
     "leaf-spine"
     "fat-tree"
+    "clos"
     "parking-lot"
     "datagrams"
     "explicit"

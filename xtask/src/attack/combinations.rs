@@ -122,6 +122,7 @@ const TOPOLOGIES: &[&str] = &[
     r#"parking_lot = { bottlenecks = 2, host_rate = "10 Gb/s", bottleneck_rate = "RATE", delay = "DELAY" }"#,
     r#"leaf_spine = { racks = 2, hosts_per_rack = 3, spines = 2, links_per_spine = 2, host_rate = "10 Gb/s", uplink_rate = "RATE", delay = "DELAY" }"#,
     r#"fat_tree = { k = 4, rate = "RATE", delay = "DELAY" }"#,
+    r#"clos = { pods = 2, racks_per_pod = 2, hosts_per_rack = 2, aggs_per_pod = 2, cores = 4, host_rate = "10 Gb/s", rack_uplink_rate = "RATE", core_uplink_rate = "10 Gb/s", delay = "DELAY" }"#,
     r#"kary_tree = { k = 2, levels = 3, rate = "RATE", delay = "DELAY" }"#,
     r#"cross_dc = { datacenters = 2, fabric.leaf_spine = { racks = 2, hosts_per_rack = 2, spines = 1, host_rate = "10 Gb/s", uplink_rate = "10 Gb/s", delay = "1 us" }, wan = { rate = "RATE", delay = "100 us", borders = 2 } }"#,
     r#"cross_dc = { datacenters = 3, fabric.star = { hosts = 3, rate = "10 Gb/s", delay = "DELAY" }, wan = { rate = "RATE", delay = "50 us", error_rate = 0.001 } }"#,

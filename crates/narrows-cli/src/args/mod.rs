@@ -1,5 +1,7 @@
 //! What can be typed: the commands, and the arguments of those that look something up or write a scenario.
 
+mod complete;
+mod help;
 mod import;
 mod results;
 mod running;
@@ -7,7 +9,10 @@ mod running;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::ArgValueCandidates;
 
+pub(crate) use complete::{Shell, VARIABLE as COMPLETION_VARIABLE};
+pub(crate) use help::command;
 pub(crate) use import::{BufferUnit, Import, ImportOutput};
 pub(crate) use results::{Export, ExportFct, ExportFormat, FctDialect, Open, Report, Trace, TraceFormat};
 pub(crate) use running::{
@@ -57,7 +62,7 @@ pub(crate) enum Command {
     Import(Import),
     /// Print the JSON schema of scenarios
     Schema,
-    /// Explain a diagnostic, or anything else that has a name: dctcp, pfc, flows.fct_ps, p99_slowdown
+    /// Explain a diagnostic, a setting, or anything else that has a name
     Explain(Explain),
     /// Print completions for a shell
     Completions(Completions),
@@ -119,19 +124,20 @@ pub(crate) struct New {
     /// Name of the scenario; the file is NAME.toml
     pub(crate) name: String,
     /// What to start from; see `narrows list templates`
-    #[arg(long, default_value = "dumbbell", value_name = "NAME")]
+    #[arg(long, default_value = "dumbbell", value_name = "NAME", add = ArgValueCandidates::new(complete::templates))]
     pub(crate) template: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
     /// The code of a diagnostic, such as N0005, or the name of a congestion control, a mechanism, a network, a pattern, a table, a
-    /// column, a metric, ...
+    /// column, a metric, a setting with or without what stands before it (wan.delay), ...
+    #[arg(add = ArgValueCandidates::new(complete::topics))]
     pub(crate) name: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
     /// The shell
-    pub(crate) shell: clap_complete::Shell,
+    pub(crate) shell: Shell,
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
+use clap_complete::ArgValueCompleter;
 use narrows::sweep::Shard;
 use narrows_proto::units::{QuantityError, Span};
 
@@ -92,7 +93,7 @@ pub(crate) struct Sweep {
     #[arg(value_name = "SWEEP.TOML")]
     pub(crate) sweep: PathBuf,
     /// Change one value of the scenario, for all points: --set stop.after='"20 ms"'
-    #[arg(long = "set", value_name = "PATH=VALUE")]
+    #[arg(long = "set", value_name = "PATH=VALUE", add = ArgValueCompleter::new(super::complete::settings))]
     pub(crate) overrides: Vec<String>,
     /// Run each point with this many seeds, instead of what the sweep says
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -237,7 +238,7 @@ fn pace(text: &str) -> Result<Span, String> {
 #[derive(Debug, Args)]
 pub(crate) struct Input {
     /// Change one value of the scenario: --set seed=7 --set traffic.web.cc='{ cubic = {} }'
-    #[arg(long = "set", value_name = "PATH=VALUE")]
+    #[arg(long = "set", value_name = "PATH=VALUE", add = ArgValueCompleter::new(super::complete::settings))]
     pub(crate) overrides: Vec<String>,
     /// The seed, instead of the scenario's
     #[arg(long, value_name = "N")]

@@ -10,7 +10,7 @@ use narrows::statistics::FEWEST;
 use narrows::visible::{shown_path, visible};
 use serde_json::json;
 
-use super::{Job, apply, document, execute, numbered, plans, show_warnings, status};
+use super::{Job, apply, document, execute, numbered, plans, show_doubts, show_warnings, status};
 use crate::progress::{KEPT, catch_interrupts};
 use crate::{Status, args, fail, show};
 
@@ -211,8 +211,8 @@ fn side_by_side(contenders: &[Contender], show: &Show<'_>, execution: &args::Exe
     for contender in contenders {
         let mut cell = Cell { name: contender.name.clone(), runs: Vec::new() };
         for (job, finished) in finished.by_ref().take(contender.plans.len()) {
+            show_doubts(&finished, Some(&contender.name), cell.runs.is_empty());
             broken.extend(finished.broken.into_iter().map(|broken| (job.name.clone(), broken)));
-            finished.held_up.iter().for_each(fail::show_one);
             cell.runs.push(finished.digest);
         }
         cells.push(cell);

@@ -1,4 +1,3 @@
-use clap::CommandFactory;
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::metrics::METRICS;
 use narrows::plan::Plan;
@@ -16,9 +15,10 @@ use crate::{Status, show};
 /// Checks a scenario and shows what it comes to.
 pub(crate) fn check(arguments: &args::Check) -> Checked<Status> {
     let plan = Plan::outline(document(&arguments.scenario, &arguments.input)?)?;
-    let memory = plan.memory(1);
+    let (memory, facts) = (plan.memory(1), plan.facts());
     if arguments.json {
         let group = |group: &narrows::plan::PlannedGroup| {
+            let of_paths = facts.groups.iter().find(|facts| facts.name == group.name);
             let per_second = if group.rpcs.is_some() { "rpcs_per_second" } else { "flows_per_second" };
             json!({
                 "name": group.name,
@@ -31,12 +31,18 @@ pub(crate) fn check(arguments: &args::Check) -> Checked<Status> {
                 "load_counts": group.load.as_ref().map(|load| load.counts.name()),
                 (per_second): group.load.as_ref().map(|load| load.per_second),
                 "pairing": group.pairing.map(|pairing| pairing.to_string()),
+                "base_rtt_ps": of_paths.map(|facts| facts.base_rtt_ps),
+                "bottleneck_bps": of_paths.map(|facts| facts.bottleneck_bps),
+                "bdp_bytes": of_paths.map(|facts| facts.bdp_bytes),
+                "packet_bytes": of_paths.map(|facts| facts.packet_bytes),
             })
         };
         let output = json!({
             "name": plan.scenario.name,
             "network": plan.describe_network(),
             "groups": plan.groups.iter().map(group).collect::<Vec<_>>(),
+            "ports": facts.ports,
+            "oversubscription": facts.oversubscription,
             "memory_bytes": memory.get(),
             "warnings": plan.told().map(|w| json!({ "code": w.code.name(), "message": w.message })).collect::<Vec<_>>(),
         });
@@ -45,6 +51,7 @@ pub(crate) fn check(arguments: &args::Check) -> Checked<Status> {
     }
     say!("{}", show::headline(&plan, 1));
     say_part!("{}", show::groups(&plan));
+    say_part!("{}", show::facts(&facts));
     say!("  at most {memory:.0} of memory");
     if arguments.nodes {
         print_nodes(&plan);
@@ -225,8 +232,6 @@ fn print_settings(definition: &str) {
 
 /// Prints completions for a shell.
 pub(crate) fn completions(arguments: &args::Completions) -> Checked<Status> {
-    let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut args::Arguments::command(), "narrows", &mut script);
-    say_part!("{}", String::from_utf8_lossy(&script));
+    say_part!("{}", String::from_utf8_lossy(&arguments.shell.script("narrows")));
     Ok(Status::Done)
 }

@@ -105,9 +105,20 @@ struct Job {
 /// What remains of a finished job.
 struct Finished {
     digest: Digest,
-    /// What stopped traffic for too long.
-    held_up: Option<Diagnostic>,
+    /// What is suspicious about what came out.
+    doubts: Vec<Diagnostic>,
     broken: Vec<Broken>,
+}
+
+/// Shows what is suspicious about what came out of a run, which may have a name. What trends, trends with the first seed.
+fn show_doubts(finished: &Finished, of: Option<&str>, is_first: bool) {
+    for doubt in finished.doubts.iter().filter(|doubt| is_first || doubt.code != Code::NotSettled) {
+        let named = |name: &str| {
+            let help = doubt.help.as_ref().map_or_else(String::new, |help| format!("{help}\n"));
+            doubt.clone().help(format!("{help}in {name}"))
+        };
+        fail::show_one(&of.map_or_else(|| doubt.clone(), named));
+    }
 }
 
 /// Runs all jobs and writes their results. Whoever watches does so on the board.
@@ -126,7 +137,8 @@ fn execute(
         if !in_front {
             digest.over_time = None;
         }
-        Ok(Finished { digest, broken: results.broken_expectations(), held_up: results.held_up })
+        let doubts = results.doubts().cloned().collect();
+        Ok(Finished { digest, broken: results.broken_expectations(), doubts })
     };
     side_by_side(named, execution, board, finish)?.into_iter().collect()
 }

@@ -9,8 +9,7 @@ use narrows::run::fit_memory;
 use narrows::visible::shown_path;
 use serde_json::json;
 
-use super::{Job, document, draw, execute, files, plans, show_warnings, status};
-use crate::fail;
+use super::{Job, document, draw, execute, files, plans, show_doubts, show_warnings, status};
 use crate::progress::{KEPT, catch_interrupts};
 use crate::watch::{self, Board, Screen};
 use crate::{Status, args, show};
@@ -50,8 +49,8 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
     let mut broken = Vec::new();
     let mut runs = Vec::new();
     for (job, finished) in jobs.iter().zip(finished) {
+        show_doubts(&finished, None, runs.is_empty());
         broken.extend(finished.broken.into_iter().map(|broken| (job.name.clone(), broken)));
-        finished.held_up.iter().for_each(fail::show_one);
         runs.push(finished.digest);
     }
     let cells = [Cell { name: plan.scenario.name.clone(), runs }];

@@ -39,6 +39,7 @@ fn shared(network: &Network, traffic: &Traffic, layout: &Layout<'_>, threads: us
         answers: answers(traffic),
         followers: Followers::new(network, traffic, layout.seed, layout.place_of_hosts(threads)),
         measured: traffic.measured.clone(),
+        sampled: traffic.sampled.clone(),
         flights: network.topology.links().iter().map(|link| flight(network, link)).collect(),
         reported_rates: layout.reported_rates.clone(),
         quantum: i32::from(wire_size(quantum)),

@@ -4,7 +4,7 @@ use narrows_proto::units::Time;
 
 use crate::ids::FlowId;
 use crate::mechanism::Records;
-use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters};
+use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters, Sampled};
 
 /// What a run leaves behind.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub struct Outcome<O> {
     pub datagrams: Vec<DatagramRecord>,
     /// What mechanisms counted.
     pub mechanisms: Records,
+    /// What the flows under way had delivered at the moments of [`Traffic::sampled`](crate::traffic::Traffic::sampled).
+    pub sampled: Sampled,
     /// By link.
     pub ports: Vec<PortCounters>,
     /// Packets that had nowhere to go, by cause; they belong to no link.

@@ -8,7 +8,7 @@ use crate::mechanism::Records;
 use crate::observe::{Observer, Reviewed};
 use crate::packet::Packet;
 use crate::prefetch::prefetch_lines;
-use crate::record::PortCounters;
+use crate::record::{PortCounters, Sampled};
 use crate::switch::Switch;
 use crate::world::World;
 
@@ -155,6 +155,7 @@ impl<O: Observer> Shard<O> {
         outcome.flows.append(&mut world.log.senders);
         outcome.datagrams.append(&mut world.log.datagrams);
         outcome.mechanisms.add(&world.log.mechanisms);
+        outcome.sampled.merge(&world.log.sampled);
         debug_assert!(world.outboxes.iter().all(Vec::is_empty));
     }
 }
@@ -170,6 +171,7 @@ pub(super) fn finish<O: Observer>(
         flows: Vec::new(),
         datagrams: Vec::new(),
         mechanisms: Records::default(),
+        sampled: Sampled::default(),
         ports: vec![PortCounters::default(); links],
         no_route: PortCounters::default(),
         observers: Vec::new(),

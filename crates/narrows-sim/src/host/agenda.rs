@@ -29,6 +29,8 @@ pub(crate) enum Wake {
     Interrupt,
     /// Software reads a message.
     Message,
+    /// Note what flows have delivered.
+    Sample(u32),
 }
 
 /// Timers of one host in order of `(Time, Wake)`. None is ever cancelled: one that moved to a later time wakes early, finds
@@ -94,6 +96,13 @@ impl Agenda {
     }
 
     /// Plans what is not the next.
+    /// Plans the sample of this number, if there is one.
+    pub(crate) fn plan_sample(&mut self, number: u32, moments: &[Time]) {
+        if let Some(at) = moments.get(number as usize) {
+            self.plan(*at, Wake::Sample(number));
+        }
+    }
+
     fn plan_behind(&mut self, entry: Entry) {
         if entry >= self.horizon {
             return self.plan_later(entry);
@@ -198,6 +207,7 @@ impl Entry {
             Wake::Outside => (9, 0),
             Wake::Interrupt => (10, 0),
             Wake::Message => (11, 0),
+            Wake::Sample(number) => (12, number),
         };
         Self(u128::from(at.as_ps()) << 64 | kind << 32 | u128::from(number))
     }
@@ -222,7 +232,8 @@ impl Entry {
             8 => Wake::GiveUp,
             9 => Wake::Outside,
             10 => Wake::Interrupt,
-            _ => Wake::Message,
+            11 => Wake::Message,
+            _ => Wake::Sample(number),
         }
     }
 }
@@ -234,7 +245,7 @@ mod tests {
 
     use super::*;
 
-    const WAKES: [Wake; 13] = [
+    const WAKES: [Wake; 14] = [
         Wake::Sender(0),
         Wake::Sender(u32::MAX),
         Wake::Receiver(7),
@@ -248,6 +259,7 @@ mod tests {
         Wake::Outside,
         Wake::Interrupt,
         Wake::Message,
+        Wake::Sample(9),
     ];
 
     /// Moments at which things are planned, many of them equal; and nothing where the next entry is taken.

@@ -65,6 +65,14 @@ impl Host {
         }
     }
 
+    /// Notes what the flows under way have delivered.
+    pub(super) fn sample<O>(&mut self, number: u32, world: &mut World<O>) {
+        for outgoing in self.senders.outgoing.iter_mut() {
+            world.log.sampled.add(number as usize, outgoing.group as usize, outgoing.source.delivered());
+        }
+        self.senders.agenda.plan_sample(number + 1, &world.shared.sampled);
+    }
+
     pub(super) fn start_scheduled<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
         let flow = self.starts[self.started];
         self.started += 1;

@@ -143,6 +143,7 @@ impl Host {
                 agenda.plan(at, wake);
             }
         }
+        agenda.plan_sample(0, &world.shared.sampled);
         let mut host = Self {
             wire,
             impaired,
@@ -395,12 +396,9 @@ impl Host {
             (_, Wake::Outside) => self.take_from_outside(),
             (_, Wake::Interrupt) => self.wake_for_interrupt(now, world),
             (_, Wake::Message) => self.read_message(now, world),
-            (_, Wake::MeasureFrom) => {
-                self.senders.outgoing.iter_mut().for_each(Outgoing::measure_from);
-            }
-            (_, Wake::MeasureUntil) => {
-                self.senders.outgoing.iter_mut().for_each(Outgoing::measure_until);
-            }
+            (_, Wake::MeasureFrom) => self.senders.outgoing.iter_mut().for_each(Outgoing::measure_from),
+            (_, Wake::MeasureUntil) => self.senders.outgoing.iter_mut().for_each(Outgoing::measure_until),
+            (_, Wake::Sample(number)) => self.sample(number, world),
         }
     }
 

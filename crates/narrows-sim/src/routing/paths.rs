@@ -1,5 +1,7 @@
 //! Which way the packets of flows go, and how they spread over links, as long as no link fails.
 
+use std::collections::BTreeMap;
+
 use super::{Backbone, NO_LEAF, Routing, RoutingTables, choice};
 use crate::choice::Choice;
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
@@ -139,6 +141,52 @@ impl<'a> Paths<'a> {
             self.spread_to(leaf as u32, entering, &mut load);
         }
         load
+    }
+
+    /// The first of these pairs of hosts that any shortest path joins without a link that `is_hit` chooses. Links that leave hosts are
+    /// not looked at.
+    pub fn avoiding(
+        &self,
+        pairs: &[(HostId, HostId)],
+        is_hit: impl Fn(LinkId) -> bool,
+    ) -> Option<(HostId, HostId)> {
+        let access = |host: HostId| self.tables.access[host.index()];
+        let mut by_leaf: BTreeMap<u32, Vec<(HostId, HostId)>> = BTreeMap::new();
+        for pair in pairs {
+            let [source, last] = [pair.0, pair.1].map(|host| access(host).leaf);
+            if source != NO_LEAF && last != NO_LEAF {
+                by_leaf.entry(last).or_default().push(*pair);
+            }
+        }
+        by_leaf.into_iter().find_map(|(leaf, pairs)| {
+            let last = self.tables.leaves()[leaf as usize];
+            let clean = self.clean(leaf, &is_hit);
+            pairs.into_iter().find(|(from, to)| {
+                let source = self.tables.leaves()[access(*from).leaf as usize];
+                clean[source.index()] && !is_hit(self.ports[last.index()][usize::from(access(*to).port)])
+            })
+        })
+    }
+
+    /// By node: whether a shortest path leads from it to `leaf` without a link that `is_hit` chooses.
+    fn clean(&self, leaf: u32, is_hit: &impl Fn(LinkId) -> bool) -> Vec<bool> {
+        let backbone = &self.backbone;
+        let last = self.tables.leaves()[leaf as usize];
+        let mut distance = Vec::new();
+        backbone.distances(last, &mut distance);
+        let mut order: Vec<_> = (0..distance.len()).filter(|switch| distance[*switch] != u32::MAX).collect();
+        order.sort_by_key(|switch| distance[*switch]);
+        let mut clean = vec![false; self.topology.nodes().len()];
+        clean[last.index()] = true;
+        for switch in order.into_iter().filter(|switch| distance[*switch] > 0) {
+            let node = backbone.switches[switch].index();
+            let mut ports = self.tables.routes[node].ports_to(leaf).iter();
+            clean[node] = ports.any(|port| {
+                let link = self.ports[node][usize::from(*port)];
+                !is_hit(link) && clean[self.topology.link(link).to.index()]
+            });
+        }
+        clean
     }
 
     /// Spreads what enters, each at a leaf, on its way to `leaf`, farthest switches first.

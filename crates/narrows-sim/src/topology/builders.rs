@@ -2,7 +2,7 @@
 
 use narrows_proto::units::{BitRate, Span};
 
-use super::{NodeId, Topology, Wire};
+use super::{Clos, NodeId, Topology, Wire};
 
 /// Senders on one side, receivers on the other, one bottleneck between two switches.
 ///
@@ -137,6 +137,8 @@ pub enum Fabric {
     FatTree(FatTree),
     /// See [`KaryTree`].
     KaryTree(KaryTree),
+    /// See [`Clos`].
+    Clos(Clos),
 }
 
 /// The links between data centers: each pair of data centers is joined, border router i to border router i.
@@ -319,6 +321,7 @@ impl Fabric {
             Self::LeafSpine(leaf_spine) => leaf_spine.build(topology, prefix),
             Self::FatTree(fat_tree) => fat_tree.build(topology, prefix),
             Self::KaryTree(tree) => tree.build(topology, prefix),
+            Self::Clos(clos) => clos.build(topology, prefix),
         }
     }
 
@@ -328,7 +331,8 @@ impl Fabric {
             Self::Star(Star { delay, .. })
             | Self::LeafSpine(LeafSpine { delay, .. })
             | Self::FatTree(FatTree { delay, .. })
-            | Self::KaryTree(KaryTree { delay, .. }) => *delay,
+            | Self::KaryTree(KaryTree { delay, .. })
+            | Self::Clos(Clos { delay, .. }) => *delay,
         }
     }
 
@@ -338,7 +342,7 @@ impl Fabric {
             Self::Star(_) => 1,
             Self::LeafSpine(LeafSpine { spines: 0, .. }) => 1,
             Self::LeafSpine(_) => 2,
-            Self::FatTree(_) => 3,
+            Self::FatTree(_) | Self::Clos(_) => 3,
             Self::KaryTree(tree) => tree.levels,
         }
     }
@@ -387,7 +391,7 @@ impl CrossDc {
     }
 }
 
-fn add_hosts(topology: &mut Topology, hosts: u32, prefix: &str, switch: NodeId, wire: Wire) {
+pub(super) fn add_hosts(topology: &mut Topology, hosts: u32, prefix: &str, switch: NodeId, wire: Wire) {
     for number in 0..hosts {
         let host = topology.add_host(format!("{prefix}host{number}"));
         topology.connect(host, switch, wire);

@@ -1,12 +1,14 @@
 //! Networks as lists of named nodes and directed links, and builders for the usual ones.
 
 mod builders;
+mod clos;
 
 use std::collections::BTreeMap;
 
 use narrows_proto::units::{BitRate, Span};
 
 pub use builders::{CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, ParkingLot, Star, Wan};
+pub use clos::Clos;
 
 use crate::ids::{HostId, LinkId, NodeId};
 
@@ -56,7 +58,7 @@ pub struct Link {
     pub wire: Wire,
 }
 
-/// Properties of a link, the same in both directions.
+/// Properties of one direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wire {
     /// Bits that enter per second.
@@ -98,11 +100,17 @@ impl Topology {
         node
     }
 
-    /// Joins two nodes in both directions. The direction from `a` to `b` has an even [`LinkId`], its reverse the next.
+    /// Joins two nodes by a link that is the same in both directions. The direction from `a` to `b` has an even [`LinkId`], its
+    /// reverse the next.
     pub fn connect(&mut self, a: NodeId, b: NodeId, wire: Wire) -> LinkId {
+        self.connect_by(a, b, wire, wire)
+    }
+
+    /// The same with a link whose directions differ: `wire` from `a` to `b`, `back` from `b` to `a`.
+    pub fn connect_by(&mut self, a: NodeId, b: NodeId, wire: Wire, back: Wire) -> LinkId {
         let link = LinkId::from(self.links.len());
         self.links.push(Link { from: a, to: b, wire });
-        self.links.push(Link { from: b, to: a, wire });
+        self.links.push(Link { from: b, to: a, wire: back });
         link
     }
 

@@ -73,6 +73,11 @@ impl Pairs {
         &self.from
     }
 
+    /// Who may receive.
+    pub fn to(&self) -> Vec<HostId> {
+        self.to.iter().map(|(host, _)| *host).collect()
+    }
+
     /// Those who receive from anyone.
     pub fn receivers(&self) -> Vec<HostId> {
         let from = self.from.iter().map(|host| (*host, self.place[host.index()]));
@@ -137,6 +142,18 @@ impl Pairs {
     /// All receivers of `from`.
     pub fn partners_of(&self, from: HostId) -> impl Iterator<Item = HostId> {
         (0..self.partners(from)).map(move |number| self.partner(from, number))
+    }
+
+    /// The pairs of those hosts that `keep` chooses.
+    pub fn among(&self, keep: impl Fn(HostId) -> bool) -> Vec<(HostId, HostId)> {
+        let to: Vec<_> = self.to.iter().filter(|(host, _)| keep(*host)).collect();
+        let may = |from: HostId, (to, place): (HostId, u32)| match self.partner {
+            Partner::Any => from != to,
+            Partner::Same => from != to && self.place[from.index()] == place,
+            Partner::Other => self.place[from.index()] != place,
+        };
+        let of = |from: HostId| to.iter().filter(move |to| may(from, ***to)).map(move |to| (from, to.0));
+        self.from.iter().copied().filter(|from| keep(*from)).flat_map(of).collect()
     }
 
     /// Every pair with its probability to be drawn.

@@ -2,7 +2,8 @@ use narrows_proto::units::Bytes;
 
 use crate::random::Stream;
 
-/// A distribution of flow sizes: constant, or given by points of its cumulative distribution with straight lines between.
+/// A distribution of flow sizes: constant, some sizes that are equally likely, or given by points of its cumulative distribution
+/// with straight lines between.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sizes {
     /// (bytes, probability of at most that many), both non-decreasing, from probability 0 to 1.
@@ -84,6 +85,23 @@ impl Sizes {
         if sizes.mean() < 1.0 { Err(SizesError::NoBytes) } else { Ok(sizes) }
     }
 
+    /// One of these sizes, each as likely as the others; one that stands there twice is twice as likely.
+    ///
+    /// # Errors
+    /// If there are none.
+    pub fn empirical(mut values: Vec<Bytes>) -> Result<Self, SizesError> {
+        values.sort_unstable();
+        let all = values.len() as f64;
+        let (mut points, mut below) = (Vec::new(), 0);
+        for same in values.chunk_by(|one, other| one == other) {
+            let size = same[0].as_f64();
+            points.push((size, below as f64 / all));
+            below += same.len();
+            points.push((size, below as f64 / all));
+        }
+        Self::from_points(&points)
+    }
+
     /// Draws a size of at least one byte.
     pub fn draw(&self, random: &mut Stream) -> Bytes {
         self.quantile(random.uniform())
@@ -103,6 +121,11 @@ impl Sizes {
     /// Mean in bytes.
     pub fn mean(&self) -> f64 {
         self.points.windows(2).map(|pair| (pair[1].1 - pair[0].1) * (pair[0].0 + pair[1].0) / 2.0).sum()
+    }
+
+    /// Mean in bytes if flows had the sizes of the points only: each the probability between its point and the one before.
+    pub fn step_mean(&self) -> f64 {
+        self.points.windows(2).map(|pair| (pair[1].1 - pair[0].1) * pair[1].0).sum()
     }
 
     /// The largest size.
@@ -142,6 +165,22 @@ mod tests {
         let sum: u64 = (0..100_000).map(|_| sizes().draw(&mut random).get()).sum();
         // ±1.5 %: three standard deviations of the mean, whose relative deviation is 1.0/√10^5 · 2775/2750.
         assert!((sum as f64 / 100_000.0 / sizes().mean() - 1.0).abs() < 0.015, "{sum}");
+    }
+
+    #[test]
+    fn sizes_of_a_list_are_drawn_as_they_are_and_keep_their_mean() {
+        let values = [900, 5, 5, 1_000_003].map(Bytes::new);
+        let sizes = Sizes::empirical(values.to_vec()).expect("a distribution");
+        assert_eq!(sizes.mean(), (900.0 + 5.0 + 5.0 + 1_000_003.0) / 4.0);
+        assert_eq!(sizes.step_mean(), sizes.mean());
+        let quantiles = [0.0, 0.499, 0.5, 0.7, 0.75, 0.999].map(|p| sizes.quantile(p).get());
+        assert_eq!(quantiles, [5, 5, 900, 900, 1_000_003, 1_000_003]);
+        assert_eq!(Sizes::empirical(Vec::new()), Err(SizesError::Empty));
+    }
+
+    #[test]
+    fn with_steps_the_mass_between_two_points_has_the_size_of_the_upper_one() {
+        assert_eq!(sizes().step_mean(), 0.5 * 1000.0 + 0.5 * 9000.0);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::link::{Target, Wires};
 use crate::mechanism::Records;
 use crate::observe::{Observer, PacketRef};
 use crate::packet::{NO_TRAILERS, Packet, Parcel, Trailers};
-use crate::record::{DatagramRecord, FlowRecord};
+use crate::record::{DatagramRecord, FlowRecord, Sampled};
 
 /// Everything a node may touch besides itself: the links that leave it, the calendar, the tables of its thread.
 #[derive(Debug)]
@@ -74,6 +74,7 @@ pub(crate) struct Log {
     pub(crate) completions: Vec<(FlowId, Time)>,
     pub(crate) datagrams: Vec<DatagramRecord>,
     pub(crate) mechanisms: Records,
+    pub(crate) sampled: Sampled,
     /// Flows not yet complete, started or not, and generators that may start more.
     pub(crate) outstanding: u64,
 }

@@ -28,6 +28,8 @@ pub(crate) struct Shared {
     pub(crate) followers: Followers,
     /// When delivered payload and bytes on links count.
     pub(crate) measured: Range<Time>,
+    /// When is noted what flows have delivered.
+    pub(crate) sampled: Vec<Time>,
     /// By link.
     pub(crate) flights: Vec<Flight>,
     /// Rates that telemetry reports, by code.

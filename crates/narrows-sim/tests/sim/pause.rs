@@ -211,3 +211,18 @@ fn a_victim_behind_a_paused_uplink_gets_the_share_of_the_congested_flow() {
     assert!((congested / 2.5 - 1.0).abs() < 0.1, "{congested}");
     assert!((victim / congested - 1.0).abs() < 0.1 && drops == 0, "{victim}, congested {congested}");
 }
+
+#[test]
+fn more_arrives_after_a_stop_where_the_way_back_is_slow() {
+    let needed = |back: BitRate| {
+        let mut topology = Topology::default();
+        let (host, switch) = (topology.add_host("host"), topology.add_switch("switch", "switch", 0));
+        let wire = Wire::new(RATE, Span::from_us(1));
+        topology.connect_by(host, switch, wire, Wire { rate: back, ..wire });
+        let network = network(topology, &pausing(1_000_000));
+        network.needed_headroom(link(&network, "host", "switch"), Bytes::new(PACKET)).get()
+    };
+    // The frame and the packet it waits for take ten times as long, in which ten times as much arrives.
+    assert_eq!(needed(GBPS(1)), needed(RATE) + 9 * (84 + PACKET));
+    assert_eq!(needed(GBPS(40)), needed(RATE));
+}

@@ -127,6 +127,31 @@ fn the_scenario_is_busy() {
 }
 
 #[test]
+fn samples_of_what_is_delivered_change_nothing_and_are_the_same_on_any_number_of_threads() {
+    let (network, mut traffic, flows) = busy(PortKind::Plain);
+    traffic.flows.extend(flows);
+    let plain = Run::new(&network, &traffic).until(END).run();
+    let last = END - Span::from_ps(1);
+    traffic.sampled = vec![Time::ZERO, at(Span::from_us(200)), at(last)];
+    let [one, three] = [1, 3].map(|threads| {
+        let mut session = session(&network, &traffic, threads);
+        session.advance_until(at(END));
+        session.finish()
+    });
+    assert!(trace(&one) == trace(&plain) && trace(&three) == trace(&plain));
+    assert_eq!(one.sampled, three.sampled);
+    let group = |flow: &narrows_sim::FlowRecord| traffic.flows[flow.flow.index()].group.index();
+    for number in 0..traffic.groups.len() {
+        let open = one.flows.iter().filter(|flow| flow.end.is_none() && group(flow) == number);
+        let (open, sampled) =
+            (open.map(|flow| flow.delivered.get()).sum::<u64>(), one.sampled.at(2, number).get());
+        // A flow whose last acknowledgment is under way has ended for its receiver only.
+        assert!(sampled >= open && one.sampled.at(0, number) == Bytes::ZERO, "{sampled} of {open}");
+    }
+    assert!(one.sampled.at(1, 0) > Bytes::ZERO);
+}
+
+#[test]
 fn a_run_that_is_interrupted_and_goes_on_leaves_the_same_bytes() {
     let (network, mut traffic, flows) = busy(PortKind::Plain);
     traffic.flows.extend(flows);

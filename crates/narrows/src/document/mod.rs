@@ -1,5 +1,6 @@
 //! A scenario as text: parsed with the place of every value, changed by overrides, read into types.
 
+mod instead;
 mod overrides;
 mod reader;
 
@@ -51,7 +52,11 @@ impl Document {
     /// # Errors
     /// If it cannot be read, is larger than [`input_file::LARGEST_SCENARIO`], or is not valid TOML.
     pub fn read(path: &Path) -> Checked<Self> {
-        let source = input_file::read_text(path, input_file::LARGEST_SCENARIO)?;
+        let source = input_file::read_text(path, input_file::LARGEST_SCENARIO);
+        let source = source.map_err(|Rejection(errors)| match instead::instead(path) {
+            Some(offer) => Rejection(errors.into_iter().map(|error| error.help(offer.clone())).collect()),
+            None => Rejection(errors),
+        })?;
         Self::of(source, path.parent().map(Path::to_owned).unwrap_or_default(), Inputs::default())
     }
 
@@ -184,6 +189,23 @@ impl Document {
     /// Whether it has this value, or leaves it to a default.
     pub(crate) fn says(&self, path: &str) -> bool {
         self.walk(path).is_some_and(|(_, found)| found)
+    }
+
+    /// The keys of the table at a path; none if there is no table.
+    pub(crate) fn keys(&self, path: &str) -> Option<Vec<String>> {
+        let root = self.build().ok()?;
+        let mut table = Some(&root);
+        let mut array = None;
+        for segment in path.split('.') {
+            let next = match (table, array) {
+                (Some(table), _) => table.get(segment)?,
+                (None, Some(array)) => element(array, segment).and_then(|index| array.get(index))?,
+                (None, None) => return None,
+            };
+            table = next.get_ref().as_table();
+            array = next.get_ref().as_array();
+        }
+        Some(table?.keys().map(|key| key.get_ref().to_string()).collect())
     }
 
     /// Follows a path as far as it goes: where that is, and whether it is all of it.

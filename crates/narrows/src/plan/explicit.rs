@@ -95,6 +95,8 @@ fn connect(
     checker: &mut Checker<'_>,
 ) {
     checker.link_rate(&format!("{path}.rate"), link.rate);
+    let reverse_rate = link.reverse_rate.unwrap_or(link.rate);
+    checker.link_rate(&format!("{path}.reverse_rate"), reverse_rate);
     checker.delay(&format!("{path}.delay"), link.delay);
     checker.error_rate(&format!("{path}.error_rate"), link.error_rate);
     let mut end = |name: &str, index: usize| {
@@ -112,7 +114,7 @@ fn connect(
     }
     if let (Some(from), Some(to)) = (from, to) {
         let wire = Wire { rate: link.rate, delay: link.delay, error_rate: link.error_rate };
-        topology.connect(from, to, wire);
+        topology.connect_by(from, to, wire, Wire { rate: reverse_rate, ..wire });
     }
 }
 
@@ -198,6 +200,25 @@ mod tests {
         let segments = plan.segments.expect("two data centers");
         assert_eq!(segments.into_iter().step_by(2).collect::<Vec<_>>(), [Dc, Wan, Dc]);
         assert_eq!(planned("").unwrap().segments, None, "these names do not begin with dc");
+    }
+
+    #[test]
+    fn a_link_may_be_slower_in_one_direction() {
+        let slow = |text: &str| {
+            text.replacen("rate = \"10 Gb/s\"", "rate = \"10 Gb/s\"\nreverse_rate = \"1 Mb/s\"", 1)
+        };
+        let plan = planned_as("", slow).unwrap();
+        let rates = |plan: &Plan| {
+            let links = plan.network.topology.links().iter();
+            links.map(|link| link.wire.rate.as_bps()).collect::<Vec<_>>()
+        };
+        let gbps = 1_000_000_000;
+        assert_eq!(rates(&plan), [10 * gbps, 1_000_000, 10 * gbps, 10 * gbps, 10 * gbps, 10 * gbps]);
+        let again = Plan::new(Document::parse("again.toml", plan.text.clone(), "").unwrap()).unwrap();
+        assert_eq!((rates(&again), again.text), (rates(&plan), plan.text));
+        let none = |text: &str| slow(text).replace("1 Mb/s", "0 b/s");
+        let error = planned_as("", none).expect_err("refused");
+        assert!(error.contains("0 b/s, expected 1 kb/s to 100 Tb/s"), "{error}");
     }
 
     #[test]

@@ -7,13 +7,16 @@ mod cost;
 mod custom;
 mod expectations;
 mod explicit;
+mod facts;
 mod hosts;
 mod inputs;
 mod kept;
+mod lasting;
 mod limits;
 mod memory;
 mod names;
 mod network;
+mod pairs;
 mod planned;
 mod profiles;
 mod recording;
@@ -23,6 +26,7 @@ mod segments;
 mod select;
 mod signals;
 mod switches;
+mod thresholds;
 mod trace;
 mod traffic;
 mod warnings;
@@ -35,7 +39,9 @@ use narrows_sim::topology::{Link, NodeKind};
 use narrows_sim::{LinkId, Paths, Stop};
 
 pub(crate) use checker::{At, Checker, LARGEST_FRAME};
+pub use facts::{Facts, GroupFacts, Oversubscription, PortFacts};
 pub(crate) use inputs::collect as collect_inputs;
+pub(crate) use lasting::SLICES;
 pub use limits::Limits;
 pub use memory::available as available_memory;
 pub(crate) use names::bad_name;
@@ -43,6 +49,7 @@ pub(crate) use planned::{ENDLESS, LIVE_PER_HOST};
 pub use planned::{Expected, LONGEST, Load, LoadOf, Plan, PlannedGroup, PlannedPairing, Recording};
 pub use segments::Segment;
 pub(crate) use select::{Places, host_rates};
+pub(crate) use trace::size as flow_size;
 pub use trace::{TraceFlows, parse_trace};
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
@@ -126,7 +133,10 @@ impl Plan {
             end,
             most: if all { u64::MAX } else { limits.outlined_of(scenario.traffic.len()) },
         };
-        let planned = traffic::build(&scenario, &ground, &mut checker);
+        let mut planned = traffic::build(&scenario, &ground, &mut checker);
+        if checker.errors.is_empty() {
+            thresholds::fill_in(&mut scenario, &network, &paths, &mut planned, &mut checker);
+        }
         let no_flow = planned.traffic.flows.is_empty();
         if no_flow && checker.errors.is_empty() {
             checker
@@ -173,6 +183,7 @@ impl Plan {
             group.pattern.note(planned.pairing.and_then(PlannedPairing::setting));
         }
         traffic.measured = measured.clone();
+        traffic.sampled = lasting::samples(&traffic, &groups, measured.start..measured.end.min(stop.at));
         let mut plan = Self {
             text: scenario.to_toml(),
             inputs,

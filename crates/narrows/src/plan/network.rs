@@ -2,7 +2,9 @@
 
 use narrows_proto::units::{BitRate, Span, Time, WireTime};
 use narrows_sim::switch::{MOST_PORTS, PortKind};
-use narrows_sim::topology::{CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, ParkingLot, Star};
+use narrows_sim::topology::{
+    Clos, CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, ParkingLot, Star,
+};
 use narrows_sim::{Failure, LinkId, MOST_LEAVES, Network, NodeId, Outage, topology as sim};
 
 use super::{Checker, explicit, signals, switches};
@@ -56,6 +58,7 @@ fn topology(topology: &Topology, checker: &mut Checker<'_>) -> Option<sim::Topol
         Topology::LeafSpine(leaf_spine) => drop(leaf_spine.build(&mut built, "")),
         Topology::FatTree(fat_tree) => drop(fat_tree.build(&mut built, "")),
         Topology::KaryTree(tree) => drop(tree.build(&mut built, "")),
+        Topology::Clos(clos) => drop(clos.build(&mut built, "")),
         Topology::CrossDc(cross) => cross.build(&mut built, ""),
         Topology::Explicit(explicit) => built = explicit::build(explicit, checker)?,
     }
@@ -117,6 +120,7 @@ fn check_topology(topology: &Topology, checker: &mut Checker<'_>) {
         Topology::LeafSpine(leaf_spine) => at.within("topology.leaf_spine").leaf_spine(leaf_spine, 1),
         Topology::FatTree(fat_tree) => at.within("topology.fat_tree").fat_tree(fat_tree),
         Topology::KaryTree(tree) => at.within("topology.kary_tree").kary_tree(tree),
+        Topology::Clos(clos) => at.within("topology.clos").clos(clos),
         Topology::CrossDc(cross) => at.within("topology.cross_dc").cross_dc(cross),
         Topology::Explicit(explicit) => explicit.links.len() as u64,
     };
@@ -206,6 +210,29 @@ impl Numbers<'_, '_> {
         hosts.saturating_mul(levels)
     }
 
+    fn clos(&mut self, clos: &Clos) -> u64 {
+        self.rate("host_rate", clos.host_rate);
+        self.rate("rack_uplink_rate", clos.rack_uplink_rate);
+        self.rate("core_uplink_rate", clos.core_uplink_rate);
+        self.delay("delay", clos.delay);
+        self.delay("core_uplink_delay", clos.core_uplink_delay.unwrap_or_default());
+        let pods = self.count("pods", clos.pods, 1);
+        let racks = self.count("racks_per_pod", clos.racks_per_pod, 1);
+        let hosts = self.count("hosts_per_rack", clos.hosts_per_rack, 1);
+        let aggs = self.count("aggs_per_pod", clos.aggs_per_pod, 1);
+        let cores = self.count("cores", clos.cores, 1);
+        if !cores.is_multiple_of(aggs.max(1)) {
+            let below = cores - cores % aggs;
+            let nearest = if below == 0 { aggs.to_string() } else { format!("{below} or {}", below + aggs) };
+            let message =
+                format!("cores = {cores}, expected a multiple of aggs_per_pod = {aggs}, such as {nearest}");
+            let error = Diagnostic::error(Code::Topology, message);
+            let help = "each aggregation switch of a pod connects to a plane of cores of its own";
+            self.checker.error(&format!("{}.cores", self.path), error.help(help));
+        }
+        pods.saturating_mul(racks.saturating_mul(hosts.saturating_add(aggs)).saturating_add(cores))
+    }
+
     fn cross_dc(&mut self, cross: &CrossDc) -> u64 {
         let datacenters = self.count("datacenters", cross.datacenters, 2);
         let path = self.path.clone();
@@ -230,6 +257,7 @@ impl Numbers<'_, '_> {
                 Fabric::LeafSpine(fabric) => self.within(&format!("{path}.leaf_spine")).leaf_spine(fabric, 0),
                 Fabric::FatTree(fabric) => self.within(&format!("{path}.fat_tree")).fat_tree(fabric),
                 Fabric::KaryTree(fabric) => self.within(&format!("{path}.kary_tree")).kary_tree(fabric),
+                Fabric::Clos(fabric) => self.within(&format!("{path}.clos")).clos(fabric),
             };
             links.saturating_add(top_switches(fabric).saturating_mul(borders))
         };
@@ -251,6 +279,7 @@ fn top_switches(fabric: &Fabric) -> u64 {
         Fabric::LeafSpine(fabric) => fabric.spines.into(),
         Fabric::FatTree(fabric) => u64::from(fabric.k / 2).pow(2),
         Fabric::KaryTree(tree) => u64::from(tree.k).saturating_pow(tree.levels.saturating_sub(1)),
+        Fabric::Clos(clos) => clos.cores.into(),
     }
 }
 
@@ -317,5 +346,41 @@ impl Checker<'_> {
             let message = format!("error_rate = {rate}, expected at least 0, less than 1");
             self.error(path, Diagnostic::error(Code::OutOfRange, message));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::document::Document;
+    use crate::plan::Plan;
+
+    fn planned(cores: u32) -> Result<Plan, String> {
+        let clos = format!(
+            r#"{{ clos = {{ pods = 2, racks_per_pod = 2, hosts_per_rack = 1, aggs_per_pod = 2, cores = {cores}, host_rate = "1 Gb/s", rack_uplink_rate = "1 Gb/s", core_uplink_rate = "1 Gb/s", delay = "1 us" }} }}"#
+        );
+        let text = format!(
+            r#"
+            version = 2
+            name = "pods"
+            stop.after = "1 ms"
+            topology.cross_dc = {{ datacenters = 2, fabric = {clos}, wan = {{ rate = "1 Gb/s", delay = "1 ms" }} }}
+            traffic = [{{ name = "all", pattern.permutation = {{}}, cc.reno = {{}} }}]
+            "#
+        );
+        let document = Document::parse("pods.toml", text, "").expect("TOML");
+        Plan::new(document).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn cores_are_in_as_many_planes_as_a_pod_has_aggregation_switches() {
+        let plan = planned(4).unwrap();
+        assert!(plan.text.contains("core_uplink_delay = \"1 us\""), "{}", plan.text);
+        assert_eq!(plan.describe_network(), "cross-DC · 8 hosts · 26 switches");
+        let error = planned(3).expect_err("refused");
+        assert!(
+            error.contains("cores = 3, expected a multiple of aggs_per_pod = 2, such as 2 or 4"),
+            "{error}"
+        );
+        assert!(planned(1).expect_err("refused").contains("such as 2\n"));
     }
 }

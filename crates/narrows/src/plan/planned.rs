@@ -7,6 +7,7 @@ use std::sync::Arc;
 use narrows_proto::cc::custom::Maker;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::traffic::{FlowSpec, Traffic};
+use narrows_sim::workload::Pairs;
 use narrows_sim::{FlowId, LinkId, Network, NodeId, Stop};
 
 use super::limits::Limits;
@@ -76,6 +77,8 @@ pub struct PlannedGroup {
     pub rpcs: Option<Range<usize>>,
     /// How its hosts are paired, if it has settings for that.
     pub pairing: Option<PlannedPairing>,
+    /// Who may send to whom, if its flows do not say it.
+    pub(super) possible: Option<Pairs>,
 }
 
 /// How hosts are paired.
@@ -250,6 +253,7 @@ impl Plan {
             Topology::LeafSpine(_) => "leaf-spine",
             Topology::FatTree(_) => "fat tree",
             Topology::KaryTree(_) => "k-ary n-tree",
+            Topology::Clos(_) => "Clos",
             Topology::CrossDc(_) => "cross-DC",
             Topology::Explicit(_) => "explicit",
         };

@@ -140,8 +140,8 @@ fn time(field: &Field<'_>) -> Checked<Span> {
     Ok(text.parse::<Span>().map_err(|error| field.error(error.to_string()))?)
 }
 
-/// A size with a unit, or a bare number of bytes.
-fn size(field: &Field<'_>) -> Checked<Bytes> {
+/// The size of a flow: with a unit, or a bare number of bytes.
+pub(crate) fn size(field: &Field<'_>) -> Checked<Bytes> {
     let bare = field.text.bytes().all(|byte| byte.is_ascii_digit()) && !field.text.is_empty();
     let text = if bare { format!("{} B", field.text) } else { field.text.to_owned() };
     let size = text.parse::<Bytes>().map_err(|error| field.error(error.to_string()))?;

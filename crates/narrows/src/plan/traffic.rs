@@ -66,6 +66,7 @@ pub(super) fn build(scenario: &Scenario, ground: &Ground<'_>, checker: &mut Chec
                 load: None,
                 rpcs: None,
                 pairing: None,
+                possible: None,
                 pattern: pattern_name(&group.pattern),
             },
         };
@@ -343,7 +344,7 @@ impl Builder<'_> {
     }
 
     fn pairs(
-        &self,
+        &mut self,
         key: &str,
         between: Between,
         names: (Option<&Names>, Option<&Names>),
@@ -362,7 +363,10 @@ impl Builder<'_> {
         };
         let hosts = self.ground.network.topology.hosts().len();
         match Pairs::new(from, &to, partner, hosts, |host| place(places, host)) {
-            Ok(pairs) => Some(pairs),
+            Ok(pairs) => {
+                self.planned.possible = Some(pairs.clone());
+                Some(pairs)
+            }
             Err(PairsError::NoSender) => {
                 self.error(key, Diagnostic::error(Code::NoTraffic, "no host sends"), checker);
                 None
@@ -380,6 +384,9 @@ impl Builder<'_> {
     fn sizes(&mut self, key: &str, source: &SizeSource, checker: &mut Checker<'_>) -> Option<LoadedSizes> {
         match sizes::load(source, |path| self.ground.document.input(path)) {
             Ok(loaded) => {
+                if let Some(warning) = loaded.doubt(source, &self.group.name) {
+                    self.error(key, warning, checker);
+                }
                 self.planned.sizes = Some(loaded.clone());
                 Some(loaded)
             }

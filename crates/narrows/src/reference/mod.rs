@@ -3,6 +3,7 @@
 //! where the things are defined.
 
 mod mechanisms;
+mod paths;
 mod ranges;
 mod schema;
 mod search;
@@ -12,6 +13,7 @@ use narrows_proto::cc::{Config, Ecn, registry};
 use serde::Serialize;
 use serde_json::Value;
 
+pub use paths::{NextKey, next_keys};
 pub use schema::variants;
 pub use search::suggestion;
 
@@ -188,7 +190,7 @@ pub fn topics() -> Vec<Topic> {
 }
 
 /// All topics of this name, whatever they are: in any case of letters; a metric also with its group before it. Settings only if nothing
-/// else has it.
+/// else has it, also by a path or its end: `wan.delay`, `traffic.web.cc.dctcp.gain`.
 pub fn find(name: &str) -> Vec<Topic> {
     let is = |topic: &Topic, name: &str| topic.name.eq_ignore_ascii_case(name);
     let mut found: Vec<_> = topics().into_iter().filter(|topic| is(topic, name)).collect();
@@ -199,7 +201,7 @@ pub fn find(name: &str) -> Vec<Topic> {
         found = metrics.filter(|topic| is(topic, metric) || is(topic, plain)).collect();
     }
     if found.is_empty() {
-        found = search::settings().into_iter().filter(|topic| is(topic, name)).collect();
+        found = search::settings_called(name);
     }
     found
 }

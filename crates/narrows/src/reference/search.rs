@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{Topic, TopicKind, topics};
+use super::{Topic, TopicKind, paths, topics};
 use crate::scenario::Scenario;
 
 /// A word that is part of more names than this brings no more of them.
@@ -16,6 +16,22 @@ const ALIKE: f64 = 0.7;
 
 /// Settings, in the order of the schema.
 pub(super) fn settings() -> Vec<Topic> {
+    settings_with_owners().into_iter().map(|(_, topic)| topic).collect()
+}
+
+/// Settings of this name; of a path, those that its last key may mean.
+pub(super) fn settings_called(path: &str) -> Vec<Topic> {
+    let key = path.rsplit('.').next().unwrap_or(path);
+    let owners = paths::owners(path);
+    let meant = |owner: &str| key == path || owners.contains(&owner);
+    let all = settings_with_owners().into_iter();
+    all.filter(|(owner, topic)| topic.name.eq_ignore_ascii_case(key) && meant(owner))
+        .map(|(_, topic)| topic)
+        .collect()
+}
+
+/// Settings with the definitions of the schema that have them; empty for those of the scenario itself.
+fn settings_with_owners() -> Vec<(&'static str, Topic)> {
     let schema = Scenario::schema();
     let mut users: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for topic in topics() {
@@ -23,16 +39,17 @@ pub(super) fn settings() -> Vec<Topic> {
             users.entry(definition.clone()).or_default().push(topic.name.clone());
         }
     }
-    let of = |place: String, definition: &Value| {
+    let of = |owner: &'static str, place: String, definition: &Value| {
         let properties = definition["properties"].as_object().into_iter().flatten();
-        properties.map(|(key, value)| setting(key, value, place.clone())).collect::<Vec<_>>()
+        properties.map(|(key, value)| (owner, setting(key, value, place.clone()))).collect::<Vec<_>>()
     };
+    let places = paths::places();
     let definitions = schema["$defs"].as_object().into_iter().flatten();
     let inner = definitions.flat_map(|(name, definition)| match users.get(name) {
-        Some(users) => of(format!("settings of {}", users.join(", ")), definition),
-        None => of(format!("settings of {name}"), definition),
+        Some(users) => of(name, format!("settings of {}", users.join(", ")), definition),
+        None => of(name, format!("settings of {}", places.get(&**name).unwrap_or(name)), definition),
     });
-    of("a scenario".into(), schema).into_iter().chain(inner).collect()
+    of("", "a scenario".into(), schema).into_iter().chain(inner).collect()
 }
 
 fn setting(key: &str, value: &Value, place: String) -> Topic {
@@ -65,11 +82,24 @@ pub fn suggestion(name: &str) -> Option<String> {
     if let Some(nearest) = nearest.filter(|nearest| likeness(nearest) >= ALIKE) {
         return Some(format!("did you mean \"{nearest}\"?"));
     }
+    let words: Vec<_> = words(&wanted).filter(|word| word.chars().count() >= SHORTEST_WORD).collect();
     let mentions = |topic: &Topic| {
-        topic.summary.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| word == wanted)
+        let text = format!("{} {}", topic.name, topic.summary).to_lowercase();
+        words.iter().all(|wanted| self::words(&text).any(|word| is_form(word, wanted)))
     };
-    let mentioned = names_of(&|topic| is_word && mentions(topic));
+    let mentioned = names_of(&|topic| !words.is_empty() && mentions(topic));
     (!mentioned.is_empty()).then(|| format!("it is mentioned with {}", list(&mentioned)))
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+/// Whether two words are forms of one: `threshold` and `thresholds`, `mark` and `marking`.
+fn is_form(word: &str, wanted: &str) -> bool {
+    let (short, long) = if word.len() < wanted.len() { (word, wanted) } else { (wanted, word) };
+    let end = long.strip_prefix(short).or_else(|| long.strip_prefix(short.strip_suffix('e')?));
+    end.is_some_and(|end| ["", "s", "es", "ed", "ing"].contains(&end))
 }
 
 fn list(names: &[&str]) -> String {
@@ -92,6 +122,21 @@ mod tests {
     fn a_slip_of_the_keyboard_finds_the_name() {
         assert_eq!(suggestion("dctpc").as_deref(), Some("did you mean \"dctcp\"?"));
         assert_eq!(suggestion("gemni").as_deref(), Some("did you mean \"gemini\"?"));
+    }
+
+    #[test]
+    fn words_find_what_is_described_with_them() {
+        let found = suggestion("neighbor room").expect("a switch without room stops them");
+        assert!(found.starts_with("it is mentioned with ") && found.contains("pause"), "{found}");
+    }
+
+    #[test]
+    fn a_path_means_the_setting_of_what_it_leads_to() {
+        let places =
+            |path: &str| super::super::find(path).into_iter().map(|topic| topic.place).collect::<Vec<_>>();
+        assert_eq!(places("wan.delay"), ["settings of topology.cross_dc.wan"]);
+        assert_eq!(places("traffic.web.cc.dctcp.gain"), ["settings of dctcp"]);
+        assert!(places("delay").len() > 3 && places("zzz.delay").is_empty());
     }
 
     #[test]

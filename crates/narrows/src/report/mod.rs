@@ -79,13 +79,15 @@ impl Digest {
         let warnings = summary.get("warnings").and_then(Value::as_array).into_iter().flatten();
         let warnings = warnings.filter_map(|warning| warning.get("message")?.as_str());
         let held_up = summary.get("held_up").and_then(Value::as_str);
+        let trends = summary.get("trends").and_then(Value::as_array).into_iter().flatten();
+        let trends = trends.filter_map(Value::as_str);
         Ok(Self {
             scenario: text("scenario"),
             network: text("network"),
             seed: summary.get("seed").and_then(Value::as_u64).unwrap_or_default(),
             version: text("narrows"),
             text: source.scenario().to_owned(),
-            warnings: warnings.chain(held_up).map(str::to_owned).collect(),
+            warnings: warnings.chain(held_up).chain(trends).map(str::to_owned).collect(),
             metrics: entries("metrics")
                 .map(|(name, value)| Metric { name: metrics::current_name(name), value: value.as_f64() })
                 .collect(),

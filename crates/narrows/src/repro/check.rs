@@ -281,6 +281,16 @@ fn files_hold_all_claims_and_scenarios_that_run_again() {
     assert!(why.starts_with("Nobody says this: both fill the link, 9") && !why.contains('{'), "{why}");
 
     let markdown = text("report.md");
+    let opening = markdown.split("\n## ").next().unwrap();
+    assert!(
+        opening.contains("\n- **Not reproduced**: ")
+            && opening.contains("DCTCP doubles the goodput (Figure 1; reported "),
+        "{opening}"
+    );
+    let fitted =
+        "\n- **Fitted**: one setting was chosen by numbers of the paper, which cannot confirm it: buffer.\n";
+    assert!(opening.contains(fitted), "{opening}");
+    assert!(opening.contains("\n| Figure 1 | 3 | – | – | – | 1 | 2 |\n"), "{opening}");
     assert!(markdown.contains("| Reno fills the link | §1, row Reno | 95 Mb/s | "), "{markdown}");
     assert!(markdown.contains("- DCTCP doubles the goodput (miss): Nobody says this"), "{markdown}");
     let explained =

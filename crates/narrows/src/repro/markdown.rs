@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::outcome::{DrawnChart, DrawnCurve};
+use super::summary::Summary;
 use super::{FigureOutcome, Judged, ParameterOutcome, Points, Reproduction, Table};
 use crate::numbers::{number, with_interval};
 
@@ -22,15 +23,16 @@ impl Reproduction {
     pub fn markdown(&self) -> String {
         let paper = &self.paper;
         let mut text = format!("# {}\n\n{}\n\n{}\n\n", paper.title, paper.source, paper.about);
-        let _ = write!(
+        let _ = writeln!(
             text,
-            "This page is written by `{}` (narrows {}, {}).\n\n**{}.**{} {VERDICTS}\n",
+            "**{}.**{} Written by `{}` (narrows {}, {}); [how verdicts are reached](#verdicts).",
+            self.score(),
+            self.left_out_text(),
             self.command(),
             self.narrows,
             self.seeds_text(),
-            self.score(),
-            self.left_out_text(),
         );
+        text += &self.summary().map_or_else(String::new, |summary| markdown_of_summary(&summary));
         if !self.errors.is_empty() {
             text += "\n## Errors of this page\n\n";
             self.errors.iter().for_each(|error| text += &format!("- {error}\n"));
@@ -58,7 +60,7 @@ impl Reproduction {
             text += "\n## Warnings of the scenarios\n\n";
             self.warnings.iter().for_each(|warning| text += &format!("- {warning}\n"));
         }
-        text
+        text + &format!("\n## Verdicts\n\n{VERDICTS}\n")
     }
 
     fn markdown_of_parameters(&self) -> String {
@@ -89,6 +91,16 @@ impl Reproduction {
         }
         text
     }
+}
+
+fn markdown_of_summary(summary: &Summary) -> String {
+    let answers = summary.answers.iter().map(|(question, answer)| format!("- **{question}**: {answer}\n"));
+    let head: Vec<_> = ["", "claims"].into_iter().chain(summary.verdicts.iter().copied()).collect();
+    let row = |(name, claims, counts): &(String, usize, Vec<usize>)| {
+        let count = |count: &usize| if *count == 0 { "–".to_owned() } else { count.to_string() };
+        [name.clone(), claims.to_string()].into_iter().chain(counts.iter().map(count)).collect::<Vec<_>>()
+    };
+    format!("\n{}{}", answers.collect::<String>(), table(&head, summary.figures.iter().map(row)))
 }
 
 /// Claims as a table, and below it why those that do not hold do not.

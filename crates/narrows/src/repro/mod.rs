@@ -39,6 +39,7 @@ mod rackcc;
 mod scoreboard;
 mod stored;
 mod study;
+mod summary;
 mod sweep;
 #[cfg(test)]
 mod tiny;

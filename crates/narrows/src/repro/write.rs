@@ -95,6 +95,7 @@ impl Reproduction {
             "tallies": self.score().to_string(),
             "errors": self.errors,
             "left_out": self.left_out_text(),
+            "summary": self.summary(),
             "verdicts": VERDICTS,
             "figures": self.figures_json(),
             "parameters": self.parameters.iter().map(parameter_data).collect::<Vec<_>>(),

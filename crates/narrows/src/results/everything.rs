@@ -55,6 +55,8 @@ pub struct Results {
     pub activity: Vec<Activity>,
     /// What stopped traffic for longer than switches allow; `watchdog` of priority-based flow control.
     pub held_up: Option<Diagnostic>,
+    /// Flows that last for the whole run whose goodput still trends.
+    pub trends: Vec<Diagnostic>,
 }
 
 /// Something that can happen in a run, and how often it did.
@@ -89,6 +91,11 @@ pub struct Broken {
 }
 
 impl Results {
+    /// What is suspicious about what came out.
+    pub fn doubts(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.held_up.iter().chain(&self.trends)
+    }
+
     /// The value of a metric; none if there is nothing to take it of.
     pub fn metric(&self, name: &str) -> Option<f64> {
         value(&self.metrics, name)

@@ -56,6 +56,7 @@ impl Results {
             "activity": self.activity.iter().map(activity).collect::<Map<_, _>>(),
             "expectations": plan.scenario.expect.iter().map(expectation).collect::<Vec<_>>(),
             "held_up": self.held_up.as_ref().map(|held_up| &held_up.message),
+            "trends": self.trends.iter().map(|trend| &trend.message).collect::<Vec<_>>(),
             "warnings": plan.warnings.iter().map(warning).collect::<Vec<_>>(),
         })
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use narrows_sim::observe::{PortRow, StateRow, WindowRow};
 
-use super::{Outline, Queues, Results, RowsOfMechanisms, activity, flows, rpcs};
+use super::{Outline, Queues, Results, RowsOfMechanisms, activity, flows, rpcs, settled};
 use crate::metrics;
 use crate::plan::Plan;
 
@@ -23,6 +23,7 @@ impl Results {
     pub(crate) fn new<O>(plan: Arc<Plan>, outcome: narrows_sim::Outcome<O>, recorded: Recorded) -> Self {
         let Recorded { queues, links, windows, state, mechanisms } = recorded;
         let flows = flows::flow_rows(&plan, &outcome.flows);
+        let trends = if outcome.complete { settled::trends(&plan, &outcome.sampled) } else { Vec::new() };
         let mut results = Self {
             rpcs: rpcs::rpc_rows(&plan, &flows),
             flows,
@@ -41,6 +42,7 @@ impl Results {
             metrics: Vec::new(),
             activity: Vec::new(),
             held_up: None,
+            trends,
             plan,
         };
         results.metrics = metrics::compute(&results.outline());

@@ -14,6 +14,7 @@ mod output;
 mod pages;
 mod parquet_file;
 mod rpcs;
+mod settled;
 mod staged;
 mod staging;
 mod stored;

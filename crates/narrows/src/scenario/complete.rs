@@ -1,6 +1,6 @@
 //! Settings that were left out, written out.
 
-use narrows_sim::topology::{CrossDc, Fabric};
+use narrows_sim::topology::{Clos, CrossDc, Fabric};
 
 use super::{Pattern, Scenario, Topology, default_switch};
 
@@ -26,16 +26,38 @@ impl Scenario {
                 cc.complete();
             }
         }
-        if let Topology::Explicit(explicit) = &mut self.topology
-            && explicit.datacenters.is_none()
-        {
-            explicit.datacenters = explicit.datacenters_in_names();
-        }
-        if let Topology::CrossDc(CrossDc { fabric, fabrics, wan, .. }) = &mut self.topology {
-            wan.border_rate.get_or_insert(wan.rate);
-            if fabrics.iter().map(Fabric::delay).all(|delay| delay == fabric.delay()) {
-                wan.border_delay.get_or_insert(fabric.delay());
+        self.topology.complete();
+    }
+}
+
+impl Topology {
+    fn complete(&mut self) {
+        match self {
+            Self::Explicit(explicit) => {
+                if explicit.datacenters.is_none() {
+                    explicit.datacenters = explicit.datacenters_in_names();
+                }
+                for link in &mut explicit.links {
+                    link.reverse_rate.get_or_insert(link.rate);
+                }
             }
+            Self::Clos(clos) => complete_clos(clos),
+            Self::CrossDc(CrossDc { fabric, fabrics, wan, .. }) => {
+                wan.border_rate.get_or_insert(wan.rate);
+                if fabrics.iter().map(Fabric::delay).all(|delay| delay == fabric.delay()) {
+                    wan.border_delay.get_or_insert(fabric.delay());
+                }
+                for fabric in fabrics.iter_mut().chain([fabric]) {
+                    if let Fabric::Clos(clos) = fabric {
+                        complete_clos(clos);
+                    }
+                }
+            }
+            _ => {}
         }
     }
+}
+
+fn complete_clos(clos: &mut Clos) {
+    clos.core_uplink_delay.get_or_insert(clos.delay);
 }

@@ -1,6 +1,7 @@
 //! What a user writes: one TOML file. Every type here refuses keys it does not know.
 
 mod complete;
+mod controls;
 mod measure;
 mod names;
 mod reaction;
@@ -19,6 +20,7 @@ use narrows_sim::{Hosts, RealHosts, Routing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use controls::gemini_of;
 pub(crate) use measure::OfNodes;
 pub use measure::{Expect, Flows, Measure, Record, RecordFlows, RecordPorts, Stop};
 pub use names::Names;
@@ -133,6 +135,10 @@ impl Scenario {
         let left_out = if is_stored { Pairing::Random } else { Pairing::Auto };
         for pairing in scenario.traffic.iter_mut().filter_map(|group| group.pattern.pairing_mut()) {
             pairing.get_or_insert(left_out);
+        }
+        // The same holds for those that were stored, or written, before switches were asked for their K.
+        if scenario.version > 1 && !is_stored {
+            controls::leave_to_switches(&mut scenario.traffic);
         }
         Ok(scenario)
     }

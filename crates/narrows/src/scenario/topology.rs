@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use narrows_proto::units::{BitRate, Span};
 use narrows_sim::topology::{
-    CrossDc, Dumbbell, FatTree, KaryTree, LeafSpine, ParkingLot, Star, datacenter_in,
+    Clos, CrossDc, Dumbbell, FatTree, KaryTree, LeafSpine, ParkingLot, Star, datacenter_in,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,8 @@ pub enum Topology {
     FatTree(FatTree),
     /// A k-ary n-tree.
     KaryTree(KaryTree),
+    /// Three tiers of switches: racks, pods, cores; rates and numbers of each are free.
+    Clos(Clos),
     /// Several data centers joined by a WAN.
     CrossDc(CrossDc),
     /// Nodes and links one by one.
@@ -73,14 +75,16 @@ pub struct ExplicitSwitch {
     pub tier: u32,
 }
 
-/// A link, the same in both directions.
+/// A link.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExplicitLink {
     /// The two nodes it joins.
     pub between: (String, String),
-    /// Its rate.
+    /// Its rate, from the first of the two nodes to the second.
     pub rate: BitRate,
+    /// Its rate in the other direction; `rate` if left out.
+    pub reverse_rate: Option<BitRate>,
     /// Its propagation delay.
     pub delay: Span,
     /// Probability that a packet is lost on it.

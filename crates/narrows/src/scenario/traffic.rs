@@ -404,7 +404,7 @@ pub enum SizeSource {
     DvlLog,
     /// All the same.
     Constant(Bytes),
-    /// A CSV file with the columns bytes,cumulative; relative to the scenario.
+    /// A file beside the scenario: points with the columns bytes,cumulative, or a list of sizes that are equally likely, one in a line.
     File(PathBuf),
 }
 

@@ -8,7 +8,8 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::change::text;
+use super::applies::{LeftOut, Made};
+use super::change::describe;
 use super::store::input_in;
 use super::task::{Attached, Task, id};
 use super::{Store, Sweep, Until};
@@ -53,7 +54,7 @@ pub struct KeptInput {
 /// A point of the grid.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Point {
-    /// Its value on each axis.
+    /// Its value on each axis; null if that is left out, as it is a setting of another control.
     pub values: Vec<Value>,
     /// The seed of its first cell; others count up from it.
     pub first_seed: u64,
@@ -64,9 +65,7 @@ pub struct Point {
 impl Manifest {
     /// A point in words: `traffic.dc.load = 0.2, control = dctcp`.
     pub fn describe(&self, point: usize) -> String {
-        let values = self.axes.iter().zip(&self.points[point].values);
-        let parts: Vec<_> = values.map(|(axis, value)| format!("{axis} = {}", text(value))).collect();
-        if parts.is_empty() { "the only point".into() } else { parts.join(", ") }
+        describe(self.axes.iter().map(String::as_str), &self.points[point].values)
     }
 
     /// How many seeds of a point are enough; none if that is not known yet, as cells are missing in the folder of the sweep.
@@ -194,16 +193,17 @@ impl Sweep {
 
     /// A point, and the files that its scenario names.
     fn point(&self, number: usize) -> Checked<(Point, Vec<KeptInput>)> {
-        let mut resolved = Resolved::new(self.document(number)?)?;
+        let combination = self.combination(number);
+        let Made { document, is_void, .. } = self.make(combination)?;
+        let mut resolved = Resolved::new(document)?;
         let first_seed = resolved.scenario.seed;
         let Some(last) = first_seed.checked_add(u64::from(self.most_seeds()) - 1) else {
             let message =
                 format!("{} seeds from {first_seed} on, the largest seed is {}", self.most_seeds(), u64::MAX);
             return Err(Diagnostic::error(Code::OutOfRange, message).into());
         };
-        let steps = self.axes.iter().zip(self.steps(number));
         let point = Point {
-            values: steps.map(|(axis, step)| axis.steps[step].value.clone()).collect(),
+            values: self.values(combination, &is_void),
             first_seed,
             cells: (first_seed..=last).map(|seed| resolved.task(seed).id).collect(),
         };
@@ -230,8 +230,10 @@ impl Sweep {
                 let plan = task.outline(&self.supplies())?;
                 self.check_metric(&plan)?;
                 // The scenario of a task leaves nothing out.
-                let notes = plan.cut_flows(&self.document(*number)?);
-                let warnings = plan.warnings.iter().cloned().chain(notes).collect();
+                let Made { document, left_out, .. } = self.make(self.combination(*number))?;
+                let notes = plan.cut_flows(&document);
+                let left_out = left_out.iter().map(LeftOut::warning);
+                let warnings = plan.warnings.iter().cloned().chain(notes).chain(left_out).collect();
                 Ok(Estimated { cost: plan.cost(), memory: plan.memory(threads), warnings })
             });
             // A mistake is shown where it was made, in the scenario or the sweep, not in the text that was made of both.

@@ -1,10 +1,15 @@
 //! Axes of a grid, their steps, and what these change in the scenario.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::leading::LEADING;
 use crate::diagnostic::{Checked, Code, Diagnostic, Place};
 use crate::document::Document;
+
+/// Keys of an axis whose values several paths get.
+pub(super) const SETS: &str = "sets";
+/// See [`SETS`].
+pub(super) const VALUES: &str = "values";
 
 /// An axis of the grid.
 #[derive(Clone, Debug)]
@@ -38,8 +43,8 @@ pub struct Change {
 }
 
 impl Axis {
-    /// An axis from its steps as JSON: an array of values for the path `name`, or an object of names, each with an object of
-    /// paths and values.
+    /// An axis from its steps as JSON: an array of values for the path `name`, an object of names, each with an object of paths and values,
+    /// or `{"sets": [paths], "values": [values]}` for values that each of several paths gets.
     ///
     /// # Errors
     /// If it is neither.
@@ -51,6 +56,9 @@ impl Axis {
                     Ok(Step { value: value.clone(), changes })
                 };
                 values.iter().map(step).collect::<Checked<_>>()?
+            }
+            Value::Object(shared) if shared.contains_key(VALUES) && shared.values().all(Value::is_array) => {
+                return Self::shared_from_json(name, shared);
             }
             Value::Object(labels) => {
                 let step = |(label, changes): (&String, &Value)| {
@@ -70,6 +78,39 @@ impl Axis {
             }
         };
         Ok(Self { name: name.to_owned(), steps, place: None })
+    }
+
+    fn shared_from_json(name: &str, shared: &Map<String, Value>) -> Checked<Self> {
+        let wrong = |message: String| Diagnostic::error(Code::WrongType, message);
+        if let Some(other) = shared.keys().find(|key| ![SETS, VALUES].contains(&key.as_str())) {
+            return Err(wrong(format!(
+                "the axis \"{name}\" has a key \"{other}\" beside `{SETS}` and `{VALUES}`"
+            ))
+            .into());
+        }
+        let list = |key: &str| shared.get(key).and_then(Value::as_array).into_iter().flatten();
+        let path = |path: &Value| {
+            let path = path.as_str().map(str::to_owned);
+            path.ok_or_else(|| {
+                wrong(format!("`{SETS}` of the axis \"{name}\" has something that is no path"))
+            })
+        };
+        let paths = list(SETS).map(path).collect::<Result<Vec<_>, _>>()?;
+        if paths.is_empty() {
+            return Err(Self::sets_nothing(name).into());
+        }
+        let step = |value: &Value| {
+            let changes = paths.iter().map(|path| Change::from_json(path, value)).collect::<Checked<_>>()?;
+            Ok(Step { value: value.clone(), changes })
+        };
+        let steps = list(VALUES).map(step).collect::<Checked<_>>()?;
+        Ok(Self { name: name.to_owned(), steps, place: None })
+    }
+
+    /// Its values go nowhere.
+    pub(super) fn sets_nothing(name: &str) -> Diagnostic {
+        let message = format!("the axis \"{name}\" sets nothing: `{SETS}` has no path");
+        Diagnostic::error(Code::OutOfRange, message)
     }
 
     /// Refuses axes that make no sense.
@@ -114,6 +155,13 @@ pub(super) fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
+/// A point in words: `traffic.dc.load = 0.2, control = dctcp`, without axes that are left out.
+pub(super) fn describe<'a>(axes: impl Iterator<Item = &'a str>, values: &[Value]) -> String {
+    let shown = axes.zip(values).filter(|(_, value)| !value.is_null());
+    let parts: Vec<_> = shown.map(|(axis, value)| format!("{axis} = {}", text(value))).collect();
+    if parts.is_empty() { "the only point".into() } else { parts.join(", ") }
+}
+
 impl Change {
     /// A change to a value given as JSON.
     ///
@@ -136,6 +184,11 @@ impl Change {
     /// A change as it was typed.
     pub(super) fn of_text(assignment: &str) -> Self {
         Self { assignment: assignment.to_owned(), place: None, last: true }
+    }
+
+    /// Of what it changes.
+    pub(super) fn path(&self) -> &str {
+        self.assignment.split_once('=').map_or("", |(path, _)| path.trim())
     }
 
     /// It comes after all others.

@@ -168,6 +168,16 @@ struct Maker<'a> {
     staging: &'a Path,
 }
 
+/// The number of a name among those there are, or the next one.
+fn number_of(name: String, names: &mut Vec<String>) -> u32 {
+    // Rows with the same value mostly stand together.
+    let number = names.iter().rposition(|other| *other == name).unwrap_or_else(|| {
+        names.push(name);
+        names.len() - 1
+    });
+    number as u32
+}
+
 impl Maker<'_> {
     /// The columns in front, without rows. An axis that has the name of another column is called `grid.NAME`.
     fn leading(&self, others: &[&str]) -> Vec<Column> {
@@ -181,9 +191,8 @@ impl Maker<'_> {
             while is_taken(&name) {
                 name = format!("grid.{name}");
             }
-            let all = |holds: fn(&Value) -> bool| {
-                self.manifest.points.iter().all(|point| holds(&point.values[number]))
-            };
+            let of_points = || self.manifest.points.iter().map(|point| &point.values[number]);
+            let all = |holds: fn(&Value) -> bool| of_points().filter(|value| !value.is_null()).all(holds);
             let values = if all(Value::is_u64) {
                 Values::Integers(Vec::new())
             } else if all(Value::is_number) {
@@ -191,6 +200,7 @@ impl Maker<'_> {
             } else {
                 Values::Names(Vec::new(), Vec::new())
             };
+            let values = if of_points().any(Value::is_null) { values.maybe() } else { values };
             columns.push(Column { name: name.into(), values });
         }
         columns
@@ -210,13 +220,13 @@ impl Maker<'_> {
                     values.resize(more(values.len()), value.as_f64().unwrap_or(f64::NAN));
                 }
                 Values::Names(values, names) => {
-                    let value = text(value);
-                    // Rows with the same value mostly stand together.
-                    let number = names.iter().rposition(|name| *name == value).unwrap_or_else(|| {
-                        names.push(value);
-                        names.len() - 1
-                    });
-                    values.resize(more(values.len()), number as u32);
+                    values.resize(more(values.len()), number_of(text(value), names));
+                }
+                Values::MaybeIntegers(values) => values.resize(more(values.len()), value.as_u64()),
+                Values::MaybeReals(values) => values.resize(more(values.len()), value.as_f64()),
+                Values::MaybeNames(values, names) => {
+                    let number = (!value.is_null()).then(|| number_of(text(value), names));
+                    values.resize(more(values.len()), number);
                 }
                 _ => unreachable!("columns in front are made by `leading`"),
             }

@@ -6,6 +6,7 @@
 //! enough; [`run`] does it on the cores of this machine, others may hand each [`Task`] to whom they like. When all cells are
 //! there, [`assemble`] makes one data set of them.
 
+mod applies;
 mod campaign;
 mod cells;
 mod change;
@@ -25,6 +26,7 @@ mod trouble;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
 
@@ -43,6 +45,7 @@ pub use store::{Begun, Store};
 pub use task::{Attached, CellFiles, Supplies, Task};
 pub use trouble::Trouble;
 
+use self::change::describe;
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
 use crate::plan::bad_name;
@@ -67,6 +70,8 @@ pub struct Sweep {
     pub until: Option<Until>,
     base: Document,
     set: Vec<Change>,
+    /// See [`Sweep::different`].
+    different: OnceLock<Option<Vec<usize>>>,
 }
 
 impl Sweep {
@@ -134,7 +139,7 @@ impl Sweep {
         if let Some(until) = &until {
             until.check(seeds)?;
         }
-        Ok(Self { name: name.to_owned(), axes, seeds, until, base, set })
+        Ok(Self { name: name.to_owned(), axes, seeds, until, base, set, different: OnceLock::new() })
     }
 
     /// Changes one value of all points, after all others have been changed: `path=value`.
@@ -145,6 +150,7 @@ impl Sweep {
         // A scenario that refuses it now would refuse it later.
         self.base.clone().set(assignment)?;
         self.set.push(Change::of_text(assignment));
+        self.different = OnceLock::new();
         Ok(())
     }
 
@@ -158,8 +164,18 @@ impl Sweep {
         Ok(())
     }
 
-    /// Points of the grid.
+    /// Points of the grid: its combinations, but for those that differ only in settings of a control that they do not have.
     pub fn points(&self) -> u64 {
+        self.different().map_or_else(|| self.combinations(), |different| different.len() as u64)
+    }
+
+    /// The combination of steps that makes the point of this number.
+    fn combination(&self, point: usize) -> usize {
+        self.different().map_or(point, |different| different[point])
+    }
+
+    /// Combinations of the steps of its axes.
+    fn combinations(&self) -> u64 {
         self.axes.iter().map(|axis| axis.steps.len() as u64).fold(1, u64::saturating_mul)
     }
 
@@ -173,7 +189,7 @@ impl Sweep {
     /// # Errors
     /// With the number of cells and how it comes about.
     pub fn check_size(&self, wanted: bool) -> Checked<()> {
-        let cells = self.points().saturating_mul(u64::from(self.most_seeds()));
+        let cells = self.combinations().saturating_mul(u64::from(self.most_seeds()));
         let limit = if wanted { MOST } else { USUAL_MOST };
         if cells <= limit {
             return Ok(());
@@ -196,7 +212,11 @@ impl Sweep {
 
     /// Which step of each axis makes the point of this number.
     pub fn steps(&self, point: usize) -> Vec<usize> {
-        let mut rest = point;
+        self.steps_of(self.combination(point))
+    }
+
+    fn steps_of(&self, combination: usize) -> Vec<usize> {
+        let mut rest = combination;
         let mut steps: Vec<_> = self
             .axes
             .iter()
@@ -216,15 +236,7 @@ impl Sweep {
     /// # Errors
     /// If a change cannot be applied. Whether the scenario makes sense is reported by whoever reads the document.
     pub fn document(&self, point: usize) -> Checked<Document> {
-        let mut document = self.base.clone();
-        let chosen =
-            self.axes.iter().zip(self.steps(point)).flat_map(|(axis, step)| &axis.steps[step].changes);
-        // What is set for all comes first, so that a point may differ; what was set later, on the command line, comes last.
-        let (first, last): (Vec<_>, Vec<_>) = self.set.iter().partition(|change| !change.is_last());
-        for change in first.into_iter().chain(chosen).chain(last) {
-            change.apply(&mut document)?;
-        }
-        Ok(document)
+        Ok(self.make(self.combination(point))?.document)
     }
 
     /// What its scenarios need besides their text: files of those cells that have been requested, and what was attached to the
@@ -236,8 +248,10 @@ impl Sweep {
 
     /// What a point is called in messages: `traffic.dc.load = 0.2, control = dctcp`.
     pub fn describe(&self, point: usize) -> String {
-        let part = |(axis, step): (&Axis, usize)| format!("{} = {}", axis.name, axis.steps[step].text());
-        let parts: Vec<_> = self.axes.iter().zip(self.steps(point)).map(part).collect();
-        if parts.is_empty() { "the only point".into() } else { parts.join(", ") }
+        let combination = self.combination(point);
+        let is_void =
+            self.make(combination).map_or_else(|_| vec![false; self.axes.len()], |made| made.is_void);
+        let values = self.values(combination, &is_void);
+        describe(self.axes.iter().map(|axis| axis.name.as_str()), &values)
     }
 }

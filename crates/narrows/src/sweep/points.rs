@@ -47,7 +47,8 @@ impl Manifest {
             let key = last(axis);
             format!("{} = {}", if is_clear(&key) { key } else { axis.clone() }, text(value))
         };
-        let parts: Vec<_> = self.axes.iter().zip(&self.points[point].values).map(part).collect();
+        let values = self.axes.iter().zip(&self.points[point].values);
+        let parts: Vec<_> = values.filter(|(_, value)| !value.is_null()).map(part).collect();
         if parts.is_empty() { self.name.clone() } else { parts.join(", ") }
     }
 }

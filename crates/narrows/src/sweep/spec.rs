@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_spanned::Spanned;
 
-use super::change::{Axis, Change, Step};
+use super::change::{Axis, Change, SETS, Step, VALUES};
 use super::{Sweep, Until};
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::document::Document;
@@ -37,6 +38,8 @@ struct Grid(Vec<(Spanned<String>, Steps)>);
 
 enum Steps {
     Values(Vec<Spanned<toml::Value>>),
+    /// Paths, and the values that each of them gets.
+    Shared(Vec<Spanned<toml::Value>>, Vec<Spanned<toml::Value>>),
     Named(Vec<(Spanned<String>, Changes)>),
 }
 
@@ -102,6 +105,27 @@ fn axis(document: &Document, name: &Spanned<String>, steps: Steps) -> Checked<Ax
     };
     let steps = match steps {
         Steps::Values(values) => values.into_iter().map(step).collect::<Checked<_>>()?,
+        Steps::Shared(sets, values) => {
+            let path = |path: &Spanned<toml::Value>| {
+                let wrong = || {
+                    let place = document.locate(&path.span());
+                    Diagnostic::error(Code::WrongType, format!("found {}, expected a path", path.get_ref()))
+                        .at(place)
+                };
+                Ok(path.get_ref().as_str().ok_or_else(wrong)?.to_owned())
+            };
+            let paths = sets.iter().map(path).collect::<Checked<Vec<_>>>()?;
+            if paths.is_empty() {
+                return Err(Axis::sets_nothing(name.get_ref()).at(place).into());
+            }
+            let shared = |value: Spanned<toml::Value>| {
+                let changes =
+                    paths.iter().map(|path| change(document, path, &value)).collect::<Checked<_>>()?;
+                let value = serde_json::to_value(value.get_ref()).unwrap_or_default();
+                Ok(Step { value, changes })
+            };
+            values.into_iter().map(shared).collect::<Checked<_>>()?
+        }
         Steps::Named(labels) => labels.into_iter().map(named).collect::<Checked<_>>()?,
     };
     Ok(Axis { name: name.get_ref().clone(), steps, place: Some(place) })
@@ -160,6 +184,67 @@ fn in_order<V>(mut entries: Vec<(Spanned<String>, V)>) -> Vec<(Spanned<String>, 
     entries
 }
 
+/// What stands at a key of an axis.
+enum Part {
+    Changes(Changes),
+    List(Vec<Spanned<toml::Value>>),
+}
+
+impl Steps {
+    fn of<E: Error>(parts: Vec<(Spanned<String>, Part)>) -> Result<Self, E> {
+        let is_list = |part: &(Spanned<String>, Part)| matches!(part.1, Part::List(_));
+        if !parts.iter().any(is_list) {
+            let named = parts.into_iter().filter_map(|(label, part)| match part {
+                Part::Changes(changes) => Some((label, changes)),
+                Part::List(_) => None,
+            });
+            return Ok(Self::Named(named.collect()));
+        }
+        let (mut sets, mut values) = (None, None);
+        for (key, part) in parts {
+            match (key.get_ref().as_str(), part) {
+                (SETS, Part::List(list)) => sets = Some(list),
+                (VALUES, Part::List(list)) => values = Some(list),
+                (other, _) => {
+                    return Err(E::custom(format!(
+                        "found \"{other}\", expected names with changes, or `{SETS}` and `{VALUES}` with a list each"
+                    )));
+                }
+            }
+        }
+        let missing = |key: &str| {
+            E::custom(format!(
+                "`{key}` is missing: an axis has `{SETS}` and `{VALUES}`, or names with changes"
+            ))
+        };
+        Ok(Self::Shared(sets.ok_or_else(|| missing(SETS))?, values.ok_or_else(|| missing(VALUES))?))
+    }
+}
+
+impl<'de> Deserialize<'de> for Part {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = Part;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table of paths and values")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Part, A::Error> {
+                Deserialize::deserialize(SeqAccessDeserializer::new(seq)).map(Part::List)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Part, A::Error> {
+                Deserialize::deserialize(MapAccessDeserializer::new(map)).map(Part::Changes)
+            }
+        }
+
+        deserializer.deserialize_any(Either)
+    }
+}
+
 impl<'de> Deserialize<'de> for Steps {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Either;
@@ -180,7 +265,7 @@ impl<'de> Deserialize<'de> for Steps {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Steps, A::Error> {
-                Ok(Steps::Named(in_order(Entries(std::marker::PhantomData).visit_map(map)?)))
+                Steps::of(in_order(Entries(std::marker::PhantomData).visit_map(map)?))
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Steps, E> {

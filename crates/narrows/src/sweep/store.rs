@@ -156,11 +156,12 @@ impl Store {
         complete::health(&cell_in(folder, id), id)
     }
 
-    /// Keeps the files that the scenarios of cells name, each once: `inputs/HASH/NAME`.
+    /// Keeps the files that the scenarios of cells name, each once: `inputs/HASH/NAME`. A store that is only looked at keeps none.
     ///
     /// # Errors
     /// If one is not at hand, or cannot be written.
     pub fn keep(&self, inputs: &[Attached], supplies: &Supplies) -> Checked<()> {
+        let Some(staging) = &self.staging else { return Ok(()) };
         for Attached { name, hash } in inputs {
             let place = input_in(&self.folder, hash, name);
             if checksum::of_file(&place).is_ok_and(|found| found == *hash) {
@@ -173,7 +174,7 @@ impl Store {
             let write = || {
                 let folder = place.parent().unwrap_or(&self.folder);
                 std::fs::create_dir_all(folder)?;
-                let staged = tempfile::Builder::new().prefix(hash.as_str()).tempfile_in(self.staging())?;
+                let staged = tempfile::Builder::new().prefix(hash.as_str()).tempfile_in(staging.path())?;
                 write_text(staged.path(), content.text(), true)?;
                 make_readable(staged.path(), 0o644)?;
                 staged.persist(&place).map(drop).map_err(|error| error.error)

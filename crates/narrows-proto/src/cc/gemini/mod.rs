@@ -33,6 +33,9 @@
 //! the base rises as fast as the queue, no delay is ever found. If it is remembered for some cycles only, it drifts: delay
 //! alone never drains the queue below (1 − beta)·(RTT + T), so the base tends to T·(1 − beta)/beta, 20 ms with the defaults.
 
+mod threshold;
+
+pub use self::threshold::MarkingThreshold;
 use super::inside::SSTHRESH;
 use super::parts::{MarkedFraction, RecentMin, Rest, SegmentWindow, WindowPacing};
 use super::{
@@ -49,12 +52,13 @@ pub struct Params {
     pub ecn: bool,
     /// React to delay, congestion in the wide area; true.
     pub delay: bool,
-    /// C: the capacity of bottlenecks. The sender's own link if left out: the testbeds of GEMINI §IV-A have links
-    /// of one rate.
+    /// C: the capacity of bottlenecks. If left out, the rate of the port that `marking_threshold` is taken from; if that is given, the
+    /// sender's own link: the testbeds of GEMINI §IV-A have links of one rate.
     pub capacity: Option<BitRate>,
-    /// K: the backlog above which switches mark, headers included; the same number as at the switches. If left out, 50 full
-    /// packets per Gb/s of capacity (GEMINI Table IV).
-    pub marking_threshold: Option<Bytes>,
+    /// K: the backlog above which switches mark, headers included; the same number as at the switches. `switches`, as if left out,
+    /// takes the smallest step threshold on all shortest paths of this traffic, each of which needs one. In version 1 of scenarios
+    /// and without marking switches 50 full packets per Gb/s of capacity if left out (GEMINI Table IV).
+    pub marking_threshold: Option<MarkingThreshold>,
     /// T: how much delay above the base round-trip time is congestion of the wide area; 5 ms (GEMINI Table IV).
     pub delay_threshold: Span,
     /// beta: the part of the window that delay takes; 0.2 (GEMINI Table IV). Below T/(T + RTT) the queue does not run empty
@@ -121,7 +125,7 @@ impl Params {
     /// K in bytes, for a capacity in bit/s and the size of full packets.
     pub fn threshold(&self, capacity: f64, packet: Bytes) -> f64 {
         let default = packet.as_f64() * PACKETS_PER_GBPS * capacity / 1e9;
-        self.marking_threshold.map_or(default, Bytes::as_f64)
+        self.marking_threshold.and_then(MarkingThreshold::bytes).map_or(default, Bytes::as_f64)
     }
 }
 
@@ -231,7 +235,7 @@ impl Algorithm for Gemini {
         let capacity = params.capacity.unwrap_or(WireTime::MAX_RATE);
         let rates = WireTime::MIN_RATE..=WireTime::MAX_RATE;
         ranges.unless(rates.contains(&capacity), "capacity", capacity, "1 kb/s to 100 Tb/s")?;
-        let threshold = params.marking_threshold.unwrap_or(Bytes::MAX);
+        let threshold = params.marking_threshold.and_then(MarkingThreshold::bytes).unwrap_or(Bytes::MAX);
         ranges.unless(threshold > Bytes::ZERO, "marking_threshold", threshold, "more than 0 B")?;
         let Params { beta, increase, min_increase: min, max_increase: max, .. } = *params;
         let Params { max_scale, gain, initial_alpha: alpha, min_window, .. } = *params;

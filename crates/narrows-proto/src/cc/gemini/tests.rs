@@ -15,8 +15,12 @@ fn at_gigabit() -> Params {
 /// F is 0.5 and alpha stays where it is, so that cuts are easy to recognize.
 fn gemini(alpha: f64, change: impl FnOnce(Params) -> Params) -> Gemini {
     let threshold = Bytes::new(1_000_000);
-    let params =
-        Params { marking_threshold: Some(threshold), initial_alpha: alpha, gain: 1e-9, ..at_gigabit() };
+    let params = Params {
+        marking_threshold: Some(threshold.into()),
+        initial_alpha: alpha,
+        gain: 1e-9,
+        ..at_gigabit()
+    };
     Gemini::new(&change(params), &path())
 }
 
@@ -67,7 +71,7 @@ fn f_is_that_of_theorem_1_up_to_its_cap() {
 #[test]
 fn with_k_a_seventh_of_the_product_f_is_that_of_dctcp() {
     // 50 kB = 400 kbit, 2.8 ms at 1 Gb/s = 2800 kbit: 1600/3200.
-    let params = Params { marking_threshold: Some(Bytes::new(50_000)), ..at_gigabit() };
+    let params = Params { marking_threshold: Some(Bytes::new(50_000).into()), ..at_gigabit() };
     assert!((Rules::new(&params, &path()).scale(Span::from_us(2_800)) - 0.5).abs() < 1e-12);
 }
 
@@ -266,7 +270,11 @@ fn marking_above(packets: u64) -> Bottleneck {
 }
 
 fn by_marks(packets: u64) -> Config {
-    Config::Gemini(Params { delay: false, marking_threshold: Some(PACKET * packets), ..at_gigabit() })
+    Config::Gemini(Params {
+        delay: false,
+        marking_threshold: Some((PACKET * packets).into()),
+        ..at_gigabit()
+    })
 }
 
 fn by_delay(base_rtt_window: Option<Span>) -> Config {
@@ -351,7 +359,7 @@ fn flows_with_round_trips_64_times_as_long_get_their_share() {
         rates[..4].iter().sum::<f64>() / rates[4..].iter().sum::<f64>()
     };
     let with_cap = |max_scale| {
-        Config::Gemini(Params { max_scale, marking_threshold: Some(PACKET * 50), ..at_gigabit() })
+        Config::Gemini(Params { max_scale, marking_threshold: Some((PACKET * 50).into()), ..at_gigabit() })
     };
     // F without a cap makes short flows give way (4·50/(16 + 50) = 3): with this K and prompt acknowledgements nearly equal
     // shares, "regardless of the varying RTTs".

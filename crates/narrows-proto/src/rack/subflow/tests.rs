@@ -248,7 +248,7 @@ fn after_an_idle_time_it_begins_with_its_share_again() {
 fn gemini() -> Params {
     let settings = gemini::Params {
         capacity: Some(BitRate::from_gbps(10)),
-        marking_threshold: Some(Bytes::new(100_000)),
+        marking_threshold: Some(Bytes::new(100_000).into()),
         ..gemini::Params::default()
     };
     Params { rule: Rule::Gemini(Box::new(settings)), ..Params::default() }

@@ -145,3 +145,81 @@ proptest! {
         prop_assert!(all.iter().flatten().zip(axes.iter().cycle()).all(|(step, steps)| step < steps));
     }
 }
+
+const CONTROLS: &str = r#"
+[grid.control]
+dctcp = { "traffic.all.cc" = { dctcp = {} } }
+gemini = { "traffic.all.cc" = { gemini = { marking_threshold = "75 kB" } } }
+"#;
+
+/// The values of all points.
+fn values(sweep: &Sweep) -> Vec<Vec<Value>> {
+    manifest(sweep).points.iter().map(|point| point.values.clone()).collect()
+}
+
+#[test]
+fn several_paths_may_get_the_same_value() {
+    let place = tempfile::tempdir().unwrap();
+    let text = format!(
+        "{CONTROLS}\n[grid.k]\nsets = [\"switches.default.marking.step.k\", \"traffic.all.cc.gemini.marking_threshold\"]\nvalues = [\"30 kB\", \"60 kB\"]"
+    );
+    let sweep = good(place.path(), &text);
+    // The switches have the value under both controls.
+    let expected = [["dctcp", "30 kB"], ["dctcp", "60 kB"], ["gemini", "30 kB"], ["gemini", "60 kB"]]
+        .map(|pair| pair.map(Value::from).to_vec());
+    assert_eq!(values(&sweep), expected);
+    let text = sweep.task(3, manifest(&sweep).points[3].first_seed).unwrap().scenario;
+    assert!(text.contains("marking_threshold = \"60 kB\"") && text.contains("k = \"60 kB\""), "{text}");
+    let grid = json!({ "k": { "sets": ["stop.after", "stop.drain"], "values": ["2 ms", "3 ms"] } });
+    let base = Document::parse("a.toml", templates::find("incast").unwrap().text, "").unwrap();
+    let sweep = Sweep::from_json("a", base, &Map::new(), grid.as_object().unwrap(), None, None).unwrap();
+    assert_eq!(values(&sweep), [[json!("2 ms")], [json!("3 ms")]]);
+}
+
+#[test]
+fn an_axis_of_several_paths_has_both_lists() {
+    let refused = |axis: &str| mistake(&format!("[grid.k]\n{axis}")).1;
+    let missing = refused("values = [1]");
+    assert!(missing.contains("`sets` is missing"), "{missing}");
+    let other = refused("values = [1]\nset = [\"stop.after\"]");
+    assert!(other.contains("found \"set\", expected names with changes, or `sets` and `values`"), "{other}");
+    let nothing = refused("sets = []\nvalues = [1]");
+    assert!(nothing.contains("the axis \"k\" sets nothing"), "{nothing}");
+    let path = refused("sets = [1]\nvalues = [1]");
+    assert!(path.contains("PLACE/sweep.toml:4:9  found 1, expected a path"), "{path}");
+}
+
+#[test]
+fn settings_of_one_control_are_left_out_where_there_is_another_in_any_order_of_axes() {
+    let place = tempfile::tempdir().unwrap();
+    let beta = "\"traffic.all.cc.gemini.beta\" = [0.1, 0.2]";
+    for (text, behind) in
+        [(format!("{CONTROLS}\n[grid]\n{beta}"), true), (format!("[grid]\n{beta}\n{CONTROLS}"), false)]
+    {
+        let sweep = good(place.path(), &text);
+        let order = |control: &str, beta: Value| {
+            let pair = [json!(control), beta];
+            if behind { pair.to_vec() } else { pair.into_iter().rev().collect() }
+        };
+        let (dctcp, first, second) =
+            (order("dctcp", Value::Null), order("gemini", json!(0.1)), order("gemini", json!(0.2)));
+        assert_eq!(values(&sweep), [dctcp, first, second], "{text}");
+        assert_eq!((sweep.points(), sweep.describe(0)), (3, "control = dctcp".into()));
+        let manifest = manifest(&sweep);
+        let scenario = |point: usize| sweep.task(point, manifest.points[point].first_seed).unwrap().scenario;
+        assert!(!scenario(0).contains("gemini") && scenario(2).contains("beta = 0.2"));
+        let warnings = sweep.estimate(&manifest, &[0, 1, 2], 1).unwrap();
+        let warnings = warnings.iter().flat_map(|point| &point.warnings);
+        let left_out: Vec<_> = warnings.filter(|warning| warning.code == Code::LeftOut).collect();
+        assert_eq!(
+            left_out.iter().map(|warning| warning.message.as_str()).collect::<Vec<_>>(),
+            ["traffic.all.cc.gemini.beta is left out where traffic \"all\" is under dctcp"]
+        );
+    }
+}
+
+#[test]
+fn a_control_that_there_is_not_is_still_a_mistake() {
+    let (_, message) = mistake("[grid]\n\"traffic.all.cc.gemni.beta\" = [0.1]");
+    assert!(message.contains("gemni"), "{message}");
+}

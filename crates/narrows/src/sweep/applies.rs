@@ -1,0 +1,128 @@
+//! Changes of a setting that only one congestion control has, where a point has another.
+
+use std::collections::HashSet;
+
+use narrows_proto::cc::registry::ALGORITHMS;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use serde_json::Value;
+
+use super::Sweep;
+use super::change::Change;
+use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::document::Document;
+
+/// A change that is left out, as the traffic has another control.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LeftOut {
+    path: String,
+    /// The group, as the path names it, and its control.
+    group: String,
+    control: String,
+}
+
+impl LeftOut {
+    pub(super) fn warning(&self) -> Diagnostic {
+        let Self { path, group, control } = self;
+        let message = format!("{path} is left out where traffic \"{group}\" is under {control}");
+        let help = "points that differ in nothing else are one point";
+        Diagnostic::warning(Code::LeftOut, message).help(help)
+    }
+}
+
+/// The scenario of a combination of steps.
+pub(super) struct Made {
+    pub(super) document: Document,
+    pub(super) left_out: Vec<LeftOut>,
+    /// By axis: all changes of its step are left out.
+    pub(super) is_void: Vec<bool>,
+}
+
+impl Change {
+    /// The path of a setting of one control: `traffic.GROUP.cc.CONTROL.SETTING`.
+    fn of_control(&self) -> Option<Vec<&str>> {
+        let segments: Vec<_> = self.path().split('.').map(str::trim).collect();
+        let is_setting = segments.len() > 3 && segments[0] == "traffic" && segments[2] == "cc";
+        is_setting.then_some(segments)
+    }
+
+    /// It, if the traffic of the document has another control than the one whose setting this is.
+    fn left_out(&self, document: &Document) -> Option<LeftOut> {
+        let segments = self.of_control()?;
+        let mut name = 3;
+        loop {
+            let control = *segments.get(name)?;
+            let there = document.keys(&segments[..name].join("."))?;
+            if !there.iter().any(|key| key == control) {
+                let is_known = ALGORITHMS.iter().any(|entry| entry.name == control);
+                let other = there.into_iter().next().filter(|_| is_known)?;
+                let (path, group) = (self.path().to_owned(), segments[1].to_owned());
+                return Some(LeftOut { path, group, control: other });
+            }
+            // The control in a near-source loop.
+            let within = ["annulus", "end_to_end"];
+            if segments[name..].get(..2) != Some(&within) {
+                return None;
+            }
+            name += within.len();
+        }
+    }
+}
+
+impl Sweep {
+    /// The scenario of a combination. Of the changes of axes those of whole tables come before those of values in them, so that it does
+    /// not matter in which order axes choose a control and set it up.
+    pub(super) fn make(&self, combination: usize) -> Checked<Made> {
+        // What is set for all comes first, so that a point may differ; what was set later, on the command line, comes last.
+        let (first, last): (Vec<_>, Vec<_>) = self.set.iter().partition(|change| !change.is_last());
+        let steps = self.axes.iter().zip(self.steps_of(combination)).enumerate();
+        let chosen = steps.flat_map(|(number, (axis, step))| {
+            axis.steps[step].changes.iter().map(move |change| (Some(number), change))
+        });
+        let mut chosen: Vec<_> = chosen.collect();
+        chosen.sort_by_key(|(_, change)| change.path().matches('.').count());
+        let steps = self.axes.iter().zip(self.steps_of(combination));
+        let changes_something = steps.map(|(axis, step)| !axis.steps[step].changes.is_empty()).collect();
+        let mut made = Made { document: self.base.clone(), left_out: Vec::new(), is_void: changes_something };
+        let none = |change| (None, change);
+        for (axis, change) in first.into_iter().map(none).chain(chosen).chain(last.into_iter().map(none)) {
+            if let Some(left_out) = change.left_out(&made.document) {
+                made.left_out.push(left_out);
+                continue;
+            }
+            if let Some(axis) = axis {
+                made.is_void[axis] = false;
+            }
+            change.apply(&mut made.document)?;
+        }
+        Ok(made)
+    }
+
+    /// Its value on each axis; null where all that the axis changes is left out.
+    pub(super) fn values(&self, combination: usize, is_void: &[bool]) -> Vec<Value> {
+        let steps = self.axes.iter().zip(self.steps_of(combination)).zip(is_void);
+        steps
+            .map(|((axis, step), void)| if *void { Value::Null } else { axis.steps[step].value.clone() })
+            .collect()
+    }
+
+    /// The combinations that differ in something that is not left out, in order; none if that is all of them.
+    pub(super) fn different(&self) -> Option<&[usize]> {
+        let find = || {
+            let axes = self.axes.iter().flat_map(|axis| &axis.steps).flat_map(|step| &step.changes);
+            if !self.set.iter().chain(axes).any(|change| change.of_control().is_some()) {
+                return None;
+            }
+            let key = |combination: usize| {
+                let is_void =
+                    self.make(combination).map_or_else(|_| vec![false; self.axes.len()], |made| made.is_void);
+                self.values(combination, &is_void).iter().map(Value::to_string).collect::<Vec<_>>()
+            };
+            let keys: Vec<_> = (0..self.combinations() as usize).into_par_iter().map(key).collect();
+            let mut seen = HashSet::new();
+            let new =
+                keys.into_iter().enumerate().filter_map(|(number, key)| seen.insert(key).then_some(number));
+            Some(new.collect())
+        };
+        self.different.get_or_init(find).as_deref()
+    }
+}
