@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
-use crate::{attack, fidelity, fuzz, guide, instructions, python, readme, repro, structure, viewers};
+use crate::{attack, fidelity, fuzz, guide, instructions, python, readme, repro, structure, viewers, words};
 
 /// All tests: of units, of properties, of scenarios, of documentation, of the Python package.
 pub(crate) fn test(shell: &Shell) -> Result<()> {
@@ -18,9 +18,10 @@ type Step = fn(&Shell) -> Result<()>;
 
 /// Everything, and how long it took.
 pub(crate) fn all(shell: &Shell) -> Result<()> {
-    let steps: [(&str, Step); 13] = [
+    let steps: [(&str, Step); 14] = [
         ("format and lints", lints),
         ("structure", |shell| structure::run(shell, &structure::Arguments::default())),
+        ("words", words::run),
         ("tests", |shell| Ok(cmd!(shell, "cargo test --workspace --quiet").run()?)),
         ("documentation", documentation),
         ("guide", |shell| guide::run(shell, &guide::Arguments::default())),

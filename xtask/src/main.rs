@@ -17,6 +17,7 @@ mod scoreboard;
 mod structure;
 mod target;
 mod viewers;
+mod words;
 
 use anyhow::Result;
 use clap::Parser;
@@ -42,6 +43,8 @@ enum Task {
     Attack(attack::Arguments),
     /// Find circles of imports, long files and long functions, and compare them with the stored numbers
     Structure(structure::Arguments),
+    /// Hold all texts to the words of docs/terms.md
+    Words,
     /// Try all orders in which the engine's threads can meet
     Loom,
     /// Repeat papers in full and write docs/reproductions/PAPER.md; or judge again what was measured
@@ -71,6 +74,7 @@ fn main() -> Result<()> {
         Task::Fuzz(arguments) => fuzz::run(&shell, &arguments),
         Task::Attack(arguments) => attack::run(&shell, &arguments),
         Task::Structure(arguments) => structure::run(&shell, &arguments),
+        Task::Words => words::run(&shell),
         Task::Loom => loom::run(&shell),
         Task::Repro(arguments) => repro::run(&shell, &arguments),
         Task::Fidelity => fidelity::run(&shell),

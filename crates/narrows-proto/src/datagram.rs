@@ -1,4 +1,4 @@
-//! Datagrams like UDP's: sent at a rate while a burst lasts, never acknowledged, never sent again. As a subflow of a JumboFlow
+//! Datagrams like UDP's: sent at a rate while a burst lasts, never acknowledged, never retransmitted. As a subflow of a JumboFlow
 //! ([`crate::rack`]) a source also keeps to its share.
 
 use crate::cc::{OutOfRange, Ranges, Signal};

@@ -86,7 +86,7 @@ const ramp = (stops) => (share) => {
   const below = Math.min(Math.floor(place), stops.length - 2);
   return stops[below].map((part, index) => part + (stops[below + 1][index] - part) * (place - below));
 };
-// Dark to bright, even in lightness (after viridis), so that it reads in grey as well; from paper at zero.
+// Dark to bright, even in lightness (after viridis), so that it reads in gray as well; from paper at zero.
 const HEAT = ramp([[59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]]);
 const FLAME = ramp([[150, 165, 185], [86, 160, 211], [240, 180, 40], [210, 40, 30]]);
 const rgb = (parts) => `rgb(${parts.map(Math.round).join()})`;
@@ -139,7 +139,7 @@ const overTime = async (into, run) => {
   return { jump, met: (flow) => met(shared, flow) };
 };
 
-/** When the deepest queue was at its deepest. */
+/** When the peak queue was at its deepest. */
 const worst = ({ frames, get }) => {
   const queue = get(frames.queue);
   let at = 0;
@@ -173,7 +173,7 @@ const ways = ({ links, hosts }, from, to) => {
   return found;
 };
 
-/** The deepest queue and the longest stop that a flow may have met on recorded ports, or nothing. */
+/** The peak queue and the longest stop that a flow may have met on recorded ports, or nothing. */
 const met = ({ fabric, frames, get, linkName }, { src, dst, start_ms, fct_us }) => {
   if (!frames) return undefined;
   const way = ways(fabric, fabric.nodes.indexOf(src), fabric.nodes.indexOf(dst));
@@ -353,7 +353,7 @@ const network = (into, shared) => {
     picture.redraw();
   });
   ports = portsAt(shared);
-  const deepest = element("button", { type: "button", onclick: () => setNow(worst(shared)) }, "Deepest queue");
+  const deepest = element("button", { type: "button", onclick: () => setNow(worst(shared)) }, "Peak queue");
   const swatch = (style, text) => element("li", {}, element("i", { style }), text);
   const gradient = (name, of) => swatch(`background: linear-gradient(90deg, ${[0, 0.33, 0.66, 1].map((share) => rgb(of(share))).join()})`, name);
   const most = frames ? frames.most_bytes : Math.max(...fabric.deepest, 1);
@@ -361,7 +361,7 @@ const network = (into, shared) => {
     element("h3", {}, "The network"),
     element("p", { class: "soft caption" }, frames
       ? `Each frame is ${ms(frames.length_ms)}${frames.intervals > 1 ? ` (${frames.intervals} recorded intervals; of queues the deepest counts)` : ""}. ${frames.links.length} of ${fabric.links.length} ports were recorded; links of the others are thin.`
-      : "The whole run: how much links carried, and the deepest queue of each port."),
+      : "The whole run: how much links carried, and the peak queue of each port."),
     ...(frames ? [element("div", { class: "tools" }, play, slider, clock, speed, deepest)] : []),
     picture.place, readout,
     element("ul", { class: "key" }, gradient("link: 0 to 100 % used", FLAME), gradient(`port: 0 to ${kB(most)} waiting`, HEAT),

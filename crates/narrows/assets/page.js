@@ -112,7 +112,7 @@ const axis = (label, log) => ({
   filter: log ? (_, ticks) => ticks.map((tick) => (Math.abs(Math.log10(tick) % 1) < 1e-9 ? tick : null)) : undefined,
 });
 
-/** Labelled lines at some x, behind the curves. */
+/** Labeled lines at some x, behind the curves. */
 const verticals = (lines) => (plot) => {
   const { ctx, bbox } = plot;
   ctx.save();

@@ -132,7 +132,7 @@
         ["retransmitted", (flow) => String(flow.retransmissions), any((flow) => flow.retransmissions)],
         ["timeouts", (flow) => String(flow.timeouts), any((flow) => flow.timeouts)],
         ["marked", (flow) => percent(flow.marked), any((flow) => flow.marked)],
-        ["deepest queue on a way there", (_, index) => found[index]?.queue ?? "–", found.some((each) => each)],
+        ["peak queue on a way there", (_, index) => found[index]?.queue ?? "–", found.some((each) => each)],
         ["longest stopped on a way there", (_, index) => found[index]?.stopped || "–", found.some((each) => each?.stopped)],
       ].filter(([, , wanted]) => wanted);
       const heads = columns.map(([head]) => head);

@@ -30,17 +30,17 @@ const ABOUT_THE_SAME: f64 = 0.05;
 impl LoadedSizes {
     /// A warning if it matters what lies between the points of its file. Points that are built in stand for straight lines in the
     /// publications they are from.
-    pub(crate) fn doubt(&self, source: &SizeSource) -> Option<Diagnostic> {
+    pub(crate) fn doubt(&self, source: &SizeSource, group: &str) -> Option<Diagnostic> {
         let SizeSource::File(_) = source else { return None };
         let (lines, steps) = (self.sizes.mean(), self.sizes.step_mean());
         if (steps / lines - 1.0).abs() <= ABOUT_THE_SAME {
             return None;
         }
         let [lines, steps] = [lines, steps].map(|mean| Bytes::from_f64(mean + 0.5));
+        // The place of the file is another one in results.
         let message = format!(
-            "the mean of {} is {lines:.1} with straight lines between its points, as sizes are drawn, {steps:.1} if only the sizes of \
-             the points occur",
-            self.name
+            "the mean size of traffic \"{group}\" is {lines:.1} with straight lines between the points of its file, as sizes are drawn, \
+             {steps:.1} if only the sizes of the points occur"
         );
         let help =
             "a point more before each jump, or a file with one column that lists sizes, says which is meant";
@@ -307,14 +307,14 @@ mod tests {
     #[test]
     fn points_whose_mean_depends_on_what_lies_between_them_are_warned_of() {
         let file = SizeSource::File("a.csv".into());
-        let doubt = |text: &str, source| parse("a.csv", text.into()).unwrap().doubt(source);
+        let doubt = |text: &str, source| parse("a.csv", text.into()).unwrap().doubt(source, "web");
         let coarse = doubt("0,0\n1000,0.5\n9000,1\n", &file).expect("5000 B with steps, 2750 B with lines");
         assert!(coarse.message.contains("2.8 kB") && coarse.message.contains("5.0 kB"), "{coarse}");
         assert_eq!(coarse.code, Code::CoarseSizes);
         // Steps that are written out leave no doubt, nor do points that lie close.
         assert_eq!(doubt("1000,0\n1000,0.5\n9000,0.5\n9000,1\n", &file), None);
         assert_eq!(doubt("9000,0\n9800,1\n", &file), None);
-        assert_eq!(BUILT_IN[0].load().doubt(&SizeSource::Websearch), None);
+        assert_eq!(BUILT_IN[0].load().doubt(&SizeSource::Websearch, "web"), None);
     }
 
     #[test]

@@ -6,8 +6,11 @@ use clap::CommandFactory;
 
 use super::Arguments;
 
+/// The name of a command, and how it is used.
+type Examples = (&'static str, &'static [&'static str]);
+
 /// Commands by what somebody is about to do, each with examples. All of them must be valid.
-const GROUPS: &[(&str, &[(&str, &[&str])])] = &[
+const GROUPS: &[(&str, &[Examples])] = &[
     (
         "Run",
         &[
@@ -142,7 +145,8 @@ mod tests {
         let command = Arguments::command();
         let mut known: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
         let mut sorted = grouped.clone();
-        (known.sort_unstable(), sorted.sort_unstable());
+        known.sort_unstable();
+        sorted.sort_unstable();
         assert_eq!(sorted, known);
         assert!(grouped.iter().all(|name| name.len() < WIDTH));
     }

@@ -265,7 +265,7 @@ pub enum Congestion {
         /// The timer had expired for the same segment before.
         repeated: bool,
     },
-    /// The last loss or timeout was none: everything sent again had already arrived.
+    /// The last loss or timeout was none: everything retransmitted had already arrived.
     Spurious,
 }
 

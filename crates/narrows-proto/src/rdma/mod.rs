@@ -1,4 +1,4 @@
-//! Messages over RDMA as RoCEv2 carries them: packets leave at a rate, and what is lost is sent again, around any
+//! Messages over RDMA as RoCEv2 carries them: packets leave at a rate, and what is lost is retransmitted, around any
 //! [congestion control](crate::cc).
 //!
 //! No handshake · a flow begins at line rate unless its control says otherwise · the sender requests acknowledgements

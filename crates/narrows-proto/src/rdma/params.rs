@@ -20,7 +20,7 @@ pub struct Params {
     /// What packets with telemetry, and acknowledgements that bring it back, have in addition, however many switches write:
     /// 2 B and five records of 8 B (Li et al., SIGCOMM 2019, §4.1). Only under controls that read it.
     pub telemetry_size: Bytes,
-    /// How what is lost is sent again.
+    /// How what is lost is retransmitted.
     pub recovery: Recovery,
     /// The sender requests an acknowledgement with every so many packets, and with the last that it may send.
     pub ack_every: u64,
@@ -102,7 +102,7 @@ pub enum Joins {
     Head,
 }
 
-/// How what is lost is sent again.
+/// How what is lost is retransmitted.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
 )]

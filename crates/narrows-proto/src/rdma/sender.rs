@@ -23,11 +23,11 @@ use crate::units::{Bytes, Span, Time};
 /// [`poll_transmit`](Sender::poll_transmit) whenever the link is free.
 ///
 /// ```text
-/// NAK, go-back-N           what is outstanding is lost; sent again from the gap on
+/// NAK, go-back-N           what is outstanding is lost; retransmitted from the gap on
 /// NAK, selective repeat    what was sent once and lies before the packet named is lost
 /// no progress for the RTO  what is outstanding is lost
 /// ```
-/// Differs from Mittal et al. (IRN): after a timeout everything that is missing is sent again and not the first packet
+/// Differs from Mittal et al. (IRN): after a timeout everything that is missing is retransmitted and not the first packet
 /// alone, so that a lost tail costs one timeout.
 #[derive(Debug)]
 pub struct Sender {
@@ -427,7 +427,7 @@ impl Sender {
             if self.board.inflight() > Bytes::ZERO {
                 self.on_timeout(params, now);
             } else {
-                // What was lost is not sent again yet.
+                // What was lost is not retransmitted yet.
                 self.restart_timeout(params, now);
             }
         }

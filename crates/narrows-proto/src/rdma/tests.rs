@@ -152,7 +152,7 @@ impl Pipe {
         self.sender.stats()
     }
 
-    /// Numbers of the packets sent again, in order.
+    /// Numbers of the packets retransmitted, in order.
     fn again(&self) -> Vec<u64> {
         let mtu = self.params.mtu.get();
         self.sent.iter().filter(|(_, segment)| segment.retransmission).map(|(_, s)| s.seq / mtu).collect()

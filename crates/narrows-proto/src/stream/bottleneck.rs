@@ -48,7 +48,7 @@ pub(crate) struct Sample {
     pub(crate) rate: BitRate,
     /// What waits at the bottleneck, of all connections.
     pub(crate) queue: Bytes,
-    /// Segments sent again so far.
+    /// Segments retransmitted so far.
     pub(crate) retransmissions: u64,
 }
 

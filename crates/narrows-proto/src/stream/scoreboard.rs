@@ -25,7 +25,7 @@ pub(crate) struct Scoreboard {
     lost: Bytes,
 }
 
-/// What arrived out of order, and what was or has to be sent again.
+/// What arrived out of order, and what was or has to be retransmitted.
 #[derive(Clone, Debug, Default)]
 struct Holes {
     sacked: RangeSet,
@@ -34,7 +34,7 @@ struct Holes {
     lost: VecDeque<u64>,
     /// First transmissions below this number have been judged by [`Scoreboard::detect_losses`].
     judged: u64,
-    /// Retransmissions in the order they were sent, with their time. Void when the segment was sent again or lost.
+    /// Retransmissions in the order they were sent, with their time. Void when the segment was retransmitted or lost.
     again: VecDeque<(u64, Time)>,
 }
 
@@ -209,7 +209,7 @@ impl Scoreboard {
         lost
     }
 
-    /// Marks everything that has not been delivered as lost, to be sent again in order. Returns what was not lost before.
+    /// Marks everything that has not been delivered as lost, to be retransmitted in order. Returns what was not lost before.
     pub(crate) fn lose_all(&mut self) -> Bytes {
         let mut lost = Bytes::ZERO;
         self.holes().lost.clear();
@@ -261,13 +261,13 @@ impl Scoreboard {
         (self.front + self.segments.len() as u64).checked_sub(1).filter(|number| *number >= self.front)
     }
 
-    /// Segment `number` is sent again, and RACK will judge it.
+    /// Segment `number` is retransmitted, and RACK will judge it.
     pub(crate) fn resend(&mut self, number: u64, now: Time, snapshot: Snapshot, app_limited: bool) -> Sent {
         self.holes().again.push_back((number, now));
         self.repeat(number, now, snapshot, app_limited)
     }
 
-    /// Segment `number` is sent again.
+    /// Segment `number` is retransmitted.
     pub(crate) fn repeat(&mut self, number: u64, now: Time, snapshot: Snapshot, app_limited: bool) -> Sent {
         let sent = &mut self.segments[(number - self.front) as usize];
         if sent.state != State::InFlight {

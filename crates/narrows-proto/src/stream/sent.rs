@@ -31,7 +31,7 @@ impl Sent {
 pub(crate) enum State {
     InFlight,
     Sacked,
-    /// Deemed lost and not sent again yet.
+    /// Deemed lost and not retransmitted yet.
     Lost,
 }
 

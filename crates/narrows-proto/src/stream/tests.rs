@@ -277,7 +277,7 @@ fn a_lost_segment_is_sent_again_once_after_a_round_trip_without_timeout() {
     let Stats { retransmissions, timeouts, recoveries, spurious, .. } = pipe.stats();
     assert_eq!((retransmissions, timeouts, recoveries, spurious), (1, 0, 1, 0));
     let lost = pipe.sent[50];
-    let again = pipe.sent.iter().find(|(_, segment)| segment.retransmission).expect("it was sent again");
+    let again = pipe.sent.iter().find(|(_, segment)| segment.retransmission).expect("it was retransmitted");
     assert_eq!(again.1.seq, lost.1.seq);
     // Three later segments, then the answer (RFC 5681 §3.2).
     assert!(again.0 - lost.0 < ONE_WAY * 2 + SEND_TIME * 5, "{}", again.0 - lost.0);
@@ -321,7 +321,7 @@ fn a_lost_retransmission_is_noticed_without_timeout() {
             again = Some(number as u64);
         }
     }
-    let pipe = Pipe::new(&window(20), 200, losing([50, again.expect("sent again")])).run();
+    let pipe = Pipe::new(&window(20), 200, losing([50, again.expect("retransmitted")])).run();
     assert_eq!((pipe.stats().retransmissions, pipe.stats().timeouts), (2, 0));
 }
 
@@ -459,7 +459,7 @@ fn what_one_acknowledgement_reports_has_not_been_reordered() {
         if lost { Fate::Lose } else { Fate::Arrive }
     };
     let pipe = Pipe::new(&window(10), 10, fate).run();
-    let again = pipe.sent.iter().find(|(_, segment)| segment.retransmission).expect("sent again");
+    let again = pipe.sent.iter().find(|(_, segment)| segment.retransmission).expect("retransmitted");
     assert_eq!(again.0, pipe.sent[5].0 + ONE_WAY * 2, "no reordering window");
 }
 

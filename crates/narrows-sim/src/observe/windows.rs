@@ -22,7 +22,7 @@ pub struct WindowRow {
     pub srtt: Span,
     /// Payload delivered since the flow began.
     pub delivered: Bytes,
-    /// Payload sent again since the flow began.
+    /// Payload retransmitted since the flow began.
     pub retransmitted: Bytes,
     /// Payload acknowledged as marked since the flow began.
     pub marked: Bytes,

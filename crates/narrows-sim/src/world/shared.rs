@@ -97,9 +97,9 @@ pub(crate) struct StreamState {
     pub(crate) params: stream::Params,
     pub(crate) cc: cc::Config,
     pub(crate) ecn: Ecn,
-    /// Flags of data packets that may be marked: those sent for the first time, and those sent again.
+    /// Flags of data packets that may be marked: those sent for the first time, and those retransmitted.
     ///
-    /// Differs from RFC 3168 §6.1.5 where marks are accurate: what is sent again may be marked as well, as in Linux. RFC 8311
+    /// Differs from RFC 3168 §6.1.5 where marks are accurate: what is retransmitted may be marked as well, as in Linux. RFC 8311
     /// §4.3 allows that to experiments.
     pub(crate) ect: [u8; 2],
 }

@@ -61,7 +61,7 @@ fn total<O>(outcome: &Outcome<O>, value: impl Fn(&PortCounters) -> u64) -> u64 {
     outcome.ports.iter().map(value).sum()
 }
 
-/// No packet was lost, none arrived before one that was sent earlier (go-back-N would send it again), every flow has ended.
+/// No packet was lost, none arrived before one that was sent earlier (go-back-N would retransmit it), every flow has ended.
 fn check<O>(outcome: &Outcome<O>) {
     assert_eq!(total(outcome, PortCounters::dropped), 0);
     for flow in &outcome.flows {

@@ -103,7 +103,7 @@ fn a_connection_ends_after_as_many_timeouts_as_it_may_have_and_others_go_on() {
     let params = Params { ack_timeout: Some(4), retry_count: Some(3), ..Params::default() };
     let flows = vec![flow(0, 2, 100_000), flow(0, 1, 100_000)];
     let outcome = Run::new(&network, &traffic(rdma(params, unlimited()), flows)).run();
-    // Three times it sends all again after 65.536 us, and gives up after the fourth.
+    // Three times it retransmits all after 65.536 us, and gives up after the fourth.
     assert_eq!(outcome.flows[0].stats.timeouts, 4);
     assert_eq!((outcome.flows[0].end, outcome.flows[0].delivered), (None, Bytes::ZERO));
     assert!(outcome.flows[1].end.is_some());

@@ -227,7 +227,7 @@ fn of_ideal_hosts_one_loses_everything() {
 
 #[test]
 fn a_timeout_longer_than_all_messages_leaves_the_port_idle() {
-    // A NAK is sent once for each gap. Where what is sent again is lost again, nothing but the timeout helps, 67 ms in place of the 23 ms
+    // A NAK is sent once for each gap. Where what is retransmitted is lost again, nothing but the timeout helps, 67 ms in place of the 23 ms
     // that a hundred messages take.
     let (busy, _) = incast(100_000, Hosts::Real(RealHosts::default()), sharing(2), unlimited(), 1);
     assert!(busy < 0.6, "{busy}");

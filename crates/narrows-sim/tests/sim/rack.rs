@@ -411,7 +411,7 @@ fn rdma_and_streams_without_a_handshake_register_themselves() {
 
 #[test]
 fn a_longer_period_slows_the_answer_to_marks() {
-    // The deepest queue while five flows find their shares: hosts that hear late cut late.
+    // The peak queue while five flows find their shares: hosts that hear late cut late.
     let deepest = |period: u64| {
         let jumboflow = jumbo::Params { period: US * period, ..Default::default() };
         let network = racks(2, 10, 1, RackAgent { jumboflow, ..RackAgent::default() });

@@ -10,7 +10,9 @@ pub(super) fn instead(path: &Path) -> Option<String> {
     if path.exists() {
         return None;
     }
-    let longer = path.with_added_extension("toml");
+    let mut longer = path.as_os_str().to_owned();
+    longer.push(".toml");
+    let longer = Path::new(&longer);
     if longer.is_file() {
         return Some(format!("did you mean {}?", longer.display()));
     }

@@ -51,7 +51,7 @@ pub(super) const SEGMENT_METRICS: [Taken<SegmentSums>; 5] = [
 pub(super) const QUEUE_METRICS: [Taken<QueueSums>; 1] = [metric(
     "p99_queue_kb",
     "kB",
-    "Of each recorded interval the deepest queue, of those the 99th percentile. Intervals without waiting packets count.",
+    "Of each recorded interval the peak queue, of those the 99th percentile. Intervals without waiting packets count.",
     |of| percentile(&of.deepest, 0.99).map(|bytes| bytes as f64 / 1e3),
 )];
 
@@ -101,7 +101,7 @@ impl SegmentSums {
     }
 }
 
-/// Of each interval the deepest queue, the shallowest first, intervals without waiting packets included.
+/// Of each interval the peak queue, the shallowest first, intervals without waiting packets included.
 pub(super) struct QueueSums {
     deepest: Vec<u64>,
 }

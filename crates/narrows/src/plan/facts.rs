@@ -151,34 +151,42 @@ fn class(topology: &Topology, node: usize) -> Option<&str> {
     }
 }
 
+/// Ports of one class, rate and buffer.
+struct Alike {
+    count: usize,
+    /// The longest round trip of traffic that crosses them.
+    rtt: Span,
+    k: Option<Bytes>,
+}
+
 /// `longest` has for each link the longest round trip of traffic that crosses it.
 fn port_facts(network: &Network, packet: Bytes, longest: &[Span]) -> Vec<PortFacts> {
     let topology = &network.topology;
-    let mut rows: BTreeMap<(&str, BitRate, Bytes), (usize, Span, Option<Bytes>)> = BTreeMap::new();
+    let mut rows = BTreeMap::new();
     for (node, (switch, ports)) in network.switches.iter().zip(topology.ports()).enumerate() {
         let (Some(switch), Some(class)) = (switch, class(topology, node)) else { continue };
         let buffer = switch.buffer.largest_queue(ports.len());
         for link in ports {
             let rate = topology.link(link).wire.rate;
-            let row = rows.entry((class, rate, buffer)).or_insert((0, Span::ZERO, step(switch, rate)));
-            row.0 += 1;
-            row.1 = row.1.max(longest[link.index()]);
+            let new = || Alike { count: 0, rtt: Span::ZERO, k: step(switch, rate) };
+            let row = rows.entry((class, rate, buffer)).or_insert_with(new);
+            row.count += 1;
+            row.rtt = row.rtt.max(longest[link.index()]);
         }
     }
-    let facts =
-        |((class, rate, buffer), (count, rtt, k)): ((&str, BitRate, Bytes), (_, Span, Option<Bytes>))| {
-            let bdp = (rate * rtt).as_f64();
-            PortFacts {
-                class: class.to_owned(),
-                count,
-                rate_bps: rate.as_bps(),
-                buffer_bytes: buffer.get(),
-                buffer_packets: buffer.as_f64() / packet.as_f64(),
-                buffer_bdp: (bdp > 0.0).then(|| buffer.as_f64() / bdp),
-                k_bytes: k.map(Bytes::get),
-                k_ps: k.map(|k| rate.time_to_send(k).as_ps()),
-            }
-        };
+    let facts = |((class, rate, buffer), Alike { count, rtt, k }): ((&str, BitRate, Bytes), Alike)| {
+        let bdp = (rate * rtt).as_f64();
+        PortFacts {
+            class: class.to_owned(),
+            count,
+            rate_bps: rate.as_bps(),
+            buffer_bytes: buffer.get(),
+            buffer_packets: buffer.as_f64() / packet.as_f64(),
+            buffer_bdp: (bdp > 0.0).then(|| buffer.as_f64() / bdp),
+            k_bytes: k.map(Bytes::get),
+            k_ps: k.map(|k| rate.time_to_send(k).as_ps()),
+        }
+    };
     rows.into_iter().map(facts).collect()
 }
 

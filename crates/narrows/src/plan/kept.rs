@@ -27,7 +27,7 @@ pub(super) fn estimate(plan: &Plan) -> u64 {
     let kept = [
         bytes::<PortRow>(ports(&record.queues)),
         bytes::<PortRow>(ports(&record.links)),
-        // The summary has the deepest queue of each interval.
+        // The summary has the peak queue of each interval.
         deepest.saturating_mul(GROWS * size_of::<u64>() as u64),
         bytes::<WindowRow>(of_flows(plan, plan.record.windows.as_ref(), end, |_| 1)),
         bytes::<StateRow>(of_flows(plan, plan.record.state.as_ref(), end, reported)),

@@ -384,7 +384,7 @@ impl Builder<'_> {
     fn sizes(&mut self, key: &str, source: &SizeSource, checker: &mut Checker<'_>) -> Option<LoadedSizes> {
         match sizes::load(source, |path| self.ground.document.input(path)) {
             Ok(loaded) => {
-                if let Some(warning) = loaded.doubt(source) {
+                if let Some(warning) = loaded.doubt(source, &self.group.name) {
                     self.error(key, warning, checker);
                 }
                 self.planned.sizes = Some(loaded.clone());

@@ -115,7 +115,7 @@ impl Fabric {
         spread(&mut self.x, &below, left, width);
         for row in 1..=rows {
             let mut nodes: Vec<_> = block.iter().copied().filter(|node| self.row[*node] == row).collect();
-            let centre = |node: &usize| {
+            let center = |node: &usize| {
                 let lower = neighbors[*node].iter().map(|other| *other as usize);
                 let lower: Vec<_> = lower
                     .filter(|other| self.row[*other] < row && inside.contains(other))
@@ -123,13 +123,13 @@ impl Fabric {
                     .collect();
                 crate::statistics::mean(&lower).unwrap_or(left + width / 2.0)
             };
-            let centres: BTreeMap<_, _> = nodes.iter().map(|node| (*node, centre(node))).collect();
-            nodes.sort_by(|a, b| centres[a].total_cmp(&centres[b]).then(a.cmp(b)));
+            let centers: BTreeMap<_, _> = nodes.iter().map(|node| (*node, center(node))).collect();
+            nodes.sort_by(|a, b| centers[a].total_cmp(&centers[b]).then(a.cmp(b)));
             let apart = nodes
                 .windows(2)
-                .all(|pair| centres[&pair[1]] - centres[&pair[0]] > 0.3 * width / nodes.len() as f64);
+                .all(|pair| centers[&pair[1]] - centers[&pair[0]] > 0.3 * width / nodes.len() as f64);
             if apart {
-                nodes.iter().for_each(|node| self.x[*node] = centres[node]);
+                nodes.iter().for_each(|node| self.x[*node] = centers[node]);
             } else {
                 spread(&mut self.x, &nodes, left, width);
             }

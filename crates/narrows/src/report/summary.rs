@@ -71,7 +71,7 @@ fn label(metric: &str) -> Option<(&'static str, Option<bool>, Shown)> {
         "lost_fraction" => ("lost, fraction of datagrams", Some(true), IfAny),
         "marks" => ("ECN marks", None, IfAny),
         "drops" => ("drops", Some(true), IfAny),
-        "max_queue_kb" => ("deepest queue, kB", Some(true), IfAny),
+        "max_queue_kb" => ("peak queue, kB", Some(true), IfAny),
         "p99_queue_kb" => ("deepest recorded queue p99, kB", Some(true), IfAny),
         "dc_lost_fraction" => ("DC loss, fraction of packets", Some(true), IfAny),
         "dc_marked_fraction" => ("DC marked, fraction of packets", None, IfAny),

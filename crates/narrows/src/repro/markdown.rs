@@ -23,9 +23,9 @@ impl Reproduction {
     pub fn markdown(&self) -> String {
         let paper = &self.paper;
         let mut text = format!("# {}\n\n{}\n\n{}\n\n", paper.title, paper.source, paper.about);
-        let _ = write!(
+        let _ = writeln!(
             text,
-            "**{}.**{} Written by `{}` (narrows {}, {}); [how verdicts are reached](#verdicts).\n",
+            "**{}.**{} Written by `{}` (narrows {}, {}); [how verdicts are reached](#verdicts).",
             self.score(),
             self.left_out_text(),
             self.command(),

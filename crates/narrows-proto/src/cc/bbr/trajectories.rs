@@ -145,7 +145,7 @@ fn every_ten_seconds_it_holds_four_segments_for_200_ms_and_then_goes_on_as_befor
     }
 }
 
-/// Shares of two connections in Mb/s over 40 s, the mean queue in products, and the fraction sent again.
+/// Shares of two connections in Mb/s over 40 s, the mean queue in products, and the fraction retransmitted.
 fn two(buffer: Bytes, second_at: Time) -> ([f64; 2], f64, f64) {
     let path = Bottleneck::new(RATE, Span::from_ms(20), buffer);
     let both = [(bbr(), Time::ZERO), (bbr(), second_at)];

@@ -89,9 +89,9 @@ pub struct Endpoint {
 /// What happened to a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmissions: u64,
-    /// Payload sent again.
+    /// Payload retransmitted.
     pub retransmitted: Bytes,
     /// Expiries of the retransmission timer, those of the handshake included.
     pub timeouts: u64,
@@ -186,7 +186,7 @@ enum Probe {
     },
 }
 
-/// Whether everything sent again since the last loss had in fact arrived (RFC 3708 §3).
+/// Whether everything retransmitted since the last loss had in fact arrived (RFC 3708 §3).
 #[derive(Clone, Copy, Debug)]
 struct Undo {
     /// SND.UNA when the window was reduced; duplicates of older data say nothing of it.

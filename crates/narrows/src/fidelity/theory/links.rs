@@ -53,7 +53,7 @@ fn slow_start(settings: &Settings<'_>) -> Value {
     Value::Seconds(handshake(settings) + (rounds - 1.0) * settings.round_trip(0) + train(settings, last))
 }
 
-/// A lone segment is sent again after RTO, 3·RTO, 7·RTO, … (RFC 6298 §2.1, §5.5) until the link works again.
+/// A lone segment is retransmitted after RTO, 3·RTO, 7·RTO, … (RFC 6298 §2.1, §5.5) until the link works again.
 fn retries(settings: &Settings<'_>) -> Value {
     let (rto, outage) = (settings.span("traffic.0.transport.initial_rto"), settings.span("failures.0.until"));
     let (mut at, mut wait) = (0.0, rto);

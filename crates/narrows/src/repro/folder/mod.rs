@@ -1,12 +1,13 @@
 //! A paper as a folder: `paper.toml`, `claims.toml` and scenarios. decisions/0025
 //!
-//! What is written (`written.rs`, `forms.rs`) becomes a [`Paper`] like those in Rust: measures (`measure.rs`, `columns.rs`,
-//! `lookup.rs`), experiments over grids (`experiments.rs`, `scope.rs`), claims (`claims.rs`), figures, sweeps and parameters
-//! (`figures.rs`). `check.rs` finds names that nothing has. `files.rs` keeps to the folder; `new.rs` starts one.
+//! What is written (`written.rs`, `forms.rs`) becomes a [`Paper`]: measures (`measure.rs`, `curves.rs`, `columns.rs`, `lookup.rs`),
+//! experiments over grids (`experiments.rs`, `scope.rs`), claims (`claims.rs`), figures, sweeps and parameters (`figures.rs`).
+//! `check.rs` finds names that nothing has. `files.rs` keeps to the folder; `new.rs` starts one.
 
 mod check;
 mod claims;
 mod columns;
+mod curves;
 mod experiments;
 mod figures;
 mod files;

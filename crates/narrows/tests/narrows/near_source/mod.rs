@@ -183,7 +183,7 @@ impl Played {
         within.map(|row| (row.at.as_ps() as f64 / 1e9, gbps(row.rate))).collect()
     }
 
-    /// The deepest queue of the uplink of the rack between two times, in kB.
+    /// The peak queue of the uplink of the rack between two times, in kB.
     fn deepest(&self, from_ms: f64, until_ms: f64) -> f64 {
         let topology = &self.plan.network.topology;
         let rows = self.results.queues.iter().flatten();
