@@ -170,7 +170,7 @@ fn signals(place: ReactionPlace, per: LimiterScope) -> (Network, Traffic) {
     let switch = SwitchConfig {
         pause: Some(pause),
         latency: Span::from_ns(450),
-        ..crate::support::signalling(400_000, congestion_point)
+        ..crate::support::signaling(400_000, congestion_point)
     };
     let mut network = network(topology, &switch);
     network.reaction = Some(Reaction { place, per, limiters: 3, ..reaction(rule) });
@@ -287,8 +287,8 @@ fn any_number_of_threads_gives_the_same_bytes() {
 
 #[test]
 fn kept_connections_give_the_same_bytes_at_any_number_of_threads_and_length_of_windows() {
-    let signalling = signals(ReactionPlace::Host, LimiterScope::Port);
-    for (network, mut traffic) in [everything(Routing::Ecmp, PortKind::Plain), signalling] {
+    let signaling = signals(ReactionPlace::Host, LimiterScope::Port);
+    for (network, mut traffic) in [everything(Routing::Ecmp, PortKind::Plain), signaling] {
         for group in &mut traffic.groups {
             if let Transport::Stream { params, .. } = &mut group.transport {
                 (params.handshake, params.keep_connections) = (true, true);

@@ -10,7 +10,7 @@
 //! τ₁ is the way of a packet to the queue, and half of the time between two packets, because a new rate applies to the next
 //! packet only. τ₂ is the way of a message back. What a message does to the rate is taken from the sources of the schemes.
 
-use crate::support::{Run, link, network, reaction, saturating, signalling};
+use crate::support::{Run, link, network, reaction, saturating, signaling};
 use narrows_proto::reaction::{self, bcn, qcn};
 use narrows_proto::units::{BitRate, Span};
 use narrows_sim::Network;
@@ -99,7 +99,7 @@ fn packets(setting: &Setting, point: CongestionPoint, rule: reaction::Config) ->
         let host = topology.add_host(format!("host{host}"));
         topology.connect(host, switch, Wire::new(rate, setting.delay));
     }
-    let network = network(topology, &signalling(50_000_000, point));
+    let network = network(topology, &signaling(50_000_000, point));
     let network = Network { reaction: Some(reaction(rule)), ..network };
     let pairs: Vec<_> = (0..SOURCES).map(|host| (host, SOURCES, RATE)).collect();
     let traffic = saturating(&pairs, setting.until);

@@ -3,7 +3,7 @@
 
 use crate::support::{
     Run, at, cubic, dcqcn, dcqcn_marking, flow, group, link, network, qcn, rdma, reaction, saturating,
-    signalling, traffic, unlimited,
+    signaling, traffic, unlimited,
 };
 use narrows_proto::cc::Config;
 use narrows_proto::rdma::Params;
@@ -22,7 +22,7 @@ const RATE: BitRate = BitRate::from_gbps(40);
 const US: Span = Span::from_us(1);
 
 fn pfc(memory: u64) -> SwitchConfig {
-    SwitchConfig { pfc: Some(Pfc::default()), ..signalling(memory, CongestionPoint::Off) }
+    SwitchConfig { pfc: Some(Pfc::default()), ..signaling(memory, CongestionPoint::Off) }
 }
 
 fn isolating(scheme: Scheme) -> SwitchConfig {
@@ -187,7 +187,7 @@ fn the_headroom_that_is_needed_is_that_of_the_formula_within_a_packet() {
         }
         let xoff = Xoff::Fixed(Bytes::new(20 * PACKET));
         let settings = Pfc { xoff, headroom, global_headroom: Some(Bytes::ZERO), ..Pfc::default() };
-        let switch = SwitchConfig { pfc: Some(settings), ..signalling(4_000_000_000, CongestionPoint::Off) };
+        let switch = SwitchConfig { pfc: Some(settings), ..signaling(4_000_000_000, CongestionPoint::Off) };
         let network = network(topology, &switch);
         let needed = network.needed_headroom(link(&network, "fast", "switch"), Bytes::new(PACKET));
         let back = BitRate::from_bps(rate.as_bps() / 1000 * (999 - 7 * phase));
@@ -302,7 +302,7 @@ fn links_that_wait_for_each_other_in_a_circle_are_found_stuck() {
     }
     let switch = SwitchConfig {
         pfc: Some(Pfc { xoff: Xoff::Fixed(Bytes::new(20_000)), ..Pfc::default() }),
-        ..signalling(1_000_000, CongestionPoint::Off)
+        ..signaling(1_000_000, CongestionPoint::Off)
     };
     let network = network(topology, &switch);
     let flows =
@@ -425,7 +425,7 @@ fn no_flow_sleeps_in_the_line_of_its_limiter() {
     let mut topology = Topology::default();
     KaryTree { k: 2, levels: 2, rate: RATE, delay: US }.build(&mut topology, "");
     let points = CongestionPoint::Qcn(Qcn { set_point: Bytes::new(33_000), ..Qcn::default() });
-    let switch = SwitchConfig { congestion_point: points, ..signalling(300_000_000, CongestionPoint::Off) };
+    let switch = SwitchConfig { congestion_point: points, ..signaling(300_000_000, CongestionPoint::Off) };
     let reaction = Reaction { per: LimiterScope::Pair, ..reaction(qcn()) };
     let network = Network { reaction: Some(reaction), ..network(topology, &switch) };
     for seed in 1..=10 {

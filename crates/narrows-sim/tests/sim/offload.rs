@@ -3,7 +3,7 @@
 
 use crate::support::{
     ENDLESS, Run, at, cubic, dctcp, deep, flow, group, link, marking, network, params, qcn, rdma, reaction,
-    reno, signalling, traffic, window,
+    reno, signaling, traffic, window,
 };
 use narrows_proto::annulus::{Aggregate, near_source};
 use narrows_proto::cc::{self, Config};
@@ -296,7 +296,7 @@ impl Observer for Told {
 
 /// The first message that is read, with loops near the source or with reaction points.
 fn first_told(hosts: RealHosts, near: bool) -> Time {
-    let switch = signalling(10_000_000, CongestionPoint::Qcn(Qcn::default()));
+    let switch = signaling(10_000_000, CongestionPoint::Qcn(Qcn::default()));
     let mut network = Network { hosts: Hosts::Real(hosts), ..network(star(3, Span::from_us(1)), &switch) };
     network.reaction = Some(reaction(qcn()));
     let near_source = near.then(|| NearSource {

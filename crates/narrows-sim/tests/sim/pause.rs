@@ -1,7 +1,7 @@
 //! PAUSE: nothing is lost, nothing stops for good, and what it costs others.
 
 use crate::support::{
-    Run, SECOND, at, flow, group, link, network, params, saturating, signalling, traffic, unlimited,
+    Run, SECOND, at, flow, group, link, network, params, saturating, signaling, traffic, unlimited,
 };
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::switch::{CongestionPoint, Pause, SwitchConfig};
@@ -20,7 +20,7 @@ fn pause() -> Pause {
 
 /// With `memory` for all ports.
 fn pausing(memory: u64) -> SwitchConfig {
-    SwitchConfig { pause: Some(pause()), ..signalling(memory, CongestionPoint::Off) }
+    SwitchConfig { pause: Some(pause()), ..signaling(memory, CongestionPoint::Off) }
 }
 
 /// What a neighbor may fill at a switch with such links and delays of 1 µs.
@@ -105,7 +105,7 @@ fn narrowing(loss: f64, pauses: &str, memory: u64, quanta: u16) -> Network {
     topology.connect(switches[0], switches[1], Wire { error_rate: loss, ..Wire::new(RATE, delay) });
     topology.connect(switches[1], hosts[1], Wire::new(GBPS(1), delay));
     let pausing = SwitchConfig { pause: Some(Pause { quanta, ..pause() }), ..pausing(memory) };
-    let mut network = network(topology, &signalling(1_000_000_000, CongestionPoint::Off));
+    let mut network = network(topology, &signaling(1_000_000_000, CongestionPoint::Off));
     for (node, settings) in network.topology.nodes().iter().zip(&mut network.switches) {
         if node.name == pauses {
             *settings = Some(pausing.clone());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::support::{
     ENDLESS, Run, at, dcqcn, dcqcn_marking, dctcp, deep, flow, link, network, qcn, rdma, reaction, shallow,
-    signalling, swift, traffic, unlimited,
+    signaling, swift, traffic, unlimited,
 };
 use narrows_proto::cc::{Config, dcqcn as settings, fixed};
 use narrows_proto::rdma::{Params, Recovery};
@@ -31,7 +31,7 @@ fn params(recovery: Recovery) -> Params {
 /// PAUSE at 100 kB of each neighbor, with memory for all of them.
 fn lossless() -> SwitchConfig {
     let pause = Pause { xoff: Bytes::new(100_000), xon: None, quanta: u16::MAX, frame: Bytes::new(84) };
-    let switch = signalling(100_000_000, CongestionPoint::Off);
+    let switch = signaling(100_000_000, CongestionPoint::Off);
     SwitchConfig { pause: Some(pause), marking: dcqcn_marking(), ..switch }
 }
 
@@ -165,7 +165,7 @@ fn two_dcqcn_flows_share_a_link_and_the_queue_stays_where_marking_begins() {
 #[test]
 fn limiters_slow_rdma_down_and_nothing_is_lost() {
     let point = CongestionPoint::Qcn(Qcn { set_point: Bytes::new(30_000), ..Qcn::default() });
-    let mut network = network(star(3), &signalling(100_000_000, point));
+    let mut network = network(star(3), &signaling(100_000_000, point));
     network.reaction = Some(reaction(qcn()));
     let flows = vec![flow(0, 2, 20_000_000), flow(1, 2, 20_000_000)];
     let outcome = Run::new(&network, &traffic(rdma(Params::default(), unlimited()), flows)).run();

@@ -2,7 +2,7 @@
 
 use crate::support::{
     ENDLESS, Run, at, bcn, cubic, dctcp, flow, group, link, network, params, qcn, reaction, reno, saturating,
-    signalling, traffic,
+    signaling, traffic,
 };
 use narrows_proto::reaction;
 use narrows_proto::units::{BitRate, Bytes, Span};
@@ -34,7 +34,7 @@ fn wire() -> Wire {
 }
 
 fn with_reaction(topology: Topology, point: CongestionPoint, reaction: Reaction) -> Network {
-    let network = network(topology, &signalling(8_000_000, point));
+    let network = network(topology, &signaling(8_000_000, point));
     Network { reaction: Some(reaction), ..network }
 }
 

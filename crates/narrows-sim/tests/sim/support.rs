@@ -43,7 +43,7 @@ pub(crate) fn marking(k: u64) -> SwitchConfig {
 }
 
 /// Scheduled ports with congestion points, and a memory that all of them share.
-pub(crate) fn signalling(memory: u64, congestion_point: CongestionPoint) -> SwitchConfig {
+pub(crate) fn signaling(memory: u64, congestion_point: CongestionPoint) -> SwitchConfig {
     let buffer = Buffer { size: Bytes::new(memory), sharing: Sharing::Complete };
     SwitchConfig { ports: PortKind::Scheduled, congestion_point, ..SwitchConfig::new(buffer) }
 }
@@ -150,7 +150,7 @@ pub(crate) fn hpcc(base_rtt: Span, flows: u32) -> Config {
 
 /// Scheduled ports that write telemetry, and a deep memory.
 pub(crate) fn telling() -> SwitchConfig {
-    SwitchConfig { telemetry: true, ..signalling(100_000_000, CongestionPoint::Off) }
+    SwitchConfig { telemetry: true, ..signaling(100_000_000, CongestionPoint::Off) }
 }
 
 pub(crate) fn datagrams(rate: BitRate) -> Group {

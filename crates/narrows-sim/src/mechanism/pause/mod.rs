@@ -49,8 +49,8 @@ pub(crate) fn lasts(quanta: u16, rate: BitRate) -> Span {
 /// sent while the frame waits for a packet of ours, is sent itself and travels, and while the neighbor ends the packet it has
 /// begun when it receives the frame; what was on the way then (IEEE 802.1Qbb Annex O; reaction times are part of the delays).
 pub(crate) fn headroom(rate: BitRate, forth: Span, back: Span, frame: Bytes, largest: Bytes) -> Bytes {
-    let travelling = rate * (forth + back);
-    travelling.saturating_add(frame).saturating_add(largest.saturating_mul(3))
+    let traveling = rate * (forth + back);
+    traveling.saturating_add(frame).saturating_add(largest.saturating_mul(3))
 }
 
 impl SwitchSettings for Pause {
