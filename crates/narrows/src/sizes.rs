@@ -8,8 +8,21 @@ use narrows_sim::workload::{Sizes, SizesError};
 use crate::csv_file::{Field, Table};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::inputs::Content;
-use crate::plan::{ENDLESS, flow_size};
 use crate::scenario::SizeSource;
+
+/// Payload of flows that never end: more than any run can send, and room for sums.
+pub(crate) const ENDLESS: Bytes = Bytes::new(1 << 60);
+
+/// The size of a flow: with a unit, or a bare number of bytes.
+pub(crate) fn flow_size(field: &Field<'_>) -> Checked<Bytes> {
+    let bare = field.text.bytes().all(|byte| byte.is_ascii_digit()) && !field.text.is_empty();
+    let text = if bare { format!("{} B", field.text) } else { field.text.to_owned() };
+    let size = text.parse::<Bytes>().map_err(|error| field.error(error.to_string()))?;
+    if size == Bytes::ZERO || size > ENDLESS {
+        return Err(field.error(format!("a flow of {size}, expected 1 B to {ENDLESS}")).into());
+    }
+    Ok(size)
+}
 
 /// A distribution and where it comes from.
 #[derive(Clone, Debug)]

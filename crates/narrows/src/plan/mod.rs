@@ -38,6 +38,7 @@ use narrows_proto::units::{Bytes, Span, Time};
 use narrows_sim::topology::{Link, NodeKind};
 use narrows_sim::{LinkId, Paths, Stop};
 
+pub(crate) use crate::sizes::ENDLESS;
 pub(crate) use checker::{At, Checker, LARGEST_FRAME};
 pub use facts::{Facts, GroupFacts, Oversubscription, PortFacts};
 pub(crate) use inputs::collect as collect_inputs;
@@ -45,11 +46,10 @@ pub(crate) use lasting::SLICES;
 pub use limits::Limits;
 pub use memory::available as available_memory;
 pub(crate) use names::bad_name;
-pub(crate) use planned::{ENDLESS, LIVE_PER_HOST};
+pub(crate) use planned::LIVE_PER_HOST;
 pub use planned::{Expected, LONGEST, Load, LoadOf, Plan, PlannedGroup, PlannedPairing, Recording};
 pub use segments::Segment;
 pub(crate) use select::{Places, host_rates};
-pub(crate) use trace::size as flow_size;
 pub use trace::{TraceFlows, parse_trace};
 
 use crate::diagnostic::{Checked, Code, Diagnostic};

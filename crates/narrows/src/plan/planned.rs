@@ -22,9 +22,6 @@ use crate::sizes::LoadedSizes;
 /// No run is longer than this: picoseconds fit 64 bits with room for sums.
 pub const LONGEST: Span = Span::from_secs(30 * 86_400);
 
-/// Payload of flows that never end: more than any run can send, and room for sums.
-pub(crate) const ENDLESS: Bytes = Bytes::new(1 << 60);
-
 /// A checked scenario, ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {

@@ -4,7 +4,7 @@ mod after;
 
 use std::collections::BTreeMap;
 
-use narrows_proto::units::{Bytes, Span, Time};
+use narrows_proto::units::{Span, Time};
 use narrows_sim::topology::Topology;
 use narrows_sim::traffic::{Dependent, FlowSpec};
 use narrows_sim::{GroupId, HostId};
@@ -13,6 +13,7 @@ use self::after::Waits;
 use crate::csv_file::{Field, Table};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::inputs::Content;
+use crate::sizes::flow_size;
 
 /// The flows of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -125,7 +126,8 @@ impl<'a> Hosts<'a> {
     /// A flow, whose start is left open.
     fn flow(&self, from: &Field<'_>, to: &Field<'_>, bytes: &Field<'_>, group: GroupId) -> Checked<FlowSpec> {
         let start = Time::NEVER;
-        let flow = FlowSpec { from: self.find(from)?, to: self.find(to)?, group, start, size: size(bytes)? };
+        let flow =
+            FlowSpec { from: self.find(from)?, to: self.find(to)?, group, start, size: flow_size(bytes)? };
         if flow.from == flow.to {
             return Err(to.error(format!("a flow from \"{}\" to itself", to.text)).into());
         }
@@ -140,20 +142,9 @@ fn time(field: &Field<'_>) -> Checked<Span> {
     Ok(text.parse::<Span>().map_err(|error| field.error(error.to_string()))?)
 }
 
-/// The size of a flow: with a unit, or a bare number of bytes.
-pub(crate) fn size(field: &Field<'_>) -> Checked<Bytes> {
-    let bare = field.text.bytes().all(|byte| byte.is_ascii_digit()) && !field.text.is_empty();
-    let text = if bare { format!("{} B", field.text) } else { field.text.to_owned() };
-    let size = text.parse::<Bytes>().map_err(|error| field.error(error.to_string()))?;
-    if size == Bytes::ZERO || size > super::ENDLESS {
-        return Err(field.error(format!("a flow of {size}, expected 1 B to {}", super::ENDLESS)).into());
-    }
-    Ok(size)
-}
-
 #[cfg(test)]
 mod tests {
-    use narrows_proto::units::BitRate;
+    use narrows_proto::units::{BitRate, Bytes};
     use narrows_sim::topology::Star;
     use narrows_sim::traffic::Milestone;
 

@@ -1,0 +1,118 @@
+//! What a plan comes to: its traffic, its round trips and queues.
+
+use narrows::numbers::{grouped, number};
+use narrows::plan::{Expected, Facts, LoadOf, Oversubscription, Plan, PlannedGroup, PlannedPairing};
+use narrows_proto::cc::Config;
+use narrows_proto::units::{BitRate, Bytes, Span};
+
+use super::{indented, plain};
+
+/// One line for each traffic group.
+pub fn groups(plan: &Plan) -> String {
+    let mut table = plain();
+    for (group, of) in plan.groups.iter().zip(&plan.traffic.groups) {
+        let mut cells = vec![group.name.clone(), group.control.clone(), group.pattern.to_owned()];
+        let settings = of.transport.control().and_then(of_switches);
+        cells.push([describe(group)].into_iter().chain(settings).collect::<Vec<_>>().join(" · "));
+        table.add_row(cells);
+    }
+    indented(&table)
+}
+
+/// What a control assumes of the switches, where that may come from them.
+fn of_switches(control: &Config) -> Option<String> {
+    let Config::Gemini(settings) = control else { return None };
+    let k = settings.marking_threshold?.bytes()?;
+    let capacity = settings.capacity.map_or_else(String::new, |capacity| format!(" at {capacity}"));
+    Some(format!("K = {k}{capacity}"))
+}
+
+/// What decides how congestion control fares: round trips, queues, oversubscription.
+pub fn facts(facts: &Facts) -> String {
+    let mut text = String::new();
+    if !facts.groups.is_empty() {
+        let mut table = plain();
+        table.set_header(["", "base RTT", "bottleneck", "BDP", "in packets"]);
+        for group in &facts.groups {
+            let packets = group.bdp_bytes.map(|bdp| number((bdp as f64 / group.packet_bytes as f64).round()));
+            table.add_row([
+                group.name.clone(),
+                range(group.base_rtt_ps.map(|rtt| format!("{:.1}", Span::from_ps(rtt)))),
+                range(group.bottleneck_bps.map(|rate| BitRate::from_bps(rate).to_string())),
+                range(group.bdp_bytes.map(|bdp| format!("{:.1}", Bytes::new(bdp)))),
+                range(packets),
+            ]);
+        }
+        text += &indented(&table);
+    }
+    if !facts.ports.is_empty() {
+        let mut table = plain();
+        table.set_header(["", "ports", "a queue holds", "in packets", "in BDPs", "K", "as time"]);
+        for port in &facts.ports {
+            let rate = BitRate::from_bps(port.rate_bps);
+            let or_none = |text: Option<String>| text.unwrap_or_else(|| "–".into());
+            table.add_row([
+                port.class.clone(),
+                format!("{} × {rate}", grouped(port.count as i64)),
+                format!("{:.1}", Bytes::new(port.buffer_bytes)),
+                number(port.buffer_packets.round()),
+                or_none(port.buffer_bdp.map(|bdp| number((bdp * 100.0).round() / 100.0))),
+                or_none(port.k_bytes.map(|k| format!("{:.1}", Bytes::new(k)))),
+                or_none(port.k_ps.map(|k| format!("{:.1}", Span::from_ps(k)))),
+            ]);
+        }
+        text += &indented(&table);
+    }
+    let ratio =
+        |of: &Oversubscription| format!("{} {}:1", of.class, number((of.ratio * 100.0).round() / 100.0));
+    let ratios: Vec<_> = facts.oversubscription.iter().map(ratio).collect();
+    if !ratios.is_empty() {
+        text += &format!("  oversubscription {}\n", ratios.join(" · "));
+    }
+    text
+}
+
+/// `a to b`, or only one of them if they look the same.
+fn range([from, to]: [String; 2]) -> String {
+    if from == to { from } else { format!("{from} to {to}") }
+}
+
+fn describe(group: &PlannedGroup) -> String {
+    // What is drawn when the run begins is known as a mean only.
+    let about = if group.expected.is_some_and(|expected| expected.is_random) { "about " } else { "" };
+    let mut parts = Vec::new();
+    if let Some(rpcs) = &group.rpcs {
+        let expected = |expected: Expected| (expected.flows / f64::from(expected.per_arrival)).round() as i64;
+        let rpcs = group.expected.map_or(rpcs.len() as i64, expected);
+        parts.push(format!("{about}{} {}", grouped(rpcs), if rpcs == 1 { "RPC" } else { "RPCs" }));
+    }
+    let flows = group.expected_flows().round() as i64;
+    parts.push(if flows == 1 { "1 flow".to_owned() } else { format!("{about}{} flows", grouped(flows)) });
+    // Of one flow between two hosts there is nothing to say.
+    if let Some(pairing) = group.pairing.filter(|how| *how == PlannedPairing::Random || flows > 1) {
+        parts.push(pairing.to_string());
+    }
+    if let Some(sizes) = &group.sizes {
+        let percent = if sizes.percent { ", read as percent" } else { "" };
+        let listed =
+            sizes.listed.map_or_else(String::new, |listed| format!(", {} listed", grouped(listed as i64)));
+        let mean = Bytes::from_f64(sizes.sizes.mean() + 0.5);
+        parts.push(format!("sizes {}{percent}{listed}, mean {mean:.1}", sizes.name));
+    }
+    if let Some(load) = &group.load {
+        let links = if load.links == 1 { "link".into() } else { format!("{} links", load.links) };
+        let what = match load.counts {
+            LoadOf::Wire => "wire load",
+            LoadOf::Payload => "payload load",
+            LoadOf::Utilization => "utilization",
+        };
+        parts.push(format!(
+            "{what} {} of {links} ({}): {} {}/s",
+            number(load.load),
+            load.capacity,
+            number(load.per_second.round()),
+            if group.rpcs.is_some() { "RPCs" } else { "flows" }
+        ));
+    }
+    parts.join(" · ")
+}
