@@ -101,6 +101,6 @@ mod tests {
         for threshold in [MarkingThreshold::Switches, Bytes::new(75_000).into()] {
             assert_eq!(read(&threshold.to_string()), Ok(threshold));
         }
-        assert!(read("switch").is_err_and(|error| error.contains("a size such as")));
+        assert!(read("switch").is_err_and(|error| error.contains("expected a size with a unit")));
     }
 }
