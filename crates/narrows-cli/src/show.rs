@@ -4,7 +4,7 @@ mod plan;
 
 use comfy_table::{CellAlignment, Table, presets};
 use narrows::fidelity::Fidelity;
-use narrows::numbers::{grouped, number, with_interval};
+use narrows::numbers::{grouped, with_interval};
 use narrows::plan::Plan;
 use narrows::report::{Cell, Summary, summarize};
 use narrows::repro::Reproduction;
