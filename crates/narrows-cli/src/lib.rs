@@ -24,7 +24,7 @@ use self::args::{Arguments, Command};
 /// Does what the arguments say, the first of which is the name of the command, and prints what comes of it.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
     let arguments: Vec<_> = arguments.into_iter().collect();
-    let completer = CompleteEnv::with_factory(args::command).var(args::COMPLETION_VARIABLE);
+    let completer = CompleteEnv::with_factory(args::help::command).var(args::COMPLETION_VARIABLE);
     match completer.try_complete(arguments.iter().cloned(), std::env::current_dir().ok().as_deref()) {
         Ok(true) => return Status::Done,
         Ok(false) => {}
@@ -33,7 +33,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {
             return Status::BadInput;
         }
     }
-    let parsed = args::command().try_get_matches_from(arguments);
+    let parsed = args::help::command().try_get_matches_from(arguments);
     let status = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => obey(&arguments.command),
         Err(refused) if refused.use_stderr() => {

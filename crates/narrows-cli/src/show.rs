@@ -1,6 +1,6 @@
 //! Tables and lines for people.
 
-mod plan;
+pub mod plan;
 
 use comfy_table::{CellAlignment, Table, presets};
 use narrows::fidelity::Fidelity;
@@ -12,8 +12,6 @@ use narrows::results::Activity;
 use narrows::sweep::{Manifest, Overview, OverviewRow, PointSummary, overview};
 use narrows::visible::{markdown_cell, visible};
 use serde_json::Value;
-
-pub use plan::{facts, groups};
 
 /// The first line: what is run.
 pub fn headline(plan: &Plan, seeds: u32) -> String {

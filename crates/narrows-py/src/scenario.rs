@@ -171,8 +171,9 @@ impl Scenario {
         let (plan, _) = py.detach(|| self.plan(None))?;
         warn(py, plan.told(), 0)?;
         let (memory, facts) = (plan.memory(1), py.detach(|| plan.facts()));
-        let (headline, groups) = (narrows_cli::show::headline(&plan, 1), narrows_cli::show::groups(&plan));
-        let shown = narrows_cli::show::facts(&facts);
+        let (headline, groups) =
+            (narrows_cli::show::headline(&plan, 1), narrows_cli::show::plan::groups(&plan));
+        let shown = narrows_cli::show::plan::facts(&facts);
         let text = format!("{headline}\n{groups}{shown}  at most {memory:.0} of memory");
         let facts = serde_json::to_value(&facts).unwrap_or_default();
         let warnings = plan.told().filter(|found| found.severity == Severity::Warning);

@@ -1,7 +1,7 @@
 //! What can be typed: the commands, and the arguments of those that look something up or write a scenario.
 
 mod complete;
-mod help;
+pub(crate) mod help;
 mod import;
 mod results;
 mod running;
@@ -12,7 +12,6 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::ArgValueCandidates;
 
 pub(crate) use complete::{Shell, VARIABLE as COMPLETION_VARIABLE};
-pub(crate) use help::command;
 pub(crate) use import::{BufferUnit, Import, ImportOutput};
 pub(crate) use results::{Export, ExportFct, ExportFormat, FctDialect, Open, Report, Trace, TraceFormat};
 pub(crate) use running::{

@@ -197,7 +197,7 @@ fn side_by_side(contenders: &[Contender], show: &Show<'_>, execution: &args::Exe
     let plan = &contenders[0].plans[0];
     if !execution.json && !show.markdown {
         say!("{}", show::headline(plan, show.seeds));
-        say_part!("{}", show::groups(plan));
+        say_part!("{}", show::plan::groups(plan));
     }
     if (show.seeds as usize) < FEWEST {
         let seeds = if show.seeds == 1 { "one seed" } else { "two seeds" };

@@ -81,7 +81,7 @@ fn write(imported: &Imported, to: &ImportOutput) -> Checked<Status> {
     let plan = Plan::outline(Document::parse(&shown, imported.scenario.clone(), &hidden)?)?;
     staged.finish()?;
     say!("{}", show::headline(&plan, 1));
-    say_part!("{}", show::groups(&plan));
+    say_part!("{}", show::plan::groups(&plan));
     show_warnings(&plan);
     let beside: Vec<_> = imported.files.iter().map(|(name, _)| name.as_str()).collect();
     let beside = if beside.is_empty() { String::new() } else { format!(" and {}", beside.join(", ")) };

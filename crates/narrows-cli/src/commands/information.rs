@@ -50,8 +50,8 @@ pub(crate) fn check(arguments: &args::Check) -> Checked<Status> {
         return Ok(Status::Done);
     }
     say!("{}", show::headline(&plan, 1));
-    say_part!("{}", show::groups(&plan));
-    say_part!("{}", show::facts(&facts));
+    say_part!("{}", show::plan::groups(&plan));
+    say_part!("{}", show::plan::facts(&facts));
     say!("  at most {memory:.0} of memory");
     if arguments.nodes {
         print_nodes(&plan);

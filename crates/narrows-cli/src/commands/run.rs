@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
     catch_interrupts(KEPT);
     if !arguments.execution.json {
         say!("{}", show::headline(plan, arguments.seeds));
-        say_part!("{}", show::groups(plan));
+        say_part!("{}", show::plan::groups(plan));
     }
     show_warnings(plan);
     let several = plans.len() > 1;

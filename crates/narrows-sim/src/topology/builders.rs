@@ -2,7 +2,7 @@
 
 use narrows_proto::units::{BitRate, Span};
 
-use super::{Clos, NodeId, Topology, Wire};
+use super::{Clos, NodeId, Topology, Wire, add_hosts};
 
 /// Senders on one side, receivers on the other, one bottleneck between two switches.
 ///
@@ -388,13 +388,6 @@ impl CrossDc {
                 }
             }
         }
-    }
-}
-
-pub(super) fn add_hosts(topology: &mut Topology, hosts: u32, prefix: &str, switch: NodeId, wire: Wire) {
-    for number in 0..hosts {
-        let host = topology.add_host(format!("{prefix}host{number}"));
-        topology.connect(host, switch, wire);
     }
 }
 

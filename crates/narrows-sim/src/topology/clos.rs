@@ -2,8 +2,7 @@
 
 use narrows_proto::units::{BitRate, Span};
 
-use super::builders::add_hosts;
-use super::{NodeId, Topology, Wire};
+use super::{NodeId, Topology, Wire, add_hosts};
 
 /// A three-tier Clos network: racks in pods, aggregation switches in each pod, core switches above all pods. Rates and numbers of
 /// each tier are free, so its oversubscription is as well.

@@ -227,6 +227,14 @@ impl Topology {
     }
 }
 
+/// Hosts around a switch, `host0` and up behind a prefix.
+fn add_hosts(topology: &mut Topology, hosts: u32, prefix: &str, switch: NodeId, wire: Wire) {
+    for number in 0..hosts {
+        let host = topology.add_host(format!("{prefix}host{number}"));
+        topology.connect(host, switch, wire);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -387,7 +387,7 @@ fn links_without_delay_only_shorten_the_windows() {
 }
 
 #[test]
-fn the_signalling_scenarios_use_every_mechanism() {
+fn the_signaling_scenarios_use_every_mechanism() {
     use narrows_sim::DropCause::{Limiter, LinkDown, LinkError};
     for (place, per) in SCHEMES {
         let (network, traffic) = signals(place, per);
