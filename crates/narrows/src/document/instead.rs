@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use crate::diagnostic::nearest;
 use crate::templates;
+
+/// A slip of the keyboard leaves at least this much of a name.
+const ALIKE: f64 = 0.7;
 
 /// The same path with `.toml`, a template of this name, or the file beside it whose name is most like it.
 pub(super) fn instead(path: &Path) -> Option<String> {
@@ -28,7 +30,12 @@ pub(super) fn instead(path: &Path) -> Option<String> {
     let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.retain(|name| Path::new(name).extension().is_some_and(|kind| kind == "toml"));
     names.sort();
-    let near = nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+    let likeness =
+        |name: &String| strsim::normalized_damerau_levenshtein(stem, name.trim_end_matches(".toml"));
+    let near = names.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    if likeness(near) < ALIKE {
+        return None;
+    }
     Some(format!("did you mean {}?", path.with_file_name(near).display()))
 }
 
@@ -49,6 +56,6 @@ mod tests {
         let template =
             "leaf-spine is a template: narrows new leaf-spine --template leaf-spine writes leaf-spine.toml";
         assert_eq!(offer("leaf-spine").as_deref(), Some(template));
-        assert_eq!([offer("zzz"), offer("fabric.toml")], [None, None]);
+        assert_eq!(["zzz", "fibers.toml", "fabric.toml"].map(offer), [const { None }; 3]);
     }
 }
