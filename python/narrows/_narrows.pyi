@@ -228,8 +228,9 @@ class Check:
         """An upper estimate of the memory a run needs."""
     @property
     def facts(self) -> dict[str, Any]:
-        """Numbers of the network and its traffic, as ``narrows check --json`` has them: ``groups`` with base round-trip times, bottlenecks
-        and bandwidth-delay products, from the least pair of hosts to the most; ``ports`` with buffers and thresholds;
+        """Numbers of the network and its traffic, as ``narrows check --json`` has them: ``groups`` with base
+        round-trip times, bottlenecks and bandwidth-delay products, from the least pair of hosts to the most;
+        ``ports`` with buffers and thresholds;
         ``oversubscription`` by class of switches."""
 
 @final

@@ -40,7 +40,7 @@ class SweepResults:
 
     @property
     def axes(self) -> dict[str, list[Any]]:
-        """Names of the axes, and their values in order. A point to whose control an axis does not apply has None on it."""
+        """Names of the axes, and their values in order; None where an axis does not apply to a point's control."""
         axes: dict[str, list[Any]] = {}
         for point in self.points:
             for name, value in point.values.items():
@@ -159,7 +159,8 @@ def sweep(
 
     :param grid: an array of values by path, or options by label: ``{"traffic.dc.pattern.poisson.load": [0.2, 0.4],
         "control": {"dctcp": {"traffic.dc.cc": {"dctcp": {}}}, "gemini": {"traffic.dc.cc": {"gemini": {}}}}}``,
-        values that each of several paths gets: ``{"k": {"sets": ["switches.tor.marking.step.k"], "values": ["30 kB"]}}``;
+        values that each of several paths gets:
+        ``{"k": {"sets": ["switches.tor.marking.step.k"], "values": ["30 kB"]}}``;
         or the path of a ``sweep.toml``. Settings of one control are left out where there is another.
     :param scenario: what is varied; not with a ``sweep.toml``, which says it itself.
     :param seeds: seeds of each point, counting up from the scenario's own.
