@@ -105,6 +105,16 @@ pub fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> O
     (best.0 > 0.75).then_some(best.1)
 }
 
+/// The name that `wanted` is a slip of the keyboard of: less than a third of its letters differ, in any case of letters.
+pub(crate) fn meant<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    /// A slip leaves at least this much of a name.
+    const ALIKE: f64 = 0.7;
+    let wanted = wanted.to_lowercase();
+    let likeness = |name: &str| strsim::normalized_damerau_levenshtein(&wanted, &name.to_lowercase());
+    let best = known.into_iter().map(|name| (likeness(name), name)).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (best.0 >= ALIKE).then_some(best.1)
+}
+
 impl Place {
     /// Line and column of its beginning, counted from 1; columns in characters.
     pub fn line_and_column(&self) -> (usize, usize) {

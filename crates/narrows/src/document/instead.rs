@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
+use crate::diagnostic::meant;
 use crate::templates;
-
-/// A slip of the keyboard leaves at least this much of a name.
-const ALIKE: f64 = 0.7;
 
 /// The same path with `.toml`, a template of this name, or the file beside it whose name is most like it.
 pub(super) fn instead(path: &Path) -> Option<String> {
@@ -27,16 +25,11 @@ pub(super) fn instead(path: &Path) -> Option<String> {
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.retain(|name| Path::new(name).extension().is_some_and(|kind| kind == "toml"));
-    names.sort();
-    let likeness =
-        |name: &String| strsim::normalized_damerau_levenshtein(stem, name.trim_end_matches(".toml"));
-    let near = names.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
-    if likeness(near) < ALIKE {
-        return None;
-    }
-    Some(format!("did you mean {}?", path.with_file_name(near).display()))
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut stems: Vec<_> = names.filter_map(|name| Some(name.strip_suffix(".toml")?.to_owned())).collect();
+    stems.sort();
+    let near = meant(stem, stems.iter().map(String::as_str))?;
+    Some(format!("did you mean {}?", path.with_file_name(format!("{near}.toml")).display()))
 }
 
 #[cfg(test)]

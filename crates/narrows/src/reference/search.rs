@@ -5,14 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{Topic, TopicKind, paths, topics};
+use crate::diagnostic::meant;
 use crate::scenario::Scenario;
 
 /// A word that is part of more names than this brings no more of them.
 const MOST_NAMES: usize = 8;
 /// Shorter words are part of too many names.
 const SHORTEST_WORD: usize = 3;
-/// A slip of the keyboard leaves at least this much of a name: one letter in four may differ.
-const ALIKE: f64 = 0.7;
 
 /// Settings, in the order of the schema.
 pub(super) fn settings() -> Vec<Topic> {
@@ -76,11 +75,8 @@ pub fn suggestion(name: &str) -> Option<String> {
     if !parts.is_empty() {
         return Some(format!("names with \"{name}\": {}", list(&parts)));
     }
-    let likeness = |name: &str| strsim::normalized_damerau_levenshtein(&wanted, &name.to_lowercase());
-    let nearest =
-        all.iter().map(|topic| topic.name.as_str()).max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    if let Some(nearest) = nearest.filter(|nearest| likeness(nearest) >= ALIKE) {
-        return Some(format!("did you mean \"{nearest}\"?"));
+    if let Some(meant) = meant(&wanted, all.iter().map(|topic| topic.name.as_str())) {
+        return Some(format!("did you mean \"{meant}\"?"));
     }
     let words: Vec<_> = words(&wanted).filter(|word| word.chars().count() >= SHORTEST_WORD).collect();
     let mentions = |topic: &Topic| {
