@@ -2,6 +2,7 @@
 //! `narrows explain` and the guide say the same, because they say what stands here; and what stands here is taken from
 //! where the things are defined.
 
+mod definitions;
 mod mechanisms;
 mod paths;
 mod ranges;
@@ -282,9 +283,7 @@ fn chosen(kind: TopicKind, of: &str, place: impl Fn(&str) -> String) -> Vec<Topi
 
 /// The definition of the settings of a variant.
 fn definitions_of(of: &str, variant: &str) -> Vec<String> {
-    let variants = Scenario::schema()["$defs"][of]["oneOf"].as_array();
-    let settings = variants.into_iter().flatten().find_map(|one| one["properties"][variant]["$ref"].as_str());
-    settings.and_then(|path| path.strip_prefix("#/$defs/")).map(str::to_owned).into_iter().collect()
+    definitions::definition_of(Scenario::schema(), of, variant).map(str::to_owned).into_iter().collect()
 }
 
 /// Type, unit and whether values may be missing.

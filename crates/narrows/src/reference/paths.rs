@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::Value;
 
+use super::definitions::reference_of;
 use crate::scenario::Scenario;
 
 /// A key that may follow in a path.
@@ -87,10 +88,6 @@ pub(super) fn places() -> BTreeMap<&'static str, String> {
 
 fn alternatives(value: &'static Value) -> impl Iterator<Item = &'static Value> {
     ["oneOf", "anyOf", "allOf"].into_iter().filter_map(|several| value[several].as_array()).flatten()
-}
-
-fn reference_of(value: &'static Value) -> Option<&'static str> {
-    value["$ref"].as_str()?.strip_prefix("#/$defs/")
 }
 
 /// Notes all definitions that a value may be made of.

@@ -6,6 +6,7 @@ use narrows_proto::cc::{Config, OutOfRange, Ranges};
 use narrows_proto::{datagram, rdma, reaction, stream};
 use serde_json::Value;
 
+use super::definitions::definition_of;
 use crate::mechanism;
 
 /// Accepted ranges by the name of the schema's definition and of the setting: `["Dctcp"]["gain"]` is "above 0, at most 1".
@@ -36,9 +37,7 @@ pub(crate) fn ranges(schema: &Value) -> BTreeMap<String, BTreeMap<String, &'stat
 
 /// The definition of the settings of a variant.
 fn definition<'a>(schema: &'a Value, of: &str, variant: &str) -> &'a str {
-    let mut variants = schema["$defs"][of]["oneOf"].as_array().into_iter().flatten();
-    let reference = variants.find_map(|one| one["properties"][variant]["$ref"].as_str());
-    reference.and_then(|path| path.strip_prefix("#/$defs/")).expect("every variant has a definition")
+    definition_of(schema, of, variant).expect("every variant has a definition")
 }
 
 #[cfg(test)]
