@@ -32,9 +32,8 @@ impl Reproduction {
         let occurring: Vec<_> =
             all.counts().into_iter().filter(|(_, count)| *count > 0).map(|(verdict, _)| verdict).collect();
         let row = |(name, claims): &(&str, Vec<&Judged>)| {
-            let counts = occurring
-                .iter()
-                .map(|verdict| claims.iter().filter(|judged| judged.verdict == *verdict).count());
+            let counts = Tally::of(claims.iter().map(|judged| judged.verdict)).counts().into_iter();
+            let counts = counts.filter(|(verdict, _)| occurring.contains(verdict)).map(|(_, count)| count);
             ((*name).to_owned(), claims.len(), counts.collect())
         };
         let figures = of_figures.iter().filter(|(_, claims)| !claims.is_empty()).map(row).collect();
@@ -51,29 +50,21 @@ impl Reproduction {
     }
 
     fn fitted_text(&self) -> Option<String> {
-        let fitted: Vec<_> = self
-            .parameters
-            .iter()
-            .map(|outcome| &outcome.parameter)
-            .filter(|parameter| !parameter.fitted.is_empty())
-            .collect();
-        let text = match fitted.len() {
+        let all = self.parameters.iter().map(|outcome| &outcome.parameter);
+        let names: Vec<_> = all.filter(|one| !one.fitted.is_empty()).map(|one| &*one.name).collect();
+        let text = match names.len() {
             0 => "nothing: no setting was chosen by a number of the paper.".to_owned(),
-            _ => {
-                let names = fitted.iter().map(|parameter| &*parameter.name).collect::<Vec<_>>().join(", ");
-                format!(
-                    "{} by numbers of the paper, which cannot confirm {}: {names}.",
-                    settings(fitted.len()),
-                    if fitted.len() == 1 { "it" } else { "them" }
-                )
-            }
+            1 => format!(
+                "one setting was chosen by numbers of the paper, which cannot confirm it: {}.",
+                names[0]
+            ),
+            count => format!(
+                "{count} settings were chosen by numbers of the paper, which cannot confirm them: {}.",
+                names.join(", ")
+            ),
         };
         (!self.parameters.is_empty()).then_some(text)
     }
-}
-
-fn settings(count: usize) -> String {
-    if count == 1 { "one setting was chosen".into() } else { format!("{count} settings were chosen") }
 }
 
 fn counted(claims: &[Judged]) -> Vec<&Judged> {
