@@ -3,6 +3,7 @@
 mod attack;
 mod bench;
 mod ci;
+mod dist;
 mod environment;
 mod fidelity;
 mod fuzz;
@@ -33,6 +34,8 @@ enum Task {
     Python(python::Arguments),
     /// Run everything that must hold before a change is taken
     Ci,
+    /// Build static programs and wheels, with checksums and an SBOM, into dist; nothing is published
+    Dist(dist::Arguments),
     /// Measure the engine's speed and memory
     Bench(bench::Arguments),
     /// Count the instructions of the packet path and of congestion controls and compare them with the stored counts
@@ -63,12 +66,12 @@ enum Task {
 
 fn main() -> Result<()> {
     let task = Task::parse();
-    let shell = Shell::new()?;
-    shell.change_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let shell = at_root()?;
     match task {
         Task::Test => ci::test(&shell),
         Task::Python(arguments) => python::run(&shell, &arguments),
         Task::Ci => ci::all(&shell),
+        Task::Dist(arguments) => dist::run(&shell, &arguments),
         Task::Bench(arguments) => bench::run(&shell, &arguments),
         Task::Instructions(arguments) => instructions::run(&shell, &arguments),
         Task::Fuzz(arguments) => fuzz::run(&shell, &arguments),
@@ -83,4 +86,11 @@ fn main() -> Result<()> {
         Task::Guide(arguments) => guide::run(&shell, &arguments),
         Task::Viewers => viewers::run(&shell),
     }
+}
+
+/// A shell at the root of the workspace.
+fn at_root() -> Result<Shell> {
+    let shell = Shell::new()?;
+    shell.change_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    Ok(shell)
 }

@@ -1,0 +1,197 @@
+//! Files that install Narrows without Rust: a static program and a wheel for each target, an SBOM, checksums. Nothing is published.
+
+mod machine;
+mod smoke;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use xshell::{Shell, cmd};
+
+use crate::{environment, target};
+use machine::{MACHINES, Machine};
+
+/// What is built.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// A target to build for; if left out, those whose standard library is installed
+    #[arg(long = "target", value_name = "TARGET", value_parser = PossibleValuesParser::new(MACHINES.map(|machine| machine.target)))]
+    targets: Vec<String>,
+}
+
+/// maturin and the linker of its wheels, with exact versions.
+const REQUIREMENTS: &str = "python/dist-requirements.txt";
+
+/// The writer of SBOMs. `cargo install` builds it once.
+const CYCLONEDX: &str = "cargo-cyclonedx@0.5.9";
+
+/// What goes into an archive beside the program.
+const BESIDE: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
+
+/// Builds everything into `dist`, and tries it: every program writes the same bytes.
+pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
+    let machines = chosen(shell, &arguments.targets)?;
+    // As the compiler sees it.
+    shell.change_dir(shell.current_dir().canonicalize()?);
+    let (dist, folder) = (shell.current_dir().join("dist"), target::folder(shell)?.join("dist"));
+    let version = version(shell)?;
+    shell.create_dir(&dist)?;
+    let python = environment::prepare(shell, &folder.join("venv"), REQUIREMENTS)?;
+    let mut made = Vec::new();
+    let mut wrote = None;
+    for machine in machines {
+        let _remapped = shell.push_env(machine.variable("RUSTFLAGS"), flags(shell, "")?);
+        let wheel = wheel(shell, machine, &python, &dist)?;
+        let tried = smoke::wheel(shell, machine, &wheel, &folder)?;
+        made.push((wheel, tried));
+        let (program, archive) = archive(shell, machine, &version, &folder, &dist)?;
+        let tried = smoke::program(shell, machine, &program, &folder, &mut wrote)?;
+        made.push((archive, tried));
+    }
+    made.push((
+        bill_of_materials(shell, &version, &folder, &dist)?,
+        "lists what the program is built from".into(),
+    ));
+    sum(shell, &dist, made.iter().map(|(file, _)| file.as_path()))?;
+    for (file, tried) in &made {
+        println!("{}: {tried}", file.display());
+    }
+    println!("{}: checksums of these files", dist.join("SHA256SUMS").display());
+    Ok(())
+}
+
+/// The targets that were named, or those that can be built.
+fn chosen(shell: &Shell, named: &[String]) -> Result<Vec<&'static Machine>> {
+    let mut chosen = Vec::new();
+    for machine in &MACHINES {
+        if !named.is_empty() && !named.iter().any(|name| name == machine.target) {
+            continue;
+        }
+        match machine.missing(shell)? {
+            None => chosen.push(machine),
+            Some(missing) if named.is_empty() => eprintln!("{} is left out: {missing}", machine.target),
+            Some(missing) => anyhow::bail!("{} cannot be built: {missing}", machine.target),
+        }
+    }
+    ensure!(!chosen.is_empty(), "no target can be built");
+    Ok(chosen)
+}
+
+/// The version of the workspace.
+fn version(shell: &Shell) -> Result<String> {
+    let id = cmd!(shell, "cargo pkgid --offline --package narrows-cli").quiet().read()?;
+    let version = id.rsplit(['#', '@']).next();
+    version.map(Into::into).context("cargo pkgid names no version")
+}
+
+/// Flags of the compiler: no file says where it was built.
+fn flags(shell: &Shell, more: &str) -> Result<String> {
+    let root = shell.current_dir();
+    let home = std::env::var("CARGO_HOME").map(PathBuf::from).or_else(|_| {
+        std::env::var("HOME").map(|home| Path::new(&home).join(".cargo")).context("HOME is not set")
+    })?;
+    Ok(format!(
+        "--remap-path-prefix={}=narrows --remap-path-prefix={}=cargo{more}",
+        root.display(),
+        home.display()
+    ))
+}
+
+/// The Python package for any Linux with the C library of manylinux2014 or a newer one.
+fn wheel(shell: &Shell, machine: &Machine, python: &Path, dist: &Path) -> Result<PathBuf> {
+    let target = machine.target;
+    let before = wheels(shell, machine, dist)?;
+    for wheel in before {
+        shell.remove_path(wheel)?;
+    }
+    // The linker is a package of that Python.
+    let binaries = python.parent().context("a program is in a folder")?.display();
+    let _zig = shell.push_env("PATH", format!("{binaries}:{}", shell.var("PATH")?));
+    cmd!(
+        shell,
+        "{python} -m maturin build --release --quiet --zig --compatibility manylinux2014 --target {target} --out {dist}"
+    )
+    .run()
+    .context("the Python package could not be built")?;
+    let [wheel] = wheels(shell, machine, dist)?.try_into().ok().context("maturin writes one wheel")?;
+    Ok(wheel)
+}
+
+/// Wheels of this machine that are there.
+fn wheels(shell: &Shell, machine: &Machine, dist: &Path) -> Result<Vec<PathBuf>> {
+    let ours = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("narrows-") && name.ends_with(&format!("_{}.whl", machine.architecture()))
+    };
+    Ok(shell.read_dir(dist)?.into_iter().filter(ours).collect())
+}
+
+/// The program, linked statically, and an archive with it.
+fn archive(
+    shell: &Shell,
+    machine: &Machine,
+    version: &str,
+    folder: &Path,
+    dist: &Path,
+) -> Result<(PathBuf, PathBuf)> {
+    let target = machine.target;
+    let _static = shell.push_env(
+        machine.variable("RUSTFLAGS"),
+        flags(shell, " -Ctarget-feature=+crt-static -Cstrip=symbols")?,
+    );
+    let _linker = machine.linker().map(|linker| shell.push_env(machine.variable("LINKER"), linker));
+    let built = target::program(
+        shell,
+        &["build", "--locked", "--release", "--package", "narrows-cli", "--target", target],
+        "bin",
+        "narrows",
+    )?;
+    let name = format!("narrows-{version}-{target}");
+    let packed = folder.join(&name);
+    shell.remove_path(&packed)?;
+    shell.create_dir(&packed)?;
+    for file in BESIDE {
+        shell.copy_file(file, &packed)?;
+    }
+    shell.copy_file(built, &packed)?;
+    let archive = dist.join(format!("{name}.tar.gz"));
+    let when = cmd!(shell, "git log -1 --format=@%ct").quiet().read()?;
+    cmd!(
+        shell,
+        "tar --sort=name --owner=0 --group=0 --numeric-owner --mtime={when} -C {folder} -czf {archive} {name}"
+    )
+    .quiet()
+    .run()?;
+    Ok((packed.join("narrows"), archive))
+}
+
+/// A list of everything that the program is built from (CycloneDX). The wheels hold their own.
+fn bill_of_materials(shell: &Shell, version: &str, folder: &Path, dist: &Path) -> Result<PathBuf> {
+    let tools = folder.join("tools");
+    cmd!(shell, "cargo install --quiet --locked --root {tools} {CYCLONEDX}").run()?;
+    let writer = tools.join("bin/cargo-cyclonedx");
+    // It writes beside every manifest of the workspace.
+    let name = "narrows-dist";
+    cmd!(
+        shell,
+        "{writer} cyclonedx --quiet --manifest-path crates/narrows-cli/Cargo.toml --format json --target all --override-filename {name}"
+    )
+    .run()?;
+    let list = dist.join(format!("narrows-{version}.cdx.json"));
+    shell.copy_file(format!("crates/narrows-cli/{name}.json"), &list)?;
+    for member in shell.read_dir("crates")?.into_iter().chain([PathBuf::from("xtask")]) {
+        shell.remove_path(member.join(format!("{name}.json")))?;
+    }
+    Ok(list)
+}
+
+/// Writes checksums in the form that `sha256sum --check` reads.
+fn sum<'a>(shell: &Shell, dist: &Path, files: impl Iterator<Item = &'a Path>) -> Result<()> {
+    let names: Vec<_> = files.filter_map(Path::file_name).collect();
+    let _inside = shell.push_dir(dist);
+    let sums = cmd!(shell, "sha256sum {names...}").quiet().read()?;
+    shell.write_file("SHA256SUMS", sums + "\n")?;
+    Ok(())
+}
