@@ -1,11 +1,14 @@
 //! What must hold before a change is taken.
 
+use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
-use crate::{attack, fidelity, fuzz, guide, instructions, python, readme, repro, structure, viewers, words};
+use crate::{
+    at_root, attack, fidelity, fuzz, guide, instructions, python, readme, repro, structure, viewers, words,
+};
 
 /// All tests: of units, of properties, of scenarios, of documentation, of the Python package.
 pub(crate) fn test(shell: &Shell) -> Result<()> {
@@ -34,6 +37,8 @@ pub(crate) fn all(shell: &Shell) -> Result<()> {
         ("attack", |shell| attack::run(shell, &attack::Arguments::short())),
         ("fuzzing", |shell| fuzz::run(shell, &fuzz::Arguments::short())),
     ];
+    // To fetch packages takes a network and hardly a processor: it goes on while the first steps compile.
+    thread::spawn(environments);
     let mut times = Vec::new();
     for (name, step) in steps {
         let began = Instant::now();
@@ -41,6 +46,14 @@ pub(crate) fn all(shell: &Shell) -> Result<()> {
         times.push(format!("{name} {} s", began.elapsed().as_secs()));
     }
     eprintln!("everything holds: {}", times.join(", "));
+    Ok(())
+}
+
+/// Installs the packages of all steps that use Python. A step installs what is missing by then, and tells of errors.
+fn environments() -> Result<()> {
+    let shell = at_root()?;
+    guide::environment(&shell)?;
+    python::environment(&shell)?;
     Ok(())
 }
 

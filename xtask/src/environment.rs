@@ -1,12 +1,17 @@
 //! Python with what a chore needs, in a folder of its own.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use xshell::{Shell, cmd};
 
+/// One at a time: two may want the same.
+static PREPARING: Mutex<()> = Mutex::new(());
+
 /// Makes a virtual environment in `folder` with what the file `requirements` lists, unless it is there already. Returns its Python.
 pub(crate) fn prepare(shell: &Shell, folder: &Path, requirements: &str) -> Result<PathBuf> {
+    let _alone = PREPARING.lock().unwrap_or_else(PoisonError::into_inner);
     let python =
         shell.current_dir().join(folder).join(if cfg!(windows) { "Scripts/python" } else { "bin/python" });
     let wanted = shell.read_file(requirements)?;

@@ -26,7 +26,7 @@ const REQUIREMENTS: &str = "python/requirements.txt";
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     // Everything goes there that is made on the way.
     let folder = target::folder(shell)?.join("python");
-    let python = environment::prepare(shell, &folder.join("venv"), REQUIREMENTS)?;
+    let python = environment(shell)?;
     install(shell, &python, &folder)?;
     for check in [&["ruff", "check"][..], &["ruff", "format", "--check"]] {
         cmd!(shell, "{python} -m {check...} --quiet python docs/notebooks").quiet().run()?;
@@ -45,6 +45,11 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         notebooks(shell, &python, &folder)?;
     }
     Ok(())
+}
+
+/// The Python that tests the package.
+pub(crate) fn environment(shell: &Shell) -> Result<PathBuf> {
+    environment::prepare(shell, &target::folder(shell)?.join("python/venv"), REQUIREMENTS)
 }
 
 /// Builds the wheel as users get it (most of it is there once the command has been built) and puts it where the environment finds it.

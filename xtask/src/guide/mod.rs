@@ -2,6 +2,8 @@
 
 mod pictures;
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result};
 use clap::Args;
 use xshell::{Shell, cmd};
@@ -27,7 +29,7 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     }
     // Everything goes there that is made on the way.
     let folder = target::folder(shell)?.join("guide");
-    let python = environment::prepare(shell, &folder.join("venv"), REQUIREMENTS)?;
+    let python = environment(shell)?;
     let generator = "docs/guide/generator";
     cmd!(shell, "{python} -m unittest discover --quiet --start-directory {generator}").quiet().run()?;
     let (source, html) = (folder.join("source"), folder.join("html"));
@@ -41,4 +43,9 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     cmd!(shell, "{python} {generator}/offline.py {html}").quiet().run()?;
     eprintln!("wrote {}", html.join("index.html").display());
     Ok(())
+}
+
+/// The Python that builds the guide.
+pub(crate) fn environment(shell: &Shell) -> Result<PathBuf> {
+    environment::prepare(shell, &target::folder(shell)?.join("guide/venv"), REQUIREMENTS)
 }
