@@ -39,6 +39,9 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     let version = version(shell)?;
     shell.create_dir(&dist)?;
     let python = environment::prepare(shell, &folder.join("venv"), REQUIREMENTS)?;
+    let when = committed(shell)?;
+    // What writes a date writes this one.
+    let _when = shell.push_env("SOURCE_DATE_EPOCH", &when);
     let mut made = Vec::new();
     let mut wrote = None;
     for machine in machines {
@@ -46,7 +49,7 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         let wheel = wheel(shell, machine, &python, &dist)?;
         let tried = smoke::wheel(shell, machine, &wheel, &folder)?;
         made.push((wheel, tried));
-        let (program, archive) = archive(shell, machine, &version, &folder, &dist)?;
+        let (program, archive) = archive(shell, machine, &version, &folder, &dist, &when)?;
         let tried = smoke::program(shell, machine, &program, &folder, &mut wrote)?;
         made.push((archive, tried));
     }
@@ -135,6 +138,7 @@ fn archive(
     version: &str,
     folder: &Path,
     dist: &Path,
+    when: &str,
 ) -> Result<(PathBuf, PathBuf)> {
     let target = machine.target;
     let _static = shell.push_env(
@@ -157,10 +161,9 @@ fn archive(
     }
     shell.copy_file(built, &packed)?;
     let archive = dist.join(format!("{name}.tar.gz"));
-    let when = cmd!(shell, "git log -1 --format=@%ct").quiet().read()?;
     cmd!(
         shell,
-        "tar --sort=name --owner=0 --group=0 --numeric-owner --mtime={when} -C {folder} -czf {archive} {name}"
+        "tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@{when} -C {folder} -czf {archive} {name}"
     )
     .quiet()
     .run()?;
@@ -176,15 +179,21 @@ fn bill_of_materials(shell: &Shell, version: &str, folder: &Path, dist: &Path) -
     let name = "narrows-dist";
     cmd!(
         shell,
-        "{writer} cyclonedx --quiet --manifest-path crates/narrows-cli/Cargo.toml --format json --target all --override-filename {name}"
+        "{writer} cyclonedx --quiet --manifest-path crates/narrows-cli/Cargo.toml --format json --spec-version 1.5 --target all --override-filename {name}"
     )
     .run()?;
     let list = dist.join(format!("narrows-{version}.cdx.json"));
-    shell.copy_file(format!("crates/narrows-cli/{name}.json"), &list)?;
+    let text = shell.read_file(format!("crates/narrows-cli/{name}.json"))?;
+    shell.write_file(&list, text.replace(&shell.current_dir().display().to_string(), "/narrows"))?;
     for member in shell.read_dir("crates")?.into_iter().chain([PathBuf::from("xtask")]) {
         shell.remove_path(member.join(format!("{name}.json")))?;
     }
     Ok(list)
+}
+
+/// When the last commit was made, in seconds since 1970.
+fn committed(shell: &Shell) -> Result<String> {
+    Ok(cmd!(shell, "git log -1 --format=%ct").quiet().read()?)
 }
 
 /// Writes checksums in the form that `sha256sum --check` reads.
