@@ -1,4 +1,4 @@
-//! What congestion controls do for an acknowledgement, on one connection over a bottleneck.
+//! Work of congestion controls for an acknowledgement, on one connection over a bottleneck.
 //!
 //! ```text
 //! cargo bench -p narrows-proto --bench controls -- --list    their names

@@ -16,11 +16,11 @@ pub struct Params {
     pub payload: Bytes,
     /// The part of every packet that is not payload: 20 B IPv4, 8 B UDP.
     pub headers: Bytes,
-    /// What the link adds to every packet: Ethernet header and checksum 18 B, preamble and gap 20 B.
+    /// Bytes that the link adds to every packet: Ethernet header and checksum 18 B, preamble and gap 20 B.
     pub framing: Bytes,
     /// Smallest packet on the wire, framing included: a 64 B frame, preamble and gap.
     pub min_packet: Bytes,
-    /// What may wait in the host for its link; more is dropped there, the oldest first.
+    /// Bytes that may wait in the host for its link; more is dropped there, the oldest first.
     pub socket_buffer: Bytes,
 }
 
@@ -67,7 +67,7 @@ pub struct Source {
     payload: u32,
     /// Time between two datagrams at the rate of the burst.
     gap: Span,
-    /// How many may wait.
+    /// Number of datagrams that may wait.
     room: u64,
     /// When the next datagram is made; none once that is at or after the end.
     next: Time,
@@ -153,7 +153,7 @@ impl Source {
         (self.sent, self.dropped)
     }
 
-    /// What to send at `now`. The sequence number of the segment counts datagrams.
+    /// Segment to send at `now`, or when to ask again. Its sequence number counts datagrams.
     pub fn poll_transmit(&mut self, now: Time) -> Poll {
         let waiting = self.backlog + self.made(now);
         if waiting == 0 {

@@ -14,7 +14,7 @@ pub struct CpId(pub NonZeroU16);
 pub struct Notification {
     /// Who sends it.
     pub from: CpId,
-    /// What it requests.
+    /// Its request.
     pub signal: Signal,
     /// Set point minus queue length, in units of 64 B (cnmQOffset of QCN, Qoff of BCN).
     pub q_offset: i16,
@@ -22,7 +22,7 @@ pub struct Notification {
     pub q_delta: i16,
 }
 
-/// What a congestion notification message requests.
+/// Request of a congestion notification message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
     /// QCN: slow down; the quantized feedback, 1 to 63.
@@ -58,7 +58,7 @@ impl Signal {
         }
     }
 
-    /// What [`to_bits`](Self::to_bits) has made.
+    /// Inverse of [`to_bits`](Self::to_bits).
     pub fn from_bits(bits: u8) -> Self {
         match bits >> 6 {
             0 => Self::Quantized(bits),

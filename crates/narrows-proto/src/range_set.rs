@@ -11,7 +11,7 @@ pub(crate) struct RangeSet {
 }
 
 impl RangeSet {
-    /// How much it holds.
+    /// Total length of its ranges.
     pub(crate) fn total(&self) -> u64 {
         self.ranges.iter().map(|range| range.end - range.start).sum()
     }

@@ -29,7 +29,7 @@ const LONGEST_NS: u32 = 1 << (TIME_BITS - 1);
 /// Ports that may have sent more than so much in between cannot be distinguished from such that sent less.
 const MOST_SENT: u64 = SENT_UNIT << SENT_BITS;
 
-/// What one switch wrote.
+/// Record of one switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hop {
     /// Rate of the link the packet left on.
@@ -43,7 +43,7 @@ pub struct Hop {
 }
 
 impl Hop {
-    /// What a port of this `rate` writes at `now`, after it has `sent` so much in all, while `waiting` bytes wait.
+    /// Record that a port of this `rate` writes at `now`, after it has `sent` so much in all, while `waiting` bytes wait.
     pub fn new(rate: BitRate, now: Time, sent: u64, waiting: u64) -> Self {
         Self {
             rate,
@@ -85,13 +85,13 @@ impl Hop {
         Bytes::new(u64::from(units) * SENT_UNIT)
     }
 
-    /// What waited, to 80 B below.
+    /// Queue length, rounded down to 80 B.
     pub fn queue(&self) -> Bytes {
         Bytes::new(u64::from(self.queue) * QUEUE_UNIT)
     }
 }
 
-/// What switches wrote into a packet on its way, in the order of switches.
+/// Records that switches wrote into a packet on its way, in the order of switches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Telemetry {
     /// The same for packets that took the same way. 12 bits.

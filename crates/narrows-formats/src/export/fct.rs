@@ -44,7 +44,7 @@ pub struct Fct {
     pub finished: usize,
     /// Flows that the format has no place for.
     pub unfinished: usize,
-    /// How it was made.
+    /// Notes on the conversion.
     pub notes: Vec<String>,
 }
 

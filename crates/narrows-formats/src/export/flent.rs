@@ -44,7 +44,7 @@ pub fn write(stored: &Stored, out: Option<&Path>, overwrite: bool) -> Checked<Wr
     Ok(Written { path, what: format!("{flows} flows at {moments} moments") })
 }
 
-/// What a flow did in one interval.
+/// Measurements of a flow in one interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct Step {
     delivered: u64,

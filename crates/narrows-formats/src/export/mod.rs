@@ -10,11 +10,11 @@ pub mod trace;
 
 use std::path::PathBuf;
 
-/// What was written.
+/// Output that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     /// Where.
     pub path: PathBuf,
-    /// What, for people: "1234 packets at 5 ports".
+    /// Its content, for people: "1234 packets at 5 ports".
     pub what: String,
 }

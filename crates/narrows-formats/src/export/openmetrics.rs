@@ -190,7 +190,7 @@ impl Text {
     }
 }
 
-/// What a counter is called. OpenMetrics has no units smaller than a second or a byte.
+/// Name and unit of a counter. OpenMetrics has no units smaller than a second or a byte.
 struct Family {
     name: String,
     unit: &'static str,

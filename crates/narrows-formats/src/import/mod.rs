@@ -16,25 +16,25 @@ use narrows::input_file;
 
 pub use self::words::Ignored;
 
-/// What an import came to.
+/// Result of an import.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
     /// The scenario, as TOML.
     pub scenario: String,
     /// Files beside it: name and content.
     pub files: Vec<(String, String)>,
-    /// What was read, in a line each.
+    /// Summary of the input, in lines.
     pub read: Vec<String>,
-    /// What has no counterpart, or an inexact one.
+    /// Parts that have no counterpart, or an inexact one.
     pub notes: Vec<Note>,
 }
 
 /// Something that has no counterpart, or an inexact one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// What: a key of a file, for example.
+    /// Its subject: a key of a file, for example.
     pub what: String,
-    /// What became of it, and why.
+    /// Treatment of the subject, and the reason.
     pub why: String,
 }
 

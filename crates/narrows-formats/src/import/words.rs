@@ -141,7 +141,7 @@ impl<'a> Words<'a> {
         line.split_ascii_whitespace().map(|text| Word { source: self.source, text }).collect()
     }
 
-    /// What nobody reads.
+    /// Counts of the lines left, which nobody reads.
     pub(super) fn ignored(self) -> Ignored {
         let lines = self.rest().lines().filter_map(|line| line.split_ascii_whitespace().next());
         let (rows, text): (Vec<_>, Vec<_>) = lines.partition(|first| first.parse::<u64>().is_ok());

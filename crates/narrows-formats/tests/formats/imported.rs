@@ -1,4 +1,4 @@
-//! What was imported, planned as the command does it.
+//! Imported scenarios, planned as the command does it.
 
 use narrows::document::Document;
 use narrows::plan::Plan;

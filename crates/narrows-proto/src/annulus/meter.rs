@@ -1,6 +1,6 @@
 use crate::units::{BitRate, Span, Time};
 
-/// How fast packets leave: bytes over intervals that follow each other. A packet counts for the time before it.
+/// Rate at which packets leave: bytes over intervals that follow each other. A packet counts for the time before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Meter {
     /// When the interval began, and what has been sent since.

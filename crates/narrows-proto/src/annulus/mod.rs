@@ -45,7 +45,7 @@ pub const SOURCE: &str = "Saeed et al., SIGCOMM 2020";
 pub struct Params {
     /// The end-to-end control: any but `annulus`.
     pub end_to_end: Box<Config>,
-    /// What shares one near-source loop.
+    /// Flows that share one near-source loop.
     #[serde(default)]
     pub per: Aggregate,
     /// Settings of the near-source loop.
@@ -53,14 +53,14 @@ pub struct Params {
     pub near_source: near_source::Params,
 }
 
-/// What shares one near-source loop. All of it starts at one host.
+/// Flows that share one near-source loop. All of them start at one host.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "AnnulusAggregate")]
 pub enum Aggregate {
-    /// Nothing: every flow has its own.
+    /// None: every flow has its own.
     #[default]
     Flow,
     /// All flows of a host that belong to the same traffic group.

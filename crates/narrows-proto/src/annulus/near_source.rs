@@ -33,7 +33,7 @@ pub struct Params {
     pub min_dec_fac: f64,
     /// Every byte countdown and timer lasts up to this part more or less, by chance.
     pub jitter: f64,
-    /// How recovery ends.
+    /// Version of the end of recovery.
     pub variant: qcn::Variant,
     /// The rate from which the first message cuts.
     pub start: Start,
@@ -44,7 +44,7 @@ pub struct Params {
     pub cap: f64,
     /// The loop ends when it has held up nothing for this long; a smoothed round trip of the flow if left out.
     pub release_after: Option<Span>,
-    /// What is sent while the loop holds the flow up counts as application-limited, as if there had been nothing to send.
+    /// Packets sent while the loop holds the flow up count as application-limited, as if there had been nothing to send.
     pub app_limited: bool,
     /// A window that the loop keeps from being used does not grow.
     pub validate_window: bool,

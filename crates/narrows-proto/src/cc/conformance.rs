@@ -1,4 +1,4 @@
-//! What every registered algorithm must keep, whatever it receives. An algorithm's own file does not repeat these tests.
+//! Rules that every registered algorithm must keep, whatever it receives. An algorithm's own file does not repeat these tests.
 
 use proptest::prelude::*;
 
@@ -46,7 +46,7 @@ pub(super) fn ack(acked: Bytes) -> Ack {
     }
 }
 
-/// What a controller may receive.
+/// Events that a controller may receive.
 #[derive(Clone, Debug)]
 enum Event {
     Ack(Ack),
@@ -55,9 +55,9 @@ enum Event {
     Cnp,
     /// A flow begins after an idle time, and the window restarts or not.
     Idle(Span, bool),
-    /// What a switch said of a port of 10 Gb/s: bytes it has sent, and bytes that wait.
+    /// Telemetry of a port of 10 Gb/s: bytes it has sent, and bytes that wait.
     Telemetry(u64, u64),
-    /// What the switch of its rack reported, and the rate its destination advertised.
+    /// Report of the switch of its rack, and the rate its destination advertised.
     Rack(JumboReport, BitRate),
 }
 

@@ -81,7 +81,7 @@ pub struct Cubic {
     before_reduction: Option<Box<State>>,
 }
 
-/// What ends slow start before the first loss.
+/// Algorithm that ends slow start before the first loss.
 #[derive(Clone, Debug)]
 enum Exit {
     /// During the first slow start.

@@ -12,7 +12,7 @@ use crate::units::{BitRate, Bytes, Time, WireTime};
 pub struct Params {
     /// Payload that may be in flight; unlimited if left out.
     pub window: Option<Bytes>,
-    /// How fast packets leave, headers included; line rate if left out.
+    /// Rate at which packets leave, headers included; line rate if left out.
     pub rate: Option<BitRate>,
     /// Ask switches to mark (which changes nothing but the marks).
     pub ecn: bool,

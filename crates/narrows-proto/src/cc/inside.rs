@@ -1,4 +1,4 @@
-//! What a controller keeps besides its limit, for observers.
+//! State of a controller besides its limit, for observers.
 
 /// A value that a controller reports of itself.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -48,7 +48,7 @@ pub trait Controller {
     /// The network was congested. Called at most once per round for losses and for marks.
     fn on_congestion(&mut self, now: Time, event: Congestion);
 
-    /// What the connection may do until the next call of another method.
+    /// Limit on the connection until the next call of another method.
     fn limit(&self) -> Limit;
 
     /// A flow begins on a connection that has sent nothing for `idle`; called before its first packet. If `restart` is
@@ -104,14 +104,14 @@ pub enum Signal<'a> {
     Timer,
     /// A congestion notification packet arrived. Only with [`Ecn::Cnp`].
     Cnp,
-    /// What switches wrote into the packet that the next acknowledgement answers. Only with
+    /// Telemetry that switches wrote into the packet that the next acknowledgement answers. Only with
     /// [`TELEMETRY`](Algorithm::TELEMETRY).
     Telemetry(&'a Telemetry),
     /// The switch of its rack or its destination reported. Only with [`NEEDS_RACK`](Algorithm::NEEDS_RACK).
     Rack(crate::rack::Advice<'a>),
 }
 
-/// What the registry needs to know of an algorithm besides its behavior.
+/// Properties of an algorithm that the registry needs besides its behavior.
 pub trait Algorithm: Controller + Sized {
     /// Its settings, as they stand in a scenario.
     type Params: Default;
@@ -126,7 +126,7 @@ pub trait Algorithm: Controller + Sized {
     const NEEDS_RDMA: bool = false;
     /// Its packets collect [telemetry](crate::telemetry) of switches. Only over [RDMA](crate::rdma).
     const TELEMETRY: bool = false;
-    /// What its controllers [report](Controller::inside).
+    /// State that its controllers [report](Controller::inside).
     const INSIDE: Described = &[];
     /// It shares its state with all connections between two racks, through the switch of its rack.
     const NEEDS_RACK: bool = false;
@@ -134,7 +134,7 @@ pub trait Algorithm: Controller + Sized {
     /// A controller for a new connection.
     fn new(params: &Self::Params, path: &Path) -> Self;
 
-    /// How its connections use congestion marks.
+    /// Use of congestion marks by its connections.
     fn ecn(params: &Self::Params) -> Ecn;
 
     /// Declares and checks ranges that types cannot express.
@@ -152,7 +152,7 @@ pub trait Algorithm: Controller + Sized {
     }
 }
 
-/// What an algorithm learns of its connection before the first packet.
+/// Properties of its connection that an algorithm learns before the first packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     /// Payload of a full segment.
@@ -178,7 +178,7 @@ impl Path {
     }
 }
 
-/// How a connection uses congestion marks.
+/// Use of congestion marks by a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecn {
     /// Packets say they cannot be marked.
@@ -214,7 +214,7 @@ pub struct Ack {
     pub delivered: Bytes,
     /// Payload given up as lost since the connection began, needlessly or not.
     pub lost: Bytes,
-    /// How fast data arrived lately.
+    /// Latest sample of the delivery rate.
     pub delivery: DeliverySample,
     /// This is the first acknowledgement of data sent after the previous one with `round_start`.
     pub round_start: bool,
@@ -269,12 +269,12 @@ pub enum Congestion {
     Spurious,
 }
 
-/// What a connection may do.
+/// Window and pacing rate that limit a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// Payload that may be on its way.
     pub cwnd: Bytes,
-    /// How fast packets may leave, headers included; as fast as the window allows if empty.
+    /// Rate at which packets may leave, headers included; as fast as the window allows if empty.
     pub pacing: Option<BitRate>,
 }
 

@@ -1,6 +1,6 @@
 //! RackCC: the rate of a subflow follows what its rack knows of the path (Zhuo et al., HotNets 2016).
 //!
-//! What it does with reports is in [`crate::rack::subflow`]; here is how a connection feeds it: rounds are those of its
+//! Its reaction to reports is in [`crate::rack::subflow`]; here is how a connection feeds it: rounds are those of its
 //! acknowledgements, its share is their window, and its rate paces packets. Marks that its own acknowledgements echo are left
 //! to the switch of its rack, which counts them for all subflows.
 

@@ -12,7 +12,7 @@ use crate::units::Span;
 pub struct OutOfRange {
     /// Name of the field.
     pub setting: &'static str,
-    /// What it was set to.
+    /// Value it was set to.
     pub found: String,
     /// The accepted range.
     pub expected: &'static str,
@@ -22,7 +22,7 @@ pub struct OutOfRange {
 #[derive(Clone, Debug, Default)]
 pub struct Ranges(Vec<Range>);
 
-/// What one setting accepts. A setting may have several ranges.
+/// Accepted range of a setting, which may have several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// Name of the field.
@@ -55,7 +55,7 @@ impl Ranges {
         self.unless(span >= Span::from_ns(100), setting, span, "at least 100 ns")
     }
 
-    /// What the setting of this name accepts, if it was declared: its first range.
+    /// Accepted range of the setting of this name, if one was declared: its first.
     pub fn of(&self, setting: &str) -> Option<&'static str> {
         self.0.iter().find(|range| range.setting == setting).map(|range| range.expected)
     }

@@ -9,18 +9,18 @@ use super::{
 use crate::annulus;
 use crate::units::{Bytes, Span, Time};
 
-/// What lists and documentation show of an algorithm.
+/// Description of an algorithm, for lists and documentation.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Its name in scenarios.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// Summary in one line.
     pub summary: &'static str,
     /// Where it is defined.
     pub source: &'static str,
-    /// What its controllers report of themselves, for the table `state`.
+    /// State that its controllers report of themselves, for the table `state`.
     pub inside: Described,
-    /// What it does and where it differs from its source: the documentation of its module, Markdown.
+    /// Behavior, and differences from its source: the documentation of its module, Markdown.
     pub about: &'static str,
 }
 
@@ -116,7 +116,7 @@ macro_rules! registry {
                 }
             }
 
-            /// How its connections use congestion marks.
+            /// Use of congestion marks by its connections.
             pub fn ecn(&self) -> Ecn {
                 match self {
                     $(Self::$algorithm(params) => super::$module::$algorithm::ecn(params),)+
@@ -186,7 +186,7 @@ macro_rules! registry {
                 }
             }
 
-            /// What its controllers report of themselves; of one from outside that is not known.
+            /// State that its controllers report of themselves; not known of one from outside.
             pub fn inside(&self) -> Option<Described> {
                 match self {
                     $(Self::$algorithm(_) => Some(super::$module::$algorithm::INSIDE),)+
@@ -204,7 +204,7 @@ macro_rules! registry {
                 }
             }
 
-            /// What it is if it comes from outside, in a near-source loop or alone.
+            /// Its settings if it comes from outside, in a near-source loop or alone.
             pub fn custom(&self) -> Option<&custom::Params> {
                 match self {
                     Self::Annulus(params) => params.end_to_end.custom(),

@@ -118,7 +118,7 @@ pub struct Swift {
     timeouts: u64,
 }
 
-/// What does not change during a connection.
+/// Constants of a connection.
 #[derive(Clone, Debug)]
 struct Rules {
     target: Target,

@@ -82,7 +82,7 @@ pub struct Vegas {
     doubling: bool,
 }
 
-/// What was measured in a round.
+/// Measurements of a round.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     min_rtt: Span,

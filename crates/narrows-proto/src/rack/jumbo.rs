@@ -19,7 +19,7 @@ use crate::units::{BitRate, Span, Time};
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "JumboFlow")]
 pub struct Params {
-    /// How often the switch reports to hosts; 10 us (RackCC §4.2, "ECN aggregation period").
+    /// Interval between reports of the switch to hosts; 10 us (RackCC §4.2, "ECN aggregation period").
     pub period: Span,
     /// g, the weight in alpha of what happened within a round-trip time; 1/16 as in DCTCP. RackCC does not say.
     pub gain: f64,
@@ -31,13 +31,13 @@ pub struct Params {
     pub quiet: f64,
     /// It is not when round-trip times exceed the smallest by this, for networks that do not mark; only marks count if left out.
     pub delay_threshold: Option<Span>,
-    /// What is known of a JumboFlow is forgotten when nothing of it was sent for so long; 10 ms.
+    /// Time without packets after which the state of a JumboFlow is forgotten; 10 ms.
     pub memory: Span,
-    /// What becomes of the share of a subflow that ends.
+    /// Redistribution of the share of a subflow that ends.
     pub fast_end: FastEnd,
 }
 
-/// What becomes of the share of a subflow that ends (RackCC §3.3).
+/// Redistribution of the share of a subflow that ends (RackCC §3.3).
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
 )]
@@ -188,12 +188,12 @@ impl JumboFlow {
         }
     }
 
-    /// What is known of it is not too old.
+    /// Its state is not too old.
     pub fn is_remembered(&self, params: &Params, now: Time) -> bool {
         now.saturating_since(self.active) <= params.memory
     }
 
-    /// What was known long ago is worth nothing.
+    /// Resets state that is too old.
     fn forget(&mut self, params: &Params, now: Time) {
         if !self.is_remembered(params, now) {
             let Self { subflows, joined, yielded, all_marked, base_rtt, .. } = *self;

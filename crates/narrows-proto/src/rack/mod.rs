@@ -12,7 +12,7 @@ pub mod subflow;
 use crate::module_docs;
 use crate::units::{BitRate, Span};
 
-/// What its modules say of it.
+/// Documentation of its modules.
 pub const DOCS: [&str; 4] = [
     module_docs!("mod.rs"),
     module_docs!("jumbo.rs"),
@@ -20,7 +20,7 @@ pub const DOCS: [&str; 4] = [
     module_docs!("receiver.rs"),
 ];
 
-/// What the switch of its rack or its destination reports to a subflow.
+/// Report to a subflow from the switch of its rack or from its destination.
 #[derive(Clone, Copy, Debug)]
 pub struct Advice<'a> {
     /// Of the JumboFlow that it belongs to, if it was the switch.
@@ -29,7 +29,7 @@ pub struct Advice<'a> {
     pub destination: BitRate,
 }
 
-/// What the switch of the source rack reports of a JumboFlow (RackCC Table 1).
+/// Report of the switch of the source rack on a JumboFlow (RackCC Table 1).
 ///
 /// Differs from RackCC Table 1: counts go on from one message to the next (`marked`, `yielded`), so that a message that is lost
 /// takes nothing with it; and the switch reports round-trip times, which it measures at the packets that pass.

@@ -94,7 +94,7 @@ impl Receiver {
     }
 }
 
-/// What an interval leaves of D at least.
+/// Least part of D that remains after an interval.
 const LEAST_FACTOR: f64 = 0.5;
 
 /// Max-min fair shares of `capacity` for demands `caps`: the smallest first, each gets what it wants or an equal part

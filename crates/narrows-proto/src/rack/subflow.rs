@@ -45,9 +45,9 @@ use crate::units::{BitRate, Bytes, Span, Time, WireTime};
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "RackCc")]
 pub struct Params {
-    /// What f is kept as.
+    /// Quantity that f is kept as.
     pub control: Control,
-    /// How rates fall and grow.
+    /// Rule by which rates fall and grow.
     pub rule: Rule,
     /// When the JumboFlow counts as free of marks.
     pub zero: Zero,
@@ -56,9 +56,9 @@ pub struct Params {
     /// A subflow is unconstrained if it sent at no less than this part of f, but for one packet; 0.95. RackCC §3.2 says that its
     /// rate is f.
     pub unconstrained: f64,
-    /// What new subflows do in a JumboFlow that is quiet.
+    /// Behavior of new subflows in a JumboFlow that is quiet.
     pub opening: Opening,
-    /// What a loss leaves of f; 1/2. RackCC does not say.
+    /// Part of f that remains after a loss; 1/2. RackCC does not say.
     pub after_loss: f64,
     /// With a window: packets leave at this times f, so that acknowledgements and not the smoothed round-trip time decide when; 2.
     /// With less subflows see longer queues than connections of DCTCP, and get less beside them.
@@ -90,7 +90,7 @@ impl Default for Params {
     }
 }
 
-/// What f is kept as.
+/// Quantity that f is kept as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Control {
@@ -100,7 +100,7 @@ pub enum Control {
     Rate,
 }
 
-/// How rates fall and grow.
+/// Rule by which rates fall and grow.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
@@ -120,7 +120,7 @@ pub enum Zero {
     Below(f64),
 }
 
-/// What new subflows do in a JumboFlow that has not met congestion for long.
+/// Behavior of new subflows in a JumboFlow that has not met congestion for long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Opening {
@@ -180,7 +180,7 @@ pub struct Subflow {
     informed: bool,
     opening: bool,
     base_rtt: Span,
-    /// What it knows of the counts of the JumboFlow.
+    /// Counts of the JumboFlow, as far as it knows them.
     yielded: f64,
     marked: u64,
     rtt: Span,
@@ -241,7 +241,7 @@ impl Subflow {
         BitRate::from_f64(self.rate().min(self.destination).max(self.least()))
     }
 
-    /// How fast its packets may leave, if a window bounds what is on its way.
+    /// Rate at which its packets may leave, if a window bounds what is on its way.
     pub fn pacing(&self) -> BitRate {
         let factor = match self.params.control {
             Control::Window => self.params.pacing,
@@ -261,7 +261,7 @@ impl Subflow {
         self.rtt
     }
 
-    /// What may be on its way, in bytes on the wire. Packets come whole and acknowledgements for several, so a window has room for
+    /// Bytes on the wire that may be on its way. Packets come whole and acknowledgements for several, so a window has room for
     /// one more: its rate is what bounds it on average.
     pub fn in_flight(&self) -> Bytes {
         Bytes::from_f64(match self.params.control {

@@ -8,7 +8,7 @@
 //! Scoreboard, round-trip times, delivery rates and pacing are those of [`stream`](crate::stream); so are [`Segment`],
 //! [`Poll`], [`Endpoint`] and [`Stats`].
 //!
-//! What this module does not do: READ and atomics (a message is a WRITE from sender to receiver), packet numbers (bytes are counted).
+//! Left out: READ and atomics (a message is a WRITE from sender to receiver), packet numbers (bytes are counted).
 
 mod params;
 mod receiver;

@@ -11,20 +11,20 @@ pub struct Params {
     /// The part of every packet that is not payload: 20 B IPv4, 8 B UDP, 12 B base transport header, 4 B invariant
     /// checksum. With the Ethernet header, which is part of the framing here, they are 58 B.
     pub headers: Bytes,
-    /// What the link adds to every packet: Ethernet header and checksum 18 B, preamble and gap 20 B.
+    /// Bytes that the link adds to every packet: Ethernet header and checksum 18 B, preamble and gap 20 B.
     pub framing: Bytes,
     /// An acknowledgement on the wire, framing included: the headers and 4 B of ACK extended transport header.
     pub ack_size: Bytes,
     /// A congestion notification packet on the wire, framing included: the headers and 16 B that are reserved.
     pub cnp_size: Bytes,
-    /// What packets with telemetry, and acknowledgements that bring it back, have in addition, however many switches write:
+    /// Bytes added to packets with telemetry, and to acknowledgements that bring it back, however many switches write:
     /// 2 B and five records of 8 B (Li et al., SIGCOMM 2019, §4.1). Only under controls that read it.
     pub telemetry_size: Bytes,
-    /// How what is lost is retransmitted.
+    /// Scheme for the retransmission of lost packets.
     pub recovery: Recovery,
     /// The sender requests an acknowledgement with every so many packets, and with the last that it may send.
     pub ack_every: u64,
-    /// What was sent is lost if nothing is acknowledged for so long. 4.096 us·2^14 is a common setting of network cards;
+    /// Time without an acknowledgement after which what was sent is lost. 4.096 us·2^14 is a common setting of network cards;
     /// IRN has 100 us for few packets in flight and 320 us otherwise.
     pub rto: Span,
     /// In place of `rto`, the local ACK timeout as InfiniBand encodes it: 4.096 us·2^n, n from 1 to 31. The default of `rto` is 14.
@@ -42,7 +42,7 @@ pub struct Params {
     /// While marked packets arrive, one congestion notification packet is sent for so long. 50 us (Zhu et al. §3.1); 0 s
     /// answers every mark.
     pub cnp_interval: Span,
-    /// What `cnp_interval` holds for.
+    /// Scope of `cnp_interval`.
     pub cnp_per: CnpPer,
     /// So much later than the packet it answers a congestion notification packet is ready to be sent. One for a flow of which all has
     /// arrived by then is not sent. At most `cnp_interval`.
@@ -73,7 +73,7 @@ pub struct QueuePair {
     pub outstanding: u32,
 }
 
-/// What an interval between congestion notification packets holds for.
+/// Scope of an interval between congestion notification packets.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
 )]
@@ -102,7 +102,7 @@ pub enum Joins {
     Head,
 }
 
-/// How what is lost is retransmitted.
+/// Scheme for the retransmission of lost packets.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
 )]
@@ -147,7 +147,7 @@ impl Default for Params {
 impl Params {
     const DEFAULT_RTO: Span = Span::from_ns(4_096 << 14);
 
-    /// How long the sender waits for progress.
+    /// Time that the sender waits for progress.
     pub fn timeout(&self) -> Span {
         self.ack_timeout.map_or(self.rto, |n| Span::from_ns(4_096 << n))
     }

@@ -59,7 +59,7 @@ pub struct Sender {
     stats: Stats,
 }
 
-/// What a sender would do, before it does it.
+/// Next action of a sender, before it takes it.
 enum Next {
     New,
     /// The packet with this number again.
@@ -161,7 +161,7 @@ impl Sender {
         self.rtt.has_sample().then(|| (self.rtt.min(), self.rtt.variation()))
     }
 
-    /// What it repairs.
+    /// Its present repair.
     pub fn repairing(&self) -> Repairing {
         match (self.repair_until, self.timed_out_at) {
             (None, _) => Repairing::Nothing,
@@ -170,12 +170,12 @@ impl Sender {
         }
     }
 
-    /// What its congestion control keeps besides the limit ([`Controller::inside`]).
+    /// State of its congestion control besides the limit ([`Controller::inside`]).
     pub fn inside(&self, report: &mut Reporter<'_>) {
         self.cc.inside(report);
     }
 
-    /// What happened so far.
+    /// Its counts so far.
     pub fn stats(&self) -> Stats {
         self.stats
     }
@@ -185,7 +185,7 @@ impl Sender {
         self.rto_at.min(self.cc.next_timer())
     }
 
-    /// What to send at `now`.
+    /// Segment to send at `now`, or when to ask again.
     pub fn poll_transmit(&mut self, params: &Params, now: Time) -> Poll {
         match self.next(params, now) {
             Next::New => self.send_new(params, now),
@@ -399,7 +399,7 @@ impl Sender {
         });
     }
 
-    /// What switches wrote into the packet that the next acknowledgement answers.
+    /// Telemetry that switches wrote into the packet that the next acknowledgement answers.
     pub fn on_telemetry(&mut self, now: Time, telemetry: &Telemetry) {
         self.cc.on_signal(now, &Signal::Telemetry(telemetry));
     }

@@ -9,7 +9,7 @@ use super::{AckFrame, Endpoint, Params, Poll, Receiver, Recovery, Reply, Segment
 use crate::cc::{self, Config};
 use crate::units::{BitRate, Bytes, Span, Time};
 
-/// What the path does to the n-th packet it carries in one direction.
+/// Fate of the n-th packet that the path carries in one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Arrive,
@@ -324,7 +324,7 @@ fn an_old_acknowledgement_says_nothing() {
     assert_eq!((sender.stats().recoveries, sender.inflight()), (0, params.mtu * 5));
 }
 
-/// What a path may do, mostly nothing.
+/// Any fate on a path, mostly arrival.
 fn any_fate() -> impl Strategy<Value = Fate> {
     prop_oneof![
         12 => Just(Fate::Arrive),

@@ -1,4 +1,4 @@
-//! What a receiver sends a sender.
+//! Packets that a receiver sends a sender.
 
 /// An acknowledgement on its way from receiver to sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct AckFrame {
     pub ece: bool,
 }
 
-/// What a receiver sends.
+/// Packet that a receiver sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// An acknowledgement.

@@ -60,13 +60,13 @@ pub struct Params {
     pub restart_rate: f64,
     /// Tmax, the longest stop.
     pub restart_within: Span,
-    /// How often BCN0 in a row doubles Tmax and halves the restart rate.
+    /// Most BCN0 in a row that double Tmax and halve the restart rate.
     pub max_backoff: u32,
     /// Silence after which the rate drifts up.
     pub drift_after: Span,
     /// Time between two steps of the drift.
     pub drift_every: Span,
-    /// What the tag adds to every frame. The slides leave its layout open: 8 B hold an EtherType, the name of a
+    /// Bytes that the tag adds to every frame. The slides leave its layout open: 8 B hold an EtherType, the name of a
     /// congestion point and a time stamp.
     pub tag: Bytes,
 }
@@ -211,7 +211,7 @@ impl ReactionPoint {
         self.timer
     }
 
-    /// How fast the queue may be sent, rounded down; [`BitRate::ZERO`] while stopped.
+    /// Rate at which the queue may be sent, rounded down; [`BitRate::ZERO`] while stopped.
     #[inline]
     pub fn rate(&self) -> BitRate {
         if self.stopped { BitRate::ZERO } else { BitRate::from_f64(self.current) }
@@ -237,7 +237,7 @@ impl ReactionPoint {
         }
     }
 
-    /// What a positive message adds to the rate, in bit/s.
+    /// Increase of the rate by a positive message, in bit/s.
     fn increase(&self, notification: &Notification) -> f64 {
         let Params { ki, gi, ru, .. } = self.params;
         match notification.signal {
@@ -264,7 +264,7 @@ impl ReactionPoint {
     }
 }
 
-/// How many times Ki or Kd a level stands for: 1, 2, 4, 8. Levels beyond 4 count as 4.
+/// Multiple of Ki or Kd that a level stands for: 1, 2, 4, 8. Levels beyond 4 count as 4.
 fn weight(level: i8) -> f64 {
     match level.unsigned_abs() {
         0 => 0.0,

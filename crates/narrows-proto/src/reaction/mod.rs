@@ -14,7 +14,7 @@
 //!    it to [`ReactionPoint::on_sent`]. It calls [`ReactionPoint::on_timer`] at [`ReactionPoint::next_timer`].
 //! 4. [`ReactionPoint::is_released`] and the queue is empty: the limiter may go.
 //!
-//! What this module does not do: queues, pacing, the layout of tags, and which flows share a limiter.
+//! Left out: queues, pacing, the layout of tags, and which flows share a limiter.
 //!
 //! ```
 //! use narrows_proto::notification::{CpId, Notification, Signal};
@@ -68,7 +68,7 @@ impl Config {
         }
     }
 
-    /// What its tag adds to every frame of a limited flow.
+    /// Bytes that its tag adds to every frame of a limited flow.
     pub fn tag_size(&self) -> Bytes {
         match self {
             Self::Bcn(params) => params.tag,
@@ -134,7 +134,7 @@ impl ReactionPoint {
         }
     }
 
-    /// How fast the queue may be sent: [`BitRate::ZERO`] while stopped, otherwise from the smallest rate of the
+    /// Rate at which the queue may be sent: [`BitRate::ZERO`] while stopped, otherwise from the smallest rate of the
     /// settings to line rate.
     #[inline]
     pub fn rate(&self) -> BitRate {
@@ -250,7 +250,7 @@ mod tests {
         }
     }
 
-    /// What may happen to a limiter.
+    /// Events of a limiter.
     #[derive(Clone, Copy, Debug)]
     enum Event {
         Message(Notification),

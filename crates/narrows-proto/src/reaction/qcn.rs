@@ -55,9 +55,9 @@ pub struct Params {
     /// Every byte countdown and timer lasts up to this part more or less, by chance; 0 turns it off. 15 % as in Pan's
     /// pseudo-code v2.3. Without it, sources that were cut together also recover together, in equal steps.
     pub jitter: f64,
-    /// How recovery ends.
+    /// Version of the end of recovery.
     pub variant: Variant,
-    /// What the tag adds to every frame: the CN-TAG of EtherType and flow identifier (802.1Qau clause 33).
+    /// Bytes that the tag adds to every frame: the CN-TAG of EtherType and flow identifier (802.1Qau clause 33).
     pub tag: Bytes,
 }
 
@@ -133,7 +133,7 @@ impl Params {
     }
 }
 
-/// How far a limiter has recovered.
+/// Phase of a limiter's recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// It is at line rate, and nothing counts.
@@ -154,7 +154,7 @@ pub struct ReactionPoint {
     phase: Phase,
     byte_stage: u32,
     time_stage: u32,
-    /// What is left of the byte countdown. A frame may overshoot it; that does not count for the next one.
+    /// Bytes left of the byte countdown. A frame may overshoot it; that does not count for the next one.
     bytes_left: i64,
     timer: Time,
 }
@@ -247,7 +247,7 @@ impl ReactionPoint {
         self.timer
     }
 
-    /// How fast the queue may be sent, rounded down.
+    /// Rate at which the queue may be sent, rounded down.
     #[inline]
     pub fn rate(&self) -> BitRate {
         BitRate::from_f64(self.current)

@@ -1,4 +1,4 @@
-//! What the acknowledgments of a kept connection follow, from one flow to the next.
+//! State that the acknowledgments of a kept connection follow, from one flow to the next.
 //!
 //! ```text
 //! Quick        as many as the flow before has left, and again after a pause               tcp_event_data_recv of Linux
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
     use crate::cc::Ecn;
 
-    /// What Linux does.
+    /// Settings of Linux.
     fn params() -> Params {
         Params { quick_acks: Some(16), ack_timeout: Some(AckTimeout::default()), ..Params::default() }
     }

@@ -1,4 +1,4 @@
-//! How long an acknowledgment waits if that follows the gaps between arrivals.
+//! Delay of an acknowledgment if it follows the gaps between arrivals.
 //!
 //! ```text
 //! ato = least                          first segment                    tcp_event_data_recv of Linux
@@ -80,7 +80,7 @@ impl Ato {
         self.ato
     }
 
-    /// How long the next acknowledgment waits; `rtt` is zero if it is not known.
+    /// Delay of the next acknowledgment; `rtt` is zero if it is not known.
     pub(super) fn wait(&self, settings: &AckTimeout, rtt: Span) -> Span {
         let longest = if rtt == Span::ZERO { settings.most } else { rtt.max(settings.least) };
         self.ato.max(settings.least).min(longest).min(settings.most)

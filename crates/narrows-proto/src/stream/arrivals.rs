@@ -1,4 +1,4 @@
-//! What a receiver notes of the times at which segments arrive, if its settings ask for it.
+//! Arrival times of segments, as a receiver notes them if its settings ask for it.
 
 use super::ack_timeout::Ato;
 use super::params::Params;
@@ -32,7 +32,7 @@ impl Arrivals {
         arrivals
     }
 
-    /// What the next flow of the connection goes on with.
+    /// State that the next flow of the connection goes on with.
     pub(super) fn path(&self) -> (Ato, Span) {
         (self.ato, self.rtt)
     }
@@ -69,7 +69,7 @@ impl Arrivals {
         buffer.announce(settings, next, held)
     }
 
-    /// How long the next acknowledgment waits, if that follows arrivals.
+    /// Delay of the next acknowledgment, if it follows arrivals.
     pub(super) fn wait(&self, params: &Params) -> Option<Span> {
         let settings = params.ack_timeout.as_ref()?;
         Some(params.ack_wait_of(self.ato.wait(settings, self.rtt)))

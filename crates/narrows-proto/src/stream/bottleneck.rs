@@ -14,13 +14,13 @@ pub(crate) struct Bottleneck {
     pub(crate) rate: BitRate,
     /// Round trip of propagation.
     pub(crate) rtt: Span,
-    /// What arrives when this much waits is dropped.
+    /// Backlog at which arrivals are dropped.
     pub(crate) buffer: Bytes,
-    /// What arrives when this much waits is marked, if it may be.
+    /// Backlog at which arrivals are marked, if they may be.
     pub(crate) mark_above: Bytes,
     /// The n-th data packet of all is lost if this says so.
     pub(crate) loses: fn(u64) -> bool,
-    /// What the way back of the n-th connection adds to its round trip.
+    /// Time that the way back of the n-th connection adds to its round trip.
     pub(crate) extra_rtt: fn(usize) -> Span,
 }
 
@@ -30,7 +30,7 @@ impl Bottleneck {
         Self { rate, rtt, buffer, mark_above: Bytes::MAX, loses: |_| false, extra_rtt: |_| Span::ZERO }
     }
 
-    /// What fits on the path without waiting, headers included.
+    /// Bytes that fit on the path without waiting, headers included.
     pub(crate) fn product(&self) -> Bytes {
         Bytes::from_f64(self.rate.as_f64() * self.rtt.as_secs_f64() / 8.0)
     }
@@ -46,7 +46,7 @@ pub(crate) struct Sample {
     pub(crate) srtt: Span,
     /// Payload delivered since the last sample, as a rate.
     pub(crate) rate: BitRate,
-    /// What waits at the bottleneck, of all connections.
+    /// Backlog of the bottleneck, of all connections.
     pub(crate) queue: Bytes,
     /// Segments retransmitted so far.
     pub(crate) retransmissions: u64,

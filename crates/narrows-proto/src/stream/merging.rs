@@ -14,9 +14,9 @@ use crate::units::Time;
 #[derive(Clone, Debug)]
 pub struct Merging {
     receiver: Receiver,
-    /// What has been merged so far.
+    /// Unit merged so far.
     unit: Segment,
-    /// How long it waits; [`Time::NEVER`] if there is none.
+    /// Time it waits until; [`Time::NEVER`] if there is none.
     until: Time,
 }
 
@@ -31,7 +31,7 @@ impl Merging {
         Self { receiver, unit: Segment::default(), until: Time::NEVER }
     }
 
-    /// What it hands units to.
+    /// Receiver of the units.
     pub fn receiver(&self) -> &Receiver {
         &self.receiver
     }

@@ -1,4 +1,4 @@
-//! What connections to a host leave to later ones to the same host.
+//! Values that connections to a host leave to later ones to the same host.
 //!
 //! ```text
 //! RTT        SRTT if that is no less, otherwise an eighth nearer to it           tcp_update_metrics of Linux
@@ -28,7 +28,7 @@ pub struct HostMetrics {
 /// `TCP_METRICS_TIMEOUT`.
 const KEPT: Span = Span::from_secs(3600);
 
-/// What is remembered of a host.
+/// Values remembered of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Remembered {
     /// Zero if it is not known.
@@ -52,7 +52,7 @@ pub(super) struct Ended {
 impl Remembered {
     const NOTHING: Self = Self { rtt: Span::ZERO, ssthresh: None, stored: Time::ZERO };
 
-    /// What is known at `now`.
+    /// Values known at `now`.
     pub(super) fn at(self, now: Time) -> Self {
         if now.saturating_since(self.stored) > KEPT { Self::NOTHING } else { self }
     }
@@ -62,7 +62,7 @@ impl Remembered {
         (self.rtt, self.ssthresh)
     }
 
-    /// What is known after a connection.
+    /// Values known after a connection.
     pub(super) fn after(before: Option<Self>, settings: HostMetrics, now: Time, ended: &Ended) -> Self {
         let Ended { srtt, cwnd, ssthresh, open } = *ended;
         let old = before.map_or(Self::NOTHING, |before| before.at(now));
@@ -92,7 +92,7 @@ mod tests {
         Ended { srtt: Span::from_ms(rtt_ms), cwnd: MSS * cwnd, ssthresh, open: true }
     }
 
-    /// What a series of connections leaves: milliseconds, segments.
+    /// Values that a series of connections leaves: milliseconds, segments.
     fn left(connections: &[Ended]) -> (u64, Option<u64>) {
         let after = |before, ended| Some(Remembered::after(before, ALL, Time::ZERO, ended));
         let known = connections.iter().fold(None, after).expect("there was one");

@@ -8,7 +8,7 @@
 //!
 //! A [`Connection`] may carry one flow after another ([`Sender::again`]): each begins with what the last one knew of the path.
 //!
-//! What this module does not do: applications that read slowly (the receiver takes everything at once), urgent data, closing (a flow
+//! Left out: applications that read slowly (the receiver takes everything at once), urgent data, closing (a flow
 //! ends with its last byte), sequence numbers that wrap (they have 64 bits). A connection carries one flow at a time.
 
 mod ack_state;

@@ -21,20 +21,20 @@ pub struct Params {
     pub mtu: Bytes,
     /// The part of every packet that is not payload: 20 B IPv4, 20 B TCP, 12 B timestamp option.
     pub headers: Bytes,
-    /// What the link adds to every packet: Ethernet header and checksum 18 B, preamble and gap 20 B. Counted in buffers
+    /// Bytes that the link adds to every packet: Ethernet header and checksum 18 B, preamble and gap 20 B. Counted in buffers
     /// as well as on the wire.
     pub framing: Bytes,
     /// Smallest packet on the wire, framing included: a 64 B frame, preamble and gap.
     pub min_packet: Bytes,
     /// Segments that may be sent before the first acknowledgement (RFC 6928: 10).
     pub initial_window: u64,
-    /// What the receiver has room for: no more may be on its way (RFC 9293 §3.8.6). Unlimited if left out.
+    /// Room of the receiver: no more may be on its way (RFC 9293 §3.8.6). Unlimited if left out.
     pub receive_window: Option<Bytes>,
     /// A receive buffer that grows with what arrives, and announces how much it has room for; `{}` is what Linux does. No such limit
     /// if left out.
     #[serde(deserialize_with = "or_false")]
     pub receive_buffer: Option<ReceiveBuffer>,
-    /// What the sender has room for: data stays there until everything before it has been acknowledged, so that no more of a connection
+    /// Room of the sender: data stays there until everything before it has been acknowledged, so that no more of a connection
     /// is on its way. In Linux it grows ahead of the window, up to the third number of `tcp_wmem`. Unlimited if left out.
     pub send_buffer: Option<Bytes>,
     /// Exchange SYN and SYN-ACK before the first data.
@@ -49,7 +49,7 @@ pub struct Params {
     /// Linux), not cut at once.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub halve_after_idle: bool,
-    /// What connections to a host leave to later ones: round-trip time and slow start threshold; nothing if left out.
+    /// Values that connections to a host leave to later ones: round-trip time and slow start threshold; nothing if left out.
     #[serde(deserialize_with = "or_false")]
     pub host_metrics: Option<HostMetrics>,
     /// An acknowledgement for every so many segments; 1 acknowledges each at once (RFC 5681 §4.2: at least every 2).
@@ -84,7 +84,7 @@ pub struct Params {
     pub peak_deviation: bool,
     /// Probe for lost tails before the timeout (RFC 8985 §7).
     pub tail_loss_probe: bool,
-    /// How long a probe waits. If left out: 2·SRTT, for a segment alone the wait of a delayed acknowledgment besides (RFC 8985 §7.2).
+    /// Timeout before a probe. If left out: 2·SRTT, for a segment alone the wait of a delayed acknowledgment besides (RFC 8985 §7.2).
     #[serde(deserialize_with = "or_false")]
     pub probe_timeout: Option<ProbeTimeout>,
     /// The timer for what may prove a loss by time (RFC 8985 §6.2 step 5) expires so much later, but no later than the retransmission
@@ -163,7 +163,7 @@ impl Params {
         window.unwrap_or(Bytes::MAX).min(buffer.unwrap_or(Bytes::MAX)).get()
     }
 
-    /// How long an acknowledgement waits at first, and where that does not follow the gaps between segments.
+    /// Delay of an acknowledgement at first, and where that does not follow the gaps between segments.
     pub fn ack_wait(&self) -> Span {
         self.ack_wait_of(self.ack_timeout.map_or(self.ack_delay, |timeout| timeout.least))
     }

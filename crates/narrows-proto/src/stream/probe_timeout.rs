@@ -1,4 +1,4 @@
-//! How long a tail loss probe waits.
+//! Timeout before a tail loss probe.
 //!
 //! ```text
 //! Several segments under way   2·SRTT + several                          tcp_schedule_loss_probe of Linux
@@ -22,7 +22,7 @@ pub struct ProbeTimeout {
     /// `min_rto` in place of `alone`, as in Linux 6.12.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub alone_is_min_rto: bool,
-    /// What `alone` is added to, in smoothed round-trip times: 2 in Linux 6.12, 1.5 in 4.9.
+    /// Smoothed round-trip times that `alone` is added to: 2 in Linux 6.12, 1.5 in 4.9.
     pub alone_rtts: f64,
     /// The shortest wait: 10 ms in Linux 4.9.
     pub least: Span,

@@ -9,7 +9,7 @@ pub(super) struct Prr {
     at_start: Bytes,
     delivered: Bytes,
     out: Bytes,
-    /// What may be sent until the next acknowledgement (`SndCnt`).
+    /// Bytes that may be sent until the next acknowledgement (`SndCnt`).
     allowance: Bytes,
 }
 

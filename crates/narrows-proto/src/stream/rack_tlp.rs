@@ -66,7 +66,7 @@ impl RackTlp {
         }
     }
 
-    /// How much later than others a segment may arrive without being lost.
+    /// Time by which a segment may arrive later than others without being lost.
     pub(crate) fn reordering_window(
         &self,
         rtt: &RttEstimator,

@@ -32,11 +32,11 @@ pub struct ReceiveBuffer {
     pub part: f64,
     /// The window announced at first, rounded down to full segments, at least two.
     pub first_window: Bytes,
-    /// How it follows a sender that grows.
+    /// Rule by which it follows a sender that grows.
     pub growth: BufferGrowth,
 }
 
-/// How a receive buffer follows a sender that grows.
+/// Rule by which a receive buffer follows a sender that grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BufferGrowth {
@@ -99,7 +99,7 @@ impl ReceiveBuffer {
         whole.max(2) * mss.get()
     }
 
-    /// What a buffer of this size has room for.
+    /// Window of a buffer of this size, in bytes.
     fn window_of(&self, size: u64) -> u64 {
         (size as f64 * self.part) as u64
     }
@@ -120,7 +120,7 @@ pub(super) struct Buffer {
     rtt: Span,
     /// A window of data has arrived since then when this byte has.
     window: Round,
-    /// What was delivered in a round trip is measured since then.
+    /// Start of the round trip whose delivered bytes are measured.
     delivered: Round,
     /// The most that was delivered in a round trip (`rcvq_space.space`).
     best: u64,

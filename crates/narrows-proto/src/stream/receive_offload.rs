@@ -23,7 +23,7 @@ use crate::units::{Bytes, Span};
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "ReceiveOffload")]
 pub struct ReceiveOffload {
-    /// How long the first segment of a unit waits for others. At zero those are merged that an interrupt hands over together
+    /// Time that the first segment of a unit waits for others. At zero those are merged that an interrupt hands over together
     /// (`hosts.real.interrupts`).
     pub within: Span,
     /// Most payload of a unit (`gro_max_size` of Linux: 64 KiB).

@@ -19,7 +19,7 @@ pub struct Receiver {
     ecn: Ecn,
     /// Everything below has arrived (RCV.NXT).
     next: u64,
-    /// What arrived beyond `next`.
+    /// Ranges that arrived beyond `next`.
     held: RangeSet,
     /// Length of the flow, once its last segment has arrived.
     size: Option<u64>,
@@ -65,7 +65,7 @@ impl Receiver {
         Self { arrived, quick, interactive, arrivals, ..Self::new(ecn) }
     }
 
-    /// What the next flow of the connection goes on with.
+    /// State that the next flow of the connection goes on with.
     pub fn ack_state(&self) -> AckState {
         let Self { arrived, quick, interactive, .. } = *self;
         let (ato, rtt) = self.arrivals.as_ref().map_or_else(Default::default, |arrivals| arrivals.path());
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(fixture.receiver.next_timer(), Time::NEVER);
     }
 
-    /// What arrives every 10 ms: how many segments are acknowledged by each frame.
+    /// Segments that each frame acknowledges when one arrives every 10 ms.
     fn paced(params: Params, count: u64, pause_after: u64) -> Vec<u64> {
         let mut fixture = Fixture { params, receiver: Receiver::new(Ecn::Off) };
         let mut acked = vec![0];

@@ -19,13 +19,13 @@ pub(crate) struct Scoreboard {
     inflight: Bytes,
     /// The highest byte that was acknowledged in any way (`RACK.fack`).
     highest: u64,
-    /// What is known of holes; none while everything arrives in order and once.
+    /// Holes that are known; none while everything arrives in order and once.
     holes: Option<Box<Holes>>,
     /// Payload ever given up as lost, by all flows of the connection.
     lost: Bytes,
 }
 
-/// What arrived out of order, and what was or has to be retransmitted.
+/// Data that arrived out of order, and data that was or has to be retransmitted.
 #[derive(Clone, Debug, Default)]
 struct Holes {
     sacked: RangeSet,

@@ -65,15 +65,15 @@ const RECENT: Span = Span::from_ms(1);
 /// `tcp_tso_win_divisor` of Linux.
 const WINDOW_PARTS: u64 = 3;
 
-/// What a burst is to be cut out of.
+/// Room that a burst is to be cut out of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
-    /// What has not been sent.
+    /// Bytes that have not been sent.
     pub(super) unsent: Bytes,
     /// The window, and what is under way of it.
     pub(super) window: Bytes,
     pub(super) inflight: Bytes,
-    /// What the receiver has room for.
+    /// Room of the receiver.
     pub(super) receiver: Bytes,
     /// Losses are being repaired.
     pub(super) repairs: bool,
@@ -81,7 +81,7 @@ pub(super) struct Room {
     pub(super) oldest_sent_at: Option<Time>,
 }
 
-/// What a connection is like.
+/// Properties of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     pub(super) mss: Bytes,
@@ -176,13 +176,13 @@ impl Segmentation {
     }
 }
 
-/// What the pacing rate of a window is multiplied by (`tcp_update_pacing_rate` of Linux).
+/// Ratio of the pacing rate to cwnd/SRTT (`tcp_update_pacing_rate` of Linux).
 fn ratio(doubles: bool) -> f64 {
     if doubles { 2.0 } else { 1.2 }
 }
 
 impl Bursts {
-    /// What the pacing rate of a window is multiplied by.
+    /// Ratio of the pacing rate to cwnd/SRTT.
     pub(super) fn ratio(&self) -> f64 {
         ratio(self.doubles)
     }

@@ -43,7 +43,7 @@ pub(crate) struct Snapshot {
     pub(super) first_sent_at: Time,
 }
 
-/// What an acknowledgement delivered.
+/// Data that an acknowledgement delivered.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tally {
     now: Time,

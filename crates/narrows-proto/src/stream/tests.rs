@@ -13,7 +13,7 @@ use super::{AckFrame, Endpoint, Merging, Params, Poll, Receiver, Segment, Sender
 use crate::cc::{self, Config};
 use crate::units::{BitRate, Bytes, Span, Time};
 
-/// What the path does to the n-th packet it carries in one direction.
+/// Fate of the n-th packet that the path carries in one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     Arrive,
@@ -87,9 +87,9 @@ struct Pipe {
     carried: [u64; 2],
     delivered_at: Time,
     sent: Vec<(Time, Segment)>,
-    /// What the control of this flow has received.
+    /// Acknowledgements that the control of this flow has received.
     acks: Vec<cc::Ack>,
-    /// What is on the agenda for the timers of the sender and of the receiver. Planning a timer again after every event
+    /// Times on the agenda for the timers of the sender and of the receiver. Planning a timer again after every event
     /// would multiply them without end while a sender is paced slowly.
     armed: [Time; 2],
 }
@@ -524,7 +524,7 @@ fn a_paced_window_is_spread_over_the_round_trip() {
     assert!(pipe.sent[last - 20..].windows(2).all(|pair| pair[1].0 - pair[0].0 >= Span::from_us(6)));
 }
 
-/// What a path may do, mostly nothing.
+/// Any fate on a path, mostly arrival.
 fn any_fate() -> impl Strategy<Value = Fate> {
     prop_oneof![
         12 => Just(Fate::Arrive),

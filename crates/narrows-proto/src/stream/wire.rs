@@ -1,4 +1,4 @@
-//! What sender and receiver send each other.
+//! Packets that sender and receiver send each other.
 
 use std::ops::Range;
 
@@ -45,7 +45,7 @@ pub struct AckFrame {
     pub ece: bool,
     /// Room for data beyond `ack`, in the [unit](super::ReceiveBuffer::unit) of the receive buffer; zero if it is not announced.
     pub window: u16,
-    /// What arrived beyond `ack`.
+    /// Ranges that arrived beyond `ack`.
     pub sacks: SackBlocks,
 }
 
@@ -69,7 +69,7 @@ impl SackBlocks {
         }
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     pub fn len(&self) -> usize {
         self.len.into()
     }

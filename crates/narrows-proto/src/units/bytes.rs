@@ -70,7 +70,7 @@ impl Bytes {
         Self(self.0.saturating_mul(times))
     }
 
-    /// How many pieces of `piece` it takes, the last one perhaps smaller.
+    /// Number of pieces of `piece` it takes, the last one perhaps smaller.
     ///
     /// # Panics
     /// If `piece` is zero.

@@ -14,7 +14,7 @@
 //! # Ok::<(), narrows_proto::units::QuantityError>(())
 //! ```
 //!
-//! What this module does not do: no floating point values leave or enter it except through the functions named
+//! No floating point values leave or enter this module except through the functions named
 //! `as_…_f64` and [`Bytes::from_f64`], [`Span::from_secs_f64`], [`BitRate::from_f64`], which say how they round.
 
 mod bytes;

@@ -86,7 +86,7 @@ impl BitRate {
         )
     }
 
-    /// How long `amount` takes, rounded up so that no sender exceeds its rate; [`Span::MAX`] at rate zero or
+    /// Time that `amount` takes, rounded up so that no sender exceeds its rate; [`Span::MAX`] at rate zero or
     /// beyond the range.
     pub fn time_to_send(self, amount: Bytes) -> Span {
         let bits = u128::from(amount.get()) * u128::from(PS_BITS_PER_BYTE);
@@ -108,7 +108,7 @@ impl BitRate {
     }
 }
 
-/// What passes at this rate in this time, rounded down; [`Bytes::MAX`] beyond the range.
+/// Bytes that pass at this rate in this time, rounded down; [`Bytes::MAX`] beyond the range.
 impl Mul<Span> for BitRate {
     type Output = Bytes;
     fn mul(self, span: Span) -> Bytes {
@@ -146,7 +146,7 @@ impl WireTime {
         Self { whole: (fixed >> 64) as u64, fraction: fixed as u64 }
     }
 
-    /// How long a packet of `size` bytes takes: exactly [`BitRate::time_to_send`].
+    /// Time that a packet of `size` bytes takes: exactly [`BitRate::time_to_send`].
     #[inline]
     pub const fn of(self, size: u16) -> Span {
         let fraction = (size as u128 * self.fraction as u128 + (u64::MAX as u128)) >> 64;

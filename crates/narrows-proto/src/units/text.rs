@@ -13,7 +13,7 @@ pub enum QuantityError {
     NotANumber {
         /// The whole text.
         found: String,
-        /// What would be accepted, with an example.
+        /// Accepted form, with an example.
         expected: &'static str,
     },
     /// A number without a unit.
@@ -21,13 +21,13 @@ pub enum QuantityError {
     NoUnit {
         /// The whole text.
         found: String,
-        /// What would be accepted, with an example.
+        /// Accepted form, with an example.
         expected: &'static str,
     },
     /// The unit is not one of this kind of quantity.
     #[error("unknown unit {unit:?}, known: {known}")]
     UnknownUnit {
-        /// What stands where the unit should.
+        /// Text where the unit should stand.
         unit: String,
         /// All unit names, comma separated.
         known: String,
@@ -37,7 +37,7 @@ pub enum QuantityError {
     Negative {
         /// The whole text.
         found: String,
-        /// What would be accepted, with an example.
+        /// Accepted form, with an example.
         expected: &'static str,
     },
     /// The value is not a whole number of the smallest unit.
@@ -140,7 +140,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// How many leading bytes belong to the number. An `e` counts only when digits follow.
+/// Number of leading bytes that belong to the number. An `e` counts only when digits follow.
 fn number_prefix(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit() || **b == b'_').count();

@@ -44,19 +44,19 @@ pub(super) struct Packet {
     pub(super) again: bool,
     pub(super) tagged: bool,
     pub(super) over: bool,
-    /// What an acknowledgment announces, in units of the receive buffer.
+    /// Window that an acknowledgment announces, in units of the receive buffer.
     pub(super) announces: Option<u16>,
     pub(super) sacks: Vec<Range<u64>>,
     pub(super) nak: Option<u64>,
     pub(super) notification: Option<Notification>,
     pub(super) stop: Option<StopFrame>,
-    /// What it met at the port, if that is a switch's.
+    /// Outcome of its arrival at the port, if that is a switch's.
     pub(super) queued: Option<Queued>,
     /// It will be lost on the link.
     pub(super) lost: Option<DropCause>,
 }
 
-/// What a packet met when it joined a port.
+/// Outcome of a packet's arrival at a port.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queued {
     pub(super) at: Time,
@@ -110,7 +110,7 @@ pub(super) struct Window {
     pub(super) repairing: Repairing,
     pub(super) timeouts: u64,
     pub(super) delivered: Bytes,
-    /// What its control keeps besides.
+    /// Other state of its congestion control.
     pub(super) inside: Vec<(&'static str, Inside)>,
 }
 

@@ -29,18 +29,18 @@ use super::Written;
 /// The version of the engine. Another one may simulate differently.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What files can be written.
+/// File formats that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Packets, for Wireshark and other readers of captures.
     Pcapng,
-    /// What senders do, one file for each flow, for qvis.
+    /// Events of senders, one file for each flow, for qvis.
     Qlog,
     /// Counters and events along a time line, for the Perfetto UI.
     Perfetto,
 }
 
-/// What is requested.
+/// The requested output.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// As what.
@@ -49,9 +49,9 @@ pub struct Request {
     pub flows: Vec<String>,
     /// Ports by the name of their link, `from->to`; the usual ones of the format if there are none.
     pub ports: Vec<String>,
-    /// What happens before is left out.
+    /// Events before this time are left out.
     pub from: Time,
-    /// What happens at this time or later is left out.
+    /// Events at this time or later are left out.
     pub until: Time,
     /// No more records than this.
     pub limit: u64,
@@ -63,7 +63,7 @@ pub struct Request {
     pub files: Option<PathBuf>,
 }
 
-/// What is selected.
+/// Flows, links and times that are selected.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {
     /// By flow; none: all, and what belongs to no flow.
@@ -88,7 +88,7 @@ pub struct Tracing<'a> {
 
 /// Takes what happens, in order of time.
 trait Sink: Send {
-    /// What it wants to receive.
+    /// Events that it wants to receive.
     fn wants(&self) -> Wants;
 
     /// Takes one happening.
@@ -98,7 +98,7 @@ trait Sink: Send {
     fn finish(self: Box<Self>, results: &Results) -> std::io::Result<String>;
 }
 
-/// What a sink wants to receive.
+/// Events that a sink wants to receive.
 #[derive(Clone, Copy, Debug, Default)]
 struct Wants {
     /// Packets that begin to be sent; otherwise only those that are retransmitted.
@@ -139,7 +139,7 @@ impl<'a> Tracing<'a> {
         Ok(Self { stored, plan: Arc::new(plan), selection, format, limit, target, staged })
     }
 
-    /// What is simulated.
+    /// Plan of the simulation.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }
@@ -191,7 +191,7 @@ impl<'a> Tracing<'a> {
 }
 
 impl Format {
-    /// What it is called in a results folder.
+    /// Its name in a results folder.
     fn file_name(self) -> &'static str {
         match self {
             Self::Pcapng => "trace.pcapng",

@@ -1,7 +1,7 @@
-//! What senders do, as qlog (draft-ietf-quic-qlog-main-schema, draft-ietf-quic-qlog-quic-events): one file for each flow.
+//! Events of senders as qlog (draft-ietf-quic-qlog-main-schema, draft-ietf-quic-qlog-quic-events): one file for each flow.
 //!
 //! Files are JSON text sequences (RFC 7464). Times are milliseconds since the run began, metrics have the units of the drafts.
-//! What QUIC has no word for is in the namespace `narrows`: where a packet was marked or dropped, and what a congestion control
+//! The namespace `narrows` has what QUIC has no word for: where a packet was marked or dropped, and what a congestion control
 //! keeps besides window and rate (`narrows:control_updated`).
 
 use std::collections::BTreeMap;
@@ -38,9 +38,9 @@ pub(super) struct Qlog {
 /// The file of a flow.
 #[derive(Default)]
 struct Flow {
-    /// What is to be written.
+    /// Bytes to be written.
     pending: Vec<u8>,
-    /// What was told last, by name.
+    /// Values written last, by name.
     told: BTreeMap<&'static str, Value>,
     state: Option<&'static str>,
     timeouts: u64,
@@ -251,14 +251,14 @@ fn ssthresh(window: &Window) -> Option<u64> {
     ssthresh.is_finite().then_some(ssthresh as u64)
 }
 
-/// What the draft has no name for.
+/// Values of the congestion control that the draft has no name for.
 fn control(window: &Window) -> Vec<(&'static str, Value)> {
     let others = window.inside.iter().filter(|(name, _)| *name != "ssthresh_bytes");
     let value = |value: Inside| value.word().map_or_else(|| json!(value.number()), |word| json!(word));
     others.map(|(name, inside)| (*name, value(*inside))).collect()
 }
 
-/// What the sender is about.
+/// Congestion state of the sender.
 fn state(window: &Window) -> &'static str {
     match (window.repairing, window.inside("ssthresh_bytes")) {
         (Repairing::Timeout, _) => "timeout_recovery",

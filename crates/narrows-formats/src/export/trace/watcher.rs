@@ -39,7 +39,7 @@ pub(super) struct Watcher {
     stopped: Arc<AtomicBool>,
 }
 
-/// What distinguishes packets at a port. Equal ones leave in the order they came.
+/// Identity of a packet at a port. Packets with equal ones leave in the order they came.
 type Identity = (LinkId, PacketKind, Option<FlowId>, u16, u64);
 
 /// Something that waits for its turn.
@@ -71,7 +71,7 @@ impl Ord for Entry {
     }
 }
 
-/// How a trace ended.
+/// Reason a trace ended.
 pub(super) enum End {
     Done(Box<dyn Sink>),
     /// There was more than the limit.
@@ -174,7 +174,7 @@ impl Watcher {
         (link, packet.kind(), packet.flow(), packet.incarnation(), packet.seq())
     }
 
-    /// What a packet met when it joined the port it leaves.
+    /// Outcome of a packet's arrival at the port it leaves.
     fn met(&mut self, link: LinkId, packet: PacketRef<'_>) -> Option<Queued> {
         let std::collections::hash_map::Entry::Occupied(mut entry) =
             self.waiting.entry(Self::identity(link, packet))

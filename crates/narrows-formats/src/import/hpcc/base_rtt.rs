@@ -1,4 +1,4 @@
-//! What HPCC's simulations compute from a topology before they start: the base round-trip time and bandwidth of a pair of hosts.
+//! Base round-trip time and bandwidth of a pair of hosts, as HPCC's simulations compute them from a topology before they start.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub struct Pair {
     pub bottleneck: BitRate,
 }
 
-/// What the windows of a network are computed from.
+/// Values that the windows of a network are computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Longest {
     /// The longest base round-trip time between two hosts.
@@ -96,7 +96,7 @@ impl Graph {
         found
     }
 
-    /// What windows are computed from, if no flow is faster than `most`. None if that takes too long to find out.
+    /// Values that windows are computed from, if no flow is faster than `most`. None if that takes too long to find out.
     pub fn longest(&self, payload: Bytes, most: BitRate) -> Option<Longest> {
         const MOST_STEPS: usize = 200_000_000;
         let hosts = (0..self.forwards.len()).filter(|node| !self.forwards[*node]);

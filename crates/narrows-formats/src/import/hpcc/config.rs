@@ -14,7 +14,7 @@ use super::super::words::{Word, lines};
 use super::keys::KEYS;
 use super::topology::rate;
 
-/// What a `config.txt` says, as far as it is mapped. Defaults are those of HPCC's `third.cc`.
+/// Settings of a `config.txt`, as far as they are mapped. Defaults are those of HPCC's `third.cc`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// `TOPOLOGY_FILE`.
@@ -33,7 +33,7 @@ pub struct Config {
     pub payload: Bytes,
     /// `SIMULATOR_STOP_TIME`, or `FLOWGEN_STOP_TIME` (ConWeave); [`Span::MAX`] if nothing lasts that long.
     pub stop: Span,
-    /// How long flows may take to finish after that: 10 s in ConWeave.
+    /// Time that flows may take to finish after that: 10 s in ConWeave.
     pub drain: Span,
     /// `BUFFER_SIZE`.
     pub buffer: Option<Bytes>,
@@ -89,7 +89,7 @@ pub struct Config {
     pub mi_thresh: u32,
     /// `LINK_DOWN`: after 2 s and so much, this link.
     pub link_down: Option<(Span, u32, u32)>,
-    /// What is not mapped.
+    /// Settings that are not mapped.
     pub notes: Vec<Note>,
     /// Keys nobody knows, with the known one most like them, and a buffer of a doubtful size.
     pub warnings: Vec<Diagnostic>,
@@ -149,7 +149,7 @@ pub struct Thresholds {
     pub pmax: Option<f64>,
 }
 
-/// What `BUFFER_SIZE` counts.
+/// Unit of `BUFFER_SIZE`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BufferUnit {
     /// MiB: HPCC, ConWeave, ns3-datacenter, SimAI, ASTRA-sim.

@@ -8,7 +8,7 @@ use narrows_proto::units::{Bytes, Span};
 use super::super::words::{Ignored, Word, Words};
 use super::topology::Network;
 
-/// What the columns of a file are, by its first flow.
+/// Columns of a file, by its first flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Columns {
     /// Six, as in HPCC, ns3-datacenter, SimAI and ASTRA-sim.
@@ -67,17 +67,17 @@ pub struct Flow {
 pub struct Flows {
     /// In order of time.
     pub flows: Vec<Flow>,
-    /// What the columns are.
+    /// Columns of the file.
     pub columns: Columns,
     /// Starts that are finer than picoseconds.
     pub cut: usize,
     /// ns3-rdma: when the first of them stops, whether it has sent everything or not.
     pub stop: Option<Span>,
-    /// What the file has after them.
+    /// Lines of the file after them.
     pub ignored: Ignored,
 }
 
-/// What a trace may hold of one flow.
+/// Largest size of a flow in a trace, in bytes.
 const LARGEST: u64 = 1 << 60;
 
 impl Flows {

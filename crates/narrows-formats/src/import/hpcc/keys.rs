@@ -7,7 +7,7 @@ pub(super) struct Key {
     pub(super) same: &'static str,
     /// The modes of congestion control that read it; all if empty.
     modes: &'static [u32],
-    /// What Narrows does; nothing is worth saying if empty.
+    /// Explanation in its note; empty if nothing is worth saying.
     pub(super) why: &'static str,
 }
 
@@ -24,7 +24,7 @@ const fn key(name: &'static str, same: &'static str, modes: &'static [u32], why:
 
 const OUTPUT: &str = "names of files: [record] and narrows export say what is written";
 const MONITOR: &str = "[record] says what is recorded";
-/// What comes with LB_MODE 9, of which it is said what becomes of it.
+/// For keys that come with LB_MODE 9, which has a note of its own.
 const CONWEAVE: &str = "";
 
 /// All that are known.

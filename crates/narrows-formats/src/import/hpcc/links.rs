@@ -25,7 +25,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// What stands for a node at the end of a link.
+    /// Name of the node at the end of a link, or of the switch in its place.
     pub(super) fn end(&self, id: u32) -> String {
         if self.nics.contains(&id) { nic(id) } else { node(id) }
     }

@@ -32,7 +32,7 @@ pub struct Inputs {
     pub flows: Option<PathBuf>,
     /// `config.txt`.
     pub config: Option<PathBuf>,
-    /// What `BUFFER_SIZE` counts.
+    /// Unit of `BUFFER_SIZE`.
     pub buffer_unit: BufferUnit,
 }
 
@@ -45,11 +45,11 @@ pub struct Texts {
     pub flows: Option<Arc<Source>>,
     /// `config.txt`.
     pub config: Option<Arc<Source>>,
-    /// What `BUFFER_SIZE` counts.
+    /// Unit of `BUFFER_SIZE`.
     pub buffer_unit: BufferUnit,
 }
 
-/// What is not known of a configuration, or doubtful.
+/// Unknown or doubtful settings of a configuration.
 pub type Warnings = Vec<Diagnostic>;
 
 /// Reads the files and makes a scenario called `name` of them.

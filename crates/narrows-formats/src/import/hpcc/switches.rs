@@ -12,7 +12,7 @@ use super::super::scenario::Link;
 use super::links::node;
 use super::{Config, Network, Thresholds, connection};
 
-/// What third.cc takes if `BUFFER_SIZE` is left out.
+/// Buffer that third.cc takes if `BUFFER_SIZE` is left out.
 pub(super) const BUFFER: Bytes = Bytes::new(16 << 20);
 
 /// `[switches.default]` and those that differ.

@@ -48,7 +48,7 @@ impl Dialect {
 pub struct Network {
     /// Its header.
     pub dialect: Dialect,
-    /// How many nodes are announced; links may leave some of them out.
+    /// Number of nodes announced; links may leave some of them out.
     pub nodes: u32,
     /// Ids of NVSwitches; only SimAI has them.
     pub nvswitches: BTreeSet<u32>,
@@ -56,7 +56,7 @@ pub struct Network {
     pub switches: BTreeSet<u32>,
     /// In the order of the file.
     pub links: Vec<Link>,
-    /// What the file has after them.
+    /// Lines of the file after them.
     pub ignored: Ignored,
 }
 

@@ -22,7 +22,7 @@ pub struct Matrix {
     pub triggers: BTreeMap<u32, Trigger>,
     /// Links that fail.
     pub failures: Vec<LinkFailure>,
-    /// What is not mapped.
+    /// Parts that are not mapped.
     pub notes: Vec<Note>,
 }
 
@@ -60,7 +60,7 @@ pub enum Start {
     Trigger(u32),
 }
 
-/// What starts connections when others are done.
+/// Trigger that starts connections when others are done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// The first time it is activated, all.

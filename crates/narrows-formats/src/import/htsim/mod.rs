@@ -19,7 +19,7 @@ pub use self::tree::{Level, Tree, Usual};
 use super::scenario::{self, plain_name};
 use super::{Imported, Note};
 
-/// What is read, and what htsim is told on its command line.
+/// Files to read, and settings from htsim's command line.
 #[derive(Clone, Debug)]
 pub struct Inputs {
     /// The connection matrix.
@@ -30,7 +30,7 @@ pub struct Inputs {
     pub settings: Settings,
 }
 
-/// What htsim is told on its command line.
+/// Settings from htsim's command line.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Levels of the fat tree, without a `.topo`.
@@ -190,7 +190,7 @@ fn write(
     Ok(Imported { scenario: text, files: vec![(file, trace)], read, notes })
 }
 
-/// What nodes are called: hosts at level 0, switches above.
+/// Name of a node: a host at level 0, a switch above.
 fn node(level: usize, number: u32) -> String {
     match level {
         0 => format!("host{number}"),

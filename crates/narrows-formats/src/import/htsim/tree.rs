@@ -21,7 +21,7 @@ pub struct Tree {
     pub uplinks: [u32; 2],
     /// Settings of each level, from the ToR switches up.
     pub levels: Vec<Level>,
-    /// What is not mapped.
+    /// Parts that are not mapped.
     pub notes: Vec<Note>,
 }
 
@@ -45,7 +45,7 @@ pub struct Level {
     oversubscribed: u32,
 }
 
-/// What a tree without a `.topo` is made of.
+/// Properties of a tree without a `.topo`.
 #[derive(Clone, Copy, Debug)]
 pub struct Usual {
     /// Levels of switches: 2 or 3.

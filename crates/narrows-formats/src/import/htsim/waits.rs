@@ -37,7 +37,7 @@ pub(super) fn trace(matrix: &Matrix, notes: &mut Vec<Note>) -> Checked<String> {
     Ok(text)
 }
 
-/// What a flow is called.
+/// Id of a flow.
 fn id(number: usize, connection: &Connection) -> String {
     match (connection.id, connection.msg) {
         (Some(id), _) if connection.shared => format!("f{id}n{number}"),
@@ -98,7 +98,7 @@ impl Waits {
         Ok(Self { by_trigger })
     }
 
-    /// What the target number `shot` of a trigger waits for.
+    /// Flows that the target number `shot` of a trigger waits for.
     fn after(&self, matrix: &Matrix, trigger: u32, shot: usize) -> Checked<String> {
         let Some((count, ids)) = self.by_trigger.get(&trigger) else {
             let message = format!("trigger {trigger} starts connections, but nothing activates it");

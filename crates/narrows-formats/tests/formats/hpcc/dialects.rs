@@ -1,4 +1,4 @@
-//! What the simulators accept whose files are read, a fact in each test.
+//! Dialects of the simulators' files, a fact in each test.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ fn configured(config: &str) -> Imported {
     import(&texts(SMALL, Some("1\n0 1 3 100 5000 2\n"), Some(config)))
 }
 
-/// What stands in a scenario, which has to make a plan.
+/// Asserts that these texts stand in a scenario, which has to make a plan.
 fn has(imported: &Imported, expected: &[&str]) {
     plan(imported);
     for expected in expected {

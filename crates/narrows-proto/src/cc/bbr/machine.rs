@@ -1,4 +1,4 @@
-//! What BBR does next: the states of the draft, §4.3.
+//! State machine of BBR: the states of the draft, §4.3.
 
 use super::super::Ack;
 use super::{Model, News};

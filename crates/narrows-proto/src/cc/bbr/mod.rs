@@ -153,12 +153,12 @@ struct Model {
     timed_out: bool,
 }
 
-/// What an acknowledgement says besides what stands in it.
+/// Facts about an acknowledgement besides its fields.
 #[derive(Clone, Copy, Debug)]
 struct News {
-    /// How much had been delivered when the newest segment was sent.
+    /// Bytes that had been delivered when the newest segment was sent.
     sent_after: Bytes,
-    /// What was given up as lost since the acknowledgement before.
+    /// Bytes given up as lost since the acknowledgement before.
     lost: Bytes,
     app_limited: bool,
     /// The first acknowledgement after an idle time.

@@ -33,7 +33,7 @@ pub struct Params {
     /// A round-trip time equal to the minimum renews it and postpones `PROBE_RTT`; false. Linux did so before 5.10, as does
     /// BBR draft §4.1.2.3. On a path without noise there is then no `PROBE_RTT` while the queue runs empty now and then.
     pub equal_rtt_renews: bool,
-    /// How long `PROBE_RTT` holds the window down, at least a round; 200 ms (Linux). With 0 s there is no `PROBE_RTT`.
+    /// Time that `PROBE_RTT` holds the window down, at least a round; 200 ms (Linux). With 0 s there is no `PROBE_RTT`.
     pub probe_rtt_duration: Span,
     /// The window of `PROBE_RTT` and the smallest outside recovery, in segments; 4 (Linux).
     pub min_window: u64,
@@ -47,7 +47,7 @@ pub struct Params {
     pub initial_rtt: Option<Span>,
     /// Detect policers and keep to their rate ("long-term bandwidth"); true (Linux).
     pub policer_detection: bool,
-    /// How a policer is recognized.
+    /// Criteria by which a policer is recognized.
     pub policer: PolicerParams,
     /// Give the window room for acknowledgements that come many at once; true (Linux since 5.1).
     pub ack_aggregation: bool,

@@ -1,7 +1,7 @@
 use super::super::{OutOfRange, Ranges};
 use crate::units::{BitRate, Bytes, Span, Time};
 
-/// How BBR recognizes a policer; the `lt_` constants of Linux.
+/// Criteria by which BBR recognizes a policer; the `lt_` constants of Linux.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "BbrPolicer")]
@@ -73,7 +73,7 @@ pub(super) struct Policer {
     start: Totals,
 }
 
-/// What had happened by some time.
+/// Totals up to some time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Totals {
     pub(super) now: Time,
@@ -81,7 +81,7 @@ pub(super) struct Totals {
     pub(super) lost: Bytes,
 }
 
-/// What the last acknowledgement reported.
+/// Report of the last acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sign {
     pub(super) round_start: bool,

@@ -1,14 +1,14 @@
 use super::super::Ack;
 use crate::units::Bytes;
 
-/// What a loss does to the window: for one round only what is delivered may be replaced, then the window grows again, and
+/// Effect of a loss on the window: for one round only what is delivered may be replaced, then the window grows again, and
 /// at the end of the repair it is what it was before.
 #[derive(Clone, Debug)]
 pub(super) struct Recovery {
     state: State,
     /// The window to return to.
     saved: Bytes,
-    /// What is delivered may be replaced, until data is acknowledged that was sent after this much had been delivered.
+    /// Packet conservation lasts until data is acknowledged that was sent after this much had been delivered.
     conserving: Option<Bytes>,
 }
 

@@ -1,4 +1,4 @@
-//! What BBR does over one bottleneck, against what is published of it.
+//! BBR over one bottleneck, against what is published of it.
 
 use super::*;
 use crate::cc::{Config, reno};
@@ -35,7 +35,7 @@ fn mean_mbps(samples: &[Sample]) -> f64 {
     samples.iter().map(|sample| sample.rate.as_f64() / 1e6).sum::<f64>() / samples.len() as f64
 }
 
-/// How long each value of `key` lasted, without the first and the last.
+/// Duration of each value of `key`, without the first and the last.
 fn runs<K: PartialEq>(samples: &[Sample], key: impl Fn(&Sample) -> K) -> Vec<(K, Time, Span)> {
     let mut changes: Vec<(K, Time)> = Vec::new();
     for sample in samples {

@@ -35,7 +35,7 @@
 //! an empty queue does not count. That the queue empties every five rounds follows from the swing of §3, which turns every
 //! 2.5. A queue of more than ten packets, as slow start leaves it, takes longer to drain even without anybody else.
 //!
-//! What remains of the paper's rule: many connections on a path that does not hold several times their swing, 2.5/δ for
+//! A limit of the paper's rule remains: many connections on a path that does not hold several times their swing, 2.5/δ for
 //! each, do not empty the queue (§3, condition 1), and take each other for somebody else. Once 1/δ is not far below what the
 //! path holds, a connection that competes no longer empties the queue either, since §2.1 compares the window of now with the
 //! queue of a round ago, which dampens the swing. In a deep buffer that lasts until losses end it.
@@ -284,7 +284,7 @@ impl State {
     }
 }
 
-/// What round-trip times say of the queue.
+/// Statistics of round-trip times and rates, from which the queue is judged.
 #[derive(Clone, Debug)]
 struct Delays {
     /// `RTTstanding`: what the queue holds even between bursts of acknowledgements.

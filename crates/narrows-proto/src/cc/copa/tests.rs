@@ -267,7 +267,7 @@ fn ten_connections_that_need_more_than_the_path_holds_compete_with_each_other() 
     assert!(fixed < 50.0 && judged > 10.0 * fixed, "{queues:?}");
 }
 
-/// What a Copa connection gets beside one of `other`'s, and what that gets, from 20 s to 120 s. The buffer has room for so many
+/// Mean rates of a Copa connection and of one of `other`'s beside it, in bit/s, from 20 s to 120 s. The buffer has room for so many
 /// times the product of 20 Mb/s and 20 ms.
 fn against(other: &Config, competitive: bool, buffer: u64) -> (f64, f64) {
     let path = Bottleneck::new(BitRate::from_mbps(20), ms(20), Bytes::new(50_000 * buffer));

@@ -8,7 +8,7 @@
 //! It receives what built-in controls receive and stands wherever they may. The command `narrows` has none to offer, so scenarios
 //! with such a control run only in the program that brings it.
 //!
-//! What comes from outside is not trusted:
+//! Answers of such a control are not trusted:
 //!
 //! - A window always lets one segment out, and a rate is one that a link may have, 1 kb/s to 100 Tb/s.
 //! - A timer is never in the past, and expires at most once per microsecond.
@@ -48,7 +48,7 @@ pub trait Maker: fmt::Debug + Send + Sync {
     /// runs are distinguished.
     fn version(&self) -> String;
 
-    /// What its controllers receive.
+    /// Signals that its controllers use.
     fn uses(&self, settings: &Settings) -> Uses;
 
     /// A controller for a new connection.
@@ -66,10 +66,10 @@ pub trait Maker: fmt::Debug + Send + Sync {
     }
 }
 
-/// What a control uses besides acknowledgements, losses and timeouts.
+/// Signals that a control uses besides acknowledgements, losses and timeouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uses {
-    /// How its connections use congestion marks.
+    /// Use of congestion marks by its connections.
     pub ecn: Ecn,
     /// It reads delays or rates: its window may fall without a loss or a mark.
     pub reads_delay: bool,
@@ -100,18 +100,18 @@ impl Default for Uses {
 pub struct Params {
     /// The name under which the program that runs the scenario attaches it.
     pub name: String,
-    /// What it receives when a connection begins: any table. It knows what stands there, and may refuse it.
+    /// Any table, which it receives when a connection begins. It knows what stands there, and may refuse it.
     #[serde(default)]
     pub settings: Settings,
     /// Version of its code. The scenario as it is run has it, so that runs with other code are not taken for the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What makes its controllers.
+    /// Maker of its controllers.
     #[serde(skip)]
     pub maker: Attached,
 }
 
-/// What makes the controllers, once it is attached. It is no part of the scenario: two are always equal.
+/// Maker of the controllers, once it is attached. It is no part of the scenario: two are always equal.
 #[derive(Clone, Debug, Default)]
 pub struct Attached(pub Option<Arc<dyn Maker>>);
 
@@ -128,7 +128,7 @@ impl Params {
         Self { name: name.into(), settings, code, maker: Attached(Some(maker)) }
     }
 
-    /// What it uses; nothing as long as no maker is attached.
+    /// Signals that it uses; none as long as no maker is attached.
     pub fn uses(&self) -> Uses {
         self.maker.0.as_ref().map(|maker| maker.uses(&self.settings)).unwrap_or_default()
     }

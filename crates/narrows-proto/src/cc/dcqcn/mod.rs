@@ -30,7 +30,7 @@
 //! Losses and timeouts do not change the rate unless [`Params::on_loss`] says so. A target far above the current rate is not lowered: that rule of QCN is not
 //! in the paper.
 //!
-//! What marks the packets is RED on the queue as it is ([`crate::cc::Ecn::Cnp`]); who sends the CNPs is
+//! Packets are marked by RED on the queue as it is ([`crate::cc::Ecn::Cnp`]); who sends the CNPs is
 //! [`rdma::Receiver`](crate::rdma::Receiver).
 
 #[cfg(test)]
@@ -52,7 +52,7 @@ pub struct Params {
     pub gain: Option<f64>,
     /// After so long without a CNP alpha falls. Paper: 55 us; vendor: 1 us.
     pub alpha_interval: Option<Span>,
-    /// How often a flag is looked at that CNPs set. Vendor: 4 us; the paper cuts at once and has none.
+    /// Interval between looks at a flag that CNPs set. Vendor: 4 us; the paper cuts at once and has none.
     pub cut_interval: Option<Span>,
     /// Length of a time stage. Paper: 55 us; vendor: 300 us.
     pub timer: Option<Span>,
@@ -69,11 +69,11 @@ pub struct Params {
     pub min_rate: Option<BitRate>,
     /// Every cut sets the target to the rate before it. Paper: true; vendor: false, only if a time stage has completed.
     pub clamp_target: Option<bool>,
-    /// What a loss does. The papers say nothing of losses.
+    /// Reaction to a loss. The papers say nothing of losses.
     pub on_loss: OnLoss,
 }
 
-/// What a loss does to the rate.
+/// Reaction of the rate to a loss.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
 )]
@@ -195,7 +195,7 @@ pub struct Dcqcn {
     first_cnp: Option<Time>,
     /// When the time stage completes; never at line rate.
     timer_at: Time,
-    /// What is left of the byte stage. Does not run out at line rate.
+    /// Bytes left of the byte stage. They do not run out at line rate.
     bytes_left: u64,
     time_stage: u32,
     byte_stage: u32,

@@ -76,7 +76,7 @@ pub struct Params {
     pub gain: f64,
     /// alpha before the first round; 1 as in DCTCP (RFC 8257 §3.3). GEMINI does not say.
     pub initial_alpha: f64,
-    /// How long a round-trip time is remembered as the base. GEMINI says "a long time"; for ever if left out, because
+    /// Time that a round-trip time is remembered as the base. GEMINI says "a long time"; for ever if left out, because
     /// paths become longer by failures only. With a shorter memory a queue that never empties becomes part of the base.
     pub base_rtt_window: Option<Span>,
     /// The base is taken to be this at most, if given. A connection that begins while a queue stands measures a longer
@@ -135,7 +135,7 @@ const PACKETS_PER_GBPS: f64 = 50.0;
 /// Marks never take more of the window than DCTCP's. Matters only if F is larger.
 const MAX_CUT_BY_MARKS: f64 = 0.5;
 
-/// What does not change during a connection, and what few connections have.
+/// Constants of a connection, and state that few connections have.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     params: Params,
@@ -144,7 +144,7 @@ pub(crate) struct Rules {
     /// K in bits.
     threshold: f64,
     wire: WindowPacing,
-    /// What the base round-trip time is the smallest of, if it is forgotten.
+    /// Filter for the smallest round-trip time, if the base is forgotten.
     recent: Option<RecentMin<Span>>,
 }
 

@@ -228,7 +228,7 @@ fn every_packet_is_paced_once_the_round_trip_is_known() {
 const PACKET: Bytes = Bytes::new(1538);
 const FULL: f64 = 1e9 * 1448.0 / 1538.0;
 
-/// What came out between the last `seconds` and the end.
+/// Measurements of the last `seconds` before the end.
 struct Outcome {
     /// Packets that waited, least and most.
     queue: (f64, f64),

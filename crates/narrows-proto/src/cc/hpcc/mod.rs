@@ -78,7 +78,7 @@ pub struct Hpcc {
     last: Box<Last>,
 }
 
-/// What came just before an acknowledgement.
+/// Telemetry that came just before an acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Received {
     Nothing,

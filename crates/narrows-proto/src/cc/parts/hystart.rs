@@ -77,7 +77,7 @@ impl HyStart {
         Self { params, last_round_min: None, round_min: None, samples: 0, phase: Phase::SlowStart }
     }
 
-    /// What the growth of slow start is divided by now.
+    /// Divisor of the growth of slow start at present.
     pub fn growth_divisor(&self) -> u64 {
         if let Phase::Conservative { .. } = self.phase { self.params.css_growth_divisor } else { 1 }
     }

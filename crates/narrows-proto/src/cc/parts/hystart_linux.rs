@@ -164,7 +164,7 @@ impl LinuxHyStart {
         now.saturating_since(self.began) > Span::from_ps(self.whole_ticks(longest.as_ps()))
     }
 
-    /// What aggregation at both ends may add to a train.
+    /// Time that aggregation at both ends may add to a train.
     fn slack(&self, ack: &Ack, cwnd: f64) -> Span {
         if !self.params.burst_slack {
             return Span::ZERO;

@@ -1,6 +1,6 @@
 use crate::units::{Span, Time};
 
-/// How finely a window is resolved: a minimum is forgotten at most this fraction of the window too early.
+/// Slots of a window: a minimum is forgotten at most one slot too early.
 const SLOTS: u64 = 8;
 const PLACES: usize = SLOTS as usize + 2;
 

@@ -18,7 +18,7 @@ impl Rest {
         self.since = now;
     }
 
-    /// What `ack` reports was sent before the last reduction.
+    /// The data that `ack` reports on was sent before the last reduction.
     pub fn holds(&self, ack: &Ack) -> bool {
         let rtt = ack.rtt.unwrap_or(ack.srtt);
         self.since != Time::NEVER && ack.now.saturating_since(self.since) < rtt

@@ -9,7 +9,7 @@ use crate::units::Bytes;
 /// Timeout      ssthresh as above, cwnd = SMSS                                        RFC 5681 §3.1
 /// ```
 ///
-/// How it moves beyond slow start is for the algorithm to say.
+/// The algorithm decides how it moves beyond slow start.
 #[derive(Clone, Debug)]
 pub struct SegmentWindow {
     mss: f64,

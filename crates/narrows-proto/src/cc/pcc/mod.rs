@@ -1,4 +1,4 @@
-//! What both versions of PCC share: rates are tried for monitor intervals, and judged by what became of the data that was
+//! Parts that both versions of PCC share: rates are tried for monitor intervals, and judged by what became of the data that was
 //! sent in each of them.
 //!
 //! ```text

@@ -18,7 +18,7 @@ pub(crate) struct Monitor<A> {
     len: usize,
 }
 
-/// What an interval was for, and what it measured.
+/// Aim of an interval, and its measurements.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report<A> {
     pub(crate) aim: A,
@@ -26,7 +26,7 @@ pub(crate) struct Report<A> {
     pub(crate) rate: f64,
     /// The part that was lost, 0 to 1.
     pub(crate) loss: f64,
-    /// How fast the round-trip time grew, in seconds per second of sending.
+    /// Growth of the round-trip time, in seconds per second of sending.
     pub(crate) rtt_gradient: f64,
 }
 

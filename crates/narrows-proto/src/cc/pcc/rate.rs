@@ -29,7 +29,7 @@ impl Timing {
     }
 }
 
-/// What an interval is for.
+/// Aim of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Aim {
     /// Results are being waited for.
@@ -54,12 +54,12 @@ impl Bounds {
     }
 }
 
-/// What is tried, and what is concluded.
+/// Choice of the rates to try, and conclusions from the results.
 pub(crate) trait Strategy {
     /// The first rate, in bit/s of payload, as all others.
     fn start(&mut self, rate: f64);
 
-    /// What the interval that begins now is for, and its rate.
+    /// Aim of the interval that begins now, and its rate.
     fn next(&mut self, bounds: Bounds, dice: &mut SplitMix) -> (Aim, f64);
 
     /// An interval is over; in the order of sending. True if the rate changed its course, so that intervals under way no

@@ -1,4 +1,4 @@
-//! What the tests of both versions share: connections over 100 Mb/s and 30 ms.
+//! Connections over 100 Mb/s and 30 ms, for the tests of both versions.
 
 use std::ops::Range;
 

@@ -11,7 +11,7 @@
 //! Adjusting     r_n = r_(n−1)·(1 ± n·0.01) each interval until u falls; then back to r_(n−1), deciding
 //! Interval      max(10 packets, U[1.7, 2.2]·RTT)
 //! ```
-//! What is tried next does not wait for results, except after the four trials; an interval under way when the rate
+//! The next rate does not wait for results, except after the four trials; an interval under way when the rate
 //! changes its course is dropped and a new one begins (re-alignment). Neither losses nor marks change the rate at
 //! once, nor does delay at all: a deep buffer fills.
 //!
@@ -46,7 +46,7 @@ pub struct Params {
     pub epsilon_max: f64,
     /// The part of the data beyond whose loss the utility collapses; 0.05 (Allegro).
     pub loss_tolerance: f64,
-    /// How steeply it collapses there; 100 (Allegro: at least 100, and 2.2·(n − 1) for n connections).
+    /// Steepness of the collapse; 100 (Allegro: at least 100, and 2.2·(n − 1) for n connections).
     pub steepness: f64,
     /// Shortest interval in round-trip times; 1.7 (Allegro).
     pub interval_min: f64,

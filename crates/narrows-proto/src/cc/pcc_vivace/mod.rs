@@ -58,7 +58,7 @@ pub struct Params {
     pub theta: f64,
     /// ω of the first step: the largest change as a fraction of the rate; 0.05 (Vivace).
     pub omega: f64,
-    /// What ω grows by after each step that was cut; 0.1 (Vivace).
+    /// Growth of ω after each step that was cut; 0.1 (Vivace).
     pub omega_step: f64,
     /// Shortest interval in round-trip times; 1 (Vivace).
     pub interval_min: f64,

@@ -12,7 +12,7 @@
 //!     w = 0 if gradient ≤ −1/4, 1 if gradient ≥ 1/4, 2·gradient + 1/2 between
 //!     R = delta·(1 − w) + R·(1 − beta·w·(rtt − T_low)/T_low)
 //! ```
-//! What the published rules have no unique fixed point for, the patched ones share fairly. The first segment has no
+//! The published rules have no unique fixed point; the patched ones share fairly. The first segment has no
 //! difference. Losses and timeouts do not change the rate.
 //!
 //! Differs from Mittal et al. §5: packets leave one by one at the rate, not in bursts of a segment, so the time to send a segment
@@ -43,11 +43,11 @@ pub struct Params {
     pub t_low: Span,
     /// Above it the rate falls whatever the gradient; 500 us (Mittal et al. §6).
     pub t_high: Span,
-    /// What the gradient is normalized by, a constant; 20 us (Zhu et al., CoNEXT 2016).
+    /// Constant by which the gradient is normalized; 20 us (Zhu et al., CoNEXT 2016).
     pub min_rtt: Span,
     /// Additive increase; 10 Mb/s (Mittal et al. §6).
     pub delta: BitRate,
-    /// How strongly the rate falls; 0.8 (Mittal et al. §6), patched: 0.008 (Zhu et al., CoNEXT 2016).
+    /// Factor of the decrease; 0.8 (Mittal et al. §6), patched: 0.008 (Zhu et al., CoNEXT 2016).
     pub beta: Option<f64>,
     /// Weight of the newest difference in the average; 0.875 (Zhu et al., CoNEXT 2016).
     pub alpha: f64,

@@ -77,7 +77,7 @@ impl Fluid {
         (0..round_trips * STEPS).for_each(|_| self.step());
     }
 
-    /// How far rates are from the max-min shares at most, as a part of them.
+    /// Largest difference of the rates from the max-min shares, as a part of these.
     fn error(&self) -> f64 {
         let shares = max_min(LINK.as_f64(), &self.demands);
         let errors = self.rates().into_iter().zip(shares).map(|(rate, share)| (rate / share - 1.0).abs());

@@ -1,4 +1,4 @@
-//! What an acknowledgement does: delivered segments leave the scoreboard, losses and marks are noticed, repairs end, and
+//! Effects of an acknowledgement: delivered segments leave the scoreboard, losses and marks are noticed, repairs end, and
 //! the controller receives a digest.
 
 use super::{Flight, Phase, Probe, Repair, Sender, Undo};

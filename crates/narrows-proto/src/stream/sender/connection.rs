@@ -1,4 +1,4 @@
-//! What a connection keeps from one flow to the next.
+//! State that a connection keeps from one flow to the next.
 //!
 //! Sequence numbers, what is on its way, repairs and what is counted of a flow begin anew with each flow, which has a receiver
 //! of its own. What is known of the path stays: congestion control, round-trip time, reordering, delivery rate and rounds,
@@ -108,7 +108,7 @@ impl Sender {
         }
     }
 
-    /// What is known of its host: before the first packet of a connection.
+    /// Applies what is known of its host, before the first packet of a connection.
     pub fn recall(&mut self, params: &Params, now: Time, known: Remembered) {
         let (rtt, ssthresh) = known.at(now).path();
         if let Some(ssthresh) = ssthresh {
@@ -119,7 +119,7 @@ impl Sender {
         self.recalled = rtt;
     }
 
-    /// What is known of its host when this connection ends.
+    /// Values known of its host when this connection ends.
     pub fn remember(&self, params: &Params, now: Time, before: Option<Remembered>) -> Option<Remembered> {
         let settings = params.host_metrics?;
         let mut ssthresh = None;

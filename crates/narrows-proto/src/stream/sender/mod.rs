@@ -72,12 +72,12 @@ pub struct Sender {
     sent_besides: Bytes,
     /// Payload that earlier flows of the connection delivered.
     delivered_before: Bytes,
-    /// What the controller received last.
+    /// Acknowledgement that the controller received last.
     #[cfg(test)]
     pub(in crate::stream) last_ack: Option<crate::cc::Ack>,
 }
 
-/// What a sender knows of the host it runs on.
+/// Properties of the host a sender runs on.
 #[derive(Clone, Copy, Debug)]
 pub struct Endpoint {
     /// Rate of the host's link.
@@ -86,7 +86,7 @@ pub struct Endpoint {
     pub seed: u64,
 }
 
-/// What happened to a flow.
+/// Counts of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Segments retransmitted.
@@ -112,7 +112,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// What happened since it had come so far; the same last byte.
+    /// Counts since `earlier`; the same last byte.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             retransmissions: self.retransmissions - earlier.retransmissions,
@@ -128,7 +128,7 @@ impl Stats {
     }
 }
 
-/// What a sender repairs at the moment.
+/// Present repair of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repairing {
     /// Nothing.
@@ -196,7 +196,7 @@ struct Undo {
     duplicates: u64,
 }
 
-/// What was outstanding before an acknowledgement or a timer changed it.
+/// Data outstanding before an acknowledgement or a timer changed it.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     /// FlightSize of RFC 5681 §2.
@@ -282,7 +282,7 @@ impl Sender {
         self.rtt.has_sample().then(|| (self.rtt.min(), self.rtt.variation()))
     }
 
-    /// What it repairs.
+    /// Its present repair.
     pub fn repairing(&self) -> Repairing {
         match self.repair {
             Repair::None => Repairing::Nothing,
@@ -291,12 +291,12 @@ impl Sender {
         }
     }
 
-    /// What its congestion control keeps besides the limit ([`Controller::inside`]).
+    /// State of its congestion control besides the limit ([`Controller::inside`]).
     pub fn inside(&self, report: &mut Reporter<'_>) {
         self.cc.inside(report);
     }
 
-    /// What happened so far.
+    /// Its counts so far.
     pub fn stats(&self) -> Stats {
         self.stats
     }

@@ -1,4 +1,4 @@
-//! What the passing of time does: one timer stands for what may prove a loss, the tail loss probe, and the retransmission
+//! Effects of the passing of time: one timer stands for what may prove a loss, the tail loss probe, and the retransmission
 //! timeout.
 
 use super::{Flight, Phase, Probe, Repair, Sender, Timer, TimerKind};

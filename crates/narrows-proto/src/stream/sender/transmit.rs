@@ -1,4 +1,4 @@
-//! What is sent next: the SYN, a probe, what was lost, or new data, as far as the window and the pacing rate allow.
+//! Choice of what is sent next: the SYN, a probe, what was lost, or new data, as far as the window and the pacing rate allow.
 
 use super::{Phase, Poll, Probe, Repair, Sender, Timer, TimerKind};
 use crate::stream::params::Params;
@@ -7,7 +7,7 @@ use crate::stream::sent::{Sent, State};
 use crate::stream::wire::Segment;
 use crate::units::{Bytes, Time};
 
-/// What a sender would do, before it does it.
+/// Next action of a sender, before it takes it.
 enum Next {
     /// A SYN; so many have been sent.
     Syn(u32),
@@ -22,7 +22,7 @@ enum Next {
     Nothing,
 }
 
-/// What a sender that something outside of it holds up would do.
+/// Next action of a sender that something outside of it holds up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
     /// Send something at once.
@@ -33,7 +33,7 @@ pub enum Held {
     Blocked,
 }
 
-/// What the parts of a connection learn when something outside of it holds it up.
+/// Settings of a connection while something outside of it holds it up.
 #[derive(Clone, Copy, Debug)]
 pub struct Holding {
     /// Samples of what is sent from now on are application-limited, as if there had been nothing to send.
@@ -43,7 +43,7 @@ pub struct Holding {
 }
 
 impl Sender {
-    /// What to send at `now`.
+    /// Segment to send at `now`, or when to ask again.
     pub fn poll_transmit(&mut self, params: &Params, now: Time) -> Poll {
         match self.next(params, now) {
             Next::New => self.send_new(params, now),
@@ -72,7 +72,7 @@ impl Sender {
         }
     }
 
-    /// What comes next, as far as the connection goes. Notes why nothing does: everything was sent, or the window is full.
+    /// Next action, as far as the connection goes. Notes why there is none: everything was sent, or the window is full.
     #[inline(always)]
     fn next(&mut self, params: &Params, now: Time) -> Next {
         if let Phase::Opening { attempts, due, .. } = self.phase {
@@ -139,7 +139,7 @@ impl Sender {
         }
     }
 
-    /// What the application has written and the sender has not sent: its data, as far as the send buffer has room for it.
+    /// Bytes that the application has written and the sender has not sent: its data, as far as the send buffer has room for it.
     fn written(&self, params: &Params) -> Bytes {
         let unsent = Bytes::new(self.size - self.board.next());
         let room = params.send_buffer.unwrap_or(Bytes::MAX).saturating_sub(self.flight_size());

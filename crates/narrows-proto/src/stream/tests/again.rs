@@ -14,7 +14,7 @@ fn params() -> Params {
     Params { min_rto: Span::from_ms(5), ack_delay: Span::from_ms(1), ..Params::default() }
 }
 
-/// How many segments the flow sent in its first round trip.
+/// Number of segments that the flow sent in its first round trip.
 fn first_flight(pipe: &Pipe) -> usize {
     let start = pipe.sent[0].0;
     pipe.sent.iter().filter(|(at, _)| *at < start + ONE_WAY * 2).count()

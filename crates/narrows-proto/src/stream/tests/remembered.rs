@@ -1,4 +1,4 @@
-//! What a connection has from earlier ones to its host, and what it leaves.
+//! Values that a connection has from earlier ones to its host, and those it leaves.
 
 use super::*;
 use crate::stream::metrics::Ended;

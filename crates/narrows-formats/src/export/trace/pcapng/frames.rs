@@ -1,6 +1,6 @@
 //! Headers for simulated packets: Ethernet, IPv4, TCP, UDP, RoCEv2, PAUSE, the tag of limiters (CN-TAG).
 //!
-//! What the simulation knows is in them; the rest is made up:
+//! They hold what the simulation knows; the rest is made up:
 //! - Hosts have addresses 10.0.0.1, 10.0.0.2, … and 02:00:…; switches 02:01:….
 //! - A flow is a TCP connection of its own, from port 32768 + flow mod 32768 to port 32768 + (flow div 32768 + turn) mod 32768,
 //!   with initial sequence numbers of 0, so that byte 0 of a flow has the number 1. Its last segment has PSH; nothing is closed.
@@ -36,14 +36,14 @@ pub(super) struct Frame {
 /// Makes headers.
 pub(super) struct Frames {
     pub(super) plan: Arc<Plan>,
-    /// What a tag of a limiter takes.
+    /// Size of a limiter's tag, in bytes.
     tag: u64,
 }
 
 /// Smallest Ethernet frame without its checksum.
 pub(super) const SMALLEST: usize = 60;
 pub(super) const ETHERNET: u64 = 14;
-/// What a link adds to an Ethernet frame: preamble, checksum and gap.
+/// Bytes that a link adds to an Ethernet frame: preamble, checksum and gap.
 pub(super) const AROUND: u64 = 24;
 /// MAC control frames, and the address they go to (IEEE 802.3 Annex 31B, IEEE 802.1Qbb).
 const MAC_CONTROL: u16 = 0x8808;
@@ -95,7 +95,7 @@ impl Frames {
         }
     }
 
-    /// What a frame means that has no standard form.
+    /// Meaning of a frame that has no standard form.
     pub(super) fn meaning(&self, packet: &Packet) -> Option<String> {
         let topology = &self.plan.network.topology;
         let goes = if packet.over { "ends" } else { "begins" };
@@ -245,7 +245,7 @@ fn ports(flow: FlowId, turn: u16) -> (u16, u16) {
 struct Windows {
     /// Those on the wire are so many bits shorter.
     scale: u8,
-    /// What a receiver has room for at first, in bytes.
+    /// Room of a receiver at first, in bytes.
     first: u64,
 }
 

@@ -127,7 +127,7 @@ impl Pcapng {
         self.writer.write_block(&block.into_block()).map_err(into_io).map(drop)
     }
 
-    /// What no header says.
+    /// Comment with the facts that no header carries.
     fn comment(&self, at: Time, packet: &Packet, dropped: Option<DropCause>) -> String {
         let mut text = String::new();
         let mut say = |what: std::fmt::Arguments<'_>| {

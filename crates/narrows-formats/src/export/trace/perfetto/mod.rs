@@ -55,7 +55,7 @@ struct Flow {
     timeouts: Option<u64>,
 }
 
-/// What an event is.
+/// Kind of an event, with its value.
 enum Event {
     Begin(String),
     End,
