@@ -1,4 +1,4 @@
-//! How a switch chooses among equal paths.
+//! Choice of a switch among equal paths.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use crate::ids::FlowId;
 use crate::random::{Stream, mix};
 use crate::traffic::{FlowSpec, Traffic};
 
-/// How one switch chooses.
+/// Choice of one switch.
 #[derive(Clone, Debug)]
 pub(crate) enum Choice {
     Ecmp {

@@ -4,7 +4,7 @@ use crate::ids::LinkId;
 use crate::routing::paths::Paths;
 use crate::topology::{Link, Topology};
 
-/// What is known of a link while circles are looked for.
+/// State of a link in the search for circles.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
     No,

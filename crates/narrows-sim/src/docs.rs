@@ -1,4 +1,4 @@
-//! What modules of mechanisms say of themselves, as texts.
+//! Documentation of the modules of mechanisms, as texts.
 
 use narrows_proto::module_docs;
 

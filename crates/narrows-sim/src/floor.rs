@@ -1,4 +1,4 @@
-//! What is left of the engine without everything that makes it useful: the floor under its cost per packet-hop.
+//! The engine without everything that makes it useful: the floor under its cost per packet-hop.
 //!
 //! The packets of a permutation go through the engine's rings, wires, windows and calendar along routes computed
 //! beforehand. Every host keeps a fixed number of packets under way to one other, which acknowledges every second one.
@@ -38,7 +38,7 @@ pub struct FixedWindows {
     pub ack_size: u16,
 }
 
-/// What happened.
+/// Outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Packets that arrived at some node.
@@ -73,7 +73,7 @@ struct Host {
     /// Packets received.
     received: u64,
     done: Time,
-    /// What a packet of its flow, and an acknowledgement of the flow it receives, looks like.
+    /// Fields of a packet of its flow, and of an acknowledgement of the flow it receives.
     data: Fields,
     ack: Fields,
 }
@@ -95,13 +95,13 @@ struct Port {
     wire: u32,
 }
 
-/// What nodes share.
+/// State that nodes share.
 #[derive(Debug)]
 struct Fabric {
     wires: Wires,
     calendar: Calendar,
     delay: Span,
-    /// How long data and acknowledgements occupy a link.
+    /// Times for which data and acknowledgements occupy a link.
     times: [Span; 2],
     hops: u64,
     /// Scratch: the packets that arrive at one switch in one window, and for each of its ports when which of them arrives:

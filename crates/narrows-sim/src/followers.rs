@@ -31,7 +31,7 @@ pub(crate) struct Follower {
     pub(crate) dependent: u32,
     /// The thread and the node of its source.
     pub(crate) place: (u32, u32),
-    /// How long the news is under way; none within a host.
+    /// Time that a report is under way; none within a host.
     pub(crate) away: Option<Span>,
 }
 

@@ -1,4 +1,4 @@
-//! How fast a flow could be on the empty network.
+//! Ideal completion time of a flow, alone on the empty network.
 //!
 //! On one path the time is exact: a flow alone takes it, to the picosecond. Where switches spray packets over several paths, chance
 //! decides which packets meet, and the time is a bound that no flow beats, whatever its packets do: the largest of
@@ -34,7 +34,7 @@ struct Link {
     to: usize,
 }
 
-/// What a packet of one size meets on its fastest way.
+/// The fastest way of a packet of one size.
 struct Fastest {
     /// By hop and link: when the packet can be there, on the first hop at zero, and how long it takes from the end of its sending.
     around: Vec<Vec<(Span, Span)>>,
@@ -85,12 +85,12 @@ impl IdealPath {
         Self { hops: hops.collect() }
     }
 
-    /// How long one packet is under way, on the fastest path.
+    /// Time that one packet is under way, on the fastest path.
     pub fn packet_time(&self, size: Bytes) -> Span {
         self.train_time(1, size, size)
     }
 
-    /// How long `count` packets are under way that are sent as fast as the first link takes them, from the first bit
+    /// Time that `count` packets are under way that are sent as fast as the first link takes them, from the first bit
     /// sent to the last bit received. All have size `full` but for the last one. Over several paths, no less than this.
     fn train_time(&self, count: u64, full: Bytes, last: Bytes) -> Span {
         let (full, last) = (full.get() as u16, last.get() as u16);

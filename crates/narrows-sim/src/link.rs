@@ -34,7 +34,7 @@ pub(crate) struct Wires {
     /// When the first packet of each wire arrives.
     pub(crate) heads: Vec<Time>,
     pub(crate) wires: Vec<Wire>,
-    /// What loses packets; most wires lose none.
+    /// Causes of loss; most wires have none.
     pub(crate) impairments: Vec<Option<Box<Impairment>>>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Wires {
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Wire {
-    /// What is in flight.
+    /// Packets in flight.
     pub(crate) ring: Ring<Packet>,
     /// The node it leads to.
     pub(crate) node: u32,
@@ -77,11 +77,11 @@ pub struct Outage {
     pub until: Time,
 }
 
-/// What happens to packets on their way over a link.
+/// Loss of packets on their way over a link.
 #[derive(Clone, Debug)]
 pub(crate) struct Impairment {
     pub(crate) link: LinkId,
-    /// What was lost so far.
+    /// Losses so far.
     pub(crate) lost: PortCounters,
     /// Everything between the first bit sent and the last bit received must lie outside these times.
     outages: Vec<Outage>,
@@ -114,7 +114,7 @@ impl Impairment {
         }
     }
 
-    /// What happens to a packet that would arrive now.
+    /// Decides whether a packet that would arrive now is lost.
     pub(crate) fn pass(&mut self, packet: Packet) -> Result<(), DropCause> {
         let passed = self.judge(packet);
         if let Err(cause) = passed {

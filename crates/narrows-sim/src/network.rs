@@ -19,13 +19,13 @@ pub struct Network {
     pub topology: Topology,
     /// By node; none for hosts.
     pub switches: Vec<Option<SwitchConfig>>,
-    /// How switches choose among shortest paths.
+    /// Choice of switches among shortest paths.
     pub routing: Routing,
     /// Links that fail.
     pub failures: Vec<Failure>,
     /// Reaction points, if there are any.
     pub reaction: Option<Reaction>,
-    /// How hosts differ from ideal machines.
+    /// Deviations of hosts from ideal machines.
     pub hosts: Hosts,
 }
 
@@ -81,6 +81,6 @@ pub struct Failure {
     pub link: LinkId,
     /// When it is down.
     pub outage: Outage,
-    /// How long switches need to notice that it went down or came up, and to change their routes.
+    /// Time until switches have noticed that it went down or came up, and changed their routes.
     pub reroute_after: Span,
 }

@@ -7,7 +7,7 @@ use narrows_proto::units::Span;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// What a stream is for. The numbers are part of the results: never reuse one.
+/// Purpose of a stream. The numbers are part of the results: never reuse one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
@@ -37,7 +37,7 @@ pub enum Purpose {
     Rack = 12,
     /// The clock of a host, and when its bursts begin.
     Host = 13,
-    /// How late a host starts what is scheduled.
+    /// Delay with which a host starts what is scheduled.
     Start = 14,
     /// Which flow a congested queue names.
     Naming = 15,

@@ -1,4 +1,4 @@
-//! What a run leaves behind: flows, port counters.
+//! Records of a run: flows, port counters.
 
 use std::ops::AddAssign;
 
@@ -13,7 +13,7 @@ use crate::mechanism::list::mechanisms;
 pub struct FlowRecord {
     /// Which flow, or which client.
     pub flow: FlowId,
-    /// How many flows the same client had started before.
+    /// Number of flows that the same client had started before.
     pub incarnation: u64,
     /// Payload.
     pub size: Bytes,
@@ -27,7 +27,7 @@ pub struct FlowRecord {
     pub delivered: Bytes,
     /// The part of it that became known in the measured time ([`Traffic::measured`](crate::traffic::Traffic::measured)).
     pub delivered_measured: Bytes,
-    /// What it went through.
+    /// Counters of its sender.
     pub stats: Stats,
 }
 
@@ -36,7 +36,7 @@ pub struct FlowRecord {
 pub struct Sampled(Vec<Vec<Bytes>>);
 
 impl Sampled {
-    /// What the flows of a group had delivered at the moment of this number; nothing if the run ended before.
+    /// Payload that the flows of a group had delivered at the moment of this number; zero if the run ended before.
     pub fn at(&self, moment: usize, group: usize) -> Bytes {
         self.0.get(moment).and_then(|groups| groups.get(group)).copied().unwrap_or_default()
     }
@@ -116,7 +116,7 @@ fn each<const N: usize>(totals: &mut [u64; N], parts: [u64; N]) {
 }
 
 counters! {
-    /// What a source of datagrams sent and how much arrived.
+    /// Datagrams that a source sent and that arrived.
     #[derive(Eq)]
     pub struct DatagramRecord {
         /// Which source.
@@ -211,7 +211,7 @@ macro_rules! port_counters {
                 pub stops: u64 = sum,
                 /// The longest time a class of packets that waited stayed stopped (priority-based flow control).
                 pub longest_stop: Span = max,
-                /// How long a class that packets wait in has been stopped when the run ends.
+                /// Time for which a class that packets wait in has been stopped when the run ends.
                 pub stuck: Span = max,
                 $(
                     #[doc = concat!("Of the mechanism `", stringify!($name), "`.")]

@@ -10,7 +10,7 @@ use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::random::{Purpose, Stream};
 use crate::topology::{NodeKind, Topology};
 
-/// How a switch chooses among shortest paths.
+/// Choice of a switch among shortest paths.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
 )]
@@ -58,7 +58,7 @@ pub(crate) struct Routes {
 struct Group {
     /// Where they begin in `members`.
     first: u32,
-    /// How many they are.
+    /// Number of its ports.
     len: u16,
     /// They are parallel links to one switch of a lower tier.
     down: bool,
@@ -318,7 +318,7 @@ impl Backbone {
     }
 }
 
-/// How one switch of `topology` chooses under `routing`.
+/// The choice of one switch of `topology` under `routing`.
 pub(crate) fn choice(
     routing: Routing,
     topology: &Topology,
@@ -417,7 +417,7 @@ mod tests {
         over.into_iter().map(|destinations| destinations.len()).collect()
     }
 
-    /// What [`destinations`] counts on the links from switches of one tier to switches of another, without repetitions.
+    /// Counts of [`destinations`] on the links from switches of one tier to switches of another, without repetitions.
     fn destinations_between(topology: &Topology, from: u32, to: u32) -> Vec<usize> {
         let tier = |node| topology.tier(node);
         let between =

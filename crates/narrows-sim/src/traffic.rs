@@ -1,4 +1,4 @@
-//! What is to be sent: groups of flows, flows, and generators that start flows while the run goes on.
+//! Traffic to be sent: groups of flows, flows, and generators that start flows while the run goes on.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub struct Traffic {
     pub groups: Vec<Group>,
     /// Indexed by [`FlowId`].
     pub flows: Vec<FlowSpec>,
-    /// What starts flows while the run goes on.
+    /// Generators, which start flows while the run goes on.
     pub generators: Vec<Generator>,
     /// Which flows answer which.
     pub rpcs: Vec<Rpc>,
@@ -49,7 +49,7 @@ impl Default for Traffic {
 pub struct Group {
     /// For tables.
     pub name: String,
-    /// How its flows are carried.
+    /// Transport of its flows.
     pub transport: Transport,
     /// 0 to 7; 7 goes first where ports are scheduled.
     pub priority: u8,
@@ -60,7 +60,7 @@ pub struct Group {
 /// Near-source loops (Annulus) of a group.
 #[derive(Clone, Debug)]
 pub struct NearSource {
-    /// What shares one.
+    /// The flows that share one.
     pub per: annulus::Aggregate,
     /// By host: a number for its data center, for loops per destination.
     pub places: Arc<[u32]>,
@@ -106,7 +106,7 @@ impl Group {
     }
 }
 
-/// How flows are carried.
+/// Transport of flows.
 #[derive(Clone, Debug)]
 // There is one for each group, not for each flow.
 #[allow(clippy::large_enum_variant)]
@@ -193,7 +193,7 @@ pub struct FlowSpec {
 pub struct Rpc {
     /// Its first request. Requests and responses take turns: each request is followed by the flow that answers it.
     pub first: FlowId,
-    /// How many servers.
+    /// Number of servers.
     pub fan_out: u32,
 }
 
@@ -210,11 +210,11 @@ impl Rpc {
 pub struct Dependent {
     /// Its flow, which starts at [`Time::NEVER`] otherwise.
     pub flow: FlowId,
-    /// What it waits for; each happens once.
+    /// Milestones it waits for; each happens once.
     pub after: Vec<(FlowId, Milestone)>,
-    /// How many of these are enough. More than there are: it never starts.
+    /// Number of these that suffices. If it is more than there are, the flow never starts.
     pub needs: u32,
-    /// How long it waits then.
+    /// Delay from then to its start.
     pub delay: Span,
     /// It does not start at or after this time.
     pub until: Time,
@@ -232,7 +232,7 @@ pub enum Milestone {
 /// Starts flows while the run goes on.
 #[derive(Clone, Debug)]
 pub struct Generator {
-    /// What it does.
+    /// Its kind.
     pub kind: GeneratorKind,
     /// When it begins.
     pub start: Time,
@@ -249,9 +249,9 @@ pub enum GeneratorKind {
         flows: Vec<FlowId>,
         /// Transfers of a transaction: they start together, and it ends with the last of them.
         parallel: u32,
-        /// How much it sends.
+        /// Sizes of its transfers.
         sizes: Arc<Sizes>,
-        /// How long it pauses.
+        /// Pause after each transaction.
         think: Pause,
     },
     /// A source of datagrams that is silent between bursts.

@@ -1,4 +1,4 @@
-//! How fast the engine is, how much memory it needs, and whether its results are still the same.
+//! Speed of the engine, its memory, and whether its results are still the same.
 //!
 //! ```text
 //! cargo bench -p narrows-sim --bench engine                      all scenarios, each in a process of its own

@@ -1,4 +1,4 @@
-//! What is run. Names are stable: `hashes.json` and past measurements refer to them.
+//! Runs of the benchmark. Names are stable: `hashes.json` and past measurements refer to them.
 
 use narrows_proto::annulus::Aggregate;
 use narrows_proto::cc::{Config, dctcp, rackcc};
@@ -30,7 +30,7 @@ pub(crate) struct Scenario {
     pub(crate) job: fn() -> Job,
 }
 
-/// What is run, laid out anew for each repetition.
+/// One run, laid out anew for each repetition.
 // There is one at a time.
 #[allow(clippy::large_enum_variant)]
 pub(crate) enum Job {
@@ -102,7 +102,7 @@ fn permutation(k: u32, size: Bytes, ports: PortKind) -> Job {
     Job::Engine { network: network(topology, ports), traffic, stop: drained() }
 }
 
-/// What network cards do for their hosts.
+/// Offloads of network cards.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Offload {
     None,

@@ -22,7 +22,7 @@ use loom::{
 #[cfg(all(test, loom))]
 use std::sync::PoisonError;
 
-/// How often a thread looks whether the others have come before it sleeps: some hundred microseconds, more than a window
+/// Polls of the barrier before a thread sleeps: some hundred microseconds, more than a window
 /// takes, and several times what falling asleep and waking up does.
 pub(super) const SPINS: u32 = 20_000;
 /// However often it was in vain, it looks for some microseconds: otherwise it would not notice that cores are free again.
@@ -239,7 +239,7 @@ mod orders {
         model.check(run);
     }
 
-    /// What one thread does in each window: it announces a number, meets the others, and reads what they announced.
+    /// Work of one thread in each window: it announces a number, meets the others, and reads what they announced.
     fn windows(barrier: &Barrier, announced: &[Vec<AtomicU64>; 2], me: usize, rounds: u64) {
         for round in 0..rounds {
             let side = &announced[(round % 2) as usize];

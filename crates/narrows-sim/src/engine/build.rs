@@ -28,7 +28,7 @@ use crate::world::{
     Calendar, Flight, FlowTable, GroupState, Log, MAX_WINDOW, NO_SLOT, Reception, Shared, Windows, World,
 };
 
-/// What all threads read.
+/// State that all threads read.
 fn shared(network: &Network, traffic: &Traffic, layout: &Layout<'_>, threads: usize) -> Shared {
     let quantum = traffic.groups.iter().map(|group| group.largest_packet()).max().unwrap_or(Bytes::new(1));
     Shared {

@@ -1,10 +1,10 @@
-//! How a run is executed, when it ends, and how it reports on the way.
+//! Execution of a run, its end, and reports on the way.
 
 use std::ops::ControlFlow;
 
 use narrows_proto::units::Time;
 
-/// How a run is to be executed. None of this changes its results.
+/// Settings of the execution of a run. None of them changes its results.
 #[derive(Clone, Copy, Debug)]
 pub struct Execution {
     /// Threads that share the nodes.
@@ -37,7 +37,7 @@ pub struct Progress {
     pub packet_hops: u64,
 }
 
-/// What is called with the progress of a run, and may end it early.
+/// Function that is called with the progress of a run, and may end it early.
 pub trait OnProgress: FnMut(Progress) -> ControlFlow<()> + Send {}
 
 impl<F: FnMut(Progress) -> ControlFlow<()> + Send> OnProgress for F {}

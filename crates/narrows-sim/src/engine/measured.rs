@@ -1,5 +1,5 @@
-//! What links carry in the measured time, without a look at any packet that passes: what had been sent when that time
-//! began is taken from what has been sent when it ends.
+//! Bytes that links carry in the measured time, without a look at any packet that passes: those sent before that time
+//! began are subtracted from those sent by its end.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What the mechanisms of nodes are made from.
+//! Parts that the mechanisms of nodes are made from.
 
 use narrows_proto::units::Bytes;
 
@@ -13,7 +13,7 @@ use crate::switch::{SignalParts, SwitchConfig};
 use crate::topology::Topology;
 
 impl Layout<'_> {
-    /// What a switch is to its mechanisms.
+    /// A switch as its mechanisms see it.
     pub(super) fn switch_site<'b>(&'b self, node: NodeId, config: &'b SwitchConfig) -> SwitchSite<'b> {
         let host = |link: &LinkId| {
             let wire = self.network.topology.link(*link);
@@ -46,7 +46,7 @@ impl Layout<'_> {
             && self.tables.leaf_index(node) != crate::routing::NO_LEAF
     }
 
-    /// What a switch needs to signal and to be paused, if it does.
+    /// Parts that a switch needs to signal and to be paused, if it does.
     pub(super) fn signals(&self, node: NodeId) -> Option<SignalParts> {
         let topology = &self.network.topology;
         let settings = |node: NodeId| self.network.switches[node.index()].as_ref();
@@ -93,7 +93,7 @@ impl Layout<'_> {
         }
     }
 
-    /// What writes telemetry at the ports of a switch, if it does.
+    /// Meters, which write telemetry at the ports of a switch, if it does.
     pub(super) fn meters(&self, node: NodeId) -> Vec<Meter> {
         let writes = self.network.switches[node.index()].as_ref().is_some_and(|switch| switch.telemetry);
         let meter = |link: &LinkId| {

@@ -1,4 +1,4 @@
-//! What a run leaves behind.
+//! Outcome of a run.
 
 use narrows_proto::units::Time;
 
@@ -6,16 +6,16 @@ use crate::ids::FlowId;
 use crate::mechanism::Records;
 use crate::record::{DatagramRecord, DropCause, FlowRecord, PortCounters, Sampled};
 
-/// What a run leaves behind.
+/// Outcome of a run.
 #[derive(Debug)]
 pub struct Outcome<O> {
     /// Every flow that started, by flow and turn.
     pub flows: Vec<FlowRecord>,
     /// Every source of datagrams that started, by flow.
     pub datagrams: Vec<DatagramRecord>,
-    /// What mechanisms counted.
+    /// Counters of mechanisms.
     pub mechanisms: Records,
-    /// What the flows under way had delivered at the moments of [`Traffic::sampled`](crate::traffic::Traffic::sampled).
+    /// Payload that the flows under way had delivered at the moments of [`Traffic::sampled`](crate::traffic::Traffic::sampled).
     pub sampled: Sampled,
     /// By link.
     pub ports: Vec<PortCounters>,

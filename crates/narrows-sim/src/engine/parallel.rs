@@ -59,7 +59,7 @@ pub(super) fn run<O: Observer>(
     ends[0]
 }
 
-/// What one thread does. Every decision depends on what all threads announced, so all take the same.
+/// The loop of one thread. Every decision depends on what all threads announced, so all take the same.
 fn work<O: Observer>(
     shard: &mut Shard<O>,
     me: usize,
@@ -124,7 +124,7 @@ pub(super) struct Meeting {
     barrier: Barrier,
 }
 
-/// What all threads know after the barrier.
+/// State that all threads know after the barrier.
 struct Agreed {
     /// The next window in which any node is due; `u64::MAX` if none is.
     window: u64,

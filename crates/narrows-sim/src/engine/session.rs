@@ -38,7 +38,7 @@ use crate::observe::{Observer, PacketRef};
 use crate::traffic::{FlowSpec, Traffic};
 use crate::world::{NO_SLOT, Reception, Shared, Windows};
 
-/// What of a run is outside.
+/// The part of a run that is outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct External {
     /// Hosts whose packets come from outside. What arrives for them is handed out; their network cards work as those of others do,
@@ -55,11 +55,11 @@ pub struct Delivery {
     pub at: Time,
     /// Where.
     pub host: HostId,
-    /// What.
+    /// The message or packet.
     pub what: Delivered,
 }
 
-/// What has arrived.
+/// A message or packet that has arrived.
 #[derive(Clone, Debug)]
 pub enum Delivered {
     /// All of a flow.
@@ -73,7 +73,7 @@ pub enum Delivered {
 pub struct ReceivedPacket(WholePacket);
 
 impl ReceivedPacket {
-    /// What it says.
+    /// The packet as observers see it.
     pub fn as_seen(&self) -> PacketRef<'_> {
         PacketRef::new(self.0.parcel())
     }
@@ -135,7 +135,7 @@ pub struct Session<O> {
     sizes: [Bytes; 2],
     /// Flows from outside that have not arrived.
     expected: BTreeSet<FlowId>,
-    /// How many of them each host will receive.
+    /// By host: number of them that it will receive.
     receivers: BTreeMap<HostId, u32>,
     /// By thread: completed flows that have been delivered.
     delivered: Vec<usize>,
@@ -318,7 +318,7 @@ impl<O: Observer> Session<O> {
         world.calendar.schedule(node, at);
     }
 
-    /// What has arrived since the last call: all of a flow, whoever started it, and packets for external hosts. In order of time,
+    /// Deliveries since the last call: all of a flow, whoever started it, and packets for external hosts. In order of time,
     /// then of hosts.
     pub fn take_deliveries(&mut self) -> Vec<Delivery> {
         std::mem::take(&mut self.deliveries)
@@ -379,7 +379,7 @@ impl<O: Observer> Session<O> {
         flow
     }
 
-    /// What all threads read. Until it is [shared](Self::share) again only the first has it.
+    /// State that all threads read. Until it is [shared](Self::share) again only the first has it.
     fn shared(&mut self) -> &mut Shared {
         let (first, others) = self.shards.split_first_mut().expect("there is a thread");
         for other in others {

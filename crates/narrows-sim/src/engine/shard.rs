@@ -160,7 +160,7 @@ impl<O: Observer> Shard<O> {
     }
 }
 
-/// What shards leave behind whose last moment was `ended`.
+/// Outcome of shards whose last moment was `ended`.
 pub(super) fn finish<O: Observer>(
     shards: Vec<Shard<O>>,
     links: usize,

@@ -2,7 +2,7 @@
 
 use narrows_proto::units::Time;
 
-/// What a host planned to do.
+/// Planned action of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Wake {
     /// Look at the sender in this slot.
@@ -25,7 +25,7 @@ pub(crate) enum Wake {
     GiveUp,
     /// A packet from outside is ready.
     Outside,
-    /// What has arrived is handed over.
+    /// Arrivals are handed over.
     Interrupt,
     /// Software reads a message.
     Message,

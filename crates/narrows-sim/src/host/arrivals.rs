@@ -1,4 +1,4 @@
-//! What arrives at a host, and who takes it.
+//! Arrivals at a host, and who takes them.
 
 use narrows_proto::units::Time;
 

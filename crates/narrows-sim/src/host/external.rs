@@ -55,7 +55,7 @@ impl Injected {
     }
 }
 
-/// What passes between an external host and the outside.
+/// Packets between an external host and the outside.
 #[derive(Debug, Default)]
 pub(super) struct Outside {
     /// Packets that become ready to be sent, in order of time.
@@ -93,7 +93,7 @@ impl Outside {
         self.arrived.push(WholePacket { packet, trailers: *trailers });
     }
 
-    /// What has arrived since the last call.
+    /// Packets that have arrived since the last call.
     pub(super) fn take_arrived(&mut self) -> Vec<WholePacket> {
         std::mem::take(&mut self.arrived)
     }

@@ -1,4 +1,4 @@
-//! How flows of a host begin and end.
+//! Start and end of the flows of a host.
 
 use narrows_proto::stream::Endpoint;
 use narrows_proto::units::{Bytes, Span, Time};

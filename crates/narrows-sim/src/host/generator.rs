@@ -17,7 +17,7 @@ pub(crate) struct HostGenerator {
     running: u32,
 }
 
-/// What a generator wants done now.
+/// Action that a generator requests now.
 pub(super) enum Step {
     /// Start these transfers; the generator is woken a pause after the last of them ended.
     Start { transfers: Range<usize> },

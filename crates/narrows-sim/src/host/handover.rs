@@ -1,5 +1,5 @@
-//! What has arrived at a real host and has not reached its software yet: packets that wait for an interrupt, and messages that software
-//! reads later.
+//! Arrivals at a real host that have not reached its software yet: packets that wait for an interrupt, and messages that software reads
+//! later.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use crate::mechanism::hosts::{Interrupts, Lateness};
 use crate::packet::{Packet, Trailers};
 use crate::ring::Ring;
 
-/// What waits at a host that takes a while to notice.
+/// Arrivals that wait at a host that takes a while to notice.
 #[derive(Debug)]
 pub(super) struct Handover {
     pub(super) interrupts: Option<Interrupts>,

@@ -1,4 +1,4 @@
-//! What a host remembers of hosts that it has sent to.
+//! Metrics that a host remembers of hosts that it has sent to.
 
 use narrows_proto::stream::Remembered;
 use narrows_proto::units::Time;

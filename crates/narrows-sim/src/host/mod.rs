@@ -70,9 +70,9 @@ pub(crate) struct Host {
     watched: bool,
     /// Some mechanism may keep packets from leaving, or change them.
     restrained: bool,
-    /// What it takes to begin a burst, if that is not done at once.
+    /// Time it takes to begin a burst, if that is not done at once.
     burst_delay: Option<Box<BurstDelay>>,
-    /// What it has not noticed yet, if it takes a while to notice.
+    /// Arrivals it has not noticed yet, if it takes a while to notice.
     handover: Option<Box<Handover>>,
     /// When queue pairs that share the spacing of their congestion notification packets may send the next one.
     cnp_at: Time,
@@ -84,35 +84,35 @@ pub(crate) struct Host {
     starts: Vec<FlowId>,
     started: usize,
     next_start: Time,
-    /// How much later than scheduled they start.
+    /// Delay with which they start.
     start_delay: Span,
     generators: Vec<HostGenerator>,
     /// Flows that wait for others, by number.
     waiting: Vec<Waiting>,
     connections: Ends,
-    /// What it remembers of other hosts.
+    /// Metrics it remembers of other hosts.
     metrics: Metrics,
     /// By group and destination, in order: the slots of queue pairs that carry several messages.
     queue_pairs: Vec<((u32, HostId), u32)>,
     /// By group and source, in order: the slots of their receiving halves.
     receiving_pairs: Vec<((u32, HostId), u32)>,
-    /// What mechanisms keep here, if there are any.
+    /// State of mechanisms here, if there are any.
     mechanisms: Option<Box<HostMechanisms>>,
     /// It is an external host.
     outside: Option<Box<Outside>>,
 }
 
-/// What a host is made from.
+/// Parts that a host is made from.
 pub(crate) struct HostParts {
     /// The wire packets arrive on.
     pub(crate) wire: usize,
     pub(crate) impaired: bool,
     pub(crate) egress: Egress,
-    /// What it takes to begin a burst, if that is not done at once.
+    /// Time it takes to begin a burst, if that is not done at once.
     pub(crate) burst_delay: Option<BurstDelay>,
-    /// How late it notices what arrives, if it does not at once.
+    /// Delay with which it notices arrivals, if it does not at once.
     pub(crate) lateness: Option<Lateness>,
-    /// How much later than scheduled its applications begin.
+    /// Delay with which its applications begin.
     pub(crate) start_delay: Span,
     /// Rate of its link.
     pub(crate) rate: BitRate,
@@ -442,7 +442,7 @@ impl Host {
         }
     }
 
-    /// What sources of datagrams here have sent, then what sinks have received.
+    /// Records of datagrams: of the sources here, then of the sinks.
     fn datagrams(&self) -> impl Iterator<Item = DatagramRecord> {
         let sources = self.senders.outgoing.iter().filter_map(|outgoing| {
             let Source::Datagram(source) = &outgoing.source else { return None };

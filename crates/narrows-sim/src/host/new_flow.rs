@@ -1,4 +1,4 @@
-//! What is known of a flow that starts, and what its record has besides what its transport counts.
+//! A flow that starts, and the part of its record that its transport does not count.
 
 use narrows_proto::units::{Bytes, Time};
 

@@ -63,7 +63,7 @@ impl Queue {
     }
 }
 
-/// What the card keeps in the slot of a sender.
+/// State of the card in the slot of a sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Place {
     /// It stands in a queue.

@@ -23,7 +23,7 @@ pub(crate) struct Outgoing {
     pub(crate) to: HostId,
     pub(crate) group: u32,
     pub(crate) source: Source,
-    /// What mechanisms keep with it.
+    /// State of mechanisms for it.
     pub(crate) at: AtFlow,
     pub(crate) place: Place,
     /// The earliest entry of the agenda for it.
@@ -72,7 +72,7 @@ impl Outgoing {
         }
     }
 
-    /// What arrives for this incarnation of its flow is for it, not for one that is complete.
+    /// Arrivals for this incarnation of its flow are for it, not for one that is complete.
     #[inline]
     pub(super) fn accepts(&self, incarnation: u16) -> bool {
         // Bytes of a queue pair are never used twice.

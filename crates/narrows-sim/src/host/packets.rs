@@ -1,4 +1,4 @@
-//! What transports say, as packets.
+//! Segments, acknowledgements and CNPs of transports, as packets.
 
 use narrows_proto::rdma;
 use narrows_proto::stream::{AckFrame, Segment};

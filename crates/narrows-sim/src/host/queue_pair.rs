@@ -33,7 +33,7 @@ pub(crate) struct QueuePair {
     rung: usize,
     /// It has carried others.
     again: bool,
-    /// What the records of complete messages say together.
+    /// Sum of the records of complete messages.
     reported: Stats,
 }
 

@@ -1,4 +1,4 @@
-//! What a host asks of the sending half of a flow, whatever its transport.
+//! Interface of the sending half of a flow to its host, whatever its transport.
 
 use narrows_proto::cc::Signal;
 use narrows_proto::stream::{Held, Holding, Poll, Stats};
@@ -16,7 +16,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) reported_rates: &'a [BitRate],
 }
 
-/// What a sender has done so far.
+/// Progress of a sender so far.
 #[derive(Clone, Copy)]
 pub(crate) struct Done {
     pub(crate) delivered: Bytes,
@@ -25,9 +25,9 @@ pub(crate) struct Done {
     pub(crate) again: bool,
 }
 
-/// What a host asks of the sending half of a flow. What only some transports have does nothing in the others.
+/// Interface of the sending half of a flow to its host. What only some transports have does nothing in the others.
 pub(crate) trait Sending {
-    /// What it sends next.
+    /// The segment it sends next, or when to ask again.
     fn poll(&mut self, group: &GroupState, now: Time) -> Poll;
 
     /// An acknowledgement arrived. Returns whether the flow is complete.

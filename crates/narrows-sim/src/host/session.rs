@@ -1,4 +1,4 @@
-//! What a session does at a host between two steps: it starts flows, and is the outside of external hosts.
+//! Actions of a session at a host between two steps: it starts flows, and is the outside of external hosts.
 
 use narrows_proto::units::Time;
 
@@ -58,7 +58,7 @@ impl Host {
         }
     }
 
-    /// What has arrived for an external host since the last call.
+    /// Packets that have arrived for an external host since the last call.
     pub(crate) fn take_arrived(&mut self) -> Vec<WholePacket> {
         self.outside.as_mut().map(|outside| outside.take_arrived()).unwrap_or_default()
     }

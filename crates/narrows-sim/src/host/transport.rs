@@ -1,7 +1,7 @@
-//! What a transport does where a flow begins: the list of transports, for all that a host asks of one ([`Sending`]).
+//! The list of transports, for all that a host asks of one ([`Sending`]), and their part where a flow begins.
 //!
-//! A new transport implements [`Sending`] for what sends, and gets a line in [`Source`], `each!`, [`Source::new`] and [`Sink::new`]. How
-//! what it says becomes packets stands in `packets.rs`, what a receiver does in `incoming.rs`.
+//! A new transport implements [`Sending`] for what sends, and gets a line in [`Source`], `each!`, [`Source::new`] and [`Sink::new`]. Its
+//! packets are made in `packets.rs`; what a receiver does stands in `incoming.rs`.
 
 use narrows_proto::cc::Signal;
 use narrows_proto::stream::{AckState, Connection, Endpoint, Held, Holding, Merging, Poll, Receiver, Sender};
@@ -14,7 +14,7 @@ use crate::mechanism::telemetry;
 use crate::observe::SenderRef;
 use crate::world::{GroupState, TransportState};
 
-/// What all transports with connections do in the same way, with the settings of their own.
+/// Methods of all transports with connections, with the settings of their own.
 macro_rules! connection {
     ($transport:ident) => {
         #[inline]
@@ -133,7 +133,7 @@ impl Sending for datagram::Source {
     }
 }
 
-/// What sends from a slot.
+/// The sending half in a slot.
 #[derive(Debug)]
 // Senders are many and sources of datagrams few: a sender is not worth a pointer to follow.
 #[allow(clippy::large_enum_variant)]
@@ -229,7 +229,7 @@ impl Sending for Source {
 // What RDMA needs makes no slot larger.
 const _: () = assert!(size_of::<rdma::Sender>() <= size_of::<Sender>());
 
-/// What a sender begins with.
+/// Parts that a sender begins with.
 pub(crate) struct Begin {
     pub(crate) size: Bytes,
     pub(crate) at: Endpoint,
@@ -262,7 +262,7 @@ impl Source {
         }
     }
 
-    /// What is left of it when its flow is complete: a connection, if its group keeps them.
+    /// Ends it when its flow is complete. Returns its connection, if its group keeps them.
     pub(crate) fn end(&mut self, group: &GroupState) -> Option<Connection> {
         if let TransportState::Stream(stream) = &group.transport
             && stream.params.keep_connections
@@ -280,7 +280,7 @@ impl Source {
     }
 }
 
-/// What receives in a slot.
+/// The receiving half in a slot.
 #[derive(Debug)]
 pub(crate) enum Sink {
     Stream(Receiver),
@@ -312,7 +312,7 @@ impl Sink {
         }
     }
 
-    /// What is left of it when all has arrived, if it is a stream's.
+    /// State of its acknowledgements when all has arrived, if it is a stream's.
     pub(crate) fn ack_state(&self) -> Option<AckState> {
         match self {
             Self::Stream(receiver) => Some(receiver.ack_state()),

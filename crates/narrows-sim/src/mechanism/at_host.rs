@@ -1,4 +1,4 @@
-//! What a mechanism may do at a host, and when it is asked.
+//! Interface of mechanisms at a host, and when it is called.
 
 use narrows_proto::stream::Segment;
 use narrows_proto::units::{BitRate, Time};
@@ -13,7 +13,7 @@ use crate::switch::SwitchConfig;
 use crate::traffic::Group;
 use crate::world::{GroupState, Log, World};
 
-/// What a host is to its mechanisms.
+/// A host as its mechanisms see it.
 pub(crate) struct Site<'a> {
     pub(crate) network: &'a Network,
     pub(crate) groups: &'a [Group],
@@ -37,7 +37,7 @@ pub(crate) struct At<'a, O> {
     pub(crate) world: &'a mut World<O>,
 }
 
-/// What comes of the turn of a flow at the network card.
+/// Outcome of the turn of a flow at the network card.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Turn {
     /// It sends this, and may have another packet at once.
@@ -132,7 +132,7 @@ pub(crate) trait AtHost: Sized {
     /// The answer to a SYN arrived.
     fn on_syn_ack<O: Observer>(&mut self, at: &mut At<'_, O>, parcel: Parcel<'_>) {}
 
-    /// What the answer to a SYN of a flow of this group brings along.
+    /// Trailer of the answer to a SYN of a flow of this group.
     fn answer_to_syn(&self, group: &GroupState) -> Option<Packet> {
         None
     }

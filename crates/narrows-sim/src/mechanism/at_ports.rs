@@ -1,7 +1,7 @@
-//! What a mechanism may do at the queued ports of a switch, and when it is asked.
+//! Interface of mechanisms at the queued ports of a switch, and when it is called.
 //!
 //! Packets wait in the queues of their port: one for each priority, and a side queue for what a mechanism keeps apart. A mechanism
-//! keeps only what it knows of them. What is to be done elsewhere it leaves in an outbox.
+//! keeps only what it knows of them. Work to be done elsewhere it leaves in an outbox.
 
 use narrows_proto::units::{Bytes, Time};
 
@@ -12,7 +12,7 @@ use crate::packet::Packet;
 use crate::record::PortCounters;
 use crate::switch::SwitchConfig;
 
-/// What the ports of a switch are to their mechanisms.
+/// The ports of a switch as their mechanisms see them.
 pub(crate) struct PortsSite<'a> {
     pub(crate) config: &'a SwitchConfig,
     pub(crate) ports: usize,
@@ -20,7 +20,7 @@ pub(crate) struct PortsSite<'a> {
     pub(crate) inputs: &'a [InputLink],
     /// The largest packet.
     pub(crate) largest: Bytes,
-    /// What messages to neighbors are addressed to.
+    /// Address of messages to neighbors.
     pub(crate) neighbor: HostId,
     pub(crate) node: NodeId,
     /// Of the run.
@@ -53,7 +53,7 @@ pub(crate) struct Joining {
     pub(crate) waits: bool,
 }
 
-/// What a packet that joined a queue has brought about.
+/// Outcome of a packet's arrival in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Joined {
     /// It was counted at its link. Only one mechanism may count.
@@ -82,7 +82,7 @@ pub(crate) struct Choice {
     pub(crate) paid: bool,
 }
 
-/// What is to be done elsewhere.
+/// Work to be done elsewhere.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     pub(crate) messages: Vec<Message>,
@@ -175,7 +175,7 @@ pub(crate) trait AtPorts: Sized {
     /// A time from an outbox has come, maybe from that of another mechanism.
     fn on_timer<O: Observer>(&mut self, view: View<'_>, observer: &mut O) {}
 
-    /// What is to be done elsewhere, if anything is.
+    /// Work to be done elsewhere, if there is any.
     #[inline]
     fn take_outbox(&mut self) -> Option<Outbox> {
         None

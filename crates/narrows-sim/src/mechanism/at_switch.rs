@@ -1,4 +1,4 @@
-//! What a mechanism of a whole switch may do, and when it is asked. What happens at single ports is asked elsewhere
+//! Interface of mechanisms of a whole switch, and when it is called. Those at single ports are called elsewhere
 //! (`switch/queued`).
 
 use narrows_proto::units::{BitRate, Time};
@@ -11,7 +11,7 @@ use crate::switch::SwitchConfig;
 use crate::traffic::Group;
 use crate::world::{Arrival, Log, World};
 
-/// What a switch is to its mechanisms.
+/// A switch as its mechanisms see it.
 pub(crate) struct SwitchSite<'a> {
     pub(crate) network: &'a Network,
     pub(crate) config: &'a SwitchConfig,
@@ -35,7 +35,7 @@ pub(crate) struct EdgeHost {
     pub(crate) rate: BitRate,
 }
 
-/// What becomes of a packet.
+/// Decision on a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Pass {
     /// It goes on.

@@ -21,12 +21,12 @@ use crate::record::DropCause;
 pub struct Buffer {
     /// All of it, or with `per_port` the part of each port. A packet on the wire no longer occupies any.
     pub size: Bytes,
-    /// How it is shared.
+    /// Rule by which it is shared.
     #[serde(default)]
     pub sharing: Sharing,
 }
 
-/// How packet memory is shared.
+/// Rule by which packet memory is shared.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sharing {

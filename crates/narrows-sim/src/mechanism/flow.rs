@@ -1,13 +1,13 @@
-//! What mechanisms keep with a flow at its source.
+//! State that mechanisms keep with a flow at its source.
 
 use super::list::mechanisms;
 
 macro_rules! at_flow {
     ($($name:ident: $kept:ident,)*) => {
-        /// What mechanisms keep with a flow at its source.
+        /// State that mechanisms keep with a flow at its source.
         #[derive(Clone, Copy, Debug, Default)]
         pub(crate) struct AtFlow {
-            /// What may hold it back besides its own control.
+            /// The mechanism that may hold it back besides its own control.
             pub(crate) hold: Hold,
             /// A mechanism has its turns, though nothing holds it back.
             pub(crate) is_governed: bool,
@@ -20,7 +20,7 @@ macro_rules! at_flow {
 
 mechanisms!(flow => at_flow);
 
-/// What may hold a flow back. With the place of it at its host.
+/// The mechanism that may hold a flow back. With the place of it at its host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Hold {
     #[default]

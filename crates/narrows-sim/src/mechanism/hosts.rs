@@ -23,14 +23,14 @@ use narrows_proto::units::{BitRate, Span, Time, WireTime};
 
 use crate::random::{Purpose, Stream};
 
-/// How hosts differ from ideal machines.
+/// Deviations of hosts from ideal machines.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Hosts {
-    /// They do not: what is to be done is done at once, and clocks are exact. For theory.
+    /// None: what is to be done is done at once, and clocks are exact. For theory.
     #[default]
     Ideal,
-    /// They take a while.
+    /// Hosts that take a while.
     Real(RealHosts),
 }
 
@@ -50,7 +50,7 @@ pub struct RealHosts {
     /// Packets that arrive are handed over in batches (interrupt moderation); each at once if left out. That saves a processor work and
     /// lets receive offload merge more, for a longer round trip and acknowledgments in bursts.
     pub interrupts: Option<Interrupts>,
-    /// How much later messages about congestion are read that software handles: QCN messages for near-source loops (Annulus, whose
+    /// Delay before software reads messages about congestion that it handles: QCN messages for near-source loops (Annulus, whose
     /// loop runs in software), and congestion notification packets. They pass through a driver and often a process of their own.
     /// Reaction points of QCN and BCN stand in the network card and do not wait. With 0 s only interrupts delay them.
     pub software_delay: Span,
@@ -111,7 +111,7 @@ impl Default for RealHosts {
     }
 }
 
-/// How the time to process a burst is distributed.
+/// Distribution of the time to process a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Processing {
@@ -163,7 +163,7 @@ impl Processing {
 }
 
 impl Hosts {
-    /// What each packet takes through the network card that it leaves.
+    /// Time that each packet takes through the network card that it leaves.
     pub(crate) fn pipeline(&self) -> Span {
         if let Self::Real(real) = self { real.pipeline } else { Span::ZERO }
     }
@@ -187,28 +187,28 @@ pub(crate) fn of_host(
     (wire_time, delay)
 }
 
-/// How much later than scheduled the applications of host number `host` begin.
+/// Delay with which the applications of host number `host` begin.
 pub(crate) fn start_delay(hosts: &Hosts, seed: u64, host: u64) -> Span {
     let Hosts::Real(RealHosts { start_jitter: Some(jitter), .. }) = hosts else { return Span::ZERO };
     let mut random = Stream::new(seed, Purpose::Start, host);
     Span::from_ps(random.below(jitter.as_ps().saturating_add(1)))
 }
 
-/// How late a host notices what has arrived.
+/// Delay with which a host notices what has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lateness {
     pub(crate) interrupts: Option<Interrupts>,
     pub(crate) software_delay: Span,
 }
 
-/// How late hosts notice what has arrived; none if they do at once.
+/// Delay with which hosts notice what has arrived; none if they do at once.
 pub(crate) fn lateness(hosts: &Hosts) -> Option<Lateness> {
     let Hosts::Real(RealHosts { interrupts, software_delay, .. }) = *hosts else { return None };
     let late = interrupts.is_some() || software_delay > Span::ZERO;
     late.then_some(Lateness { interrupts, software_delay })
 }
 
-/// What a host takes to begin a burst.
+/// Time that a host takes to begin a burst.
 #[derive(Clone, Debug)]
 pub(crate) struct BurstDelay {
     processing: Processing,

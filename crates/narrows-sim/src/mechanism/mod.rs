@@ -44,7 +44,7 @@ pub(crate) struct InputLink {
     pub(crate) from_host: bool,
 }
 
-/// What a PAUSE frame or one of priority-based flow control requests.
+/// The request of a PAUSE frame or one of priority-based flow control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StopFrame {
     /// The link that is to stop.
@@ -56,7 +56,7 @@ pub struct StopFrame {
 }
 
 impl StopFrame {
-    /// What a packet requests, if it is such a frame.
+    /// The request of a packet, if it is such a frame.
     pub(crate) fn read(packet: Packet) -> Option<Self> {
         match packet.control()? {
             Control::Pause => Some(pause::read(packet)),
@@ -76,7 +76,7 @@ pub(crate) struct StopOrder {
     pub(crate) renew_at: Time,
 }
 
-/// How a switch stops its neighbors.
+/// Flow control between a switch and its neighbors.
 #[derive(Debug)]
 pub(crate) enum FlowControl {
     Off,
@@ -129,7 +129,7 @@ impl FlowControl {
         }
     }
 
-    /// What the neighbor of link number `from` is sent at `now`, in a frame addressed to `to`.
+    /// The frame for the neighbor of link number `from` at `now`, addressed to `to`.
     pub(crate) fn order(&mut self, now: Time, from: u32, to: HostId) -> Option<StopOrder> {
         match self {
             Self::Off => None,
@@ -151,7 +151,7 @@ impl FlowControl {
 /// Makes the records of all mechanisms.
 macro_rules! records {
     ($($name:ident: $record:ident,)*) => {
-        /// What mechanisms counted that is of no link and no flow.
+        /// Counters of mechanisms that belong to no link and no flow.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct Records {
             $(

@@ -1,4 +1,4 @@
-//! What mechanisms keep at hosts, at whole switches and at their ports, and how all of them are asked.
+//! State of mechanisms at hosts, at whole switches and at their ports, and calls to all of them.
 
 use narrows_proto::units::Time;
 
@@ -47,7 +47,7 @@ macro_rules! state {
 macro_rules! at_hosts {
     ($($state:tt)*) => {
         state! { $ each,
-            /// What mechanisms keep at a host.
+            /// State of mechanisms at a host.
             HostMechanisms of AtHost at Site<'_>: $($state)*
         }
     };
@@ -56,7 +56,7 @@ macro_rules! at_hosts {
 macro_rules! at_switches {
     ($($state:tt)*) => {
         state! { $ each_of_switch,
-            /// What mechanisms of a whole switch keep there.
+            /// State of mechanisms of a whole switch.
             SwitchMechanisms of AtSwitch at SwitchSite<'_>: $($state)*
         }
     };
@@ -65,7 +65,7 @@ macro_rules! at_switches {
 macro_rules! at_all_ports {
     ($($state:tt)*) => {
         state! { $ each_at_ports,
-            /// What mechanisms keep at the queued ports of a switch.
+            /// State of mechanisms at the queued ports of a switch.
             PortMechanisms of AtPorts at PortsSite<'_>: $($state)*
         }
     };
@@ -301,7 +301,7 @@ impl PortMechanisms {
         goes_on
     }
 
-    /// What one of them has left to be done elsewhere.
+    /// Work that one of them has left to be done elsewhere.
     #[inline]
     pub(crate) fn take_outbox(&mut self) -> Option<Outbox> {
         each_at_ports!(self, mechanism => if let Some(outbox) = mechanism.take_outbox() { return Some(outbox) });

@@ -1,4 +1,4 @@
-//! What settings of mechanisms at switches have in common.
+//! Common parts of settings of mechanisms at switches.
 
 use narrows_proto::units::Bytes;
 

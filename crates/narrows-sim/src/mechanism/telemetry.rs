@@ -13,7 +13,7 @@ use crate::ids::LinkId;
 use crate::packet::{Packet, Parcel, Trailers};
 use crate::random::mix;
 
-/// What a port with telemetry needs to write a record.
+/// Writer of telemetry records at a port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meter {
     rate: BitRate,
@@ -69,7 +69,7 @@ const fn place_of(record: usize) -> (usize, usize) {
     if record < 2 { (0, record + 1) } else { (1, record - 2) }
 }
 
-/// What the acknowledgement `packet` brings back. `rates` are by code.
+/// Telemetry that the acknowledgement `packet` brings back. `rates` are by code.
 #[inline]
 pub(crate) fn read(Parcel { packet, trailers }: Parcel<'_>, rates: &[BitRate]) -> Option<Telemetry> {
     if packet.trailers() == 0 {
@@ -110,7 +110,7 @@ mod tests {
         Time::ZERO + Span::from_ns(ns)
     }
 
-    /// What `hops` ports make of a packet.
+    /// A packet, and its trailers, after `hops` ports.
     fn travel(hops: u32) -> (Packet, Trailers) {
         // What another packet has left there.
         let mut trailers = [packet(Kind::Ack, 0); 2];

@@ -25,7 +25,7 @@ pub struct Look {
     pub links: Vec<LinkLook>,
     /// By traffic group.
     pub groups: Vec<GroupLook>,
-    /// What has happened, all over the network.
+    /// Counters of the whole network.
     pub counts: Counts,
 }
 
@@ -73,18 +73,18 @@ pub struct GroupLook {
     pub fct: Durations,
 }
 
-/// What has happened so far, all over the network.
+/// Counters of the whole network so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Of all ports together, and of packets without a route.
     pub ports: PortCounters,
     /// Of all sources of datagrams together; of no flow in particular.
     pub datagrams: DatagramRecord,
-    /// What all senders went through.
+    /// Of all senders together.
     pub senders: Stats,
 }
 
-/// How often which length of time was seen, each known to a thirty-second of itself.
+/// Histogram of lengths of time, each known to a thirty-second of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Durations {
     /// Grows to the longest that was seen.
@@ -138,10 +138,10 @@ impl Durations {
     }
 }
 
-/// What the threads of a run and those who watch it share.
+/// State that the threads of a run share with those who watch it.
 #[derive(Debug)]
 pub struct Live {
-    /// How often somebody asked.
+    /// Number of looks that were requested.
     asked: AtomicU64,
     /// By thread.
     parts: Vec<Mutex<Look>>,
@@ -276,9 +276,9 @@ pub struct LiveObserver {
     groups: Vec<GroupLook>,
     /// By group: payload delivered by flows that are over.
     closed: Vec<Bytes>,
-    /// What does not change any more: what senders of flows that are over went through.
+    /// Counters that do not change any more: those of senders of flows that are over.
     over: Counts,
-    /// What a review has counted so far.
+    /// Counters of a review so far.
     counts: Counts,
 }
 

@@ -1,4 +1,4 @@
-//! What observers are called at.
+//! Events that observers are called at.
 
 use narrows_proto::cc::{Limit, Reporter};
 use narrows_proto::notification::Signal;
@@ -51,12 +51,12 @@ impl SenderRef<'_> {
         each!(self, sender => sender.rtt_range())
     }
 
-    /// What it repairs.
+    /// The loss that it repairs.
     pub fn repairing(self) -> Repairing {
         each!(self, sender => sender.repairing())
     }
 
-    /// What its congestion control keeps besides the limit ([`Controller::inside`](narrows_proto::cc::Controller::inside)).
+    /// State of its congestion control besides the limit ([`Controller::inside`](narrows_proto::cc::Controller::inside)).
     pub fn inside(self, tell: &mut Reporter<'_>) {
         each!(self, sender => sender.inside(tell));
     }
@@ -66,7 +66,7 @@ impl SenderRef<'_> {
         each!(self, sender => sender.delivered())
     }
 
-    /// What happened so far.
+    /// Counters so far.
     pub fn stats(self) -> Stats {
         each!(self, sender => sender.stats())
     }
@@ -77,7 +77,7 @@ impl SenderRef<'_> {
 pub enum Reviewed<'a> {
     /// A review begins.
     Begin,
-    /// What was counted so far at the port of a link and on that link. One link may come twice, from both its ends; then
+    /// Counters so far of the port of a link and of that link. One link may come twice, from both its ends; then
     /// both together are meant.
     Port(LinkId, &'a PortCounters),
     /// Packets that had nowhere to go.

@@ -152,12 +152,12 @@ impl<'a> PacketRef<'a> {
         is_nak.then(|| self.parcel.rdma_ack_frame().nak).flatten()
     }
 
-    /// What a congestion point says.
+    /// The message of a congestion point, if it is one.
     pub fn notification(self) -> Option<Notification> {
         (self.kind() == PacketKind::Control(Control::Cnm)).then(|| self.packet().notification()).flatten()
     }
 
-    /// What a PAUSE frame or one of priority-based flow control requests.
+    /// The request of a PAUSE frame or one of priority-based flow control.
     pub fn stop(self) -> Option<StopFrame> {
         StopFrame::read(self.packet())
     }

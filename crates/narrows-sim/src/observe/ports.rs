@@ -7,7 +7,7 @@ use crate::ids::LinkId;
 use crate::record::{DropCause, counters, keep, sum};
 
 counters! {
-    /// What a port did in one interval. Intervals in which nothing waited, left, was marked or dropped have no row.
+    /// Activity of a port in one interval. Intervals in which nothing waited, left, was marked or dropped have no row.
     pub struct PortRow {
         /// When the interval began.
         pub start: Time = keep,
@@ -29,7 +29,7 @@ counters! {
         pub drops: u64 = sum,
         /// Messages of its congestion points.
         pub messages: u64 = sum,
-        /// How long the node at the far end paused it.
+        /// Time for which the node at the far end paused it.
         pub paused: Span = sum,
     }
 }
@@ -41,7 +41,7 @@ pub struct PortObserver {
     /// By link: its place in `watched`, or none.
     place: Vec<Option<u32>>,
     watched: Vec<Watched>,
-    /// What was lost on the links of these ports, reported by the far end: (interval, packets).
+    /// Packets lost on the links of these ports, reported by the far end: (interval, packets).
     lost: Vec<(u64, u64)>,
     rows: Vec<PortRow>,
 }
@@ -51,7 +51,7 @@ pub struct PortObserver {
 struct Watched {
     link: LinkId,
     interval: u64,
-    /// What waits now, and since when that is accounted for.
+    /// Bytes that wait now, and since when they are accounted for.
     backlog: u64,
     side: u64,
     since: Time,

@@ -1,4 +1,4 @@
-//! What observers that keep rows have in common.
+//! Common parts of observers that keep rows.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,7 +17,7 @@ pub(crate) fn gather<R>(parts: impl IntoIterator<Item = Vec<R>>) -> Vec<R> {
     rows
 }
 
-/// How many rows the observers of one run may keep together. They come with events, so that nothing else bounds them.
+/// Limit on the rows that the observers of one run keep together. They come with events, so that nothing else bounds them.
 #[derive(Debug)]
 pub struct RowLimit {
     most: u64,
@@ -76,7 +76,7 @@ impl FlowTurns {
         true
     }
 
-    /// How many flows there are.
+    /// Number of flows.
     pub(super) fn flows(&self) -> usize {
         self.next.len()
     }

@@ -14,7 +14,7 @@ pub struct StateRow {
     pub flow: FlowId,
     /// Which.
     pub name: &'static str,
-    /// What it is then.
+    /// The value.
     pub value: Inside,
 }
 

@@ -1,4 +1,4 @@
-//! What packets carry: segments, acknowledgements and messages, packed and unpacked.
+//! Contents of packets: segments, acknowledgements and messages, packed and unpacked.
 
 use std::num::NonZeroU16;
 

@@ -53,7 +53,7 @@ controls! {
     JumboFlow "jumboflow" 0,
     /// A host says that a subflow begins or ends.
     Membership "membership" OF_FLOW | BEGINS_OR_ENDS,
-    /// What concerns the access link of a destination.
+    /// A message about the access link of a destination.
     Access "access" 0,
 }
 

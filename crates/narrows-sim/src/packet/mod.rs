@@ -1,4 +1,4 @@
-//! What travels over a link: 32 bytes, copied from ring to ring.
+//! Packets on a link: 32 bytes, copied from ring to ring.
 
 mod carried;
 mod control;
@@ -96,7 +96,7 @@ pub(crate) enum Kind {
     Syn,
     SynAck,
     Datagram,
-    /// What mechanisms send; it never carries a tag.
+    /// A message or frame of a mechanism; it never carries a tag.
     Control(Control),
     /// Data, SYN or datagram of a flow that a limiter slows down; [`Packet::untagged`] returns which.
     Limited,
@@ -272,7 +272,7 @@ impl Packet {
         ((self.high() >> KIND) & 0xf == Kind::CONTROL).then(|| self.which())
     }
 
-    /// What it was before a limiter tagged it, if one has.
+    /// Its kind before a limiter tagged it, if one has.
     pub(crate) fn kind_below_tag(self) -> Kind {
         match (self.high() >> KIND) & 0xf {
             8 => Kind::Data,

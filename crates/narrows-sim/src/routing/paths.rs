@@ -79,7 +79,7 @@ impl<'a> Paths<'a> {
         self.topology
     }
 
-    /// How many switches have hosts.
+    /// Number of switches with hosts.
     pub(crate) fn leaves(&self) -> usize {
         self.tables.leaves().len()
     }
@@ -117,8 +117,8 @@ impl<'a> Paths<'a> {
         Some(self.ports[node.index()][usize::from(port)])
     }
 
-    /// How much of the traffic in `demands` (from, to, amount) each link carries on average, if every switch shares
-    /// traffic equally among its shortest paths. By link.
+    /// Mean load of each link under `demands` (from, to, amount), in their unit, if every switch shares traffic equally
+    /// among its shortest paths. By link.
     pub fn spread(&self, demands: impl IntoIterator<Item = (HostId, HostId, f64)>) -> Vec<f64> {
         let mut load = vec![0.0; self.topology.links().len()];
         let leaves = self.tables.leaves().len();

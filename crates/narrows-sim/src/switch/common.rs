@@ -1,4 +1,4 @@
-//! What all ports of a switch share: packet memory, marking, counters.
+//! Parts that all ports of a switch share: packet memory, marking, counters.
 
 use narrows_proto::notification::Signal;
 use narrows_proto::units::Time;
@@ -25,7 +25,7 @@ pub(super) struct Arriving<'a> {
     pub(super) needs_memory: bool,
 }
 
-/// What all ports of a switch share.
+/// Parts that all ports of a switch share.
 #[derive(Debug)]
 pub(super) struct Common {
     pub(super) memory: Memory,

@@ -14,13 +14,13 @@ macro_rules! settings {
         pub struct SwitchConfig {
             /// Its packet memory.
             pub buffer: Buffer,
-            /// How its queues signal congestion.
+            /// Congestion signal of its queues.
             pub marking: Marking,
             /// Time from the last bit of a packet until it joins a queue.
             pub latency: Span,
-            /// How its ports work. All mechanisms at ports need scheduled ones, at neighbors that they stop as well.
+            /// Kind of its ports. All mechanisms at ports need scheduled ones, at neighbors that they stop as well.
             pub ports: PortKind,
-            /// How its queues talk to the sources of their packets.
+            /// Messages of its queues to the sources of their packets.
             pub congestion_point: CongestionPoint,
             /// It writes telemetry into packets that want it, when it begins to send them (HPCC: Li et al., SIGCOMM 2019, §4.1).
             pub telemetry: bool,

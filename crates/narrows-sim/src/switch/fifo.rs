@@ -30,7 +30,7 @@ struct FifoPort {
     /// Bytes that wait, as of the last call of [`settle`](FifoPort::settle).
     waiting: u64,
     max_waiting: u64,
-    /// What waits.
+    /// Starts of the packets that wait.
     starts: Ring<Start>,
     to: Target,
     link: LinkId,
@@ -64,7 +64,7 @@ impl Start {
         self.0 & ((1 << Self::SIZE_BITS) - 1)
     }
 
-    /// How long ago it was at `now`; negative if it lies ahead.
+    /// Time since the start at `now`, in picoseconds; negative if it lies ahead.
     #[inline]
     fn age(self, now: Time) -> i64 {
         (now.as_ps() << Self::SIZE_BITS).wrapping_sub(self.0 - self.size()) as i64 >> Self::SIZE_BITS

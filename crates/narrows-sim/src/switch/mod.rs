@@ -73,7 +73,7 @@ const UNROUTED: u16 = u16::MAX;
 /// The most ports a switch may have: they are numbered with 15 bits.
 pub const MOST_PORTS: usize = (1 << 15) - 1;
 
-/// How many packets ahead the place on the link they leave on is prefetched.
+/// Number of packets ahead for which the place on the link they leave on is prefetched.
 const LOOK_AHEAD: usize = 4;
 
 impl Switch {

@@ -1,4 +1,4 @@
-//! What a switch is made from.
+//! Parts that a switch is made from.
 
 use narrows_proto::units::{Bytes, Time};
 
@@ -20,7 +20,7 @@ use crate::random::Stream;
 use crate::record::PortCounters;
 use crate::routing::{Choice, Routes};
 
-/// What a switch is made from.
+/// Parts that a switch is made from.
 pub(crate) struct SwitchParts {
     pub(crate) first_wire: usize,
     pub(crate) wires: usize,
@@ -42,8 +42,8 @@ pub(crate) struct SwitchParts {
     pub(crate) mechanisms: Option<Box<SwitchMechanisms>>,
 }
 
-/// What the mechanisms at the ports of a switch are made from: congestion points, telemetry, marking at dequeue, limiters at the edge,
-/// and what neighbors stop.
+/// Parts that the mechanisms at the ports of a switch are made from: congestion points, telemetry, marking at dequeue, limiters at
+/// the edge, and what neighbors stop.
 pub(crate) struct SignalParts {
     /// Number of its first congestion point.
     pub(crate) first_point: u16,

@@ -155,7 +155,7 @@ impl Origin {
     }
 }
 
-/// How long a packet has waited, to 64 ps.
+/// Sojourn time of a packet, to 64 ps.
 #[inline]
 pub(super) fn sojourn(packet: Packet, now: Time) -> Span {
     const CIRCLE: u64 = (1 << (u64::BITS - SINCE)) - 1;

@@ -116,12 +116,12 @@ pub struct KaryTree {
 pub struct CrossDc {
     /// Data centers.
     pub datacenters: u32,
-    /// What is inside each.
+    /// The network inside each.
     pub fabric: Fabric,
-    /// What is inside the first data centers, one by one, where it differs from `fabric`.
+    /// Networks inside the first data centers, one by one, where they differ from `fabric`.
     #[serde(default)]
     pub fabrics: Vec<Fabric>,
-    /// What joins them.
+    /// The links between them.
     pub wan: Wan,
 }
 
@@ -349,7 +349,7 @@ impl Fabric {
 }
 
 impl CrossDc {
-    /// What is inside a data center.
+    /// The network inside a data center.
     pub fn fabric_of(&self, datacenter: u32) -> &Fabric {
         self.fabrics.get(datacenter as usize).unwrap_or(&self.fabric)
     }

@@ -27,20 +27,20 @@ pub struct Topology {
 pub struct Node {
     /// Its path, `dc0/rack3/host5`. Unique.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
     /// The number of the data center it is in; none if it belongs to the WAN, or there are no data centers.
     datacenter: Option<u32>,
 }
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     /// Sends and receives; never forwards.
     Host(HostId),
     /// Forwards.
     Switch {
-        /// What its settings are filed under: `tor`, `spine`, `border`, …
+        /// Class that its settings are filed under: `tor`, `spine`, `border`, …
         class: String,
         /// Switches between it and the nearest host; 0 at the top of a rack.
         tier: u32,
@@ -54,7 +54,7 @@ pub struct Link {
     pub from: NodeId,
     /// Where they leave.
     pub to: NodeId,
-    /// How fast they enter, and how long they are under way.
+    /// Rate at which they enter, and time that they are under way.
     pub wire: Wire,
 }
 

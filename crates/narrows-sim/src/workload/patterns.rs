@@ -102,7 +102,7 @@ impl Pairs {
         own.map_or(0..0, |at| near.start + at..near.start + at + 1)
     }
 
-    /// How many receivers `host` may choose.
+    /// Number of receivers that `host` may choose from.
     pub fn partners(&self, host: HostId) -> usize {
         let near = self.neighbors(host);
         let own = self.own(host, &near).len();
@@ -241,7 +241,7 @@ pub enum Stagger {
 }
 
 impl Stagger {
-    /// How much later than the first flow one of `flows` starts.
+    /// Delay of flow number `number` of `flows` after the first.
     pub fn after(self, number: u64, flows: u32) -> Span {
         match self {
             // Less than the spread.

@@ -11,7 +11,7 @@ use crate::ids::{FlowId, GroupId, HostId};
 use crate::random::Stream;
 use crate::traffic::{FlowSpec, Rpc};
 
-/// What clients ask for. Clients are the senders of [`Pairs`], servers the receivers.
+/// Calls of clients. Clients are the senders of [`Pairs`], servers the receivers.
 #[derive(Clone, Debug)]
 pub struct Calls<'a> {
     /// Whose settings apply to all its flows.

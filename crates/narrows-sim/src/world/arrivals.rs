@@ -1,4 +1,4 @@
-//! What arrives at one switch in one window.
+//! Arrivals at one switch in one window.
 
 use narrows_proto::units::Span;
 
@@ -25,7 +25,7 @@ pub(crate) struct Arrivals {
     /// In the order of wires.
     pub(crate) list: Vec<Arrival>,
     pub(crate) trailers: Vec<Trailers>,
-    /// What to do when: the time since an origin, then the place in the list, so that simultaneous arrivals are taken in
+    /// Order of arrival: the time since an origin, then the place in the list, so that simultaneous arrivals are taken in
     /// the order of wires.
     pub(crate) order: Vec<u64>,
     /// Where routes are looked up late: the wire each of the list came over, counted from the first of the switch.

@@ -1,4 +1,4 @@
-//! What a node stands on: the links that leave it, the calendar, what is known of flows, what is reported.
+//! The world of a node: the links that leave it, the calendar, the table of flows, the log for the results.
 
 mod arrivals;
 pub(crate) mod calendar;
@@ -47,7 +47,7 @@ pub(crate) struct FlowTable {
     /// Slot of the sender at its host.
     pub(crate) senders: Vec<u32>,
     pub(crate) receivers: Vec<Reception>,
-    /// What a mechanism of whole switches keeps with it. Empty if none does.
+    /// Number that a mechanism of whole switches keeps with it. Empty if none does.
     pub(crate) at_switch: Vec<u32>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) enum Reception {
     Done { incarnation: u16, ack: u64 },
 }
 
-/// What the nodes of one thread report for the results.
+/// Records of the nodes of one thread for the results.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     /// Senders that know their flow to be complete. `end` is empty.

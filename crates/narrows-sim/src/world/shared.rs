@@ -13,7 +13,7 @@ use crate::random::mix;
 use crate::routing::Access;
 use crate::traffic::{FlowSpec, Group, NearSource, Transport};
 
-/// What all threads read and none writes.
+/// State that all threads read and none writes.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     /// Of the run.
@@ -44,7 +44,7 @@ pub(crate) struct Shared {
 
 pub(crate) const NO_FLOW: FlowId = FlowId(u32::MAX);
 
-/// How long packets are under way on a link.
+/// Time that packets are under way on a link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flight {
     pub(crate) wire_time: WireTime,
@@ -152,7 +152,7 @@ impl GroupState {
         Self { transport, priority: group.priority, near_source, needs_rack, overhead: overhead.get() as u16 }
     }
 
-    /// What its messages take until a card can send them.
+    /// Time that its messages take until a card can send them.
     pub(crate) fn doorbell(&self) -> Span {
         if let TransportState::Rdma(rdma) = &self.transport { rdma.params.doorbell } else { Span::ZERO }
     }

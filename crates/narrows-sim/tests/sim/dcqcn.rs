@@ -55,7 +55,7 @@ struct Queue {
     used: f64,
 }
 
-/// What waits after the first 50 ms.
+/// The queue after the first 50 ms.
 fn queue(red: Red, delay: Span, hosts: Hosts) -> Queue {
     let (network, traffic) = star(red, delay, hosts);
     let interval = Span::from_us(10);

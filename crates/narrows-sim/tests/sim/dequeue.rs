@@ -1,4 +1,4 @@
-//! What happens to packets that leave a queue: marking at dequeue, sojourn thresholds and CoDel, held against theory.
+//! Packets that leave a queue: marking at dequeue, sojourn thresholds and CoDel, held against theory.
 
 use crate::support::{ENDLESS, Run, at, dctcp, deep, flow, group, link, network, params, reno, traffic};
 use narrows_proto::cc::Config;

@@ -216,7 +216,7 @@ fn signalled_traffic() -> Traffic {
     Traffic { groups, flows, generators, measured, rpcs: vec![], dependents: vec![], sampled: vec![] }
 }
 
-/// What a run left behind, to the byte.
+/// Outcome of a run, to the byte.
 fn trace<O>(outcome: &Outcome<O>) -> String {
     let Outcome { flows, datagrams, mechanisms, ports, no_route, packet_hops, ended, packets_left, .. } =
         outcome;

@@ -36,7 +36,7 @@ struct Setting {
     until: Span,
 }
 
-/// What became of the queue in bytes and of the mean rate of sources in Gb/s, interval by interval.
+/// Queue in bytes and mean rate of sources in Gb/s, interval by interval.
 #[derive(Debug, Default)]
 struct Series {
     queue: Vec<f64>,
@@ -126,7 +126,7 @@ fn packets(setting: &Setting, point: CongestionPoint, rule: reaction::Config) ->
 
 // ── Fluid ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/// What a sample says, and how many of them there are for each byte that arrives.
+/// Feedback of a sample, and number of samples for each byte that arrives.
 #[derive(Clone, Copy, Default)]
 struct Sample {
     feedback: f64,

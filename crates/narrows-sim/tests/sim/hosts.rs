@@ -33,7 +33,7 @@ fn star(senders: u32, control: &Config, hosts: Hosts) -> (Network, Traffic) {
     (Network { hosts, ..network(topology, &switch) }, traffic)
 }
 
-/// How long a run lasts. The first two seconds do not count.
+/// Duration of a run. The first two seconds do not count.
 const LASTS: Span = Span::from_secs(6);
 
 /// Bytes that each flow delivers after the first two seconds.

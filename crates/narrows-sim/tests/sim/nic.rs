@@ -23,7 +23,7 @@ fn run(network: &Network, params: Params, cc: Config, flows: Vec<FlowSpec>, unti
     Run::new(network, &traffic(rdma(params, cc), flows)).until(until).run()
 }
 
-/// How long one message over an empty network takes.
+/// Time that one message takes over an empty network.
 fn took(network: &Network, params: Params, size: u64) -> Span {
     let outcome = run(network, params, unlimited(), vec![flow(0, 1, size)], Span::from_ms(10));
     outcome.flows[0].end.expect("it ends").saturating_since(outcome.flows[0].start)

@@ -131,7 +131,7 @@ impl Observer for Leaves {
     }
 }
 
-/// What leaves host 0 in 20 ms.
+/// Flows of the packets that leave host 0 in 20 ms.
 fn leaving(network: &Network, traffic: &Traffic) -> Vec<Option<FlowId>> {
     let uplink = link(network, "host0", "switch");
     let run = Run::new(network, traffic).until(Span::from_ms(20));

@@ -23,7 +23,7 @@ fn pausing(memory: u64) -> SwitchConfig {
     SwitchConfig { pause: Some(pause()), ..signaling(memory, CongestionPoint::Off) }
 }
 
-/// What a neighbor may fill at a switch with such links and delays of 1 µs.
+/// Bytes that a neighbor may fill at a switch with such links and delays of 1 µs.
 fn one_ingress() -> u64 {
     let us = Span::from_us(1);
     (pause().xoff + pause().headroom(RATE, us, us, Bytes::new(PACKET))).get()

@@ -163,7 +163,7 @@ fn clients_share_queue_pairs_and_any_number_of_threads_gives_the_same_bytes() {
     assert_eq!(run(1, PortKind::Scheduled), alone);
 }
 
-/// What a port sends, and whose packets it drops.
+/// Bytes that a port sends, and drops there of even and odd flows.
 #[derive(Default)]
 struct Seen {
     port: Option<LinkId>,

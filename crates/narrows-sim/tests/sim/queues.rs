@@ -174,7 +174,7 @@ impl Random {
         Network { routing: self.routing, ..network(topology, &forwarding) }
     }
 
-    /// How it is carried, and whether a window or what was lost may make it slower than the ideal.
+    /// Its group, and whether a window or what was lost may make it slower than the ideal.
     fn group(&self) -> (Group, bool) {
         let handshake = Params { handshake: true, ..params() };
         let selective = narrows_proto::rdma::Params {

@@ -64,7 +64,7 @@ fn busy(ports: PortKind) -> (Network, Traffic, Vec<FlowSpec>) {
     (network, traffic, flows)
 }
 
-/// What a run left behind, to the byte.
+/// Outcome of a run, to the byte.
 fn trace<O>(outcome: &Outcome<O>) -> String {
     let Outcome { flows, datagrams, ports, no_route, packet_hops, ended, packets_left, .. } = outcome;
     format!("{flows:?}{datagrams:?}{ports:?}{no_route:?}{packet_hops}{ended}{packets_left}")

@@ -47,7 +47,7 @@ fn bcn_point(version: BcnVersion) -> CongestionPoint {
     CongestionPoint::Bcn(Bcn { version, sampling: Sampling::Random(0.1), ..Bcn::default() })
 }
 
-/// What ports and limiters did from one time until another.
+/// Activity of ports and limiters from one time until another.
 struct Watched {
     outcome: Outcome<(PortObserver, LimiterObserver)>,
     ports: Vec<PortRow>,

@@ -226,7 +226,7 @@ impl<'a> Run<'a> {
         self.observed(|| ())
     }
 
-    /// What the ports did, every `interval`.
+    /// Rows of the ports, every `interval`.
     pub(crate) fn ports(&self, interval: Span) -> Vec<PortRow> {
         let links = self.network.topology.links().len();
         let all: Vec<_> = (0..links).map(LinkId::from).collect();
@@ -234,7 +234,7 @@ impl<'a> Run<'a> {
         PortObserver::finish(outcome.observers, outcome.ended)
     }
 
-    /// What the senders did, every `interval`.
+    /// Rows of the senders, every `interval`.
     pub(crate) fn windows(&self, interval: Span) -> Vec<WindowRow> {
         let flows: Vec<_> = (0..self.traffic.flows.len()).map(FlowId::from).collect();
         let outcome = self.observed(|| WindowObserver::new(interval, flows.len(), &flows));

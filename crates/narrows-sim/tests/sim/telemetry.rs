@@ -25,7 +25,7 @@ fn flows(control: &Config, count: u32, apart: Span) -> Traffic {
     traffic(rdma(Params::default(), control.clone()), (0..count).map(one).collect())
 }
 
-/// What the link to the last host did in the measured time.
+/// Use of the link to the last host in the measured time.
 struct Measured {
     /// The part of the link in use.
     used: f64,

@@ -22,7 +22,7 @@ use crate::random::Stream;
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Bcn {
-    /// What messages say.
+    /// Content of its messages.
     pub version: BcnVersion,
     /// Qeq, where the queue is meant to settle. The packet on the wire does not wait.
     pub set_point: Bytes,
@@ -52,7 +52,7 @@ impl Default for Bcn {
     }
 }
 
-/// What messages of BCN say.
+/// Content of messages of BCN.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
 )]
@@ -89,7 +89,7 @@ impl Bcn {
         }
     }
 
-    /// What the source of a frame receives when `waiting` bytes wait, and `before` at the sample before. `ours` says that the
+    /// Signal to the source of a frame when `waiting` bytes wait, and `before` at the sample before. `ours` says that the
     /// frame is tagged with this congestion point.
     pub(super) fn signal(&self, waiting: u64, before: u64, ours: bool) -> Option<Signal> {
         let (set_point, waiting, before) = (self.set_point.as_f64(), waiting as f64, before as f64);

@@ -4,11 +4,11 @@ use super::bcn::Bcn;
 use super::message::Message;
 use super::qcn::Qcn;
 
-/// How the queues of a switch talk to the sources of their packets.
+/// Messages of the queues of a switch to the sources of their packets.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CongestionPoint {
-    /// They do not.
+    /// None.
     #[default]
     Off,
     /// Backward congestion notification: slow down, speed up, stop.

@@ -47,7 +47,7 @@ enum Rule {
     Qcn(Qcn),
 }
 
-/// What the congestion points of a port remember of its queues.
+/// State of the congestion points of a port.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sampler {
     /// Below zero an arrival is a sample.

@@ -25,7 +25,7 @@ pub(crate) struct IsolatedFlows {
     calm_since: Time,
     /// Destinations that are isolated.
     named: Vec<Named>,
-    /// How long a destination stays isolated after it was named and its class was last stopped.
+    /// Time that a destination stays isolated after it was named and its class was last stopped.
     life: Span,
     /// Slots of flows that wait for the class of isolated flows.
     parked: Vec<u32>,

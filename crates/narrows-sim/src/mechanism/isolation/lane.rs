@@ -1,4 +1,4 @@
-//! What is known of one port, and of one link that leads to the switch.
+//! State of one port, and of one link that leads to the switch.
 
 use narrows_proto::units::Time;
 
@@ -28,7 +28,7 @@ pub(super) struct Table {
 pub(super) struct Entry {
     /// A neighbor downstream has named it, and has not taken that back.
     pub(super) downstream: bool,
-    /// How often the neighbor it comes from was notified, since it last came isolated.
+    /// Number of times that the neighbor it comes from was notified, since it last came isolated.
     pub(super) notified: u8,
     /// When it was notified last.
     pub(super) notified_at: Time,
@@ -54,13 +54,13 @@ pub(super) struct Lane {
     pub(super) counters: IsolationCounters,
 }
 
-/// What came in over one link for congested queues.
+/// Input to congested queues over one link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Input {
     pub(super) link: LinkId,
     /// The port that leads back over it.
     pub(super) back: usize,
-    /// What is at its other end takes messages.
+    /// The node at its other end takes messages.
     pub(super) listens: bool,
     pub(super) allocated: bool,
     pub(super) stored: u64,

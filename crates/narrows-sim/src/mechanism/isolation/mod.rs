@@ -29,7 +29,7 @@ pub use self::settings::{
 };
 pub(crate) use self::stage::Stage;
 
-/// What its modules say of it.
+/// Documentation of its modules.
 pub const DOCS: &[&str] = &[
     narrows_proto::module_docs!("mod.rs"),
     narrows_proto::module_docs!("naming.rs"),

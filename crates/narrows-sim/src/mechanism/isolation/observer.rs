@@ -17,7 +17,7 @@ pub struct IsolationRow {
     pub node: NodeId,
     /// The link of the port, or for events at an input the link that leads to the switch.
     pub link: LinkId,
-    /// What.
+    /// The event.
     pub event: IsolationEvent,
 }
 

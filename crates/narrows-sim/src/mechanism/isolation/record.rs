@@ -1,12 +1,12 @@
-//! What is counted.
+//! Counters of isolation.
 
 use crate::record::{counters, max, sum};
 
 counters! {
     #[derive(Eq)]
-    /// What happened to the congested queue of a port.
+    /// Events at the congested queue of a port.
     pub struct IsolationCounters {
-        /// How often the port got one, and how often that went again.
+        /// Number of times that the port got one, and that it went again.
         pub allocated: u64 = sum,
         /// See [`allocated`](Self::allocated).
         pub freed: u64 = sum,

@@ -6,7 +6,7 @@ use crate::ids::{FlowId, LinkId};
 use crate::mechanism::pause::smallest_frame;
 use crate::mechanism::settings::SwitchSettings;
 
-/// How a switch isolates congested flows. Needs [`Pfc`](crate::mechanism::pfc::Pfc) for the priority it watches.
+/// Isolation of congested flows by a switch. Needs [`Pfc`](crate::mechanism::pfc::Pfc) for the priority it watches.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Isolation {
@@ -40,16 +40,16 @@ pub struct Isolation {
     pub joint_stop: Option<JointStop>,
     /// Whose packets `marking` looks at.
     pub mark: Marked,
-    /// How often a neighbor is notified of the same flow before its packets come isolated.
+    /// Most messages to a neighbor about the same flow before its packets come isolated.
     pub messages: u8,
     /// Size of these messages on the wire, framing included.
     pub message_size: Bytes,
-    /// How long a flow that a neighbor has named stays isolated after its queue has become empty, with `scheme = "qcz"`.
+    /// Time that a flow that a neighbor has named stays isolated after its queue has become empty, with `scheme = "qcz"`.
     pub flow_life: Span,
     /// Network cards are notified too: each destination has a queue of its own there, and those that were named can be stopped
     /// alone.
     pub hosts: bool,
-    /// How long a flow that a neighbor has named stays isolated where that turns out not to be needed: at ports of enhanced DVL
+    /// Time that a flow that a neighbor has named stays isolated where that turns out not to be needed: at ports of enhanced DVL
     /// that are not congested, and in network cards since the class of isolated flows was last stopped.
     pub idle_life: Span,
 }
@@ -179,11 +179,11 @@ impl Isolation {
 pub struct IsolationChange {
     /// The link of the port, or for events at an input the link that leads to the switch.
     pub link: LinkId,
-    /// What.
+    /// The event.
     pub event: IsolationEvent,
 }
 
-/// What happened to a congested queue.
+/// Event at a congested queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IsolationEvent {
     /// A port has one now.

@@ -30,7 +30,7 @@ pub(crate) struct Stage {
     /// Bytes of credit for each byte that others send.
     earned: f64,
     largest: f64,
-    /// What messages are addressed to.
+    /// Address of messages to neighbors.
     neighbor: HostId,
     outbox: Outbox,
     random: Stream,

@@ -23,7 +23,7 @@ pub(crate) struct EdgeLimiters {
     limiters: Limiters,
     /// By wire: what is known of the host at its other end, if there is one.
     hosts: Vec<Option<EdgeHost>>,
-    /// What its links to other switches carry together, if that is where limiters begin: those of a whole rack.
+    /// Rate of its links to other switches together, if that is where limiters begin: those of a whole rack.
     uplinks: Option<BitRate>,
     /// When limiters are to be looked at. An entry counts only if `due` agrees.
     agenda: BinaryHeap<Reverse<(Time, u32)>>,
@@ -105,7 +105,7 @@ impl AtSwitch for EdgeLimiters {
     }
 }
 
-/// What the links from a switch to other switches carry together; none if there are none.
+/// Rate of the links from a switch to other switches together; none if there are none.
 fn uplinks(site: &SwitchSite<'_>) -> Option<BitRate> {
     let topology = &site.network.topology;
     let leads_on = |link: &&Link| link.from == site.node && topology.as_host(link.to).is_none();

@@ -112,7 +112,7 @@ impl AtHost for ReactionPoints {
 }
 
 impl ReactionPoints {
-    /// What shares a limiter with a flow.
+    /// Key of all that shares a limiter with a flow.
     fn key<O>(&self, flow: FlowId, world: &World<O>) -> u64 {
         let spec = &world.shared.flows[flow.index()];
         self.limiters.scope().key(flow, spec, world.group_of(flow).priority)

@@ -27,15 +27,15 @@ pub use self::record::ReactionRecord;
 /// Reaction points of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reaction {
-    /// How they react.
+    /// Rule of their reaction.
     pub rule: reaction::Config,
     /// Where they are.
     pub place: ReactionPlace,
-    /// What shares a limiter.
+    /// Flows that share a limiter.
     pub per: LimiterScope,
-    /// How many limiters a host or edge switch has. When all are in use, further flows share them, chosen by a hash.
+    /// Number of limiters of a host or edge switch. When all are in use, further flows share them, chosen by a hash.
     pub limiters: u32,
-    /// What one limiter holds. A host does not hand over more; an edge switch drops it.
+    /// Room in one limiter. A host does not hand over more; an edge switch drops it.
     pub queue: Bytes,
     /// A packet that finds more than this in the queue of its limiter is marked, if its transport reads marks; none if left out. The
     /// slides on BCN (2005) name it as future work.
@@ -55,7 +55,7 @@ pub enum ReactionPlace {
     EdgeSwitch,
 }
 
-/// What shares a limiter.
+/// Flows that share a limiter.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
 )]
@@ -99,7 +99,7 @@ pub(crate) struct Limiter {
     /// When the next may be sent, at the rate of now.
     release: Time,
     rate: BitRate,
-    /// What `rate` means for a packet; none while it is stopped.
+    /// Time to send a packet at `rate`; none while it is stopped.
     wire_time: Option<WireTime>,
     random: Stream,
 }
@@ -244,7 +244,7 @@ impl Limiters {
         self.config.per
     }
 
-    /// What each may hold.
+    /// Bytes that each may hold.
     pub(crate) fn room(&self) -> u64 {
         self.config.queue.get()
     }
@@ -307,7 +307,7 @@ impl Limiters {
         self.keys.retain(|entry| entry.1 != place);
     }
 
-    /// How many were made so far.
+    /// Number of limiters made so far.
     pub(crate) fn made(&self) -> u64 {
         self.made
     }

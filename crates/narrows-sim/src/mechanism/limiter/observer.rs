@@ -11,7 +11,7 @@ pub struct LimiterEvent {
     pub node: NodeId,
     /// Which of the limiters there.
     pub limiter: u32,
-    /// How fast it sends; zero while it is stopped.
+    /// Its rate; zero while it is stopped.
     pub rate: BitRate,
     /// Bytes that wait in it.
     pub waiting: u64,
@@ -26,7 +26,7 @@ pub struct LimiterRow {
     pub node: NodeId,
     /// Which of the limiters there. Numbers are used again.
     pub limiter: u32,
-    /// How fast it sends; zero while it is stopped.
+    /// Its rate; zero while it is stopped.
     pub rate: BitRate,
     /// Bytes that wait in it.
     pub waiting: Bytes,

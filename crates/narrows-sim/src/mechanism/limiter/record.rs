@@ -1,10 +1,10 @@
-//! What is counted.
+//! Counters of reaction points.
 
 use crate::record::{counters, sum};
 
 counters! {
     #[derive(Eq)]
-    /// What reaction points did.
+    /// Counters of reaction points.
     pub struct ReactionRecord {
         /// Messages of congestion points that arrived.
         pub received: u64 = sum,

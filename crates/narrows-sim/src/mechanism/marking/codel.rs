@@ -21,7 +21,7 @@ use crate::mechanism::CLASSES;
 pub struct Codel {
     /// The sojourn time that a standing queue may have; 5 ms (RFC 8289 §4.4), a tenth of the round-trip time or less.
     pub target: Span,
-    /// How long sojourn times may stay above; 100 ms (RFC 8289 §4.3), a round-trip time of most connections.
+    /// Time that sojourn times may stay above; 100 ms (RFC 8289 §4.3), a round-trip time of most connections.
     pub interval: Span,
     /// Packets that can be marked are marked in place of dropping.
     pub ecn: bool,
@@ -43,7 +43,7 @@ pub(super) struct CodelSwitch {
     queues: Vec<[CodelState; CLASSES]>,
 }
 
-/// What is known of a queue. The names are those of RFC 8289 §5.3.
+/// State of a queue. The names are those of RFC 8289 §5.3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct CodelState {
     /// When sojourn times will have been above for an interval; none while they are not above.
@@ -59,7 +59,7 @@ struct CodelState {
     after: After,
 }
 
-/// What comes after a packet that was dropped.
+/// Step after a packet that was dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum After {
     #[default]
@@ -76,7 +76,7 @@ impl CodelSwitch {
         Self { config: config.clone(), largest: largest.get(), queues }
     }
 
-    /// What becomes of a packet that is about to leave.
+    /// Verdict on a packet that is about to leave.
     #[inline(never)]
     pub(super) fn judge(&mut self, leaving: &Leaving) -> Verdict {
         let above = leaving.sojourn >= self.config.target && leaving.left > self.largest;

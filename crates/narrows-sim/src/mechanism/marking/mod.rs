@@ -31,11 +31,11 @@ pub(crate) use self::verdict::{Leaving, Verdict};
 use crate::random::Stream;
 use crate::record::DropCause;
 
-/// How a queue signals congestion.
+/// Congestion signal of a queue.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Marking {
-    /// It does not; it overflows.
+    /// None; it overflows.
     #[default]
     Off,
     /// Marks every packet that finds more than K waiting (DCTCP).
@@ -86,7 +86,7 @@ pub(crate) struct Marker {
     dequeue: Option<Box<Dequeue>>,
 }
 
-/// What looks at packets that arrive, besides step marking with one threshold for all ports.
+/// Marking of packets that arrive, besides step marking with one threshold for all ports.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "a switch has one, in a box")]
 enum Arriving {
@@ -125,7 +125,7 @@ impl Steps {
     }
 }
 
-/// What looks at packets that leave.
+/// Marking of packets that leave.
 #[derive(Clone, Debug)]
 enum Dequeue {
     Step(Steps),

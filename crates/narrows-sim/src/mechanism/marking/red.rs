@@ -28,7 +28,7 @@ pub struct Red {
     /// for DCQCN.
     #[serde(default = "yes")]
     pub spread: bool,
-    /// What happens to a chosen packet.
+    /// Action on a chosen packet.
     #[serde(default)]
     pub action: RedAction,
     /// Whether packets are looked at when they arrive or when they leave.
@@ -63,7 +63,7 @@ impl Red {
     }
 }
 
-/// What RED does to the packets it chooses.
+/// Action of RED on the packets it chooses.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, schemars::JsonSchema,
 )]

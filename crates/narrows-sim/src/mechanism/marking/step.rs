@@ -34,14 +34,14 @@ pub enum Threshold {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScaledThreshold {
-    /// What it is at a link of the rate `per`.
+    /// The threshold at a link of the rate `per`.
     pub bytes: Bytes,
     /// A rate. At a link of ten times this rate, it is ten times as much.
     pub per: BitRate,
 }
 
 impl Threshold {
-    /// What it is at a port of this rate.
+    /// The threshold at a port of this rate.
     pub fn at(&self, rate: BitRate) -> Bytes {
         match *self {
             Self::Fixed(bytes) => bytes,

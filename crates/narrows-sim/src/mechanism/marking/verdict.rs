@@ -15,7 +15,7 @@ pub enum MarkAt {
     Dequeue,
 }
 
-/// What becomes of a packet.
+/// Verdict on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Pass,
@@ -29,7 +29,7 @@ pub(crate) struct Leaving {
     pub(crate) now: Time,
     pub(crate) port: usize,
     pub(crate) queue: usize,
-    /// How long it has waited.
+    /// Its sojourn time.
     pub(crate) sojourn: Span,
     /// Bytes that wait behind it in its queue.
     pub(crate) left: u64,

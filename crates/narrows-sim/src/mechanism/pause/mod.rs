@@ -40,7 +40,7 @@ pub(crate) fn smallest_frame() -> Bytes {
     Bytes::new(84)
 }
 
-/// How long so many times of 512 bits last on a link of this rate.
+/// Duration of so many times of 512 bits on a link of this rate.
 pub(crate) fn lasts(quanta: u16, rate: BitRate) -> Span {
     rate.time_to_send(Bytes::new(64 * u64::from(quanta)))
 }
@@ -65,7 +65,7 @@ impl Pause {
         self.xon.unwrap_or(self.xoff / 2)
     }
 
-    /// How long a pause lasts on a link of this rate.
+    /// Duration of a pause on a link of this rate.
     pub fn lasts(&self, rate: BitRate) -> Span {
         lasts(self.quanta, rate)
     }
@@ -76,7 +76,7 @@ impl Pause {
     }
 }
 
-/// What a switch with PAUSE keeps of the links that lead to it.
+/// Account of a switch with PAUSE for the links that lead to it.
 #[derive(Debug)]
 pub(crate) struct Account {
     xoff: u64,
@@ -85,7 +85,7 @@ pub(crate) struct Account {
     links: Vec<Ingress>,
 }
 
-/// What is known of one link.
+/// State of one link.
 #[derive(Debug)]
 struct Ingress {
     link: LinkId,
@@ -138,7 +138,7 @@ impl Account {
         resume
     }
 
-    /// What the neighbor of link number `from` is sent at `now`.
+    /// The frame for the neighbor of link number `from` at `now`, if there is such a neighbor.
     pub(crate) fn order(&mut self, now: Time, from: u32, to: HostId) -> Option<StopOrder> {
         let size = self.frame;
         let ingress = self.links.get_mut(from as usize)?;
@@ -166,7 +166,7 @@ impl Account {
     }
 }
 
-/// What a PAUSE frame says.
+/// The request of a PAUSE frame.
 pub(super) fn read(frame: Packet) -> StopFrame {
     StopFrame { link: LinkId(frame.flow().0), classes: u16::MAX, lasts: Span::from_ps(frame.seq()) }
 }

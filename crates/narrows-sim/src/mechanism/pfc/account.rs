@@ -9,7 +9,7 @@ use crate::mechanism::{CLASSES, InputLink, SIDE_CLASS, StopFrame, StopOrder};
 use crate::packet::{Control, Fields, Kind, Packet};
 use crate::record::DropCause;
 
-/// What a lossless switch keeps of the links that lead to it.
+/// Account of a lossless switch for the links that lead to it.
 #[derive(Debug)]
 pub(crate) struct Account {
     /// A bit for each class without loss.
@@ -33,7 +33,7 @@ enum Limit {
     Fixed(u64),
 }
 
-/// What is known of one link.
+/// State of one link.
 #[derive(Debug)]
 struct Ingress {
     link: LinkId,
@@ -50,7 +50,7 @@ struct Ingress {
     classes: [Held; CLASSES],
 }
 
-/// What packets of one class hold, by kind of memory.
+/// Bytes that packets of one class hold, by kind of memory.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     reserve: u64,
@@ -98,7 +98,7 @@ impl Account {
         }
     }
 
-    /// What a class may hold of the shared pool.
+    /// Bytes of the shared pool that a class may hold.
     #[inline]
     fn limit(&self) -> u64 {
         match self.xoff {
@@ -200,7 +200,7 @@ impl Account {
         ingress.mask() != before
     }
 
-    /// What the neighbor of link number `from` is sent at `now`.
+    /// The frame for the neighbor of link number `from` at `now`, if there is such a neighbor.
     pub(crate) fn order(&mut self, now: Time, from: u32, to: HostId) -> Option<StopOrder> {
         let size = self.frame;
         let ingress = self.links.get_mut(from as usize)?;
@@ -231,7 +231,7 @@ fn frame(link: LinkId, stopped: u16, lasts: Span, size: u16, to: HostId) -> Pack
     Packet::new(Fields { seq, flow, to, size, incarnation: 0, kind, priority: 7, flags: 0, trailers: 0 })
 }
 
-/// What a PFC frame says.
+/// The request of a PFC frame.
 pub(crate) fn read(frame: Packet) -> StopFrame {
     StopFrame {
         link: LinkId(frame.flow().0),

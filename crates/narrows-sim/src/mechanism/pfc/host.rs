@@ -12,7 +12,7 @@ use crate::record::PortCounters;
 use crate::ring::Ring;
 use crate::world::Log;
 
-/// What a host keeps if its switch stops classes.
+/// State of a host whose switch stops classes.
 #[derive(Debug, Default)]
 pub(crate) struct StoppedClasses {
     /// A bit for each priority that is stopped before `until`.

@@ -5,13 +5,13 @@ use narrows_proto::units::{BitRate, Bytes, Span};
 use crate::mechanism::pause::{headroom, lasts, smallest_frame};
 use crate::mechanism::settings::SwitchSettings;
 
-/// How a switch keeps priorities free of loss.
+/// Priorities that a switch keeps free of loss, and the memory for that.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Pfc {
     /// Priorities without loss. The others are dropped as `sharing` of the buffer says, within the shared pool.
     pub priorities: Vec<u8>,
-    /// What a class of a link may hold of the shared pool before it is stopped.
+    /// Part of the shared pool that a class of a link may hold before it is stopped.
     pub xoff: Xoff,
     /// It may go on when it is this much below.
     pub resume: Bytes,
@@ -22,7 +22,7 @@ pub struct Pfc {
     pub headroom: Option<Bytes>,
     /// Memory for what does not fit any headroom; one packet for each port if left out.
     pub global_headroom: Option<Bytes>,
-    /// How long a class stays stopped unless that is renewed, in times of 512 bits.
+    /// Duration of a stop unless it is renewed, in times of 512 bits.
     pub quanta: u16,
     /// PFC frames on the wire, framing included: a 64 B frame, preamble and gap.
     pub frame: Bytes,
@@ -70,7 +70,7 @@ impl SwitchSettings for Pfc {
 }
 
 impl Pfc {
-    /// How long a class stays stopped on a link of this rate.
+    /// Duration of a stop on a link of this rate.
     pub fn lasts(&self, rate: BitRate) -> Span {
         lasts(self.quanta, rate)
     }
@@ -90,7 +90,7 @@ impl Pfc {
         self.global_headroom.unwrap_or(largest.saturating_mul(ports as u64))
     }
 
-    /// What is left of `buffer` for the shared pool, if anything is.
+    /// Bytes of `buffer` left for the shared pool, if any are.
     pub fn pool(
         &self,
         buffer: Bytes,

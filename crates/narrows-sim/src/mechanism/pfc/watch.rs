@@ -1,4 +1,4 @@
-//! How long classes stay stopped while packets wait in them: what a watchdog of PFC looks at.
+//! Time that classes stay stopped while packets wait in them: what a watchdog of PFC looks at.
 
 use narrows_proto::units::Time;
 

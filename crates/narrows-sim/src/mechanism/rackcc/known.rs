@@ -13,7 +13,7 @@ use crate::ids::{FlowId, HostId, NodeId};
 use crate::mechanism::at_host::Site;
 use crate::packet::Packet;
 
-/// What a host of a rack with JumboFlows knows.
+/// State of a host of a rack with JumboFlows.
 #[derive(Debug)]
 pub(crate) struct Racks {
     pub(super) agent: RackAgent,
@@ -32,12 +32,12 @@ pub(crate) struct Racks {
     pub(super) record: RackRecord,
 }
 
-/// What is known of a JumboFlow.
+/// State of a JumboFlow at a host.
 #[derive(Debug)]
 pub(super) struct Known {
     /// Which of those to its rack.
     pub(super) number: u32,
-    /// What its switch reported last, and when.
+    /// The last report of its switch, and when it came.
     pub(super) report: Option<JumboReport>,
     pub(super) received_at: Time,
     /// Changes with each message.
@@ -46,7 +46,7 @@ pub(super) struct Known {
     pub(super) waiting: Vec<u32>,
 }
 
-/// What is known of a destination.
+/// State of a destination.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Destination {
     pub(super) rate: BitRate,
@@ -60,7 +60,7 @@ pub(super) struct Receiver {
     /// Bytes that have arrived since `since`.
     pub(super) received: u64,
     pub(super) since: Time,
-    /// What waited at the switch, as it said last.
+    /// Bytes that waited at the switch, by its last message.
     pub(super) queue: u64,
     /// Hosts with flows to this one, and how many.
     pub(super) sources: Vec<(HostId, u32)>,
@@ -158,7 +158,7 @@ impl Racks {
         destination.version = destination.version.wrapping_add(1);
     }
 
-    /// What a flow would have received if it received everything now.
+    /// Sum of the versions that a flow would have if it received everything now.
     pub(super) fn versions(&self, of: Subflow) -> u32 {
         let known = self.known[of.jumboflow as usize].version;
         known.wrapping_add(self.destinations[of.destination as usize].version)

@@ -15,7 +15,7 @@ pub use self::record::RackRecord;
 pub use self::settings::{RackAgent, RackEvent};
 pub(crate) use self::table::RackState;
 
-/// What a flow keeps as a subflow.
+/// State of a flow as a subflow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Subflow {
     /// Place of its JumboFlow.
@@ -27,5 +27,5 @@ pub(crate) struct Subflow {
     registered: bool,
 }
 
-/// What its modules say of it.
+/// Documentation of its module.
 pub const DOCS: &str = narrows_proto::module_docs!("mod.rs");

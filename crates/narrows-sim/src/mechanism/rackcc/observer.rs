@@ -6,7 +6,7 @@ use crate::ids::NodeId;
 use crate::observe::rows::{NodeTurns, gather};
 use crate::observe::{MechanismEvent, Observer};
 
-/// What a switch reported on a JumboFlow, the first time in an interval.
+/// Report of a switch on a JumboFlow, the first in an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JumboFlowRow {
     /// When.
@@ -21,7 +21,7 @@ pub struct JumboFlowRow {
     pub report: JumboReport,
 }
 
-/// What a host advertised, the first time in an interval.
+/// Advertisement of a host, the first in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdvertisedRow {
     /// When.

@@ -1,10 +1,10 @@
-//! What is counted.
+//! Counters of RackCC.
 
 use crate::record::{counters, sum};
 
 counters! {
     #[derive(Eq)]
-    /// What switches of racks and their hosts did for JumboFlows (RackCC).
+    /// Counters of the switches of racks and their hosts for JumboFlows (RackCC).
     pub struct RackRecord {
         /// Subflows registered.
         pub registered: u64 = sum,

@@ -6,7 +6,7 @@ use narrows_proto::units::{BitRate, Bytes, Span};
 use crate::ids::NodeId;
 use crate::mechanism::settings::SwitchSettings;
 
-/// What keeps the state of JumboFlows at the switch of a rack (RackCC: Zhuo et al., HotNets 2016).
+/// Agent that keeps the state of JumboFlows at the switch of a rack (RackCC: Zhuo et al., HotNets 2016).
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RackAgent {
@@ -25,7 +25,7 @@ pub struct RackAgent {
     pub message_priority: u8,
     /// Packets of subflows are marked at ports that lead to hosts of the rack as well; RackCC §3.1 says they are not.
     pub mark_last_hop: bool,
-    /// How hosts of the rack find the rate they advertise. The switch tells them of their queues as often as that.
+    /// Rule for the rate that hosts of the rack advertise. At its interval the switch notifies them of their queues.
     pub receivers: receiver::Params,
 }
 
@@ -50,7 +50,7 @@ impl Default for RackAgent {
     }
 }
 
-/// What hosts and switches of racks notify each other of.
+/// Notifications between hosts and switches of racks.
 #[derive(Clone, Copy, Debug)]
 pub enum RackEvent {
     /// A switch has reported to its hosts on JumboFlow number `number` to the rack of switch number `rack` among those with hosts.
@@ -70,7 +70,7 @@ pub enum RackEvent {
         node: NodeId,
         /// The rate.
         rate: BitRate,
-        /// What had waited.
+        /// Bytes that had waited.
         queue: u64,
     },
 }

@@ -15,7 +15,7 @@ pub(super) const UNREGISTERED: u32 = u32::MAX;
 /// In place of a place: the flow is no subflow.
 pub(super) const NO_SUBFLOW: u32 = u32::MAX - 1;
 
-/// What is kept at a switch.
+/// State at a switch.
 #[derive(Debug)]
 pub(crate) struct RackState {
     pub(super) agent: RackAgent,
@@ -73,7 +73,7 @@ pub(super) struct Entry {
 // One cache line each.
 const _: () = assert!(size_of::<Option<Entry>>() == 64);
 
-/// What waits for a host.
+/// Queue to a host.
 #[derive(Clone, Debug)]
 pub(super) struct LastHop {
     pub(super) host: HostId,
@@ -193,7 +193,7 @@ impl RackState {
         }
     }
 
-    /// How often the table is looked through.
+    /// Time between two sweeps of the table.
     pub(super) fn sweep(&self) -> Span {
         (self.agent.expiry / 4).max(Span::from_ns(100))
     }

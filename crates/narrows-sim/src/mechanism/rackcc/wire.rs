@@ -1,4 +1,4 @@
-//! What the switch of a rack and its hosts notify each other of, as packets.
+//! Notifications between the switch of a rack and its hosts, as packets.
 
 use narrows_proto::rack::JumboReport;
 use narrows_proto::units::{BitRate, Span};
@@ -81,7 +81,7 @@ impl Membership {
     }
 }
 
-/// What concerns the access link of a destination.
+/// A message about the access link of a destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     /// A host advertises the rate at which each source may send to it.

@@ -1,4 +1,4 @@
-//! What the ports of a switch do besides queueing, and a port that sends what they choose.
+//! Work of the ports of a switch besides queueing, and a port that sends what mechanisms choose.
 
 use narrows_proto::units::Time;
 
@@ -17,7 +17,7 @@ use crate::switch::common::Common;
 use crate::switch::queue::{Origin, QueuedPort, sojourn};
 use crate::world::World;
 
-/// What the ports of a switch do besides queueing.
+/// Work of the ports of a switch besides queueing.
 #[derive(Debug)]
 pub(in crate::switch) struct Mechanisms {
     /// Neighbors stop each other, which all mechanisms of the list need.
@@ -36,11 +36,11 @@ pub(in crate::switch) struct Mechanisms {
     pub(in crate::switch) backs: Vec<usize>,
     /// The address of what is sent to a neighbor: no host has it, so that it is recognized where routes are looked up.
     pub(in crate::switch) neighbor: HostId,
-    /// What a congestion point has just said.
+    /// The latest message of a congestion point.
     pub(in crate::switch) message: Option<Packet>,
 }
 
-/// What a port sends to its neighbor before all queues.
+/// Packets that a port sends to its neighbor before all queues.
 #[derive(Clone, Debug, Default)]
 pub(in crate::switch) struct ControlQueue {
     /// A frame that stops it. A later one takes its place.

@@ -1,6 +1,6 @@
 //! Ports with a queue for each priority, of which the highest goes first, and a side queue for what a mechanism keeps apart.
 //!
-//! What else a port does is asked of the mechanisms of its switch at a few places, always in this order. Those of the list
+//! For all else a port asks the mechanisms of its switch at a few places, always in this order. Those of the list
 //! ([`AtPorts`](crate::mechanism::at_ports::AtPorts)) have no names here:
 //!
 //! ```text
@@ -50,9 +50,9 @@ pub(in crate::switch) struct QueuedPorts {
 /// A packet that a port has taken.
 struct Taken<'a> {
     parcel: Parcel<'a>,
-    /// What it came in.
+    /// The class it came in.
     class: usize,
-    /// What it joins, and the bytes that wait there.
+    /// The queue it joins, and the bytes that wait there.
     queue: usize,
     backlog: u64,
     waits: bool,
@@ -75,7 +75,7 @@ impl QueuedPorts {
         self.ports.iter().map(|port| port.waiting).sum()
     }
 
-    /// What the last packet that joined is answered with.
+    /// The message that answers the last packet that joined.
     pub(in crate::switch) fn take_message(&mut self) -> Option<Packet> {
         self.mechanisms.as_mut()?.message.take()
     }
