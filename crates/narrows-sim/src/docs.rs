@@ -4,7 +4,7 @@ use narrows_proto::module_docs;
 
 macro_rules! modules {
     ($($name:ident $what:literal $file:literal)+) => {
-        $(#[doc = concat!("What the module of ", $what, " says of itself.")] pub const $name: &str = module_docs!($file);)+
+        $(#[doc = concat!("Documentation of the module of ", $what, ".")] pub const $name: &str = module_docs!($file);)+
     };
 }
 

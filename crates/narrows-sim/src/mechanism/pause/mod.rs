@@ -1,6 +1,6 @@
 //! PAUSE (IEEE 802.3 Annex 31B): a switch that runs out of room stops the neighbor that fills it.
 //!
-//! What waits is counted by the link it came over. Above XOFF the neighbor at its other end is told to pause, at or below
+//! Packets that wait are counted by the link they came over. Above XOFF the neighbor at its other end is notified to pause, at or below
 //! XON to go on. A pause ends by itself after a time, so it is asked for again while it is needed; a lost frame then stops
 //! nobody for good.
 
@@ -23,7 +23,7 @@ pub struct Pause {
     /// It may go on when they hold no more than this; half of `xoff` if left out.
     #[serde(default)]
     pub xon: Option<Bytes>,
-    /// How long a pause lasts unless it is renewed, in times of 512 bits.
+    /// Duration of a pause unless it is renewed, in times of 512 bits.
     #[serde(default = "longest_pause")]
     pub quanta: u16,
     /// PAUSE frames on the wire, framing included: a 64 B frame, preamble and gap.
