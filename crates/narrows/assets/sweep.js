@@ -48,7 +48,7 @@
   };
 
   const drawn = (grid, figure, { group, rest, y_log, range: [low, high], lines }) => {
-    const { x, x_log, on_a_scale, ticks, by, metrics } = data.figures;
+    const { x, x_log, on_a_scale, ticks, by } = data.figures;
     const [first, last] = [ticks[0][0], ticks.at(-1)[0]];
     const pad = (last - first) * 0.04 || 0.5;
     const factor = (last / first) ** 0.04 || 1.1;
@@ -66,6 +66,7 @@
     });
     const banded = lines.some(({ points }) => points.some(([, , interval]) => interval));
     const notes = [data.figures.rest[rest], by && lines.length > 1 ? `lines: ${by}` : "", banded ? "bands: 95 % confidence interval over seeds" : "",
+      lines.some(({ points }) => points.some(([, , interval]) => interval && (interval[0] < low || interval[1] > high))) ? "some end beyond the chart" : "",
       lines.some(({ points }) => !points.length) ? `dotted: has no ${x}` : ""];
     chart(grid, {
       title: `${group}: ${figure.label}`, caption: notes.filter(Boolean).join(" · "), x, y: figure.label, xLog: x_log, yLog: y_log,
@@ -80,7 +81,7 @@
       into.append(soft(data.figures ? "Nothing that is shown happened." : "Nothing varies: the sweep is one point."));
       return;
     }
-    const { rest, metrics } = data.figures;
+    const { rest, metrics, never } = data.figures;
     const several = rest.length > 1;
     const choice = element("select", { "aria-label": "Other axes", onchange: () => show() },
       element("option", { value: "all" }, "all"), ...rest.map((text, number) => element("option", { value: number }, text)));
@@ -96,6 +97,7 @@
       }
     };
     show();
+    if (never.length) report.append(soft(`Nothing but 0, or nothing to take it of: ${never.join(", ")}.`));
   };
 
   const table = () => {

@@ -59,6 +59,8 @@ pub(super) struct Figures {
     /// Combinations of the other axes in words; a chart belongs to one of them.
     rest: Vec<String>,
     metrics: Vec<Figure>,
+    /// Metrics that are zero everywhere, which need no picture.
+    never: Vec<String>,
 }
 
 /// A metric.
@@ -113,7 +115,8 @@ pub(super) fn figures(found: &Found, axes: &Axes, chosen: &[Chosen], roles: Role
         });
         Figure { label: metric.label.clone(), meaning: metric.meaning.clone(), charts: charts.collect() }
     };
-    let metrics = chosen.iter().map(figure).filter(|figure| !figure.charts.is_empty()).collect();
+    let (metrics, empty): (Vec<_>, Vec<_>) =
+        chosen.iter().map(figure).partition(|figure: &Figure| !figure.charts.is_empty());
     let place = |value: usize| across.places.as_ref().map_or(value as f64, |places| places[value]);
     Figures {
         x: across.short.clone(),
@@ -123,6 +126,7 @@ pub(super) fn figures(found: &Found, axes: &Axes, chosen: &[Chosen], roles: Role
         by: roles.by.map(|by| axes.axes[by].short.clone()),
         rest: rest.iter().map(|place| axes.describe(place)).collect(),
         metrics,
+        never: empty.into_iter().map(|figure| figure.label).collect(),
     }
 }
 
@@ -252,7 +256,7 @@ mod tests {
         let found = drawn(&["control", "load", "pfc"], &points);
         assert_eq!((found.x.as_str(), found.by.as_deref()), ("load", Some("control")));
         assert_eq!(found.rest, ["pfc = on", "pfc = off"]);
-        assert_eq!(found.metrics.len(), 1, "nothing was unfinished");
+        assert_eq!((found.metrics.len(), &found.never[..]), (1, &["unfinished".to_owned()][..]));
         let charts: Vec<_> =
             found.metrics[0].charts.iter().map(|chart| (chart.group.as_str(), chart.rest)).collect();
         assert_eq!(charts, [("web", 0), ("web", 1), ("dc", 0), ("dc", 1)]);

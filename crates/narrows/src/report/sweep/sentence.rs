@@ -92,9 +92,16 @@ impl Settings<'_> {
         }
     }
 
+    /// `, 0.5× [0.4, 0.6]`, and over how many seeds if one of both has more.
     fn ratio(&self, one: usize, other: usize, numbers: bool) -> String {
-        let ratio = self.apart.ratio(one, other).filter(|_| numbers);
-        ratio.map_or_else(String::new, |ratio| format!(", {}", with_interval(Some(&ratio), "×")))
+        let Some(ratio) = self.apart.ratio(one, other).filter(|_| numbers) else { return String::new() };
+        let has_more = |setting: usize| self.estimates[setting].samples > ratio.samples;
+        let seeds = if has_more(one) || has_more(other) {
+            format!(" over the {} seeds that both have", ratio.samples)
+        } else {
+            String::new()
+        };
+        format!(", {}{seeds}", with_interval(Some(&ratio), "×"))
     }
 
     /// The setting with the smallest and that with the largest value, of some or if there are none of all.
@@ -292,6 +299,22 @@ mod tests {
         let expected = "lowest 2 at k = 40 kB: below 20 kB, 80 kB, not told apart from 60 kB; \
                         highest 16 at k = 20 kB: above all others";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_ratio_of_fewer_seeds_than_its_settings_have_says_so() {
+        let k = axis(&["20 kB", "40 kB"], true);
+        let of = |values: &[f64]| (1..).zip(values.iter().copied()).collect::<Vec<(u64, f64)>>();
+        let (one, other) = ([8.0, 8.0, 8.0, 1.0], [4.0; 3]);
+        let found = Settings {
+            axis: &k,
+            values: vec![0, 1],
+            estimates: vec![estimate(&one).unwrap(), estimate(&other).unwrap()],
+            apart: Apart::of(&[of(&one), of(&other)]),
+            lowest_first: true,
+        };
+        let text = found.text(true);
+        assert!(text.ends_with("to 4 at k = 40 kB, 0.5× over the 3 seeds that both have"), "{text}");
     }
 
     #[test]
