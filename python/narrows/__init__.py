@@ -32,7 +32,7 @@ from narrows._narrows import (
     __version__,
     interval,
 )
-from narrows._run import repro, run
+from narrows._run import report, repro, run
 from narrows._sweep import SweepResults, sweep
 from narrows._tune import Choice, Integer, Quantity, Real, Trial, Tuned, tune
 from narrows.controller import Controller
@@ -67,6 +67,7 @@ __all__ = [
     "__version__",
     "interval",
     "plots",
+    "report",
     "repro",
     "run",
     "sweep",

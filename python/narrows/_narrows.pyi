@@ -1,6 +1,7 @@
 """What the package is built upon, in Rust."""
 
 import os
+import pathlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Self, final
 
@@ -588,6 +589,15 @@ def comparison_report(
     title: str, cells: Sequence[tuple[str, Sequence[Results]]], path: str | os.PathLike[str], overwrite: bool
 ) -> None:
     """Write the report of several cells, each with a name and its runs."""
+
+def folder_report(
+    folders: Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str] | None,
+    metrics: Sequence[str],
+    by: str | None,
+    overwrite: bool,
+) -> pathlib.Path:
+    """Write the page of what folders hold; see :func:`narrows.report`."""
 
 def interval(values: Iterable[float]) -> tuple[float, tuple[float, float] | None] | None:
     """The central value of a metric over runs, and the bounds of its 95 % confidence interval.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from narrows import _narrows
@@ -86,6 +87,29 @@ def run(
             bar.set_postfix_str(f"{at * 1e3:.1f} ms simulated, {hops / 1e6:.1f} M packet-hops")
 
         return _narrows.run(scenario, seed=seed, threads=threads, force=force, progress=show)
+
+
+def report(
+    *folders: str | os.PathLike[str],
+    out: str | os.PathLike[str] | None = None,
+    metric: str | Sequence[str] = (),
+    by: str | None = None,
+    overwrite: bool = False,
+) -> Path:
+    """Write the page of what folders hold, as ``narrows report`` does, and say where it is.
+
+    A run, a comparison, or a sweep, which has a page of its own; several folders are compared.
+
+    :param out: where it goes; ``report.html`` if left out, in the folder if there is one only, where it replaces the
+        older.
+    :param metric: of a sweep: a metric, or several: ``"p99_slowdown"`` of every group, ``"dc.p99_slowdown"``,
+        ``"*.p99_*"``; those that say most if left out.
+    :param by: of a sweep: the axis whose values are lines of the figures; its last key will do.
+    :param overwrite: replace what is at ``out``.
+    :raises narrows.Error: if a folder holds no results, or there is no such metric or axis.
+    """
+    metrics = [metric] if isinstance(metric, str) else list(metric)
+    return Path(_narrows.folder_report(list(folders), out, metrics, by, overwrite))
 
 
 def repro(

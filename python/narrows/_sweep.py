@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from narrows import _narrows
-from narrows._run import _bar, _shown, cores, scenario_of
+from narrows._run import _bar, _shown, cores, report, scenario_of
 
 if TYPE_CHECKING:
     from narrows._narrows import Campaign, Estimate, PointSummary, Results, Scenario
@@ -97,6 +97,27 @@ class SweepResults:
             known = ", ".join(sorted(path.stem for path in self.folder.glob("*.parquet")))
             raise _narrows.Error(f"the data set has no table {name}, it has: {known}")
         return path
+
+    def report(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        metric: str | Sequence[str] = (),
+        by: str | None = None,
+        overwrite: bool = False,
+    ) -> Path:
+        """Write the page of the sweep, which opens in any browser, and say where it is.
+
+        Which differences the runs support, a figure for each metric, the table, the cells.
+
+        :param path: where it goes; ``report.html`` in the folder of the sweep if left out, where it replaces the older.
+        :param metric: a metric, or several: ``"p99_slowdown"`` of every group, ``"dc.p99_slowdown"``, ``"*.p99_*"``;
+            those that say most if left out.
+        :param by: the axis whose values are lines of the figures; its last key will do.
+        :param overwrite: replace what is at ``path``.
+        :raises narrows.Error: if there is no such metric or axis, or the page cannot be written.
+        """
+        return report(self.folder, out=path, metric=metric, by=by, overwrite=overwrite)
 
     def axis(self, name: str) -> str:
         """The whole name of an axis that may be named by its last key."""

@@ -337,6 +337,21 @@ def test_files_that_scenarios_name_go_with_their_cells(tmp_path: Path) -> None:
     assert same.tally["run"] == 0
 
 
+def test_a_sweep_has_a_page_of_its_own(found: narrows.SweepResults, tmp_path: Path) -> None:
+    metric = ["p99_slowdown", "*.goodput_gbps"]
+    page = found.report(tmp_path / "page.html", metric=metric, by="control")
+    text = page.read_text()
+    assert page == tmp_path / "page.html"
+    assert '"by":"control"' in text and "slowdown p99" in text and "goodput, Gb/s" in text
+    same = narrows.report(found.folder, out=tmp_path / "same.html", metric=metric, by="control")
+    assert same.read_bytes() == page.read_bytes()
+    with pytest.raises(narrows.Error, match=r'no metric "p99_slwodown"[\s\S]*did you mean "p99_slowdown"'):
+        found.report(tmp_path / "other.html", metric="p99_slwodown")
+    with pytest.raises(narrows.Error, match='no axis "laod"'):
+        found.report(tmp_path / "other.html", by="laod")
+    assert not (tmp_path / "other.html").exists()
+
+
 def test_a_plot_of_a_sweep_has_a_line_for_each_value(found: narrows.SweepResults) -> None:
     from narrows import plots
 

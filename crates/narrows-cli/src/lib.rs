@@ -20,6 +20,7 @@ use clap::FromArgMatches;
 use clap_complete::CompleteEnv;
 
 use self::args::{Arguments, Command};
+pub use self::commands::make_report;
 
 /// Does what the arguments say, the first of which is the name of the command, and prints what comes of it.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Status {

@@ -29,7 +29,7 @@ mod _narrows {
     use super::reproduction::{Reproduction, papers};
     #[pymodule_export]
     use super::results::{
-        Results, comparison_html, comparison_report, comparison_text, distributions, interval,
+        Results, comparison_html, comparison_report, comparison_text, distributions, folder_report, interval,
     };
     #[pymodule_export]
     use super::running::{reproduce, run};

@@ -235,6 +235,20 @@ pub(crate) fn comparison_report(
     write(&path, &report::page(title, &cells_of(cells, true)?), overwrite)
 }
 
+/// Writes the page of what folders hold, as `narrows report` does, and says where it is.
+#[pyfunction]
+pub(crate) fn folder_report(
+    py: Python<'_>,
+    folders: Vec<PathBuf>,
+    out: Option<PathBuf>,
+    metrics: Vec<String>,
+    by: Option<String>,
+    overwrite: bool,
+) -> PyResult<PathBuf> {
+    let choice = report::SweepOptions { metrics, by, ..Default::default() };
+    py.detach(|| narrows_cli::make_report(&folders, out.as_deref(), overwrite, choice)).or_raise()
+}
+
 /// Of each cell the first run may be in full.
 fn cells_of(cells: Vec<(String, Vec<PyRef<'_, Results>>)>, in_full: bool) -> PyResult<Vec<Cell>> {
     let cell = |(name, runs): (String, Vec<PyRef<'_, Results>>)| {

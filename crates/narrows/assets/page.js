@@ -112,6 +112,33 @@ const axis = (label, log) => ({
   filter: log ? (_, ticks) => ticks.map((tick) => (Math.abs(Math.log10(tick) % 1) < 1e-9 ? tick : null)) : undefined,
 });
 
+/** An axis across with labels at places of its own, [[at, text]…]; names that stand side by side are turned if they are long. */
+const ticked = (ticks, log, names) => {
+  const room = (plot) => plot.width - 90;
+  const wide = (text) => String(text).length * 6.4;
+  const cut = (text) => (text.length > 28 ? `${text.slice(0, 27)}…` : text);
+  const turned = (plot, texts) => names && Math.max(...texts.map(wide)) > room(plot) / Math.max(texts.length, 1) - 8;
+  const scaled = (value) => (log ? Math.log(value) : value);
+  return {
+    splits: (plot, _, min, max) => ticks.map(([at]) => at).filter((at) => at >= min && at <= max),
+    filter: (_, splits) => splits,
+    values: (plot, splits) => {
+      const texts = new Map(ticks);
+      const { min, max } = plot.scales.x;
+      let end = -Infinity;
+      return splits.map((at) => {
+        const text = cut(texts.get(at));
+        const center = ((scaled(at) - scaled(min)) / (scaled(max) - scaled(min))) * room(plot);
+        if (!names && center - wide(text) / 2 < end + 6) return "";
+        end = center + wide(text) / 2;
+        return text;
+      });
+    },
+    rotate: (plot, texts) => (turned(plot, texts) ? 35 : 0),
+    size: (plot, texts) => (texts && turned(plot, texts) ? 24 + 0.6 * Math.max(...texts.map(wide)) : 44),
+  };
+};
+
 /** Labeled lines at some x, behind the curves. */
 const verticals = (lines) => (plot) => {
   const { ctx, bbox } = plot;
@@ -131,7 +158,7 @@ const verticals = (lines) => (plot) => {
   ctx.restore();
 };
 
-/** Confidence bands as areas behind the curves: polygons in the units of the axes. */
+/** Confidence bands as areas behind the curves: polygons in the units of the axes, null between two of them. */
 const areas = (series) => (plot) => {
   const { ctx, bbox } = plot;
   ctx.save();
@@ -143,7 +170,12 @@ const areas = (series) => (plot) => {
     if (!each.area || !plot.series[index + 1].show) return;
     ctx.fillStyle = colourOf(each.colour ?? index);
     ctx.beginPath();
-    each.area.forEach(([x, y]) => ctx.lineTo(plot.valToPos(x, "x", true), plot.valToPos(y, "y", true)));
+    each.area.forEach((corner, number) => {
+      if (!corner) return;
+      const [x, y] = [plot.valToPos(corner[0], "x", true), plot.valToPos(corner[1], "y", true)];
+      if (each.area[number - 1]) ctx.lineTo(x, y);
+      else ctx.moveTo(x, y);
+    });
     ctx.fill();
   });
   ctx.restore();
@@ -169,21 +201,24 @@ const chartSvg = (plot, { title, x, y, series, stepped, lines }) => {
   const dashes = (each) => (strokeOf(each) === "solid" ? "" : ` stroke-dasharray="${DASHES[strokeOf(each)].join(" ")}"`);
   const [across, up] = plot.axes;
   const splits = (axis) => (axis._splits || []).map((split, number) => [split, axis._values?.[number]]).filter(([, text]) => text);
+  const turn = across._rotate ? (x) => `transform="rotate(${-across._rotate} ${x.toFixed(1)} ${(top + height + 15).toFixed(1)})"` : undefined;
   for (const [value, text] of splits(across)) {
     parts.push(`<path d="M${at(px(value), top)}V${(top + height).toFixed(1)}" stroke="${css("--grid")}"/>`);
-    label(text, px(value), top + height + 15, "middle");
+    label(text, px(value), top + height + 15, turn ? "end" : "middle", turn?.(px(value)));
   }
+  const under = top + height + (turn ? across._size : 0);
   for (const [value, text] of splits(up)) {
     parts.push(`<path d="M${at(left, py(value))}H${(left + width).toFixed(1)}" stroke="${css("--grid")}"/>`);
     label(text, left - 6, py(value) + 4, "end");
   }
-  label(x, left + width / 2, top + height + 34, "middle", 'font-size="12"');
+  label(x, left + width / 2, under + 34, "middle", 'font-size="12"');
   label(y, 14, top + height / 2, "middle", `font-size="12" transform="rotate(-90 14 ${(top + height / 2).toFixed(1)})"`);
   parts.push(`<clipPath id="c"><rect x="${left}" y="${top}" width="${width}" height="${height}"/></clipPath><g clip-path="url(#c)" fill="none">`);
   const shown = [...series, ...lines].map((each, index) => [each, index]).filter(([, index]) => plot.series[index + 1].show);
   for (const [each, index] of shown) {
     const colour = each.line ? soft : colourOf(each.colour ?? index);
-    if (each.area) parts.push(`<path d="M${each.area.map(([x, y]) => at(px(x), py(y))).join("L")}Z" fill="${colour}" fill-opacity=".2"/>`);
+    const corner = (point, number) => (point ? `${each.area[number - 1] ? "L" : "M"}${at(px(point[0]), py(point[1]))}` : "Z");
+    if (each.area) parts.push(`<path d="${each.area.map(corner).join("")}Z" fill="${colour}" fill-opacity=".2"/>`);
     const points = each.points.filter(inside).map(([x, y]) => [px(x), py(y)]);
     if (each.dots) {
       points.forEach(([x, y]) => parts.push(point(x, y, each, colour)));
@@ -193,7 +228,7 @@ const chartSvg = (plot, { title, x, y, series, stepped, lines }) => {
     parts.push(`<path d="${path.join("")}" stroke="${colour}" stroke-width="1.6"${dashes(each)}/>`);
   }
   parts.push("</g>");
-  let down = top + height + 56;
+  let down = under + 56;
   shown.forEach(([each, index]) => {
     const colour = each.line ? soft : colourOf(each.colour ?? index);
     parts.push(each.dots ? point(left + 9, down - 4, each, colour) : `<path d="M${left},${down - 4}h18" stroke="${colour}" stroke-width="2"${dashes(each)}/>`);
@@ -211,12 +246,13 @@ const chartCsv = ({ x, y, all }) => {
 
 /**
  * A chart of series with their own points: [{name, points: [[x, y]…], dash, colour, area}], and labeled lines {label, at}
- * across at some y (horizontal) or x (vertical; or a function that tells them). Returns the plot.
+ * across at some y (horizontal) or x (vertical; or a function that tells them). `ticks` are labels of the axis across, `ranges` what
+ * both axes show unless one zooms. Returns the plot.
  */
-const chart = (grid, { title, caption, x, y, xLog, yLog, series, stepped, dots, horizontal = [], vertical = [], wide, zoomed }) => {
+const chart = (grid, { title, caption, x, y, xLog, yLog, series, stepped, dots, horizontal = [], vertical = [], wide, zoomed, ticks, names, ranges }) => {
   const visible = ([x, y]) => (!xLog || x > 0) && (!yLog || y > 0);
   const drawn = series.map((each) => ({
-    ...each, points: each.points.filter(visible), area: each.area?.filter(visible), dots: each.dots ?? dots,
+    ...each, points: each.points.filter(visible), area: each.area?.filter((corner) => !corner || visible(corner)), dots: each.dots ?? dots,
   })).filter((each) => each.points.length > 0);
   if (drawn.length === 0) return undefined;
   const place = element("figure", { class: wide ? "chart wide" : "chart", style: "margin: 0" });
@@ -230,12 +266,13 @@ const chart = (grid, { title, caption, x, y, xLog, yLog, series, stepped, dots, 
   const tables = all.map((each) => [each.points.map((point) => point[0]), each.points.map((point) => point[1])]);
   const colour = (each, index) => () => (each.line ? css("--soft") : colourOf(each.colour ?? index));
   const path = stepped ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear();
-  const tall = wide ? 240 : 300;
+  const tall = (wide ? 240 : 300) + (names ? 50 : 0);
+  const whole = (range) => range && { range: (_, min, max) => (min <= ends[0] && max >= ends[1] ? range : [min, max]) };
   const options = {
     width: place.clientWidth || 540, height: tall,
     cursor: { drag: { x: true, y: false, setScale: !zoomed }, bind: zoomed ? { dblclick: () => () => zoomed(null) } : {} },
-    scales: { x: { time: false, distr: xLog ? 3 : 1 }, y: { distr: yLog ? 3 : 1 } },
-    axes: [{ ...axis(x, xLog), size: 44 }, axis(y, yLog)],
+    scales: { x: { time: false, distr: xLog ? 3 : 1, ...whole(ranges?.x) }, y: { distr: yLog ? 3 : 1, ...(ranges && { range: ranges.y }) } },
+    axes: [{ ...axis(x, xLog), size: 44, ...(ticks && ticked(ticks, xLog, names)) }, axis(y, yLog)],
     // What stands in the legend looks like the curve: dashed, dotted, a full or a hollow point.
     legend: { live: false, markers: {
       dash: (_, index) => (all[index - 1].dots ? "solid" : strokeOf(all[index - 1])),

@@ -49,6 +49,11 @@ pub struct Estimate {
 ///
 /// None without samples, or if one is not a number. Infinite samples have no interval.
 pub fn estimate(values: &[f64]) -> Option<Estimate> {
+    estimate_among(values, 1)
+}
+
+/// The same, with an interval so wide that those of this many estimates hold all together with 95 % confidence (Bonferroni).
+fn estimate_among(values: &[f64], estimates: usize) -> Option<Estimate> {
     if values.is_empty() || values.iter().any(|value| value.is_nan()) {
         return None;
     }
@@ -59,10 +64,10 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
         (least, Some((least, least)))
     } else if least > 0.0 {
         let logs: Vec<_> = values.iter().map(|value| libm::log(*value)).collect();
-        let (mean, half) = student(&logs);
+        let (mean, half) = student(&logs, estimates);
         (libm::exp(mean).clamp(least, most), Some((libm::exp(mean - half), libm::exp(mean + half))))
     } else {
-        let (mean, half) = student(values);
+        let (mean, half) = student(values, estimates);
         (mean, Some((mean - half, mean + half)))
     };
     let known = values.len() >= FEWEST && least != 0.0;
@@ -72,25 +77,32 @@ pub fn estimate(values: &[f64]) -> Option<Estimate> {
     (!mean.is_nan()).then_some(Estimate { mean, interval, range: (least, most), samples: values.len() })
 }
 
-/// Arithmetic mean, and half the width of its 95 % confidence interval; of two values or more.
-fn student(values: &[f64]) -> (f64, f64) {
+/// Arithmetic mean, and half the width of its 95 % confidence interval, which is one of so many; of two values or more.
+fn student(values: &[f64], intervals: usize) -> (f64, f64) {
     let samples = values.len() as f64;
     let mean = values.iter().sum::<f64>() / samples;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (samples - 1.0);
-    (mean, quantile(values.len() - 1) * (variance / samples).sqrt())
+    (mean, quantile(values.len() - 1, intervals) * (variance / samples).sqrt())
 }
 
 /// Estimates the ratio of two metrics from runs in pairs, one pair for each seed: the geometric mean of the ratios, with
 /// its interval. It is the ratio of the geometric means of both. None unless all values are above zero.
 pub fn estimate_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
-    let above_zero = pairs.iter().all(|(value, base)| *value > 0.0 && *base > 0.0);
-    let ratios: Vec<_> = pairs.iter().map(|(value, base)| value / base).collect();
-    estimate(&ratios).filter(|_| above_zero)
+    estimate_ratio_among(pairs, 1)
 }
 
-/// The 97.5 % quantile of Student's t with so many degrees of freedom.
-fn quantile(freedom: usize) -> f64 {
-    StudentsT::new(0.0, 1.0, freedom as f64).map_or(f64::INFINITY, |t| t.inverse_cdf(0.975))
+/// The same of one of so many ratios, whose intervals hold all together with 95 % confidence (Bonferroni): if none of them is 1, the
+/// chance that any interval excludes the true ratio is 5 % at most.
+pub fn estimate_ratio_among(pairs: &[(f64, f64)], ratios: usize) -> Option<Estimate> {
+    let above_zero = pairs.iter().all(|(value, base)| *value > 0.0 && *base > 0.0);
+    let of_pairs: Vec<_> = pairs.iter().map(|(value, base)| value / base).collect();
+    estimate_among(&of_pairs, ratios).filter(|_| above_zero)
+}
+
+/// The 97.5 % quantile of Student's t with so many degrees of freedom; further out if there are several intervals.
+fn quantile(freedom: usize, intervals: usize) -> f64 {
+    let below = 1.0 - 0.025 / intervals.max(1) as f64;
+    StudentsT::new(0.0, 1.0, freedom as f64).map_or(f64::INFINITY, |t| t.inverse_cdf(below))
 }
 
 #[cfg(test)]
@@ -130,7 +142,17 @@ mod tests {
         for (freedom, expected) in
             [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262), (29, 2.045), (100, 1.984)]
         {
-            assert!((quantile(freedom) - expected).abs() < 5e-4, "{freedom}: {}", quantile(freedom));
+            let found = quantile(freedom, 1);
+            assert!((found - expected).abs() < 5e-4, "{freedom}: {found}");
+        }
+    }
+
+    #[test]
+    fn of_several_intervals_each_is_as_wide_as_its_part_of_the_five_percent_asks() {
+        // t(0.995, ν) for five intervals and t(0.9995, ν) for fifty, NIST/SEMATECH e-Handbook §1.3.6.7.2 and Student's table.
+        for (freedom, intervals, expected) in [(4, 5, 4.604), (9, 5, 3.250), (4, 50, 8.610), (9, 50, 4.781)] {
+            let found = quantile(freedom, intervals);
+            assert!((found - expected).abs() < 5e-4, "{freedom} {intervals}: {found}");
         }
     }
 

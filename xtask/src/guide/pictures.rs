@@ -1,4 +1,4 @@
-//! Pictures of the guide: reports of demos and templates, as Chromium draws them.
+//! Pictures of the guide: reports of demos, templates and sweeps, as Chromium draws them.
 
 use std::path::Path;
 
@@ -15,10 +15,13 @@ const MOST_BYTES: u64 = 2_000_000;
 struct Picture {
     /// Name of the file, without `.png`.
     name: &'static str,
-    /// Arguments of the command that makes the report; `OUT` stands for the folder, `SCENARIO` for the file.
+    /// Arguments of the command that makes the report; `OUT` stands for the folder, `SCENARIO` and
+    /// `SWEEP` for files.
     command: &'static [&'static str],
     /// The template that the scenario is made of, if any.
     template: Option<&'static str>,
+    /// The sweep in `SWEEP`, if any. Its page is made in a step of its own.
+    sweep: Option<&'static str>,
     /// Width and height in pixels.
     size: (u32, u32),
 }
@@ -26,10 +29,42 @@ struct Picture {
 const RUN: &[&str] = &["run", "SCENARIO", "--quiet", "--overwrite", "--out", "OUT"];
 const DEMO: &[&str] = &["demo", "--seeds", "2", "--quiet", "--out", "OUT"];
 
+const SWEEP: &[&str] = &["sweep", "SWEEP", "--quiet", "--out", "OUT"];
+
+/// The sweep of the guide, with more loads and seeds.
+const THRESHOLDS: &str = r#"
+name = "thresholds"
+template = "leaf-spine"
+seeds = 8
+
+[set]
+"stop.after" = "20 ms"
+
+[grid]
+"traffic.search.pattern.poisson.load" = [0.2, 0.3, 0.4, 0.5]
+
+[grid.control]
+dctcp = { "traffic.search.cc" = { dctcp = {} } }
+cubic = { "traffic.search.cc" = { cubic = {} }, "switches.tor.marking" = "off" }
+"#;
+
 const PICTURES: &[Picture] = &[
-    Picture { name: "report-demo", command: DEMO, template: None, size: (1300, 900) },
-    Picture { name: "report-demo-whole", command: DEMO, template: None, size: (1300, 3600) },
-    Picture { name: "report-dumbbell", command: RUN, template: Some("dumbbell"), size: (1300, 3400) },
+    Picture { name: "report-demo", command: DEMO, template: None, sweep: None, size: (1300, 900) },
+    Picture { name: "report-demo-whole", command: DEMO, template: None, sweep: None, size: (1300, 3600) },
+    Picture {
+        name: "report-dumbbell",
+        command: RUN,
+        template: Some("dumbbell"),
+        sweep: None,
+        size: (1300, 3400),
+    },
+    Picture {
+        name: "report-sweep",
+        command: SWEEP,
+        template: None,
+        sweep: Some(THRESHOLDS),
+        size: (1300, 1640),
+    },
 ];
 
 /// Runs what is to be seen and draws it.
@@ -64,12 +99,20 @@ fn report(shell: &Shell, narrows: &Path, picture: &Picture, place: &Path) -> Res
         let _inside = shell.push_dir(place);
         cmd!(shell, "{narrows} new {template} --template {template}").quiet().ignore_stdout().run()?;
     }
+    let sweep = place.join("sweep.toml");
+    if let Some(text) = picture.sweep {
+        shell.write_file(&sweep, text)?;
+    }
     let arguments = picture.command.iter().map(|argument| match (*argument, &scenario) {
         ("OUT", _) => out.as_os_str().to_owned(),
+        ("SWEEP", _) => sweep.as_os_str().to_owned(),
         ("SCENARIO", Some(scenario)) => scenario.as_os_str().to_owned(),
         (other, _) => other.into(),
     });
     cmd!(shell, "{narrows} {arguments...}").quiet().ignore_stdout().run()?;
+    if picture.sweep.is_some() {
+        cmd!(shell, "{narrows} report {out}").quiet().ignore_stdout().run()?;
+    }
     Ok(out)
 }
 

@@ -52,7 +52,14 @@ const GROUPS: &[(&str, &[Examples])] = &[
     (
         "Look",
         &[
-            ("report", &["narrows report out/my-fabric", "narrows report before after --out both.html"]),
+            (
+                "report",
+                &[
+                    "narrows report out/my-fabric",
+                    "narrows report before after --out both.html",
+                    "narrows report out/my-sweep --metric '*.p99_*' --by control",
+                ],
+            ),
             ("open", &["narrows open out/my-fabric", "narrows open out/my-fabric --print"]),
             (
                 "explain",

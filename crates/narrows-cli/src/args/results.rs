@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use narrows::report::SweepOptions;
 use narrows_proto::units::Span;
 
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// Folders that `narrows run` or `narrows compare` wrote; the first is what others are compared with
+    /// A folder that `narrows run`, `narrows compare` or `narrows sweep` wrote, or several; the first is what others are compared with
     #[arg(required = true, value_name = "DIR")]
     pub(crate) folders: Vec<PathBuf>,
     /// The page [default: report.html, in the folder if there is one only]
@@ -16,16 +17,37 @@ pub(crate) struct Report {
     /// Replace an older page in a place of its own
     #[arg(long)]
     pub(crate) overwrite: bool,
+    #[command(flatten)]
+    pub(crate) choice: SweepChoice,
+}
+
+/// What the page of a sweep shows.
+#[derive(Debug, Args)]
+pub(crate) struct SweepChoice {
+    /// Of a sweep: these metrics (p99_slowdown, web.p99_slowdown, '*.p99_*'), of all groups if none is named [default: those that say most]
+    #[arg(long = "metric", value_name = "NAME")]
+    metrics: Vec<String>,
+    /// Of a sweep: the axis whose values are lines of the figures, by its name or last key [default: one with names]
+    #[arg(long, value_name = "AXIS")]
+    by: Option<String>,
+}
+
+impl SweepChoice {
+    pub(crate) fn options(&self) -> SweepOptions {
+        SweepOptions { metrics: self.metrics.clone(), by: self.by.clone(), ..SweepOptions::default() }
+    }
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Open {
-    /// A folder that `narrows run`, `narrows compare` or `narrows repro` wrote
+    /// A folder that `narrows run`, `narrows compare`, `narrows sweep` or `narrows repro` wrote
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
     /// Print where the report is instead of starting a browser
     #[arg(long)]
     pub(crate) print: bool,
+    #[command(flatten)]
+    pub(crate) choice: SweepChoice,
 }
 
 #[derive(Debug, Args)]

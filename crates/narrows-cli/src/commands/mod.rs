@@ -17,6 +17,7 @@ pub(crate) use export::export;
 pub(crate) use import::import;
 pub(crate) use information::{check, completions, explain, list, schema};
 pub(crate) use new::new;
+pub use report::make_report;
 pub(crate) use report::{open, report};
 pub(crate) use repro::repro;
 pub(crate) use run::run;

@@ -1,9 +1,9 @@
 use std::path::{Path, PathBuf};
 
 use narrows::diagnostic::{Checked, Code, Diagnostic};
-use narrows::report::{Cell, page};
+use narrows::report::{Cell, SweepOptions, page, sweep_page};
 use narrows::results::{Staged, StoredCell, find};
-use narrows::sweep::stored_points;
+use narrows::sweep::{Found, Store, stored_points};
 use narrows::visible::shown_path;
 
 use super::numbered;
@@ -12,16 +12,9 @@ use crate::{Status, args};
 
 /// Makes a page of stored results.
 pub(crate) fn report(arguments: &args::Report) -> Checked<Status> {
-    let cells = cells(&arguments.folders)?;
-    let own = match &arguments.folders[..] {
-        [folder] => folder.join("report.html"),
-        _ => PathBuf::from("report.html"),
-    };
-    // The page inside a results folder is ours; any other may be somebody's.
-    let replace = arguments.overwrite || (arguments.out.is_none() && arguments.folders.len() == 1);
-    let out = arguments.out.clone().unwrap_or(own);
-    make(&cells, &out, replace)?;
-    say!("wrote {}", shown_path(&out));
+    let args::Report { folders, out, overwrite, choice } = arguments;
+    let path = make_report(folders, out.as_deref(), *overwrite, choice.options())?;
+    say!("wrote {}", shown_path(&path));
     Ok(Status::Done)
 }
 
@@ -29,9 +22,10 @@ pub(crate) fn report(arguments: &args::Report) -> Checked<Status> {
 pub(crate) fn open(arguments: &args::Open) -> Checked<Status> {
     let path = arguments.folder.join("report.html");
     // A sweep may have grown since its page was made.
-    let grows = arguments.folder.join("sweep.json").is_file();
-    if grows || !path.is_file() {
-        make(&cells(std::slice::from_ref(&arguments.folder))?, &path, grows)?;
+    let grows = Store::manifest_in(&arguments.folder).is_file();
+    let choice = arguments.choice.options();
+    if grows || is_chosen(&choice) || !path.is_file() {
+        make(std::slice::from_ref(&arguments.folder), &path, grows, choice)?;
     }
     say!("{}", shown_path(&path));
     if !arguments.print
@@ -44,8 +38,55 @@ pub(crate) fn open(arguments: &args::Open) -> Checked<Status> {
     Ok(Status::Done)
 }
 
-fn make(cells: &[Cell], path: &Path, replace: bool) -> Checked<()> {
-    let staged = Staged::file(path, replace)?;
+/// Makes the page of what folders hold, and says where it is: `report.html`, in the folder if there is one only, or `out`. Of one
+/// folder with a sweep it is the page of that, of which metrics and lines may be chosen.
+///
+/// # Errors
+/// If a folder holds nothing or it cannot be read, there is nothing of what was chosen, or the page cannot be written.
+pub fn make_report(
+    folders: &[PathBuf],
+    out: Option<&Path>,
+    overwrite: bool,
+    choice: SweepOptions,
+) -> Checked<PathBuf> {
+    let own = match folders {
+        [folder] => folder.join("report.html"),
+        _ => PathBuf::from("report.html"),
+    };
+    // The page inside a results folder is ours; any other may be somebody's.
+    let replace = overwrite || (out.is_none() && folders.len() == 1);
+    let path = out.map_or(own, Path::to_owned);
+    make(folders, &path, replace, choice)?;
+    Ok(path)
+}
+
+fn make(folders: &[PathBuf], path: &Path, replace: bool, choice: SweepOptions) -> Checked<()> {
+    let page = match folders {
+        [folder] => match Found::read(folder)? {
+            Some(found) => {
+                let is_inside = path.parent() == Some(folder);
+                sweep_page(&found, &SweepOptions { is_inside, ..choice })?
+            }
+            None => page_of(folders, &choice)?,
+        },
+        _ => page_of(folders, &choice)?,
+    };
+    Ok(Staged::file(path, replace)?.write(page)?)
+}
+
+fn is_chosen(choice: &SweepOptions) -> bool {
+    choice.by.is_some() || !choice.metrics.is_empty()
+}
+
+/// The page of results that are no sweep, or of several folders.
+fn page_of(folders: &[PathBuf], choice: &SweepOptions) -> Checked<String> {
+    let cells = cells(folders)?;
+    if is_chosen(choice) {
+        let what =
+            if folders.len() == 1 { "this folder holds no sweep" } else { "there are several folders" };
+        let message = format!("metrics and axes are chosen for the page of one sweep, and {what}");
+        return Err(Diagnostic::error(Code::Conflict, message).into());
+    }
     let names: Vec<_> = cells.iter().map(|cell| cell.name.as_str()).collect();
     let scenario = &cells[0].runs[0].scenario;
     let title = if cells.iter().all(|cell| cell.runs[0].scenario == *scenario) {
@@ -53,7 +94,7 @@ fn make(cells: &[Cell], path: &Path, replace: bool) -> Checked<()> {
     } else {
         names.join(", ")
     };
-    Ok(staged.write(page(&title, cells))?)
+    Ok(page(&title, &cells))
 }
 
 /// The results in all folders; cells of several folders of the same name get a number.

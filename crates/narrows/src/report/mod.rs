@@ -6,6 +6,7 @@ mod over_time;
 mod packed;
 mod shown;
 mod summary;
+mod sweep;
 
 use std::borrow::Cow;
 
@@ -15,11 +16,12 @@ use serde_json::Value;
 pub use flows::GroupTimes;
 pub use over_time::OverTime;
 pub use summary::{Summary, SummaryGroup, SummaryRow, summarize};
+pub use sweep::{SweepOptions, sweep_page};
 
 use crate::diagnostic::Checked;
 use crate::metrics::{self, Metric};
 use crate::numbers::grouped;
-use crate::results::{Activity, Source, Stored, StoredCell, activity_infos};
+use crate::results::{Activity, Source, Stored, StoredCell, activity_infos, warnings_in};
 use crate::statistics::FEWEST;
 
 /// What remains of a run for comparisons and reports; a bounded amount, however long it was.
@@ -76,18 +78,13 @@ impl Digest {
         let summary = source.summary();
         let text = |key: &str| summary.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let entries = |key: &str| summary.get(key).and_then(Value::as_object).into_iter().flatten();
-        let warnings = summary.get("warnings").and_then(Value::as_array).into_iter().flatten();
-        let warnings = warnings.filter_map(|warning| warning.get("message")?.as_str());
-        let held_up = summary.get("held_up").and_then(Value::as_str);
-        let trends = summary.get("trends").and_then(Value::as_array).into_iter().flatten();
-        let trends = trends.filter_map(Value::as_str);
         Ok(Self {
             scenario: text("scenario"),
             network: text("network"),
             seed: summary.get("seed").and_then(Value::as_u64).unwrap_or_default(),
             version: text("narrows"),
             text: source.scenario().to_owned(),
-            warnings: warnings.chain(held_up).chain(trends).map(str::to_owned).collect(),
+            warnings: warnings_in(&summary).map(str::to_owned).collect(),
             metrics: entries("metrics")
                 .map(|(name, value)| Metric { name: metrics::current_name(name), value: value.as_f64() })
                 .collect(),

@@ -85,6 +85,11 @@ fn label(metric: &str) -> Option<(&'static str, Option<bool>, Shown)> {
     })
 }
 
+/// How a metric reads, and which direction is good; none if only `run.json` has it.
+pub(super) fn words(metric: &str) -> Option<(&'static str, Option<bool>)> {
+    label(metric).map(|(words, lower_is_better, _)| (words, lower_is_better))
+}
+
 /// Metrics of the whole network that the groups' own rows do not show.
 fn shown_in_total(metric: &str) -> bool {
     let segment = metric.starts_with("dc_") || metric.starts_with("wan_");

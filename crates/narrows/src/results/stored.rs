@@ -95,6 +95,14 @@ impl Stored {
     }
 }
 
+/// What was suspicious about a run, before it and after it, as its summary says.
+pub(crate) fn warnings_in(summary: &Value) -> impl Iterator<Item = &str> {
+    let list = |key: &str| summary.get(key).and_then(Value::as_array).into_iter().flatten();
+    let warnings = list("warnings").filter_map(|warning| warning.get("message")?.as_str());
+    let held_up = summary.get("held_up").and_then(Value::as_str);
+    warnings.chain(held_up).chain(list("trends").filter_map(Value::as_str))
+}
+
 /// Where tables and a summary come from: a run that has just ended, or a folder.
 pub trait Source {
     /// What `run.json` holds.

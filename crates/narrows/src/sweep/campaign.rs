@@ -314,6 +314,7 @@ impl Campaign {
         cell.state = State::Failed;
         self.tally.failed += 1;
         self.tally.cost_done += want.cost;
+        store.note_failure(id, reason);
         self.failures.push(Failure { want, reason: reason.to_owned() });
         self.follow(id, store)
     }

@@ -13,48 +13,21 @@ use serde_json::{Map, Value, json};
 use super::cells::Manifest;
 use super::change::text;
 use super::leading::LEADING;
-use super::store::{Store, summary};
+use super::measured::{Metrics, PointSummary, Row, summarize};
+use super::store::Store;
 use super::trouble::Trouble;
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::results::{
     Column, TABLES, Table, TableInfo, TableReader, TableWriter, Values, cannot_write, meanings,
 };
-use crate::statistics::{Estimate, estimate};
 
 /// Rows are gathered until there are so many, and then written as a group.
 const GROUP: usize = 1 << 17;
 /// The table of metrics.
 const SUMMARY: &str = "summary";
 
-/// The metrics of a point, over its seeds.
-#[derive(Clone, Debug)]
-pub struct PointSummary {
-    /// The number of the point.
-    pub point: usize,
-    /// Its value on each axis.
-    pub values: Vec<Value>,
-    /// How many seeds it has.
-    pub seeds: u32,
-    /// Its metrics, in the order of `run.json`; none where there was nothing to take one of.
-    pub metrics: Vec<(String, Option<Estimate>)>,
-}
-
-impl PointSummary {
-    /// A metric over all seeds.
-    pub fn metric(&self, name: &str) -> Option<&Estimate> {
-        self.metrics.iter().find(|(other, _)| other == name)?.1.as_ref()
-    }
-}
-
-/// A cell of the data set.
-struct Row<'a> {
-    point: usize,
-    seed: u64,
-    id: &'a str,
-}
-
 /// Cells of the data set by point; an error if some are missing.
-fn rows<'a>(manifest: &'a Manifest, store: &Store) -> Checked<Vec<Row<'a>>> {
+fn rows(manifest: &Manifest, store: &Store) -> Checked<Vec<Row>> {
     let mut rows = Vec::new();
     let mut missing = 0_u64;
     for (number, point) in manifest.points.iter().enumerate() {
@@ -65,7 +38,7 @@ fn rows<'a>(manifest: &'a Manifest, store: &Store) -> Checked<Vec<Row<'a>>> {
             continue;
         };
         let cells = (point.first_seed..).zip(&point.cells).take(seeds as usize);
-        rows.extend(cells.map(|(seed, id)| Row { point: number, seed, id }));
+        rows.extend(cells.map(|(seed, id)| Row { point: number, seed, id: id.clone() }));
     }
     if missing == 0 {
         return Ok(rows);
@@ -108,63 +81,10 @@ pub fn assemble(manifest: &Manifest, store: &Store) -> Checked<Vec<PointSummary>
     Ok(summarize(manifest, &rows, &metrics))
 }
 
-/// Metrics of all cells.
-struct Metrics {
-    names: Vec<String>,
-    /// By cell: the number of each of its metrics, and its value.
-    values: Vec<Vec<(usize, Option<f64>)>>,
-}
-
-impl Metrics {
-    fn read(rows: &[Row<'_>], store: &Store) -> Checked<Self> {
-        let mut numbers: HashMap<String, usize> = HashMap::new();
-        let mut names = Vec::new();
-        let mut values = Vec::new();
-        for row in rows {
-            let run = summary(&store.cell(row.id))?;
-            let metrics = run.get("metrics").and_then(Value::as_object).into_iter().flatten();
-            let number = |name: &String| {
-                *numbers.entry(name.clone()).or_insert_with(|| {
-                    names.push(name.clone());
-                    names.len() - 1
-                })
-            };
-            let mut number = number;
-            values.push(metrics.map(|(name, value)| (number(name), value.as_f64())).collect());
-        }
-        Ok(Self { names, values })
-    }
-}
-
-/// Estimates over the seeds of each point.
-fn summarize(manifest: &Manifest, rows: &[Row<'_>], metrics: &Metrics) -> Vec<PointSummary> {
-    let mut first = 0;
-    let point = |chunk: &[Row<'_>]| {
-        let runs = &metrics.values[first..first + chunk.len()];
-        first += chunk.len();
-        // A metric that only other points have is none of this one.
-        let own: Vec<usize> = runs.first().into_iter().flatten().map(|(number, _)| *number).collect();
-        let over_seeds = |number: usize| {
-            let of = runs.iter().flatten().filter(|(other, _)| *other == number);
-            estimate(&of.filter_map(|(_, value)| *value).collect::<Vec<_>>())
-        };
-        PointSummary {
-            point: chunk[0].point,
-            values: manifest.points[chunk[0].point].values.clone(),
-            seeds: chunk.len() as u32,
-            metrics: own
-                .into_iter()
-                .map(|number| (metrics.names[number].clone(), over_seeds(number)))
-                .collect(),
-        }
-    };
-    rows.chunk_by(|a, b| a.point == b.point).map(point).collect()
-}
-
 struct Maker<'a> {
     manifest: &'a Manifest,
     store: &'a Store,
-    rows: &'a [Row<'a>],
+    rows: &'a [Row],
     staging: &'a Path,
 }
 
@@ -207,9 +127,9 @@ impl Maker<'_> {
     }
 
     /// Adds so many rows of a cell to the columns in front.
-    fn lead(&self, columns: &mut [Column], row: &Row<'_>, count: usize) {
+    fn lead(&self, columns: &mut [Column], row: &Row, count: usize) {
         let point = &self.manifest.points[row.point];
-        let fixed = LEADING.map(|leading| (leading.value)(row.id, row.point, row.seed));
+        let fixed = LEADING.map(|leading| (leading.value)(&row.id, row.point, row.seed));
         for (column, value) in columns.iter_mut().zip(fixed.iter().chain(&point.values)) {
             let more = |len: usize| len + count;
             match &mut column.values {
@@ -358,8 +278,8 @@ impl Maker<'_> {
         Ok(Some(Table { name: info.name, columns }))
     }
 
-    fn open(&self, info: &'static TableInfo, row: &Row<'_>) -> Checked<Option<TableReader>> {
-        let path = self.store.cell(row.id).join(format!("{}.parquet", info.name));
+    fn open(&self, info: &'static TableInfo, row: &Row) -> Checked<Option<TableReader>> {
+        let path = self.store.cell(&row.id).join(format!("{}.parquet", info.name));
         if !path.exists() {
             return Ok(None);
         }
@@ -367,8 +287,8 @@ impl Maker<'_> {
         reader.map(Some).map_err(|error| self.unreadable(info, row, &error))
     }
 
-    fn unreadable(&self, info: &TableInfo, row: &Row<'_>, error: &dyn std::fmt::Display) -> Rejection {
-        let cell = self.store.cell(row.id);
+    fn unreadable(&self, info: &TableInfo, row: &Row, error: &dyn std::fmt::Display) -> Rejection {
+        let cell = self.store.cell(&row.id);
         let message = format!("cannot read {}/{}.parquet: {error}", cell.display(), info.name);
         let help = format!("remove {} and start again, and it is run anew", cell.display());
         Diagnostic::error(Code::BadResults, message).help(help).into()

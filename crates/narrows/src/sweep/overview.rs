@@ -1,6 +1,8 @@
 //! What a sweep found, in a few columns: a row for each traffic group of each point, so that a group that starves is seen
 //! beside those that do not.
 
+use std::collections::BTreeSet;
+
 use super::PointSummary;
 use crate::metrics::TOTAL;
 use crate::statistics::Estimate;
@@ -35,6 +37,21 @@ pub struct OverviewRow {
     pub values: Vec<Option<Estimate>>,
 }
 
+/// Metrics that say most about these points, without names of groups; that of the rule in front, if there is one.
+pub(crate) fn usual_metrics(points: &[PointSummary], rule: Option<&str>) -> Vec<String> {
+    let all = || points.iter().flat_map(|point| &point.metrics);
+    let split = |(full, found): &'_ (String, Option<Estimate>)| {
+        full.split_once('.')
+            .map(|(_, metric)| (metric.to_owned(), found.is_some_and(|found| found.mean != 0.0)))
+    };
+    let known: BTreeSet<(String, bool)> = all().filter_map(split).collect();
+    let has = |name: &str, happened: bool| known.contains(&(name.to_owned(), happened));
+    let is_usual = |name: &str, always: bool| has(name, true) || always && has(name, false);
+    let rule = rule.and_then(|rule| Some(rule.split_once('.')?.1));
+    let usual = USUAL.iter().filter(|(name, always)| is_usual(name, *always)).map(|(name, _)| *name);
+    rule.into_iter().chain(usual.filter(|name| Some(*name) != rule)).map(str::to_owned).collect()
+}
+
 /// Makes the table, with the metric of the rule by which the sweep stops in front, if there is one. Metrics of the network are
 /// in the rows of all traffic; with a single group there are none of these, and its rows have them.
 pub fn overview(points: &[PointSummary], rule: Option<&str>) -> Overview {
@@ -50,19 +67,10 @@ pub fn overview(points: &[PointSummary], rule: Option<&str>) -> Overview {
     if !alone {
         groups.push(TOTAL);
     }
-    let has = |name: &str| names().any(|(_, metric)| metric == name);
-    let happened = |name: &str| {
-        let mut all = points.iter().flat_map(|point| &point.metrics);
-        let is_it = |full: &str| full.split_once('.').is_some_and(|(_, metric)| metric == name);
-        all.any(|(full, found)| is_it(full) && found.is_some_and(|found| found.mean != 0.0))
-    };
-    let rule = rule.and_then(|rule| Some(rule.split_once('.')?.1));
-    let usual = USUAL.iter().filter(|(name, always)| if *always { has(name) } else { happened(name) });
-    let usual = usual.map(|(name, _)| *name).filter(|name| Some(*name) != rule);
-    let metrics: Vec<&str> = rule.into_iter().chain(usual).collect();
+    let metrics = usual_metrics(points, rule);
     let row = |(number, point, group): (usize, &PointSummary, &str)| {
-        let own = |metric: &&str| point.metric(&format!("{group}.{metric}"));
-        let of_network = |metric: &&str| point.metric(&format!("{TOTAL}.{metric}")).filter(|_| alone);
+        let own = |metric: &String| point.metric(&format!("{group}.{metric}"));
+        let of_network = |metric: &String| point.metric(&format!("{TOTAL}.{metric}")).filter(|_| alone);
         let values =
             metrics.iter().map(|metric| own(metric).or_else(|| of_network(metric)).copied()).collect();
         OverviewRow { point: number, group: group.to_owned(), values }
@@ -74,10 +82,7 @@ pub fn overview(points: &[PointSummary], rule: Option<&str>) -> Overview {
         let groups = groups.iter().filter(move |group| is_there(point, group));
         groups.map(move |group| (number, point, *group))
     });
-    Overview {
-        rows: rows.map(row).collect(),
-        metrics: metrics.iter().map(|name| (*name).to_owned()).collect(),
-    }
+    Overview { rows: rows.map(row).collect(), metrics }
 }
 
 #[cfg(test)]

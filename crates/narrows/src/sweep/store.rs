@@ -21,9 +21,11 @@ use crate::results::{Staging, cannot_write, make_readable, write_text};
 const MANIFEST: &str = "sweep.json";
 /// Where cells are.
 const CELLS: &str = "cells";
+/// Where it stands why cells failed, until they have been run.
+const FAILED: &str = "failed";
 
-/// The folder of a sweep: `sweep.json`, `cells/ID/` with the results of each cell, `inputs/HASH/NAME` with the files that their
-/// scenarios name, and the data set.
+/// The folder of a sweep: `sweep.json`, `cells/ID/` with the results of each cell, `failed/ID` with the reasons of those that
+/// failed, `inputs/HASH/NAME` with the files that their scenarios name, and the data set.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
@@ -192,6 +194,29 @@ impl Store {
         Ok(summary(&self.cell(id))?["metrics"][name].as_f64())
     }
 
+    /// Keeps why a cell failed. It is a remark: what cannot be written is left out.
+    pub(super) fn note_failure(&self, id: &str, reason: &str) {
+        let Some(staging) = &self.staging else { return };
+        let (staged, folder) = (staging.path().join(format!("{FAILED}-{id}")), self.folder.join(FAILED));
+        let write = write_text(&staged, reason, false).and_then(|()| std::fs::create_dir_all(&folder));
+        let _ = write.and_then(|()| std::fs::rename(staged, folder.join(id)));
+    }
+
+    /// Why a cell failed; none if it did not, or nobody knows.
+    pub(super) fn failure(&self, id: &str) -> Option<String> {
+        let text = read_bytes(&self.folder.join(FAILED).join(id), LARGEST_SUMMARY).ok()?;
+        String::from_utf8(text).ok()
+    }
+
+    /// A cell that failed before is there.
+    fn forget_failure(&self, id: &str) {
+        let folder = self.folder.join(FAILED);
+        if std::fs::remove_file(folder.join(id)).is_ok() {
+            // Only if it is empty.
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
+
     /// Begins a cell: a folder to write its results into.
     ///
     /// # Errors
@@ -262,6 +287,7 @@ impl Begun<'_> {
             std::fs::rename(self.path(), &target)
         };
         place().map_err(|error| Trouble::written(&target, &error))?;
+        self.store.forget_failure(&self.id);
         let known = &self.store.sound;
         known.lock().unwrap_or_else(PoisonError::into_inner).insert(self.id, health);
         Ok(())

@@ -1,0 +1,174 @@
+//! Which metrics a page shows, and of which traffic groups.
+
+use super::super::summary::words;
+use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::metrics::{METRICS, TOTAL};
+use crate::scenario::matches;
+use crate::sweep::{PointSummary, usual_metrics};
+
+/// A metric that is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Chosen {
+    /// Its name, without that of a group.
+    pub(super) name: String,
+    /// In words.
+    pub(super) label: String,
+    /// What it is.
+    pub(super) meaning: String,
+    /// Which direction is good, if any.
+    pub(super) lower_is_better: Option<bool>,
+    /// Whose it is shown: groups that have it, all traffic only if no group does, or it was requested.
+    pub(super) groups: Vec<String>,
+}
+
+impl Chosen {
+    fn new(name: &str, groups: Vec<String>) -> Self {
+        let known = words(name);
+        let last = name.strip_prefix("dc_").or_else(|| name.strip_prefix("wan_")).unwrap_or(name);
+        let infos = || METRICS.iter().flat_map(|set| &set.metrics);
+        let info = infos().find(|info| info.name == name).or_else(|| infos().find(|info| info.name == last));
+        Self {
+            name: name.to_owned(),
+            label: known.map_or(name, |(words, _)| words).to_owned(),
+            meaning: info.map_or("", |info| info.meaning).to_owned(),
+            lower_is_better: known.and_then(|(_, lower_is_better)| lower_is_better),
+            groups,
+        }
+    }
+
+    /// The name that it has in the data set.
+    pub(super) fn of(&self, group: &str) -> String {
+        format!("{group}.{}", self.name)
+    }
+}
+
+/// A group as it is called on a page.
+pub(super) fn spoken(group: &str) -> &str {
+    if group == TOTAL { "all traffic" } else { group }
+}
+
+/// The metrics of these names, in which `*` stands for any characters; a name without a group stands for that metric of all groups.
+/// Without names those that say most, that of the rule in front.
+///
+/// # Errors
+/// If no metric has one of the names.
+pub(super) fn choose(points: &[PointSummary], rule: Option<&str>, wanted: &[String]) -> Checked<Vec<Chosen>> {
+    let mut all: Vec<(&str, &str)> = Vec::new();
+    let mut seen = std::collections::BTreeSet::new();
+    for name in points.iter().flat_map(|point| &point.metrics).map(|(name, _)| name.as_str()) {
+        if seen.insert(name) {
+            all.extend(name.split_once('.'));
+        }
+    }
+    let groups_of = |metric: &str| {
+        let of_metric =
+            || all.iter().filter(|(_, other)| *other == metric).map(|(group, _)| (*group).to_owned());
+        let own: Vec<String> = of_metric().filter(|group| group != TOTAL).collect();
+        if own.is_empty() { of_metric().collect() } else { own }
+    };
+    if wanted.is_empty() {
+        let usual = usual_metrics(points, rule);
+        return Ok(usual.iter().map(|metric| Chosen::new(metric, groups_of(metric))).collect());
+    }
+    let mut chosen: Vec<Chosen> = Vec::new();
+    let mut add =
+        |metric: &str, groups: Vec<String>| match chosen.iter_mut().find(|known| known.name == metric) {
+            None => chosen.push(Chosen::new(metric, groups)),
+            Some(known) => {
+                for group in groups {
+                    if !known.groups.contains(&group) {
+                        known.groups.push(group);
+                    }
+                }
+            }
+        };
+    for pattern in wanted {
+        let mut found = false;
+        for (group, metric) in &all {
+            if pattern.contains('.') && matches(pattern, &format!("{group}.{metric}")) {
+                add(metric, vec![(*group).to_owned()]);
+                found = true;
+            } else if matches(pattern, metric) {
+                add(metric, groups_of(metric));
+                found = true;
+            }
+        }
+        if !found {
+            return Err(unknown(pattern, &all).into());
+        }
+    }
+    Ok(chosen)
+}
+
+fn unknown(pattern: &str, all: &[(&str, &str)]) -> Diagnostic {
+    let with_group = pattern.contains('.');
+    let mut known: Vec<String> = Vec::new();
+    for (group, metric) in all {
+        let name = if with_group { format!("{group}.{metric}") } else { (*metric).to_owned() };
+        if !known.contains(&name) {
+            known.push(name);
+        }
+    }
+    let message = format!("the sweep has no metric \"{pattern}\"");
+    Diagnostic::error(Code::UnknownName, message).known(pattern, known.iter().map(String::as_str))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sweep::made_up;
+
+    const NAMES: [&str; 6] = [
+        "web.p99_slowdown",
+        "web.goodput_gbps",
+        "dc.p99_slowdown",
+        "total.p99_slowdown",
+        "total.drops",
+        "total.timeouts",
+    ];
+
+    fn chosen(wanted: &[&str]) -> Checked<Vec<(String, Vec<String>)>> {
+        let found = made_up(&[], &[(Vec::new(), NAMES.map(|name| (name, vec![3.0])).to_vec())]);
+        let wanted: Vec<_> = wanted.iter().map(|name| (*name).to_owned()).collect();
+        let chosen = choose(&found.points, None, &wanted)?;
+        Ok(chosen.into_iter().map(|metric| (metric.name, metric.groups)).collect())
+    }
+
+    fn shape(found: &[(String, Vec<String>)]) -> Vec<(&str, Vec<&str>)> {
+        found.iter().map(|(name, of)| (name.as_str(), of.iter().map(String::as_str).collect())).collect()
+    }
+
+    #[test]
+    fn usual_metrics_are_those_of_groups_and_of_all_traffic_where_no_group_has_them() {
+        let found = chosen(&[]).unwrap();
+        let expected =
+            [("p99_slowdown", vec!["web", "dc"]), ("goodput_gbps", vec!["web"]), ("drops", vec!["total"])];
+        assert_eq!(shape(&found), expected);
+    }
+
+    #[test]
+    fn a_metric_is_chosen_by_its_name_with_or_without_a_group_or_by_a_pattern() {
+        assert_eq!(shape(&chosen(&["p99_slowdown"]).unwrap()), [("p99_slowdown", vec!["web", "dc"])]);
+        assert_eq!(shape(&chosen(&["total.p99_slowdown"]).unwrap()), [("p99_slowdown", vec!["total"])]);
+        assert_eq!(
+            shape(&chosen(&["*.timeouts", "d*.p99*"]).unwrap()),
+            [("timeouts", vec!["total"]), ("p99_slowdown", vec!["dc"])]
+        );
+        assert_eq!(shape(&chosen(&["*put*"]).unwrap()), [("goodput_gbps", vec!["web"])]);
+    }
+
+    #[test]
+    fn a_name_that_nothing_has_is_refused_with_the_nearest() {
+        let help = |name: &str| chosen(&[name]).unwrap_err().0[0].help.clone().unwrap();
+        assert!(help("p99_slowdwon").contains("did you mean \"p99_slowdown\""));
+        assert!(help("web.goodput").contains("did you mean \"web.goodput_gbps\""));
+    }
+
+    #[test]
+    fn labels_are_those_of_other_reports() {
+        let metric = Chosen::new("p99_slowdown", Vec::new());
+        assert_eq!((metric.label.as_str(), metric.lower_is_better), ("slowdown p99", Some(true)));
+        assert!(metric.meaning.starts_with("Slowdown, 99th"));
+        assert_eq!(Chosen::new("p95_slowdown", Vec::new()).label, "p95_slowdown");
+    }
+}

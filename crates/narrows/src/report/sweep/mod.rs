@@ -1,0 +1,225 @@
+//! The page of a sweep: what was swept, which differences the runs support, a figure for each metric, the table, the cells.
+
+mod apart;
+mod axes;
+mod chosen;
+mod differences;
+mod figures;
+mod sentence;
+mod table;
+
+use serde::Serialize;
+
+use self::axes::{Axes, Axis};
+use self::chosen::choose;
+use self::differences::{Differences, differences};
+use self::figures::{Figures, Roles, figures};
+use self::table::{Table, table};
+use super::fill_page;
+use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::sweep::{Absent, Found, Manifest, Row};
+
+/// More warnings than this are counted.
+const WARNINGS: usize = 5;
+/// More values of an axis than this are counted in the header.
+const VALUES: usize = 16;
+
+/// What a page of a sweep shows.
+#[derive(Clone, Debug, Default)]
+pub struct SweepOptions {
+    /// Metrics, in which `*` stands for any characters; those that say most if there are none.
+    pub metrics: Vec<String>,
+    /// The axis that makes the lines of figures, by its name or last key.
+    pub by: Option<String>,
+    /// The page is in the folder of the sweep, so that it can refer to cells.
+    pub is_inside: bool,
+}
+
+/// What the page is made from.
+#[derive(Serialize)]
+struct Page<'a> {
+    title: &'a str,
+    engine: &'a str,
+    /// Points and seeds.
+    size: String,
+    axes: Vec<AxisText<'a>>,
+    /// How many cells there are, are there, and failed.
+    cells: [usize; 3],
+    warnings: Vec<String>,
+    differences: Differences,
+    figures: Option<Figures>,
+    table: Table,
+    failed: Vec<FailedCell<'a>>,
+    missing: Vec<CellText<'a>>,
+    there: Vec<CellText<'a>>,
+    is_inside: bool,
+}
+
+#[derive(Serialize)]
+struct AxisText<'a> {
+    name: &'a str,
+    values: Vec<String>,
+    /// Values that are not listed.
+    more: usize,
+}
+
+#[derive(Serialize)]
+struct CellText<'a> {
+    point: String,
+    seed: u64,
+    id: &'a str,
+}
+
+#[derive(Serialize)]
+struct FailedCell<'a> {
+    #[serde(flatten)]
+    cell: CellText<'a>,
+    reason: &'a str,
+}
+
+/// The page of a sweep, which may be unfinished.
+///
+/// # Errors
+/// If there is no metric or axis of a name, or no axis is left to go across.
+pub fn sweep_page(found: &Found, options: &SweepOptions) -> Checked<String> {
+    let Found { manifest, points, cells, absent, warnings, .. } = found;
+    let axes = Axes::of(found);
+    let by = options.by.as_ref().map(|name| axes.find(name)).transpose()?;
+    let roles = Roles::of(&axes, by);
+    if let (Some(by), None) = (by, roles) {
+        return Err(alone(&axes.axes[by]).into());
+    }
+    let rule = manifest.until.as_ref().map(|until| until.metric.as_str());
+    let chosen = choose(points, rule, &options.metrics)?;
+    let across = roles.map_or_else(Vec::new, |roles| roles.order(&axes));
+    let failed = absent.iter().filter_map(|Absent { cell, reason }| {
+        Some(FailedCell { cell: CellText::new(manifest, cell), reason: reason.as_deref()? })
+    });
+    let failed: Vec<_> = failed.collect();
+    let missing = absent.iter().filter(|absent| absent.reason.is_none());
+    let page = Page {
+        title: &manifest.name,
+        engine: &manifest.engine,
+        size: size(manifest),
+        axes: axis_texts(manifest),
+        cells: [cells.len() + absent.len(), cells.len(), failed.len()],
+        warnings: shortened(warnings),
+        differences: differences(found, &axes, &chosen, &across),
+        figures: roles.map(|roles| figures(found, &axes, &chosen, roles)),
+        table: table(found, &axes, &chosen),
+        failed,
+        missing: missing.map(|absent| CellText::new(manifest, &absent.cell)).collect(),
+        there: cells.iter().map(|cell| CellText::new(manifest, cell)).collect(),
+        is_inside: options.is_inside,
+    };
+    Ok(fill_page(&manifest.name, &[include_str!("../../../assets/sweep.js")], &page))
+}
+
+impl<'a> CellText<'a> {
+    fn new(manifest: &Manifest, cell: &'a Row) -> Self {
+        Self { point: manifest.short(cell.point), seed: cell.seed, id: &cell.id }
+    }
+}
+
+fn alone(axis: &Axis) -> Diagnostic {
+    let message = format!("lines by \"{}\" leave no axis to go across: no other one varies", axis.short);
+    Diagnostic::error(Code::Conflict, message).help("without --by it goes across itself")
+}
+
+/// `12 points × 5 seeds`.
+fn size(manifest: &Manifest) -> String {
+    let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let points = count(manifest.points.len(), "point");
+    match &manifest.until {
+        None => format!("{points} × {}", count(manifest.seeds as usize, "seed")),
+        Some(until) => {
+            let width = crate::numbers::number(until.half_width * 100.0);
+            let (seeds, most, metric) = (manifest.seeds, until.most, &until.metric);
+            format!("{points} × {seeds} to {most} seeds, until {metric} is known to ±{width} %")
+        }
+    }
+}
+
+/// All axes with their values, those of points without cells included.
+fn axis_texts(manifest: &Manifest) -> Vec<AxisText<'_>> {
+    let mut texts = Vec::new();
+    for (number, name) in manifest.axes.iter().enumerate() {
+        let values: Vec<_> = manifest.points.iter().map(|point| &point.values[number]).collect();
+        let mut values = Axis::new(name, name.clone(), &values).0.values;
+        let more = values.len().saturating_sub(VALUES);
+        values.truncate(VALUES);
+        texts.push(AxisText { name, values, more });
+    }
+    texts
+}
+
+/// Warnings that differ in their numbers only are shown once.
+fn shortened(warnings: &[String]) -> Vec<String> {
+    let form = |warning: &str| warning.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let mut forms: Vec<(String, &str, usize)> = Vec::new();
+    for warning in warnings {
+        let own = form(warning);
+        match forms.iter_mut().find(|(known, ..)| *known == own) {
+            Some((.., times)) => *times += 1,
+            None => forms.push((own, warning, 1)),
+        }
+    }
+    let more = forms.len().saturating_sub(WARNINGS);
+    let more = (more > 0).then(|| format!("and {more} more; run.json of each cell has its own"));
+    let text = |(_, warning, times): &(String, &str, usize)| match times {
+        1 => (*warning).to_owned(),
+        _ => format!("{warning} (and {} more with other numbers)", times - 1),
+    };
+    forms.iter().take(WARNINGS).map(text).chain(more).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::sweep::made_up;
+
+    fn found() -> Found {
+        let point = |k: &str, slowdown: f64| (vec![json!(k)], vec![("web.p99_slowdown", vec![slowdown; 3])]);
+        made_up(&["a.k"], &[point("20 kB", 12.0), point("40 kB", 4.0)])
+    }
+
+    #[test]
+    fn a_page_is_the_same_bytes_each_time_and_loads_nothing() {
+        let page = || sweep_page(&found(), &SweepOptions::default()).unwrap();
+        assert_eq!(page(), page());
+        assert!(page().contains("falls from 12 at k = 20 kB to 4 at k = 40 kB"));
+        assert!(!page().contains("src=") && !page().contains("{{"));
+    }
+
+    #[test]
+    fn failed_and_missing_cells_are_on_the_page() {
+        let mut found = found();
+        let absent = |seed, reason: Option<&str>| Absent {
+            cell: Row { point: 0, seed, id: format!("id{seed}") },
+            reason: reason.map(str::to_owned),
+        };
+        found.absent = vec![absent(4, Some("backlog 7 of <5>")), absent(5, None)];
+        let page = sweep_page(&found, &SweepOptions::default()).unwrap();
+        assert!(page.contains(r#""cells":[8,6,1]"#));
+        assert!(
+            page.contains(r#"{"point":"k = 20 kB","seed":4,"id":"id4","reason":"backlog 7 of \u003c5>"}"#)
+        );
+        assert!(page.contains(r#""missing":[{"point":"k = 20 kB","seed":5,"id":"id5"}]"#));
+    }
+
+    #[test]
+    fn warnings_that_differ_in_numbers_only_are_shown_once() {
+        let warnings = ["1 of 12 flows", "no traffic", "2 of 9 flows"].map(str::to_owned);
+        assert_eq!(shortened(&warnings), ["1 of 12 flows (and 1 more with other numbers)", "no traffic"]);
+    }
+
+    #[test]
+    fn an_axis_alone_cannot_make_lines() {
+        let options = SweepOptions { by: Some("k".into()), ..SweepOptions::default() };
+        assert!(
+            sweep_page(&found(), &options).unwrap_err().to_string().contains("leave no axis to go across")
+        );
+    }
+}
