@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Summary, SummaryGroup, SummaryRow};
+use super::summary::{Summary, SummaryGroup, SummaryRow};
 use crate::numbers::{number, spread};
 use crate::statistics::Estimate;
 
@@ -56,7 +56,8 @@ fn row(SummaryRow { label, values, ratios, lower_is_better, .. }: &SummaryRow) -
     Row { label, values: values.collect(), ratios: ratios.collect() }
 }
 
-fn verdict(ratio: &Estimate, lower_is_better: bool) -> Option<&'static str> {
+/// Which of two is better, if the interval of their ratio excludes 1.
+pub(super) fn verdict(ratio: &Estimate, lower_is_better: bool) -> Option<&'static str> {
     let (low, high) = ratio.interval?;
     let sure = low > 1.0 || high < 1.0;
     sure.then_some(if (ratio.mean < 1.0) == lower_is_better { "better" } else { "worse" })
