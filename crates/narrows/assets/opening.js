@@ -1,8 +1,11 @@
 "use strict";
 // A comparison in one look: what differs, one picture, and what the seeds show of it.
 
+/** Settings that are seen at once. */
+const SETTINGS = 8;
+
 /** Settings that differ: a row for each, a column for each cell. */
-const differing = ({ differences }) => {
+const differing = (differences) => {
   const head = element("tr", {}, element("th", {}, "setting"), ...data.cells.map(({ name }) => element("th", { class: "text" }, name)));
   const row = ({ path, values }) => element("tr", {}, element("td", {}, element("code", {}, ...path.split(/(?<=\.)/).flatMap((key) => [key, element("wbr")]))),
     ...values.map((value) => element("td", { class: "text" }, value === null ? "–" : element("code", {}, value))));
@@ -82,7 +85,10 @@ const firstPicture = (grid, { main }) => {
 const opening = (shown) => {
   const grid = element("div", { class: "grid" });
   const found = element("div", {}, ...shown.findings.flatMap(finding));
-  section("At a glance", ...(shown.differences.length ? [differing(shown)] : [element("p", {}, "The scenarios are the same.")]), grid);
+  const [first, more] = [shown.differences.slice(0, SETTINGS), shown.differences.slice(SETTINGS)];
+  section("At a glance", first.length ? differing(first) : element("p", {}, "The scenarios are the same."));
+  if (more.length) report.append(element("details", {}, element("summary", {}, counted(more.length, "more setting")), differing(more)));
+  report.append(grid);
   grid.append(found);
   firstPicture(grid, shown);
 };

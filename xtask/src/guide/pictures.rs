@@ -24,11 +24,11 @@ struct Picture {
 }
 
 const RUN: &[&str] = &["run", "SCENARIO", "--quiet", "--overwrite", "--out", "OUT"];
-const DEMO: &[&str] = &["demo", "--seeds", "2", "--quiet", "--out", "OUT"];
+const DEMO: &[&str] = &["demo", "--quiet", "--out", "OUT"];
 
 const PICTURES: &[Picture] = &[
     Picture { name: "report-demo", command: DEMO, template: None, size: (1300, 900) },
-    Picture { name: "report-demo-whole", command: DEMO, template: None, size: (1300, 3600) },
+    Picture { name: "report-demo-whole", command: DEMO, template: None, size: (1300, 4600) },
     Picture { name: "report-dumbbell", command: RUN, template: Some("dumbbell"), size: (1300, 3400) },
 ];
 
