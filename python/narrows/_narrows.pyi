@@ -583,7 +583,7 @@ def comparison_html(cells: Sequence[tuple[str, Sequence[Results]]]) -> str:
     """What several cells measured, each with a name and its runs, as a table in HTML."""
 
 def comparison_text(cells: Sequence[tuple[str, Sequence[Results]]]) -> str:
-    """What several cells measured, each with a name and its runs, as a table."""
+    """What several cells measured, each with a name and its runs: a table, what differs, and what that changes."""
 
 def comparison_report(
     title: str, cells: Sequence[tuple[str, Sequence[Results]]], path: str | os.PathLike[str], overwrite: bool

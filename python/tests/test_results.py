@@ -165,4 +165,7 @@ def test_runs_of_different_scenarios_are_not_pooled_as_seeds(results: narrows.Re
     with pytest.raises(ValueError, match="both: these runs are not seeds"):
         comparison_text([("both", [results, other])])
     again = narrows.run(small_scenario(), seed=4)
-    assert "search" in comparison_text([("one", [results, again]), ("other", [other])])
+    text = comparison_text([("one", [results, again]), ("other", [other])])
+    assert "search" in text
+    assert "differs: traffic.search.cc = { dctcp = {} } | { cubic = {} }" in text
+    assert "other beside one: one seed: no intervals" in text

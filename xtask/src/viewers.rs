@@ -4,10 +4,10 @@ use anyhow::Result;
 use xshell::{Shell, cmd};
 
 /// Tests, what they need, and how to get it.
-const VIEWERS: [(&str, &[&str], &str); 2] = [
-    ("viewers", &["tshark"], "tshark"),
-    ("browser", &["chromium", "chromium-browser", "google-chrome"], "chromium"),
-];
+const VIEWERS: [(&str, &[&str], &str); 3] =
+    [("viewers", &["tshark"], "tshark"), ("browser", CHROMIUM, "chromium"), ("layout", CHROMIUM, "chromium")];
+
+const CHROMIUM: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
 
 /// Runs the tests that need tshark and those that need Chromium. Passes with a remark where one is not installed.
 pub(crate) fn run(shell: &Shell) -> Result<()> {

@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use narrows::fidelity::Fidelity;
 use narrows::numbers::{grouped, with_interval};
 use narrows::plan::Plan;
-use narrows::report::{Cell, Summary, summarize};
+use narrows::report::{Cell, Difference, Opening, Summary, summarize};
 use narrows::repro::Reproduction;
 use narrows::results::Activity;
 use narrows::sweep::{Manifest, Overview, OverviewRow, PointSummary, overview};
@@ -67,6 +67,27 @@ pub fn summary(cells: &[Cell], markdown: bool) -> String {
         column.set_cell_alignment(if index < 2 { CellAlignment::Left } else { CellAlignment::Right });
     }
     if markdown { table.to_string() } else { indented(&table) }
+}
+
+/// What differs between the cells, and what that changes.
+pub fn opening(Opening { differences, findings, .. }: &Opening) -> String {
+    let mut text = String::new();
+    let value =
+        |value: &Option<String>| value.as_deref().map_or("–".to_owned(), |text| visible(text).into_owned());
+    for (number, Difference { path, values }) in differences.iter().enumerate() {
+        let before = if number == 0 { "differs:" } else { "" };
+        let values: Vec<_> = values.iter().map(value).collect();
+        text.push_str(&format!("  {before:9}{} = {}\n", visible(path), values.join(" | ")));
+    }
+    for finding in findings {
+        let [name, base] = [&finding.name, &finding.base].map(|name| visible(name));
+        let remark = finding.remark.map_or_else(String::new, |remark| format!(" {remark}"));
+        text.push_str(&format!("  {name} beside {base}:{remark}\n"));
+        for group in &finding.groups {
+            text.push_str(&format!("    {}: {}\n", group.name, group.sentence()));
+        }
+    }
+    text
 }
 
 /// What happened in each cell, and what in none.

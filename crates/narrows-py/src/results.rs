@@ -218,10 +218,11 @@ pub(crate) fn comparison_html(cells: Vec<(String, Vec<PyRef<'_, Results>>)>) -> 
     Ok(html(&cells_of(cells, false)?))
 }
 
-/// A table of what several cells measured, each with a name and its runs, as text.
+/// What several cells measured, each with a name and its runs, as text: a table, what differs, and what that changes.
 #[pyfunction]
 pub(crate) fn comparison_text(cells: Vec<(String, Vec<PyRef<'_, Results>>)>) -> PyResult<String> {
-    Ok(narrows_cli::show::summary(&cells_of(cells, false)?, false))
+    let cells = cells_of(cells, false)?;
+    Ok(narrows_cli::show::summary(&cells, false) + &narrows_cli::show::opening(&report::Opening::of(&cells)))
 }
 
 /// Writes the report of several cells, each with a name and its runs.

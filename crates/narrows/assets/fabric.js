@@ -10,6 +10,13 @@ const unpack = async (text) => {
   return ({ kind, at, length }) => new kinds[kind](buffer, at, length);
 };
 
+const FONT = "11px system-ui";
+/** How wide a text is that a pen writes. */
+const widthOf = (() => {
+  const ctx = document.createElement("canvas").getContext("2d");
+  return (text) => { ctx.font = FONT; return ctx.measureText(text).width; };
+})();
+
 /** Draws on a canvas or writes SVG: the few shapes that both know. */
 const canvasPen = (ctx) => ({
   rect: (x, y, w, h, fill) => { ctx.fillStyle = fill; ctx.fillRect(x, y, w, h); },
@@ -22,8 +29,12 @@ const canvasPen = (ctx) => ({
     if (fill) { ctx.fillStyle = fill; ctx.fill(); }
     if (stroke) { Object.assign(ctx, { strokeStyle: stroke, lineWidth: width }); ctx.stroke(); }
   },
-  text: (text, x, y, fill, align = "left") => {
-    Object.assign(ctx, { fillStyle: fill, textAlign: align, font: "11px system-ui" });
+  text: (text, x, y, fill, align = "left", around) => {
+    Object.assign(ctx, { fillStyle: fill, textAlign: align, font: FONT });
+    if (around) {
+      Object.assign(ctx, { strokeStyle: around, lineWidth: 2.5, lineJoin: "round" });
+      ctx.strokeText(text, x, y);
+    }
     ctx.fillText(text, x, y);
   },
   image: (image, x, y, w, h) => { ctx.imageSmoothingEnabled = false; ctx.drawImage(image, x, y, w, h); },
@@ -39,8 +50,10 @@ const svgPen = () => {
       parts.push(`<path d="M${f(x1)},${f(y1)}L${f(x2)},${f(y2)}" stroke="${stroke}" stroke-width="${width}"/>`),
     circle: (x, y, r, fill, stroke, width = 1.5) =>
       parts.push(`<circle cx="${f(x)}" cy="${f(y)}" r="${f(r)}" fill="${fill || "none"}" stroke="${stroke || "none"}" stroke-width="${width}"/>`),
-    text: (text, x, y, fill, align = "left") =>
-      parts.push(`<text x="${f(x)}" y="${f(y)}" fill="${fill}" text-anchor="${anchors[align]}">${escapeXml(text)}</text>`),
+    text: (text, x, y, fill, align = "left", around) => {
+      const halo = around ? ` stroke="${around}" stroke-width="2.5" stroke-linejoin="round" paint-order="stroke"` : "";
+      parts.push(`<text x="${f(x)}" y="${f(y)}" fill="${fill}" text-anchor="${anchors[align]}"${halo}>${escapeXml(text)}</text>`);
+    },
     image: (image, x, y, w, h) =>
       parts.push(`<image x="${f(x)}" y="${f(y)}" width="${f(w)}" height="${f(h)}" preserveAspectRatio="none" style="image-rendering:pixelated" href="${image.toDataURL()}"/>`),
   };
@@ -100,7 +113,7 @@ const percent = (share) => `${number(100 * share, 3)} %`;
 
 /** Everything over time of one run, put into `into`. Returns how to jump to some moment, and what a flow may have met. */
 const overTime = async (into, run) => {
-  const { fabric, frames, queues, flows, states, ended_ms } = run;
+  const { fabric, frames, queues, flows, states, ended_ms, measured_ms } = run;
   let get;
   try {
     get = await unpack(run.packed);
@@ -110,17 +123,19 @@ const overTime = async (into, run) => {
   }
   const linkName = (link) => `${fabric.nodes[fabric.links[link][0]]}→${fabric.nodes[fabric.links[link][1]]}`;
   // What all pictures below share: the moment, and the part of the time that is shown.
-  const state = { now: 0, view: [0, ended_ms] };
+  const whole = [0, ended_ms];
+  const state = { now: 0, view: measured_ms };
   const follow = [], zooms = [];
   const setNow = (now) => {
     state.now = Math.min(Math.max(0, now), ended_ms);
     follow.forEach((tell) => tell());
   };
   const setView = (view) => {
-    state.view = view || [0, ended_ms];
+    state.view = view || whole;
     zooms.forEach((tell) => tell());
   };
   const shared = { run, get, fabric, frames, linkName, state, follow, zooms, setNow, setView };
+  if (frames || flows.length || states.length) into.append(timeChoice(shared, measured_ms, whole));
   network(into, shared);
   if (frames) heatMap(into, shared);
   const grid = element("div", { class: "grid" });
@@ -129,6 +144,7 @@ const overTime = async (into, run) => {
   if (!frames && !flows.length && !states.length) {
     into.append(element("p", { class: "soft" }, "Nothing was recorded over time, so the picture shows the whole run. Add [record] with queues, links or windows to the scenario."));
   }
+  setView(measured_ms);
   setNow(frames ? worst(shared) : 0);
   const jump = (from, until) => {
     const around = Math.max((until - from) * 0.2, frames?.length_ms ?? 0);
@@ -139,12 +155,23 @@ const overTime = async (into, run) => {
   return { jump, met: (flow) => met(shared, flow) };
 };
 
-/** When the peak queue was at its deepest. */
-const worst = ({ frames, get }) => {
+/** Buttons for what of the time is shown. */
+const timeChoice = ({ setView }, measured, whole) => {
+  const span = ([from, until]) => `${ms(from)} to ${ms(until)}`;
+  const button = (name, view) => element("button", { type: "button", onclick: () => setView(view) }, `${name}, ${span(view)}`);
+  const same = whole.every((end, index) => Math.abs(end - measured[index]) < whole[1] * 1e-6);
+  return element("div", { class: "tools" }, "Time axes: ", ...(same ? [] : [button("measured time", measured)]), button("all of the run", whole));
+};
+
+/** When the peak queue was at its deepest in the time that is shown. */
+const worst = ({ frames, get, state: { view: [from, until] } }) => {
   const queue = get(frames.queue);
-  let at = 0;
-  for (let cell = 1; cell < queue.length; cell += 1) if (queue[cell] > queue[at]) at = cell;
-  return queue.length ? ((at % frames.count) + 0.5) * frames.length_ms : 0;
+  let [at, most] = [from, -1];
+  for (let cell = 0; cell < queue.length; cell += 1) {
+    const time = ((cell % frames.count) + 0.5) * frames.length_ms;
+    if (queue[cell] > most && time >= from && time <= until) [at, most] = [time, queue[cell]];
+  }
+  return at;
 };
 
 /** Links on shortest ways from one node to another. */
@@ -222,155 +249,6 @@ const portsAt = ({ fabric, frames, get, state }) => {
   return links;
 };
 
-/** The network with links and ports as they are now, and the slider that moves it. */
-const network = (into, shared) => {
-  const { fabric, frames, linkName, state, follow, setNow } = shared;
-  const top = Math.max(...fabric.row, 1);
-  const count = fabric.nodes.length;
-  const place = (node, w, h) => [14 + fabric.x[node] * (w - 28), h - 30 - fabric.row[node] / top * (h - 62)];
-  const inRow = fabric.row.reduce((counts, row) => counts.set(row, (counts.get(row) || 0) + 1), new Map());
-  const shortName = (name) => name.split("/").slice(-1)[0];
-  let ports = [];
-  const draw = (pen, w, h) => {
-    const at = fabric.nodes.map((_, node) => place(node, w, h));
-    const thin = count > 400;
-    // Idle links first, busy ones above them.
-    const order = fabric.links.map((_, link) => link).sort((a, b) => ports[a].use - ports[b].use);
-    for (const link of order) {
-      const [from, to] = fabric.links[link];
-      const [[x1, y1], [x2, y2]] = [at[from], at[to]];
-      const length = Math.hypot(x2 - x1, y2 - y1) || 1;
-      const [sx, sy] = [-(y2 - y1) / length * 1.6, (x2 - x1) / length * 1.6];
-      const { use, recorded } = ports[link];
-      const unknown = frames && !recorded;
-      const colour = unknown ? css("--line") : use < 0.004 ? css("--idle") : rgb(FLAME(use));
-      pen.line(x1 + sx, y1 + sy, x2 + sx, y2 + sy, colour, thin || unknown ? 0.7 : use > 0.02 ? 2 : 1);
-    }
-    const names = [];
-    for (let node = 0; node < count; node += 1) {
-      const [x, y] = at[node];
-      if (fabric.hosts[node]) pen.rect(x - (thin ? 1.5 : 3), y - (thin ? 1.5 : 3), thin ? 3 : 6, thin ? 3 : 6, css("--soft"));
-      else pen.circle(x, y, thin ? 3 : 6, css("--paper"), css("--ink"));
-      const room = (w - 28) / inRow.get(fabric.row[node]);
-      const name = room < 90 ? shortName(fabric.nodes[node]) : fabric.nodes[node];
-      if (room > name.length * 6.4) names.push([name, x, y, fabric.hosts[node]]);
-    }
-    fabric.links.forEach(([from, to], link) => {
-      const { queue, paused, isolated, drops } = ports[link];
-      if (!(queue > 0.003) && !paused && !drops) return;
-      const [[x1, y1], [x2, y2]] = [at[from], at[to]];
-      const length = Math.hypot(x2 - x1, y2 - y1) || 1;
-      const [x, y] = [x1 + (x2 - x1) / length * Math.min(22, length * 0.3), y1 + (y2 - y1) / length * Math.min(22, length * 0.3)];
-      const radius = 2 + 9 * Math.sqrt(queue);
-      if (queue > 0.003) pen.circle(x, y, radius, rgb(HEAT(queue)), isolated ? ISOLATED : css("--ink"), isolated ? 2.5 : 0.7);
-      if (paused) pen.circle(x, y, radius + 3.5, null, STOPPED, 1 + 2 * paused);
-      if (drops) {
-        pen.line(x - 5, y - 5, x + 5, y + 5, DROPPED, 2.2);
-        pen.line(x - 5, y + 5, x + 5, y - 5, DROPPED, 2.2);
-      }
-    });
-    for (const [name, x, y, host] of names) {
-      if (host) pen.text(name, x, y + 18, css("--soft"), "center");
-      else pen.text(name, Math.max(x - 10, 6.4 * name.length), y - 8, css("--ink"), "right");
-    }
-  };
-  const picture = drawing("Network", `${count} nodes, hosts below. The line under the picture says what is seen.`, (w) => Math.max(240, Math.min(430, w * 0.42)), draw);
-  const sentence = (link) => {
-    const { use, bytes, paused, isolated, drops, marks, recorded } = ports[link];
-    const facts = [`${percent(use)} used`, `${kB(bytes)} waited at the most`];
-    if (marks) facts.push(`${packets(marks, true)} marked`);
-    if (paused) facts.push(`stopped for ${percent(paused)}`);
-    if (isolated) facts.push(`${kB(isolated)} of isolated flows`);
-    if (drops) facts.push(`${packets(drops, Boolean(frames))} dropped`);
-    return `${linkName(link)}: ${frames && !recorded ? "not recorded" : facts.join(", ")}`;
-  };
-  const readout = element("p", { class: "readout", "aria-live": "polite" });
-  const say = () => {
-    const order = ports.map((port, link) => [port.bytes, link]).sort((a, b) => b[0] - a[0]);
-    const sum = (value) => ports.filter((port) => value(port)).length;
-    const [stopped, isolating, dropping] = [sum((port) => port.paused > 0), sum((port) => port.isolated > 0), sum((port) => port.drops > 0)];
-    const facts = [order[0]?.[0] ? `deepest ${sentence(order[0][1])}` : "no queues"];
-    if (stopped) facts.push(`${counted(stopped, "port")} stopped`);
-    if (isolating) facts.push(`${counted(isolating, "port")} with isolated flows`);
-    if (dropping) facts.push(`${counted(dropping, "port")} with drops`);
-    readout.textContent = `${frames ? `at ${ms(state.now)}` : "whole run"}: ${facts.join(" · ")}`;
-  };
-  picture.canvas.addEventListener("pointermove", ({ offsetX, offsetY }) => {
-    const [w, h] = [picture.place.clientWidth, parseFloat(picture.canvas.style.height)];
-    let best = [10, -1];
-    fabric.links.forEach(([from, to], link) => {
-      const [[x1, y1], [x2, y2]] = [place(from, w, h), place(to, w, h)];
-      // The half nearer to its beginning stands for each direction.
-      const along = ((offsetX - x1) * (x2 - x1) + (offsetY - y1) * (y2 - y1)) / ((x2 - x1) ** 2 + (y2 - y1) ** 2 || 1);
-      if (along < -0.05 || along > 0.5) return;
-      const far = Math.hypot(x1 + along * (x2 - x1) - offsetX, y1 + along * (y2 - y1) - offsetY);
-      if (far < best[0]) best = [far, link];
-    });
-    if (best[1] >= 0) readout.textContent = sentence(best[1]);
-    else say();
-  });
-  picture.canvas.addEventListener("pointerleave", say);
-  const step = frames?.length_ms ?? 1;
-  const slider = element("input", {
-    type: "range", min: 0, max: (frames?.count ?? 1) - 1, step: 1, value: 0, "aria-label": "Time",
-    oninput: () => setNow((Number(slider.value) + 0.5) * step),
-  });
-  const clock = element("output", {}, "");
-  let playing = 0;
-  const play = element("button", { type: "button", "aria-pressed": "false", onclick: () => (playing ? stop() : start()) }, "▶ Play");
-  const speed = element("select", { "aria-label": "Frames per second" }, ...[5, 15, 30, 60, 240].map((each) => element("option", each === 30 ? { value: each, selected: "" } : { value: each }, `${each} frames/s`)));
-  const stop = () => {
-    cancelAnimationFrame(playing);
-    playing = 0;
-    play.textContent = "▶ Play";
-    play.setAttribute("aria-pressed", "false");
-    readout.setAttribute("aria-live", "polite");
-  };
-  const start = () => {
-    if (state.now >= state.view[1] - step) setNow(state.view[0]);
-    play.textContent = "❚❚ Pause";
-    play.setAttribute("aria-pressed", "true");
-    readout.setAttribute("aria-live", "off");
-    let last = performance.now();
-    const tick = (at) => {
-      if (!play.isConnected) return;
-      const steps = Math.floor((at - last) / 1000 * Number(speed.value));
-      if (steps > 0) {
-        last = at;
-        setNow(state.now + steps * step);
-      }
-      if (state.now >= state.view[1] - step / 2) stop();
-      else playing = requestAnimationFrame(tick);
-    };
-    playing = requestAnimationFrame(tick);
-  };
-  follow.push(() => {
-    ports = portsAt(shared);
-    slider.value = frames ? Math.min(frames.count - 1, Math.floor(state.now / step)) : 0;
-    slider.setAttribute("aria-valuetext", ms(state.now));
-    clock.textContent = ms(state.now);
-    say();
-    picture.redraw();
-  });
-  ports = portsAt(shared);
-  const deepest = element("button", { type: "button", onclick: () => setNow(worst(shared)) }, "Peak queue");
-  const swatch = (style, text) => element("li", {}, element("i", { style }), text);
-  const gradient = (name, of) => swatch(`background: linear-gradient(90deg, ${[0, 0.33, 0.66, 1].map((share) => rgb(of(share))).join()})`, name);
-  const most = frames ? frames.most_bytes : Math.max(...fabric.deepest, 1);
-  into.append(
-    element("h3", {}, "The network"),
-    element("p", { class: "soft caption" }, frames
-      ? `Each frame is ${ms(frames.length_ms)}${frames.intervals > 1 ? ` (${frames.intervals} recorded intervals; of queues the deepest counts)` : ""}. ${frames.links.length} of ${fabric.links.length} ports were recorded; links of the others are thin.`
-      : "The whole run: how much links carried, and the peak queue of each port."),
-    ...(frames ? [element("div", { class: "tools" }, play, slider, clock, speed, deepest)] : []),
-    picture.place, readout,
-    element("ul", { class: "key" }, gradient("link: 0 to 100 % used", FLAME), gradient(`port: 0 to ${kB(most)} waiting`, HEAT),
-      swatch(`border: 2px solid ${STOPPED}; height: 7px; width: 7px; border-radius: 9px`, "stopped"), swatch(`border: 2px solid ${ISOLATED}; height: 7px; width: 7px; border-radius: 9px`, "holds isolated flows"),
-      element("li", {}, element("b", { style: `color: ${DROPPED}` }, "✕ "), "drops")),
-    picture.saves(),
-  );
-};
-
 const LEFT = 176, RIGHT = 12;
 /** x of a time, and back, in drawings with names on their left. */
 const scale = ({ view: [from, until] }, w) => {
@@ -379,7 +257,7 @@ const scale = ({ view: [from, until] }, w) => {
   return { left, wide, x: (at) => left + (at - from) / (until - from) * wide, at: (x) => from + (x - left) / wide * (until - from) };
 };
 const timeAxis = (pen, { left, wide, x }, [from, until], y) => {
-  const steps = Math.max(2, Math.floor(wide / 110));
+  const steps = Math.max(3, Math.floor(wide / 90));
   const raw = (until - from) / steps;
   const decade = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((each) => each * decade).find((each) => each >= raw);
@@ -507,7 +385,7 @@ const heatMap = (into, shared) => {
   into.append(
     element("h3", { style: "margin-top: 22px" }, "Ports over time"),
     element("p", { class: "soft caption" }, `The ${rows.length} deepest of ${frames.links.length} recorded ports. Bright is much (square root), red are drops. Click: this moment. Drag: zoom, everywhere. Double click: all.`),
-    element("div", { class: "tools" }, choice, element("button", { type: "button", onclick: () => shared.setView(null) }, "All of the run")),
+    element("div", { class: "tools" }, choice),
     picture.place, readout, picture.saves({ csv: ["text/csv", csv] }),
   );
 };

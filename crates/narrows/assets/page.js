@@ -84,6 +84,14 @@ const saves = (title, formats) => {
   return element("div", { class: "tools saves" }, ...Object.entries(formats).map(button));
 };
 
+/** A table whose rows become blocks in narrow windows: below the first cell a line for each other, behind the head of its column. */
+const cards = (table) => {
+  const heads = [...table.tHead.rows[0].cells].map(({ textContent }) => textContent);
+  for (const { cells } of table.tBodies[0].rows) heads.forEach((head, column) => { if (column && cells[column]) cells[column].dataset.head = head; });
+  table.classList.add("cards");
+  return table;
+};
+
 /** A table with a button that saves it. */
 const tableBlock = (title, table) => element("div", {},
   element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, table),
@@ -106,7 +114,9 @@ const short = (value) => {
 
 const axis = (label, log) => ({
   label, labelSize: 22, font: "11px system-ui", labelFont: "12px system-ui", stroke: () => css("--soft"),
-  grid: { stroke: () => css("--grid"), width: 1 }, ticks: { stroke: () => css("--line"), width: 1 }, size: label ? 52 : 40,
+  grid: { stroke: () => css("--grid"), width: 1 }, ticks: { stroke: () => css("--line"), width: 1 },
+  // As wide as the longest of its numbers needs.
+  size: (_, texts) => Math.max(label ? 52 : 40, 20 + 6.6 * Math.max(0, ...(texts || []).map((text) => text?.length ?? 0))),
   values: (_, ticks) => ticks.map((tick) => (tick === null ? "" : log ? short(tick) : number(tick))),
   // On a logarithmic axis only decades are labeled.
   filter: log ? (_, ticks) => ticks.map((tick) => (Math.abs(Math.log10(tick) % 1) < 1e-9 ? tick : null)) : undefined,
@@ -268,10 +278,15 @@ const chart = (grid, { title, caption, x, y, xLog, yLog, series, stepped, dots, 
   const path = stepped ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear();
   const tall = (wide ? 240 : 300) + (names ? 50 : 0);
   const whole = (range) => range && { range: (_, min, max) => (min <= ends[0] && max >= ends[1] ? range : [min, max]) };
+  // Bands are inside, as far as they leave room for the curves.
+  const edges = drawn.flatMap(({ area }) => area || []).filter(Boolean).map(([, y]) => y);
+  const least = Math.min(...edges), most = Math.max(...edges);
+  const withBands = (_, low, high) => uPlot.rangeLog(Math.max(Math.min(low, least), low / 10), Math.min(Math.max(high, most), high * 10), 10, false);
+  const upright = ranges ? { range: ranges.y } : yLog && edges.length ? { range: withBands } : {};
   const options = {
     width: place.clientWidth || 540, height: tall,
     cursor: { drag: { x: true, y: false, setScale: !zoomed }, bind: zoomed ? { dblclick: () => () => zoomed(null) } : {} },
-    scales: { x: { time: false, distr: xLog ? 3 : 1, ...whole(ranges?.x) }, y: { distr: yLog ? 3 : 1, ...(ranges && { range: ranges.y }) } },
+    scales: { x: { time: false, distr: xLog ? 3 : 1, ...whole(ranges?.x) }, y: { distr: yLog ? 3 : 1, ...upright } },
     axes: [{ ...axis(x, xLog), size: 44, ...(ticks && ticked(ticks, xLog, names)) }, axis(y, yLog)],
     // What stands in the legend looks like the curve: dashed, dotted, a full or a hollow point.
     legend: { live: false, markers: {

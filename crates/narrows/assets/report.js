@@ -1,6 +1,8 @@
 "use strict";
 (() => {
   const several = data.cells.length > 1;
+  /** Warnings that are seen at once. */
+  const NOTES = 3;
 
   const seedsOf = ({ seeds }) => {
     const inRow = seeds.every((seed, index) => index === 0 || seed === seeds[index - 1] + 1);
@@ -10,7 +12,7 @@
 
   const header = () => {
     const seeds = [...new Set(data.cells.map(seedsOf))];
-    const places = ["Summary", "Activity", "Completion times", "Over time", "The tail", "Scenario"];
+    const places = [...(data.opening ? ["At a glance"] : []), "Summary", "Activity", "Completion times", "Over time", "The tail", "Scenario"];
     const link = (name) => element("li", {}, element("a", { href: `#${name.toLowerCase().replaceAll(" ", "-")}` }, name));
     report.append(
       element("h1", {}, data.title),
@@ -18,14 +20,17 @@
       element("ul", { class: "top" }, ...places.map(link), element("li", {}, themeButton())),
     );
     if (!data.complete) report.append(element("p", { class: "notes" }, "Interrupted: these results are not complete."));
-    for (const warning of data.warnings) report.append(element("p", { class: "notes" }, warning));
+    if (data.opening) opening(data.opening);
+    const notes = data.warnings.map((warning) => element("p", { class: "notes" }, warning));
+    report.append(...notes.slice(0, NOTES));
+    if (notes.length > NOTES) report.append(element("details", {}, element("summary", {}, counted(notes.length - NOTES, "more warning")), ...notes.slice(NOTES)));
   };
 
   /** A value, and its interval or range. */
   const cell = (value) => {
     if (!value) return element("td", { class: "soft" }, "–");
     const made = element("td", value.verdict ? { class: value.verdict } : {}, narrow(value.text));
-    if (value.spread) made.append(element("span", { class: "interval" }, narrow(value.spread)));
+    if (value.spread) made.append(" ", element("span", { class: "interval" }, narrow(value.spread.trim())));
     return made;
   };
 
@@ -48,7 +53,7 @@
         body.append(line);
       }
     }
-    const table = element("table", {}, element("thead", {}, head), body);
+    const table = cards(element("table", {}, element("thead", {}, head), body));
     section("Summary", tableBlock("Summary", table));
     const notes = [
       "Completion times count from the hand-over of the data to the arrival of its last byte. Slowdown is the completion " +
@@ -73,7 +78,7 @@
       body.append(line);
     });
     const never = data.activity.filter((row) => !row.happened).map((row) => row.what);
-    section("Activity", tableBlock("Activity", element("table", {}, element("thead", {}, head), body)));
+    section("Activity", tableBlock("Activity", cards(element("table", {}, element("thead", {}, head), body))));
     report.append(element("p", { class: "never" }, `Never happened: ${never.length ? never.join(", ") : "nothing on the list"}.`));
   };
 
@@ -114,7 +119,7 @@
       const { flows: [all, slowest], rows } = group.tail;
       const head = element("tr", {}, ...["", `all ${number(all)} flows`, `slowest ${number(slowest)}`].map((text) => element("th", {}, text)));
       const body = rows.map(([what, values]) => element("tr", {}, element("td", {}, what), ...values.map((value) => element("td", {}, number(value)))));
-      const table = element("table", {}, element("caption", {}, `${group.name}: the slowest flows beside all`), element("thead", {}, head), element("tbody", {}, ...body));
+      const table = cards(element("table", {}, element("caption", {}, `${group.name}: the slowest flows beside all`), element("thead", {}, head), element("tbody", {}, ...body)));
       const found = group.slowest.map((flow) => met?.(flow));
       const show = (flow) => element("button", {
         type: "button", "aria-label": `Show flow ${flow.flow} over time`, onclick: () => jump(flow.start_ms, flow.start_ms + flow.fct_us / 1e3),
@@ -137,7 +142,7 @@
       ].filter(([, , wanted]) => wanted);
       const heads = columns.map(([head]) => head);
       const list = group.slowest.map((flow, index) => element("tr", {}, ...columns.map(([, value]) => element("td", {}, value(flow, index)))));
-      const flows = element("table", { class: "dense" }, element("caption", {}, `${group.name}: the slowest flows`), element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", {}, text)))), element("tbody", {}, ...list));
+      const flows = cards(element("table", { class: "dense" }, element("caption", {}, `${group.name}: the slowest flows`), element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", {}, text)))), element("tbody", {}, ...list)));
       into.append(tableBlock(`${group.name}: the slowest flows beside all`, table), tableBlock(`${group.name}: the slowest flows`, flows));
     }
   };

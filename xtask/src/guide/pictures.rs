@@ -27,7 +27,7 @@ struct Picture {
 }
 
 const RUN: &[&str] = &["run", "SCENARIO", "--quiet", "--overwrite", "--out", "OUT"];
-const DEMO: &[&str] = &["demo", "--seeds", "2", "--quiet", "--out", "OUT"];
+const DEMO: &[&str] = &["demo", "--quiet", "--out", "OUT"];
 
 const SWEEP: &[&str] = &["sweep", "SWEEP", "--quiet", "--out", "OUT"];
 
@@ -50,7 +50,7 @@ cubic = { "traffic.search.cc" = { cubic = {} }, "switches.tor.marking" = "off" }
 
 const PICTURES: &[Picture] = &[
     Picture { name: "report-demo", command: DEMO, template: None, sweep: None, size: (1300, 900) },
-    Picture { name: "report-demo-whole", command: DEMO, template: None, sweep: None, size: (1300, 3600) },
+    Picture { name: "report-demo-whole", command: DEMO, template: None, sweep: None, size: (1300, 4600) },
     Picture {
         name: "report-dumbbell",
         command: RUN,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::document::Document;
 use narrows::plan::Plan;
-use narrows::report::{Cell, page, summarize};
+use narrows::report::{Cell, Opening, page, summarize};
 use narrows::results::Output;
 use narrows::statistics::FEWEST;
 use narrows::visible::{shown_path, visible};
@@ -237,8 +237,11 @@ impl Contender {
 fn print_cells(cells: &[Cell], show: &Show<'_>, execution: &args::Execution) {
     if execution.json {
         let names: Vec<_> = cells.iter().map(|cell| &cell.name).collect();
-        let output =
-            json!({ "title": show.title, "out": show.out, "cells": names, "summary": summarize(cells) });
+        let Opening { differences, findings, .. } = Opening::of(cells);
+        let output = json!({
+            "title": show.title, "out": show.out, "cells": names, "differs": differences, "findings": findings,
+            "summary": summarize(cells),
+        });
         say!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
         return;
     }
@@ -248,6 +251,7 @@ fn print_cells(cells: &[Cell], show: &Show<'_>, execution: &args::Execution) {
         return;
     }
     say_part!("{}{}", show::activity(cells), show::unfinished(cells));
+    say_part!("{}", show::opening(&Opening::of(cells)));
     say!("wrote {}/report.html and a folder of tables for each cell and seed", shown_path(&show.out));
 }
 

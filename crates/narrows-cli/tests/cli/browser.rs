@@ -1,11 +1,10 @@
 //! Reports in a real browser, without any network. Needs Chromium: `cargo xtask viewers`.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::chromium::found;
 use crate::support::text;
 
 /// Collects what goes wrong, before anything else runs.
@@ -120,35 +119,7 @@ fn used(folder: &Path, page: &Path, width: u32) -> Value {
     let html = html.replace("</body>", &format!("{script}</body>"));
     let path = folder.join("used.html");
     std::fs::write(&path, html).expect("space");
-    let browsers = ["chromium", "chromium-browser", "google-chrome"];
-    let browser = browsers.iter().find_map(|browser| {
-        Command::new(browser)
-            .args([
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--enable-logging=stderr",
-                "--no-first-run",
-            ])
-            .arg("--host-resolver-rules=MAP * ~NOTFOUND")
-            .arg(format!("--window-size={width},900"))
-            .arg(format!("--user-data-dir={}", folder.join("profile").display()))
-            .arg(format!("file://{}", path.display()))
-            .stderr(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .ok()
-    });
-    let mut browser = browser.expect("Chromium; on Debian: apt-get install chromium");
-    let mut lines = BufReader::new(browser.stderr.take().expect("piped")).lines().map_while(Result::ok);
-    // What the page writes to the console comes as one line. Without it the page hangs, and the test with it.
-    let found = lines.find_map(|line| Some(line.split_once("\"FOUND ")?.1.split_once('"')?.0.to_owned()));
-    browser.kill().expect("it runs");
-    browser.wait().expect("it ends");
-    let found = found.expect("the page was used to its end");
-    let byte = |at: usize| u8::from_str_radix(&found[at..at + 2], 16).expect("hexadecimal");
-    let bytes: Vec<_> = (0..found.len()).step_by(2).map(byte).collect();
-    serde_json::from_slice(&bytes).expect("JSON")
+    found(folder, &path, (width, 900), 1).remove(0)
 }
 
 fn check(found: &Value, cells: &[&str]) {

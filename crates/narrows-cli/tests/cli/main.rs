@@ -3,8 +3,10 @@
 
 mod behavior;
 mod browser;
+mod chromium;
 mod commands;
 mod hostile;
+mod layout;
 mod support;
 #[cfg(unix)]
 mod sweep;

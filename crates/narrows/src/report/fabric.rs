@@ -1,7 +1,7 @@
 //! Where nodes are drawn: hosts below, switches above them by their distance to the nearest host, data centers side by
 //! side, what joins them on top.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use narrows_sim::topology::datacenter_in;
 use serde::Serialize;
@@ -105,10 +105,14 @@ impl Fabric {
     /// Spreads the nodes of a block over its width: hosts beside those of the same switch, each row in the order of what is
     /// below it.
     fn place_block(&mut self, block: &[usize], left: f64, width: f64, neighbors: &[Vec<u32>]) {
-        let inside: std::collections::BTreeSet<_> = block.iter().copied().collect();
+        let inside: BTreeSet<_> = block.iter().copied().collect();
         let rows = block.iter().map(|node| self.row[*node]).max().unwrap_or(0);
-        let first_switch =
-            |node: usize| neighbors[node].iter().copied().filter(|other| !self.hosts[*other as usize]).min();
+        let switches = block.iter().copied().filter(|node| !self.hosts[*node]);
+        let places = chained(&switches.filter(|node| self.row[*node] == 1).collect::<Vec<_>>(), neighbors);
+        let first_switch = |host: usize| {
+            let own = neighbors[host].iter().filter_map(|other| places.get(&(*other as usize)).copied());
+            own.min()
+        };
         let mut below: Vec<_> = block.iter().copied().filter(|node| self.row[*node] == 0).collect();
         // Hosts of one switch stand together.
         below.sort_by_key(|host| (first_switch(*host), *host));
@@ -135,6 +139,30 @@ impl Fabric {
             }
         }
     }
+}
+
+/// By node its place in a row: nodes that links of the row join stand beside each other, beginning with an end of their chain.
+fn chained(row: &[usize], neighbors: &[Vec<u32>]) -> BTreeMap<usize, usize> {
+    let all: BTreeSet<_> = row.iter().copied().collect();
+    let beside = |node: usize| {
+        let found = neighbors[node].iter().map(|other| *other as usize).filter(|other| all.contains(other));
+        found.collect::<BTreeSet<_>>()
+    };
+    let mut ends: Vec<_> = row.iter().map(|node| (beside(*node).len() > 1, *node)).collect();
+    ends.sort_unstable();
+    let mut places = BTreeMap::new();
+    for (_, end) in ends {
+        let mut next = vec![end];
+        while let Some(node) = next.pop() {
+            let place = places.len();
+            if places.contains_key(&node) {
+                continue;
+            }
+            places.insert(node, place);
+            next.extend(beside(node).into_iter().rev());
+        }
+    }
+    places
 }
 
 fn spread(x: &mut [f64], nodes: &[usize], left: f64, width: f64) {
@@ -204,6 +232,22 @@ mod tests {
         let fabric = fabric(&[("a/h", "a/t"), ("b/h", "b/t"), ("a/t", "core"), ("core", "b/t")]);
         assert!(at(&fabric, "a/t").0 < 0.5 && at(&fabric, "b/t").0 > 0.5);
         assert_eq!(at(&fabric, "core"), (0.5, 2));
+    }
+
+    #[test]
+    fn switches_of_a_chain_stand_in_its_order() {
+        let chain = [
+            ("h0", "t0"),
+            ("h3", "t3"),
+            ("h1", "t1"),
+            ("h2", "t2"),
+            ("t0", "t1"),
+            ("t1", "t2"),
+            ("t2", "t3"),
+        ];
+        let fabric = fabric(&chain);
+        let x = ["t0", "t1", "t2", "t3"].map(|name| at(&fabric, name).0);
+        assert!(x.windows(2).all(|pair| pair[0] < pair[1]), "{x:?}");
     }
 
     #[test]

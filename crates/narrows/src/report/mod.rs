@@ -1,145 +1,29 @@
 //! One HTML page with tables, charts and a moving picture, without anything to load.
 
+mod digest;
 mod fabric;
 mod flows;
+mod opening;
 mod over_time;
 mod packed;
 mod shown;
 mod summary;
 mod sweep;
-
-use std::borrow::Cow;
+mod warnings;
 
 use serde::Serialize;
-use serde_json::Value;
 
+pub use digest::{Cell, Digest};
 pub use flows::GroupTimes;
+pub use opening::{Change, Difference, Finding, GroupFinding, Opening};
 pub use over_time::OverTime;
 pub use summary::{Summary, SummaryGroup, SummaryRow, summarize};
 pub use sweep::{SweepOptions, sweep_page};
 
-use crate::diagnostic::Checked;
-use crate::metrics::{self, Metric};
+use self::warnings::of_a_kind;
 use crate::numbers::grouped;
-use crate::results::{Activity, Source, Stored, StoredCell, activity_infos, warnings_in};
+use crate::results::{Activity, activity_infos};
 use crate::statistics::FEWEST;
-
-/// What remains of a run for comparisons and reports; a bounded amount, however long it was.
-#[derive(Clone, Debug)]
-pub struct Digest {
-    /// The name of its scenario.
-    pub scenario: String,
-    /// One line about the network.
-    pub network: String,
-    /// Its seed.
-    pub seed: u64,
-    /// The version of Narrows that ran it.
-    pub version: String,
-    /// The scenario as it was run.
-    pub text: String,
-    /// What was suspicious, before the run and after it.
-    pub warnings: Vec<String>,
-    /// Its metrics.
-    pub metrics: Vec<Metric>,
-    /// What happened.
-    pub activity: Vec<Activity>,
-    /// Completion times by group.
-    pub groups: Vec<GroupTimes>,
-    /// What was recorded over time; none if it is not wanted.
-    pub over_time: Option<OverTime>,
-    /// It was not interrupted.
-    pub complete: bool,
-}
-
-/// Runs of one scenario with several seeds.
-#[derive(Clone, Debug)]
-pub struct Cell {
-    /// Its name in tables.
-    pub name: String,
-    /// One for each seed.
-    pub runs: Vec<Digest>,
-}
-
-impl Digest {
-    /// What remains of a run.
-    ///
-    /// # Errors
-    /// If its tables cannot be read.
-    pub fn of(source: &impl Source) -> Checked<Self> {
-        let over_time = Some(OverTime::of(source, &source.summary())?);
-        Ok(Self { over_time, ..Self::brief(source)? })
-    }
-
-    /// The same without what was recorded over time.
-    ///
-    /// # Errors
-    /// If the table of flows cannot be read.
-    pub fn brief(source: &impl Source) -> Checked<Self> {
-        let summary = source.summary();
-        let text = |key: &str| summary.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let entries = |key: &str| summary.get(key).and_then(Value::as_object).into_iter().flatten();
-        Ok(Self {
-            scenario: text("scenario"),
-            network: text("network"),
-            seed: summary.get("seed").and_then(Value::as_u64).unwrap_or_default(),
-            version: text("narrows"),
-            text: source.scenario().to_owned(),
-            warnings: warnings_in(&summary).map(str::to_owned).collect(),
-            metrics: entries("metrics")
-                .map(|(name, value)| Metric { name: metrics::current_name(name), value: value.as_f64() })
-                .collect(),
-            activity: entries("activity")
-                .map(|(what, times)| Activity {
-                    what: Cow::Owned(what.clone()),
-                    times: times.as_u64().unwrap_or_default(),
-                })
-                .collect(),
-            groups: GroupTimes::of(source, &summary)?,
-            over_time: None,
-            complete: summary.get("complete").and_then(Value::as_bool).unwrap_or_default(),
-        })
-    }
-
-    /// The value of a metric; none if there was nothing to take it of.
-    pub fn metric(&self, name: &str) -> Option<f64> {
-        metrics::value(&self.metrics, name)
-    }
-}
-
-impl Cell {
-    /// What happened in all its runs together.
-    pub fn activity(&self) -> Vec<Activity> {
-        let mut sums: Vec<Activity> = Vec::new();
-        for activity in self.runs.iter().flat_map(|run| &run.activity) {
-            match sums.iter_mut().find(|sum| sum.what == activity.what) {
-                Some(sum) => sum.times += activity.times,
-                None => sums.push(activity.clone()),
-            }
-        }
-        sums
-    }
-
-    /// Completion times of each group over all runs: `cdf` has points of time in µs, fraction of flows that took at most so long,
-    /// and the bounds of the time (95 % confidence; the time itself where there is no interval); `slowdown` has by size in
-    /// bytes the estimates `p50` and `p99`.
-    pub fn distributions(&self) -> Value {
-        let runs: Vec<_> = self.runs.iter().map(|run| run.groups.as_slice()).collect();
-        serde_json::to_value(flows::charts(&runs)).unwrap_or_default()
-    }
-
-    /// Reads the runs of a folder. Only the first keeps what was recorded over time.
-    ///
-    /// # Errors
-    /// If something cannot be read.
-    pub fn read(cell: &StoredCell) -> Checked<Self> {
-        let mut runs: Vec<Digest> = Vec::new();
-        for folder in &cell.runs {
-            let stored = Stored::open(folder)?;
-            runs.push(if runs.is_empty() { Digest::of(&stored)? } else { Digest::brief(&stored)? });
-        }
-        Ok(Self { name: cell.name.clone(), runs })
-    }
-}
 
 /// What the page is made from.
 #[derive(Serialize)]
@@ -150,7 +34,9 @@ struct Page<'a> {
     complete: bool,
     /// Some cell has enough seeds for intervals.
     intervals: bool,
-    warnings: Vec<&'a str>,
+    warnings: Vec<String>,
+    /// Of comparisons.
+    opening: Option<Opening>,
     summary: Vec<shown::Group>,
     activity: Vec<ActivityRow<'a>>,
     cells: Vec<PageCell<'a>>,
@@ -182,25 +68,28 @@ struct PageCell<'a> {
 pub fn page(title: &str, cells: &[Cell]) -> String {
     let first = &cells[0].runs[0];
     let runs = || cells.iter().flat_map(|cell| &cell.runs);
-    let mut warnings: Vec<&str> = Vec::new();
-    for warning in runs().flat_map(|run| &run.warnings) {
-        if !warnings.contains(&warning.as_str()) {
-            warnings.push(warning);
-        }
-    }
     let page = Page {
         title,
         network: &first.network,
         version: &first.version,
         complete: runs().all(|run| run.complete),
         intervals: cells.iter().any(|cell| cell.runs.len() >= FEWEST),
-        warnings,
+        warnings: of_a_kind(runs().flat_map(|run| &run.warnings).map(String::as_str)),
+        opening: (cells.len() > 1).then(|| Opening::of(cells)),
         summary: shown::groups(&summarize(cells)),
         activity: activity_rows(cells),
         cells: cells.iter().map(PageCell::new).collect(),
     };
-    fill_page(title, &[include_str!("../../assets/fabric.js"), include_str!("../../assets/report.js")], &page)
+    fill_page(title, &SCRIPTS, &page)
 }
+
+/// What draws it.
+const SCRIPTS: [&str; 4] = [
+    include_str!("../../assets/fabric.js"),
+    include_str!("../../assets/network.js"),
+    include_str!("../../assets/opening.js"),
+    include_str!("../../assets/report.js"),
+];
 
 impl<'a> PageCell<'a> {
     fn new(cell: &'a Cell) -> Self {

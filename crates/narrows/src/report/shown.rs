@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Summary, SummaryGroup, SummaryRow};
+use super::summary::{Summary, SummaryGroup, SummaryRow};
 use crate::numbers::{number, spread};
 use crate::statistics::Estimate;
 
@@ -56,7 +56,8 @@ fn row(SummaryRow { label, values, ratios, lower_is_better, .. }: &SummaryRow) -
     Row { label, values: values.collect(), ratios: ratios.collect() }
 }
 
-fn verdict(ratio: &Estimate, lower_is_better: bool) -> Option<&'static str> {
+/// Which of two is better, if the interval of their ratio excludes 1.
+pub(super) fn verdict(ratio: &Estimate, lower_is_better: bool) -> Option<&'static str> {
     let (low, high) = ratio.interval?;
     let sure = low > 1.0 || high < 1.0;
     sure.then_some(if (ratio.mean < 1.0) == lower_is_better { "better" } else { "worse" })
@@ -65,7 +66,27 @@ fn verdict(ratio: &Estimate, lower_is_better: bool) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numbers::with_interval;
     use crate::statistics::estimate;
+
+    #[test]
+    fn a_page_has_the_digits_of_the_terminal() {
+        for values in [&[11.93, 12.35, 12.81][..], &[0.0, 3.0, 0.0], &[47_588.0], &[1.5e-7, 2.5e-7, 4e-7]] {
+            let found = estimate(values);
+            let value = SummaryRow {
+                metric: "drops".into(),
+                label: "drops",
+                values: vec![found],
+                ratios: vec![found],
+                lower_is_better: None,
+            };
+            let Row { values, ratios, .. } = row(&value);
+            let shown =
+                |value: &[Option<Value>]| value[0].as_ref().map(|value| value.text.clone() + &value.spread);
+            assert_eq!(shown(&values), Some(with_interval(found.as_ref(), "")));
+            assert_eq!(shown(&ratios), Some(with_interval(found.as_ref(), "×")));
+        }
+    }
 
     #[test]
     fn a_ratio_is_judged_only_if_its_interval_excludes_one() {

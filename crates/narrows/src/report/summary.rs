@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Cell, Digest};
+use super::digest::{Cell, Digest};
 use crate::metrics::TOTAL;
 use crate::statistics::{Estimate, estimate, estimate_ratio};
 

@@ -7,7 +7,8 @@ mod curves;
 mod frames;
 mod state;
 
-use serde::Serialize;
+use narrows_proto::units::Span;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::curves::{FlowCurve, QueueCurve, WINDOWS, deepest, interesting};
@@ -17,6 +18,7 @@ use super::fabric::Fabric;
 use super::packed::Packer;
 use crate::diagnostic::Checked;
 use crate::results::{Source, Table};
+use crate::scenario::{Measure, Stop};
 
 const PORTS: [&str; 9] =
     ["link", "from", "to", "from_host", "to_host", "rate_bps", "bytes", "max_backlog_bytes", "drops"];
@@ -30,6 +32,8 @@ pub struct OverTime {
     fabric: Fabric,
     /// When the run ended, ms.
     ended_ms: f64,
+    /// From when until when flows count, ms.
+    measured_ms: (f64, f64),
     /// Ports over time; none if neither queues nor links were recorded.
     frames: Option<Frames>,
     /// The deepest queues.
@@ -69,6 +73,7 @@ impl OverTime {
         Ok(Self {
             fabric,
             ended_ms: ended as f64 / 1e9,
+            measured_ms: measured(source.scenario(), ended),
             frames,
             queues: curves,
             flows,
@@ -76,6 +81,22 @@ impl OverTime {
             packed: packer.finish(),
         })
     }
+}
+
+/// From when until when flows count, ms; all the time until `ended` if the scenario does not say.
+fn measured(scenario: &str, ended: u64) -> (f64, f64) {
+    #[derive(Deserialize)]
+    struct Times {
+        stop: Stop,
+        #[serde(default)]
+        measure: Measure,
+    }
+    let ms = |span: Span| span.as_ps().min(ended) as f64 / 1e9;
+    let times = toml::from_str::<Times>(scenario).ok();
+    let (from, until) = times.map_or((Span::ZERO, Span::from_ps(ended)), |Times { stop, measure }| {
+        (measure.from, measure.until.unwrap_or(stop.after))
+    });
+    (ms(from), ms(until))
 }
 
 fn recorded(table: &Option<Table>, interval: Option<u64>) -> Option<Recorded<'_>> {
@@ -144,6 +165,17 @@ mod tests {
     }
 
     const INTERVAL: u64 = 1_000_000;
+
+    #[test]
+    fn the_measured_time_ends_with_the_run_if_nothing_else_ends_it() {
+        let ended = 40_000_000_000;
+        let of = |text: &str| measured(text, ended);
+        assert_eq!(of("stop = { after = \"50 ms\" }\nmeasure = { from = \"5 ms\" }"), (5.0, 40.0));
+        let both = "seed = 3\nstop = { after = \"30 ms\" }\nmeasure = { from = \"5 ms\", until = \"20 ms\" }";
+        assert_eq!(of(both), (5.0, 20.0));
+        assert_eq!(of("stop = { after = \"30 ms\", drain = \"1 s\" }"), (0.0, 30.0));
+        assert_eq!(of(""), (0.0, 40.0));
+    }
 
     fn over_time(made: &Made, intervals: u64) -> OverTime {
         let summary =

@@ -16,6 +16,7 @@ use self::differences::{Differences, differences};
 use self::figures::{Figures, Roles, figures};
 use self::table::{Table, table};
 use super::fill_page;
+use super::warnings::of_a_kind;
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::sweep::{Absent, Found, Manifest, Row};
 
@@ -153,24 +154,13 @@ fn axis_texts(manifest: &Manifest) -> Vec<AxisText<'_>> {
     texts
 }
 
-/// Warnings that differ in their numbers only are shown once.
+/// The first warnings, and how many more there are.
 fn shortened(warnings: &[String]) -> Vec<String> {
-    let form = |warning: &str| warning.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
-    let mut forms: Vec<(String, &str, usize)> = Vec::new();
-    for warning in warnings {
-        let own = form(warning);
-        match forms.iter_mut().find(|(known, ..)| *known == own) {
-            Some((.., times)) => *times += 1,
-            None => forms.push((own, warning, 1)),
-        }
-    }
-    let more = forms.len().saturating_sub(WARNINGS);
-    let more = (more > 0).then(|| format!("and {more} more; run.json of each cell has its own"));
-    let text = |(_, warning, times): &(String, &str, usize)| match times {
-        1 => (*warning).to_owned(),
-        _ => format!("{warning} (and {} more with other numbers)", times - 1),
-    };
-    forms.iter().take(WARNINGS).map(text).chain(more).collect()
+    let mut kinds = of_a_kind(warnings.iter().map(String::as_str));
+    let more = kinds.len().saturating_sub(WARNINGS);
+    kinds.truncate(WARNINGS);
+    kinds.extend((more > 0).then(|| format!("and {more} more; run.json of each cell has its own")));
+    kinds
 }
 
 #[cfg(test)]
@@ -207,12 +197,6 @@ mod tests {
             page.contains(r#"{"point":"k = 20 kB","seed":4,"id":"id4","reason":"backlog 7 of \u003c5>"}"#)
         );
         assert!(page.contains(r#""missing":[{"point":"k = 20 kB","seed":5,"id":"id5"}]"#));
-    }
-
-    #[test]
-    fn warnings_that_differ_in_numbers_only_are_shown_once() {
-        let warnings = ["1 of 12 flows", "no traffic", "2 of 9 flows"].map(str::to_owned);
-        assert_eq!(shortened(&warnings), ["1 of 12 flows (and 1 more with other numbers)", "no traffic"]);
     }
 
     #[test]

@@ -1,0 +1,221 @@
+//! What each cell of a comparison changes, in sentences: only what the seeds show.
+
+use serde::Serialize;
+
+use super::super::digest::Cell;
+use super::super::shown::verdict;
+use super::super::summary::{Summary, SummaryGroup, SummaryRow};
+use crate::numbers::with_interval;
+use crate::statistics::{Estimate, FEWEST};
+
+/// What a cell changes, beside the first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Its name.
+    pub name: String,
+    /// The name of the first.
+    pub base: String,
+    /// Why nothing can be said, if it cannot.
+    pub remark: Option<&'static str>,
+    /// By group, `total` last.
+    pub groups: Vec<GroupFinding>,
+}
+
+/// What it changes for a traffic group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GroupFinding {
+    /// Its name.
+    pub name: String,
+    /// In the order of the metrics.
+    pub changes: Vec<Change>,
+    /// Metrics of which no difference is shown.
+    pub same: Vec<String>,
+}
+
+/// A metric that differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// `slowdown p99 falls to 0.1466× [0.0444, 0.484]`.
+    pub text: String,
+    /// `better` or `worse`, where the metric has a good direction and the interval of the ratio excludes 1.
+    pub verdict: Option<&'static str>,
+}
+
+impl GroupFinding {
+    /// All of it as one sentence.
+    pub fn sentence(&self) -> String {
+        let changes = self.changes.iter().map(|change| change.text.clone());
+        changes.chain(self.same_text()).collect::<Vec<_>>().join("; ")
+    }
+
+    fn same_text(&self) -> Option<String> {
+        (!self.same.is_empty()).then(|| format!("no difference shown in {}", self.same.join(", ")))
+    }
+}
+
+/// What a row of the summary says.
+enum Said {
+    Change(Change),
+    Same,
+    Nothing,
+}
+
+pub(super) fn findings(cells: &[Cell], Summary(groups): &Summary) -> Vec<Finding> {
+    let finding = |index: usize| {
+        let remark = remark(&cells[0], &cells[index]);
+        let groups = groups.iter().filter(|_| remark.is_none()).map(|group| of_group(group, index));
+        Finding {
+            name: cells[index].name.clone(),
+            base: cells[0].name.clone(),
+            remark,
+            groups: groups.filter(|group| !group.changes.is_empty() || !group.same.is_empty()).collect(),
+        }
+    };
+    (1..cells.len()).map(finding).collect()
+}
+
+/// Why the seeds that both have say nothing.
+fn remark(base: &Cell, cell: &Cell) -> Option<&'static str> {
+    let common = cell.runs.iter().filter(|run| base.runs.iter().any(|other| other.seed == run.seed));
+    match common.count() {
+        0 => Some("no seed in common: no ratios"),
+        1 => Some("one seed: no intervals"),
+        few if few < FEWEST => Some("two seeds: no intervals"),
+        _ => None,
+    }
+}
+
+fn of_group(SummaryGroup { name, rows }: &SummaryGroup, cell: usize) -> GroupFinding {
+    let mut found = GroupFinding { name: name.clone(), changes: Vec::new(), same: Vec::new() };
+    for row in rows {
+        match said(row, cell) {
+            Said::Change(change) => found.changes.push(change),
+            Said::Same => found.same.push(quantity(row.label)),
+            Said::Nothing => {}
+        }
+    }
+    found
+}
+
+fn said(row: &SummaryRow, cell: usize) -> Said {
+    let name = quantity(row.label);
+    let (base, own) = (row.values[0].as_ref(), row.values[cell].as_ref());
+    if let Some(ratio @ Estimate { interval: Some((low, high)), .. }) = &row.ratios[cell] {
+        if *low <= 1.0 && *high >= 1.0 {
+            return Said::Same;
+        }
+        let moves = if ratio.mean < 1.0 { "fall" } else { "rise" };
+        let one = if is_plural(&name) { "" } else { "s" };
+        return Said::Change(Change {
+            text: format!("{name} {moves}{one} to {}", with_interval(Some(ratio), "×")),
+            verdict: row.lower_is_better.and_then(|lower| verdict(ratio, lower)),
+        });
+    }
+    let (never, always) = (|found: &Estimate| found.range.1 == 0.0, |found: &Estimate| found.range.0 > 0.0);
+    let apart = match (base, own) {
+        (None, None) => return Said::Nothing,
+        (Some(base), Some(own)) => (never(base) && always(own)) || (always(base) && never(own)),
+        _ => true,
+    };
+    if !apart {
+        return Said::Same;
+    }
+    let value = |found: Option<&Estimate>| found.map_or("none".into(), |_| with_interval(found, ""));
+    Said::Change(Change { text: format!("{name} {} instead of {}", value(own), value(base)), verdict: None })
+}
+
+/// A label without its unit: `goodput` of `goodput, Gb/s`.
+fn quantity(label: &str) -> String {
+    match label.split_once(", ") {
+        None => label.to_owned(),
+        Some((name, "µs" | "Gb/s" | "kB")) => name.to_owned(),
+        Some((name, of)) if of.starts_with("fraction") => name.to_owned(),
+        Some((name, which)) => format!("{name} ({which})"),
+    }
+}
+
+/// `ECN marks`, `flows measured`; not `DC loss`.
+fn is_plural(name: &str) -> bool {
+    name.split(' ').any(|word| word.ends_with('s') && !word.ends_with("ss"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Metric;
+    use crate::report::digest::Digest;
+    use crate::report::summary::summarize;
+
+    /// A cell whose run of each seed has these values of one metric.
+    fn cell(name: &str, metric: &str, values: &[Option<f64>]) -> Cell {
+        let run = |(seed, value): (usize, &Option<f64>)| Digest {
+            scenario: "made".into(),
+            network: String::new(),
+            seed: seed as u64,
+            version: String::new(),
+            text: String::new(),
+            warnings: Vec::new(),
+            metrics: vec![Metric { name: format!("web.{metric}"), value: *value }],
+            activity: Vec::new(),
+            groups: Vec::new(),
+            over_time: None,
+            complete: true,
+        };
+        Cell { name: name.into(), runs: values.iter().enumerate().map(run).collect() }
+    }
+
+    /// What is said of a metric that is `base` in the first cell and `own` in the second.
+    fn sentence<const N: usize>(metric: &str, base: [f64; N], own: [f64; N]) -> String {
+        let cells = [cell("a", metric, &base.map(Some)), cell("b", metric, &own.map(Some))];
+        let found = findings(&cells, &summarize(&cells));
+        found[0].remark.map_or_else(|| found[0].groups[0].sentence(), str::to_owned)
+    }
+
+    #[test]
+    fn a_ratio_whose_interval_excludes_one_falls_or_rises() {
+        assert_eq!(
+            sentence("goodput_gbps", [10.0, 20.0, 40.0], [5.0, 10.5, 19.0]),
+            "goodput falls to 0.4996× [0.441, 0.566]"
+        );
+        assert_eq!(sentence("goodput_gbps", [1.0, 2.0, 3.0], [2.0, 4.0, 6.0]), "goodput rises to 2×");
+    }
+
+    #[test]
+    fn several_things_fall_and_one_falls() {
+        assert_eq!(sentence("flows", [4.0; 3], [2.0; 3]), "flows measured fall to 0.5×");
+        assert!(!is_plural("DC loss") && is_plural("unfinished RPCs"));
+    }
+
+    #[test]
+    fn a_ratio_whose_interval_holds_one_shows_no_difference() {
+        let shown = sentence("goodput_gbps", [1.0, 2.0, 3.0], [2.0, 1.0, 3.0]);
+        assert_eq!(shown, "no difference shown in goodput");
+    }
+
+    #[test]
+    fn what_never_happens_in_one_cell_has_a_sentence_without_a_ratio() {
+        assert_eq!(sentence("timeouts", [4.0; 3], [0.0; 3]), "timeouts 0 instead of 4");
+        assert_eq!(sentence("timeouts", [0.0; 3], [1.0, 2.0, 4.0]), "timeouts 2 [0.357, 11.2] instead of 0");
+        let sometimes = sentence("timeouts", [0.0, 0.0, 1.0], [0.0; 3]);
+        assert_eq!(sometimes, "no difference shown in timeouts");
+    }
+
+    #[test]
+    fn nothing_is_claimed_of_fewer_than_three_common_seeds() {
+        assert_eq!(sentence("timeouts", [4.0], [0.0]), "one seed: no intervals");
+        assert_eq!(sentence("timeouts", [4.0; 2], [0.0; 2]), "two seeds: no intervals");
+    }
+
+    #[test]
+    fn what_could_not_be_taken_in_one_cell_is_none() {
+        let cells = [cell("a", "goodput_gbps", &[Some(2.0); 3]), cell("b", "goodput_gbps", &[None; 3])];
+        let found = findings(&cells, &summarize(&cells));
+        assert_eq!(found[0].groups[0].sentence(), "goodput none instead of 2");
+    }
+
+    #[test]
+    fn units_are_left_out_of_sentences() {
+        let labels = ["goodput, Gb/s", "marked, fraction of bytes", "DC utilization, mean", "drops"];
+        assert_eq!(labels.map(quantity), ["goodput", "marked", "DC utilization (mean)", "drops"]);
+    }
+}
