@@ -168,4 +168,4 @@ def test_runs_of_different_scenarios_are_not_pooled_as_seeds(results: narrows.Re
     text = comparison_text([("one", [results, again]), ("other", [other])])
     assert "search" in text
     assert "differs: traffic.search.cc = { dctcp = {} } | { cubic = {} }" in text
-    assert "other beside one: one seed: no intervals" in text
+    assert "other beside one: no seed in common: no ratios" in text

@@ -249,7 +249,7 @@ const portsAt = ({ fabric, frames, get, state }) => {
   return links;
 };
 
-const LEFT = 176, RIGHT = 12;
+const LEFT = 176, RIGHT = 20;
 /** x of a time, and back, in drawings with names on their left. */
 const scale = ({ view: [from, until] }, w) => {
   const left = Math.min(LEFT, w * 0.32);

@@ -14,7 +14,7 @@ const portAt = ([x1, y1], [x2, y2]) => {
   return [x1 + (x2 - x1) * share, y1 + (y2 - y1) * share];
 };
 
-const LINE = 13, NODE = 8, PORT = 11, MARGIN = 14;
+const LINE = 13, NODE = 8, PORT = 9, MARGIN = 14;
 /** The box of a text that is drawn at x, y. */
 const boxOf = (text, x, y, align) => {
   const wide = widthOf(text) + 4;
@@ -109,10 +109,11 @@ const labelsOf = (fabric, at, [w, h]) => {
   const rates = [];
   const level = ({ ends, rate }) => `${ends.map((node) => fabric.row[node]).sort((a, b) => a - b)} ${rate}`;
   for (const group of apart(all.map((cable, index) => ({ ...cable, index })), level).values()) {
-    const places = ({ ends: [from, to], index }) => [0.5, 0.4, 0.6, 0.3, 0.7].map((share) => {
+    // On the line, or below it and its ports.
+    const places = ({ ends: [from, to], index }) => [4, 4 + LINE + PORT / 2].flatMap((down) => [0.5, 0.4, 0.6, 0.3, 0.7].map((share) => {
       const [x, y] = [0, 1].map((axis) => at[from][axis] + share * (at[to][axis] - at[from][axis]));
-      return [x, y + 4, "center", index];
-    });
+      return [x, y + down, "center", index];
+    }));
     const label = (cables) => ({ text: cables[0].rate, colour: "--soft", places: cables.flatMap(places) });
     const every = Math.ceil(group.length / TRIED);
     if (group.length > LABELED) rates.push(label(group.filter((_, index) => index % every === 0)));

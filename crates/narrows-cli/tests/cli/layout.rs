@@ -101,17 +101,18 @@ fn every_page_can_be_read_in_wide_windows_and_on_phones() {
 #[test]
 #[ignore = "needs Chromium: cargo xtask viewers"]
 fn the_picture_of_a_network_has_its_nodes_and_the_rates_of_its_links() {
-    let expected: [(&str, &[&str]); 5] = [
-        ("leaf-spine", &["spine1", "rack3/tor", "10 Gb/s", "40 Gb/s"]),
-        ("parking-lot", &["switch3", "hop2/to", "100 Mb/s", "1 Gb/s"]),
-        ("dumbbell", &["left/switch", "right/host3", "100 Mb/s", "1 Gb/s"]),
-        ("clos", &["core3", "pod1/rack3/tor", "25 Gb/s", "50 Gb/s"]),
-        ("two-dc-mix", &["dc0/border0", "dc1/rack1/tor", "10 Gb/s", "40 Gb/s"]),
+    let expected: [(&str, &str, &[&str]); 5] = [
+        ("leaf-spine", "12 ms", &["spine1", "rack3/tor", "10 Gb/s", "40 Gb/s"]),
+        ("parking-lot", "1 s", &["switch3", "hop2/to", "100 Mb/s", "1 Gb/s"]),
+        ("dumbbell", "100 ms", &["left/switch", "right/host3", "100 Mb/s", "1 Gb/s"]),
+        ("clos", "12 ms", &["core3", "pod1/rack3/tor", "25 Gb/s", "50 Gb/s"]),
+        ("two-dc-mix", "12 ms", &["dc0/border0", "dc1/rack1/tor", "10 Gb/s", "40 Gb/s"]),
     ];
-    for (template, labels) in expected {
+    for (template, after, labels) in expected {
         let place = tempfile::tempdir().unwrap();
         let name = ["new", "any", "--template", template];
-        let run = ["run", "any.toml", "--set=stop.after=12 ms", "--set=expect=[]", OUT];
+        let after = format!("--set=stop.after={after}");
+        let run = ["run", "any.toml", &after, "--set=expect=[]", OUT];
         let (wrong, found) = looked_at(place.path(), &made(place.path(), &[&name, &run]));
         assert!(wrong.is_empty(), "{template}:\n{}", wrong.join("\n"));
         let missing: Vec<_> = labels.iter().filter(|label| !found.contains(&(**label).to_owned())).collect();
