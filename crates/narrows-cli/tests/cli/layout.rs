@@ -32,10 +32,13 @@ const PAGES: &[(&str, Commands)] = &[
             &["compare", "two.toml", "two.toml", "--set", "stop.after=60 ms", "--seeds", "3", OUT],
         ],
     ),
+    ("a sweep", &[&["sweep", SWEEP, OUT], &["report", "out"]]),
     ("a reproduction", &[&["repro", "new", "paper"], &["repro", "./paper", "--quick", OUT]]),
 ];
 
 const OUT: &str = "--out=out";
+
+const SWEEP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/marking.toml");
 
 const COMPARE: &[&str] = &[
     "compare",
