@@ -2,11 +2,13 @@
 
 mod pictures;
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use clap::Args;
 use xshell::{Shell, cmd};
 
-use crate::{environment, target};
+use crate::{console, environment, target};
 
 /// What is built.
 #[derive(Debug, Default, Args)]
@@ -19,7 +21,20 @@ pub(crate) struct Arguments {
 /// What is installed, with exact versions.
 const REQUIREMENTS: &str = "docs/guide/requirements.txt";
 
-/// Builds the guide into `guide/html` of cargo's target folder. Warnings are errors, and so is a page that loads something from the network.
+/// Pages whose commands work on what a reader has already, need other programs, or take long. All others can be followed.
+const LOOKED_UP: [&str; 8] = [
+    "live",
+    "python",
+    "python-controllers",
+    "reading-reports",
+    "reproduce-a-figure",
+    "sweeps",
+    "switch-mechanisms",
+    "viewers",
+];
+
+/// Builds the guide into `guide/html` of cargo's target folder. Warnings are errors, and so are a page that loads something from the network
+/// and a command that prints something else than a page says.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     let narrows = target::narrows(shell, &["--release"])?;
     if arguments.pictures {
@@ -40,5 +55,17 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         .context("the guide has mistakes; see above")?;
     cmd!(shell, "{python} {generator}/offline.py {html}").quiet().run()?;
     eprintln!("wrote {}", html.join("index.html").display());
+    follow(shell, &narrows)
+}
+
+/// Follows all pages but those that are looked up.
+fn follow(shell: &Shell, narrows: &Path) -> Result<()> {
+    for page in shell.read_dir("docs/guide")? {
+        let is_followed = page.extension().is_some_and(|kind| kind == "md")
+            && page.file_stem().is_some_and(|name| LOOKED_UP.iter().all(|other| name != *other));
+        if is_followed {
+            console::follow(shell, narrows, &page.display().to_string())?;
+        }
+    }
     Ok(())
 }
