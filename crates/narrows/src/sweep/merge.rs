@@ -88,10 +88,14 @@ fn common(folders: &[PathBuf]) -> Checked<Manifest> {
             Some((other, _)) if other.is_same(&manifest) => {}
             Some((other, place)) => {
                 let (why, help) = if other.engine == manifest.engine {
-                    let same = "the same sweep, --set and --seeds, and the same content of the files it names";
+                    let same =
+                        "the same sweep, --set and --seeds, and the same content of the files it names";
                     ("they have different cells".to_owned(), same)
                 } else {
-                    (format!("their engines are {} and {}", other.engine, manifest.engine), "one version of Narrows")
+                    (
+                        format!("their engines are {} and {}", other.engine, manifest.engine),
+                        "one version of Narrows",
+                    )
                 };
                 let (place, folder) = (place.display(), folder.display());
                 let message = format!("{place} and {folder} are of different sweeps: {why}");
