@@ -61,10 +61,9 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
 /// Follows all pages but those that are looked up.
 fn follow(shell: &Shell, narrows: &Path) -> Result<()> {
     for page in shell.read_dir("docs/guide")? {
-        let is_followed = page.extension().is_some_and(|kind| kind == "md")
-            && page.file_stem().is_some_and(|name| LOOKED_UP.iter().all(|other| name != *other));
-        if is_followed {
-            console::follow(shell, narrows, &page.display().to_string())?;
+        let name = page.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.strip_suffix(".md").is_some_and(|name| !LOOKED_UP.contains(&name)) {
+            console::follow(shell, narrows, &format!("docs/guide/{name}"))?;
         }
     }
     Ok(())
