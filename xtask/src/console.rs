@@ -40,7 +40,7 @@ pub(crate) fn follow(shell: &Shell, narrows: &Path, name: &str) -> Result<()> {
                 }
                 let root = shell.current_dir();
                 let at = if command.starts_with("cargo ") { &root } else { place };
-                check(&command, output, at, &path).with_context(|| format!("{name}: $ {command}"))?;
+                check(&command, &output, at, &path).with_context(|| format!("{name}: $ {command}"))?;
                 eprintln!("as {name} says: $ {command}");
             }
         }
@@ -48,7 +48,7 @@ pub(crate) fn follow(shell: &Shell, narrows: &Path, name: &str) -> Result<()> {
     Ok(())
 }
 
-fn check(command: &str, output: String, folder: &Path, path: &str) -> Result<()> {
+fn check(command: &str, output: &str, folder: &Path, path: &str) -> Result<()> {
     let mut shell = std::process::Command::new("sh");
     let ended = shell.args(["-c", command]).current_dir(folder).env("PATH", path).output()?;
     let printed =
@@ -57,7 +57,7 @@ fn check(command: &str, output: String, folder: &Path, path: &str) -> Result<()>
         return if ended.status.success() { Ok(()) } else { bail!("failed and printed:\n{printed}") };
     }
     // Pages may set the columns of a wide table closer.
-    let expected = Data::text(closer(&output));
+    let expected = Data::text(closer(output));
     let printed = closer(&printed);
     let printed = FilterNewlines.filter(printed.into_data());
     let printed = NormalizeToExpected::new().redact_with(&Redactions::new()).normalize(printed, &expected);
