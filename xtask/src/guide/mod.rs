@@ -22,16 +22,8 @@ pub(crate) struct Arguments {
 const REQUIREMENTS: &str = "docs/guide/requirements.txt";
 
 /// Pages whose commands work on what a reader has already, need other programs, or take long. All others can be followed.
-const LOOKED_UP: [&str; 8] = [
-    "live",
-    "python",
-    "python-controllers",
-    "reading-reports",
-    "reproduce-a-figure",
-    "sweeps",
-    "switch-mechanisms",
-    "viewers",
-];
+const LOOKED_UP: [&str; 7] =
+    ["live", "python", "python-controllers", "reading-reports", "sweeps", "switch-mechanisms", "viewers"];
 
 /// Builds the guide into `guide/html` of cargo's target folder. Warnings are errors, and so are a page that loads something from the network
 /// and a command that prints something else than a page says.
