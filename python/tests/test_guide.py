@@ -12,9 +12,11 @@ import matplotlib.pyplot as plt
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs" / "guide").glob("python*.md"))
 #: A block of Python, and what it prints if that is shown below.
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+#: A block that is a file: its first line, or the one behind ``#!``, is its name.
+FILE = re.compile(r"^```\w+\n((?:#!.*\n)?# (\S+\.\S+)\n.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = [page for page in sorted((ROOT / "docs" / "guide").glob("*.md")) if BLOCK.search(page.read_text())]
 #: The scheduler of the guide; that of the test stands for it.
 ADDRESS = "tcp://10.0.0.1:8786"
 
@@ -39,7 +41,7 @@ def scheduler() -> Iterator[str]:
 
 
 def run(text: str, name: str, names: dict[str, Any]) -> str:
-    """Runs the blocks of a page one after the other; the page with what they printed."""
+    """Runs the blocks of a page one after the other, and tests that they define; the page with what they printed."""
 
     def block(found: re.Match[str]) -> str:
         code, shown = found.groups()
@@ -48,6 +50,8 @@ def run(text: str, name: str, names: dict[str, Any]) -> str:
         printed = StringIO()
         with redirect_stdout(printed):
             exec(compile("\n" * line + code, name, "exec"), names)
+        for test in [known for known in names if known.startswith("test_")]:
+            names.pop(test)()
         if shown is None:
             return found[0]
         return f"```python\n{code}```\n\n```text\n{printed.getvalue().strip()}\n```"
@@ -58,7 +62,9 @@ def run(text: str, name: str, names: dict[str, Any]) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_guide_shows_what_happens(page: Path, elsewhere: Path, scheduler: str) -> None:
     text = page.read_text()
-    assert BLOCK.search(text)
+    for content, name in FILE.findall(text):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(content)
     ran = run(text.replace(ADDRESS, scheduler), str(page), {"__name__": "guide"}).replace(scheduler, ADDRESS)
     if os.environ.get("NARROWS_GUIDE") == "overwrite":
         page.write_text(ran)

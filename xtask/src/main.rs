@@ -3,6 +3,7 @@
 mod attack;
 mod bench;
 mod ci;
+mod console;
 mod dist;
 mod environment;
 mod fidelity;

@@ -24,7 +24,6 @@ SNIPPETS = GUIDE / "snippets"
 def main(narrows: Path, out: Path) -> None:
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(GUIDE, out, ignore=shutil.ignore_patterns("generator", "snippets", "__pycache__", "requirements.txt"))
-    write_page(out / "index.md", present(out, (out / "index.md").read_text()))
     lists, full_schema = ask(narrows, "list", "--json"), ask(narrows, "schema")
     write = lambda path, text: write_page(out / path, text)
     write("reference/index.md", scenario.index(full_schema))
@@ -42,12 +41,6 @@ def main(narrows: Path, out: Path) -> None:
     write("results/diagnostics.md", results.diagnostics(lists["codes"]))
     repository.copy(GUIDE.parent.parent, out)
     check_scenarios(narrows, out)
-
-
-def present(out: Path, index: str) -> str:
-    """A page without patterns of its table of contents that match no page."""
-    is_missing = lambda line: line.endswith("*") and not list(out.glob(line + ".md"))
-    return "\n".join(line for line in index.split("\n") if not is_missing(line))
 
 
 def check_scenarios(narrows: Path, out: Path) -> None:

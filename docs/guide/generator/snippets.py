@@ -7,7 +7,8 @@ import re
 import subprocess
 from pathlib import Path
 
-FENCE = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# A block that begins with its name is a file; `cargo xtask guide` runs the commands that use it.
+FENCE = re.compile(r"^```toml\n(?!# \S+\.toml\n)(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 CODE = re.compile(r"^(N\d{4})$", re.MULTILINE)
 
@@ -33,7 +34,7 @@ def of(folder: Path, kind: str, name: str) -> str:
 
 
 def in_page(text: str) -> list[str]:
-    """All scenarios of a page, and parts of scenarios: its blocks of TOML."""
+    """All scenarios of a page, and parts of scenarios: its blocks of TOML, but for files."""
     return FENCE.findall(text)
 
 

@@ -78,6 +78,8 @@ class Texts(unittest.TestCase):
     def test_scenarios_of_a_page_are_its_blocks_of_toml(self):
         self.assertEqual(snippets.in_page("a\n```toml\nx = 1\n```\n```console\ny\n```\n"), ["x = 1\n"])
 
+    def test_files_of_a_page_are_left_to_its_commands(self):
+        self.assertEqual(snippets.in_page("```toml\n# a.toml\nx = 1\n```\n```toml\n# A b.toml\n```\n"), ["# A b.toml\n"])
 
     def test_a_part_of_a_scenario_is_checked_behind_another(self):
         with tempfile.TemporaryDirectory() as place:

@@ -2,13 +2,13 @@
 
 mod pictures;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
 use xshell::{Shell, cmd};
 
-use crate::{environment, target};
+use crate::{console, environment, target};
 
 /// What is built.
 #[derive(Debug, Default, Args)]
@@ -21,7 +21,12 @@ pub(crate) struct Arguments {
 /// What is installed, with exact versions.
 const REQUIREMENTS: &str = "docs/guide/requirements.txt";
 
-/// Builds the guide into `guide/html` of cargo's target folder. Warnings are errors, and so is a page that loads something from the network.
+/// Pages whose commands work on what a reader has already, need other programs, or take long. All others can be followed.
+const LOOKED_UP: [&str; 7] =
+    ["live", "python", "python-controllers", "reading-reports", "sweeps", "switch-mechanisms", "viewers"];
+
+/// Builds the guide into `guide/html` of cargo's target folder. Warnings are errors, and so are a page that loads something from the network
+/// and a command that prints something else than a page says.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     let narrows = target::narrows(shell, &["--release"])?;
     if arguments.pictures {
@@ -42,6 +47,17 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         .context("the guide has mistakes; see above")?;
     cmd!(shell, "{python} {generator}/offline.py {html}").quiet().run()?;
     eprintln!("wrote {}", html.join("index.html").display());
+    follow(shell, &narrows)
+}
+
+/// Follows all pages but those that are looked up.
+fn follow(shell: &Shell, narrows: &Path) -> Result<()> {
+    for page in shell.read_dir("docs/guide")? {
+        let name = page.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.strip_suffix(".md").is_some_and(|name| !LOOKED_UP.contains(&name)) {
+            console::follow(shell, narrows, &format!("docs/guide/{name}"))?;
+        }
+    }
     Ok(())
 }
 

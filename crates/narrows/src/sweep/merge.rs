@@ -87,14 +87,20 @@ fn common(folders: &[PathBuf]) -> Checked<Manifest> {
             None => first = Some((manifest, folder)),
             Some((other, _)) if other.is_same(&manifest) => {}
             Some((other, place)) => {
-                let why = if other.engine == manifest.engine {
-                    "they have different cells".to_owned()
+                let (why, help) = if other.engine == manifest.engine {
+                    let same =
+                        "the same sweep, --set and --seeds, and the same content of the files it names";
+                    ("they have different cells".to_owned(), same)
                 } else {
-                    format!("their engines are {} and {}", other.engine, manifest.engine)
+                    (
+                        format!("their engines are {} and {}", other.engine, manifest.engine),
+                        "one version of Narrows",
+                    )
                 };
                 let (place, folder) = (place.display(), folder.display());
                 let message = format!("{place} and {folder} are of different sweeps: {why}");
-                return Err(Diagnostic::error(Code::OtherSweep, message).into());
+                let help = format!("all shards need {help}");
+                return Err(Diagnostic::error(Code::OtherSweep, message).help(help).into());
             }
         }
     }
