@@ -7,12 +7,12 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::chromium::found;
-use crate::support::{narrows, text};
+use crate::support::{holding, narrows, text};
 
 /// Widths of windows.
 const WIDTHS: [u32; 2] = [1300, 390];
 
-/// Commands that make a page in an empty folder.
+/// Commands that make a page in a folder that holds [`SWEEP`].
 type Commands = &'static [&'static [&'static str]];
 
 /// Every kind of page.
@@ -32,13 +32,24 @@ const PAGES: &[(&str, Commands)] = &[
             &["compare", "two.toml", "two.toml", "--set", "stop.after=60 ms", "--seeds", "3", OUT],
         ],
     ),
-    ("a sweep", &[&["sweep", SWEEP, OUT], &["report", "out"]]),
+    ("a sweep", &[&["sweep", "sweep.toml", "--quiet", OUT], &["report", "out"]]),
     ("a reproduction", &[&["repro", "new", "paper"], &["repro", "./paper", "--quick", OUT]]),
 ];
 
-const OUT: &str = "--out=out";
+const SWEEP: &str = r#"
+name = "thresholds"
+template = "leaf-spine"
+seeds = 3
 
-const SWEEP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/marking.toml");
+[set]
+"stop.after" = "8 ms"
+
+[grid]
+"traffic.search.pattern.poisson.load" = [0.2, 0.4]
+"traffic.search.cc" = [{ dctcp = {} }, { cubic = {} }]
+"#;
+
+const OUT: &str = "--out=out";
 
 const COMPARE: &[&str] = &[
     "compare",
@@ -93,7 +104,7 @@ fn looked_at(folder: &Path, page: &str) -> (Vec<String>, Vec<String>) {
 #[ignore = "needs Chromium: cargo xtask viewers"]
 fn every_page_can_be_read_in_wide_windows_and_on_phones() {
     let look = |(name, commands): &(&str, Commands)| {
-        let place = tempfile::tempdir().unwrap();
+        let place = holding(&[("sweep.toml", SWEEP)]);
         let (wrong, _) = looked_at(place.path(), &made(place.path(), commands));
         wrong.into_iter().map(|wrong| format!("{name}, {wrong}")).collect::<Vec<_>>()
     };
