@@ -15,7 +15,7 @@ use crate::repro::Verdict;
 pub struct Comparison {
     /// Its name, `part.what`; it never changes.
     pub id: String,
-    /// What is compared.
+    /// Its subject.
     pub title: String,
     /// Where the value stands, or the formula.
     pub source: String,
@@ -27,17 +27,17 @@ pub struct Comparison {
     pub quick: Option<Vec<String>>,
     /// The directed link it is about, `from -> to`.
     pub port: Option<String>,
-    /// What is measured.
+    /// Measured quantity.
     pub measure: Quantity,
     /// The unit of all its values; empty for fractions and ratios.
     pub unit: String,
-    /// What it should be.
+    /// Expected value.
     pub expected: Expected,
-    /// How near it should be.
+    /// Band of values that match.
     pub band: Band,
     /// Why the band is as wide as that.
     pub why: String,
-    /// What is known about a miss, if it is known to miss.
+    /// Note on a miss, if it is known to miss.
     pub miss: Option<String>,
 }
 
@@ -84,7 +84,7 @@ struct Written {
     measure: Quantity,
     #[serde(default)]
     unit: String,
-    /// What the source says.
+    /// Value in the source.
     reported: Option<f64>,
     /// The formula.
     theory: Option<String>,
@@ -154,7 +154,7 @@ impl Comparison {
         if self.miss.is_some() { Verdict::Miss } else { Verdict::Match }
     }
 
-    /// What its formula is; none if a source says the value.
+    /// Its formula; none if a source says the value.
     pub fn formula(&self) -> Option<&'static str> {
         match &self.expected {
             Expected::Reported(_) => None,

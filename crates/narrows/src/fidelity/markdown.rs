@@ -1,4 +1,4 @@
-//! What came out, as Markdown and as JSON.
+//! Outcomes as Markdown and as JSON.
 
 use std::fmt::Write;
 
@@ -11,19 +11,19 @@ use crate::repro::markdown::table;
 use crate::repro::{Tally, Verdict};
 use crate::results::Output;
 
-/// How verdicts are reached, for whoever reads the page.
+/// Rules of verdicts, for readers of the page.
 const VERDICTS: &str = "Expected is what the source reports, or what its formula gives with the settings of the scenario. Verdicts are \
     computed: match if the value of Narrows lies in the band, miss if it does not or there was nothing to measure. The bands and their \
     reasons were written down before the first run and have two sides. A miss stays in its table, with what is \
     known of it below.";
 
 impl Outcome {
-    /// What is expected, with its unit.
+    /// Expected value, with its unit.
     pub fn expected_text(&self) -> String {
         self.with_unit(self.expected)
     }
 
-    /// What was measured, with its unit.
+    /// Measured value, with its unit.
     pub fn measured_text(&self) -> String {
         self.measured.map_or("–".into(), |measured| self.with_unit(measured))
     }
@@ -33,7 +33,7 @@ impl Outcome {
         self.ratio().map_or("–".into(), |ratio| format!("{ratio:.3}"))
     }
 
-    /// How far from the expected value the band reaches, or its ends.
+    /// Distance of the band's ends from the expected value, or the ends.
     pub fn band_text(&self) -> String {
         let percent = |part: f64| number(part * 100.0);
         match self.comparison.band {

@@ -34,7 +34,7 @@ use crate::scenario::matches;
 pub struct Part {
     /// Its title.
     pub title: String,
-    /// What they have in common.
+    /// Their common subject.
     pub about: String,
     #[serde(rename = "comparison")]
     /// The comparisons.

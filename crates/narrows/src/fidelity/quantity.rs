@@ -1,4 +1,4 @@
-//! What is measured in results.
+//! Quantities measured in results.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ pub enum Quantity {
     Dips(String),
 }
 
-/// What is taken of a series.
+/// Statistic of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
@@ -171,7 +171,7 @@ impl Goodputs {
     }
 }
 
-/// How long flows that began together took until the last had arrived, the shortest first; none if one has not.
+/// Seconds until the last of the flows that began together had arrived, the shortest first; none if one has not.
 fn together(results: &Results, group: &str) -> Option<Vec<f64>> {
     let mut bursts: BTreeMap<Time, f64> = BTreeMap::new();
     for flow in measured(results, group) {
@@ -184,7 +184,7 @@ fn together(results: &Results, group: &str) -> Option<Vec<f64>> {
     Some(times)
 }
 
-/// What a port did in the measured time.
+/// Recorded rows of a port in the measured time.
 struct Queue<'a> {
     rows: Vec<&'a PortRow>,
     /// Recorded intervals in that time; those in which nothing happened have no row.

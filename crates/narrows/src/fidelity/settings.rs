@@ -1,4 +1,4 @@
-//! What formulas read of a scenario.
+//! Settings of a scenario that formulas read.
 
 use std::str::FromStr;
 

@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::repro::Verdict;
 use crate::results::Results;
 
-/// What is requested.
+/// Selection of comparisons, and their form.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Request<'a> {
     /// Only these; see [`find`].
@@ -18,12 +18,12 @@ pub struct Request<'a> {
     pub quick: bool,
 }
 
-/// What has to be run.
+/// Comparisons, and the runs they need.
 #[derive(Debug)]
 pub struct Study {
     /// All runs.
     pub runs: Vec<Run>,
-    /// What is compared.
+    /// The comparisons.
     pub comparisons: Vec<&'static Comparison>,
     quick: bool,
     /// Every comparison of the long form is there.
@@ -36,20 +36,20 @@ pub struct Study {
 pub struct Run {
     /// Its name in messages: that of the first comparison it is for.
     pub name: String,
-    /// What is run.
+    /// Its plan.
     pub plan: Arc<Plan>,
     /// Numbers of the comparisons it is for.
     comparisons: Vec<usize>,
 }
 
-/// What became of a comparison.
+/// Outcome of a comparison.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What was compared.
+    /// The comparison.
     pub comparison: &'static Comparison,
-    /// What the source reports or the formula gives.
+    /// Value that the source reports or the formula gives.
     pub expected: f64,
-    /// What was measured; none if there was nothing to take it of.
+    /// Measured value; none if there was nothing to take it of.
     pub measured: Option<f64>,
     /// Whether it is in the band.
     pub verdict: Verdict,
@@ -67,7 +67,7 @@ impl Outcome {
     }
 }
 
-/// What came out.
+/// Outcomes of all comparisons.
 #[derive(Clone, Debug)]
 pub struct Fidelity {
     /// In the order of comparisons.
@@ -78,7 +78,7 @@ pub struct Fidelity {
     pub whole: bool,
     /// Comparisons that have no quick form.
     pub left_out: usize,
-    /// What is suspicious about scenarios.
+    /// Warnings about scenarios.
     pub warnings: Vec<String>,
 }
 
@@ -154,7 +154,7 @@ impl Study {
     }
 }
 
-/// What a comparison expects in its scenario.
+/// Value that a comparison expects in its scenario.
 fn expected(comparison: &Comparison, settings: &Settings<'_>) -> f64 {
     match &comparison.expected {
         Expected::Reported(value) => *value,

@@ -41,8 +41,8 @@ fn transactions<'a>(results: &Results, flows: impl Iterator<Item = &'a FlowRow>)
     rounds.filter_map(last_end).filter(|end| *end >= results.plan.measured.start).count()
 }
 
-/// How much what a bulk sender puts on its link varies from one recorded interval to the next: standard deviation over mean, in
-/// percent; the mean of the senders.
+/// Coefficient of variation of the bytes that a bulk sender puts on its link in recorded intervals, in percent; the mean of
+/// the senders.
 fn over_time(results: &Results) -> Option<f64> {
     let (interval, _) = results.plan.record.links.as_ref()?;
     let place = |time: Time| time.saturating_since(Time::ZERO).as_ps() / interval.as_ps();

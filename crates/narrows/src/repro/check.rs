@@ -1,4 +1,4 @@
-//! What every paper must keep, and what becomes of one.
+//! Tests of what holds for every paper, and of a small one.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! What a paper says in numbers, and whether it holds.
+//! Claims of a paper in numbers, and whether they hold.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,36 +14,36 @@ pub struct Claim {
     pub figure: String,
     /// Where it is said.
     pub source: String,
-    /// What is said.
+    /// Statement in words.
     pub statement: String,
-    /// What is measured: `group.row.column`.
+    /// Measured quantity: `group.row.column`.
     pub quantity: String,
-    /// What it is divided by; then the claim is about the ratio.
+    /// Divisor of the quantity; then the claim is about the ratio.
     pub over: Option<String>,
-    /// The unit of what is measured; × of a ratio.
+    /// Unit of the quantity; × of a ratio.
     pub unit: String,
-    /// What it should be.
+    /// Expected value, bound or order.
     pub expected: Expected,
-    /// How near it should be.
+    /// Required accuracy.
     pub class: Class,
     /// The paper does not say it: the project expects it.
     pub own: bool,
     /// Why it is not counted, if it is not.
     pub not_counted: Option<String>,
-    /// What is known of why it does not hold, if it does not. In braces stand quantities that test it.
+    /// Note on a miss. In braces stand quantities that test it.
     pub note: Option<String>,
     /// Under which other set-up it would hold.
     pub explained: Option<Explanation>,
 }
 
-/// What a quantity, or the ratio of two, should be.
+/// Expected value, bound or order of a quantity, or of the ratio of two.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expected {
     /// This value, from both sides.
     Value {
         /// The value; may be infinite.
         reported: f64,
-        /// How far the measured value may be from it, in its unit.
+        /// Largest accepted deviation of the measured value, in its unit.
         tolerance: f64,
         /// The tolerance is not that of the class.
         own_tolerance: bool,
@@ -61,7 +61,7 @@ pub enum Expected {
     Less,
 }
 
-/// How near a claim asks for.
+/// Accuracy that a claim requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
@@ -129,7 +129,7 @@ impl Class {
 }
 
 impl Expected {
-    /// What lies in it, both ends included; of [`More`](Self::More) and [`Less`](Self::Less), the end at 1 excluded.
+    /// Values that hold, both ends included; of [`More`](Self::More) and [`Less`](Self::Less), the end at 1 excluded.
     fn band(&self) -> (f64, f64) {
         match *self {
             Self::Value { reported, tolerance, .. } => (reported - tolerance, reported + tolerance),
@@ -191,7 +191,7 @@ impl Claim {
         !self.own && self.not_counted.is_none()
     }
 
-    /// What is reported for its quantity itself, if it is a value.
+    /// Value reported for its quantity itself, if it is a value.
     pub(super) fn reported(&self) -> Option<f64> {
         match self.expected {
             Expected::Value { reported, .. } if self.over.is_none() => Some(reported),

@@ -12,7 +12,7 @@ use super::places::Explanation;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
-    /// What claims run over.
+    /// Lists that claims run over.
     #[serde(default)]
     pub(super) lists: BTreeMap<String, Vec<Entry>>,
     pub(super) claim: Vec<Written>,
@@ -42,7 +42,7 @@ pub(super) struct Written {
     statement: String,
     quantity: String,
     class: Class,
-    /// What the quantity is divided by, where the source has a number for the ratio.
+    /// Divisor of the quantity, where the source has a number for the ratio.
     over: Option<String>,
     /// A value; `inf` for an infinite one.
     reported: Option<f64>,
@@ -151,7 +151,7 @@ impl TryFrom<Written> for Claim {
     }
 }
 
-/// What a claim of class exact or size expects.
+/// Expectation of a claim of class exact or size.
 fn value(written: &Written) -> Result<Expected, &'static str> {
     let Written { reported, times, at_least, at_most, above, below, over, .. } = written;
     let (Some(reported), None, None, None, None) = (reported.or(*times), at_least, at_most, above, below)
@@ -175,7 +175,7 @@ fn value(written: &Written) -> Result<Expected, &'static str> {
     Ok(Expected::Value { reported, tolerance, own_tolerance: written.within.is_some() })
 }
 
-/// What a claim of class bound expects.
+/// Expectation of a claim of class bound.
 fn bound(written: &Written) -> Result<Expected, &'static str> {
     let Written { reported, times, within, above, below, at_least: least, at_most: most, .. } = written;
     if reported.or(*times).or(*within).is_some() || above.is_some() || below.is_some() {
@@ -192,7 +192,7 @@ fn bound(written: &Written) -> Result<Expected, &'static str> {
     }
 }
 
-/// What a claim of class order expects.
+/// Expectation of a claim of class order.
 fn order(written: &Written) -> Result<Expected, &'static str> {
     let Written { reported, times, within, at_least, at_most, over, .. } = written;
     if reported.or(*times).or(*within).or(*at_least).or(*at_most).is_some() || over.is_some() {

@@ -98,7 +98,7 @@ impl Judge<'_> {
         text + rest
     }
 
-    /// What a note of a miss lacks.
+    /// Error in the note of a miss.
     fn error(&self, judged: &Judged) -> Option<String> {
         let Judged { claim, verdict, .. } = judged;
         let note = claim.note.as_deref().filter(|_| *verdict == Verdict::Miss)?;

@@ -1,4 +1,4 @@
-//! What runs have measured, kept beside a reproduction until that is written: one that is killed goes on where it was.
+//! Measurements of runs, kept beside a reproduction until that is written: one that is killed resumes from them.
 //!
 //! A run is known by the hash of the engine, its name, its scenario with every setting and the seed, the files that names, and the
 //! folder of the paper, so nothing of another engine or of other experiments is ever used. Numbers are kept as their bits: the reproduction is the same, byte for byte.
@@ -15,16 +15,16 @@ use crate::checksum;
 use crate::diagnostic::Checked;
 use crate::results::{Broken, Output, cannot_write};
 
-/// What runs of a reproduction have measured so far, in a hidden folder beside it.
+/// Measurements of a reproduction so far, in a hidden folder beside it.
 #[derive(Debug)]
 pub struct Kept {
     folder: PathBuf,
 }
 
-/// What one run came to, and which expectations of its scenario it broke.
+/// Measurements of one run, and the expectations of its scenario that it broke.
 pub type Ran = (Measured, Vec<Broken>);
 
-/// What is known of a run.
+/// Result of a search for a run.
 #[derive(Debug)]
 pub enum Found {
     /// It was run before.
@@ -45,7 +45,7 @@ struct Record {
 }
 
 impl Kept {
-    /// What is kept for an output, which keeps others from using it.
+    /// Measurements kept for an output, which prevents others from using them.
     pub fn beside(output: &Output) -> Self {
         Self { folder: output.hidden_beside("measured") }
     }
@@ -55,7 +55,7 @@ impl Kept {
         &self.folder
     }
 
-    /// What a run of the study came to before.
+    /// Earlier measurements of a run of the study.
     pub fn find(&self, study: &Study, run: usize) -> Found {
         match std::fs::read(self.path(study, run)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Found::Nothing,

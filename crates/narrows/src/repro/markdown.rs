@@ -7,7 +7,7 @@ use super::summary::Summary;
 use super::{FigureOutcome, Judged, ParameterOutcome, Points, Reproduction, Table};
 use crate::numbers::{number, with_interval};
 
-/// How verdicts are reached, for whoever reads the page.
+/// Rules of verdicts, for readers of the page.
 pub(super) const VERDICTS: &str = "Verdicts are computed. match: the measured value is within 10 % (class exact) or 30 % (class size) of \
     the reported one, from both sides, or as near as the claim itself asks, or on the stated side of a bound or between two (class \
     bound), or the larger one is (class order). calibrated: so it is, but a parameter was chosen by this number, which cannot confirm it. \

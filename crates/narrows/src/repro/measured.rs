@@ -1,8 +1,8 @@
-//! What a run came to.
+//! Measurements of a run.
 
 use std::collections::BTreeMap;
 
-/// What one run came to.
+/// Measurements of one run.
 #[derive(Clone, Debug, Default)]
 pub struct Measured {
     pub(super) quantities: BTreeMap<String, Option<f64>>,

@@ -9,8 +9,8 @@
 //! quantities its claims, tables and curves name.
 //!
 //! A paper is a folder (`folder/`, docs/guide/reproduce-a-figure.md). To add one to the program: a folder
-//! `crates/narrows/repro/<paper>/` and a line in `BUILT_IN`. What no reducer measures is a `Model` that the folder names. `check.rs`
-//! reports what is wrong with it.
+//! `crates/narrows/repro/<paper>/` and a line in `BUILT_IN`. A `Model` that the folder names measures what no reducer does.
+//! `check.rs` reports what is wrong with it.
 
 /// Name of a paper that is part of the program, and its files by name.
 macro_rules! files {
@@ -106,7 +106,7 @@ pub fn find(name: &str) -> Checked<Arc<Paper>> {
     built_in.map(|(name, files)| Arc::new(folder::built_in(name, files))).ok_or_else(unknown)
 }
 
-/// What a built-in paper measures that no reducer can.
+/// Measure of a built-in paper that no reducer can express.
 #[derive(Debug)]
 struct Model {
     /// `paper.model`.
@@ -128,30 +128,30 @@ const CURVES: &[&[ModelCurve]] = &[gemini::CURVES, rackcc::CURVES];
 pub struct Paper {
     /// Its name on pages and in files.
     pub name: String,
-    /// What commands call it, if not by its name: its folder.
+    /// Name in commands, if not its own: its folder.
     called: Option<String>,
     /// Its title.
     pub title: String,
     /// Who wrote it, where, when.
     pub source: String,
-    /// What was repeated and how, in a few sentences.
+    /// Scope and method of the reproduction, in a few sentences.
     pub about: String,
-    /// What it says in numbers.
+    /// Its claims in numbers.
     pub claims: Vec<Claim>,
     /// Its figures and tables, in the order they are shown.
     pub figures: Vec<Figure>,
-    /// What is run.
+    /// Its experiments.
     pub experiments: Vec<Experiment>,
-    /// What follows from several of them.
+    /// Quantities that follow from several of them.
     pub sweeps: Vec<Sweep>,
-    /// What the paper left open, and what was chosen.
+    /// Parameters the paper left open, and the values chosen.
     pub parameters: Vec<Parameter>,
     /// Where it comes from.
     origin: folder::Origin,
 }
 
 impl Paper {
-    /// What commands call it: its name, or its folder.
+    /// Name in commands: its own, or its folder.
     pub fn called(&self) -> &str {
         self.called.as_deref().unwrap_or(&self.name)
     }
@@ -198,9 +198,9 @@ impl Measure {
 pub struct Figure {
     /// As the claims name it: `Figure 3`, `Table 1`.
     pub name: String,
-    /// What it is about.
+    /// Its subject.
     pub title: String,
-    /// What it showed in the paper, in words.
+    /// Its result in the paper, in words.
     pub shows: String,
     /// Tables drawn from its claims.
     pub tables: Vec<Table>,
@@ -222,15 +222,15 @@ pub struct Table {
 /// A chart.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// What it shows.
+    /// Its subject.
     pub title: String,
     /// To the right.
     pub x: Axis,
     /// Upwards.
     pub y: Axis,
-    /// How curves are drawn.
+    /// Style of its curves.
     pub style: Style,
-    /// What is drawn.
+    /// Its curves.
     pub curves: Vec<Curve>,
     /// Lines to compare with.
     pub references: Vec<Reference>,
@@ -239,13 +239,13 @@ pub struct Chart {
 /// An axis.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Axis {
-    /// What, in which unit.
+    /// Quantity and unit.
     pub label: String,
     /// Logarithmic.
     pub log: bool,
 }
 
-/// How curves are drawn.
+/// Style of curves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Style {
@@ -260,7 +260,7 @@ pub enum Style {
 /// A curve.
 #[derive(Clone, Debug)]
 pub struct Curve {
-    /// What it is of.
+    /// Its name in the legend.
     pub label: String,
     /// Where its points come from.
     pub points: Points,
@@ -273,7 +273,7 @@ pub enum Points {
     Series(String),
     /// A quantity at each x, its central value over seeds. Where claims report these quantities, the paper's points are drawn too.
     Sweep(Vec<(f64, String)>),
-    /// What a theory says they are.
+    /// Values that a theory gives.
     Theory(Vec<(f64, f64)>),
 }
 
@@ -292,14 +292,14 @@ enum Origin {
 pub enum Reference {
     /// At a height.
     Horizontal {
-        /// What it means.
+        /// Its meaning.
         label: String,
         /// Where.
         at: f64,
     },
     /// At an x.
     Vertical {
-        /// What it means.
+        /// Its meaning.
         label: String,
         /// Where.
         at: f64,
@@ -309,15 +309,15 @@ pub enum Reference {
 /// Something the paper left open.
 #[derive(Clone, Debug, Default)]
 pub struct Parameter {
-    /// What it is.
+    /// Its name.
     pub name: String,
-    /// What was chosen, with its unit.
+    /// Value chosen, with its unit.
     pub value: String,
     /// Why.
     pub why: String,
     /// Ids of the claims whose numbers chose it.
     pub fitted: Vec<String>,
-    /// What else was tried.
+    /// Other values tried.
     pub alternatives: Vec<Alternative>,
     /// The quantities it might change. Their experiments are repeated with each alternative.
     pub watched: Vec<String>,
@@ -328,11 +328,11 @@ pub struct Parameter {
 pub struct Alternative {
     /// The value, with its unit.
     pub value: String,
-    /// What it changes in a scenario, `path=value`.
+    /// Changes of a scenario, `path=value`.
     pub overrides: Vec<String>,
 }
 
-/// What tells names of figures apart: letters and digits, in lower case.
+/// Key to find a figure by its name: letters and digits, in lower case.
 fn find_key(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

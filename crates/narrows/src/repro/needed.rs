@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::{Curve, Experiment, Figure, Sweep, Table, experiment_of};
 
-/// What is measured in some experiments.
+/// Quantities that some experiments measure.
 pub(super) struct Available<'a> {
     experiments: BTreeSet<&'a str>,
-    /// Sweeps of which every point is.
+    /// Sweeps of which every point is measured.
     sweeps: BTreeSet<&'a str>,
 }
 

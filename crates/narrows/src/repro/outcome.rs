@@ -1,4 +1,4 @@
-//! What came out of a study, and how it reads.
+//! Outcome of a study, and its texts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,17 +24,17 @@ pub struct Reproduction {
     pub figure: Option<String>,
     /// Figures and tables.
     pub figures: Vec<FigureOutcome>,
-    /// What the paper left open.
+    /// Parameters the paper left open.
     pub parameters: Vec<ParameterOutcome>,
     /// Claims the quick form leaves out.
     pub left_out: usize,
-    /// What is suspicious about the scenarios.
+    /// Warnings about the scenarios.
     pub warnings: Vec<String>,
     /// Complete scenarios of all experiments, by name.
     pub scenarios: Vec<(String, String)>,
-    /// What is wrong with the page.
+    /// Errors of the page.
     pub errors: Vec<String>,
-    /// What was measured, as it is kept.
+    /// Measurements, as they are stored.
     pub stored: Stored,
     /// The version of Narrows that measured it.
     pub narrows: String,
@@ -48,7 +48,7 @@ pub struct FigureOutcome {
     pub figure: Figure,
     /// Its claims.
     pub claims: Vec<Judged>,
-    /// What was measured for the cells of its tables, by quantity.
+    /// Values measured for the cells of its tables, by quantity.
     pub(super) cells: BTreeMap<String, Estimate>,
     pub(super) charts: Vec<DrawnChart>,
 }
@@ -64,16 +64,16 @@ pub struct Judged {
     pub verdict: Verdict,
     /// Parameters that were chosen by its number.
     pub fitted: Vec<String>,
-    /// What its explanation came to.
+    /// Test of its explanation.
     pub tested: Option<Tested>,
     /// Its note, with what was measured.
     pub note: Option<String>,
 }
 
-/// What another set-up came to.
+/// Result of another set-up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tested {
-    /// What was measured there.
+    /// Values measured there.
     pub measured: Vec<String>,
     /// Other claims, what was measured for them there, and whether that is what they expect and they were not used to find it.
     pub predicted: Vec<(Claim, String, bool)>,
@@ -126,7 +126,7 @@ impl Reproduction {
         Tally::of(own.map(|judged| judged.verdict))
     }
 
-    /// How many claims are not counted.
+    /// Number of claims that are not counted.
     pub fn not_counted(&self) -> usize {
         self.claims().filter(|judged| judged.claim.not_counted.is_some()).count()
     }
@@ -176,7 +176,7 @@ impl FigureOutcome {
 }
 
 impl Judged {
-    /// What the paper reports: `30 Tps`, `78 × 10⁻⁵`, `2.5×`, `≥ 3 ms`, `> 1×`.
+    /// Value the paper reports: `30 Tps`, `78 × 10⁻⁵`, `2.5×`, `≥ 3 ms`, `> 1×`.
     pub fn reported_text(&self) -> String {
         let unit = &self.claim.unit;
         match self.claim.expected {
@@ -193,7 +193,7 @@ impl Judged {
         }
     }
 
-    /// What was measured, in the unit of what is reported, with its confidence interval: `30.02 [29.9, 30.1]`, or with the
+    /// Value measured, in the unit of what is reported, with its confidence interval: `30.02 [29.9, 30.1]`, or with the
     /// smallest and the largest value: `30.02 (29.9 to 30.1)`, or with the reason why there is neither.
     pub fn measured_text(&self) -> String {
         let unit = if self.claim.is_relation() { "×" } else { "" };
@@ -210,7 +210,7 @@ impl Judged {
         }
     }
 
-    /// How near it should be: `exact`, `exact, within 1 %`.
+    /// Required accuracy: `exact`, `exact, within 1 %`.
     pub fn class_text(&self) -> String {
         let Claim { class, unit, .. } = &self.claim;
         match &self.claim.expected {
@@ -227,7 +227,7 @@ impl Judged {
         not_counted.as_ref().map(|_| "not counted").or(own.then_some("own"))
     }
 
-    /// What was measured: `w1.none.tps`, `w1.bcn.tps / w1.red.tps`.
+    /// Measured quantity or ratio: `w1.none.tps`, `w1.bcn.tps / w1.red.tps`.
     pub(super) fn quantity_text(&self) -> String {
         self.claim.quantities().collect::<Vec<_>>().join(" / ")
     }
@@ -274,8 +274,8 @@ impl Judged {
 }
 
 impl ParameterOutcome {
-    /// What a reader learns nothing from: a value that changes none of the watched quantities, bit by bit; an interval over more
-    /// than a factor of ten that contains the central values of all rows.
+    /// Errors of a table that says nothing: a value that changes none of the watched quantities, bit by bit; an interval over
+    /// more than a factor of ten that contains the central values of all rows.
     pub(super) fn errors(&self) -> Vec<String> {
         /// Upper over lower end of an interval that may say nothing.
         const WIDE: f64 = 10.0;

@@ -1,4 +1,4 @@
-//! What tests a note or an explanation: quantities, ratios, also with other values of parameters.
+//! Tests of notes and explanations: quantities, ratios, also with other values of parameters.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ use super::name::parts;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Explanation {
-    /// What is different, and why that is plausible.
+    /// Difference of the set-up, and why it is plausible.
     pub under: String,
-    /// What was measured there; all of it has to be what the claim expects.
+    /// Quantities measured there; all of them have to be what the claim expects.
     pub by: Vec<Place>,
     /// Claims whose numbers were used to find that set-up.
     pub found: Vec<String>,
@@ -25,9 +25,9 @@ pub struct Explanation {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Place {
-    /// What is measured.
+    /// Measured quantity.
     pub quantity: String,
-    /// What it is divided by.
+    /// Its divisor.
     pub over: Option<String>,
     /// A parameter and its value.
     pub varied: Option<(String, String)>,

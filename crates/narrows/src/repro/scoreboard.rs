@@ -1,4 +1,4 @@
-//! How many claims got which verdict; and of the long forms that were run last, as `cargo xtask scoreboard` writes it.
+//! Number of claims by verdict; also in the long forms that were run last, as `cargo xtask scoreboard` writes it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Verdict;
 
-/// How many claims got which verdict.
+/// Number of claims by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tally {
@@ -57,12 +57,12 @@ impl Tally {
         ]
     }
 
-    /// How many claims there are.
+    /// Number of all claims.
     pub fn all(&self) -> usize {
         self.counts().iter().map(|(_, count)| count).sum()
     }
 
-    /// What was counted, and how it came out: `3 claims of the paper: 2 match, 1 miss`.
+    /// Numbers of claims in words: `3 claims of the paper: 2 match, 1 miss`.
     pub(super) fn text(&self, of: &str) -> String {
         let claims = if self.all() == 1 { "claim" } else { "claims" };
         let counts = self.counts();
@@ -80,7 +80,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// How a paper came out.
+/// Verdicts on the claims of a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Score {
@@ -92,7 +92,7 @@ pub struct Score {
     pub not_counted: usize,
 }
 
-/// How the paper of this name came out; none if it was not run since its claims changed.
+/// Verdicts on the claims of the paper of this name; none if it was not run since they changed.
 ///
 /// # Panics
 /// If something is wrong with the file. It is part of the program.

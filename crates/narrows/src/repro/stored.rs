@@ -1,4 +1,4 @@
-//! What a reproduction has measured, as a file: verdicts and pages follow from it without a run.
+//! Measurements of a reproduction, as a file: verdicts and pages follow from it without a run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub struct Stored {
 /// By quantity: a value for each seed.
 pub(super) type Values = BTreeMap<String, Vec<Number>>;
 
-/// What was measured with another value of a parameter.
+/// Measurements with another value of a parameter.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Varied {

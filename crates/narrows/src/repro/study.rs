@@ -26,7 +26,7 @@ const ALTERNATIVE_SEEDS: u32 = 3;
 /// More runs than these are not planned.
 const MOST_RUNS: usize = 100_000;
 
-/// What is requested.
+/// Options of a reproduction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Request<'a> {
     /// Only this figure or table.
@@ -37,7 +37,7 @@ pub struct Request<'a> {
     pub seeds: Option<u32>,
 }
 
-/// What has to be run.
+/// Runs of a reproduction, and the claims, figures and parameters they are for.
 #[derive(Debug)]
 pub struct Study {
     /// The paper.
@@ -62,14 +62,14 @@ pub struct Study {
 pub struct Run {
     /// Its name in messages.
     pub name: String,
-    /// What is run.
+    /// Its plan.
     pub plan: Arc<Plan>,
     /// Number of the parameter and of its alternative; none if everything is as chosen.
     pub alternative: Option<(usize, usize)>,
     experiment: usize,
 }
 
-/// What is known after all runs.
+/// Measurements of all runs, with warnings and scenarios.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) samples: Samples,
@@ -96,7 +96,7 @@ impl Study {
         Ok(study)
     }
 
-    /// What it is about, without runs.
+    /// Selection of claims, figures and experiments, without runs.
     pub(super) fn select(paper: Arc<Paper>, request: &Request<'_>) -> Checked<Self> {
         let mut figures = paper.figures.clone();
         let mut figure = None;
@@ -408,7 +408,7 @@ fn draw(
     }
 }
 
-/// What a parameter was varied to, and what came of it. All rows are of the same seeds.
+/// Values of a parameter, and the watched quantities with each. All rows are of the same seeds.
 fn vary(number: usize, parameter: &Parameter, samples: &Samples) -> ParameterOutcome {
     let row = |alternative: Option<(usize, usize)>| -> Vec<_> {
         let value = |quantity: &String| {

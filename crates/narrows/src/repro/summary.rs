@@ -1,4 +1,4 @@
-//! How a page opens: what was reproduced, what was not, why, and what is fitted.
+//! Opening of a page: what was reproduced, what was not, why, and what is fitted.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ pub(super) struct Summary {
     pub(super) verdicts: Vec<&'static str>,
     /// Each figure with its number of claims, and how many of these verdicts there are.
     pub(super) figures: Vec<(String, usize, Vec<usize>)>,
-    /// What a reader asks first, and the answer.
+    /// Questions a reader asks first, and the answers.
     pub(super) answers: Vec<(&'static str, String)>,
 }
 
@@ -103,7 +103,7 @@ fn missed(of_figures: &[(&str, Vec<&Judged>)]) -> Option<String> {
     (all > 0).then(|| format!("{}{more}.", named.join("; ")))
 }
 
-/// How many misses were traced to a cause, and how.
+/// Numbers of misses with and without an experiment in their notes, in words.
 fn reasons(claims: &[&Judged]) -> Option<String> {
     let misses: Vec<_> = claims.iter().filter(|judged| judged.verdict == Verdict::Miss).collect();
     let traced =

@@ -1,4 +1,4 @@
-//! What a quantity does over the points of a sweep, seed by seed.
+//! Reduction of a quantity over the points of a sweep, seed by seed.
 
 /// Something about a quantity over the points of a sweep.
 #[derive(Clone, Debug)]
@@ -7,11 +7,11 @@ pub struct Sweep {
     pub name: String,
     /// At each x a quantity.
     pub points: Vec<(f64, String)>,
-    /// What becomes of its values.
+    /// Reduction of its values.
     pub reduce: OverSweep,
 }
 
-/// What becomes of the values of a sweep.
+/// Reduction of the values of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum OverSweep {
     /// The part of all pairs of points of which the one with the larger x has the larger value: 1 if it rises throughout, 0 if

@@ -33,7 +33,7 @@ impl Reproduction {
         Ok(())
     }
 
-    /// All claims, as `claims.json` holds them. What is infinite is `"inf"`; a relation is reported as text and measured as
+    /// All claims, as `claims.json` holds them. Infinite values are `"inf"`; a relation is reported as text and measured as
     /// a ratio. `details` has what else is known of each claim.
     pub fn to_json(&self) -> Value {
         let claim = |judged: &Judged| {

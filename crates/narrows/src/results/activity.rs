@@ -3,12 +3,12 @@ use serde::Serialize;
 use super::{Activity, Outline};
 use crate::counters;
 
-/// What can be counted in a run.
+/// An event that can be counted in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ActivityInfo {
     /// Its name.
     pub name: &'static str,
-    /// What is counted.
+    /// Meaning of the count.
     pub meaning: &'static str,
     /// Which runs count it.
     pub present: &'static str,

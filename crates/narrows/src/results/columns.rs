@@ -1,4 +1,4 @@
-//! What is said of a table and its columns: name, type, unit, meaning.
+//! Descriptions of a table and its columns: name, type, unit, meaning.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct TableInfo {
     /// Its name, and that of its file.
     pub name: &'static str,
-    /// What its rows are.
+    /// Meaning of a row.
     pub meaning: &'static str,
     /// Which results have it.
     pub present: &'static str,
@@ -20,20 +20,20 @@ pub struct TableInfo {
 pub struct ColumnInfo {
     /// Its name.
     pub name: &'static str,
-    /// What its values are.
+    /// Type of its values.
     #[serde(rename = "type")]
     pub kind: ColumnKind,
     /// A value may be missing.
     pub optional: bool,
     /// The unit; empty for counts, numbers of things, fractions and names.
     pub unit: &'static str,
-    /// What a value says.
+    /// Meaning of a value.
     pub meaning: &'static str,
     /// Which tables of this name have it; empty: all.
     pub present: &'static str,
 }
 
-/// What the values of a column are.
+/// Type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnKind {

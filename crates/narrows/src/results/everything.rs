@@ -19,7 +19,7 @@ use crate::scenario::Expect;
 /// Everything a run left behind.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// What was run.
+    /// The plan that was run.
     pub plan: Arc<Plan>,
     /// Every flow that started, by flow and turn.
     pub flows: Vec<FlowRow>,
@@ -37,11 +37,11 @@ pub struct Results {
     pub links: Option<Vec<PortRow>>,
     /// Recorded senders.
     pub windows: Option<Vec<WindowRow>>,
-    /// What congestion controls keep, if it was recorded.
+    /// Variables of congestion controls, if recorded.
     pub state: Option<Vec<StateRow>>,
-    /// What was recorded of mechanisms.
+    /// Rows recorded of mechanisms.
     pub recorded: RowsOfMechanisms,
-    /// What mechanisms counted that is of no link and no flow.
+    /// Counts of mechanisms that are of no link and no flow.
     pub mechanisms: Records,
     /// Packets that arrived at some node.
     pub packet_hops: u64,
@@ -51,9 +51,9 @@ pub struct Results {
     pub complete: bool,
     /// The summary.
     pub metrics: Vec<Metric>,
-    /// What happened, and what never did.
+    /// Events that happened, and those that never did.
     pub activity: Vec<Activity>,
-    /// What stopped traffic for longer than switches allow; `watchdog` of priority-based flow control.
+    /// Cause of a stop longer than switches allow; `watchdog` of priority-based flow control.
     pub held_up: Option<Diagnostic>,
     /// Flows that last for the whole run whose goodput still trends.
     pub trends: Vec<Diagnostic>,
@@ -62,16 +62,16 @@ pub struct Results {
 /// Something that can happen in a run, and how often it did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Activity {
-    /// What.
+    /// The event.
     pub what: Cow<'static, str>,
-    /// How often.
+    /// Number of times it happened.
     pub times: u64,
 }
 
 /// Makes what was recorded of mechanisms.
 macro_rules! rows {
     ($($mechanism:ident: $about:literal $key:ident: $written:ident of $rows:ty,)*) => {
-        /// What was recorded of mechanisms, on request.
+        /// Rows recorded of mechanisms, on request.
         #[derive(Clone, Debug, Default)]
         pub struct RowsOfMechanisms {
             $(#[doc = $about] pub $key: Option<$rows>,)*
@@ -84,14 +84,14 @@ mechanisms!(record => rows);
 /// A broken expectation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Broken {
-    /// What was expected.
+    /// The expectation.
     pub expect: Expect,
-    /// What came out; none if there was nothing to take the metric of.
+    /// Value of its metric; none if there was nothing to take it of.
     pub found: Option<f64>,
 }
 
 impl Results {
-    /// What is suspicious about what came out.
+    /// Warnings about the results.
     pub fn doubts(&self) -> impl Iterator<Item = &Diagnostic> {
         self.held_up.iter().chain(&self.trends)
     }

@@ -11,7 +11,7 @@ use crate::plan::{ENDLESS, Plan};
 pub struct FlowRow {
     /// Its number.
     pub flow: FlowId,
-    /// How many flows the same client had started before.
+    /// Number of flows the same client had started before.
     pub turn: u64,
     /// Its group.
     pub group: u32,
@@ -27,14 +27,13 @@ pub struct FlowRow {
     pub again: bool,
     /// When the receiver had all of it.
     pub end: Option<Time>,
-    /// How long it would have taken on the empty network, without a handshake if connections are kept; with packet spray no less than
-    /// this.
+    /// Completion time on the empty network, without a handshake if connections are kept; with packet spray a lower bound of it.
     pub ideal: Span,
     /// Payload known to the sender to have arrived.
     pub delivered: Bytes,
     /// The part of it that became known in the measured time.
     pub delivered_measured: Bytes,
-    /// What it went through.
+    /// Statistics of its transport.
     pub stats: Stats,
     /// It counts in summaries.
     pub measured: bool,
@@ -62,7 +61,7 @@ impl FlowRow {
     }
 }
 
-/// How long flows take on the empty network.
+/// Completion times of flows on the empty network.
 pub(super) struct Ideals<'a> {
     plan: &'a Plan,
     paths: Paths<'a>,

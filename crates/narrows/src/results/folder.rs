@@ -10,7 +10,7 @@ use super::parquet_file::TableWriter;
 use super::{Results, TABLES, Table, TableInfo};
 use crate::inputs::INPUTS;
 
-/// What a folder of results may hold besides files: folders of this name. `inputs` has the files that the scenario names.
+/// Folders that a folder of results may hold besides files. `inputs` has the files that the scenario names.
 pub const FOLDERS: [&str; 1] = [INPUTS];
 
 /// Writes the tables, the summary and the scenario of a run, with the files that the scenario names. With `flush` they are on the

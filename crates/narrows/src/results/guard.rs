@@ -11,7 +11,7 @@ thread_local! {
     static EXPECTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls `read`; none if it panics. What it was working on must not be used any more then.
+/// Calls `read`; none if it panics. Values it was working on must not be used any more then.
 pub(super) fn guarded<T>(read: impl FnOnce() -> T) -> Option<T> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

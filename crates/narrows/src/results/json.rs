@@ -8,7 +8,7 @@ use crate::plan::PlannedGroup;
 use crate::scenario::Expect;
 
 impl Results {
-    /// How long the intervals of recorded tables are.
+    /// Lengths of the intervals of recorded tables.
     fn intervals(&self) -> Value {
         let record = &self.plan.record;
         let ports = |recorded: &Option<(Span, _)>| recorded.as_ref().map(|(interval, _)| interval.as_ps());

@@ -8,7 +8,7 @@ use super::{Outline, Queues, Results, RowsOfMechanisms, activity, flows, rpcs, s
 use crate::metrics;
 use crate::plan::Plan;
 
-/// What was recorded of a run on request.
+/// Rows recorded of a run on request.
 #[derive(Debug, Default)]
 pub(crate) struct Recorded {
     pub(crate) queues: Option<Vec<PortRow>>,

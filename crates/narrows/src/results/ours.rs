@@ -21,7 +21,7 @@ use super::columns::TableInfo;
 use super::staging::{PREFIX, seize};
 use crate::inputs::INPUTS;
 
-/// What a folder is to hold.
+/// Contents that a folder is to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contents {
     /// Results of `run`, `compare`, `demo`, `repro` or `sweep`.
@@ -39,7 +39,7 @@ pub(super) enum Foreign {
     Busy,
 }
 
-/// What a folder is, as far as that shows.
+/// Kind of a folder, as far as that shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Run,
@@ -184,7 +184,7 @@ fn is_said_to_be_ours(path: &Path, kind: Kind) -> io::Result<bool> {
     Ok(serde_json::from_slice::<Value>(&text).is_ok_and(|value| value[key].is_string()))
 }
 
-/// What is in a folder, in the order of names.
+/// Names in a folder, sorted.
 fn names(folder: &Path) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder)? {
@@ -202,7 +202,7 @@ mod tests {
     const SCENARIO: &str = "sizes = { file = \"inputs/sizes.csv\" }";
     const SWEEP: &str = "{ \"engine\": \"0.1.0+1\" }";
 
-    /// What keeps a folder with these files from being replaced. A name that ends with / is an empty folder.
+    /// Reason not to replace a folder with these files. A name that ends with / is an empty folder.
     fn found(contents: Contents, files: &[&str]) -> Option<Foreign> {
         let place = tempfile::tempdir().unwrap();
         for file in files {

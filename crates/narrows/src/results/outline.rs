@@ -1,4 +1,4 @@
-//! What is left of a run, as far as it is summed up.
+//! Data of a run that its summary needs.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use narrows_sim::{DatagramRecord, PortCounters};
 use super::{FlowRow, RpcRow};
 use crate::plan::Plan;
 
-/// What metrics and activity are computed from.
+/// Data that metrics and activity are computed from.
 pub(crate) struct Outline<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) flows: &'a [FlowRow],

@@ -6,7 +6,7 @@ use super::folder::{write_folder, write_text};
 use super::{Contents, Results, Staged};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 
-/// A folder in the making. What is written goes to a hidden folder beside the target; [`Output::finish`] renames it.
+/// A folder in the making. Files are written to a hidden folder beside the target; [`Output::finish`] renames it.
 /// Dropped before, it leaves nothing behind.
 #[derive(Debug)]
 pub struct Output {

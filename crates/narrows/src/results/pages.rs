@@ -1,4 +1,4 @@
-//! How large the pages of a Parquet column say they are, before anything is unpacked.
+//! Sizes of the pages of a Parquet column as their headers state them, before anything is unpacked.
 //!
 //! Each page begins with a header that says how many bytes it has, packed and unpacked, and room for the latter is made at once.
 //! A damaged header may ask for 2 GiB. Headers are Thrift structs in the compact protocol; of their fields only two are read,
@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 /// Snappy makes at most 64 bytes of 3.
 const EXPANSION: u64 = 24;
-/// What is always accepted: short runs, with their headers.
+/// Bytes that are always accepted: short runs, with their headers.
 const ALWAYS: u64 = 1 << 16;
 
 /// So many bytes may be what is packed into `packed`.

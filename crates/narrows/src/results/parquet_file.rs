@@ -75,7 +75,7 @@ impl TableWriter {
     }
 }
 
-/// What the system said, if it was the system.
+/// Error of the system, if that is the cause.
 fn cause(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {
@@ -220,7 +220,7 @@ impl TableReader {
         Ok(())
     }
 
-    /// What so many rows take in memory must fit the file they are in, and the memory there is.
+    /// Admits so many rows if the memory they take fits the file they are in, and the memory there is.
     fn admit(&self, rows: i64) -> Result<(), ParquetError> {
         let fields = self.reader.metadata().file_metadata().schema_descr_ptr();
         let width = |place: &usize| {
@@ -247,7 +247,7 @@ impl TableReader {
         }
     }
 
-    /// How many groups there are.
+    /// Number of row groups.
     pub(crate) fn groups(&self) -> usize {
         self.reader.num_row_groups()
     }
@@ -312,7 +312,7 @@ pub(super) fn read_table(
     Ok(table)
 }
 
-/// What the library makes of a file, which may be damaged.
+/// Result of the library on a file that may be damaged.
 fn undamaged<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     let damaged = || Err(ParquetError::General("damaged: it cannot be decoded".into()));
     guarded(read).unwrap_or_else(damaged)

@@ -18,7 +18,7 @@ pub struct RpcRow {
     pub first: FlowId,
     /// Who called.
     pub client: HostId,
-    /// How many servers were asked.
+    /// Number of servers called.
     pub fan_out: u32,
     /// Payload of all requests.
     pub requests: Bytes,
@@ -28,7 +28,7 @@ pub struct RpcRow {
     pub start: Time,
     /// When the client had all of the last response.
     pub end: Option<Time>,
-    /// How long it takes at least on the empty network: the longest, over all servers, of request and response one after the
+    /// Least duration on the empty network: the longest, over all servers, of request and response one after the
     /// other.
     pub ideal: Span,
     /// It counts in summaries.

@@ -10,7 +10,7 @@
 //! Noise of one part may hang together with that of the next: with a correlation of a half still less than 1 % are so ordered. A saw
 //! tooth that is longer than the measured time is a trend: it is not known what would follow.
 //!
-//! How much longer it takes follows from thirds. If each step from third to third is r times the one before, with r below 0.9, the
+//! The time left follows from thirds. If each step from third to third is r times the one before, with r below 0.9, the
 //! goodput approaches a limit like r^t, and the time until 5 % of that are missing is known; otherwise it is not.
 
 use std::cmp::Ordering;
@@ -33,11 +33,11 @@ const CLOSE: f64 = 0.05;
 struct Trend {
     /// The last two parts less the first two, as a part of the mean.
     change: f64,
-    /// How much longer it takes until it has settled, in lengths of the measured time; none if it does not slow down.
+    /// Further time until it has settled, in lengths of the measured time; none if it does not slow down.
     more: Option<f64>,
 }
 
-/// What the flows that last trend to, group by group.
+/// Trends of the flows that last, group by group.
 pub(super) fn trends(plan: &Plan, sampled: &Sampled) -> Vec<Diagnostic> {
     let moments = &plan.traffic.sampled;
     let (Some(first), Some(last)) = (moments.first(), moments.last()) else { return Vec::new() };
@@ -96,7 +96,7 @@ fn score(parts: &[f64]) -> i32 {
     parts.iter().enumerate().map(later).sum()
 }
 
-/// How many times the length of three thirds it takes, from their end on, until what is missing to the limit is small.
+/// Time from the end of the three thirds until little is missing to the limit, in lengths of all three.
 fn approach(first: f64, second: f64, third: f64) -> Option<f64> {
     let ratio = (third - second) / (second - first);
     if ratio >= LEAST_APPROACH || !ratio.is_finite() {
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(trend(&[5.0; SLICES]), None, "always the same");
     }
 
-    /// What is said after a run.
+    /// Warnings after a run.
     fn said(cc: &str, marking: &str, measured: &str) -> Vec<Diagnostic> {
         let text = format!(
             r#"

@@ -16,24 +16,24 @@ use tempfile::TempDir;
 
 use crate::checksum;
 
-/// What these folders and files begin with.
+/// Prefix of these folders and files.
 pub(crate) const PREFIX: &str = ".narrows-";
 /// The file that is locked in a folder.
 const LOCK: &str = "lock";
-/// What locked files beside a target end with.
+/// Suffix of locked files beside a target.
 const CLAIM: &str = ".lock";
 /// In a hidden folder: the older folder that is about to be replaced. If the new one never takes its place, it is put back.
 const REPLACED: &str = "replaced";
 /// In a hidden folder: the older folder once the new one is in its place.
 const DISCARDED: &str = "discarded";
-/// What folders end with that earlier versions moved aside to replace them. They may be the only copy.
+/// Suffix of folders that earlier versions moved aside to replace them. They may be the only copy.
 const MOVED_ASIDE: &str = ".old";
 /// Without locks, folders that have not changed for so long are left over.
 const OLD: Duration = Duration::from_secs(7 * 86_400);
 
 /// Whoever cleans up holds the lock of a dead process for a moment, so a lock is tried this often before somebody has it.
 const ATTEMPTS: u32 = 10;
-/// How long to wait in between.
+/// Time between two attempts.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// Hidden folders and locks of this process. On network file systems a process does not notice its own locks.

@@ -201,7 +201,7 @@ impl Values {
         matches!(self, Self::MaybeIntegers(_) | Self::MaybeReals(_) | Self::MaybeNames(..))
     }
 
-    /// What they are, and whether some may be missing.
+    /// Their type, and whether some may be missing.
     pub(super) fn kind(&self) -> (ColumnKind, bool) {
         match self {
             Self::Integers(_) => (ColumnKind::Integer, false),

@@ -1,4 +1,4 @@
-//! What a watchdog of priority-based flow control reports after a run: classes of packets that stayed stopped for long.
+//! Report of a watchdog of priority-based flow control after a run: classes of packets that stayed stopped for long.
 
 use narrows_proto::units::Span;
 use narrows_sim::{LinkId, PortCounters, circle_of};
@@ -7,7 +7,7 @@ use super::Results;
 use crate::diagnostic::{Code, Diagnostic};
 
 impl Results {
-    /// What stopped traffic for longer than the switches that did it allow: a circle of links that wait for each other, links
+    /// Stops of traffic for longer than the switches that caused them allow: a circle of links that wait for each other, links
     /// that were stuck when the run ended, and links that were held up before. The gravest alone; none if there is nothing.
     pub(super) fn watch(&self) -> Option<Diagnostic> {
         let held = self.beyond(|port| port.longest_stop);

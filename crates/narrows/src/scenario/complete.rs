@@ -6,8 +6,8 @@ use super::{Pattern, Scenario, Topology, default_switch};
 
 impl Scenario {
     /// Writes out what was left out, as it is in force in a network with switches of these classes, so that a stored scenario
-    /// means the same when a default changes. What depends on the link or the path of each flow stays left out, and so does
-    /// what says nothing when it is: no limit, all hosts, no such mechanism.
+    /// means the same when a default changes. Settings that depend on the link or the path of each flow stay left out, and so do
+    /// those whose absence has a meaning: no limit, all hosts, no such mechanism.
     pub(crate) fn complete<'a>(&mut self, classes: impl IntoIterator<Item = &'a str>) {
         if classes.into_iter().any(|class| !self.switches.contains_key(class)) {
             self.switches.entry("default".into()).or_insert_with(default_switch);

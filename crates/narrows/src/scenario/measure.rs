@@ -29,7 +29,7 @@ pub struct Measure {
 /// Makes the settings of what is recorded, with the keys of mechanisms.
 macro_rules! record {
     ($($mechanism:ident: $about:literal $key:ident: $written:ident of $rows:ty,)*) => {
-        /// What is recorded besides flows. Recording changes nothing else.
+        /// Data recorded besides flows. Recording changes nothing else.
         #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct Record {
@@ -39,7 +39,7 @@ macro_rules! record {
             pub links: Option<RecordPorts>,
             /// Windows and rates of flows.
             pub windows: Option<RecordFlows>,
-            /// What congestion controls keep besides windows and rates: `alpha`, `ssthresh`, modes.
+            /// Variables of congestion controls besides windows and rates: `alpha`, `ssthresh`, modes.
             pub state: Option<RecordFlows>,
             $(#[doc = $about] pub $key: Option<$written>,)*
         }
@@ -117,7 +117,7 @@ impl RecordFlows {
     }
 }
 
-/// How many flows of a group are recorded.
+/// Number of flows recorded of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Flows(pub u32);

@@ -1,4 +1,4 @@
-//! What a user writes: one TOML file. Every type here refuses keys it does not know.
+//! The scenario as a user writes it: one TOML file. Every type here refuses keys it does not know.
 
 mod complete;
 mod controls;
@@ -67,12 +67,12 @@ pub struct Scenario {
     /// Settings of switches by class (`tor`, `spine`, …); `default` for classes without settings of their own.
     #[serde(default)]
     pub switches: BTreeMap<String, Switch>,
-    /// How hosts differ from ideal machines; real with all defaults if left out, ideal in version 1.
+    /// Differences of hosts from ideal machines; real with all defaults if left out, ideal in version 1.
     #[serde(default)]
     pub hosts: Option<Hosts>,
     /// Limiters that listen to the congestion points of switches; none if left out.
     pub reaction_points: Option<ReactionPoints>,
-    /// How switches choose among shortest paths.
+    /// Rule by which switches choose among shortest paths.
     #[serde(default)]
     pub routing: Routing,
     /// Settings of connections, for all traffic that does not set them itself.
@@ -84,10 +84,10 @@ pub struct Scenario {
     /// Links that fail.
     #[serde(default)]
     pub failures: Vec<Failure>,
-    /// What is recorded besides flows.
+    /// Data recorded besides flows.
     #[serde(default)]
     pub record: Record,
-    /// What the results must satisfy.
+    /// Conditions that the results must satisfy.
     #[serde(default)]
     pub expect: Vec<Expect>,
     /// Kind of ports; chosen by what the traffic needs if left out.
@@ -105,7 +105,7 @@ pub struct Failure {
     pub from: Span,
     /// When it works again; never if left out.
     pub until: Option<Span>,
-    /// How long switches need to notice a change and route around it; they never do if left out.
+    /// Time that switches need to notice a change and route around it; they never do if left out.
     pub reroute_after: Option<Span>,
 }
 

@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReactionPoints {
-    /// How they react.
+    /// Rule by which they react.
     pub rule: reaction::Config,
     /// Where they are.
     #[serde(default)]
     pub at: ReactionPlace,
-    /// What shares a limiter.
+    /// Traffic that shares a limiter.
     #[serde(default)]
     pub per: LimiterScope,
     /// Limiters of one host or edge switch. When all are in use, further flows share them, chosen by a hash.
     #[serde(default = "limiters")]
     pub limiters: u32,
-    /// What one limiter holds. A host does not hand over more; an edge switch drops it.
+    /// Queue limit of one limiter. A host does not hand over more; an edge switch drops the excess.
     #[serde(default = "queue")]
     pub queue: Bytes,
     /// A packet that finds more than this in the queue of its limiter gets an ECN mark, if its transport reads marks. No marks if

@@ -14,10 +14,10 @@ macro_rules! switch {
         pub struct Switch {
             /// Packet memory.
             pub buffer: Buffer,
-            /// How queues signal congestion.
+            /// Marking of packets when a queue is congested.
             #[serde(default)]
             pub marking: Marking,
-            /// How queues notify the sources of their packets.
+            /// Congestion notification from queues to the sources of their packets.
             #[serde(default)]
             pub congestion_point: CongestionPoint,
             $(#[doc = $about] $(#[$attribute])? pub $key: $settings,)*

@@ -67,7 +67,7 @@ impl Explicit {
 pub struct ExplicitSwitch {
     /// Its name.
     pub name: String,
-    /// What its settings are filed under.
+    /// Class whose settings it has.
     #[serde(default = "switch")]
     pub class: String,
     /// Switches between it and the nearest host; D-mod-K needs it.

@@ -62,7 +62,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// How it pairs hosts; none if it lists pairs or has no such setting.
+    /// Pairing of its hosts; none if it lists pairs or has no such setting.
     pub(super) fn pairing_mut(&mut self) -> Option<&mut Option<Pairing>> {
         match self {
             Self::LongLived(LongLived { pairing, pairs: None, .. })
@@ -71,7 +71,7 @@ impl Pattern {
         }
     }
 
-    /// What its load counts; none if it has no load.
+    /// Bytes that its load counts; none if it has no load.
     fn counts_mut(&mut self) -> Option<(&mut Option<Counts>, Option<f64>)> {
         match self {
             Self::Poisson(Poisson { counts, load, .. }) | Self::Rpc(Rpc { counts, load, .. }) => {
@@ -118,7 +118,7 @@ impl Pattern {
 pub struct Poisson {
     /// Bytes offered to the links of `of` as a fraction of what these links carry. Either this or `utilization`.
     pub load: Option<f64>,
-    /// What `load` counts: bytes on the wire if left out.
+    /// Bytes that `load` counts: those on the wire if left out.
     pub counts: Option<Counts>,
     /// In place of `load`: the expected utilization of the links of `of`, all together, by data, handshakes and acknowledgments of this
     /// traffic in their direction.
@@ -140,7 +140,7 @@ pub struct Poisson {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Random {
-    /// How many flows.
+    /// Number of flows.
     pub flows: u32,
     /// Each starts at any moment of this time, all equally likely; flows beyond the end of the traffic or the run are left
     /// out.
@@ -160,7 +160,7 @@ pub struct Random {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LongLived {
-    /// How many flows. Pairs take turns if there are fewer. One for each pair if left out; needed where pairs are random.
+    /// Number of flows. Pairs take turns if there are fewer. One for each pair if left out; needed where pairs are random.
     pub flows: Option<u32>,
     /// Payload of each; they never end if left out.
     pub size: Option<Bytes>,
@@ -169,7 +169,7 @@ pub struct LongLived {
     pub spread: Span,
     /// So much later than the one before each starts.
     pub start_every: Option<Span>,
-    /// How senders and receivers are paired if `from` and `to` are lists; `auto` if left out.
+    /// Pairing of senders and receivers if `from` and `to` are lists; `auto` if left out.
     pub pairing: Option<Pairing>,
     /// The pairs themselves, sender first, in place of `from`, `to` and `between`.
     pub pairs: Option<Vec<(String, String)>>,
@@ -188,9 +188,9 @@ pub struct LongLived {
 pub struct Incast {
     /// Senders at once.
     pub fan_in: u32,
-    /// What each sends.
+    /// Payload of each sender.
     pub size: Bytes,
-    /// How often it happens.
+    /// Number of incasts.
     #[serde(default = "one")]
     pub times: u32,
     /// Time from one to the next.
@@ -241,7 +241,7 @@ pub struct OnOff {
     pub off: Pause,
     /// So much later than the one before each source begins.
     pub start_every: Option<Span>,
-    /// How senders and receivers are paired if `from` and `to` are lists; `auto` if left out.
+    /// Pairing of senders and receivers if `from` and `to` are lists; `auto` if left out.
     pub pairing: Option<Pairing>,
     /// The pairs themselves, sender first, in place of `from`, `to` and `between`.
     pub pairs: Option<Vec<(String, String)>>,
@@ -286,7 +286,7 @@ pub struct Rpc {
     /// Bytes of responses offered to the links of `of` as a fraction of what these links carry. Requests and acknowledgments
     /// come on top. Either this or `utilization`.
     pub load: Option<f64>,
-    /// What `load` counts: bytes on the wire if left out.
+    /// Bytes that `load` counts: those on the wire if left out.
     pub counts: Option<Counts>,
     /// In place of `load`: the expected utilization of the links of `of`, all together, by responses, requests, handshakes and
     /// acknowledgments of this traffic in their direction.
@@ -338,7 +338,7 @@ pub enum LinkSet {
     Named(Names),
 }
 
-/// What a load counts.
+/// Bytes that a load counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Counts {

@@ -6,7 +6,7 @@ use super::super::{Curve, Paper, Points, Sweep, experiment_of, find_key, parts};
 use super::ground::{Ground, is_name};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 
-/// What experiments measure, by name.
+/// Names of what experiments measure.
 struct Known<'a> {
     quantities: BTreeSet<String>,
     series: BTreeSet<String>,

@@ -23,24 +23,24 @@ pub(super) struct Column {
     pub(super) empty: Option<f64>,
 }
 
-/// What rows have of a column.
+/// Numbers of a column, row by row.
 #[derive(Debug)]
 pub(super) struct Numbers {
     pub(super) column: String,
     pub(super) take: Take,
-    /// What a missing value counts as, also if there is no such column.
+    /// Number in place of a missing value, also if there is no such column.
     pub(super) missing: Option<f64>,
 }
 
-/// What is taken of the values of a column.
+/// Conversion of the values of a column to numbers.
 #[derive(Debug)]
 pub(super) enum Take {
     Value,
-    /// They count something that goes on: what was added since the row before with the same value in this column.
+    /// They count something that goes on: the increase since the row before with the same value in this column.
     Increase(String),
-    /// What they are more than this column.
+    /// Excess over this column.
     Minus(String),
-    /// They are names: what each counts as.
+    /// They are names: the number each counts as.
     Named(BTreeMap<String, f64>),
 }
 
@@ -48,7 +48,7 @@ pub(super) enum Take {
 #[derive(Debug, Default)]
 pub(super) struct Rows(pub(super) BTreeMap<String, Filter>);
 
-/// What is reduced before the rest is.
+/// Reduction before the rest.
 #[derive(Debug)]
 pub(super) enum First {
     Nothing,
@@ -65,7 +65,7 @@ pub(super) enum First {
     },
 }
 
-/// What becomes of the values after that.
+/// Reduction of the values after that.
 #[derive(Debug)]
 pub(super) enum Last {
     Reduced(Reduce),
@@ -84,7 +84,7 @@ pub(super) struct Curve {
     pub(super) rows: Rows,
 }
 
-/// What belongs to x.
+/// The y values of a curve.
 #[derive(Debug)]
 pub(super) enum Y {
     Numbers {
@@ -235,7 +235,7 @@ impl Numbers {
     }
 }
 
-/// What a count that goes on grew by since the row before with the same key. It begins at zero, and does so again where it falls.
+/// Increase of a running count since the row before with the same key. It begins at zero, and does so again where it falls.
 fn increases(values: &Values, keys: &Values, rows: usize) -> Vec<Option<f64>> {
     let mut before: BTreeMap<u64, f64> = BTreeMap::new();
     let mut of_row = |row: usize| {

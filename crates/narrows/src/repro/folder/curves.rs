@@ -35,7 +35,7 @@ pub(super) fn curve_of(written: &Series, path: &str, ground: &Ground) -> Checked
     Ok(Curve { table: info.name, x, x_times, x_plus, y, y_times, rows })
 }
 
-/// What belongs to x.
+/// The y values of a curve.
 fn y_of(written: &Series, info: &TableInfo, path: &str, ground: &Ground) -> Checked<Y> {
     let Series { y, distribution, increase, values, missing, running, x_minus, .. } = written;
     let joined = joined_of(written, info, path, ground)?;

@@ -38,7 +38,7 @@ struct Scenarios {
     bytes: usize,
 }
 
-/// What experiments are made of.
+/// Parts that experiments are made of.
 pub(super) struct Parts<'a> {
     pub(super) written: &'a Written,
     pub(super) ground: &'a Ground,

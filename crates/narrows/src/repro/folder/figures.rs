@@ -16,7 +16,7 @@ const MOST_POINTS: usize = 10_000;
 /// The most points of all curves, and the most cells of all tables.
 const MOST_DRAWN: usize = 200_000;
 
-/// What figures are made of.
+/// Builder of figures.
 pub(super) struct Drawing<'a> {
     written: &'a Written,
     ground: &'a Ground,

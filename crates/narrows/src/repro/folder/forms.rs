@@ -83,7 +83,7 @@ pub(super) enum Bound {
     Time(Span),
 }
 
-/// What becomes of many values.
+/// Reduction of many values to one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Reduce {
     Mean,
@@ -91,7 +91,7 @@ pub(super) enum Reduce {
     Max,
     Min,
     Count,
-    /// How many different ones.
+    /// Number of different ones.
     Distinct,
     /// The most that they ever add up to, in the order of rows.
     Peak,

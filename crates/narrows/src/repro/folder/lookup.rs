@@ -27,7 +27,7 @@ pub(super) struct Wanted<'a> {
     pub(super) missing: Option<f64>,
 }
 
-/// What is taken of a column.
+/// Numbers taken of a column.
 ///
 /// # Errors
 /// If there is no such column, or it has another kind of values.

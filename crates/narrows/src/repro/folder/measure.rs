@@ -1,4 +1,4 @@
-//! What is measured in a run: metrics of its summary, columns of its tables, what follows from these, and models.
+//! Measures of a run: metrics of its summary, columns of its tables, quantities that follow from these, and models.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ const MOST_BINS: u64 = 1_000_000;
 pub(crate) struct Reading {
     ground: Arc<Ground>,
     model: Option<&'static Model>,
-    /// What follows from others stands behind them.
+    /// Quantities that follow from others stand behind them.
     quantities: Vec<Quantity>,
     series: Vec<(String, Curve)>,
     /// Where it stands.

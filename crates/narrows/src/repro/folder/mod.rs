@@ -1,6 +1,6 @@
 //! A paper as a folder: `paper.toml`, `claims.toml` and scenarios. decisions/0025
 //!
-//! What is written (`written.rs`, `forms.rs`) becomes a [`Paper`]: measures (`measure.rs`, `curves.rs`, `columns.rs`, `lookup.rs`),
+//! Written forms (`written.rs`, `forms.rs`) become a [`Paper`]: measures (`measure.rs`, `curves.rs`, `columns.rs`, `lookup.rs`),
 //! experiments over grids (`experiments.rs`, `scope.rs`), claims (`claims.rs`), figures, sweeps and parameters (`figures.rs`).
 //! `check.rs` finds names that nothing has. `files.rs` keeps to the folder; `new.rs` starts one.
 
@@ -42,13 +42,13 @@ use crate::document::Document;
 use crate::input_file::LARGEST_SCENARIO;
 use crate::inputs::Inputs;
 
-/// What is said in numbers, and everything else.
+/// File of the claims, and file of everything else.
 const CLAIMS: &str = "claims.toml";
 const PAPER: &str = "paper.toml";
 /// The most quantities of one measure, which may follow from each other.
 const MOST_QUANTITIES: usize = 1_000;
 
-/// What a paper that is a folder has besides.
+/// Further data of a paper that is a folder.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Origin {
     /// Changes with the hash of all files: runs of another folder are not used.

@@ -77,7 +77,7 @@ impl<'a> Grid<'a> {
     /// Its points in `around`, the last variable running fastest. So many points are there already.
     ///
     /// # Errors
-    /// How many points there would be, if they are more than `most`.
+    /// Number of points there would be, if they are more than `most`.
     pub(super) fn points(
         &self,
         around: &Scope<'a>,
@@ -101,7 +101,7 @@ impl<'a> Grid<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// What a variable stands for.
+    /// Entry that a variable stands for.
     pub(super) fn entry(&self, variable: &str) -> Option<&'a Entry> {
         self.variables.iter().rev().find(|(name, _)| *name == variable).map(|(_, entry)| *entry)
     }

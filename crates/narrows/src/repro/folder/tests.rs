@@ -9,7 +9,7 @@ fn read(paper: &str, claims: &str) -> Checked<Paper> {
     Paper::of(&Files::of_texts("p", texts))
 }
 
-/// What is said of the example with one change.
+/// Error of the example with one change.
 #[track_caller]
 fn refused(from: &str, to: &str) -> String {
     assert!(PAPER_TOML.contains(from), "{from}");
@@ -415,7 +415,7 @@ fn what_a_scenario_lacks_is_met_before_it_is_run() {
     assert!(bins.contains("intervals in") && bins.contains("expected at most 1000000"), "{bins}");
 }
 
-/// What the first run of the short form measures, with more quantities, more series and more changes of the scenario.
+/// Measurements of the first run of the short form, with more quantities, more series and more changes of the scenario.
 fn measured(quantities: &str, series: &str, set: &str) -> super::super::Measured {
     let (before, behind) = PAPER_TOML.split_once("[measure.bottleneck.series]").unwrap();
     let text = format!("{before}{quantities}\n[measure.bottleneck.series]\n{series}{behind}")

@@ -1,4 +1,4 @@
-//! How long it takes until values pass a level and stay beyond it for a while.
+//! Time until values pass a level and stay beyond it for a while.
 
 use narrows_proto::units::Span;
 

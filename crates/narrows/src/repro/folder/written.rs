@@ -1,4 +1,4 @@
-//! `paper.toml` as it stands in the file. What it means is in the files beside this one.
+//! `paper.toml` as it stands in the file. Its meaning is in the files beside this one.
 
 use std::collections::BTreeMap;
 
@@ -21,9 +21,9 @@ pub(super) struct Written {
     pub(super) title: String,
     /// Who wrote it, where, when.
     pub(super) source: String,
-    /// What was repeated and how.
+    /// Scope and method of the reproduction.
     pub(super) about: String,
-    /// What experiments, rows, columns and curves run over.
+    /// Lists that experiments, rows, columns and curves run over.
     #[serde(default)]
     pub(super) lists: BTreeMap<String, Vec<Entry>>,
     /// Changes of scenarios with a name.
@@ -55,7 +55,7 @@ pub(super) struct Experiment {
     pub(super) set: Vec<Change>,
     /// The short form; without it the short form leaves the experiment out.
     pub(super) quick: Option<Quick>,
-    /// What is measured, by its name, or by several.
+    /// Name of its measure, or names of several.
     pub(super) measure: Many<String>,
 }
 
@@ -96,7 +96,7 @@ pub(super) struct Quantity {
     pub(super) values: Option<BTreeMap<String, f64>>,
     #[serde(rename = "where")]
     pub(super) rows: BTreeMap<String, Filter>,
-    /// What a missing value counts as, also where results lack the column; rows without a value are left out otherwise.
+    /// Number in place of a missing value, also where results lack the column; rows without a value are left out otherwise.
     pub(super) missing: Option<f64>,
     /// Rows with the same values here are reduced together first, by `each`.
     pub(super) by: Many<String>,
@@ -119,7 +119,7 @@ pub(super) struct Quantity {
     pub(super) difference: Option<[String; 2]>,
     /// All of them added up.
     pub(super) sum: Option<Vec<String>>,
-    /// What becomes of the value: first `times`, then `plus`, then `at_least`.
+    /// Changes of the value: first `times`, then `plus`, then `at_least`.
     pub(super) times: Option<f64>,
     pub(super) plus: Option<f64>,
     pub(super) at_least: Option<f64>,
@@ -162,7 +162,7 @@ pub(super) struct Series {
     pub(super) bins: Option<Span>,
     /// y of intervals without rows; they have no point otherwise.
     pub(super) empty: Option<f64>,
-    /// What becomes of x: first `x_times`, then `x_plus`.
+    /// Changes of x: first `x_times`, then `x_plus`.
     pub(super) x_times: Option<f64>,
     pub(super) x_plus: Option<f64>,
     pub(super) y_times: Option<f64>,
@@ -204,7 +204,7 @@ pub(super) enum Per {
 pub(super) struct Figure {
     pub(super) name: String,
     pub(super) title: String,
-    /// What it showed in the paper, in words.
+    /// Its result in the paper, in words.
     pub(super) shows: String,
     #[serde(default)]
     pub(super) table: Vec<Table>,

@@ -137,7 +137,7 @@ mod tests {
     /// All (round-trip time in ms, times the F of the theorem) that are run.
     const CASES: [(u64, u64); 6] = [(1, 1), (3, 1), (10, 1), (10, 4), (30, 1), (30, 4)];
 
-    /// What the flows have to take for K so that their F becomes this one: 4K'/(C·RTT + K') = F.
+    /// Threshold that the flows have to take for K so that their F becomes this one: 4K'/(C·RTT + K') = F.
     fn assumed_threshold(sawtooth: &Sawtooth) -> f64 {
         sawtooth.product * sawtooth.scale() / (4.0 - sawtooth.scale())
     }

@@ -14,7 +14,7 @@
 //! averaged (here the ratio of the two times, over T), and T0, the round trip and the sizes and numbers shown in Figure
 //! 2.
 
-/// How fast TCP sends what is left in a round of slow start that is not full.
+/// Rate at which TCP sends what is left in a round of slow start that is not full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LastRound {
     /// At the rate of this round, window/RTT. The time then grows with the size without a jump.
@@ -39,7 +39,7 @@ pub(super) struct Model {
     pub(super) subflows: u32,
     /// L, how long RackCC takes to learn the fair share, in round trips.
     pub(super) latency: f64,
-    /// What §4.1 leaves open about TCP.
+    /// Assumption about TCP that §4.1 leaves open.
     pub(super) last_round: LastRound,
 }
 
@@ -85,7 +85,7 @@ impl Model {
         self.latency * self.rtt + self.size * 8.0 / self.share(throughput)
     }
 
-    /// How many times faster RackCC is, on average over T.
+    /// Ratio of the times of TCP and RackCC, averaged over T.
     pub(super) fn speedup(&self) -> f64 {
         self.mean(0.0, |throughput| self.tcp(throughput) / self.rackcc(throughput))
     }
@@ -164,7 +164,7 @@ const GAUSS_LEGENDRE: [(f64, f64); 4] = [
     (0.960_289_856_497_536_3, 0.101_228_536_290_376_26),
 ];
 
-/// What Figure 2 sweeps, around [`REPORTED`]: points (x, speed-up).
+/// Curves of Figure 2, around [`REPORTED`]: points (x, speed-up).
 #[derive(Clone, Debug)]
 pub(super) struct Curves {
     /// Over the size in bytes.

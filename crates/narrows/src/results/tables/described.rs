@@ -24,7 +24,7 @@ struct Taken<R> {
     values: ValuesOf<R>,
 }
 
-/// How the values of a column are taken of all rows.
+/// Function that takes the values of a column from all rows.
 type ValuesOf<R> = Box<dyn Fn(&[R], &Results) -> Values + Send + Sync>;
 
 /// A table, whatever its rows are made of.
@@ -33,7 +33,7 @@ pub(crate) trait Named: Send + Sync {
 
     fn info(&self) -> TableInfo;
 
-    /// What a run has of it; none if it has not recorded it.
+    /// The table of a run; none if it was not recorded.
     fn of(&self, run: &Results) -> Option<Table>;
 }
 

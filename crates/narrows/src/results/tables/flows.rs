@@ -1,4 +1,4 @@
-//! What was sent: flows, remote procedure calls, datagrams.
+//! Tables of traffic: flows, remote procedure calls, datagrams.
 
 use std::borrow::Cow;
 

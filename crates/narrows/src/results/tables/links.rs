@@ -1,4 +1,4 @@
-//! What ports and links did: in the whole run, and in recorded intervals.
+//! Tables of ports and links: of the whole run, and of recorded intervals.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What was recorded of senders.
+//! Tables recorded of senders.
 
 use std::borrow::Cow;
 
