@@ -1,6 +1,6 @@
 //! Files of HPCC's descendants: whatever is accepted becomes a scenario that is TOML, with a row for each flow.
 //!
-//! What follows the first zero byte is `flow.txt`, what follows the second is `config.txt`.
+//! The text after the first zero byte is `flow.txt`, that after the second is `config.txt`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

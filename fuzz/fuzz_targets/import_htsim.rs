@@ -1,6 +1,6 @@
 //! Files of htsim: whatever is accepted becomes a scenario that is TOML, with a row for each connection.
 //!
-//! What follows a zero byte is a `.topo`.
+//! The text after a zero byte is a `.topo`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

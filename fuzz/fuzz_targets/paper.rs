@@ -1,6 +1,6 @@
 //! Papers: every `paper.toml` and `claims.toml` become a paper or a list of mistakes, soon.
 //!
-//! What follows a zero byte is `claims.toml`.
+//! The text after a zero byte is `claims.toml`.
 #![no_main]
 
 mod checks;

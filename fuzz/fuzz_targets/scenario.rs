@@ -1,6 +1,6 @@
 //! Scenarios: every text becomes a plan or a list of mistakes, soon.
 //!
-//! What follows a zero byte is an override, as of `--set`.
+//! The text after a zero byte is an override, as of `--set`.
 #![no_main]
 
 mod checks;

@@ -109,12 +109,12 @@ class Trial:
 
 
 class Tuned:
-    """What a search came to."""
+    """Results of a search."""
 
     def __init__(self, study: optuna.Study, goals: Mapping[str, Direction], trials: Sequence[Trial]) -> None:
         #: The study of Optuna.
         self.study = study
-        #: What was to be made small or large.
+        #: Metrics that were to be made small or large.
         self.goals = dict(goals)
         #: All trials in order.
         self.trials = list(trials)

@@ -112,7 +112,7 @@ class Controller:
         """
 
     def limit(self) -> Limit | float:
-        """What the connection may do: a ``Limit``, or the window alone. Asked after each call of another method.
+        """The limits of the connection: a ``Limit``, or the window alone. Asked after each call of another method.
 
         A window below one segment is raised to one, a pacing rate is kept within 1 kb/s and 100 Tb/s.
         """
@@ -133,7 +133,7 @@ class Using:
 
 
 def _look(cls: Any, version: str | None) -> dict[str, Any]:
-    """What the engine needs to know of a class; ``version`` is the one it had where it was pickled."""
+    """Facts of a class that the engine needs; ``version`` is the one it had where it was pickled."""
     if not (isinstance(cls, type) and issubclass(cls, Controller)):
         name = getattr(cls, "__name__", repr(cls))
         raise TypeError(f"a congestion control is a subclass of narrows.Controller, {name} is none")
@@ -193,7 +193,7 @@ def _is_constant(value: object) -> bool:
 
 
 def _byte_code(part: type) -> Iterator[str]:
-    """What stands for the source of a class that has none."""
+    """Byte code in place of the source of a class that has none."""
     for name, value in sorted(vars(part).items()):
         function: Any = inspect.unwrap(getattr(value, "__func__", value))
         code = getattr(function, "__code__", None)

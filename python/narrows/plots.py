@@ -132,7 +132,7 @@ def slowdown(runs: Runs, *, group: str | None = None, percentile: int = 99, ax: 
 def queues(
     run: Results, *, ports: str | Iterable[str] | None = None, mean: bool = False, ax: Axes | None = None
 ) -> Axes:
-    """What waited at ports over time. The scenario has to record it (``record.queues``).
+    """Backlogs of ports over time. The scenario has to record it (``record.queues``).
 
     :param run: one run.
     :param ports: which, named after their links: ``"rack0/tor->spine*"``; the three deepest if left out.
@@ -149,7 +149,7 @@ def queues(
 
 @_styled
 def rates(run: Results, *, links: str | Iterable[str] | None = None, ax: Axes | None = None) -> Axes:
-    """What links carried over time. The scenario has to record it (``record.links`` or ``record.queues``).
+    """Rates of links over time. The scenario has to record it (``record.links`` or ``record.queues``).
 
     :param run: one run.
     :param links: which: ``"rack0/tor->*"``; the three that carried most if left out.
@@ -188,7 +188,7 @@ def windows(
 
 @_styled
 def state(run: Results, *, name: str, flows: Iterable[int] | None = None, ax: Axes | None = None) -> Axes:
-    """What congestion controls keep, over time. The scenario has to record it (``record.state``).
+    """State of congestion controls over time. The scenario has to record it (``record.state``).
 
     :param run: one run.
     :param name: a number of the table ``state``: ``"alpha"``, ``"ssthresh_bytes"``, ``"bandwidth_bps"``.
@@ -310,7 +310,7 @@ def _overlap(ax: Axes) -> bool:
 
 @_styled
 def front(tuned: Tuned, *, ax: Axes | None = None) -> Axes:
-    """What trials of a tuning with two goals reached, and the front: those that no other beats in both.
+    """Results of the trials of a tuning with two goals, and the front: those that no other beats in both.
 
     :param tuned: what :func:`narrows.tune` returned.
     """
@@ -465,7 +465,7 @@ def _interval(run: Results, table: str) -> float:
 
 
 def _unit(column: str) -> tuple[float, str]:
-    """How many of what a column is in make one of what is shown, and the unit of that."""
+    """Factor between the unit of a column and the one that is shown, and the name of that."""
     units = {"bytes": (1e3, "kB"), "ps": (1e6, "µs"), "bps": (1e9, "Gb/s")}
     return units.get(column.rsplit("_", 1)[-1], (1.0, ""))
 

@@ -1,4 +1,4 @@
-"""What docstrings show is accepted."""
+"""Settings that docstrings show are accepted."""
 
 import ast
 import inspect

@@ -1,4 +1,4 @@
-"""What is suspicious is told as warnings, and stays with the results."""
+"""Suspicious settings are reported as warnings, and stay with the results."""
 
 import warnings
 from pathlib import Path

@@ -1,4 +1,4 @@
-//! How fast the engine is, how much memory it takes, and whether its results are still the same.
+//! Speed of the engine, its memory, and whether its results are still the same.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,10 +22,10 @@ pub(crate) struct Arguments {
     /// Run only this scenario; may be repeated
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// How often a scenario runs in one process; the fastest run counts
+    /// Runs of a scenario in one process; the fastest counts
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
-    /// How often all scenarios take their turn; the machine is not equally busy all the time
+    /// Rounds over all scenarios; the machine is not equally busy all the time
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Store the hashes of the results instead of comparing with those stored
@@ -93,7 +93,7 @@ fn load_average() -> Option<f64> {
     std::fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
 }
 
-/// What one scenario came to.
+/// Measurement of one scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Measurement {
     pub(crate) name: String,
@@ -145,7 +145,7 @@ impl Measurement {
         })
     }
 
-    /// What its hash is stored under: the number of threads never changes a result.
+    /// Name its hash is stored under: the number of threads never changes a result.
     fn hash_key(&self) -> &str {
         let suffix = format!("-{}-threads", self.threads);
         self.name.strip_suffix(&suffix).unwrap_or(&self.name)

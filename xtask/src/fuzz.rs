@@ -43,7 +43,7 @@ const TARGETS: [Target; 9] = [
 /// An input may take so many seconds.
 const LONGEST: u64 = 10;
 
-/// What LLVM does for coverage: a counter and an address for every branch, and what comparisons compare.
+/// Instrumentation of LLVM for coverage: a counter and an address for every branch, and operands of comparisons.
 const INSTRUMENTATION: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -53,10 +53,10 @@ const INSTRUMENTATION: &str = "-Cpasses=sancov-module \
 
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
-    /// What is fed; everything if left out
+    /// Targets to feed; all if left out
     #[arg(value_name = "TARGET", value_parser = PossibleValuesParser::new(TARGETS.map(|target| target.name)))]
     targets: Vec<String>,
-    /// How long each is fed
+    /// Seconds for each target
     #[arg(long, value_name = "N", default_value_t = 60)]
     seconds: u64,
     /// Begin with the same random numbers each time
@@ -71,11 +71,11 @@ impl Arguments {
     }
 }
 
-/// What came of feeding a target for a while.
+/// Outcome of feeding a target for a while.
 pub(crate) struct Fed {
     /// Processor time that the target used, rounded.
     pub(crate) processor_seconds: u64,
-    /// What failed, on which input.
+    /// The failure, and its input.
     pub(crate) found: Option<String>,
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 /// Feeds every target random input for a while. Fails if one panics, takes longer than ten seconds over an input, or needs
 /// more than 4 GB of memory.
 ///
-/// What was interesting is kept in `fuzz/corpus`, what failed in `fuzz/artifacts`; both are tried first the next time.
+/// Interesting inputs are kept in `fuzz/corpus`, failures in `fuzz/artifacts`; both are tried first the next time.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     let chosen =
         |name: &&str| arguments.targets.is_empty() || arguments.targets.iter().any(|other| other == name);
@@ -244,7 +244,7 @@ fn run_timed(mut command: Command) -> Result<(bool, f64)> {
     Ok((output.status.success(), processor))
 }
 
-/// What POSIX `times` prints of a shell's children in its second line, user and system: `1m2.30s 0m0.04s`.
+/// Seconds that POSIX `times` prints of a shell's children in its second line, user and system: `1m2.30s 0m0.04s`.
 fn processor_seconds(times: &str) -> Option<f64> {
     let seconds = |time: &str| {
         let (minutes, seconds) = time.strip_suffix('s')?.split_once('m')?;
@@ -254,7 +254,7 @@ fn processor_seconds(times: &str) -> Option<f64> {
     Some(seconds(user)? + seconds(system)?)
 }
 
-/// What failed, on which input, and how to see it again.
+/// The failure, its input, and how to see it again.
 fn failure(root: &Path, program: &Path, target: &Target, log: &Path, output: &str) -> String {
     let program = program.strip_prefix(root).unwrap_or(program).display();
     let artifact = output.lines().find_map(|line| line.split_once("Test unit written to "));

@@ -1,4 +1,4 @@
-//! What claims make of what was measured, asked of the command.
+//! Judgments of claims on stored measurements, made by the command.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use xshell::{Shell, cmd};
 /// Where pages and what was measured for them are.
 pub(crate) const FOLDER: &str = "docs/reproductions";
 
-/// What the sources of a paper make of what was measured.
+/// Judgments of a paper's sources on its stored measurements.
 pub(crate) struct Judged {
     pub(crate) page: String,
-    /// What is wrong with the page.
+    /// Mistakes of the page.
     pub(crate) errors: Vec<String>,
     /// All of `claims.json`.
     pub(crate) claims: serde_json::Value,

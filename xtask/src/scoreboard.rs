@@ -59,7 +59,7 @@ fn scores(shell: &Shell, narrows: &Path) -> Result<Vec<Score>> {
     papers(shell, narrows)?.into_iter().map(of).collect()
 }
 
-/// How many claims got one of these verdicts.
+/// Number of claims with one of these verdicts.
 fn count(tally: &Value, verdicts: &[&str]) -> u64 {
     verdicts.iter().filter_map(|verdict| tally[verdict].as_u64()).sum()
 }

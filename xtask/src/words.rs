@@ -30,7 +30,7 @@ pub(crate) fn run(shell: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// What stands between back-ticks in the last column of the table, and in the line on spelling.
+/// Words between back-ticks in the last column of the table, and in the line on spelling.
 fn words_out(terms: &str) -> Result<Vec<String>> {
     let last = |line: &str| {
         line.strip_suffix('|').and_then(|line| line.rsplit_once('|')).map(|(_, last)| last.to_owned())

@@ -1,4 +1,4 @@
-//! How far runs are: simulated time, speed, time left, memory. And what Ctrl-C does.
+//! Progress of runs: simulated time, speed, time left, memory. And the effect of Ctrl-C.
 
 use std::collections::HashMap;
 use std::io::IsTerminal;
@@ -17,7 +17,7 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 /// Set by Ctrl-C.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// What becomes of results when Ctrl-C ends runs early.
+/// Effect on results when Ctrl-C ends runs early.
 pub(crate) const KEPT: &str = "what there is will be written";
 /// See [`KEPT`].
 pub(crate) const LOST: &str = "nothing will be written";

@@ -18,7 +18,7 @@ use crate::reproduction::Reproduction;
 use crate::results::Results;
 use crate::scenario::Scenario;
 
-/// How often Python gets a say.
+/// Time after which Python gets a say.
 const TURN: Duration = Duration::from_millis(50);
 
 /// Between work and those who watch it.

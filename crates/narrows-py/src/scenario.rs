@@ -17,7 +17,7 @@ use crate::controller::{Controllers, Failure};
 use crate::error::{Diagnostic, OrRaise, raise, warn};
 use crate::value::{from_json, from_toml, to_toml};
 
-/// What diagnostics call the text of a change.
+/// Name of the text of a change in diagnostics.
 const CHANGE: &str = "change";
 
 /// An experiment: a network, its traffic and its mechanisms. The keys are those of scenario files.
@@ -25,7 +25,7 @@ const CHANGE: &str = "change";
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
     document: Document,
-    /// What it may name as `cc = { custom = { name = … } }`.
+    /// Controls it may name as `cc = { custom = { name = … } }`.
     controllers: Controllers,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Check {
     text: String,
 }
 
-/// What pickle keeps of a scenario.
+/// Parts of a scenario that pickle keeps.
 type Parts<'py> = (String, PathBuf, Bound<'py, PyDict>);
 
 #[pymethods]
@@ -214,7 +214,7 @@ impl Scenario {
         Ok((restore, (self.to_toml()?, self.folder(), self.controllers.to_travel(py)?)))
     }
 
-    /// What pickle makes it from.
+    /// The scenario of pickled parts.
     #[staticmethod]
     fn _restore(text: &str, folder: PathBuf, controllers: &Bound<'_, PyDict>) -> PyResult<Self> {
         let controllers = Controllers::of(controllers)?;
@@ -283,7 +283,7 @@ impl Scenario {
     }
 }
 
-/// What a table has at a key, or an array at a number or for the element of this name.
+/// The value of a table at a key, or of an array at a number or for the element of this name.
 fn step<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
     match value {
         Value::Table(table) => table.get(key),

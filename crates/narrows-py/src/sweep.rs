@@ -208,9 +208,9 @@ pub(crate) struct Campaign {
     /// None when it is closed.
     store: Mutex<Option<Arc<Store>>>,
     settings: Settings,
-    /// What failed in a campaign that was run on this machine, and how far it came.
+    /// Failures of a campaign that was run on this machine, and its progress.
     ended: Mutex<Option<sweep::Report>>,
-    /// What is suspicious about its points, why cells that were there are run again, and how many could not be verified.
+    /// Warnings about its points, why cells that were there are run again, and how many could not be verified.
     warnings: Vec<narrows::diagnostic::Diagnostic>,
 }
 
@@ -443,7 +443,7 @@ pub(crate) fn run_task(
     }
 }
 
-/// What became of a cell.
+/// Outcome of a cell.
 enum Ran {
     Interrupted,
     Stored,

@@ -12,7 +12,7 @@ use crate::controller::Controllers;
 /// Values within values are read to this depth.
 const DEEPEST: usize = 64;
 
-/// What a Python value is in a scenario, as TOML. Classes of congestion controls in it are taken into `controllers`.
+/// A Python value as a value of a scenario, in TOML. Classes of congestion controls in it are taken into `controllers`.
 pub(crate) fn to_toml(value: &Bound<'_, PyAny>, controllers: &mut Controllers) -> PyResult<Value> {
     Value::try_from(to_json(value, controllers)?).map_err(|error| PyValueError::new_err(error.to_string()))
 }

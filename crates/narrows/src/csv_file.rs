@@ -42,7 +42,7 @@ impl Table {
         Self { source, separator }
     }
 
-    /// What the table is called.
+    /// Name of the table.
     pub(crate) fn name(&self) -> &str {
         &self.source.name
     }
@@ -53,7 +53,7 @@ impl Table {
         line.parse().ok().filter(|number: &f64| number.is_finite())
     }
 
-    /// How many fields the first row has.
+    /// Number of fields in the first row.
     pub(crate) fn width(&self) -> usize {
         lines(&self.source.text).next().map_or(0, |line| self.fields(line).count())
     }

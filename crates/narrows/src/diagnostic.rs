@@ -1,4 +1,4 @@
-//! What is wrong with an input, where, and what would be accepted.
+//! Diagnostics: what is wrong with an input, where, and what would be accepted.
 
 use std::fmt;
 use std::ops::Range;
@@ -13,11 +13,11 @@ pub struct Diagnostic {
     pub code: Code,
     /// Whether a run is still possible.
     pub severity: Severity,
-    /// What was found, and what is wrong with it.
+    /// Message: what was found, and what is wrong with it.
     pub message: String,
     /// Where; none if it is nowhere in a text.
     pub place: Option<Place>,
-    /// What would be accepted.
+    /// Help: what would be accepted.
     pub help: Option<String>,
 }
 
@@ -39,7 +39,7 @@ pub struct Source {
     pub text: String,
 }
 
-/// How bad it is.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// The run is possible and probably not what was meant.
@@ -175,7 +175,7 @@ macro_rules! codes {
                 match self { $(Self::$name => $title,)+ }
             }
 
-            /// What causes it and what to do.
+            /// Its cause, and what to do.
             pub const fn explanation(self) -> &'static str {
                 match self { $(Self::$name => $explanation,)+ }
             }

@@ -64,17 +64,17 @@ pub struct Input {
     pub file: PathBuf,
     /// Its name without a folder, with a number if another file of the scenario has that.
     pub name: String,
-    /// What it holds.
+    /// Its content.
     pub content: Content,
 }
 
 impl Input {
-    /// What a stored scenario calls it: `inputs/NAME`.
+    /// Its path in a stored scenario: `inputs/NAME`.
     pub fn path(&self) -> PathBuf {
         Self::path_of(&self.name)
     }
 
-    /// What a stored scenario calls the file of this name.
+    /// Path of the file of this name in a stored scenario.
     pub(crate) fn path_of(name: &str) -> PathBuf {
         format!("{INPUTS}/{name}").into()
     }

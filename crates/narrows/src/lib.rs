@@ -26,6 +26,6 @@ pub mod sweep;
 pub mod templates;
 pub mod visible;
 
-/// What simulates: the version, and a fingerprint of its sources that changes with every change of them. Two programs with the
+/// The engine: the version, and a fingerprint of its sources that changes with every change of them. Two programs with the
 /// same engine give the same results.
 pub const ENGINE: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("NARROWS_FINGERPRINT"));

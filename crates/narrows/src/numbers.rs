@@ -52,7 +52,7 @@ pub fn with_interval(estimate: Option<&Estimate>, unit: &str) -> String {
     estimate.map_or("–".into(), |estimate| format!("{}{unit}{}", number(estimate.mean), spread(estimate)))
 }
 
-/// What stands behind a central value: its interval in brackets, or the ends of its range; nothing if all samples are equal.
+/// Text behind a central value: its interval in brackets, or the ends of its range; nothing if all samples are equal.
 pub fn spread(estimate: &Estimate) -> String {
     let Estimate { mean, interval, range, .. } = estimate;
     let shown = |(low, high): (f64, f64)| {

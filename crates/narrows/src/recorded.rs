@@ -1,4 +1,4 @@
-//! What is recorded of mechanisms.
+//! Records of mechanisms.
 
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ use crate::plan::{Plan, available_memory};
 use crate::recorded;
 use crate::results::{Recorded, Results};
 
-/// How plans are executed. None of this changes results.
+/// Options of execution. None of this changes results.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Threads of one run.
@@ -37,7 +37,7 @@ impl Default for Options {
     }
 }
 
-/// How many cores this process may use: by affinity, and by the quota of its control group.
+/// Number of cores this process may use: by affinity, and by the quota of its control group.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -105,7 +105,7 @@ pub fn run(plan: &Arc<Plan>, options: Options, mut progress: impl OnProgress) ->
     run_recorded(plan, options, most_events(options), &mut || None, &mut progress)
 }
 
-/// How many events a run may record.
+/// Number of events a run may record.
 fn most_events(options: Options) -> u64 {
     if options.force { u64::MAX } else { MOST_EVENTS }
 }
@@ -261,7 +261,7 @@ pub fn side_by_side<T: Send>(
     }
 }
 
-/// How far a run is, from 0 to 1. How long flows that have started will take to end is not known beforehand.
+/// Progress of a run, from 0 to 1. How long flows that have started will take to end is not known beforehand.
 pub fn fraction_done(plan: &Plan, now: Time) -> f64 {
     const DRAINING: f64 = 0.99;
     let after = plan.scenario.stop.after.as_secs_f64();

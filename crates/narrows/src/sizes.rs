@@ -33,7 +33,7 @@ pub struct LoadedSizes {
     pub name: String,
     /// The probabilities were read as percent.
     pub percent: bool,
-    /// How many sizes its file lists, if it does.
+    /// Number of sizes in its file, if that lists them.
     pub listed: Option<usize>,
 }
 

@@ -47,7 +47,7 @@ pub fn find(name: &str) -> Option<Template> {
 }
 
 impl Template {
-    /// What it shows: its first line.
+    /// Its summary, the first line.
     pub fn summary(&self) -> &'static str {
         self.text.lines().next().unwrap_or_default().trim_start_matches("# ")
     }

@@ -1,4 +1,4 @@
-//! What is promised about memory, held against what an allocator counts.
+//! Promises about memory, compared with what an allocator counts.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![allow(
     unsafe_code,
@@ -159,7 +159,7 @@ fn no_experiment_of_a_paper_asks_for_more_than_a_common_machine_has() {
     }
 }
 
-/// What a check of a template takes when the run is as long as this: the most in use, and all that was asked for.
+/// Memory for a check of a template when the run is as long as this: the most in use, and all that was asked for.
 fn check(name: &str, after: &str) -> (Bytes, Bytes, usize) {
     let alone = alone();
     let count = Count::begin(&alone);

@@ -1,5 +1,5 @@
 #![allow(dead_code)] // not every target needs all of it
-//! What holds of every text that is read: it is soon a plan or a list of mistakes that can be shown.
+//! Checks on every text that is read: it is soon a plan or a list of mistakes that can be shown.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub fn reads_a_file(scenario: &Scenario) -> bool {
     })
 }
 
-/// What is refused is tried, but not built upon: most changes to it are refused, too.
+/// A refused text is tried, but not built upon: most changes to it are refused, too.
 pub fn check_rejection(rejection: &Rejection) -> Corpus {
     assert!(!rejection.0.is_empty(), "refused without a reason");
     rejection.0.iter().for_each(check_diagnostic);

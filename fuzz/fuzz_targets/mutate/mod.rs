@@ -29,7 +29,7 @@ fn collect_names(schema: &Value, names: &mut Vec<String>) {
     }
 }
 
-/// What stands for a value: both ends of ranges, and what is easily forgotten.
+/// Values to insert: both ends of ranges, and those that are easily forgotten.
 const VALUES: &[&str] = &[
     "0",
     "1",
@@ -80,7 +80,7 @@ const VALUES: &[&str] = &[
     "\"18446744073709551615 B\"",
 ];
 
-/// What a value is.
+/// The kind of a value.
 #[derive(PartialEq)]
 enum Kind {
     Number,

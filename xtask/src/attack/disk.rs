@@ -7,7 +7,7 @@ use super::small_disk::SmallDisk;
 use super::tree::Tree;
 use super::{Ground, Outcome};
 
-/// What runs out of room.
+/// Jobs that run out of room.
 pub(super) const JOBS: [Job; 8] = [RUN, COMPARE, SWEEP_ALL, MERGE, REPRO, REPORT, EXPORT, NEW];
 /// Sizes of the long form for each job, and of the short one.
 pub(super) const SIZES: u64 = 50;

@@ -52,10 +52,10 @@ cubic = { "traffic.web.cc" = { cubic = {} } }
 pub(super) struct Job {
     /// As the table calls it.
     pub(super) name: &'static str,
-    /// What has to be there first.
+    /// Commands to run first.
     before: &'static [&'static [&'static str]],
     pub(super) arguments: &'static [&'static str],
-    /// What it writes.
+    /// Path that it writes.
     pub(super) out: &'static str,
     /// `out` is there as a whole or not at all. What is not goes on where it was, and has `whole` only at the end.
     pub(super) at_once: bool,

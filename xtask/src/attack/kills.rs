@@ -12,7 +12,7 @@ use super::program::Program;
 use super::tree::{Tree, count};
 use super::{Ground, Outcome};
 
-/// What is killed.
+/// Jobs that are killed.
 pub(super) const JOBS: [Job; 5] = [RUN, REPLACE, SWEEP_ALL, MERGE, REPRO];
 /// Kills of the long form for each job: 200 in all.
 pub(super) const KILLS: u64 = 200 / JOBS.len() as u64;

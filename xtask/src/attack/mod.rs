@@ -26,7 +26,7 @@ use self::small_disk::SmallDisk;
 use crate::fuzz::Fed;
 use crate::{fuzz, target};
 
-/// What the long form has done so far, and its page.
+/// Record of the long form so far, and its page.
 const RECORD: &str = "docs/robustness.json";
 const PAGE: &str = "docs/robustness.md";
 /// So much of one part is done before it is recorded.
@@ -59,7 +59,7 @@ impl Arguments {
     }
 }
 
-/// What is done to the command.
+/// Kinds of attacks on the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Attack {
     /// SIGKILL at random moments
@@ -68,23 +68,23 @@ enum Attack {
     Disk,
     /// Random combinations of mechanisms on one, two and three threads
     Combinations,
-    /// What fuzzing makes of inputs; in the long form only
+    /// Inputs from fuzzing; in the long form only
     Inputs,
 }
 
-/// What came of one attack.
+/// Outcome of one attack.
 struct Outcome {
-    /// How often it was tried.
+    /// Number of attempts.
     done: u64,
     /// One line each.
     found: Vec<String>,
 }
 
-/// What attacks need.
+/// Needs of all attacks.
 struct Ground {
     narrows: Program,
     random: Rng,
-    /// How often the attack is tried.
+    /// Number of attempts for each attack.
     times: u64,
 }
 

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 /// A run that takes longer hangs.
 const LONGEST: Duration = Duration::from_secs(300);
-/// How often it is looked at.
+/// Time between looks at it.
 const TURN: Duration = Duration::from_millis(1);
 
 /// The command, and what starts it if it is not started by itself.
@@ -20,11 +20,11 @@ pub(super) struct Program {
     through: Vec<String>,
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) status: ExitStatus,
-    /// What it wrote to standard output and standard error.
+    /// Its standard output and standard error.
     pub(super) said: String,
     pub(super) took: Duration,
 }
@@ -89,7 +89,7 @@ impl Ended {
         self.status.code() == Some(2) && self.said.contains("N0")
     }
 
-    /// What it said in one line, for a table.
+    /// Its output in one line, for a table.
     pub(super) fn brief(&self) -> String {
         let words: Vec<_> = self.said.split_whitespace().collect();
         let text = words.join(" ");

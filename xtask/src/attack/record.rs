@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-/// What is counted.
+/// Unit of the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Unit {
@@ -31,9 +31,9 @@ pub(super) struct Row {
     pub(super) done: u64,
     /// The first and the last version that was attacked; none as long as nothing is done.
     pub(super) versions: Option<[Version; 2]>,
-    /// What the last call found, one line each.
+    /// Findings of the last call, one line each.
     pub(super) found: Vec<String>,
-    /// How many findings of earlier calls were not among those of the next.
+    /// Number of findings of earlier calls that were not among those of the next.
     pub(super) found_earlier: u64,
 }
 
@@ -53,7 +53,7 @@ impl Row {
         Self { attack, what, unit, asked, done: 0, versions: None, found: Vec::new(), found_earlier: 0 }
     }
 
-    /// What is still to be done.
+    /// Amount still to be done.
     pub(super) fn missing(&self) -> u64 {
         let least = if self.found.is_empty() { 0 } else { AGAIN };
         self.asked.saturating_sub(self.done).max(least)

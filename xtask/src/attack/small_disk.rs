@@ -33,7 +33,7 @@ struct Mount {
 }
 
 impl SmallDisk {
-    /// How disks are made small here.
+    /// Method by which disks are made small here.
     pub(super) fn kind() -> Result<&'static str> {
         let disk = Self::new(1 << 20)?;
         Ok(if disk.mount.is_some() { "tmpfs" } else { "RLIMIT_FSIZE" })

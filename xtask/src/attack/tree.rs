@@ -39,7 +39,7 @@ impl Tree {
         Ok(())
     }
 
-    /// How many files there are.
+    /// Number of files.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -60,7 +60,7 @@ impl Tree {
         )
     }
 
-    /// What is below this name.
+    /// The part below this name.
     pub(super) fn below(&self, name: &str) -> Self {
         let inner = |(path, content): (&PathBuf, &Option<Vec<u8>>)| {
             Some((path.strip_prefix(name).ok()?.to_owned(), content.clone()))
@@ -80,7 +80,7 @@ impl Tree {
         })
     }
 
-    /// What has become of this tree, which is a part of another now; none if all of it is there.
+    /// First change to this tree, which is a part of another now; none if all of it is there.
     pub(super) fn difference_of_part(&self, now: &Self) -> Option<String> {
         self.0.iter().find_map(|(path, content)| match now.0.get(path) {
             None => Some(format!("{} is gone", path.display())),
@@ -123,7 +123,7 @@ impl Tree {
     }
 }
 
-/// How many files and folders there are below a folder.
+/// Number of files and folders below a folder.
 pub(super) fn count(folder: &Path) -> usize {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| 1 + if entry.path().is_dir() { count(&entry.path()) } else { 0 }).sum()

@@ -1,4 +1,4 @@
-//! What each congestion control executes for an acknowledgment: `on_ack` and `limit`, and what it hears of losses in
+//! Instructions of each congestion control for an acknowledgment: `on_ack` and `limit`, and reports of losses in
 //! between.
 
 use std::collections::BTreeMap;

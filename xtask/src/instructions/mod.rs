@@ -18,7 +18,7 @@ use xshell::{Shell, cmd};
 
 use crate::bench::table;
 
-/// How much one handler or control may grow, and by how many instructions in any case: the optimizer moves that much to and
+/// Growth allowed for one handler or control, and by how many instructions in any case: the optimizer moves that much to and
 /// fro.
 const TOLERANCE: f64 = 1.05;
 const ALLOWANCE: f64 = 2.0;

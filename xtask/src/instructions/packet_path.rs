@@ -27,7 +27,7 @@ const SCENARIOS: [&str; 10] = [
 /// The function of the benchmark inside which instructions are counted.
 const COUNTED: &str = "engine::timed*";
 
-/// How much the sum of all may grow.
+/// Growth allowed for the sum of all.
 const TOTAL_TOLERANCE: f64 = 1.02;
 /// Handlers with a smaller share are counted together.
 const SMALLEST_SHARE: f64 = 0.005;
@@ -56,7 +56,7 @@ pub(super) fn run(shell: &Shell, compiler: &str, bless: bool) -> Result<Vec<Stri
     Ok(complaints)
 }
 
-/// What is kept from one time to the next.
+/// Counts kept from one time to the next.
 #[derive(Debug, PartialEq)]
 struct Counts {
     compiler: String,

@@ -112,7 +112,7 @@ fn parse_frames(text: &str) -> HashMap<u64, String> {
     handlers
 }
 
-/// What the innermost function belongs to that is neither of a library nor a helper; if there is none, the outermost.
+/// Owner of the innermost function that is neither of a library nor a helper; if there is none, of the outermost.
 fn handler(frames: &[(&str, &str)]) -> String {
     let handles = |place: &str| {
         let ours = ["crates/narrows-sim/src/", "crates/narrows-proto/src/"];

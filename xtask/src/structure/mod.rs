@@ -1,4 +1,4 @@
-//! How the sources are built: which files import each other in a circle, how long files and functions are. Tests do not count.
+//! Structure of the sources: which files import each other in a circle, how long files and functions are. Tests do not count.
 //!
 //! None of it may become worse: the largest circle, the longest file and the longest function of each crate are stored in
 //! `xtask/structure.json`.
@@ -29,12 +29,12 @@ pub(crate) struct Arguments {
     /// List the imports that make up each circle
     #[arg(long)]
     imports: bool,
-    /// How many of the longest files and functions are listed
+    /// Number of longest files and functions to list
     #[arg(long, default_value_t = 5, value_name = "N")]
     longest: usize,
 }
 
-/// What is stored of a crate.
+/// Stored numbers of a crate.
 #[derive(Debug)]
 struct Extremes {
     circle: usize,
@@ -97,7 +97,7 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     )
 }
 
-/// What of a crate exceeds what is stored.
+/// Numbers of a crate that exceed the stored ones.
 fn worse(name: &str, found: &Extremes, stored: &Value) -> Vec<String> {
     let exceeds = |(what, number): (&str, usize)| {
         let most = stored[what].as_u64().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What one file of Rust consists of, tests apart.
+//! Contents of one file of Rust, tests apart.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,9 +18,9 @@ pub(super) struct Module {
     pub(super) reexports: BTreeMap<String, Path>,
     /// Modules of which everything is passed on.
     pub(super) globs: Vec<Path>,
-    /// What is defined here.
+    /// Names defined here.
     pub(super) defined: BTreeSet<String>,
-    /// What it names of other modules.
+    /// Paths it names in other modules.
     pub(super) named: Vec<Path>,
 }
 

@@ -1,4 +1,4 @@
-//! What a shell may complete: names of templates, papers and topics, and paths of settings.
+//! Completions for shells: names of templates, papers and topics, and paths of settings.
 
 use std::ffi::OsStr;
 

@@ -26,7 +26,7 @@ pub(crate) struct ImportHpcc {
     /// config.txt
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// What BUFFER_SIZE of the configuration counts
+    /// Unit of BUFFER_SIZE in the configuration
     #[arg(long, value_name = "UNIT", default_value = "mib")]
     pub(crate) buffer_unit: BufferUnit,
     #[command(flatten)]

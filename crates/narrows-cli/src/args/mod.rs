@@ -1,4 +1,4 @@
-//! What can be typed: the commands, and the arguments of those that look something up or write a scenario.
+//! The command line: all commands, and the arguments of those that look something up or write a scenario.
 
 mod complete;
 pub(crate) mod help;
@@ -83,7 +83,7 @@ pub(crate) struct Check {
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// What to list; everything if left out
+    /// The list to print; everything if left out
     pub(crate) what: Option<Listed>,
     /// Print JSON
     #[arg(long)]
@@ -94,9 +94,9 @@ pub(crate) struct List {
 pub(crate) enum Listed {
     /// Congestion controls
     Controls,
-    /// What switches and hosts can do besides
+    /// Mechanisms of switches and hosts
     Mechanisms,
-    /// How data is carried
+    /// Ways to carry data
     Transports,
     /// Defaults of whole systems
     Profiles,
@@ -112,7 +112,7 @@ pub(crate) enum Listed {
     Tables,
     /// Numbers of the summary
     Metrics,
-    /// What is counted as active, or as never happened
+    /// Events counted as active, or as never happened
     Activity,
     /// Diagnostics
     Codes,
@@ -122,7 +122,7 @@ pub(crate) enum Listed {
 pub(crate) struct New {
     /// Name of the scenario; the file is NAME.toml
     pub(crate) name: String,
-    /// What to start from; see `narrows list templates`
+    /// Template to start from; see `narrows list templates`
     #[arg(long, default_value = "dumbbell", value_name = "NAME", add = ArgValueCandidates::new(complete::templates))]
     pub(crate) template: String,
 }

@@ -10,7 +10,7 @@ use narrows_proto::units::{QuantityError, Span};
 
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
-    /// What is shown
+    /// The demonstration to run
     #[arg(default_value = "two-dc-mix")]
     pub(crate) subject: DemoSubject,
     /// Where results go [default: out/demo or out/demo-SUBJECT, where older results are replaced]
@@ -245,7 +245,7 @@ pub(crate) struct Input {
     pub(crate) seed: Option<u64>,
 }
 
-/// How runs are executed. None of this changes results.
+/// Options of execution. None of this changes results.
 #[derive(Debug, Args)]
 pub(crate) struct Execution {
     /// Threads that share one run

@@ -95,7 +95,7 @@ fn as_folder(path: &Path) -> PathBuf {
     if path.components().count() > 1 { path.to_owned() } else { Path::new(".").join(path) }
 }
 
-/// What all runs came to: those that were run before, and those that are run now. None of those that Ctrl-C left out.
+/// Outcomes of all runs: of those that were run before, and of those that are run now. None of those that Ctrl-C left out.
 fn run_missing(study: &Study, kept: &Kept, execution: &args::Execution) -> Checked<Vec<Option<Ran>>> {
     let mut damaged = 0;
     let mut find = |run: usize| match kept.find(study, run) {

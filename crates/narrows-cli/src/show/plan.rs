@@ -1,4 +1,4 @@
-//! What a plan comes to: its traffic, its round trips and queues.
+//! A plan in text: its traffic, its round trips and queues.
 
 use narrows::numbers::{grouped, number};
 use narrows::plan::{Expected, Facts, LoadOf, Oversubscription, Plan, PlannedGroup, PlannedPairing};
@@ -19,7 +19,7 @@ pub fn groups(plan: &Plan) -> String {
     indented(&table)
 }
 
-/// What a control assumes of the switches, where that may come from them.
+/// Settings of the switches that a control assumes, where they may come from them.
 fn of_switches(control: &Config) -> Option<String> {
     let Config::Gemini(settings) = control else { return None };
     let k = settings.marking_threshold?.bytes()?;
@@ -27,7 +27,7 @@ fn of_switches(control: &Config) -> Option<String> {
     Some(format!("K = {k}{capacity}"))
 }
 
-/// What decides how congestion control fares: round trips, queues, oversubscription.
+/// Facts that decide how congestion control fares: round trips, queues, oversubscription.
 pub fn facts(facts: &Facts) -> String {
     let mut text = String::new();
     if !facts.groups.is_empty() {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use narrows::live::{Control, Watched};
 use narrows::plan::Plan;
 
-/// What those who run and those who watch share.
+/// State shared by those who run and those who watch.
 #[derive(Debug)]
 pub(crate) struct Board {
     runs: Vec<Run>,
@@ -42,7 +42,7 @@ pub(super) struct Sight {
     pub(super) is_over: bool,
 }
 
-/// How many runs are how far.
+/// Number of runs in each stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) waiting: usize,
@@ -113,7 +113,7 @@ impl Board {
         self.runs.len()
     }
 
-    /// What there is to see of a run.
+    /// A run as it can be shown, if it can.
     pub(super) fn sight(&self, number: usize) -> Option<Sight> {
         match &*self.stage(number) {
             Stage::Running(watched, began) => {

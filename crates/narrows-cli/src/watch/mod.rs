@@ -27,7 +27,7 @@ use self::theme::Theme;
 use crate::output;
 use crate::progress::{Memory, interrupt, is_interrupted};
 
-/// How long a key, or an answer, may wait.
+/// Longest time that a key, or an answer, waits.
 const NAP: Duration = Duration::from_millis(25);
 
 /// Refuses to watch where there is nothing to draw on.

@@ -1,4 +1,4 @@
-//! What those who watch have chosen, and what their keys change. Knows no terminal.
+//! Choices of those who watch, and how their keys change them. Knows no terminal.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use narrows::live::Order;
 use narrows_proto::units::Span;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// What is shown.
+/// A panel of the picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Panel {
     Queues,
@@ -27,7 +27,7 @@ impl Panel {
         }
     }
 
-    /// What rows stand in the order of.
+    /// Name of the order in which rows stand.
     pub(super) fn order_name(self, order: Order) -> &'static str {
         match (self, order) {
             (Self::Queues, Order::Now) => "deepest now",
@@ -43,7 +43,7 @@ impl Panel {
     }
 }
 
-/// How far all runs are.
+/// Stage of all runs together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     Running,
@@ -53,7 +53,7 @@ pub(super) enum Stage {
     Over,
 }
 
-/// What a key requests besides another picture.
+/// Request of a key besides another picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     None,

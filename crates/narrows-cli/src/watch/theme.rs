@@ -1,4 +1,4 @@
-//! What a terminal can show: colors and characters.
+//! Capabilities of a terminal: colors and characters.
 
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::border;
@@ -10,7 +10,7 @@ pub(super) struct Theme {
 }
 
 impl Theme {
-    /// What the environment says: `NO_COLOR` and the character set of the locale.
+    /// From the environment: `NO_COLOR` and the character set of the locale.
     pub(super) fn of(variable: impl Fn(&str) -> Option<String>) -> Self {
         let given = |name: &str| variable(name).filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(given);
@@ -31,7 +31,7 @@ impl Theme {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
-    /// What is there to explain the rest.
+    /// Text that explains the rest.
     pub(super) fn quiet(self) -> Style {
         if self.colour { Style::new().fg(Color::DarkGray) } else { Style::new() }
     }

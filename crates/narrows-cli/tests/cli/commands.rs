@@ -1,4 +1,4 @@
-//! What the commands print, word for word.
+//! Output of the commands, word for word.
 
 #[test]
 fn commands_print_what_is_written_down() {

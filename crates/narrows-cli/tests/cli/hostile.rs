@@ -1,4 +1,4 @@
-//! What the command does with input that nobody means well with, or that a slip of a path leads to.
+//! Hostile input to the command, and input that a slip of a path leads to.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -24,7 +24,7 @@ fn place() -> TempDir {
     holding(&[("small.toml", SCENARIO)])
 }
 
-/// What is said on standard error when the scenario after this override is refused.
+/// Text on standard error when the scenario after this override is refused.
 fn refused(place: &TempDir, assignment: &str) -> String {
     let output = narrows(place, &["check", "small.toml", "--set", assignment]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));

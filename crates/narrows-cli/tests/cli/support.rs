@@ -21,7 +21,7 @@ pub(crate) fn command(place: &(impl AsRef<Path> + ?Sized), arguments: &[&str]) -
     command
 }
 
-/// What it prints, and how it ends.
+/// Output of the command, and its exit status.
 pub(crate) fn narrows(place: &(impl AsRef<Path> + ?Sized), arguments: &[&str]) -> Output {
     command(place, arguments).output().unwrap()
 }

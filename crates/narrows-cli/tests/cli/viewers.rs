@@ -1,4 +1,4 @@
-//! What `narrows trace` writes, in the programs it is written for. `cargo xtask viewers` runs these tests.
+//! Files of `narrows trace` in the programs they are written for. `cargo xtask viewers` runs these tests.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

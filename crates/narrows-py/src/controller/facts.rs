@@ -1,4 +1,4 @@
-//! What controllers of Python are told, and what they answer.
+//! Facts that controllers of Python receive, and their answers.
 //!
 //! Times are seconds as floats. Where exactness matters there is a name with `_ps`, whole picoseconds. Sizes are bytes of payload,
 //! rates bit/s.
@@ -367,7 +367,7 @@ fn number_of(value: &Bound<'_, PyAny>, expected: &'static str) -> Result<u64, Wr
     }
 }
 
-/// What `limit` returned.
+/// The limit that `limit` returned.
 pub(super) fn limit_of(value: &Bound<'_, PyAny>) -> Result<cc::Limit, Wrong> {
     match value.cast::<Limit>() {
         Ok(limit) => Ok(limit.get().0),
@@ -375,7 +375,7 @@ pub(super) fn limit_of(value: &Bound<'_, PyAny>) -> Result<cc::Limit, Wrong> {
     }
 }
 
-/// What `next_timer` returned, and the same in seconds; past times are for whoever keeps time to judge.
+/// The time that `next_timer` returned, and the same in seconds; past times are for whoever keeps time to judge.
 pub(super) fn timer_of(value: &Bound<'_, PyAny>) -> Result<(Time, f64), Wrong> {
     if value.is_none() {
         return Ok((Time::NEVER, f64::INFINITY));

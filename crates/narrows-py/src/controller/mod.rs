@@ -57,7 +57,7 @@ impl Controllers {
         self.0.extend(others.0);
     }
 
-    /// What stands in a scenario for a class, or for what its method `using` returns: `{ custom = { name = … } }`. The class is taken in.
+    /// Value in a scenario for a class, or for the result of its method `using`: `{ custom = { name = … } }`. The class is taken in.
     /// Nothing for other values.
     pub(crate) fn in_scenario(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
         let py = value.py();
@@ -77,7 +77,7 @@ impl Controllers {
         }))
     }
 
-    /// What makes them in one run, and leaves the first exception in `failure`.
+    /// Makers of their instances in one run, which leave the first exception in `failure`.
     pub(crate) fn makers(&self, failure: &Arc<Failure>) -> BTreeMap<String, Arc<dyn Maker>> {
         let maker = |class: &Arc<Class>| -> Arc<dyn Maker> {
             Arc::new(InRun { class: Arc::clone(class), failure: Arc::clone(failure) })

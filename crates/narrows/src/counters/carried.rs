@@ -1,4 +1,4 @@
-//! What ports send, and what waits there.
+//! Counters of packets that ports send, and of backlogs.
 
 use super::Of::Ports;
 use super::{Counter, Counters};

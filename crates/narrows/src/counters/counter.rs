@@ -19,7 +19,7 @@ pub(crate) struct Counters {
 
 /// A counter.
 pub struct Counter {
-    /// What it counts.
+    /// Its meaning.
     pub meaning: &'static str,
     /// Its unit; empty for counts.
     pub unit: &'static str,
@@ -34,7 +34,7 @@ pub struct Counter {
     pub(crate) is_in: fn(&Plan) -> bool,
 }
 
-/// What a record `C` has of a counter.
+/// Reads a counter from a record `C`.
 pub(super) type Value<C> = fn(&C) -> u64;
 
 /// Where a counter is kept.
@@ -63,7 +63,7 @@ impl Counter {
         Self { adds_up: false, ..Self::new(of, unit, meaning) }
     }
 
-    /// What the list of what happened calls it.
+    /// Its name in the list of activity.
     pub(crate) const fn activity(self, name: &'static str) -> Self {
         Self { activity: Some(name), ..self }
     }
@@ -83,7 +83,7 @@ impl Counter {
         Self { metric: Some(name), ..self }
     }
 
-    /// How often it happened in a run.
+    /// Total over a run.
     pub(crate) fn total(&self, run: &Outline<'_>) -> u64 {
         match self.of {
             Ports(value) => run.ports.iter().chain([run.no_route]).map(value).sum(),
@@ -94,7 +94,7 @@ impl Counter {
         }
     }
 
-    /// How often it has happened in a run that goes on; none if that is known only at its end.
+    /// Total so far in a run that goes on; none if that is known only at its end.
     pub(crate) fn so_far(&self, counts: &Counts) -> Option<u64> {
         match self.of {
             Ports(value) => Some(value(&counts.ports)),

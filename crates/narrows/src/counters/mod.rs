@@ -1,4 +1,4 @@
-//! What is counted in a run. Each counter has one entry, in a file here or in the home of its mechanism: what it counts, where it is
+//! Counters of a run. Each counter has one entry, in a file here or in the home of its mechanism: what it counts, where it is
 //! kept, and what it is called where it is shown. From these entries follow the activity of a run, the columns of `ports` and `flows`,
 //! metrics of the network, the export as OpenMetrics, the guide and the live view.
 //!
@@ -27,7 +27,7 @@ pub(crate) use self::counter::{Counters, Of};
 use crate::mechanism;
 use crate::plan::Plan;
 
-/// What counts in every run, or belongs to no mechanism of the list, in the order in which activity is shown.
+/// Counters of every run, or of no mechanism of the list, in the order in which activity is shown.
 static BASE: [&Counters; 10] = [
     &carried::CARRIED,
     &marking::MARKING,

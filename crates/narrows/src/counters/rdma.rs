@@ -1,4 +1,4 @@
-//! What only RDMA has: notification packets.
+//! Counters that only RDMA has: notification packets.
 
 use narrows_sim::traffic::Transport;
 

@@ -1,4 +1,4 @@
-//! What senders go through: losses, recoveries, timeouts, marks.
+//! Counters of senders: losses, recoveries, timeouts, marks.
 
 use super::Of::Senders;
 use super::{Counter, Counters};

@@ -1,4 +1,4 @@
-//! What somebody may mean by a path at which no file is.
+//! Suggestions for a path at which no file is.
 
 use std::path::Path;
 

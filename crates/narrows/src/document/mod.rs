@@ -42,7 +42,7 @@ pub struct Document {
     inherited: Vec<(&'static str, &'static str)>,
     /// Settings that are left out have the values of the profiles that are named.
     profiles: bool,
-    /// What makes controls that are not built in, by the names the text has for them.
+    /// Makers of controls that are not built in, by the names the text has for them.
     makers: BTreeMap<String, Arc<dyn Maker>>,
 }
 
@@ -159,7 +159,7 @@ impl Document {
         self.makers.insert(name.into(), maker);
     }
 
-    /// What makes controls that are not built in, by name.
+    /// Makers of controls that are not built in, by name.
     pub fn makers(&self) -> &BTreeMap<String, Arc<dyn Maker>> {
         &self.makers
     }

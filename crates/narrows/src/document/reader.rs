@@ -123,7 +123,7 @@ impl Error for Mistake {
     }
 }
 
-/// What serde expects, in the words of TOML.
+/// The type that serde expects, in the words of TOML.
 fn type_name(expected: &dyn Expected) -> String {
     let name = expected.to_string();
     if let Some(length) = name.strip_prefix("a tuple of size ") {

@@ -16,7 +16,7 @@ pub const SAMPLES: usize = 32;
 /// Speeds are taken over this much time.
 const SPEED_OVER: Duration = Duration::from_secs(3);
 
-/// What somebody who watches a run knows of it: the newest look, the one before, and what they show together.
+/// State of a run that is watched: the newest look, the one before, and what they show together.
 #[derive(Debug)]
 pub struct Monitor {
     plan: Arc<Plan>,
@@ -29,7 +29,7 @@ pub struct Monitor {
     pace: VecDeque<(Duration, Time, u64)>,
 }
 
-/// How fast a run goes.
+/// Speed of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Speed {
     /// Simulated seconds per second.
@@ -91,11 +91,11 @@ pub struct QueueRow {
 pub struct LinkRow {
     /// "from -> to".
     pub name: String,
-    /// What it can carry.
+    /// Its rate.
     pub rate: BitRate,
-    /// What part of it was used since the look before, from 0 to 1.
+    /// Fraction of the rate used since the look before, from 0 to 1.
     pub utilization: f64,
-    /// What part of it was used from the beginning on.
+    /// Fraction used from the beginning on.
     pub mean_utilization: f64,
     /// Bytes carried so far, framing included.
     pub carried: Bytes,
@@ -127,11 +127,11 @@ pub struct GroupRow {
 /// Something that can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActivityRow {
-    /// What.
+    /// Its name.
     pub what: &'static str,
-    /// How often so far.
+    /// Count so far.
     pub times: u64,
-    /// How often since the look before.
+    /// Count since the look before.
     pub since: u64,
 }
 
@@ -149,7 +149,7 @@ impl Monitor {
         }
     }
 
-    /// What a run of `plan` looks like before it begins.
+    /// The look at a run of `plan` before it begins.
     pub fn blank(plan: &Plan) -> Look {
         Look {
             links: vec![LinkLook::default(); plan.network.topology.links().len()],
@@ -195,7 +195,7 @@ impl Monitor {
         self.plan.stop.at
     }
 
-    /// How far it is, from 0 to 1.
+    /// Progress of the run, from 0 to 1.
     pub fn done(&self) -> f64 {
         crate::run::fraction_done(&self.plan, self.at()).min(1.0)
     }
@@ -218,7 +218,7 @@ impl Monitor {
         Speed { simulated, packets: (last.2 - first.2) as f64 / seconds }
     }
 
-    /// How long it takes from now on, at this speed.
+    /// Time that the rest takes at this speed.
     pub fn left(&self) -> Option<Duration> {
         let simulated = self.speed().simulated;
         let left = self.end().saturating_since(self.at()).as_secs_f64();

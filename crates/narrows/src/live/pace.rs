@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use narrows_proto::units::{Span, Time};
 use narrows_sim::observe::BetweenWindows;
 
-/// How fast those who watch want runs to go. Shared by all threads of all runs.
+/// Speed of runs requested by those who watch. Shared by all threads of all runs.
 #[derive(Debug, Default)]
 pub struct Control {
     paused: AtomicBool,
@@ -59,7 +59,7 @@ struct Anchor {
     at: Time,
 }
 
-/// How long it may take until a wish is received.
+/// Longest time until a request is received.
 const NAP: Duration = Duration::from_millis(10);
 /// Who is later than this does not catch up.
 const LATE: Duration = Duration::from_millis(100);

@@ -24,9 +24,9 @@ use crate::plan::{Checker, Plan, PlannedGroup};
 use crate::results::Named;
 use crate::scenario::{Scenario, Switch};
 
-/// What is asked of a mechanism, in the order of the list. What it has nothing to say to stays as it is here.
+/// Interface of a mechanism; all are called in the order of the list. Methods that one has no use for keep their defaults.
 pub(crate) trait Mechanism: Sync {
-    /// What the guide and `narrows explain` say of it.
+    /// Its entries in the guide and `narrows explain`.
     fn entries(&self) -> &'static [Entry];
 
     /// Checks that declare the ranges of its settings: passes each on with the name of its settings in the schema.
@@ -75,7 +75,7 @@ pub(crate) trait Mechanism: Sync {
     /// Warns of what is suspicious in a scenario without mistakes.
     fn warn(&self, _layout: &Layout<'_>, _checker: &mut Checker<'_>) {}
 
-    /// What it counts.
+    /// Its counters.
     fn counters(&self) -> Option<&'static Counters> {
         None
     }
@@ -99,7 +99,7 @@ pub(crate) trait Mechanism: Sync {
 /// Takes the name of settings in the schema, and the check that declares their ranges.
 pub(crate) type Declare<'a> = dyn FnMut(&str, &dyn Fn(&mut Ranges) -> Result<(), OutOfRange>) + 'a;
 
-/// What is planned of a scenario.
+/// Parts of a plan that mechanisms check.
 #[derive(Clone, Copy)]
 pub(crate) struct Layout<'a> {
     pub(crate) network: &'a Network,
@@ -116,7 +116,7 @@ pub(crate) struct Entry {
     pub(crate) place: &'static str,
     /// Where it is defined.
     pub(crate) source: &'static str,
-    /// What its modules say of themselves.
+    /// Documentation of its modules.
     pub(crate) about: &'static [&'static str],
     /// Definitions of the schema that describe its settings.
     pub(crate) settings: &'static [&'static str],

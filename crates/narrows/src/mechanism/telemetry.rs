@@ -94,7 +94,7 @@ impl Mechanism for Home {
     }
 }
 
-/// What the flows of a group meet on their way.
+/// Paths of the flows of a group: telemetry and round trips.
 #[derive(Default)]
 struct Ways {
     /// A pair of hosts without a switch with telemetry between them.

@@ -124,7 +124,7 @@ pub(super) const DATAGRAM_METRICS: [Taken<DatagramSums>; 4] = [
     ),
 ];
 
-/// What metrics of flows are taken of. Only measured flows count, and only finished ones have a completion time. The time of
+/// Values that metrics of flows are taken of. Only measured flows count, and only finished ones have a completion time. The time of
 /// injection is that from the start of a flow until its last byte began to leave; it may be known of flows that are
 /// unfinished. Payload is in bytes, of all flows.
 pub(super) struct FlowSums {
@@ -170,7 +170,7 @@ impl FlowSums {
     }
 }
 
-/// What metrics of remote procedure calls are taken of. Only measured calls count, and only finished ones have a time.
+/// Values that metrics of remote procedure calls are taken of. Only measured calls count, and only finished ones have a time.
 pub(super) struct RpcSums {
     measured: f64,
     unfinished: f64,
@@ -190,7 +190,7 @@ impl RpcSums {
     }
 }
 
-/// What metrics of datagrams are taken of.
+/// Values that metrics of datagrams are taken of.
 pub(super) struct DatagramSums {
     sent: f64,
     received: f64,

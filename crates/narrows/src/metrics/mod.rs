@@ -1,4 +1,4 @@
-//! What a summary says, by name: `group.metric`.
+//! Metrics of a summary, by name: `group.metric`.
 
 mod flows;
 mod metric;
@@ -34,7 +34,7 @@ fn of_network() -> impl Iterator<Item = MetricInfo> {
 /// Metrics that belong together.
 #[derive(Clone, Debug, Serialize)]
 pub struct MetricSet {
-    /// What stands before their names: `GROUP.`, `total.`, `total.dc_` or `total.wan_`.
+    /// Prefix of their names: `GROUP.`, `total.`, `total.dc_` or `total.wan_`.
     pub before: &'static str,
     /// Which groups or networks have them.
     pub present: &'static str,
@@ -55,7 +55,7 @@ pub static METRICS: LazyLock<[MetricSet; 6]> = LazyLock::new(|| {
     ]
 });
 
-/// What a group sends, as far as it decides which metrics it has.
+/// Kind of a group's traffic, as far as it decides which metrics it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Flows,
@@ -72,7 +72,7 @@ impl Kind {
         }
     }
 
-    /// What a group of a plan sends.
+    /// Kind of traffic of a group of a plan.
     fn of_group(plan: &Plan, group: usize) -> Self {
         let datagrams = matches!(plan.traffic.groups[group].transport, Transport::Datagram { .. });
         Self::of(datagrams, plan.groups[group].rpcs.is_some())
@@ -150,7 +150,7 @@ pub(crate) fn compute(outline: &Outline<'_>) -> Vec<Metric> {
     metrics.0
 }
 
-/// What stands before the metrics of a segment.
+/// Prefix of the metrics of a segment.
 fn of_segment(segment: Segment) -> String {
     format!("{TOTAL}.{}_", segment.name())
 }

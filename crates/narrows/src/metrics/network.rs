@@ -55,7 +55,7 @@ pub(super) const QUEUE_METRICS: [Taken<QueueSums>; 1] = [metric(
     |of| percentile(&of.deepest, 0.99).map(|bytes| bytes as f64 / 1e3),
 )];
 
-/// What metrics of the network are taken of, besides counters.
+/// Values that metrics of the network are taken of, besides counters.
 pub(super) struct NetworkSums {
     max_backlog: f64,
     packet_hops: f64,
@@ -70,7 +70,7 @@ impl NetworkSums {
     }
 }
 
-/// What metrics of a segment are taken of. A packet counts at every port it comes to, those of hosts included. Utilization is
+/// Values that metrics of a segment are taken of. A packet counts at every port it comes to, those of hosts included. Utilization is
 /// bits sent, framing included, in relation to what a directed link carries in the measured time.
 pub(super) struct SegmentSums {
     arrived: f64,

@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 
-/// What a metric means.
+/// Description of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct MetricInfo {
     /// Its name, after that of the group.
     pub name: &'static str,
     /// The unit; empty for counts and fractions.
     pub unit: &'static str,
-    /// What it says.
+    /// Its meaning.
     pub meaning: &'static str,
 }
 
@@ -28,7 +28,7 @@ pub(super) const fn metric<S>(
     Taken { info: MetricInfo { name, unit, meaning }, of }
 }
 
-/// What metrics mean, without how they are taken.
+/// Meanings of metrics, without how they are taken.
 pub(super) fn infos<S>(metrics: &'static [Taken<S>]) -> impl Iterator<Item = MetricInfo> {
     metrics.iter().map(|metric| metric.info)
 }

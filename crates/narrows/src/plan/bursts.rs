@@ -116,7 +116,7 @@ cc = { reno = {} }
 transport.segmentation = {}
 "#;
 
-    /// What is said of the scenario with these overrides: errors, then warnings of bursts.
+    /// Diagnostics of the scenario with these overrides: errors, then warnings of bursts.
     fn told(overrides: &[&str]) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
         let mut document = Document::parse("bursts.toml", TEXT, "").unwrap();
         overrides.iter().for_each(|assignment| document.set(assignment).unwrap());

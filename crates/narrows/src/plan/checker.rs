@@ -24,7 +24,7 @@ impl<'a> Checker<'a> {
         Self { document, limits, errors: Vec::new(), warnings: Vec::new(), unlisted: 0 }
     }
 
-    /// How many mistakes there were so far.
+    /// Number of mistakes so far.
     pub(super) fn mistakes(&self) -> usize {
         self.errors.len() + self.unlisted
     }

@@ -187,7 +187,7 @@ struct Gemini<'a> {
     path: String,
     /// A full packet on the wire.
     packet: Bytes,
-    /// What its flows take for the capacity.
+    /// Capacities that its flows assume.
     rates: BTreeSet<BitRate>,
     network: &'a Network,
 }
@@ -292,7 +292,7 @@ struct Queue {
     link: LinkId,
     /// The most that waits there, short of bursts.
     most: Bytes,
-    /// How long that takes to leave.
+    /// Time that `most` takes to leave.
     delay: Span,
     marked: bool,
 }

@@ -1,4 +1,4 @@
-//! How much work a run will be, so that the longest can go first. Only the order matters, so it is rough.
+//! Estimated work of a run, so that the longest can go first. Only the order matters, so it is rough.
 
 use narrows_proto::units::{Bytes, Span, Time};
 use narrows_sim::traffic::{FlowSpec, GeneratorKind};
@@ -13,7 +13,7 @@ const LOOKED_AT: usize = 4000;
 const BACK: f64 = 0.5;
 /// Packets of an ordinary size, on the wire.
 const PACKET: f64 = 1538.0;
-/// What a run costs before its first packet, by node and by flow, in packet-hops.
+/// Cost of a run before its first packet, by node and by flow, in packet-hops.
 const NODE: f64 = 10.0;
 const FLOW: f64 = 5.0;
 

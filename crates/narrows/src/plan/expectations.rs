@@ -1,4 +1,4 @@
-//! What the results must satisfy, checked: bounds on metrics that there will be.
+//! Expectations of results, checked: bounds on metrics that there will be.
 
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};

@@ -26,7 +26,7 @@ pub struct Facts {
     pub oversubscription: Vec<Oversubscription>,
 }
 
-/// What the paths of a traffic group are like, from the least of its pairs of hosts to the most.
+/// Properties of the paths of a traffic group, from the least of its pairs of hosts to the most.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GroupFacts {
     /// Its name.
@@ -46,7 +46,7 @@ pub struct GroupFacts {
 pub struct PortFacts {
     /// The class of the switches.
     pub class: String,
-    /// How many.
+    /// Number of ports.
     pub count: usize,
     /// Their rate.
     pub rate_bps: u64,
@@ -59,11 +59,11 @@ pub struct PortFacts {
     pub buffer_bdp: Option<f64>,
     /// Step marking: the backlog above which packets are marked.
     pub k_bytes: Option<u64>,
-    /// How long that takes to leave.
+    /// Time that `k_bytes` take to leave.
     pub k_ps: Option<u64>,
 }
 
-/// How much more may come from below a switch than goes up.
+/// Oversubscription of a class of switches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Oversubscription {
     /// The class of the switches.
@@ -102,7 +102,7 @@ fn full_packet(group: &Group) -> Bytes {
     group.transport.packet_size(group.transport.full_payload())
 }
 
-/// What an acknowledgment takes on the wire; datagrams have none.
+/// Size of an acknowledgment on the wire; datagrams have none.
 fn ack(transport: &Transport) -> Option<Bytes> {
     match transport {
         Transport::Stream { params, .. } => Some(params.packet_size(Bytes::ZERO)),
@@ -111,7 +111,7 @@ fn ack(transport: &Transport) -> Option<Bytes> {
     }
 }
 
-/// What there is to say of a group, and its longest round trip. Nothing of datagrams.
+/// Facts of a group, and its longest round trip. Nothing of datagrams.
 fn group_facts(
     network: &Network,
     paths: &Paths<'_>,

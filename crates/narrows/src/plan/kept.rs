@@ -1,4 +1,4 @@
-//! How much memory what is recorded can take: an upper bound.
+//! Memory that recorded data can take: an upper bound.
 //!
 //! Recorders keep rows, at most one for each thing and interval. From rows tables are made, and both are there while the
 //! tables are written. How many rows come is not known before the run; here all that can come are counted.
@@ -59,7 +59,7 @@ fn of_flows(
     rows.fold(0, u64::saturating_add)
 }
 
-/// How many values the congestion control of a flow reports at most.
+/// Number of values that the congestion control of a flow reports at most.
 fn reported(transport: &Transport) -> u64 {
     transport.control().map_or(0, |control| control.inside().map_or(MOST_INSIDE, <[_]>::len) as u64)
 }

@@ -1,4 +1,4 @@
-//! How large a scenario may be. What is larger is refused before it is built.
+//! Limits on the size of a scenario. What is larger is refused before it is built.
 
 /// The largest network and the most traffic that are planned.
 ///

@@ -1,4 +1,4 @@
-//! How much memory a run would need, before it takes any.
+//! Estimated memory of a run, before it takes any.
 
 use std::collections::BTreeSet;
 
@@ -25,14 +25,14 @@ const LIVE_FLOW: u64 = 2_000;
 const CONNECTION: u64 = 700;
 /// A segment a sender remembers.
 const SEGMENT: u64 = 48 * 2;
-/// What a switch knows of each switch that has hosts, before the run and in it.
+/// Route of a switch to each switch that has hosts, before the run and in it.
 const ROUTE: u64 = 2 * 2;
 /// No machine has more, and sums over several runs fit 64 bits.
 const MOST: u64 = 1 << 50;
 /// Rows of a table are written in groups of at most 2^20, for each of which the file takes some 64 bytes in the meantime.
 const WRITTEN_AT_ONCE: u64 = 64 << 20;
 
-/// What every run takes: writing tables and the report.
+/// Memory of every run: writing tables and the report.
 const BASE: u64 = 16 << 20;
 
 /// An upper estimate: every link full, every buffer full, everything that is recorded happening all the time.
@@ -104,12 +104,12 @@ pub fn available() -> Option<Bytes> {
     [free, group, address_space()].into_iter().flatten().min().map(Bytes::new)
 }
 
-/// What is left to the control group. Files that the kernel keeps in memory are given up when memory is needed.
+/// Memory left to the control group. Files that the kernel keeps in memory are given up when memory is needed.
 fn left(limits: &CGroupLimits) -> u64 {
     limits.total_memory.saturating_sub(limits.rss)
 }
 
-/// What is left of the address space; none if it has no limit, or the system does not tell.
+/// Address space that is left; none if it has no limit, or the system does not tell.
 fn address_space() -> Option<u64> {
     let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
     let limit = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;

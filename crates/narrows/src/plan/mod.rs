@@ -225,19 +225,19 @@ impl Plan {
         topology.links().iter().position(is_it).map(LinkId::from)
     }
 
-    /// How much memory the run will need at most, on so many threads.
+    /// Memory that the run will need at most, on so many threads.
     pub fn memory(&self, threads: usize) -> Bytes {
         let inputs: u64 = self.inputs.iter().map(|input| input.content.text().len() as u64).sum();
         memory::estimate(self, threads as u64).saturating_add(Bytes::new(inputs))
     }
 
-    /// How much work the run will be: roughly the packet-hops that are to be expected.
+    /// Estimated work of the run: roughly the packet-hops that are to be expected.
     pub fn cost(&self) -> f64 {
         cost::estimate(self)
     }
 }
 
-/// How many priorities packets have.
+/// Number of priorities that packets have.
 fn priorities(scenario: &Scenario) -> usize {
     let cnps = scenario.traffic.iter().filter_map(|group| group.rdma.as_ref()?.cnp_priority);
     let messages = mechanism::all().flat_map(|mechanism| mechanism.priorities(scenario));

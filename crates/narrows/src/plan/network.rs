@@ -271,7 +271,7 @@ impl Numbers<'_, '_> {
     }
 }
 
-/// How many switches connect to each border router.
+/// Number of switches that connect to each border router.
 fn top_switches(fabric: &Fabric) -> u64 {
     match fabric {
         Fabric::Star(_) => 1,

@@ -25,7 +25,7 @@ pub const LONGEST: Span = Span::from_secs(30 * 86_400);
 /// A checked scenario, ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What it was made from. It names files as its results keep them; see [`Input::path`].
+    /// The scenario it was made from. It names files as its results keep them; see [`Input::path`].
     pub scenario: Scenario,
     /// The scenario as it is run, every setting in it, overrides applied.
     pub text: String,
@@ -35,7 +35,7 @@ pub struct Plan {
     pub network: Network,
     /// The traffic.
     pub traffic: Traffic,
-    /// What the traffic groups come to, in the order of [`Traffic::groups`].
+    /// The traffic groups, in the order of [`Traffic::groups`].
     pub groups: Vec<PlannedGroup>,
     /// When the run ends.
     pub stop: Stop,
@@ -43,17 +43,17 @@ pub struct Plan {
     pub measured: Range<Time>,
     /// By directed link its segment, if the network has several data centers.
     pub segments: Option<Vec<Segment>>,
-    /// What is recorded.
+    /// The data to record.
     pub record: Recording,
-    /// What is suspicious.
+    /// Warnings about the scenario.
     pub warnings: Vec<Diagnostic>,
-    /// What is as well to know of settings that were left out. Not a part of results: their scenario leaves none out.
+    /// Notes on settings that were left out. Not a part of results: their scenario leaves none out.
     pub notes: Vec<Diagnostic>,
-    /// What all flows are drawn from, if not all are drawn.
+    /// The source of all flows, if not all are drawn.
     pub(super) undrawn: Option<Box<(Document, Limits)>>,
 }
 
-/// What a traffic group comes to.
+/// A traffic group as planned.
 #[derive(Clone, Debug)]
 pub struct PlannedGroup {
     /// Its name.
@@ -64,7 +64,7 @@ pub struct PlannedGroup {
     pub pattern: &'static str,
     /// Its flows; of an outline those that are drawn.
     pub flows: Range<usize>,
-    /// What is to be expected, if not all of its flows are drawn.
+    /// Flows to be expected, if not all of them are drawn.
     pub expected: Option<Expected>,
     /// Its size distribution, if it draws sizes.
     pub sizes: Option<LoadedSizes>,
@@ -72,13 +72,13 @@ pub struct PlannedGroup {
     pub load: Option<Load>,
     /// Its calls in [`Traffic::rpcs`], if it makes remote procedure calls.
     pub rpcs: Option<Range<usize>>,
-    /// How its hosts are paired, if it has settings for that.
+    /// Pairing of its hosts, if it has settings for that.
     pub pairing: Option<PlannedPairing>,
     /// Who may send to whom, if its flows do not say it.
     pub(super) possible: Option<Pairs>,
 }
 
-/// How hosts are paired.
+/// Pairing of hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlannedPairing {
     /// The first sender with the first receiver, and so on.
@@ -110,7 +110,7 @@ impl fmt::Display for PlannedPairing {
     }
 }
 
-/// What a [`Load`] is a fraction of.
+/// The quantity that a [`Load`] is a fraction of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadOf {
     /// Data packets on the wire.
@@ -132,10 +132,10 @@ impl LoadOf {
     }
 }
 
-/// What the flows of a group come to that are not all drawn.
+/// Expected flows of a group of which not all are drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expected {
-    /// How many, in the mean.
+    /// Mean number of flows.
     pub flows: f64,
     /// Flows of one arrival: those of a remote procedure call or an incast, otherwise 1.
     pub per_arrival: u32,
@@ -154,7 +154,7 @@ impl Expected {
 }
 
 impl PlannedGroup {
-    /// How many flows it has, or is expected to have.
+    /// Number of its flows, drawn or expected.
     pub fn expected_flows(&self) -> f64 {
         self.expected.map_or(self.flows.len() as f64, |expected| expected.flows)
     }
@@ -165,11 +165,11 @@ impl PlannedGroup {
 pub struct Load {
     /// Fraction of what the links carry.
     pub load: f64,
-    /// What was counted.
+    /// The quantity that was counted.
     pub counts: LoadOf,
-    /// How many links.
+    /// Number of links.
     pub links: usize,
-    /// What they carry together.
+    /// Their total rate.
     pub capacity: BitRate,
     /// Flows per second, or remote procedure calls.
     pub per_second: f64,
@@ -181,7 +181,7 @@ pub(crate) const LIVE_PER_HOST: u64 = 100;
 /// Makes what is recorded, with what is recorded of mechanisms.
 macro_rules! recording {
     ($($mechanism:ident: $about:literal $key:ident: $written:ident of $rows:ty,)*) => {
-        /// What is recorded besides flows.
+        /// Data to record besides flows.
         #[derive(Clone, Debug, Default)]
         pub struct Recording {
             /// Interval and ports.
@@ -209,12 +209,12 @@ impl Plan {
         Bytes::new(self.most_flows().saturating_mul(2 * size_of::<FlowSpec>() as u64))
     }
 
-    /// How many flows it has, or is expected to have.
+    /// Number of flows, drawn or expected.
     pub fn expected_flows(&self) -> f64 {
         self.groups.iter().map(PlannedGroup::expected_flows).sum()
     }
 
-    /// How many flows it has, or hardly ever will have more than.
+    /// Number of flows that is hardly ever exceeded.
     pub fn most_flows(&self) -> u64 {
         let most = |group: &PlannedGroup| group.expected.map_or(group.flows.len() as u64, Expected::most);
         self.groups.iter().map(most).fold(0, u64::saturating_add)
@@ -225,7 +225,7 @@ impl Plan {
         self.makers().any(|maker| maker.has_failed())
     }
 
-    /// What makes controls that are not built in.
+    /// Makers of controls that are not built in.
     pub(crate) fn makers(&self) -> impl Iterator<Item = &Arc<dyn Maker>> {
         let controls = self.traffic.groups.iter().filter_map(|group| group.transport.control()?.custom());
         controls.filter_map(|control| control.maker.0.as_ref())
@@ -236,7 +236,7 @@ impl Plan {
         self.warnings.iter().chain(&self.notes)
     }
 
-    /// What is suspicious, in words.
+    /// Texts of the warnings.
     pub fn warning_texts(&self) -> Vec<String> {
         self.warnings.iter().map(|warning| warning.message.clone()).collect()
     }

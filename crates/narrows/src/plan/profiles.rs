@@ -46,7 +46,7 @@ fn names_for(carries: Carries) -> String {
     format!("{}: {}", purpose(carries), profile::names_of(carries))
 }
 
-/// What carries a group; datagrams have no profiles.
+/// Transport of a group; datagrams have no profiles.
 fn carried_by(group: &Traffic) -> Option<Carries> {
     match &group.pattern {
         Pattern::OnOff(_) => None,

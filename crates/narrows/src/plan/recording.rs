@@ -1,4 +1,4 @@
-//! What is recorded besides flows, checked.
+//! Data to record besides flows, checked.
 
 use narrows_proto::units::Span;
 use narrows_sim::{FlowId, Network, NodeId};
@@ -108,7 +108,7 @@ fn check_interval(path: &str, interval: Span, scenario: &Scenario, checker: &mut
 }
 
 impl Plan {
-    /// What to know of groups whose flows are recorded only in part, unless the document says how many are.
+    /// Notes on groups whose flows are recorded only in part, unless the document says how many are.
     pub(crate) fn cut_flows(&self, document: &Document) -> Vec<Diagnostic> {
         let record = &self.scenario.record;
         let of = [("windows", "windows are", &record.windows), ("state", "states are", &record.state)];

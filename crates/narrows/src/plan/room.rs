@@ -120,7 +120,7 @@ fn check_classes(
     told.into_values().for_each(|(path, error)| checker.error(&path, error));
 }
 
-/// What is wrong with a shared pool of this size.
+/// Error if no packet fits a shared pool of this size.
 fn pool_error(
     switch: &Switch,
     pfc: &Pfc,
@@ -146,7 +146,7 @@ fn pool_error(
     Some(Diagnostic::error(Code::NoRoom, message).help(help))
 }
 
-/// What a class may hold of an empty shared pool.
+/// The most that a class may hold of an empty shared pool.
 fn most_shared(pfc: &Pfc, pool: Bytes) -> Bytes {
     match pfc.xoff {
         Xoff::Alpha(alpha) => Bytes::from_f64(pool.as_f64() * alpha),
@@ -188,7 +188,7 @@ pattern = { permutation = { size = "1 B" } }
 cc = { reno = {} }
 "#;
 
-    /// What is wrong after these overrides: the text it points at, and the message.
+    /// Mistakes after these overrides: the text each points at, and the message.
     fn mistakes(overrides: &[&str]) -> Vec<(String, String)> {
         let mut document = Document::parse("room.toml", TEXT, "").unwrap();
         overrides.iter().for_each(|assignment| document.set(assignment).unwrap());

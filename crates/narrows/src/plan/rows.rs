@@ -1,4 +1,4 @@
-//! How much memory rows take.
+//! Memory of rows.
 
 use narrows_proto::units::Span;
 
@@ -16,7 +16,7 @@ pub(crate) fn bytes<R>(rows: u64) -> u64 {
     rows.saturating_mul(ROW_AND_TABLE * size_of::<R>() as u64)
 }
 
-/// How many intervals are begun in `span`; one more for what happens at its very end.
+/// Number of intervals begun in `span`; one more for what happens at its very end.
 pub(crate) fn intervals(span: Span, interval: Span) -> u64 {
     span.as_ps().div_ceil(interval.as_ps().max(1)).saturating_add(1)
 }

@@ -1,4 +1,4 @@
-//! What switches signal to neighbors and sources: whether it needs ports with queues, and where it may stop traffic for good.
+//! Signals of switches to neighbors and sources: whether they need ports with queues, and where they may stop traffic for good.
 
 use narrows_proto::units::Bytes;
 use narrows_sim::switch::SwitchConfig;
@@ -11,7 +11,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::mechanism;
 use crate::scenario::Scenario;
 
-/// What needs ports with queues: the key and the class of the first switch that has it.
+/// The need for ports with queues: its key, and the class of the first switch that has it.
 pub(super) fn signals(scenario: &Scenario) -> Option<(&'static str, &str)> {
     scenario.switches.iter().find_map(|(class, switch)| {
         let needs = mechanism::all().find_map(|mechanism| mechanism.needs_queues(switch));

@@ -115,7 +115,7 @@ impl Ports<'_> {
     }
 }
 
-/// How switches mark that have no step threshold.
+/// Criterion by which switches without a step threshold mark.
 fn how(marking: &Marking) -> &'static str {
     match marking {
         Marking::Off | Marking::Step(_) => "its backlog",

@@ -99,7 +99,7 @@ fn pattern_name(pattern: &Pattern) -> &'static str {
     }
 }
 
-/// How the flows of a group are carried, if that makes sense.
+/// Transport of a group's flows, if its settings make sense.
 fn transport(
     group: &crate::scenario::Traffic,
     number: usize,
@@ -157,7 +157,7 @@ fn transport(
     (checker.mistakes() == before).then_some((transport, near_source))
 }
 
-/// What holds back single flows knows nothing of messages that share a connection.
+/// Mechanisms that hold back single flows know nothing of messages that share a connection.
 fn check_queue_pairs(
     name: &str,
     transport: &Transport,

@@ -1,4 +1,4 @@
-//! What is suspicious about traffic: too much of it, too late, or none that counts.
+//! Warnings about traffic: too much of it, too late, or none that counts.
 
 use std::ops::Range;
 

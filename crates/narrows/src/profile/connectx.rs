@@ -1,4 +1,4 @@
-//! What the profile of a network card for RDMA over Ethernet sets, and what it leaves to Narrows. Firmware is not published: a source
+//! Settings of the profile of a network card for RDMA over Ethernet, and those it leaves to Narrows. Firmware is not published: a source
 //! is a document of the maker, a measurement, or a setting with the value that cards report; what is neither is called an estimate.
 
 use super::Constant;

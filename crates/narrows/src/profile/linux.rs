@@ -1,4 +1,4 @@
-//! What the profiles of Linux set, and what they leave to Narrows. A source is where the kernel has the value: file and symbol, or the
+//! Settings of the profiles of Linux, and those they leave to Narrows. A source is where the kernel has the value: file and symbol, or the
 //! system control (sysctl), whose default stands in tcp_sk_init of net/ipv4/tcp_ipv4.c (6.12), or at its name (4.9).
 //!
 //! Read in 6.12.117, as Debian has it, and in 4.9.227 and 4.9.112, as makers of telephones publish them (references.md), where their own

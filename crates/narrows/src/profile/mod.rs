@@ -39,12 +39,12 @@ pub(crate) struct Info {
     pub(crate) name: &'static str,
     pub(crate) carries: Carries,
     pub(crate) summary: &'static str,
-    /// What the constants were read in.
+    /// Versions or documents the constants were read in.
     pub(crate) source: &'static str,
     constants: &'static [&'static [Constant]],
 }
 
-/// What traffic is carried by.
+/// Transport of traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Carries {
     Streams,

@@ -25,7 +25,7 @@ fn group(transport: &str, lines: &str) -> Traffic {
     scenario(transport, &[lines]).traffic.remove(0)
 }
 
-/// What stands at a path of settings.
+/// The value at a path of settings.
 fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     path.split('.').try_fold(value, |value, key| value.get(key))
 }

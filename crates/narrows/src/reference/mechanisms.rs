@@ -1,4 +1,4 @@
-//! What switches and hosts do besides congestion control, and what carries data. What each does is the documentation of its modules.
+//! Mechanisms of switches and hosts besides congestion control, and transports. What each does is the documentation of its modules.
 
 use narrows_proto::docs as proto;
 use narrows_sim::docs as sim;
@@ -23,7 +23,7 @@ pub(super) fn topics(kind: TopicKind) -> Vec<Topic> {
     }
 }
 
-/// What stands before the list of mechanisms.
+/// Entries before the list of mechanisms.
 const BEFORE: &[Entry] = &[
     Entry {
         name: "hosts",
@@ -59,7 +59,7 @@ const BEFORE: &[Entry] = &[
     },
 ];
 
-/// What stands after it.
+/// Entries after it.
 const AFTER: &[Entry] = &[Entry {
     name: "routing",
     summary: "how switches choose among shortest paths: ECMP, D-mod-K, packet spraying",

@@ -1,4 +1,4 @@
-//! What can be looked up: everything that has a name in scenarios, results and messages, with what it means. `narrows list`,
+//! Topics to look up: everything that has a name in scenarios, results and messages, with what it means. `narrows list`,
 //! `narrows explain` and the guide say the same, because they say what stands here; and what stands here is taken from
 //! where the things are defined.
 
@@ -30,7 +30,7 @@ use crate::scenario::Scenario;
 pub struct Topic {
     /// Its name: `dctcp`, `flows.fct_ps`, `N0005`.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: TopicKind,
     /// In one line.
     pub summary: String,
@@ -38,15 +38,15 @@ pub struct Topic {
     pub place: String,
     /// Where it is defined; may be empty.
     pub source: String,
-    /// What it needs and how it uses marks; may be empty.
+    /// Its needs and its use of marks; may be empty.
     pub needs: Vec<String>,
-    /// What it does, Markdown; may be empty.
+    /// Its behavior, Markdown; may be empty.
     pub about: String,
     /// Definitions of the JSON schema that describe its settings.
     pub settings: Vec<String>,
 }
 
-/// What a topic is.
+/// Kind of a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TopicKind {
@@ -54,7 +54,7 @@ pub enum TopicKind {
     Control,
     /// Something that switches or hosts do besides.
     Mechanism,
-    /// How data is carried.
+    /// A way to carry data.
     Transport,
     /// Defaults of a whole system.
     Profile,
@@ -234,7 +234,7 @@ fn controls() -> Vec<Topic> {
     registry::ALGORITHMS.iter().map(topic).collect()
 }
 
-/// What a control does, and what it records of itself.
+/// Description of a control, and of the values it records of itself.
 fn about(entry: &registry::Entry) -> String {
     let mut about = text::plain(entry.about);
     if !entry.inside.is_empty() {
@@ -254,7 +254,7 @@ fn least(settings: &[String]) -> String {
     if required.is_empty() { "{}".into() } else { format!("{{ {} }}", required.join(", ")) }
 }
 
-/// How a control uses marks with its default settings, and what it needs.
+/// Use of marks by a control with its default settings, and its needs.
 fn needs(config: &Config) -> Vec<String> {
     let ecn = match config.ecn() {
         Ecn::Off => "does not use marks of queues, unless a setting says otherwise",

@@ -100,7 +100,7 @@ fn reach(value: &'static Value, reached: &mut BTreeSet<&'static str>) {
     alternatives(value).chain(values).chain(inside).for_each(|part| reach(part, reached));
 }
 
-/// What a part of a path leads to: a key, or an entry of a table or list whose names the scenario gives.
+/// Schemas that a part of a path leads to: a key, or an entry of a table or list whose names the scenario gives.
 fn below(value: &'static Value, part: &str) -> Vec<&'static Value> {
     let one = |shape: &'static Value| {
         let key = shape["properties"].get(part);
@@ -112,7 +112,7 @@ fn below(value: &'static Value, part: &str) -> Vec<&'static Value> {
     shapes(value).into_iter().filter_map(one).collect()
 }
 
-/// What a table or list has besides its keys.
+/// Entries of a table or list besides its keys.
 enum Entries {
     None,
     Of(&'static Value),

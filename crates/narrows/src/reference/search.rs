@@ -60,7 +60,7 @@ fn setting(key: &str, value: &Value, place: String) -> Topic {
     Topic { place, about, ..Topic::new(TopicKind::Setting, key, summary) }
 }
 
-/// What somebody may have meant by a name that nothing has: names that it is a part of, the name that it is most like, or what it is
+/// Suggestion for a name that nothing has: names that it is a part of, the name that it is most like, or what it is
 /// mentioned with. None if nothing is near.
 pub fn suggestion(name: &str) -> Option<String> {
     let wanted = name.to_lowercase();

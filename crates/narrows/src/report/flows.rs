@@ -1,4 +1,4 @@
-//! How long flows took, in a bounded number of points however many there were.
+//! Completion times of flows, in a bounded number of points however many there were.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct GroupTimes {
     quantiles: Vec<f64>,
     /// By class of size.
     bins: BTreeMap<u32, Bin>,
-    /// What all flows and the slowest went through.
+    /// All measured flows beside the slowest; none if they are too few.
     tail: Option<Tail>,
     /// The slowest flows.
     slowest: Vec<Slow>,

@@ -10,7 +10,7 @@ use serde::Serialize;
 /// Where an array lies among the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Array {
-    /// What its elements are, as JavaScript calls an array of them.
+    /// Type of its elements, as JavaScript calls an array of them.
     kind: &'static str,
     /// First byte.
     at: usize,

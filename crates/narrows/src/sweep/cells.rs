@@ -20,12 +20,12 @@ use crate::inputs::Input;
 use crate::plan::{Plan, collect_inputs};
 use crate::scenario::Scenario;
 
-/// What a sweep comes to: every point and the ids of its cells. This is `sweep.json`.
+/// Contents of a sweep: every point and the ids of its cells. This is `sweep.json`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Manifest {
     /// The name of the sweep.
     pub name: String,
-    /// What simulates it.
+    /// The engine that simulates it.
     pub engine: String,
     /// Names of its axes.
     pub axes: Vec<String>,
@@ -46,7 +46,7 @@ pub struct Manifest {
 pub struct KeptInput {
     /// As the scenario names it: relative to the scenario, or absolute.
     pub file: PathBuf,
-    /// What the folder of the sweep has instead.
+    /// Its copy in the folder of the sweep.
     #[serde(flatten)]
     pub kept: Attached,
 }
@@ -68,7 +68,7 @@ impl Manifest {
         describe(self.axes.iter().map(String::as_str), &self.points[point].values)
     }
 
-    /// How many seeds of a point are enough; none if that is not known yet, as cells are missing in the folder of the sweep.
+    /// Number of seeds that are enough for a point; none if that is not known yet, as cells are missing in the folder of the sweep.
     ///
     /// # Errors
     /// If a cell cannot be read.
@@ -102,14 +102,14 @@ impl Manifest {
     }
 }
 
-/// What a cell of a point will need.
+/// Estimated needs of a cell of a point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimated {
     /// Packet-hops to be expected; see [`Plan::cost`].
     pub cost: f64,
     /// Memory, at most.
     pub memory: Bytes,
-    /// What is suspicious.
+    /// Warnings about its scenario.
     pub warnings: Vec<Diagnostic>,
 }
 

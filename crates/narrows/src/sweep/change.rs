@@ -25,9 +25,9 @@ pub struct Axis {
 /// One step of an axis.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What it is called: the value itself, or a name.
+    /// Its label: the value itself, or a name.
     pub value: Value,
-    /// What it changes.
+    /// Its changes to the scenario.
     pub changes: Vec<Change>,
 }
 
@@ -144,7 +144,7 @@ impl Axis {
 }
 
 impl Step {
-    /// What it is called, as text.
+    /// Its label as text.
     pub fn text(&self) -> String {
         text(&self.value)
     }

@@ -12,7 +12,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::input_file::{LARGEST_SUMMARY, read_bytes};
 use crate::results::write_text;
 
-/// What belongs to a cell, in its folder.
+/// File in a cell's folder that lists the others.
 pub(super) const CELL: &str = "cell.json";
 /// More damaged cells than this are counted, not named.
 const NAMED: usize = 20;
@@ -78,7 +78,7 @@ pub(super) fn warn_of_cells(damaged: &[Damaged], what: &str, unverified: u64) ->
     warnings
 }
 
-/// What `cell.json` holds.
+/// Content of `cell.json`.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Complete {
@@ -91,7 +91,7 @@ struct Complete {
     checksum: Option<String>,
 }
 
-/// What is known of a file.
+/// Checksum or size of a file.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(untagged)]
 enum Recorded {

@@ -14,7 +14,7 @@ use super::trouble::Trouble;
 use crate::diagnostic::{Checked, Rejection};
 use crate::plan::available_memory;
 
-/// What happens to a cell.
+/// Event of a cell.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// It begins.
@@ -25,10 +25,10 @@ pub enum Event<'a> {
     Ended(&'a Want, Tally),
 }
 
-/// How it ended.
+/// Outcome of a campaign.
 #[derive(Debug)]
 pub struct Report {
-    /// How far it came.
+    /// Its progress.
     pub tally: Tally,
     /// Cells that could not be run.
     pub failures: Vec<Failure>,
@@ -65,7 +65,7 @@ pub fn run(
     Ok(work(campaign, store, settings.jobs, available, tell, &execute))
 }
 
-/// What workers share.
+/// State shared by workers.
 struct Shared<'a> {
     state: Mutex<Work>,
     /// Something ended.
@@ -107,7 +107,7 @@ fn work(
     Report { tally: campaign.tally(), failures: campaign.failures(), damaged, interrupted, stopped }
 }
 
-/// How the run of a cell ended.
+/// Outcome of the run of a cell.
 enum Outcome {
     Done,
     Interrupted,

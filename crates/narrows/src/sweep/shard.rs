@@ -7,7 +7,7 @@ use std::str::FromStr;
 pub struct Shard {
     /// Which one, from 1 on.
     pub index: u32,
-    /// How many there are.
+    /// Number of parts.
     pub of: u32,
 }
 

@@ -184,7 +184,7 @@ fn in_order<V>(mut entries: Vec<(Spanned<String>, V)>) -> Vec<(Spanned<String>, 
     entries
 }
 
-/// What stands at a key of an axis.
+/// The value of a key of an axis.
 enum Part {
     Changes(Changes),
     List(Vec<Spanned<toml::Value>>),

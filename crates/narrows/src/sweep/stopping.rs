@@ -40,7 +40,7 @@ impl Until {
         Err(Diagnostic::error(Code::OutOfRange, problem).into())
     }
 
-    /// How many of the seeds whose values are known are enough, beginning with `first`; none if all are not. A run in which
+    /// Number of the seeds with known values that are enough, at least `first`; none if all are not. A run in which
     /// there was nothing to take the metric of has no value.
     pub fn enough(&self, first: u32, values: &[Option<f64>]) -> Option<u32> {
         let narrow = |Estimate { mean, interval, .. }: Estimate| {

@@ -25,7 +25,7 @@ use crate::run::{Options, run};
 pub struct Task {
     /// The id of the cell.
     pub id: String,
-    /// What is to simulate it.
+    /// The engine that is to simulate it.
     pub engine: String,
     /// The seed; the scenario has it as well.
     pub seed: u64,
@@ -47,12 +47,12 @@ pub struct Attached {
     pub hash: String,
 }
 
-/// What a scenario needs besides its text.
+/// Files and controls besides a scenario's text.
 #[derive(Clone, Debug, Default)]
 pub struct Supplies {
     /// Files by the hash of their content.
     pub files: BTreeMap<String, Content>,
-    /// What makes congestion controls that are not built in, by name.
+    /// Makers of congestion controls that are not built in, by name.
     pub makers: BTreeMap<String, Arc<dyn Maker>>,
 }
 

@@ -9,7 +9,7 @@ use crate::results::cannot_write;
 /// Why a cell has no results.
 #[derive(Debug)]
 pub struct Trouble {
-    /// What went wrong.
+    /// The error.
     pub rejection: Rejection,
     /// All further cells would fail as well: there is no room, or nothing may be written.
     pub for_all: bool,

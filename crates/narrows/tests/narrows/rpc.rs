@@ -94,7 +94,7 @@ fn a_server_that_has_answered_acknowledges_later_requests_by_pairs() {
     assert_eq!((by_pairs, as_many), (quick - 5 * later, later));
 }
 
-/// How a client with the defaults of Linux acknowledges responses of ten segments, from when each was asked for, and when the last
+/// Acknowledgments by a client with the defaults of Linux of responses of ten segments, from when each was asked for, and when the last
 /// segment before had come.
 #[derive(Default)]
 struct Client {

@@ -1,4 +1,4 @@
-//! What is lost, marked and carried inside data centers and on the WAN between them.
+//! Packets lost, marked and carried inside data centers and on the WAN between them.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

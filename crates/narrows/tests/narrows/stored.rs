@@ -10,7 +10,7 @@ use narrows::templates::TEMPLATES;
 use narrows_proto::cc::registry::{ALGORITHMS, Entry};
 use serde_json::Value;
 
-/// What may be missing in a stored scenario: it says nothing when it is left out, or its value depends on the link or the path of
+/// Keys that may be missing in a stored scenario: they say nothing when left out, or their values depend on the link or the path of
 /// each flow.
 const MAY_BE_MISSING: &[(&str, &[&str])] = &[
     (
@@ -153,7 +153,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// What a reference stands for, with its name.
+    /// Definition that a reference stands for, with its name.
     fn resolve(&self, schema: &'a Value, name: &'a str) -> (&'a Value, &'a str) {
         match schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
             Some(name) => self.resolve(&self.types[name], name),

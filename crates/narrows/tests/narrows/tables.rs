@@ -1,4 +1,4 @@
-//! What is written can be read again by any reader of Parquet.
+//! Tables as written can be read again by any reader of Parquet.
 
 use std::fs::File;
 use std::ops::ControlFlow;

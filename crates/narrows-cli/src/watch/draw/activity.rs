@@ -7,7 +7,7 @@ use ratatui::widgets::Row;
 use super::text::{prefixed, right};
 use super::{Column, Content, View};
 
-/// What has happened, all over the network.
+/// Counts of events all over the network.
 pub(super) fn content(view: &View<'_>, rows: Range<usize>, width: usize) -> Content {
     let (rows, all) = view.monitor.activity(view.state.order(super::Panel::Activity), rows);
     let columns = vec![

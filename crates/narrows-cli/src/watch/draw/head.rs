@@ -9,7 +9,7 @@ use crate::watch::state::{Panel, Stage};
 /// Lines above the panels.
 pub(super) const LINES: u16 = 4;
 
-/// What is run, how far it is, how fast it goes, and what there is to see.
+/// Title, progress and speed of the run, and the panels that can be shown.
 pub(super) fn lines(view: &View<'_>, width: usize) -> Vec<Line<'static>> {
     vec![title(view), progress(view, width), speed(view, width), tabs(view)]
 }
@@ -81,7 +81,7 @@ fn tabs(view: &View<'_>) -> Line<'static> {
     Line::from_iter(Panel::ALL.into_iter().flat_map(tab))
 }
 
-/// What can be pressed, as far as there is room.
+/// Keys that can be pressed, as far as there is room.
 pub(super) fn keys(view: &View<'_>, width: usize) -> Line<'static> {
     let theme = view.theme;
     let pause = if view.state.paused { "go on" } else { "pause" };

@@ -62,7 +62,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &View<'_>) -> Vec<Room> {
     Panel::ALL.into_iter().zip(places).map(|(which, area)| panel(frame, area, view, which)).collect()
 }
 
-/// What a panel shows in the room that it has.
+/// Contents of a panel in the room that it has.
 struct Content {
     columns: Vec<Column>,
     rows: Vec<Row<'static>>,

@@ -23,7 +23,7 @@ fn monitor() -> Monitor {
     monitor
 }
 
-/// What a look shows after so many steps of 100 us.
+/// The look after so many steps of 100 us.
 fn look(plan: &Plan, step: u64) -> Look {
     let mut look = Monitor::blank(plan);
     look.until = Time::ZERO + Span::from_us(100 * step);

@@ -10,7 +10,7 @@ use narrows_sim::traffic::{Dependent, Milestone};
 use crate::csv_file::Field;
 use crate::diagnostic::{Checked, Code, Diagnostic};
 
-/// What stands before the id of a flow whose sender has to know.
+/// Prefix of the id of a flow whose sender has to know.
 const SENT: &str = "sent:";
 
 /// Flows with names, and those that wait.

@@ -17,7 +17,7 @@ const DRAWN_PAIRS: usize = 1_000_000;
 /// More flows per second than this come less than 10 ps apart, too close for times in whole picoseconds.
 const MOST_PER_SECOND: f64 = 1e11;
 
-/// What a pattern says of its load.
+/// Load settings of a pattern.
 pub(super) struct AskedLoad<'a> {
     /// The pattern.
     pub(super) key: &'a str,
@@ -26,7 +26,7 @@ pub(super) struct AskedLoad<'a> {
     pub(super) utilization: Option<f64>,
 }
 
-/// How often a flow crosses any of these links.
+/// Mean number of times that a flow crosses these links.
 pub(super) fn on(links: &[LinkId], crossed: &[f64]) -> f64 {
     links.iter().map(|link| crossed[link.index()]).sum()
 }
@@ -108,7 +108,7 @@ impl Builder<'_> {
         Some(per_second)
     }
 
-    /// What the links carry together, in bits per second.
+    /// Total rate of the links, in bit/s.
     fn capacity(&self, links: &[LinkId]) -> u128 {
         let rates = links.iter().map(|link| self.ground.network.topology.link(*link).wire.rate);
         rates.map(|rate| u128::from(rate.as_bps())).sum()
@@ -119,12 +119,12 @@ impl Builder<'_> {
         Load { load, counts, links: links.len(), capacity, per_second }
     }
 
-    /// How many come from beginning to end, on average.
+    /// Mean number of arrivals from beginning to end.
     pub(super) fn expected(&self, per_second: f64) -> f64 {
         per_second * self.until.saturating_since(self.start).as_secs_f64()
     }
 
-    /// How often one flow crosses each link on average; `way` tells its ends from those of a pair.
+    /// Mean crossings of each link by one flow; `way` tells its ends from those of a pair.
     pub(super) fn crossings(&self, pairs: &Pairs, way: fn((HostId, HostId)) -> (HostId, HostId)) -> Vec<f64> {
         let demand = |(from, to, probability)| {
             let (from, to) = way((from, to));
@@ -196,15 +196,15 @@ fn wan_from(topology: &Topology, link: LinkId) -> Option<Option<&str>> {
     (switches && here != there).then_some(here)
 }
 
-/// What a flow puts on the links it crosses on average, in bytes.
+/// Mean bytes of a flow on the links that it crosses.
 pub(super) struct Sent {
     /// Payload.
     payload: f64,
     /// Payload, headers and framing.
     pub(super) data: f64,
-    /// What goes its way besides: the request for a connection.
+    /// Other packets in its direction: the request for a connection.
     more: f64,
-    /// What goes the other way: the answer to that, and acknowledgments.
+    /// Packets in the other direction: the answer to that, and acknowledgments.
     back: f64,
 }
 
@@ -238,7 +238,7 @@ impl Sent {
         Self { payload: sizes.mean(), data, more: control.as_f64(), back: back + control.as_f64() }
     }
 
-    /// What counts on some links, if a flow crosses them so often one way and the other.
+    /// Bytes that count on some links, if a flow crosses them so often one way and the other.
     pub(super) fn counted(&self, counts: LoadOf, forth: f64, back: f64) -> f64 {
         let (with, against) = match counts {
             LoadOf::Wire => (self.data, 0.0),
@@ -293,7 +293,7 @@ mod tests {
         assert!((flows("counts = \"payload\",") - 0.5 * 80e9 / 8.0 / 1.448e6).abs() < 1e-6);
     }
 
-    /// What the links whose names begin and end like this carried in the measured time, all packets, as a fraction.
+    /// Utilization of the links whose names begin and end like this in the measured time by all packets, as a fraction.
     fn utilization(plan: Plan, from: &str, to: &str) -> f64 {
         let plan = Arc::new(plan);
         let results = run(&plan, Options::default(), |_| ControlFlow::Continue(())).unwrap();

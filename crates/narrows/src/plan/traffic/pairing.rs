@@ -10,7 +10,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::{Checker, PlannedPairing, select};
 use crate::scenario::{Between, Names, Pairing};
 
-/// What a pattern says of it.
+/// Pairing settings of a pattern.
 pub(super) struct Asked<'a> {
     /// The pattern.
     pub(super) key: &'a str,

@@ -17,7 +17,7 @@ const POINTS: u64 = 8000;
 pub(super) const FLOWS: usize = 12;
 const SLICES: u64 = 2000;
 
-/// What waited at a port.
+/// Backlog of a port.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct QueueCurve {
     pub(super) link: u32,
@@ -29,7 +29,7 @@ pub(super) struct QueueCurve {
     pub(super) peak: u64,
 }
 
-/// What a flow did.
+/// Curves of a flow.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct FlowCurve {
     #[serde(skip)]
@@ -102,7 +102,7 @@ const TICKS: [(&str, &str); 5] = [
     ("switch messages", "messages"),
 ];
 
-/// What is known of a recorded flow.
+/// Totals of a recorded flow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     group: u32,
@@ -183,7 +183,7 @@ fn choose(seen: &BTreeMap<u64, Seen>, slow: &BTreeMap<u64, u64>, groups: usize) 
     chosen
 }
 
-/// How a flow is called.
+/// Name of a flow.
 pub(super) fn flow_name(group: &str, flow: u64) -> String {
     format!("{group} flow {flow}")
 }

@@ -10,7 +10,7 @@ use crate::results::Table;
 pub(super) const FRAMES: u64 = 4096;
 const CELLS: u64 = 2_000_000;
 
-/// What ports did, frame by frame. Arrays hold the frames of the first port, then those of the second, and so on.
+/// State of ports, frame by frame. Arrays hold the frames of the first port, then those of the second, and so on.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Frames {
     /// Length of a frame, ms.

@@ -1,4 +1,4 @@
-//! What congestion controls keep, over time: curves of numbers, and changes of words.
+//! State of congestion controls over time: curves of numbers, and changes of words.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const STATE: [&str; 6] = ["at_ps", "flow", "group", "name", "value", "word"];
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct State {
     name: String,
-    /// What its numbers are in.
+    /// Unit of its numbers.
     unit: &'static str,
     /// All words it can be; empty if it is a number.
     words: Vec<String>,
@@ -35,7 +35,7 @@ struct FlowState {
 /// Units that end the names of values: what they are shown in, and how many make one of it.
 const UNITS: [(&str, &str, f64); 3] = [("_bytes", "kB", 1e3), ("_bps", "Gb/s", 1e9), ("_ps", "µs", 1e6)];
 
-/// What `source` recorded of these flows; of the first ones if there are none.
+/// States of these flows in `source`; of the first ones if there are none.
 ///
 /// # Errors
 /// If the table cannot be read.

@@ -1,4 +1,4 @@
-//! What governs the flow when only one of the loops sees congestion, when both do, and when messages fail to come.
+//! The loop that governs a flow when only one sees congestion, when both do, and when messages fail to come.
 
 use super::{Case, QCN, annulus};
 

@@ -15,7 +15,7 @@ use narrows::results::Results;
 use narrows::run::{Options, run};
 use narrows_proto::units::{BitRate, Time};
 
-/// What the network and the flow are like.
+/// Settings of the network and the flow.
 #[derive(Clone)]
 struct Case {
     cc: String,

@@ -1,4 +1,4 @@
-//! What makes a cell another one.
+//! Changes that give a cell another id.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -50,7 +50,7 @@ fn good(place: &Path, text: &str) -> Arc<Sweep> {
     Arc::new(sweep(place, text).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// What it comes to.
+/// Its manifest.
 fn manifest(sweep: &Sweep) -> Arc<Manifest> {
     Arc::new(sweep.manifest().unwrap_or_else(|error| panic!("{error}")))
 }

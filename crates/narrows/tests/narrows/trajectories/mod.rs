@@ -126,7 +126,7 @@ struct Trajectory {
     flow: Vec<Sample>,
     /// The bottleneck, in intervals in which it could send a packet.
     port: Vec<Interval>,
-    /// What the control keeps, at each acknowledgment.
+    /// Values that the control keeps, at each acknowledgment.
     state: Vec<Kept>,
     /// Length of these, in seconds.
     packet_time: f64,
@@ -208,13 +208,13 @@ impl Interval {
 }
 
 impl Trajectory {
-    /// What the control kept under this name after the acknowledgment at a time, or the last one before it.
+    /// Value that the control kept under this name after the acknowledgment at a time, or the last one before it.
     fn kept(&self, name: &str, at: f64) -> Inside {
         let last = self.state.iter().rev().find(|(when, of, _)| *of == name && *when <= at);
         last.unwrap_or_else(|| panic!("no {name} at {at} s")).2
     }
 
-    /// What waited at a time, in packets.
+    /// Backlog at a time, in packets.
     fn queue(&self, at: f64) -> f64 {
         let next = self.port.partition_point(|interval| interval.at <= at);
         let last = next.checked_sub(1).map(|last| self.port[last]);

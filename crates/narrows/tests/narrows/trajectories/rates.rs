@@ -11,7 +11,7 @@ struct Step {
     what: String,
 }
 
-/// What the paper's rules make of a rate of 40 Gb/s with CNPs at these times, up to the first byte stage.
+/// Steps by the paper's rules from 40 Gb/s with CNPs at these times, up to the first byte stage.
 fn expected(steps: &[(f64, f64)]) -> Vec<Step> {
     let (mut rate, mut target, mut alpha) = (40.0, 40.0, 1.0);
     let (mut cnp, mut stage) = (f64::NAN, 0);
@@ -112,7 +112,7 @@ queues = {{ interval = "1 us", of = "left/switch" }}
     (steps, port)
 }
 
-/// What waits at a time, in kB of whole packets of `packet` bytes.
+/// Backlog at a time, in kB of whole packets of `packet` bytes.
 fn waiting(port: &[Interval], us: f64, packet: f64) -> f64 {
     let last = port.partition_point(|interval| interval.at * 1e6 <= us);
     // Intervals in which nothing happened are left out.

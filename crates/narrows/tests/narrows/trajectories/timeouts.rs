@@ -1,4 +1,4 @@
-//! What a timeout leaves behind.
+//! Effects of a timeout.
 
 use narrows::diagnostic::Code;
 use narrows::document::Document;

@@ -5,7 +5,7 @@ use super::{Page, Path, SEGMENT, assert_near};
 /// Payload of a packet, in Mb.
 const MEGABITS: f64 = 8e-6 * SEGMENT;
 
-/// How many of these rates are twice the one before, from the first on.
+/// Number of these rates that are twice the one before, from the first on.
 fn doublings(rates: &[(f64, f64)]) -> usize {
     rates.windows(2).take_while(|pair| (pair[1].1 / pair[0].1 - 2.0).abs() < 1e-3).count()
 }
