@@ -17,7 +17,7 @@ except ModuleNotFoundError as error:
     message = f"clusters need {error.name}: pip install narrows[dask]"
     raise ModuleNotFoundError(message, name=error.name) from None
 
-#: How long a scheduler may take to answer.
+#: Time that a scheduler may take to answer.
 PATIENCE = "5s"
 
 

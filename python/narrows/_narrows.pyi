@@ -1,4 +1,4 @@
-"""What the package is built upon, in Rust."""
+"""The part of the package in Rust."""
 
 import os
 import pathlib
@@ -51,10 +51,10 @@ class Diagnostic:
         """``"error"`` or ``"warning"``."""
     @property
     def message(self) -> str:
-        """What was found, and what is wrong with it."""
+        """Message: what was found, and what is wrong with it."""
     @property
     def help(self) -> str | None:
-        """What would be accepted, if that is known."""
+        """Help: what would be accepted, if that is known."""
     @property
     def source(self) -> str | None:
         """The text it is in, usually a path, if it is in one."""
@@ -70,7 +70,7 @@ class Diagnostic:
 
 @final
 class Path:
-    """What a controller is told of its connection before the first packet."""
+    """Facts of a connection that its controller receives before the first packet."""
 
     @property
     def mss(self) -> int:
@@ -136,7 +136,7 @@ class Ack:
         """Payload given up as lost since the connection began, needlessly or not."""
     @property
     def delivery_rate(self) -> int | None:
-        """How fast data arrived while the segment was on its way, in bit/s; None without a sample."""
+        """Rate at which data arrived while the segment was on its way, in bit/s; None without a sample."""
     @property
     def app_limited(self) -> bool:
         """The sender had nothing more to send at some time of that flight.
@@ -159,7 +159,7 @@ class Congestion:
 
     @property
     def kind(self) -> Literal["loss", "mark", "timeout", "spurious"]:
-        """What happened.
+        """Events and how often they happened.
 
         ``"loss"`` comes once per recovery; ``"mark"`` once per round, with ``ecn = "classic"`` only; ``"spurious"``
         says that the last loss or timeout was none.
@@ -176,7 +176,7 @@ class Congestion:
 
 @final
 class Telemetry:
-    """What switches wrote into the packet that the next acknowledgment answers."""
+    """Records of switches in the packet that the next acknowledgment answers."""
 
     @property
     def path(self) -> int:
@@ -187,14 +187,14 @@ class Telemetry:
 
 @final
 class Hop:
-    """What one switch wrote."""
+    """Record of one switch."""
 
     @property
     def rate(self) -> int:
         """Rate of the link the packet left on, in bit/s."""
     @property
     def queue(self) -> int:
-        """What waited there, in bytes, to 80 B below."""
+        """Backlog of its queue, in bytes, to 80 B below."""
     def time_since(self, earlier: Hop) -> float | None:
         """Seconds since an earlier record of the same port, to the nanosecond.
 
@@ -205,7 +205,7 @@ class Hop:
 
 @final
 class Limit:
-    """What a connection may do."""
+    """Limits of a connection."""
 
     def __new__(cls, cwnd: float, pacing: float | None = None) -> Self: ...
     @property
@@ -213,17 +213,17 @@ class Limit:
         """Payload that may be on its way, in bytes."""
     @property
     def pacing(self) -> int | None:
-        """How fast packets may leave, in bit/s, headers included; None if only the window limits."""
+        """Rate at which packets may leave, in bit/s, headers included; None if only the window limits."""
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
 
 @final
 class Check:
-    """What a scenario comes to."""
+    """Outcome of the check of a scenario."""
 
     @property
     def warnings(self) -> list[Diagnostic]:
-        """What is suspicious."""
+        """Warnings about the scenario."""
     @property
     def memory_bytes(self) -> int:
         """An upper estimate of the memory a run needs."""
@@ -297,7 +297,7 @@ class Column:
         """The unit of its values; empty for counts, fractions and names."""
     @property
     def meaning(self) -> str:
-        """What a value says."""
+        """Meaning of its values."""
     def __len__(self) -> int: ...
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[Any, Any]: ...
     @property
@@ -352,13 +352,13 @@ class Results:
         """Metrics by name; None if there is nothing to take one of. ``narrows list metrics`` says what they are."""
     @property
     def activity(self) -> dict[str, int]:
-        """What happened, and how often."""
+        """Events, and how often they happened."""
     @property
     def info(self) -> dict[str, Any]:
         """Everything that stands in ``run.json``."""
     @property
     def warnings(self) -> list[Diagnostic]:
-        """What was suspicious about the scenario, and what stopped traffic for too long.
+        """Suspicious settings, and traffic that was stopped for too long.
 
         Those of a folder have a code and a message only.
         """
@@ -400,7 +400,7 @@ class Results:
 
 @final
 class Reproduction:
-    """What came out when the experiments of a paper were repeated."""
+    """Results of repeating the experiments of a paper."""
 
     @property
     def claims(self) -> list[dict[str, Any]]:
@@ -410,7 +410,7 @@ class Reproduction:
         """Everything that stands in ``claims.json``."""
     @property
     def tally(self) -> dict[str, int]:
-        """How many claims of the paper got which verdict: match, calibrated, shape, explained, open or miss."""
+        """Number of claims of the paper by verdict: match, calibrated, shape, explained, open or miss."""
     @property
     def figures(self) -> list[dict[str, Any]]:
         """Figures and tables with their claims and the points of their charts."""
@@ -421,7 +421,7 @@ class Reproduction:
 
 @final
 class Estimate:
-    """What the runs of a point say about a metric."""
+    """Estimate of a metric from the runs of a point."""
 
     @property
     def mean(self) -> float:
@@ -459,7 +459,7 @@ class PointSummary:
 
 @final
 class Sweep:
-    """What a sweep is asked for."""
+    """Request for a sweep."""
 
     def __new__(
         cls,
@@ -485,7 +485,7 @@ class Sweep:
 
 @final
 class Campaign:
-    """How far a sweep is, and what is to be run next."""
+    """Progress of a sweep, and the cells to be run next."""
 
     def __new__(
         cls,
@@ -521,7 +521,7 @@ class Campaign:
     def failures(self) -> list[tuple[str, str]]:
         """Cells that could not be run, and why."""
     def tally(self) -> dict[str, int]:
-        """How many cells there are, were there before, and have been run."""
+        """Number of cells in all, of those found, and of those run."""
     def close(self) -> None:
         """Let go of the folder; what is not finished is removed from it."""
     def finish(self) -> list[PointSummary]:
@@ -580,10 +580,10 @@ def distributions(runs: Sequence[Results]) -> list[dict[str, Any]]:
     """Completion times and slowdowns of each group over runs, with confidence intervals."""
 
 def comparison_html(cells: Sequence[tuple[str, Sequence[Results]]]) -> str:
-    """What several cells measured, each with a name and its runs, as a table in HTML."""
+    """Metrics of several cells, each with a name and its runs, as a table in HTML."""
 
 def comparison_text(cells: Sequence[tuple[str, Sequence[Results]]]) -> str:
-    """What several cells measured, each with a name and its runs: a table, what differs, and what that changes."""
+    """Metrics of several cells, each with a name and its runs: a table, what differs, and what that changes."""
 
 def comparison_report(
     title: str, cells: Sequence[tuple[str, Sequence[Results]]], path: str | os.PathLike[str], overwrite: bool

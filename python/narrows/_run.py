@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from narrows._narrows import Reproduction, Results, Scenario
     from narrows.controller import Controller
 
-#: What may stand for a scenario: itself, the path of a file, or a dict with the keys of one.
+#: Values that may stand for a scenario: itself, the path of a file, or a dict with the keys of one.
 ScenarioLike = "Scenario | str | os.PathLike[str] | Mapping[str, Any]"
 #: Changes of a scenario: values by path, or texts "path=value" as the command takes them.
 Changes = "Mapping[str, Any] | Iterable[str] | str"

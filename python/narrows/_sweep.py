@@ -24,7 +24,7 @@ SHOWN = 50
 
 
 class SweepResults:
-    """What a sweep came to.
+    """Results of a sweep.
 
     ``folder`` holds the data set: ``summary.parquet`` with a row per cell and all metrics, ``flows.parquet`` and the
     other tables of all cells together, each with the cell, the point, the seed and the settings of its rows.
@@ -35,7 +35,7 @@ class SweepResults:
         self.folder = folder
         #: The points of the grid with their metrics, the last axis varies fastest.
         self.points = list(points)
-        #: How many cells there are, how many were there before, and how many have been run.
+        #: Number of cells, of those that were there before, and of those that have been run.
         self.tally = dict(tally)
 
     @property
@@ -299,7 +299,7 @@ class _Place:
 
     @property
     def width(self) -> int:
-        """How many cells it may have at a time."""
+        """Number of cells it may have at a time."""
         raise NotImplementedError
 
     def submit(self, task: str, files: dict[str, bytes], threads: int, store: str | None, id: str) -> Future[Any]:

@@ -98,13 +98,13 @@ class Trial:
     number: int
     #: The parameters, as they stand in the scenario.
     params: dict[str, Any]
-    #: What was reached, by goal: means over seeds (:class:`Estimate`); empty if there was nothing to take a goal of.
+    #: Results by goal: means over seeds (:class:`Estimate`); empty if there was nothing to take a goal of.
     values: dict[str, float]
     #: All metrics, as means over seeds.
     metrics: dict[str, float | None]
     #: No constraint is broken.
     feasible: bool
-    #: What the scenario is changed by, for ``narrows.run(scenario, set=trial.changes)``.
+    #: Changes of the scenario, for ``narrows.run(scenario, set=trial.changes)``.
     changes: dict[str, Any]
 
 

@@ -62,7 +62,7 @@ class Controller:
     ``round(now * 1e12)`` is the exact time for the first quarter of an hour. Sizes are bytes of payload, rates bit/s.
     """
 
-    #: How connections use congestion marks: "off", "classic" (a mark is a ``Congestion``, once per round), "accurate"
+    #: Use of congestion marks by connections: "off", "classic" (a mark is a ``Congestion``, once per round), "accurate"
     #: (marked bytes stand in each ``Ack``), or "cnp" (notification packets; only over RDMA).
     ecn: ClassVar[Literal["off", "classic", "accurate", "cnp"]] = "off"
     #: It reads delays or rates: its window may fall without a loss or a mark. Nothing is done with it but told.

@@ -1,4 +1,4 @@
-"""What the guide shows runs, and prints what it says. ``NARROWS_GUIDE=overwrite`` writes down what is printed."""
+"""Examples of the guide run, and print what it says. ``NARROWS_GUIDE=overwrite`` writes down what is printed."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-//! What must hold before a change is taken.
+//! Steps that must pass before a change is taken.
 
 use std::thread;
 use std::time::Instant;
@@ -16,7 +16,7 @@ pub(crate) fn test(shell: &Shell) -> Result<()> {
     python::run(shell, &python::Arguments::default())
 }
 
-/// What is done in one step.
+/// Work of one step.
 type Step = fn(&Shell) -> Result<()>;
 
 /// Everything, and how long it took.

@@ -7,7 +7,7 @@ use snapbox::filter::{Filter, FilterNewlines, NormalizeToExpected};
 use snapbox::{Data, IntoData, Redactions};
 use xshell::{Shell, cmd};
 
-/// What a reader does.
+/// Steps of a reader.
 #[derive(Debug, PartialEq, Eq)]
 enum Step {
     /// Saves a block under the name that its first line has: `# NAME`.

@@ -8,7 +8,7 @@ use xshell::{Shell, cmd};
 
 use crate::{environment, target};
 
-/// What is tested.
+/// Options of the tests.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Arguments {
     /// Leave the notebooks out
@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
     pytest: Vec<String>,
 }
 
-/// What is installed besides, with exact versions.
+/// Packages that are installed besides, with exact versions.
 const REQUIREMENTS: &str = "python/requirements.txt";
 
 /// Builds the wheel, installs it, checks types and style, runs the tests and the notebooks.

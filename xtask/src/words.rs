@@ -22,7 +22,7 @@ pub(crate) fn run(shell: &Shell) -> Result<()> {
     for path in files.lines().filter(is_text).filter(|path| *path != TERMS && shell.path_exists(path)) {
         let text = shell.read_file(path)?;
         for (number, line) in text.lines().enumerate() {
-            let here = out.iter().filter(|word| has(line, word));
+            let here = out.iter().filter(|word| has(line, word)).map(String::as_str).chain(question(line));
             found.extend(here.map(|word| format!("{path}:{}: \"{word}\"", number + 1)));
         }
     }
@@ -46,6 +46,13 @@ fn words_out(terms: &str) -> Result<Vec<String>> {
     Ok(words)
 }
 
+/// The word that a line of documentation in Rust begins with, if that makes a question of it: "What it sends" are its packets.
+fn question(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let documentation = line.strip_prefix("/// ").or_else(|| line.strip_prefix("//! "))?;
+    documentation.split(' ').next().filter(|word| ["What", "How"].contains(word))
+}
+
 /// Whether a line has these words and not only longer ones, in any case of letters.
 fn has(line: &str, words: &str) -> bool {
     let line = line.to_lowercase();
@@ -65,6 +72,14 @@ mod tests {
             "| drop | `x` | RFC | `put off`, `lost` |\n| mark | | | |\nAmerican spelling: not `lilac`.\n";
         assert_eq!(words_out(terms).unwrap(), ["put off", "lost", "lilac"]);
         assert!(words_out("| drop | | | |\n").is_err());
+    }
+
+    #[test]
+    fn documentation_names_things_and_asks_nothing() {
+        assert_eq!(question("    /// What it sends."), Some("What"));
+        assert_eq!(question("//! How a run ends."), Some("How"));
+        assert_eq!(question("/// Packets: What it sends. Whatever"), None);
+        assert_eq!(question("// What follows is code."), None);
     }
 
     #[test]

@@ -86,7 +86,7 @@ fn obey(command: &Command) -> Status {
     }
 }
 
-/// How a command ended.
+/// End of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Everything was done.

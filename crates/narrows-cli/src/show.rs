@@ -69,7 +69,7 @@ pub fn summary(cells: &[Cell], markdown: bool) -> String {
     if markdown { table.to_string() } else { indented(&table) }
 }
 
-/// What differs between the cells, and what that changes.
+/// Differences between the cells, and what they change.
 pub fn opening(Opening { differences, findings, .. }: &Opening) -> String {
     let mut text = String::new();
     let value =
@@ -90,7 +90,7 @@ pub fn opening(Opening { differences, findings, .. }: &Opening) -> String {
     text
 }
 
-/// What happened in each cell, and what in none.
+/// Events of each cell, and those that never happened.
 pub(crate) fn activity(cells: &[Cell]) -> String {
     let mut text = String::new();
     let sums: Vec<_> = cells.iter().map(Cell::activity).collect();
@@ -115,7 +115,7 @@ pub(crate) fn activity(cells: &[Cell]) -> String {
     text
 }
 
-/// How many flows did not finish, and how many remote procedure calls if there are any: `0 of 3 200`, by cell.
+/// Numbers of unfinished flows, and of remote procedure calls if there are any: `0 of 3 200`, by cell.
 pub(crate) fn unfinished(cells: &[Cell]) -> String {
     let sum = |cell: &Cell, name: &str| -> Option<f64> { cell.runs.iter().map(|run| run.metric(name)).sum() };
     let line = |what: &str, left: &str, all: &str| {

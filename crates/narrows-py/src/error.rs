@@ -27,9 +27,9 @@ pub(crate) struct Diagnostic {
     code: String,
     /// "error" or "warning".
     severity: String,
-    /// What was found, and what is wrong with it.
+    /// Message: what was found, and what is wrong with it.
     message: String,
-    /// What would be accepted, if that is known.
+    /// Help: what would be accepted, if that is known.
     help: Option<String>,
     /// The text it is in, usually a path, if it is in one.
     source: Option<String>,

@@ -16,7 +16,7 @@ use std::ffi::OsString;
 
 use pyo3::prelude::*;
 
-/// What `python/narrows` is built upon.
+/// The part of `python/narrows` in Rust.
 #[pymodule]
 mod _narrows {
     #[pymodule_export]

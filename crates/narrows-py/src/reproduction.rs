@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use crate::error::OrRaise;
 use crate::value::from_json;
 
-/// What came out when the experiments of a paper were repeated.
+/// Results of repeating the experiments of a paper.
 #[pyclass(module = "narrows", frozen)]
 #[derive(Debug)]
 pub(crate) struct Reproduction {
@@ -37,7 +37,7 @@ impl Reproduction {
         from_json(py, &self.reproduction.to_json())
     }
 
-    /// How many claims of the paper got which verdict: "match", "calibrated", "shape", "explained", "open", "miss".
+    /// Number of claims of the paper by verdict: "match", "calibrated", "shape", "explained", "open", "miss".
     #[getter]
     fn tally<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let tally = self.reproduction.tally();

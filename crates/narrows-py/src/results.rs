@@ -1,4 +1,4 @@
-//! What runs leave behind: in memory, or in a folder.
+//! Results of runs: in memory, or in a folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl Results {
         Self { kept: Arc::new(Kept::Here(Box::new(results))), summary }
     }
 
-    /// What pages show; what was recorded over time only `in_full`.
+    /// The digest that pages show; with records over time only `in_full`.
     fn digest(&self, in_full: bool) -> PyResult<Digest> {
         match (&*self.kept, in_full) {
             (Kept::Here(results), true) => Digest::of(results.as_ref()),
@@ -73,7 +73,7 @@ impl Results {
         self.object(py, "metrics")
     }
 
-    /// What happened, and how often.
+    /// Events, and how often they happened.
     #[getter]
     fn activity<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.object(py, "activity")
@@ -85,7 +85,7 @@ impl Results {
         from_json(py, &self.summary)
     }
 
-    /// What was suspicious about the scenario, what stopped traffic for too long, and goodput that still trends.
+    /// Suspicious settings, traffic that was stopped for too long, and goodput that still trends.
     #[getter]
     fn warnings(&self) -> Vec<Diagnostic> {
         if let Kept::Here(results) = &*self.kept {
@@ -218,7 +218,7 @@ pub(crate) fn comparison_html(cells: Vec<(String, Vec<PyRef<'_, Results>>)>) -> 
     Ok(html(&cells_of(cells, false)?))
 }
 
-/// What several cells measured, each with a name and its runs, as text: a table, what differs, and what that changes.
+/// Metrics of several cells, each with a name and its runs, as text: a table, what differs, and what that changes.
 #[pyfunction]
 pub(crate) fn comparison_text(cells: Vec<(String, Vec<PyRef<'_, Results>>)>) -> PyResult<String> {
     let cells = cells_of(cells, false)?;
@@ -278,7 +278,7 @@ fn write(path: &Path, page: &str, overwrite: bool) -> PyResult<()> {
     put.map_err(|found| raise(&found.into()))
 }
 
-/// What cells measured, as a table of a notebook.
+/// Metrics of cells, as a table of a notebook.
 fn html(cells: &[Cell]) -> String {
     let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let report::Summary(groups) = report::summarize(cells);

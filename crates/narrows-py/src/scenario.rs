@@ -29,11 +29,11 @@ pub(crate) struct Scenario {
     controllers: Controllers,
 }
 
-/// What a scenario comes to.
+/// Outcome of the check of a scenario.
 #[pyclass(module = "narrows", frozen)]
 #[derive(Debug)]
 pub(crate) struct Check {
-    /// What is suspicious.
+    /// Warnings about the scenario.
     #[pyo3(get)]
     warnings: Vec<Diagnostic>,
     /// An upper estimate of the memory a run needs.

@@ -22,7 +22,7 @@ use crate::value::{from_json, to_json, to_map};
 /// More different warnings than this are counted, not told.
 const WARNINGS: usize = 5;
 
-/// What a sweep is asked for.
+/// Request for a sweep.
 #[pyclass(module = "narrows", frozen)]
 #[derive(Debug)]
 pub(crate) struct Sweep {
@@ -94,7 +94,7 @@ impl Sweep {
     }
 }
 
-/// What the runs of a point say about a metric.
+/// Estimate of a metric from the runs of a point.
 #[pyclass(module = "narrows", frozen)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Estimate(statistics::Estimate);
@@ -197,7 +197,7 @@ pub(crate) fn sweep_table(points: Vec<PyRef<'_, PointSummary>>) -> (Vec<String>,
     (metrics, rows.into_iter().map(row).collect())
 }
 
-/// How far a sweep is, and what is to be run next.
+/// Progress of a sweep, and the cells to be run next.
 #[pyclass(module = "narrows", frozen)]
 #[derive(Debug)]
 pub(crate) struct Campaign {
@@ -362,7 +362,7 @@ impl Campaign {
         self.state(|campaign| self.where_and_why(&campaign.failures()))
     }
 
-    /// How many cells there are, were there before, and have been run.
+    /// Number of cells in all, of those found, and of those run.
     fn tally<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let report = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let tally = match &*report {

@@ -177,7 +177,7 @@ impl Column {
         self.field.metadata().get("unit").map_or("", String::as_str)
     }
 
-    /// What a value says.
+    /// Meaning of its values.
     #[getter]
     fn meaning(&self) -> &str {
         self.field.metadata().get("meaning").map_or("", String::as_str)

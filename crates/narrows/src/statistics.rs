@@ -23,7 +23,7 @@ pub fn jain(rates: &[f64]) -> Option<f64> {
 /// says nothing that the two samples do not say better.
 pub const FEWEST: usize = 3;
 
-/// What samples of a quantity say about it.
+/// Estimate of a quantity from its samples.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Estimate {
     /// The central value: the geometric mean if all samples are above zero, the arithmetic mean otherwise.

@@ -50,7 +50,7 @@ impl Machine {
             .then(|| format!("its linker {linker} is missing: apt-get install gcc-{package}-linux-gnu")))
     }
 
-    /// What programs for this machine are run by: nothing on such a machine, qemu elsewhere. Nothing if there is no qemu.
+    /// Command that runs programs for this machine: empty on such a machine, qemu elsewhere. None if there is no qemu.
     pub(super) fn runner(&self, shell: &Shell) -> Option<Vec<String>> {
         if self.is_this() {
             return Some(Vec::new());

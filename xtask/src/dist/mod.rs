@@ -13,7 +13,7 @@ use xshell::{Shell, cmd};
 use crate::{environment, target};
 use machine::{MACHINES, Machine};
 
-/// What is built.
+/// Options of the build.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// A target to build for; if left out, those whose standard library is installed
@@ -27,7 +27,7 @@ const REQUIREMENTS: &str = "python/dist-requirements.txt";
 /// The writer of SBOMs. `cargo install` builds it once.
 const CYCLONEDX: &str = "cargo-cyclonedx@0.5.9";
 
-/// What goes into an archive beside the program.
+/// Files of an archive beside the program.
 const BESIDE: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
 /// Builds everything into `dist`, and tries it: every program writes the same bytes.

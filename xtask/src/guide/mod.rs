@@ -10,7 +10,7 @@ use xshell::{Shell, cmd};
 
 use crate::{console, environment, target};
 
-/// What is built.
+/// Options of the build.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Arguments {
     /// Take the pictures of docs/guide/pictures anew, with Chromium, before the guide is built
@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
     pictures: bool,
 }
 
-/// What is installed, with exact versions.
+/// Packages that are installed, with exact versions.
 const REQUIREMENTS: &str = "docs/guide/requirements.txt";
 
 /// Pages whose commands work on what a reader has already, need other programs, or take long. All others can be followed.

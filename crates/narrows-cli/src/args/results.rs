@@ -21,7 +21,7 @@ pub(crate) struct Report {
     pub(crate) choice: SweepChoice,
 }
 
-/// What the page of a sweep shows.
+/// Choices for the page of a sweep.
 #[derive(Debug, Args)]
 pub(crate) struct SweepChoice {
     /// Of a sweep: these metrics (p99_slowdown, web.p99_slowdown, '*.p99_*'), of all groups if none is named [default: those that say most]
@@ -86,14 +86,14 @@ pub(crate) struct Trace {
     pub(crate) quiet: bool,
 }
 
-/// What a trace is written as.
+/// Format of a trace.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct TraceFormat {
     /// Packets as pcapng, for Wireshark
     #[arg(long)]
     pub(crate) pcapng: bool,
-    /// What senders do as qlog, a folder with one file for each flow, for qvis
+    /// Senders as qlog, a folder with one file for each flow, for qvis
     #[arg(long)]
     pub(crate) qlog: bool,
     /// Queues, senders and events along a time line, for ui.perfetto.dev

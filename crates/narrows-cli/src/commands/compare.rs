@@ -14,7 +14,7 @@ use super::{Job, apply, document, execute, numbered, plans, show_doubts, show_wa
 use crate::progress::{KEPT, catch_interrupts};
 use crate::{Status, args, fail, show};
 
-/// What is compared: a name and the plans for all seeds.
+/// A variant: its name and the plans for all seeds.
 struct Contender {
     name: String,
     plans: Vec<Arc<Plan>>,

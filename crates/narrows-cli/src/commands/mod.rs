@@ -103,10 +103,10 @@ struct Job {
     in_front: bool,
 }
 
-/// What remains of a finished job.
+/// Digest of a finished job.
 struct Finished {
     digest: Digest,
-    /// What is suspicious about what came out.
+    /// Warnings about the results.
     doubts: Vec<Diagnostic>,
     broken: Vec<Broken>,
 }

@@ -1,4 +1,4 @@
-//! What the commands do to files, to signals, and when there is too little of something.
+//! Behavior of the commands with files, with signals, and when there is too little of something.
 
 mod papers;
 mod places;
@@ -319,7 +319,7 @@ seeds = 2
 "traffic.web.pattern.random.flows" = [9, 12]
 "#;
 
-/// What a page is drawn from.
+/// Data that a page is drawn from.
 fn data_of(page: &Path) -> serde_json::Value {
     let page = std::fs::read_to_string(page).unwrap();
     let (_, data) = page.split_once("type=\"application/json\">").unwrap();

@@ -70,7 +70,7 @@ fn made(folder: &Path, commands: &[&[&str]]) -> String {
     std::fs::read_to_string(folder.join("out/report.html")).expect("a page")
 }
 
-/// What is wrong with a page, by width and theme; and the labels of its network.
+/// Faults of a page, by width and theme; and the labels of its network.
 fn looked_at(folder: &Path, page: &str) -> (Vec<String>, Vec<String>) {
     let script = format!("<script>{}</script><meta charset", include_str!("layout.js"));
     std::fs::write(folder.join("looked-at.html"), page.replacen("<meta charset", &script, 1)).unwrap();

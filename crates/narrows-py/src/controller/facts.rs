@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyString};
 
-/// What a controller is told of its connection before the first packet.
+/// Facts of a connection that its controller receives before the first packet.
 #[pyclass(module = "narrows", frozen)]
 pub(crate) struct Path(pub(super) cc::Path);
 
@@ -140,7 +140,7 @@ impl Ack {
         self.0.lost.get()
     }
 
-    /// How fast data arrived while the segment was on its way, in bit/s; None without a sample.
+    /// Rate at which data arrived while the segment was on its way, in bit/s; None without a sample.
     #[getter]
     fn delivery_rate(&self) -> Option<u64> {
         self.0.delivery.rate().map(BitRate::as_bps)
@@ -219,7 +219,7 @@ impl Congestion {
     }
 }
 
-/// What switches wrote into the packet that the next acknowledgment answers.
+/// Records of switches in the packet that the next acknowledgment answers.
 #[pyclass(module = "narrows", frozen)]
 pub(crate) struct Telemetry(pub(super) telemetry::Telemetry);
 
@@ -242,7 +242,7 @@ impl Telemetry {
     }
 }
 
-/// What one switch wrote.
+/// Record of one switch.
 #[pyclass(module = "narrows", frozen)]
 pub(crate) struct Hop(telemetry::Hop);
 
@@ -254,7 +254,7 @@ impl Hop {
         self.0.rate.as_bps()
     }
 
-    /// What waited there, in bytes, to 80 B below.
+    /// Backlog of its queue, in bytes, to 80 B below.
     #[getter]
     fn queue(&self) -> u64 {
         self.0.queue().get()
@@ -275,7 +275,7 @@ impl Hop {
     }
 }
 
-/// What a connection may do.
+/// Limits of a connection.
 #[pyclass(module = "narrows", frozen, eq)]
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Limit(cc::Limit);
@@ -300,7 +300,7 @@ impl Limit {
         self.0.cwnd.get()
     }
 
-    /// How fast packets may leave, in bit/s; None if only the window limits.
+    /// Rate at which packets may leave, in bit/s; None if only the window limits.
     #[getter]
     fn pacing(&self) -> Option<u64> {
         self.0.pacing.map(BitRate::as_bps)

@@ -1,4 +1,4 @@
-//! What remains of runs when they are over: of one, and of one scenario with several seeds.
+//! Digests of finished runs: of one, and of one scenario with several seeds.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::diagnostic::Checked;
 use crate::metrics::{self, Metric};
 use crate::results::{Activity, Source, Stored, StoredCell, warnings_in};
 
-/// What remains of a run for comparisons and reports; a bounded amount, however long it was.
+/// Digest of a run for comparisons and reports; bounded, however long the run was.
 #[derive(Clone, Debug)]
 pub struct Digest {
     /// The name of its scenario.
@@ -23,15 +23,15 @@ pub struct Digest {
     pub version: String,
     /// The scenario as it was run.
     pub text: String,
-    /// What was suspicious, before the run and after it.
+    /// Warnings before the run and after it.
     pub warnings: Vec<String>,
     /// Its metrics.
     pub metrics: Vec<Metric>,
-    /// What happened.
+    /// Events and how often they happened.
     pub activity: Vec<Activity>,
     /// Completion times by group.
     pub groups: Vec<GroupTimes>,
-    /// What was recorded over time; none if it is not wanted.
+    /// Records over time; none if they are not wanted.
     pub over_time: Option<OverTime>,
     /// It was not interrupted.
     pub complete: bool,
@@ -47,7 +47,7 @@ pub struct Cell {
 }
 
 impl Digest {
-    /// What remains of a run.
+    /// Digest of a run.
     ///
     /// # Errors
     /// If its tables cannot be read.
@@ -93,7 +93,7 @@ impl Digest {
 }
 
 impl Cell {
-    /// What happened in all its runs together.
+    /// Events of all its runs together.
     pub fn activity(&self) -> Vec<Activity> {
         let mut sums: Vec<Activity> = Vec::new();
         for activity in self.runs.iter().flat_map(|run| &run.activity) {

@@ -171,7 +171,7 @@ fn spread(x: &mut [f64], nodes: &[usize], left: f64, width: f64) {
     }
 }
 
-/// How many links away from the nearest host each node is; hosts and what no host reaches are in row 0 and 1.
+/// Number of links between each node and its nearest host; hosts and what no host reaches are in row 0 and 1.
 fn rows(hosts: &[bool], neighbors: &[Vec<u32>]) -> Vec<u32> {
     let mut rows: Vec<_> = hosts.iter().map(|host| if *host { 0 } else { u32::MAX }).collect();
     let mut next: VecDeque<_> = (0..hosts.len()).filter(|node| hosts[*node]).collect();

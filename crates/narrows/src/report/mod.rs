@@ -25,7 +25,7 @@ use crate::numbers::grouped;
 use crate::results::{Activity, activity_infos};
 use crate::statistics::FEWEST;
 
-/// What the page is made from.
+/// Data that the page is drawn from.
 #[derive(Serialize)]
 struct Page<'a> {
     title: &'a str,
@@ -45,7 +45,7 @@ struct Page<'a> {
 #[derive(Serialize)]
 struct ActivityRow<'a> {
     what: &'a str,
-    /// What is counted.
+    /// The event that is counted.
     meaning: &'static str,
     /// By cell, all seeds together; a dash where it cannot happen.
     times: Vec<String>,
@@ -83,7 +83,7 @@ pub fn page(title: &str, cells: &[Cell]) -> String {
     fill_page(title, &SCRIPTS, &page)
 }
 
-/// What draws it.
+/// Scripts that draw it.
 const SCRIPTS: [&str; 4] = [
     include_str!("../../assets/fabric.js"),
     include_str!("../../assets/network.js"),

@@ -45,7 +45,7 @@ enum Shown {
     IfAny,
 }
 
-/// How a metric reads, which direction is good, and when it is shown. Metrics without a label are in `run.json` only.
+/// Label of a metric, its good direction, and when it is shown. Metrics without a label are in `run.json` only.
 fn label(metric: &str) -> Option<(&'static str, Option<bool>, Shown)> {
     use Shown::{Always, IfAny, WithEnds};
     Some(match metric {
@@ -85,7 +85,7 @@ fn label(metric: &str) -> Option<(&'static str, Option<bool>, Shown)> {
     })
 }
 
-/// How a metric reads, and which direction is good; none if only `run.json` has it.
+/// Label of a metric and its good direction; none if only `run.json` has it.
 pub(super) fn words(metric: &str) -> Option<(&'static str, Option<bool>)> {
     label(metric).map(|(words, lower_is_better, _)| (words, lower_is_better))
 }

@@ -1,4 +1,4 @@
-//! What a run leaves behind, and how it is written.
+//! Results of a run, and how they are written.
 
 mod activity;
 mod columns;

@@ -95,7 +95,7 @@ impl Stored {
     }
 }
 
-/// What was suspicious about a run, before it and after it, as its summary says.
+/// Warnings before a run and after it, as its summary has them.
 pub(crate) fn warnings_in(summary: &Value) -> impl Iterator<Item = &str> {
     let list = |key: &str| summary.get(key).and_then(Value::as_array).into_iter().flatten();
     let warnings = list("warnings").filter_map(|warning| warning.get("message")?.as_str());
@@ -105,7 +105,7 @@ pub(crate) fn warnings_in(summary: &Value) -> impl Iterator<Item = &str> {
 
 /// Where tables and a summary come from: a run that has just ended, or a folder.
 pub trait Source {
-    /// What `run.json` holds.
+    /// Content of `run.json`.
     fn summary(&self) -> Value;
 
     /// The scenario as it was run.

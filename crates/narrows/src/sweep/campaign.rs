@@ -1,4 +1,4 @@
-//! What is to be run next, and when there is enough.
+//! Order of the cells of a sweep, and when there are enough.
 //!
 //! A campaign starts nothing: whoever runs cells requests the next one and reports how it ended. So it is the same on the cores of one
 //! machine and on a cluster.
@@ -15,14 +15,14 @@ use super::{Attached, Damaged, Health, Shard, Store, Sweep};
 use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
 use crate::run::too_many_threads;
 
-/// How a sweep is run. None of this changes results.
+/// Options of running a sweep. None of this changes results.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Cells side by side.
     pub jobs: usize,
     /// Threads of each.
     pub threads: usize,
-    /// How often a cell that fails in a way that may pass is tried again.
+    /// Number of new attempts for a cell that fails in a way that may pass.
     pub retries: u32,
     /// Only this part.
     pub shard: Option<Shard>,
@@ -60,7 +60,7 @@ pub struct Failure {
     pub reason: String,
 }
 
-/// How far it is.
+/// Its progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Cells that are wanted so far; a rule may want more.
@@ -73,7 +73,7 @@ pub struct Tally {
     pub done: u64,
     /// Those that could not be run.
     pub failed: u64,
-    /// What those that were not there cost together, in packet-hops.
+    /// Cost of those that were not there, in packet-hops.
     pub cost: f64,
     /// The part of it that is done.
     pub cost_done: f64,
@@ -117,7 +117,7 @@ enum State {
     Failed,
 }
 
-/// How far a point is.
+/// Progress of a point.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
     /// Seeds that have been requested.
@@ -332,7 +332,7 @@ impl Campaign {
         self.sweep.task(want.point, want.seed)
     }
 
-    /// What is run.
+    /// The sweep.
     pub fn sweep(&self) -> Arc<Sweep> {
         Arc::clone(&self.sweep)
     }
@@ -342,7 +342,7 @@ impl Campaign {
         !self.cells.values().any(|cell| matches!(cell.state, State::Waiting | State::Running))
     }
 
-    /// How far it is.
+    /// Its progress.
     pub fn tally(&self) -> Tally {
         self.tally
     }

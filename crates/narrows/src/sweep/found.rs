@@ -14,7 +14,7 @@ use crate::results::StoredCell;
 /// The sweep in a folder.
 #[derive(Debug)]
 pub struct Found {
-    /// What was asked.
+    /// The sweep as requested.
     pub manifest: Manifest,
     /// Points with a cell that is there.
     pub points: Vec<PointSummary>,
@@ -22,7 +22,7 @@ pub struct Found {
     pub cells: Vec<Row>,
     /// Cells that are wanted and not there.
     pub absent: Vec<Absent>,
-    /// What was suspicious about the runs, each once.
+    /// Warnings of the runs, each once.
     pub warnings: Vec<String>,
     metrics: Metrics,
     /// By point of `points`: the number of its first cell.

@@ -1,4 +1,4 @@
-//! What cells measured: their metrics one by one, and estimates over the seeds of each point.
+//! Metrics of cells one by one, and estimates over the seeds of each point.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ pub struct PointSummary {
     pub point: usize,
     /// Its value on each axis.
     pub values: Vec<Value>,
-    /// How many seeds it has.
+    /// Number of its seeds.
     pub seeds: u32,
     /// Its metrics, in the order of `run.json`; none where there was nothing to take one of.
     pub metrics: Vec<(String, Option<Estimate>)>,
@@ -48,7 +48,7 @@ pub(super) struct Metrics {
     pub(super) names: Vec<String>,
     /// By cell: the number of each of its metrics, and its value.
     pub(super) values: Vec<Vec<(usize, Option<f64>)>>,
-    /// What was suspicious about the runs, each once.
+    /// Warnings of the runs, each once.
     pub(super) warnings: Vec<String>,
 }
 

@@ -12,16 +12,16 @@ use super::{Attached, Damaged, Health, Manifest, PointSummary, Store, Supplies, 
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::inputs;
 
-/// What came of a merge.
+/// Outcome of a merge.
 #[derive(Debug)]
 pub struct Merged {
-    /// What was asked of the sweep.
+    /// The sweep as requested.
     pub manifest: Manifest,
-    /// What its points measured.
+    /// Metrics of its points.
     pub points: Vec<PointSummary>,
     /// Cells that are damaged in one folder and were taken from another.
     pub damaged: Vec<Damaged>,
-    /// How many cells have no checksums, as an older version wrote them.
+    /// Number of cells without checksums, as an older version wrote them.
     pub unverified: u64,
 }
 
@@ -62,7 +62,7 @@ pub fn merge(folders: &[PathBuf], out: &Path) -> Checked<Merged> {
 }
 
 impl Merged {
-    /// What was found of damage, if anything was.
+    /// Damage that was found, if any was.
     pub fn warnings(&self) -> Vec<Diagnostic> {
         warn_of_cells(&self.damaged, "in one folder, and taken from another", self.unverified)
     }
@@ -74,7 +74,7 @@ fn refuse(lost: &[Damaged]) -> Diagnostic {
     Diagnostic::error(Code::DamagedCells, message).help(help)
 }
 
-/// What was asked in all these folders.
+/// The sweep that all these folders belong to.
 fn common(folders: &[PathBuf]) -> Checked<Manifest> {
     let mut first: Option<(Manifest, &Path)> = None;
     for folder in folders {

@@ -244,14 +244,14 @@ impl Sweep {
         Ok(self.make(self.combination(point))?.document)
     }
 
-    /// What its scenarios need besides their text: files of those cells that have been requested, and what was attached to the
+    /// Input of its scenarios besides their text: files of those cells that have been requested, and what was attached to the
     /// scenario.
     pub fn supplies(&self) -> Supplies {
         let files = self.base.inputs().into_iter().map(|content| (content.hash().to_owned(), content));
         Supplies { files: files.collect(), makers: self.base.makers().clone() }
     }
 
-    /// What a point is called in messages: `traffic.dc.load = 0.2, control = dctcp`.
+    /// Name of a point in messages: `traffic.dc.load = 0.2, control = dctcp`.
     pub fn describe(&self, point: usize) -> String {
         let combination = self.combination(point);
         let is_void =

@@ -1,4 +1,4 @@
-//! What a sweep found, in a few columns: a row for each traffic group of each point, so that a group that starves is seen
+//! Findings of a sweep, in a few columns: a row for each traffic group of each point, so that a group that starves is seen
 //! beside those that do not.
 
 use std::collections::BTreeSet;

@@ -17,7 +17,7 @@ use crate::input_file::{LARGEST_SUMMARY, read_bytes};
 use crate::inputs::INPUTS;
 use crate::results::{Staging, cannot_write, make_readable, write_text};
 
-/// What was asked, in the folder of a sweep.
+/// The sweep as requested, in its folder.
 const MANIFEST: &str = "sweep.json";
 /// Where cells are.
 const CELLS: &str = "cells";
@@ -94,7 +94,7 @@ impl Store {
         folder.join(MANIFEST)
     }
 
-    /// What was asked of the sweep in a folder; none if there is none.
+    /// The sweep that a folder was made for; none if there is none.
     ///
     /// # Errors
     /// If there is something else in its place.

@@ -74,7 +74,7 @@ fn collect(path: &mut Vec<String>, values: &[Option<&Value>], paths: &mut Vec<Ve
     }
 }
 
-/// What is inside a value: keys of a table, or names of elements if all have one.
+/// Parts of a value: keys of a table, or names of elements if all have one.
 fn names(value: &Value) -> Option<Vec<&str>> {
     match value {
         Value::Table(table) => Some(table.keys().map(String::as_str).collect()),
@@ -175,7 +175,7 @@ fn at<'a>(root: &'a Value, path: &[String]) -> Option<&'a Value> {
     path.iter().try_fold(root, |value, name| child(value, name))
 }
 
-/// What a stored scenario means that has this in it, whatever stands aside.
+/// Meaning of a stored scenario that has this in it, whatever stands aside.
 fn read(root: &Value) -> Option<Scenario> {
     let mut root = root.as_table()?.clone();
     let aside = [Value::String("any".into()), Value::Integer(1), Value::Array(Vec::new())];
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
     use crate::plan::Plan;
 
-    /// What differs between variants of a template, each with its changes.
+    /// Differences between variants of a template, each with its changes.
     fn found(template: &str, variants: &[&[&str]]) -> Vec<(String, Vec<Option<String>>)> {
         let base = crate::templates::find(template).expect("built in").document().expect("TOML");
         let text = |changes: &&[&str]| {

@@ -1,4 +1,4 @@
-//! What each cell of a comparison changes, in sentences: only what the seeds show.
+//! Changes by each cell of a comparison, in sentences: only what the seeds show.
 
 use serde::Serialize;
 
@@ -8,7 +8,7 @@ use super::super::summary::{Summary, SummaryGroup, SummaryRow};
 use crate::numbers::with_interval;
 use crate::statistics::{Estimate, FEWEST};
 
-/// What a cell changes, beside the first.
+/// Changes by a cell, beside the first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// Its name.
@@ -21,7 +21,7 @@ pub struct Finding {
     pub groups: Vec<GroupFinding>,
 }
 
-/// What it changes for a traffic group.
+/// Changes for a traffic group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GroupFinding {
     /// Its name.
@@ -53,7 +53,7 @@ impl GroupFinding {
     }
 }
 
-/// What a row of the summary says.
+/// The finding in a row of the summary.
 enum Said {
     Change(Change),
     Same,
@@ -164,7 +164,7 @@ mod tests {
         Cell { name: name.into(), runs: values.iter().enumerate().map(run).collect() }
     }
 
-    /// What is said of a metric that is `base` in the first cell and `own` in the second.
+    /// The finding about a metric that is `base` in the first cell and `own` in the second.
     fn sentence<const N: usize>(metric: &str, base: [f64; N], own: [f64; N]) -> String {
         let cells = [cell("a", metric, &base.map(Some)), cell("b", metric, &own.map(Some))];
         let found = findings(&cells, &summarize(&cells));

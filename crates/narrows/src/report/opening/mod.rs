@@ -14,12 +14,12 @@ use self::main_metric::{MainMetric, main_metrics};
 use super::digest::Cell;
 use super::summary::summarize;
 
-/// What a reader of a comparison sees first.
+/// The part of a comparison that a reader sees first.
 #[derive(Clone, Debug, Serialize)]
 pub struct Opening {
     /// Settings that are not the same in all cells.
     pub differences: Vec<Difference>,
-    /// What each cell but the first changes.
+    /// Changes by each cell but the first.
     pub findings: Vec<Finding>,
     /// The main metric of each group.
     main: Vec<MainMetric>,

@@ -1,4 +1,4 @@
-//! What was recorded over time, in a bounded number of points.
+//! Records over time, in a bounded number of points.
 //!
 //! Recorded intervals that are shorter than what is kept are put together: of queues the deepest counts, of links the bytes
 //! are added, so no peak vanishes. Windows keep the rows with the smallest and the largest window of each slice of time.
@@ -40,14 +40,14 @@ pub struct OverTime {
     queues: Vec<QueueCurve>,
     /// The flows worth a look.
     flows: Vec<FlowCurve>,
-    /// What their controls keep.
+    /// State of their controls.
     states: Vec<State>,
     /// The arrays.
     packed: String,
 }
 
 impl OverTime {
-    /// What `source` recorded, with `summary` as in `run.json`.
+    /// Records of `source`, with `summary` as in `run.json`.
     ///
     /// # Errors
     /// If a table cannot be read.

@@ -10,13 +10,13 @@ use std::cmp::Ordering;
 
 use crate::statistics::{Estimate, FEWEST, estimate_ratio_among};
 
-/// What the settings of an axis have to say about each other.
+/// Comparisons of the settings of an axis.
 #[derive(Debug)]
 pub(super) struct Apart {
     settings: usize,
     /// Of each pair of settings, the first number the smaller one: the ratio of the second to the first.
     ratios: Vec<Option<Estimate>>,
-    /// How many pairs were compared.
+    /// Number of pairs that were compared.
     pub(super) comparisons: usize,
 }
 
@@ -31,7 +31,7 @@ impl Apart {
         Self { settings: number, ratios: pairs.iter().map(ratio).collect(), comparisons }
     }
 
-    /// What `other` measured as a multiple of what `one` did; none if they were not compared.
+    /// The metric of `other` as a multiple of that of `one`; none if they were not compared.
     pub(super) fn ratio(&self, one: usize, other: usize) -> Option<Estimate> {
         let (low, high) = (one.min(other), one.max(other));
         if low == high {
@@ -43,7 +43,7 @@ impl Apart {
         Some(if one < other { ratio } else { inverse(&ratio) })
     }
 
-    /// How `other` lies to `one`: above it, below it, or not told apart.
+    /// Place of `other` beside `one`: above it, below it, or not told apart.
     pub(super) fn order(&self, one: usize, other: usize) -> Option<Ordering> {
         let (low, high) = self.ratio(one, other)?.interval?;
         match () {
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!([0, 1, 2].map(|setting| apart.is_compared(setting)), [true, false, false]);
     }
 
-    /// How often a difference is found in made-up lines of settings, whose runs share the luck of their seeds.
+    /// Frequency with which a difference is found in made-up lines of settings, whose runs share the luck of their seeds.
     fn fraction_found(settings: &[f64], found: impl Fn(&Apart) -> bool) -> f64 {
         const LINES: usize = 4000;
         let mut random = SplitMix::new(7);

@@ -37,7 +37,7 @@ pub(super) struct Axes {
 /// The points along an axis where all others are fixed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Line {
-    /// What the others are fixed to. None at the axis itself, and where one does not apply.
+    /// Values of the other axes. None at the axis itself, and where one does not apply.
     pub(super) at: Place,
     /// Numbers of values on the axis, and of points.
     pub(super) points: Vec<(usize, usize)>,

@@ -13,7 +13,7 @@ pub(super) struct Chosen {
     pub(super) name: String,
     /// In words.
     pub(super) label: String,
-    /// What it is.
+    /// The metric.
     pub(super) meaning: String,
     /// Which direction is good, if any.
     pub(super) lower_is_better: Option<bool>,

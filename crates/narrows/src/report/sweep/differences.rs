@@ -1,4 +1,4 @@
-//! What the runs of a sweep say about differences: for each metric of each group a sentence for each line of settings.
+//! Differences that the runs of a sweep show: for each metric of each group a sentence for each line of settings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,11 +23,11 @@ const PLACES: usize = 4;
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub(super) struct Differences {
     pub(super) metrics: Vec<OfMetric>,
-    /// How it came about.
+    /// The method, in a sentence.
     pub(super) notes: Vec<String>,
 }
 
-/// What is said of a metric.
+/// Sentences about a metric.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct OfMetric {
     pub(super) label: String,
@@ -38,7 +38,7 @@ pub(super) struct OfMetric {
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Sentence {
     pub(super) group: String,
-    /// What other axes are fixed to.
+    /// Values of the other axes.
     pub(super) at: String,
     pub(super) text: String,
 }

@@ -54,7 +54,7 @@ pub(super) struct Figures {
     on_a_scale: bool,
     /// Where its values lie, and their texts.
     ticks: Vec<(f64, String)>,
-    /// What makes lines, if anything does.
+    /// The axis that makes lines, if one does.
     by: Option<String>,
     /// Combinations of the other axes in words; a chart belongs to one of them.
     rest: Vec<String>,

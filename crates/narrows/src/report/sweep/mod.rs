@@ -25,7 +25,7 @@ const WARNINGS: usize = 5;
 /// More values of an axis than this are counted in the header.
 const VALUES: usize = 16;
 
-/// What a page of a sweep shows.
+/// Choices for the page of a sweep.
 #[derive(Clone, Debug, Default)]
 pub struct SweepOptions {
     /// Metrics, in which `*` stands for any characters; those that say most if there are none.
@@ -36,7 +36,7 @@ pub struct SweepOptions {
     pub is_inside: bool,
 }
 
-/// What the page is made from.
+/// Data that the page is drawn from.
 #[derive(Serialize)]
 struct Page<'a> {
     title: &'a str,
@@ -44,7 +44,7 @@ struct Page<'a> {
     /// Points and seeds.
     size: String,
     axes: Vec<AxisText<'a>>,
-    /// How many cells there are, are there, and failed.
+    /// Numbers of cells: in the sweep, finished, failed.
     cells: [usize; 3],
     warnings: Vec<String>,
     differences: Differences,

@@ -18,7 +18,7 @@ pub(super) struct Settings<'a> {
     pub(super) axis: &'a Axis,
     /// Numbers of their values on the axis.
     pub(super) values: Vec<usize>,
-    /// What was measured.
+    /// The metric.
     pub(super) estimates: Vec<Estimate>,
     pub(super) apart: Apart,
     /// Lower is better, or nothing is.
@@ -26,7 +26,7 @@ pub(super) struct Settings<'a> {
 }
 
 impl Settings<'_> {
-    /// What the runs say, with numbers or without.
+    /// The statement that the runs support, with numbers or without.
     pub(super) fn text(&self, numbers: bool) -> String {
         let compared = self.compared();
         if compared.is_empty() {
