@@ -57,11 +57,11 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         bill_of_materials(shell, &version, &folder, &dist)?,
         "lists what the program is built from".into(),
     ));
-    sum(shell, &dist, made.iter().map(|(file, _)| file.as_path()))?;
+    sum(shell, &version, &dist)?;
     for (file, tried) in &made {
         println!("{}: {tried}", file.display());
     }
-    println!("{}: checksums of these files", dist.join("SHA256SUMS").display());
+    println!("{}: checksums of all files of this version", dist.join("SHA256SUMS").display());
     Ok(())
 }
 
@@ -196,10 +196,15 @@ fn committed(shell: &Shell) -> Result<String> {
     Ok(cmd!(shell, "git log -1 --format=%ct").quiet().read()?)
 }
 
-/// Writes checksums in the form that `sha256sum --check` reads.
-fn sum<'a>(shell: &Shell, dist: &Path, files: impl Iterator<Item = &'a Path>) -> Result<()> {
-    let names: Vec<_> = files.filter_map(Path::file_name).collect();
+/// Writes checksums of all files of this version, in the form that `sha256sum --check` reads.
+fn sum(shell: &Shell, version: &str, dist: &Path) -> Result<()> {
     let _inside = shell.push_dir(dist);
+    let mut files = shell.read_dir(".")?;
+    files.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        ["-", "."].iter().any(|end| name.starts_with(&format!("narrows-{version}{end}")))
+    });
+    let names = files.iter().filter_map(|path| path.file_name());
     let sums = cmd!(shell, "sha256sum {names...}").quiet().read()?;
     shell.write_file("SHA256SUMS", sums + "\n")?;
     Ok(())
