@@ -126,6 +126,15 @@ def test_numbers_of_numpy_are_numbers(scenario: narrows.Scenario) -> None:
     assert (scenario.seed, scenario["traffic.search.cc.dctcp.gain"]) == (5, 0.25)
 
 
+def test_arrays_of_numpy_are_lists(scenario: narrows.Scenario) -> None:
+    import numpy as np
+
+    scenario["seed"] = np.array(5)
+    assert scenario.seed == 5
+    with pytest.raises(narrows.Error, match="array"):
+        scenario["seed"] = np.array([1, 2])
+
+
 def test_scenarios_and_their_mistakes_can_be_pickled(scenario: narrows.Scenario) -> None:
     assert pickle.loads(pickle.dumps(scenario)).to_toml() == scenario.to_toml()
     with pytest.raises(narrows.Error) as caught:

@@ -64,9 +64,11 @@ fn convert(value: &Bound<'_, PyAny>, depth: usize, controllers: &mut Controllers
     if let Some(control) = controllers.in_scenario(value)? {
         return Ok(control);
     }
-    // Numbers of numpy and its kin give their Python value.
-    if let Ok(inner) = value.call_method0("item") {
-        return convert(&inner, depth + 1, controllers);
+    // Numbers, arrays and series of numpy, pandas and polars give their Python values.
+    for values in ["tolist", "to_list"] {
+        if let Ok(inner) = value.call_method0(values) {
+            return convert(&inner, depth + 1, controllers);
+        }
     }
     let kind = value.get_type().name()?;
     let accepted = "a string (quantities too: \"5 ms\"), a number, True or False, a list or a dict";

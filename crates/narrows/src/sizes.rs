@@ -177,9 +177,18 @@ fn from_table(table: &Table) -> Checked<LoadedSizes> {
     }
 }
 
-/// The sizes of a text with one column.
+/// The sizes of a text with one column. Numbers may have the forms that programs write, and are whole bytes then; a first line
+/// without any digit is a header.
 fn from_list(table: &Table) -> Checked<LoadedSizes> {
-    let values = table.rows(["bytes"]).map(|row| flow_size(&row?[0])).collect::<Checked<Vec<_>>>()?;
+    let size = |field: &Field<'_>| match field.text.parse::<f64>() {
+        Ok(bytes) if bytes >= 0.5 && bytes <= ENDLESS.as_f64() => Ok(Bytes::from_f64(bytes + 0.5)),
+        _ => flow_size(field),
+    };
+    let is_header = |field: &Field<'_>| !field.text.contains(|c: char| c.is_ascii_digit());
+    let rows = table.rows(["bytes"]).collect::<Checked<Vec<_>>>()?;
+    let sizes = rows.iter().map(|[field]| field).enumerate();
+    let values = sizes.filter(|(row, field)| *row > 0 || !is_header(field)).map(|(_, field)| size(field));
+    let values = values.collect::<Checked<Vec<_>>>()?;
     let listed = Some(values.len());
     let name = table.name().to_owned();
     match Sizes::empirical(values) {
@@ -208,6 +217,17 @@ fn refuse(name: &str, rows: &[[Field<'_>; 2]], error: &SizesError) -> Diagnostic
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_of_sizes_are_read_as_programs_write_them() {
+        let read =
+            |text: &str| parse("sizes", text.into()).map(|loaded| (loaded.listed, loaded.sizes.mean()));
+        assert_eq!(read("size\n1.000000000000000000e+02\n300\n").unwrap(), (Some(2), 200.0));
+        assert_eq!(read("99.6\n1kB\n").unwrap(), (Some(2), 550.0));
+        for wrong in ["1\nsize\n", "nan\n1\ninf\n", "1\n-2\n", "1\n0.2\n"] {
+            assert!(read(wrong).is_err(), "{wrong:?}");
+        }
+    }
 
     #[test]
     fn built_in_distributions_have_the_published_means() {

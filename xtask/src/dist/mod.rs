@@ -27,8 +27,17 @@ const REQUIREMENTS: &str = "python/dist-requirements.txt";
 /// The writer of SBOMs. `cargo install` builds it once.
 const CYCLONEDX: &str = "cargo-cyclonedx@0.5.9";
 
-/// Files of an archive beside the program.
-const BESIDE: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
+/// Files and folders of an archive beside the program: what README.md leads to.
+const BESIDE: [&str; 8] = [
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "docs",
+    "examples",
+    "scenarios",
+];
 
 /// Builds everything into `dist`, and tries it: every program writes the same bytes.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
@@ -156,8 +165,10 @@ fn archive(
     let packed = folder.join(&name);
     shell.remove_path(&packed)?;
     shell.create_dir(&packed)?;
-    for file in BESIDE {
-        shell.copy_file(file, &packed)?;
+    for file in cmd!(shell, "git ls-files {BESIDE...}").quiet().read()?.lines() {
+        let at = packed.join(file);
+        shell.create_dir(at.parent().context("a file is in a folder")?)?;
+        shell.copy_file(file, at)?;
     }
     shell.copy_file(built, &packed)?;
     let archive = dist.join(format!("{name}.tar.gz"));

@@ -93,7 +93,7 @@ pub(crate) fn merge(arguments: &args::Merge) -> Checked<Status> {
     } else {
         say!("{}", headline(&manifest));
         say_part!("{}", show::points(&manifest, &points));
-        say!("wrote {}/  ({})", shown_path(&arguments.out), files(&arguments.out));
+        wrote(&arguments.out);
     }
     Ok(Status::Done)
 }
@@ -257,7 +257,13 @@ fn print(manifest: &Manifest, points: &[PointSummary], out: &Path, as_json: bool
         return;
     }
     say_part!("{}", show::points(manifest, points));
-    say!("wrote {}/  ({})", shown_path(out), files(out));
+    wrote(out);
+}
+
+/// Names the files of a sweep, and the command that makes a page of them.
+fn wrote(out: &Path) {
+    let shown = shown_path(out);
+    say!("wrote {shown}/  ({}); now: narrows report {shown}", files(out));
 }
 
 fn ids(cells: &[Damaged]) -> Value {

@@ -27,7 +27,7 @@ impl Mechanism for Home {
     fn entries(&self) -> &'static [Entry] {
         &[Entry {
             name: "isolation",
-            summary: "congested flows get a queue of their own (DVL, enhanced DVL, 802.1Qcz); needs `pfc`",
+            summary: "congested flows get a queue of their own (DVL, enhanced DVL or EDVL, 802.1Qcz or QCZ); needs `pfc`",
             place: "switches.CLASS.isolation",
             source: "Gonzalez-Naharro et al., NEAT 2019; IEEE 802.1Qcz",
             about: DOCS,

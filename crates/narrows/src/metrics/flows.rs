@@ -62,7 +62,7 @@ pub(super) const FLOW_METRICS: [Taken<FlowSums>; 19] = [
     metric(
         "marked_fraction",
         "",
-        "Payload acknowledged with a congestion mark, as a fraction of all delivered payload, over the whole run.",
+        "Payload acknowledged with a congestion mark, as a fraction of all delivered payload, over the whole run; of controls with classic ECN one segment for each reduction because of marks, so that it compares runs of one kind of ECN only.",
         |of| fraction(of.marked, of.delivered),
     ),
     metric(

@@ -194,7 +194,8 @@ pub fn topics() -> Vec<Topic> {
 /// else has it, also by a path or its end: `wan.delay`, `traffic.web.cc.dctcp.gain`.
 pub fn find(name: &str) -> Vec<Topic> {
     let is = |topic: &Topic, name: &str| topic.name.eq_ignore_ascii_case(name);
-    let mut found: Vec<_> = topics().into_iter().filter(|topic| is(topic, name)).collect();
+    let called = |topic: &Topic| is(topic, name) || search::has_acronym(topic, name);
+    let mut found: Vec<_> = topics().into_iter().filter(called).collect();
     if found.is_empty() {
         let metric = name.split_once('.').map_or(name, |(_, metric)| metric);
         let plain = ["dc_", "wan_"].iter().find_map(|segment| metric.strip_prefix(segment)).unwrap_or(metric);

@@ -60,6 +60,13 @@ fn setting(key: &str, value: &Value, place: String) -> Topic {
     Topic { place, about, ..Topic::new(TopicKind::Setting, key, summary) }
 }
 
+/// Whether this is an acronym that the summary of a mechanism gives as another name of it: DVL, 802.1Qcz.
+pub(super) fn has_acronym(topic: &Topic, name: &str) -> bool {
+    let is_acronym = |word: &&str| word.chars().skip(1).any(char::is_uppercase);
+    let words = topic.summary.split(|c: char| !c.is_alphanumeric() && c != '.').filter(is_acronym);
+    topic.kind == TopicKind::Mechanism && words.into_iter().any(|word| word.eq_ignore_ascii_case(name))
+}
+
 /// Suggestion for a name that nothing has: names that it is a part of, the name that it is most like, or what it is
 /// mentioned with. None if nothing is near.
 pub fn suggestion(name: &str) -> Option<String> {
@@ -112,6 +119,16 @@ mod tests {
     fn a_word_finds_the_names_it_is_part_of() {
         let found = suggestion("increase").expect("settings have it in their names");
         assert!(found.starts_with("names with \"increase\": ") && !found.contains("incast"), "{found}");
+    }
+
+    #[test]
+    fn an_acronym_finds_the_mechanism_beside_what_has_the_name() {
+        let kinds =
+            |name: &str| super::super::find(name).into_iter().map(|topic| topic.kind).collect::<Vec<_>>();
+        assert_eq!(kinds("edvl"), [TopicKind::Mechanism]);
+        assert_eq!(kinds("802.1qcz"), [TopicKind::Mechanism]);
+        assert!(kinds("dvl").contains(&TopicKind::Mechanism) && kinds("dvl").len() == 2);
+        assert!(kinds("congested").is_empty());
     }
 
     #[test]

@@ -71,6 +71,7 @@ fn label(metric: &str) -> Option<(&'static str, Option<bool>, Shown)> {
         "lost_fraction" => ("lost, fraction of datagrams", Some(true), IfAny),
         "marks" => ("ECN marks", None, IfAny),
         "drops" => ("drops", Some(true), IfAny),
+        "pauses" => ("pauses", Some(true), IfAny),
         "max_queue_kb" => ("peak queue, kB", Some(true), IfAny),
         "p99_queue_kb" => ("deepest recorded queue p99, kB", Some(true), IfAny),
         "dc_lost_fraction" => ("DC loss, fraction of packets", Some(true), IfAny),
@@ -93,7 +94,7 @@ pub(super) fn words(metric: &str) -> Option<(&'static str, Option<bool>)> {
 /// Metrics of the whole network that the groups' own rows do not show.
 fn shown_in_total(metric: &str) -> bool {
     let segment = metric.starts_with("dc_") || metric.starts_with("wan_");
-    let more = ["marks", "drops", "timeouts", "max_queue_kb", "p99_queue_kb"];
+    let more = ["marks", "drops", "pauses", "timeouts", "max_queue_kb", "p99_queue_kb"];
     segment || ["unfinished", "unfinished_rpcs"].contains(&metric) || more.contains(&metric)
 }
 
