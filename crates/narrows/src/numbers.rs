@@ -56,10 +56,18 @@ pub fn with_interval(estimate: Option<&Estimate>, unit: &str) -> String {
 pub fn spread(estimate: &Estimate) -> String {
     let Estimate { mean, interval, range, .. } = estimate;
     let shown = |(low, high): (f64, f64)| {
-        // Three digits, unless the mean would look as if it were outside. With as many digits as it has, it cannot.
+        // Three digits, unless the mean would look as if it were outside, or a ratio as if it might be 1. With as many digits as
+        // the mean has, it cannot be outside.
         let three = [low, high].map(|bound| digits(bound, 3));
         let [least, center, most] = [&three[0], &number(*mean), &three[1]].map(|text| read(text));
-        if (least..=most).contains(&center) { three } else { [low, high].map(number) }
+        let holds_one = |least: f64, most: f64| (least..=most).contains(&1.0);
+        if !holds_one(low, high) && holds_one(least, most) {
+            [low, high].map(|bound| digits(bound, 5))
+        } else if (least..=most).contains(&center) {
+            three
+        } else {
+            [low, high].map(number)
+        }
     };
     match interval {
         Some((low, high)) if low < high => format!(" [{}]", shown((*low, *high)).join(", ")),
@@ -72,6 +80,20 @@ pub fn spread(estimate: &Estimate) -> String {
 mod tests {
     use super::*;
     use crate::statistics::estimate;
+
+    #[test]
+    fn an_interval_without_one_does_not_look_as_if_it_had_it() {
+        let shown = |low, high| {
+            spread(&Estimate {
+                mean: (low + high) / 2.0,
+                interval: Some((low, high)),
+                ..estimate(&[1.1; 3]).unwrap()
+            })
+        };
+        assert_eq!(shown(1.0004, 1.03), " [1.0004, 1.03]");
+        assert_eq!(shown(0.97, 0.9996), " [0.97, 0.9996]");
+        assert_eq!(shown(0.99, 1.001), " [0.99, 1]");
+    }
 
     #[test]
     fn numbers_have_the_digits_that_matter() {

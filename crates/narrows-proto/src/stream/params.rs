@@ -163,6 +163,13 @@ impl Params {
         window.unwrap_or(Bytes::MAX).min(buffer.unwrap_or(Bytes::MAX)).get()
     }
 
+    /// The most payload that a connection can have in flight, however large its window: room in its send buffer, in a fixed
+    /// receive window, and in the receive buffer once that has grown. None without such a bound.
+    pub fn most_in_flight(&self) -> Option<Bytes> {
+        let grown = self.receive_buffer.map(|buffer| Bytes::from_f64(buffer.most.as_f64() * buffer.part));
+        [self.receive_window, self.send_buffer, grown].into_iter().flatten().min()
+    }
+
     /// Delay of an acknowledgement at first, and where that does not follow the gaps between segments.
     pub fn ack_wait(&self) -> Span {
         self.ack_wait_of(self.ack_timeout.map_or(self.ack_delay, |timeout| timeout.least))

@@ -111,6 +111,23 @@ fn ack(transport: &Transport) -> Option<Bytes> {
     }
 }
 
+/// The base round trip of a flow of a group, the rate of the slowest link on its way, and their product. None without
+/// acknowledgments.
+pub(super) fn round_trip(
+    network: &Network,
+    paths: &Paths<'_>,
+    group: &Group,
+    from: HostId,
+    to: HostId,
+) -> Option<(Span, BitRate, Bytes)> {
+    let (packet, ack) = (full_packet(group), ack(&group.transport)?);
+    let (forth, back) = (paths.path(FlowId(0), from, to)?, paths.path(FlowId(0), to, from)?);
+    let time = |links: &[LinkId], size| IdealPath::new(network, links).packet_time(size);
+    let rtt = time(&forth, packet) + time(&back, ack);
+    let rate = forth.iter().map(|link| network.topology.link(*link).wire.rate).min()?;
+    Some((rtt, rate, rate * rtt))
+}
+
 /// Facts of a group, and its longest round trip. Nothing of datagrams.
 fn group_facts(
     network: &Network,
@@ -118,15 +135,12 @@ fn group_facts(
     group: &Group,
     pairs: &[(HostId, HostId)],
 ) -> (Option<GroupFacts>, Span) {
-    let (packet, Some(ack)) = (full_packet(group), ack(&group.transport)) else { return (None, Span::ZERO) };
+    if ack(&group.transport).is_none() {
+        return (None, Span::ZERO);
+    }
     let step = pairs.len().div_ceil(MOST_PAIRS).max(1);
-    let each = pairs.iter().step_by(step).filter_map(|(from, to)| {
-        let (forth, back) = (paths.path(FlowId(0), *from, *to)?, paths.path(FlowId(0), *to, *from)?);
-        let time = |links: &[LinkId], size| IdealPath::new(network, links).packet_time(size);
-        let rtt = time(&forth, packet) + time(&back, ack);
-        let rate = forth.iter().map(|link| network.topology.link(*link).wire.rate).min()?;
-        Some((rtt, rate, rate * rtt))
-    });
+    let each = pairs.iter().step_by(step);
+    let each = each.filter_map(|(from, to)| round_trip(network, paths, group, *from, *to));
     let each: Vec<(Span, BitRate, Bytes)> = each.collect();
     let ends = |of: fn(&(Span, BitRate, Bytes)) -> u64| {
         let values = each.iter().map(of);
@@ -138,7 +152,7 @@ fn group_facts(
             base_rtt_ps: ends(|(rtt, ..)| rtt.as_ps())?,
             bottleneck_bps: ends(|(_, rate, _)| rate.as_bps())?,
             bdp_bytes: ends(|(.., bdp)| bdp.get())?,
-            packet_bytes: packet.get(),
+            packet_bytes: full_packet(group).get(),
         })
     };
     (facts(), each.iter().map(|(rtt, ..)| *rtt).max().unwrap_or(Span::ZERO))

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use narrows_proto::units::Time;
-use narrows_sim::traffic::{FlowSpec, Rpc, Traffic};
-use narrows_sim::{HostId, LinkId, Network};
+use narrows_proto::units::{BitRate, Time};
+use narrows_sim::traffic::{FlowSpec, Rpc, Traffic, Transport};
+use narrows_sim::{HostId, LinkId, Network, Paths};
 
+use super::facts::round_trip;
 use super::select::host_rates;
 use super::traffic::PlannedTraffic;
 use super::{Checker, ENDLESS};
@@ -48,6 +49,40 @@ pub(super) fn warn_of_nothing_measured(
         };
         let message = format!("no flow starts from {} on{until}", measured.start);
         checker.error("measure", Diagnostic::warning(Code::NothingMeasured, message));
+    }
+}
+
+/// Warns of flows without an end that cannot fill their path, all of a group together, since their ends have too little room.
+pub(super) fn warn_of_little_room(
+    network: &Network,
+    paths: &Paths<'_>,
+    traffic: &Traffic,
+    checker: &mut Checker<'_>,
+) {
+    for (number, group) in traffic.groups.iter().enumerate() {
+        let Transport::Stream { params, .. } = &group.transport else { continue };
+        let Some(room) = params.most_in_flight() else { continue };
+        let lasting =
+            || traffic.flows.iter().filter(|flow| flow.group.index() == number && flow.size == ENDLESS);
+        let Some(first) = lasting().next() else { continue };
+        let Some((rtt, rate, bdp)) = round_trip(network, paths, group, first.from, first.to) else {
+            continue;
+        };
+        let flows = lasting().count() as u64;
+        if room.get().saturating_mul(flows) >= bdp.get() {
+            continue;
+        }
+        let name = &group.name;
+        let most = BitRate::from_bps((room.as_f64() * 8.0 / rtt.as_secs_f64()) as u64);
+        let message = format!(
+            "a flow of traffic \"{name}\" has at most {room:.1} in flight, whatever its window: {most:.1} of {rate:.1} \
+             over a round trip of {rtt:.1}"
+        );
+        let help = format!(
+            "its bandwidth-delay product is {bdp:.1}; larger transport.send_buffer and receive_buffer.most (or receive_window) make room"
+        );
+        checker
+            .error(&format!("traffic.{number}"), Diagnostic::warning(Code::LittleRoom, message).help(help));
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use narrows::diagnostic::Code;
 use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows::results::Results;
@@ -201,4 +202,30 @@ fn two_streams_of_a_network_card_keep_a_port_busy_that_drops_and_share_its_losse
     let (busy, first_part) = (busy / f64::from(SEEDS), first_part / f64::from(SEEDS));
     assert!(busy >= 0.95, "{busy}");
     assert!((0.45..=0.55).contains(&first_part), "{first_part}");
+}
+
+#[test]
+fn flows_whose_ends_have_less_room_than_their_path_are_warned_of() {
+    let warned = |overrides: &[&str]| {
+        let traffic = "cc = { cubic = {} }\npattern.long_lived = { flows = 2 }";
+        let mut document =
+            Document::parse("linux.toml", format!("{NETWORK}{traffic}\n"), "").expect("parses");
+        for assignment in overrides {
+            document.set(assignment).expect("fits");
+        }
+        let plan = Plan::new(document).unwrap_or_else(|error| panic!("{error}"));
+        plan.warnings.iter().any(|warning| warning.code == Code::LittleRoom)
+    };
+    let profile = "transport.profile=linux-6.12";
+    let fast = "topology.dumbbell.bottleneck_rate=1 Gb/s";
+    // Two times 0.5 MB, where the buffers of Linux hold 3 to 4 MB, are on the way at 100 Mb/s; ten times as much at 1 Gb/s.
+    assert!(!warned(&[profile]) && !warned(&[fast]));
+    assert!(warned(&[profile, fast, "transport.send_buffer=2 MB"]));
+    assert!(!warned(&[profile, fast, "transport.send_buffer=3 MB"]));
+    assert!(!warned(&[
+        profile,
+        fast,
+        "transport.send_buffer=2 MB",
+        "traffic.data.pattern.long_lived.flows=3"
+    ]));
 }

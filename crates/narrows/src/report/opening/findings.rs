@@ -115,7 +115,8 @@ fn said(row: &SummaryRow, cell: usize) -> Said {
     let apart = match (base, own) {
         (None, None) => return Said::Nothing,
         (Some(base), Some(own)) => (never(base) && always(own)) || (always(base) && never(own)),
-        _ => true,
+        // To have nothing that a metric could be taken of, and to count none, is the same.
+        (Some(one), None) | (None, Some(one)) => !never(one),
     };
     if !apart {
         return Said::Same;
