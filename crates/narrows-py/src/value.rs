@@ -65,10 +65,8 @@ fn convert(value: &Bound<'_, PyAny>, depth: usize, controllers: &mut Controllers
         return Ok(control);
     }
     // Numbers, arrays and series of numpy, pandas and polars give their Python values.
-    for values in ["tolist", "to_list"] {
-        if let Ok(inner) = value.call_method0(values) {
-            return convert(&inner, depth + 1, controllers);
-        }
+    if let Some(inner) = ["tolist", "to_list"].into_iter().find_map(|list| value.call_method0(list).ok()) {
+        return convert(&inner, depth + 1, controllers);
     }
     let kind = value.get_type().name()?;
     let accepted = "a string (quantities too: \"5 ms\"), a number, True or False, a list or a dict";

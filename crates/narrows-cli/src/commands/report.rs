@@ -6,7 +6,7 @@ use narrows::results::{Staged, StoredCell, find};
 use narrows::sweep::{Found, Store, stored_points};
 use narrows::visible::shown_path;
 
-use super::numbered;
+use super::{files, numbered};
 use crate::show::POINTS;
 use crate::{Status, args};
 
@@ -119,4 +119,10 @@ fn stored(folder: &Path) -> Checked<Vec<StoredCell>> {
         points.truncate(POINTS);
     }
     Ok(points)
+}
+
+/// Names the files of a sweep, and the command that makes a page of them.
+pub(super) fn wrote_sweep(out: &Path) {
+    let shown = shown_path(out);
+    say!("wrote {shown}/  ({}); now: narrows report {shown}", files(out));
 }

@@ -9,7 +9,7 @@ use narrows::sweep::{
 use narrows::visible::shown_path;
 use serde_json::{Map, Value, json};
 
-use super::files;
+use super::report::wrote_sweep;
 use crate::progress::{CELLS_KEPT, Cells, catch_interrupts, goes_on};
 use crate::{Status, args, fail, show};
 
@@ -93,7 +93,7 @@ pub(crate) fn merge(arguments: &args::Merge) -> Checked<Status> {
     } else {
         say!("{}", headline(&manifest));
         say_part!("{}", show::points(&manifest, &points));
-        wrote(&arguments.out);
+        wrote_sweep(&arguments.out);
     }
     Ok(Status::Done)
 }
@@ -257,13 +257,7 @@ fn print(manifest: &Manifest, points: &[PointSummary], out: &Path, as_json: bool
         return;
     }
     say_part!("{}", show::points(manifest, points));
-    wrote(out);
-}
-
-/// Names the files of a sweep, and the command that makes a page of them.
-fn wrote(out: &Path) {
-    let shown = shown_path(out);
-    say!("wrote {shown}/  ({}); now: narrows report {shown}", files(out));
+    wrote_sweep(out);
 }
 
 fn ids(cells: &[Damaged]) -> Value {
