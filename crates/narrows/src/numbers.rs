@@ -58,16 +58,13 @@ pub fn spread(estimate: &Estimate) -> String {
     let shown = |(low, high): (f64, f64)| {
         // Three digits, unless the mean would look as if it were outside, or a ratio as if it might be 1. With as many digits as
         // the mean has, it cannot be outside.
-        let three = [low, high].map(|bound| digits(bound, 3));
+        let holds_one = (low..=high).contains(&1.0);
+        let three = [low, high].map(|bound| match digits(bound, 3) {
+            text if !holds_one && bound != 1.0 && read(&text) == 1.0 => digits(bound, 5),
+            text => text,
+        });
         let [least, center, most] = [&three[0], &number(*mean), &three[1]].map(|text| read(text));
-        let holds_one = |least: f64, most: f64| (least..=most).contains(&1.0);
-        if !holds_one(low, high) && holds_one(least, most) {
-            [low, high].map(|bound| digits(bound, 5))
-        } else if (least..=most).contains(&center) {
-            three
-        } else {
-            [low, high].map(number)
-        }
+        if (least..=most).contains(&center) { three } else { [low, high].map(number) }
     };
     match interval {
         Some((low, high)) if low < high => format!(" [{}]", shown((*low, *high)).join(", ")),
