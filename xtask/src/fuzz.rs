@@ -15,6 +15,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use xshell::{Shell, cmd};
 
+use crate::installed::is_installed;
 use crate::target;
 
 /// A program of `fuzz/fuzz_targets`.
@@ -138,9 +139,8 @@ pub(crate) fn feed_in_turns(
 /// Builds all targets. Returns the folder they are in.
 fn build(shell: &Shell, folder: &Path) -> Result<PathBuf> {
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
-    let found = cmd!(shell, "{compiler} --version").quiet().ignore_stdout().ignore_stderr().run();
     ensure!(
-        found.is_ok(),
+        is_installed(shell, &compiler),
         "fuzzing needs a C++ compiler to build libFuzzer, \"{compiler}\" does not run: install one (apt-get install g++), \
          or name it in CXX"
     );

@@ -9,6 +9,7 @@ mod environment;
 mod fidelity;
 mod fuzz;
 mod guide;
+mod installed;
 mod instructions;
 mod judged;
 mod loom;

@@ -58,7 +58,7 @@ pub(crate) fn install(shell: &Shell, python: &Path, folder: &Path) -> Result<()>
     shell.remove_path(&wheels)?;
     let build = cmd!(shell, "{python} -m maturin build --release --quiet --out {wheels}");
     build.run().context("the Python package could not be built")?;
-    let wheel = wheels_in(shell, &wheels)?;
+    let wheel = wheel_in(shell, &wheels)?;
     cmd!(
         shell,
         "{python} -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall {wheel}"
@@ -68,7 +68,8 @@ pub(crate) fn install(shell: &Shell, python: &Path, folder: &Path) -> Result<()>
     Ok(())
 }
 
-fn wheels_in(shell: &Shell, folder: &Path) -> Result<PathBuf> {
+/// The only wheel of a folder.
+pub(crate) fn wheel_in(shell: &Shell, folder: &Path) -> Result<PathBuf> {
     match shell.read_dir(folder)?.as_slice() {
         [wheel] => Ok(wheel.clone()),
         found => bail!("expected one wheel in {}, found {}", folder.display(), found.len()),

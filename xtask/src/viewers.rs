@@ -3,19 +3,16 @@
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
+use crate::installed::{CHROMIUM, is_installed};
+
 /// Tests, what they need, and how to get it.
 const VIEWERS: [(&str, &[&str], &str); 3] =
     [("viewers", &["tshark"], "tshark"), ("browser", CHROMIUM, "chromium"), ("layout", CHROMIUM, "chromium")];
 
-const CHROMIUM: &[&str] = &["chromium", "chromium-browser", "google-chrome"];
-
 /// Runs the tests that need tshark and those that need Chromium. Passes with a remark where one is not installed.
 pub(crate) fn run(shell: &Shell) -> Result<()> {
     for (test, programs, package) in VIEWERS {
-        let installed = |program: &&str| {
-            cmd!(shell, "{program} --version").quiet().ignore_stdout().ignore_stderr().run().is_ok()
-        };
-        if !programs.iter().any(installed) {
+        if !programs.iter().any(|program| is_installed(shell, program)) {
             eprintln!(
                 "skipped: the tests of {test} need {package} (apt-get install --no-install-recommends {package})"
             );

@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use narrows::fidelity::Fidelity;
 use narrows::numbers::{grouped, with_interval};
 use narrows::plan::Plan;
-use narrows::report::{Cell, Difference, Opening, Summary, summarize};
+use narrows::report::{Cell, Difference, Opening, Summary};
 use narrows::repro::Reproduction;
 use narrows::results::Activity;
 use narrows::sweep::{Manifest, Overview, OverviewRow, PointSummary, overview};
@@ -31,8 +31,7 @@ pub fn headline(plan: &Plan, seeds: u32) -> String {
 }
 
 /// Metrics of all cells side by side.
-pub fn summary(cells: &[Cell], markdown: bool) -> String {
-    let Summary(groups) = summarize(cells);
+pub fn summary(cells: &[Cell], Summary(groups): &Summary, markdown: bool) -> String {
     let several = cells.len() > 1;
     let mut header = vec![String::new(), String::new()];
     let name =
@@ -50,7 +49,7 @@ pub fn summary(cells: &[Cell], markdown: bool) -> String {
     if several || markdown {
         table.set_header(header);
     }
-    for group in &groups {
+    for group in groups {
         for (number, row) in group.rows.iter().enumerate() {
             let name = if number == 0 || markdown { group.name.clone() } else { String::new() };
             let mut line = vec![name, row.label.to_owned()];

@@ -193,7 +193,8 @@ impl Results {
     }
 
     fn __repr__(&self) -> PyResult<String> {
-        let summary = narrows_cli::show::summary(&[self.cell()?], false);
+        let cells = [self.cell()?];
+        let summary = narrows_cli::show::summary(&cells, &report::summarize(&cells), false);
         Ok(format!("{} · seed {}\n{summary}", self.name(), self.seed()))
     }
 
@@ -222,7 +223,9 @@ pub(crate) fn comparison_html(cells: Vec<(String, Vec<PyRef<'_, Results>>)>) -> 
 #[pyfunction]
 pub(crate) fn comparison_text(cells: Vec<(String, Vec<PyRef<'_, Results>>)>) -> PyResult<String> {
     let cells = cells_of(cells, false)?;
-    Ok(narrows_cli::show::summary(&cells, false) + &narrows_cli::show::opening(&report::Opening::of(&cells)))
+    let summary = report::summarize(&cells);
+    let opening = narrows_cli::show::opening(&report::Opening::of(&cells, &summary));
+    Ok(narrows_cli::show::summary(&cells, &summary, false) + &opening)
 }
 
 /// Writes the report of several cells, each with a name and its runs.

@@ -6,7 +6,7 @@ use crate::diagnostic::{Checked, Code, Diagnostic, Place, Source};
 
 /// A text of rows of fields. Each line is a row, its fields separated by commas, semicolons, tabs or blanks, whichever the
 /// first row uses; empty lines and lines that begin with `#` are left out, and so is a first row with the names of the
-/// columns. There is no quoting.
+/// columns; above a list of numbers any name. There is no quoting.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     source: Arc<Source>,
@@ -71,7 +71,8 @@ impl Table {
         columns: [&'a str; N],
     ) -> impl Iterator<Item = Checked<[Field<'a>; N]>> {
         let mut lines = lines(&self.source.text).peekable();
-        lines.next_if(|line| self.fields(*line).map(|field| field.text).eq(columns));
+        let is_name = |text: &str| N == 1 && !text.contains(|c: char| c.is_ascii_digit());
+        lines.next_if(|line| self.fields(*line).map(|field| field.text).eq(columns) || is_name(line.1));
         if N > 1 && self.lone_number().is_some() {
             lines.next();
         }

@@ -46,6 +46,11 @@ pub fn grouped(value: i64) -> String {
     if value < 0 { format!("-{text}") } else { text }
 }
 
+/// A number of things: `1 seed`, `5 seeds`.
+pub fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// A central value with its unit, and in brackets its interval: `12.35 [11.9, 12.8]`. Where there is no interval, the
 /// smallest and the largest sample: `12.35 (10.1 to 15.1)`.
 pub fn with_interval(estimate: Option<&Estimate>, unit: &str) -> String {
@@ -60,7 +65,7 @@ pub fn spread(estimate: &Estimate) -> String {
         // the mean has, it cannot be outside.
         let holds_one = (low..=high).contains(&1.0);
         let three = [low, high].map(|bound| match digits(bound, 3) {
-            text if !holds_one && bound != 1.0 && read(&text) == 1.0 => digits(bound, 5),
+            text if !holds_one && read(&text) == 1.0 => digits(bound, 5),
             text => text,
         });
         let [least, center, most] = [&three[0], &number(*mean), &three[1]].map(|text| read(text));

@@ -177,18 +177,13 @@ fn from_table(table: &Table) -> Checked<LoadedSizes> {
     }
 }
 
-/// The sizes of a text with one column. Numbers may have the forms that programs write, and are whole bytes then; a first line
-/// without any digit is a header.
+/// The sizes of a text with one column. Numbers may have the forms that programs write, and are whole bytes then.
 fn from_list(table: &Table) -> Checked<LoadedSizes> {
     let size = |field: &Field<'_>| match field.text.parse::<f64>() {
         Ok(bytes) if bytes >= 0.5 && bytes <= ENDLESS.as_f64() => Ok(Bytes::from_f64(bytes + 0.5)),
         _ => flow_size(field),
     };
-    let is_header = |field: &Field<'_>| !field.text.contains(|c: char| c.is_ascii_digit());
-    let rows = table.rows(["bytes"]).collect::<Checked<Vec<_>>>()?;
-    let sizes = rows.iter().map(|[field]| field).enumerate();
-    let values = sizes.filter(|(row, field)| *row > 0 || !is_header(field)).map(|(_, field)| size(field));
-    let values = values.collect::<Checked<Vec<_>>>()?;
+    let values = table.rows(["bytes"]).map(|row| size(&row?[0])).collect::<Checked<Vec<_>>>()?;
     let listed = Some(values.len());
     let name = table.name().to_owned();
     match Sizes::empirical(values) {

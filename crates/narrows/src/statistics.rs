@@ -1,5 +1,7 @@
 //! Percentiles, and what a few seeds say about a quantity: the one place where intervals are computed.
 
+use std::cmp::Ordering;
+
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The value that a fraction `p` of `sorted` does not exceed (nearest rank); none of an empty list.
@@ -35,6 +37,14 @@ pub struct Estimate {
     pub range: (f64, f64),
     /// Number of samples.
     pub samples: usize,
+}
+
+impl Estimate {
+    /// Side of `value` on which its interval is; none if the interval holds the value, or there is no interval.
+    pub fn beside(&self, value: f64) -> Option<Ordering> {
+        let (low, high) = self.interval?;
+        if low > value { Some(Ordering::Greater) } else { (high < value).then_some(Ordering::Less) }
+    }
 }
 
 /// Estimates the central value of a quantity that cannot be negative, as all metrics are, from one sample for each seed.

@@ -5,6 +5,8 @@ use std::path::Path;
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
+use crate::installed::is_installed;
+
 /// A target of the Rust compiler.
 #[derive(Debug)]
 pub(super) struct Machine {
@@ -44,7 +46,7 @@ impl Machine {
             return Ok(Some(format!("its standard library is missing: rustup target add {target}")));
         }
         let Some(linker) = self.linker() else { return Ok(None) };
-        let found = is_here(shell, &linker);
+        let found = is_installed(shell, &linker);
         let package = architecture.replace('_', "-");
         Ok((!found)
             .then(|| format!("its linker {linker} is missing: apt-get install gcc-{package}-linux-gnu")))
@@ -56,12 +58,8 @@ impl Machine {
             return Some(Vec::new());
         }
         let names = ["", "-static"].map(|end| format!("qemu-{}{end}", self.architecture()));
-        names.into_iter().find(|name| is_here(shell, name)).map(|name| vec![name])
+        names.into_iter().find(|name| is_installed(shell, name)).map(|name| vec![name])
     }
-}
-
-fn is_here(shell: &Shell, program: &str) -> bool {
-    cmd!(shell, "{program} --version").quiet().ignore_stdout().ignore_stderr().run().is_ok()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use xshell::{Shell, cmd};
 
-use crate::{environment, target};
+use crate::{environment, python, target};
 use machine::{MACHINES, Machine};
 
 /// Options of the build.
@@ -55,7 +55,7 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     let mut wrote = None;
     for machine in machines {
         let _remapped = shell.push_env(machine.variable("RUSTFLAGS"), flags(shell, "")?);
-        let wheel = wheel(shell, machine, &python, &dist)?;
+        let wheel = wheel(shell, machine, &python, &folder, &dist)?;
         let tried = smoke::wheel(shell, machine, &wheel, &folder)?;
         made.push((wheel, tried));
         let (program, archive) = archive(shell, machine, &version, &folder, &dist, &when)?;
@@ -112,32 +112,21 @@ fn flags(shell: &Shell, more: &str) -> Result<String> {
 }
 
 /// The Python package for any Linux with the C library of manylinux2014 or a newer one.
-fn wheel(shell: &Shell, machine: &Machine, python: &Path, dist: &Path) -> Result<PathBuf> {
-    let target = machine.target;
-    let before = wheels(shell, machine, dist)?;
-    for wheel in before {
-        shell.remove_path(wheel)?;
-    }
+fn wheel(shell: &Shell, machine: &Machine, python: &Path, folder: &Path, dist: &Path) -> Result<PathBuf> {
+    let (target, wheels) = (machine.target, folder.join("wheels"));
+    shell.remove_path(&wheels)?;
     // The linker is a package of that Python.
     let binaries = python.parent().context("a program is in a folder")?.display();
     let _zig = shell.push_env("PATH", format!("{binaries}:{}", shell.var("PATH")?));
     cmd!(
         shell,
-        "{python} -m maturin build --release --quiet --zig --compatibility manylinux2014 --target {target} --out {dist}"
+        "{python} -m maturin build --release --quiet --zig --compatibility manylinux2014 --target {target} --out {wheels}"
     )
     .run()
     .context("the Python package could not be built")?;
-    let [wheel] = wheels(shell, machine, dist)?.try_into().ok().context("maturin writes one wheel")?;
-    Ok(wheel)
-}
-
-/// Wheels of this machine that are there.
-fn wheels(shell: &Shell, machine: &Machine, dist: &Path) -> Result<Vec<PathBuf>> {
-    let ours = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("narrows-") && name.ends_with(&format!("_{}.whl", machine.architecture()))
-    };
-    Ok(shell.read_dir(dist)?.into_iter().filter(ours).collect())
+    let wheel = python::wheel_in(shell, &wheels)?;
+    shell.copy_file(&wheel, dist)?;
+    Ok(dist.join(wheel.file_name().context("a wheel has a name")?))
 }
 
 /// The program, linked statically, and an archive with it.

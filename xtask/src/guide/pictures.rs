@@ -5,6 +5,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use xshell::{Shell, cmd};
 
+use crate::installed::{CHROMIUM, is_installed};
+
 /// Where the pictures are kept.
 const FOLDER: &str = "docs/guide/pictures";
 
@@ -137,11 +139,9 @@ fn draw(shell: &Shell, chromium: &str, picture: &Picture, out: &Path, place: &Pa
 }
 
 fn chromium(shell: &Shell) -> Result<&'static str> {
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    let is_there =
-        |name: &&str| cmd!(shell, "{name} --version").quiet().ignore_stdout().ignore_stderr().run().is_ok();
-    names
-        .into_iter()
-        .find(is_there)
+    CHROMIUM
+        .iter()
+        .copied()
+        .find(|name| is_installed(shell, name))
         .context("the pictures need Chromium (chromium, chromium-browser or google-chrome)")
 }

@@ -17,6 +17,7 @@ use comfy_table::Table;
 use xshell::{Shell, cmd};
 
 use crate::bench::table;
+use crate::installed::is_installed;
 
 /// Growth allowed for one handler or control, and by how many instructions in any case: the optimizer moves that much to and
 /// fro.
@@ -39,8 +40,8 @@ pub(crate) struct Arguments {
 /// Fails if there are too many, or if a result is another than the one stored. Passes with a remark where callgrind is
 /// not installed.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
-    let installed = |program: &str| cmd!(shell, "{program} --version").quiet().ignore_stderr().read().is_ok();
-    if let Some(missing) = ["valgrind", "addr2line"].into_iter().find(|program| !installed(program)) {
+    if let Some(missing) = ["valgrind", "addr2line"].into_iter().find(|program| !is_installed(shell, program))
+    {
         eprintln!("skipped: counting instructions needs {missing} (apt-get install valgrind binutils)");
         return Ok(());
     }

@@ -235,23 +235,24 @@ impl Contender {
 }
 
 fn print_cells(cells: &[Cell], show: &Show<'_>, execution: &args::Execution) {
+    let summary = summarize(cells);
     if execution.json {
         let names: Vec<_> = cells.iter().map(|cell| &cell.name).collect();
-        let Opening { differences, findings, .. } = Opening::of(cells);
+        let Opening { differences, findings, .. } = Opening::of(cells, &summary);
         let output = json!({
             "title": show.title, "out": show.out, "cells": names, "differs": differences, "findings": findings,
-            "summary": summarize(cells),
+            "summary": summary,
         });
         say!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
         return;
     }
-    say_part!("{}", show::summary(cells, show.markdown));
+    say_part!("{}", show::summary(cells, &summary, show.markdown));
     if show.markdown {
         say!();
         return;
     }
     say_part!("{}{}", show::activity(cells), show::unfinished(cells));
-    say_part!("{}", show::opening(&Opening::of(cells)));
+    say_part!("{}", show::opening(&Opening::of(cells, &summary)));
     say!("wrote {}/report.html and a folder of tables for each cell and seed", shown_path(&show.out));
 }
 

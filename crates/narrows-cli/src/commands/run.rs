@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
             json!({ "scenario": plan.scenario.name, "out": out, "runs": runs, "summary": summarize(&cells) });
         say!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
     } else {
-        say_part!("{}", show::summary(&cells, false));
+        say_part!("{}", show::summary(&cells, &summarize(&cells), false));
         say_part!("{}{}", show::activity(&cells), show::unfinished(&cells));
         say!("wrote {}/  ({})", shown_path(&out), files(&out));
     }

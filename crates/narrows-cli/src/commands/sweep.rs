@@ -99,19 +99,7 @@ pub(crate) fn merge(arguments: &args::Merge) -> Checked<Status> {
 }
 
 fn headline(manifest: &Manifest) -> String {
-    let count = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
-    let points = count(manifest.points.len(), "point");
-    let seeds = match &manifest.until {
-        None => count(manifest.seeds as usize, "seed"),
-        Some(until) => format!(
-            "{} to {} seeds, until {} is known to ±{} %",
-            manifest.seeds,
-            until.most,
-            until.metric,
-            narrows::numbers::number(until.half_width * 100.0)
-        ),
-    };
-    format!("{} · {points} × {seeds} · narrows {}", manifest.name, manifest.engine)
+    format!("{} · {} · narrows {}", manifest.name, manifest.size(), manifest.engine)
 }
 
 /// Tells what would be run and what would be said of it, and writes nothing.

@@ -13,6 +13,7 @@ use serde_spanned::de::{SpannedDeserializer, is_spanned};
 use toml::de::DeValue;
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::numbers::counted;
 
 /// Why a value could not be read.
 #[derive(Debug)]
@@ -102,7 +103,7 @@ impl Error for Mistake {
     }
 
     fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
-        let found = format!("{length} element{}", if length == 1 { "" } else { "s" });
+        let found = counted(length, "element");
         Self::new(What::Mismatch { found, expected: type_name(expected) })
     }
 

@@ -169,7 +169,7 @@ impl Plan {
         controls::check(&scenario, &network, &planned, &mut checker);
         bursts::check(&network, &paths, &planned, &mut checker);
         mechanism::all().for_each(|mechanism| mechanism.warn(&layout, &mut checker));
-        warnings::warn_of_little_room(&network, &paths, &planned.traffic, &mut checker);
+        warnings::warn_of_little_room(&network, &paths, &planned, &mut checker);
         hosts::warn_of_phase(&network, &paths, &planned.traffic, &mut checker);
         let warnings = checker.warnings;
         drop(paths);

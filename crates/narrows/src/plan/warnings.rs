@@ -56,14 +56,13 @@ pub(super) fn warn_of_nothing_measured(
 pub(super) fn warn_of_little_room(
     network: &Network,
     paths: &Paths<'_>,
-    traffic: &Traffic,
+    PlannedTraffic { traffic, groups, .. }: &PlannedTraffic,
     checker: &mut Checker<'_>,
 ) {
-    for (number, group) in traffic.groups.iter().enumerate() {
+    for (number, (group, planned)) in traffic.groups.iter().zip(groups).enumerate() {
         let Transport::Stream { params, .. } = &group.transport else { continue };
         let Some(room) = params.most_in_flight() else { continue };
-        let lasting =
-            || traffic.flows.iter().filter(|flow| flow.group.index() == number && flow.size == ENDLESS);
+        let lasting = || traffic.flows[planned.flows.clone()].iter().filter(|flow| flow.size == ENDLESS);
         let Some(first) = lasting().next() else { continue };
         let Some((rtt, rate, bdp)) = round_trip(network, paths, group, first.from, first.to) else {
             continue;

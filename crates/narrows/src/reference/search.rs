@@ -63,8 +63,8 @@ fn setting(key: &str, value: &Value, place: String) -> Topic {
 /// Whether this is an acronym that the summary of a mechanism gives as another name of it: DVL, 802.1Qcz.
 pub(super) fn has_acronym(topic: &Topic, name: &str) -> bool {
     let is_acronym = |word: &&str| word.chars().skip(1).any(char::is_uppercase);
-    let words = topic.summary.split(|c: char| !c.is_alphanumeric() && c != '.').filter(is_acronym);
-    topic.kind == TopicKind::Mechanism && words.into_iter().any(|word| word.eq_ignore_ascii_case(name))
+    let mut words = topic.summary.split(|c: char| !c.is_alphanumeric() && c != '.').filter(is_acronym);
+    topic.kind == TopicKind::Mechanism && words.any(|word| word.eq_ignore_ascii_case(name))
 }
 
 /// Suggestion for a name that nothing has: names that it is a part of, the name that it is most like, or what it is

@@ -68,6 +68,7 @@ struct PageCell<'a> {
 pub fn page(title: &str, cells: &[Cell]) -> String {
     let first = &cells[0].runs[0];
     let runs = || cells.iter().flat_map(|cell| &cell.runs);
+    let summary = summarize(cells);
     let page = Page {
         title,
         network: &first.network,
@@ -75,8 +76,8 @@ pub fn page(title: &str, cells: &[Cell]) -> String {
         complete: runs().all(|run| run.complete),
         intervals: cells.iter().any(|cell| cell.runs.len() >= FEWEST),
         warnings: of_a_kind(runs().flat_map(|run| &run.warnings).map(String::as_str)),
-        opening: (cells.len() > 1).then(|| Opening::of(cells)),
-        summary: shown::groups(&summarize(cells)),
+        opening: (cells.len() > 1).then(|| Opening::of(cells, &summary)),
+        summary: shown::groups(&summary),
         activity: activity_rows(cells),
         cells: cells.iter().map(PageCell::new).collect(),
     };

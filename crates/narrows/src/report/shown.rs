@@ -58,9 +58,8 @@ fn row(SummaryRow { label, values, ratios, lower_is_better, .. }: &SummaryRow) -
 
 /// Which of two is better, if the interval of their ratio excludes 1.
 pub(super) fn verdict(ratio: &Estimate, lower_is_better: bool) -> Option<&'static str> {
-    let (low, high) = ratio.interval?;
-    let sure = low > 1.0 || high < 1.0;
-    sure.then_some(if (ratio.mean < 1.0) == lower_is_better { "better" } else { "worse" })
+    let is_lower = ratio.beside(1.0)?.is_lt();
+    Some(if is_lower == lower_is_better { "better" } else { "worse" })
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::change::text;
 use super::measured::{Metrics, PointSummary, Row, summarize};
 use super::store::Store;
 use crate::diagnostic::{Checked, Code, Diagnostic};
+use crate::numbers::{counted, number};
 use crate::results::StoredCell;
 
 /// The sweep in a folder.
@@ -22,7 +23,7 @@ pub struct Found {
     pub cells: Vec<Row>,
     /// Cells that are wanted and not there.
     pub absent: Vec<Absent>,
-    /// Warnings of the runs, each once.
+    /// Warnings of the runs.
     pub warnings: Vec<String>,
     metrics: Metrics,
     /// By point of `points`: the number of its first cell.
@@ -141,6 +142,19 @@ impl Manifest {
         let is_clear = |key: &str| self.axes.iter().filter(|axis| last(axis) == key).count() == 1;
         let short = |axis: &String| Some(last(axis)).filter(|key| is_clear(key));
         self.axes.iter().map(|axis| short(axis).unwrap_or_else(|| axis.clone())).collect()
+    }
+
+    /// `12 points × 5 seeds`.
+    pub fn size(&self) -> String {
+        let points = counted(self.points.len(), "point");
+        match &self.until {
+            None => format!("{points} × {}", counted(self.seeds as usize, "seed")),
+            Some(until) => {
+                let width = number(until.half_width * 100.0);
+                let (seeds, most, metric) = (self.seeds, until.most, &until.metric);
+                format!("{points} × {seeds} to {most} seeds, until {metric} is known to ±{width} %")
+            }
+        }
     }
 
     /// A point in few words: `load = 0.2, control = dctcp`.

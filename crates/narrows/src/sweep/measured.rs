@@ -48,7 +48,7 @@ pub(super) struct Metrics {
     pub(super) names: Vec<String>,
     /// By cell: the number of each of its metrics, and its value.
     pub(super) values: Vec<Vec<(usize, Option<f64>)>>,
-    /// Warnings of the runs, each once.
+    /// Warnings of the runs.
     pub(super) warnings: Vec<String>,
 }
 
@@ -72,11 +72,7 @@ impl Metrics {
                 (number, value)
             };
             found.values.push(metrics.into_iter().map(number).collect());
-            for warning in warnings {
-                if !found.warnings.contains(&warning) {
-                    found.warnings.push(warning);
-                }
-            }
+            found.warnings.extend(warnings);
         }
         Ok(found)
     }

@@ -92,11 +92,13 @@ fn are_choices(names: &[Vec<&str>]) -> bool {
 
 fn child<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     match value {
-        Value::Array(elements) => {
-            elements.iter().find(|element| element.get("name").and_then(Value::as_str) == Some(name))
-        }
+        Value::Array(elements) => elements.get(place(elements, name)?),
         other => other.get(name),
     }
+}
+
+fn place(elements: &[Value], name: &str) -> Option<usize> {
+    elements.iter().position(|element| element.get("name").and_then(Value::as_str) == Some(name))
 }
 
 /// The value without what is at a path in it; none if nothing is.
@@ -109,9 +111,7 @@ fn without(value: &Value, path: &[String]) -> Option<Value> {
         (Value::Table(table), Some(less)) => drop(table.insert(name.clone(), less)),
         (Value::Table(table), None) => drop(table.remove(name)),
         (Value::Array(elements), less) => {
-            let at = elements
-                .iter()
-                .position(|element| element.get("name").and_then(Value::as_str) == Some(name))?;
+            let at = place(elements, name)?;
             match less {
                 Some(less) => elements[at] = less,
                 None => drop(elements.remove(at)),

@@ -100,11 +100,9 @@ fn of_group(SummaryGroup { name, rows }: &SummaryGroup, cell: usize) -> GroupFin
 fn said(row: &SummaryRow, cell: usize) -> Said {
     let name = quantity(row.label);
     let (base, own) = (row.values[0].as_ref(), row.values[cell].as_ref());
-    if let Some(ratio @ Estimate { interval: Some((low, high)), .. }) = &row.ratios[cell] {
-        if *low <= 1.0 && *high >= 1.0 {
-            return Said::Same;
-        }
-        let moves = if ratio.mean < 1.0 { "fall" } else { "rise" };
+    if let Some(ratio) = row.ratios[cell].as_ref().filter(|ratio| ratio.interval.is_some()) {
+        let Some(side) = ratio.beside(1.0) else { return Said::Same };
+        let moves = if side.is_lt() { "fall" } else { "rise" };
         let one = if is_plural(&name) { "" } else { "s" };
         return Said::Change(Change {
             text: format!("{name} {moves}{one} to {}", with_interval(Some(ratio), "×")),

@@ -12,7 +12,7 @@ use self::findings::findings;
 pub use self::findings::{Change, Finding, GroupFinding};
 use self::main_metric::{MainMetric, main_metrics};
 use super::digest::Cell;
-use super::summary::summarize;
+use super::summary::Summary;
 
 /// The part of a comparison that a reader sees first.
 #[derive(Clone, Debug, Serialize)]
@@ -26,15 +26,14 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Of cells side by side; the first is what the others are compared with.
-    pub fn of(cells: &[Cell]) -> Self {
-        let summary = summarize(cells);
+    /// Of cells side by side and their summary; the first is what the others are compared with.
+    pub fn of(cells: &[Cell], summary: &Summary) -> Self {
         let texts: Vec<_> =
             cells.iter().filter_map(|cell| cell.runs.first()).map(|run| run.text.as_str()).collect();
         Self {
             differences: differences(&texts),
-            findings: findings(cells, &summary),
-            main: main_metrics(&summary),
+            findings: findings(cells, summary),
+            main: main_metrics(summary),
         }
     }
 }

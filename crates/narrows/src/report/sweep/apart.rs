@@ -45,12 +45,7 @@ impl Apart {
 
     /// Place of `other` beside `one`: above it, below it, or not told apart.
     pub(super) fn order(&self, one: usize, other: usize) -> Option<Ordering> {
-        let (low, high) = self.ratio(one, other)?.interval?;
-        match () {
-            () if low > 1.0 => Some(Ordering::Greater),
-            () if high < 1.0 => Some(Ordering::Less),
-            () => None,
-        }
+        self.ratio(one, other)?.beside(1.0)
     }
 
     /// The setting was compared with another.

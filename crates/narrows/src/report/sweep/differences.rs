@@ -8,7 +8,7 @@ use super::apart::Apart;
 use super::axes::{Axes, Line, Place};
 use super::chosen::{Chosen, spoken};
 use super::sentence::Settings;
-use crate::numbers::with_interval;
+use crate::numbers::{counted, with_interval};
 use crate::statistics::{Estimate, FEWEST};
 use crate::sweep::Found;
 
@@ -201,15 +201,14 @@ impl<'a> Made<'a> {
                       and told apart if its interval excludes 1. Intervals in brackets behind single values are of one value \
                       each: they may overlap although the runs tell the settings apart, and lie apart although several \
                       comparisons together leave a doubt.";
-        let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         let chance = (*families as f64 * 0.05).ceil() as usize;
         let many = format!(
             "{} in {}. Comparisons along one line of settings hold together with 95 % confidence (Bonferroni: the more, the wider \
              their intervals). Lines are not corrected for each other: if no setting made a difference, up to {} would be \
              expected to report one.",
-            count(*comparisons, "comparison"),
-            count(*families, "line"),
-            count(chance, "line"),
+            counted(*comparisons, "comparison"),
+            counted(*families, "line"),
+            counted(chance, "line"),
         );
         let rule = self.found.manifest.until.as_ref().map(|_| {
             "Seeds were added until an interval was small enough; such intervals are a little too narrow."

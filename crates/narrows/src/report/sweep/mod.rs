@@ -101,7 +101,7 @@ pub fn sweep_page(found: &Found, options: &SweepOptions) -> Checked<String> {
     let page = Page {
         title: &manifest.name,
         engine: &manifest.engine,
-        size: size(manifest),
+        size: manifest.size(),
         axes: axis_texts(manifest),
         cells: [cells.len() + absent.len(), cells.len(), failed.len()],
         warnings: shortened(warnings),
@@ -125,20 +125,6 @@ impl<'a> CellText<'a> {
 fn alone(axis: &Axis) -> Diagnostic {
     let message = format!("lines by \"{}\" leave no axis to go across: no other one varies", axis.short);
     Diagnostic::error(Code::Conflict, message).help("without --by it goes across itself")
-}
-
-/// `12 points × 5 seeds`.
-fn size(manifest: &Manifest) -> String {
-    let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    let points = count(manifest.points.len(), "point");
-    match &manifest.until {
-        None => format!("{points} × {}", count(manifest.seeds as usize, "seed")),
-        Some(until) => {
-            let width = crate::numbers::number(until.half_width * 100.0);
-            let (seeds, most, metric) = (manifest.seeds, until.most, &until.metric);
-            format!("{points} × {seeds} to {most} seeds, until {metric} is known to ±{width} %")
-        }
-    }
 }
 
 /// All axes with their values, those of points without cells included.
