@@ -315,7 +315,7 @@ def test_an_executor_that_is_broken_ends_the_sweep(tmp_path: Path) -> None:
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(narrows.Error, match="no folder of a sweep"):
+    with pytest.raises(narrows.Error, match=r"no folder of a[\s│]+sweep"):
         narrows.sweep({}, scenario=small_scenario(), out=tmp_path)
 
 

@@ -1,13 +1,14 @@
 //! Steps that must pass before a change is taken.
 
-use std::thread;
+use std::env;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
 use crate::{
-    at_root, attack, fidelity, fuzz, guide, instructions, python, readme, repro, structure, viewers, words,
+    attack, fidelity, fuzz, guide, instructions, python, readme, repro, structure, target, viewers, words,
 };
 
 /// All tests: of units, of properties, of scenarios, of documentation, of the Python package.
@@ -37,23 +38,40 @@ pub(crate) fn all(shell: &Shell) -> Result<()> {
         ("attack", |shell| attack::run(shell, &attack::Arguments::short())),
         ("fuzzing", |shell| fuzz::run(shell, &fuzz::Arguments::short())),
     ];
-    // To fetch packages takes a network and hardly a processor: it goes on while the first steps compile.
-    thread::spawn(environments);
+    // Steps often leave a core idle, or wait for the network.
+    let mut ahead = Command::new("nice");
+    ahead
+        .args(["-n", "19"])
+        .arg(env::current_exe()?)
+        .arg("ahead")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let ahead = ahead.spawn();
     let mut times = Vec::new();
     for (name, step) in steps {
         let began = Instant::now();
         step(shell).with_context(|| format!("{name} failed"))?;
         times.push(format!("{name} {} s", began.elapsed().as_secs()));
     }
+    if let Ok(mut ahead) = ahead {
+        ahead.wait()?;
+    }
     eprintln!("everything holds: {}", times.join(", "));
     Ok(())
 }
 
-/// Installs the packages of all steps that use Python. A step installs what is missing by then, and tells of errors.
-fn environments() -> Result<()> {
-    let shell = at_root()?;
-    guide::environment(&shell)?;
-    python::environment(&shell)?;
+/// Fetches and builds what steps of [`all`] need, in the order in which they come.
+///
+/// # Errors
+/// If something is missing, or cannot be built. The step that needs it says the same.
+pub(crate) fn ahead(shell: &Shell) -> Result<()> {
+    guide::environment(shell)?;
+    python::environment(shell)?;
+    target::narrows(shell, &["--release"])?;
+    for benchmark in instructions::BENCHMARKS {
+        instructions::build(shell, benchmark)?;
+    }
+    fuzz::build(shell)?;
     Ok(())
 }
 

@@ -1,26 +1,26 @@
 //! Python with what a chore needs, in a folder of its own.
 
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use xshell::{Shell, cmd};
 
-/// One at a time: two may want the same.
-static PREPARING: Mutex<()> = Mutex::new(());
-
 /// Makes a virtual environment in `folder` with what the file `requirements` lists, unless it is there already. Returns its Python.
 pub(crate) fn prepare(shell: &Shell, folder: &Path, requirements: &str) -> Result<PathBuf> {
-    let _alone = PREPARING.lock().unwrap_or_else(PoisonError::into_inner);
-    let python =
-        shell.current_dir().join(folder).join(if cfg!(windows) { "Scripts/python" } else { "bin/python" });
+    let folder = shell.current_dir().join(folder);
+    let python = folder.join(if cfg!(windows) { "Scripts/python" } else { "bin/python" });
+    // One at a time: another program may be making the same.
+    fs::create_dir_all(folder.parent().unwrap_or(&folder))?;
+    let alone = File::create(folder.with_extension("lock"))?;
+    alone.lock()?;
     let wanted = shell.read_file(requirements)?;
     let installed = folder.join("installed.txt");
     if shell.read_file(&installed).is_ok_and(|installed| installed == wanted) {
         return Ok(python);
     }
     let system = system_python(shell)?;
-    shell.remove_path(folder)?;
+    shell.remove_path(&folder)?;
     cmd!(shell, "{system} -m venv {folder}").quiet().run().context(
         "Python cannot make virtual environments; install its module venv (Debian and Ubuntu: apt-get install python3-venv)",
     )?;

@@ -68,7 +68,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// A short run that tries about the same inputs each time.
     pub(crate) fn short() -> Self {
-        Self { targets: Vec::new(), seconds: 15, repeatable: true }
+        Self { targets: Vec::new(), seconds: 10, repeatable: true }
     }
 }
 
@@ -117,8 +117,8 @@ pub(crate) fn feed_in_turns(
     if turns.is_empty() {
         return Ok(());
     }
-    let folder = target::folder(shell)?.join("fuzz");
-    let feeder = Feeder { programs: build(shell, &folder)?, folder, root: shell.current_dir(), repeatable };
+    let feeder =
+        Feeder { programs: build(shell)?, folder: folder(shell)?, root: shell.current_dir(), repeatable };
     let (cores, turns) = (thread::available_parallelism()?.get(), Mutex::new(VecDeque::from(turns)));
     let next = || turns.lock().expect("no turn panics").pop_front();
     let work = || {
@@ -136,8 +136,14 @@ pub(crate) fn feed_in_turns(
     })
 }
 
+/// Where targets are built, and what they print is kept.
+fn folder(shell: &Shell) -> Result<PathBuf> {
+    Ok(target::folder(shell)?.join("fuzz"))
+}
+
 /// Builds all targets. Returns the folder they are in.
-fn build(shell: &Shell, folder: &Path) -> Result<PathBuf> {
+pub(crate) fn build(shell: &Shell) -> Result<PathBuf> {
+    let folder = folder(shell)?;
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     ensure!(
         is_installed(shell, &compiler),
@@ -151,7 +157,7 @@ fn build(shell: &Shell, folder: &Path) -> Result<PathBuf> {
     let flags = INSTRUMENTATION.split(' ').collect::<Vec<_>>().join("\x1f");
     let _flags = shell.push_env("CARGO_ENCODED_RUSTFLAGS", flags);
     let cargo = cmd!(shell, "cargo build --quiet --release --bins --manifest-path fuzz/Cargo.toml");
-    cargo.args(["--target", host, "--target-dir"]).arg(folder).run()?;
+    cargo.args(["--target", host, "--target-dir"]).arg(&folder).run()?;
     Ok(folder.join(host).join("release"))
 }
 

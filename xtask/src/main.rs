@@ -36,6 +36,9 @@ enum Task {
     Python(python::Arguments),
     /// Run everything that must hold before a change is taken
     Ci,
+    /// Build what the later steps of ci need, while earlier ones run
+    #[command(hide = true)]
+    Ahead,
     /// Build static programs and wheels, with checksums and an SBOM, into dist; nothing is published
     Dist(dist::Arguments),
     /// Measure the engine's speed and memory
@@ -73,6 +76,7 @@ fn main() -> Result<()> {
         Task::Test => ci::test(&shell),
         Task::Python(arguments) => python::run(&shell, &arguments),
         Task::Ci => ci::all(&shell),
+        Task::Ahead => ci::ahead(&shell),
         Task::Dist(arguments) => dist::run(&shell, &arguments),
         Task::Bench(arguments) => bench::run(&shell, &arguments),
         Task::Instructions(arguments) => instructions::run(&shell, &arguments),

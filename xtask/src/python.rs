@@ -37,7 +37,7 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         .ignore_stdout()
         .run()?;
     let pytest = &arguments.pytest;
-    cmd!(shell, "{python} -m pytest {pytest...}")
+    cmd!(shell, "{python} -m pytest --numprocesses auto --dist worksteal {pytest...}")
         .quiet()
         .run()
         .context("tests of the Python package failed")?;

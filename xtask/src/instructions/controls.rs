@@ -7,11 +7,11 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use xshell::{Shell, cmd};
 
-use super::{Row, callgrind, comparable, show, side_by_side, sort};
-use crate::bench::build;
+use super::{Row, build, callgrind, comparable, show, side_by_side, sort};
 
 /// Where the counts are kept.
 const STORED: &str = "crates/narrows-proto/benches/controls.json";
+pub(super) const BENCHMARK: &str = "controls";
 /// The functions of the benchmark inside which instructions are counted.
 const COUNTED: &str = "controls::counted_*";
 
@@ -47,7 +47,7 @@ fn compare(stored: &Counts, found: &Counts) -> Vec<Row> {
 }
 
 fn count_all(shell: &Shell) -> Result<Counts> {
-    let program = build(shell, "controls")?;
+    let program = build(shell, BENCHMARK)?;
     let names = cmd!(shell, "{program} --list").quiet().read()?;
     let names: Vec<_> = names.lines().collect();
     let counts = side_by_side(shell, &names, |shell, name| {

@@ -7,7 +7,7 @@ mod controls;
 mod packet_path;
 mod profile;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -16,7 +16,7 @@ use clap::Args;
 use comfy_table::Table;
 use xshell::{Shell, cmd};
 
-use crate::bench::table;
+use crate::bench::{self, table};
 use crate::installed::is_installed;
 
 /// Growth allowed for one handler or control, and by how many instructions in any case: the optimizer moves that much to and
@@ -46,8 +46,6 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         return Ok(());
     }
     let compiler = compiler(shell)?;
-    // Names and places of inlined functions; it does not change the code.
-    let _debug = shell.push_env("CARGO_PROFILE_BENCH_DEBUG", "1");
     let mut complaints = controls::run(shell, &compiler, arguments.bless)?;
     if !arguments.controls {
         complaints.extend(packet_path::run(shell, &compiler, arguments.bless)?);
@@ -59,6 +57,15 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         "more instructions than stored:\n  {}\nif it is worth it: cargo xtask instructions --bless",
         complaints.join("\n  ")
     );
+}
+
+/// Benchmarks inside which instructions are counted.
+pub(crate) const BENCHMARKS: [&str; 2] = [controls::BENCHMARK, packet_path::BENCHMARK];
+
+/// Builds a benchmark with names and places of inlined functions, which do not change the code.
+pub(crate) fn build(shell: &Shell, benchmark: &str) -> Result<PathBuf> {
+    let _debug = shell.push_env("CARGO_PROFILE_BENCH_DEBUG", "1");
+    bench::build(shell, benchmark)
 }
 
 /// Whether what is more than stored is a failure.

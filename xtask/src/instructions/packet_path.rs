@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use xshell::Shell;
 
 use super::profile::Profile;
-use super::{REST, Row, callgrind, comparable, show, side_by_side, sort};
-use crate::bench::{Measurement, build};
+use super::{REST, Row, build, callgrind, comparable, show, side_by_side, sort};
+use crate::bench::Measurement;
 
 /// Where the counts are kept.
 const STORED: &str = "crates/narrows-sim/benches/engine/instructions.json";
@@ -24,6 +24,7 @@ const SCENARIOS: [&str; 10] = [
     "permutation-k8-1mb-slow-fabric-edvl",
     "floor-k8-1mb",
 ];
+pub(super) const BENCHMARK: &str = "engine";
 /// The function of the benchmark inside which instructions are counted.
 const COUNTED: &str = "engine::timed*";
 
@@ -124,7 +125,7 @@ fn compare(stored: &Count, found: &Count) -> Vec<Row> {
 }
 
 fn count_all(shell: &Shell) -> Result<BTreeMap<String, Count>> {
-    let program = build(shell, "engine")?;
+    let program = build(shell, BENCHMARK)?;
     let counts = side_by_side(shell, &SCENARIOS, |shell, name| {
         eprintln!("counting the instructions of {name}");
         let options = ["--dump-instr=yes", "--compress-strings=no", "--compress-pos=no"];
