@@ -75,7 +75,7 @@ const BUILT_IN: [BuiltIn; 5] = [
     files!("dvl" "paper.toml" "claims.toml" "networks.toml" "victim.toml"),
     files!("gemini" "paper.toml" "claims.toml" "network.toml" "dcn.toml" "wan.toml" "convergence.toml"
         "fairness.toml" "workload.toml"),
-    files!("rackcc" "paper.toml" "claims.toml" "racks.toml" "tree.toml" "shared-link.toml" "max-min.toml"
+    files!("rackcc" "paper.toml" "claims.toml" "racks.toml" "one-path.toml" "shared-link.toml" "max-min.toml"
         "incast.toml" "churn.toml" "wan.toml"),
 ];
 
