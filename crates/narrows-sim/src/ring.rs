@@ -111,6 +111,30 @@ impl Ring<Packet> {
         packet
     }
 
+    /// Moves all packets that arrive before `until` to `list`, each with its trailers behind it. Returns when the next one arrives.
+    #[inline(always)]
+    pub(crate) fn take_before(&mut self, until: Time, list: &mut Vec<Packet>) -> Time {
+        let mut taken = 0;
+        let next = loop {
+            if taken == self.len {
+                break Time::NEVER;
+            }
+            let packet = self.slots[self.place(taken)];
+            if packet.at() >= until {
+                break packet.at();
+            }
+            list.push(packet);
+            taken += 1;
+            for _ in 0..packet.trailers() {
+                list.push(self.slots[self.place(taken)]);
+                taken += 1;
+            }
+        };
+        self.len -= taken;
+        self.head = if self.len == 0 { 0 } else { self.head.wrapping_add(taken) };
+        next
+    }
+
     /// When the first packet arrives.
     #[inline(always)]
     pub(crate) fn front_at(&self) -> Time {
@@ -138,7 +162,45 @@ mod tests {
     use crate::ids::{FlowId, HostId};
     use crate::packet::{Fields, Kind};
 
+    fn numbered(number: u64, extra: u8) -> Packet {
+        let (flow, to, kind) = (FlowId(0), HostId(0), Kind::Ack);
+        let fields = Fields {
+            seq: number,
+            flow,
+            to,
+            size: 84,
+            incarnation: 0,
+            kind,
+            priority: 0,
+            flags: 0,
+            trailers: extra,
+        };
+        Packet::new(fields).arriving(Time::from_ps(number))
+    }
+
     proptest! {
+        #[test]
+        fn taking_all_before_a_time_is_to_pop_them(extras in prop::collection::vec(0..3_u8, 0..40), first in 0..40_usize, until in 0..50_u64) {
+            let trailers = [numbered(1000, 0), numbered(1001, 0)];
+            let (mut ring, mut slots) = (Ring::<Packet>::default(), Trailers::default());
+            for (number, extra) in (0..).zip(&extras) {
+                ring.push_with(Parcel { packet: numbered(number, *extra), trailers: &trailers });
+            }
+            for _ in 0..first.min(extras.len()) {
+                ring.pop(&mut slots);
+            }
+            let (mut popped, mut model) = (Vec::new(), ring.clone());
+            while model.front_at() < Time::from_ps(until) {
+                let packet = model.pop(&mut slots);
+                popped.push(packet);
+                popped.extend(&slots[..packet.trailers()]);
+            }
+            let mut taken = Vec::new();
+            prop_assert_eq!(ring.take_before(Time::from_ps(until), &mut taken), model.front_at());
+            prop_assert_eq!(taken, popped);
+            prop_assert!(ring.iter().eq(model.iter()));
+        }
+
         #[test]
         fn it_is_a_queue(steps in prop::collection::vec((any::<bool>(), 0..3_u8), 0..200)) {
             let mut ring = Ring::<Packet>::default();
@@ -146,11 +208,8 @@ mod tests {
             let mut trailers = Trailers::default();
             for (number, (push, extra)) in (0..).zip(steps) {
                 if push || model.is_empty() {
-                    let (flow, to, kind) = (FlowId(0), HostId(0), Kind::Ack);
-                    let fields = Fields { seq: number, flow, to, size: 84, incarnation: 0, kind, priority: 0, flags: 0, trailers: extra };
-                    let packet = Packet::new(fields).arriving(Time::from_ps(number));
-                    let trailers = [Packet::new(Fields { seq: number + 1000, ..fields }); 2];
-                    ring.push_with(Parcel { packet, trailers: &trailers });
+                    let trailers = [numbered(number + 1000, 0); 2];
+                    ring.push_with(Parcel { packet: numbered(number, extra), trailers: &trailers });
                     model.push_back((number, extra));
                 } else {
                     let packet = ring.pop(&mut trailers);

@@ -12,6 +12,9 @@ use crate::record::{PortCounters, Sampled};
 use crate::switch::Switch;
 use crate::world::World;
 
+/// With no more nodes than this their state stays in the cache, and to prefetch it costs more than it saves (docs/speed.md).
+const MOST_IN_CACHE: usize = 1000;
+
 /// The nodes of one thread and what they share.
 #[derive(Debug)]
 pub(super) struct Shard<O> {
@@ -45,8 +48,11 @@ impl<O: Observer> Shard<O> {
         self.measured.reach(window, calendar.windows(), wires, shared);
         let mut due = std::mem::take(&mut self.due);
         self.world.calendar.take(window, &mut due);
+        let prefetches = self.nodes.len() > MOST_IN_CACHE;
         for (place, &node) in due.iter().enumerate() {
-            self.prefetch(&due[place..], end);
+            if prefetches {
+                self.prefetch(&due[place..], end);
+            }
             let next = self.nodes[node as usize].advance(end, &mut self.world);
             if next < Time::NEVER {
                 self.world.calendar.schedule(node, next);

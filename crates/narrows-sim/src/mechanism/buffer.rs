@@ -131,12 +131,23 @@ impl Memory {
         if self.used + size > self.total {
             return Err(DropCause::BufferFull);
         }
-        let free = self.total - self.used;
-        let limit = match self.alpha {
+        let limit = self.limit(self.total - self.used);
+        if backlog + size > limit { Err(DropCause::QueueLimit) } else { Ok(()) }
+    }
+
+    /// The most a queue may hold, whatever else comes, before `bytes` more have come in all; none if not even they fit.
+    #[inline(always)]
+    pub(crate) fn sure_limit(&self, bytes: u64) -> Option<u64> {
+        Some(self.limit(self.total.checked_sub(self.used + bytes)?))
+    }
+
+    /// The most a queue may hold while so much is free.
+    #[inline(always)]
+    fn limit(&self, free: u64) -> u64 {
+        match self.alpha {
             Some(alpha) => (((u128::from(free) * u128::from(alpha)) >> 16) as u64).min(self.queue_limit),
             None => self.queue_limit,
-        };
-        if backlog + size > limit { Err(DropCause::QueueLimit) } else { Ok(()) }
+        }
     }
 }
 

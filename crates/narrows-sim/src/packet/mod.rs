@@ -160,6 +160,13 @@ pub(crate) const NO_TRAILERS: Trailers = [Packet { place: 0, header: 0 }; MAX_TR
 
 static NONE: Trailers = NO_TRAILERS;
 
+/// Slots that stand behind a packet in a list, as a packet in hand has them.
+pub(crate) fn in_hand(slots: &[Packet]) -> Trailers {
+    let mut trailers = NO_TRAILERS;
+    trailers[..slots.len()].copy_from_slice(slots);
+    trailers
+}
+
 /// A packet in hand, with the slots that belong to it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Parcel<'a> {

@@ -8,10 +8,10 @@ use crate::ids::LinkId;
 use crate::link::{Egress, Target};
 use crate::mechanism::marking::Verdict;
 use crate::observe::{Observer, PacketRef};
-use crate::packet::{ECT, Parcel};
+use crate::packet::{CE, ECT, Packet, Parcel, in_hand};
 use crate::prefetch::prefetch;
 use crate::ring::Ring;
-use crate::world::World;
+use crate::world::{World, place};
 
 /// All FIFO ports of a switch.
 #[derive(Debug)]
@@ -156,6 +156,67 @@ impl FifoPorts {
         }
         port.busy_until = start + kind.wire_time.of(packet.size());
         world.carry(port.to, parcel.with(packet.arriving(port.busy_until + kind.delay)));
+    }
+
+    /// Bytes that wait at a port, or more.
+    #[inline]
+    pub(super) fn at_most_waiting(&self, number: usize) -> u64 {
+        self.ports[number].waiting
+    }
+
+    /// Packets arrive at a port, in this order: [`join`](Self::join) of one after the other, where the memory refuses none of them,
+    /// nobody watches, and marking is a step at `above`. The state of the port is kept in registers meanwhile.
+    #[inline]
+    pub(super) fn join_run<O: Observer>(
+        &mut self,
+        number: usize,
+        above: u64,
+        entries: &[u64],
+        packets: &[Packet],
+        common: &mut Common,
+        world: &mut World<O>,
+    ) {
+        let port = &mut self.ports[number];
+        let kind = self.kinds[usize::from(port.kind)];
+        let (before, mut waiting, mut max_waiting) = (port.waiting, port.waiting, port.max_waiting);
+        let (mut busy_until, mut marks) = (port.busy_until, 0);
+        let mut link = world.open(port.to);
+        for entry in entries {
+            let place = place(*entry);
+            let packet = packets[place];
+            let trailers = &packets[place + 1..][..packet.trailers()];
+            let (now, size) = (packet.at(), packet.size());
+            while waiting > 0 {
+                let Some(start) = port.starts.front().copied().filter(|start| start.age(now) >= 0) else {
+                    break;
+                };
+                port.starts.take();
+                waiting -= start.size();
+            }
+            let marked = waiting > above && packet.is(ECT);
+            marks += u64::from(marked);
+            let packet = if marked { packet.with(CE) } else { packet };
+            let start = if busy_until > now {
+                waiting += u64::from(size);
+                max_waiting = max_waiting.max(waiting);
+                port.starts.push(Start::new(busy_until, size));
+                busy_until
+            } else {
+                now
+            };
+            busy_until = start + kind.wire_time.of(size);
+            let packet = packet.arriving(busy_until + kind.delay);
+            match &mut link {
+                Some(link) => link.carry(packet, trailers),
+                None => world.carry(port.to, Parcel { packet, trailers: &in_hand(trailers) }),
+            }
+        }
+        (port.waiting, port.max_waiting, port.busy_until) = (waiting, max_waiting, busy_until);
+        common.memory.used = common.memory.used + waiting - before;
+        common.counters[number].marks += marks;
+        if let Some(link) = link {
+            world.close(link);
+        }
     }
 
     /// Bytes that wait at a port.

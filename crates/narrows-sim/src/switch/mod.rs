@@ -5,6 +5,7 @@
 mod common;
 mod config;
 mod fifo;
+mod grouped;
 mod late;
 mod parts;
 mod queue;
@@ -33,7 +34,7 @@ use crate::packet::{NO_TRAILERS, Packet, Parcel};
 use crate::prefetch::prefetch;
 use crate::record::PortCounters;
 use crate::routing::{Access, Choice, Routes};
-use crate::world::{Arrival, Arrivals, MAX_WINDOW, OWN, PLACE_BITS, World, place};
+use crate::world::{Arrival, Arrivals, MAX_WINDOW, OWN, World, check_places, entry, place};
 
 /// A switch.
 #[derive(Debug)]
@@ -106,9 +107,12 @@ impl Switch {
 
     /// Does everything due before `until`. Returns when the next thing is due.
     pub(crate) fn advance<O: Observer>(&mut self, until: Time, world: &mut World<O>) -> Time {
+        if let Some(above) = self.may_group::<O>(until) {
+            return self.advance_grouped(until, above, world);
+        }
         let mut arrivals = std::mem::take(&mut world.arrivals);
         let next_arrival = self.collect(until, &mut arrivals, world);
-        let Arrivals { list, trailers, order, wires } = &mut arrivals;
+        let Arrivals { list, trailers, order, wires, .. } = &mut arrivals;
         if let Some(mechanisms) = &mut self.mechanisms {
             mechanisms.prefetch(list, world);
         }
@@ -207,17 +211,14 @@ impl Switch {
                 let leaves_on = self.leads_to.get(usize::from(port)).copied().unwrap_or(u32::MAX);
                 world.wires.prefetch(leaves_on);
                 let trailers = if packet.trailers() == 0 { 0 } else { arrivals.keep(&slots) };
-                arrivals.order.push((head.as_ps() - origin) << PLACE_BITS | arrivals.list.len() as u64);
+                arrivals.order.push(entry(head.as_ps() - origin, arrivals.list.len()));
                 arrivals.list.push(Arrival { packet, port, trailers, leaves_on });
             };
             world.wires.wires[wire].ring = ring;
             world.wires.heads[wire] = head;
             next = next.min(head);
         }
-        assert!(
-            arrivals.list.len() < 1 << PLACE_BITS,
-            "2^{PLACE_BITS} packets arrive at a switch in one window"
-        );
+        check_places(arrivals.list.len());
         next
     }
 

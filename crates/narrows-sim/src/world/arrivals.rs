@@ -30,10 +30,26 @@ pub(crate) struct Arrivals {
     pub(crate) order: Vec<u64>,
     /// Where routes are looked up late: the wire each of the list came over, counted from the first of the switch.
     pub(crate) wires: Vec<u32>,
+    pub(crate) groups: Groups,
+    /// Entries of all groups, with their ports.
+    pub(crate) order_of_ports: Vec<(u64, u16)>,
+}
+
+/// Scratch: arrivals by the port on which they leave.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    /// In the order of wires, each with its trailers behind it.
+    pub(crate) packets: Vec<Packet>,
+    /// By port: the order of arrival, as in [`Arrivals::order`].
+    pub(crate) leaving: Vec<Vec<u64>>,
+    /// Ports on which something leaves.
+    pub(crate) touched: Vec<u16>,
+    /// Size of all packets together.
+    pub(crate) bytes: u64,
 }
 
 /// Bits of an entry of [`Arrivals::order`] that hold the place.
-pub(crate) const PLACE_BITS: u32 = 24;
+const PLACE_BITS: u32 = 24;
 /// Windows are shorter than this, so that the time fits the other bits.
 pub(crate) const MAX_WINDOW: Span = Span::from_ps(1 << (64 - PLACE_BITS - 1));
 
@@ -55,7 +71,19 @@ impl Arrival {
     }
 }
 
-/// The place of an entry of [`Arrivals::order`] in the list.
+/// Entry of [`Arrivals::order`] and [`Groups::leaving`] of a packet that arrives `since` an origin.
+#[inline(always)]
+pub(crate) fn entry(since: u64, place: usize) -> u64 {
+    since << PLACE_BITS | place as u64
+}
+
+/// Fails if there are more places than an entry can hold.
+#[inline]
+pub(crate) fn check_places(places: usize) {
+    assert!(places < 1 << PLACE_BITS, "2^{PLACE_BITS} packets arrive at a switch in one window");
+}
+
+/// The place of an entry in its list.
 #[inline(always)]
 pub(crate) fn place(entry: u64) -> usize {
     (entry & ((1 << PLACE_BITS) - 1)) as usize

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use narrows_proto::units::Time;
 
-pub(crate) use self::arrivals::{Arrival, Arrivals, MAX_WINDOW, OWN, PLACE_BITS, place};
+pub(crate) use self::arrivals::{Arrival, Arrivals, Groups, MAX_WINDOW, OWN, check_places, entry, place};
 pub(crate) use self::calendar::{Calendar, Windows};
 pub(crate) use self::shared::{Flight, GroupState, NO_FLOW, Shared, TransportState};
 use crate::followers::Report;
@@ -18,6 +18,7 @@ use crate::mechanism::Records;
 use crate::observe::{Observer, PacketRef};
 use crate::packet::{NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::record::{DatagramRecord, FlowRecord, Sampled};
+use crate::ring::Ring;
 
 /// Everything a node may touch besides itself: the links that leave it, the calendar, the tables of its thread.
 #[derive(Debug)]
@@ -87,6 +88,28 @@ impl<O> World<O> {
     }
 }
 
+/// The far end of a link in hand.
+pub(crate) struct OpenLink {
+    wire: u32,
+    was_empty: bool,
+    ring: Ring<Packet>,
+    packets: u64,
+    bytes: u64,
+}
+
+impl OpenLink {
+    /// Puts a packet, whose `at` says when it arrives, on the link.
+    #[inline(always)]
+    pub(crate) fn carry(&mut self, packet: Packet, trailers: &[Packet]) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.size());
+        self.ring.push(packet);
+        for trailer in trailers {
+            self.ring.push(*trailer);
+        }
+    }
+}
+
 impl<O: Observer> World<O> {
     /// Puts a packet, whose `at` says when it arrives, on a link.
     #[inline(always)]
@@ -109,6 +132,30 @@ impl<O: Observer> World<O> {
             self.calendar.schedule(wire.node, packet.at());
         }
         wire.ring.push_with(parcel);
+    }
+
+    /// Takes the far end of a link of this thread in hand, to put several packets on the link. None if another thread has it.
+    #[inline(always)]
+    pub(crate) fn open(&mut self, to: Target) -> Option<OpenLink> {
+        if u32::from(to.shard) != self.shard {
+            return None;
+        }
+        let ring = std::mem::take(&mut self.wires.wires[to.wire as usize].ring);
+        Some(OpenLink { was_empty: ring.is_empty(), wire: to.wire, ring, packets: 0, bytes: 0 })
+    }
+
+    /// Puts the far end of a link back, on which there are packets.
+    #[inline(always)]
+    pub(crate) fn close(&mut self, link: OpenLink) {
+        let wire = &mut self.wires.wires[link.wire as usize];
+        wire.packets += link.packets;
+        wire.bytes += link.bytes;
+        if link.was_empty {
+            let at = link.ring.front_at();
+            self.wires.heads[link.wire as usize] = at;
+            self.calendar.schedule(wire.node, at);
+        }
+        wire.ring = link.ring;
     }
 
     /// Packet and slots come apart: as one value they would be written to memory even where this is not called.

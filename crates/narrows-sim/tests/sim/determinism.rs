@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::support::{Run, at, bcn, cubic, datagrams, dctcp, group, network, params, qcn, reaction, reno};
+use crate::support::{
+    Run, at, bcn, cubic, datagrams, dctcp, group, network, params, qcn, reaction, reno, trace,
+};
 use narrows_proto::stream::{ReceiveOffload, Segmentation};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::mechanism::limiter::LimiterObserver;
@@ -16,7 +18,7 @@ use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Pause, Traffic, T
 use narrows_sim::workload::{Calls, DrawnCalls, Pairs, Partner, Sizes, permutation, poisson, rpcs};
 use narrows_sim::{
     Execution, Failure, FlowRecord, GroupId, HostId, Hosts, Interrupts, LimiterScope, LinkId, Network,
-    NodeId, Outage, Outcome, PortCounters, Purpose, Reaction, ReactionPlace, RealHosts, Routing, Stream,
+    NodeId, Outage, PortCounters, Purpose, Reaction, ReactionPlace, RealHosts, Routing, Stream,
 };
 
 /// A network and traffic that use every mechanism at once: three controls, losses, marks, RED, link errors, a failure,
@@ -214,13 +216,6 @@ fn signalled_traffic() -> Traffic {
     let groups = vec![urgent, group(params(), cubic()), datagrams(BitRate::from_gbps(8))];
     let measured = at(Span::from_us(200))..at(Span::from_us(1100));
     Traffic { groups, flows, generators, measured, rpcs: vec![], dependents: vec![], sampled: vec![] }
-}
-
-/// Outcome of a run, to the byte.
-fn trace<O>(outcome: &Outcome<O>) -> String {
-    let Outcome { flows, datagrams, mechanisms, ports, no_route, packet_hops, ended, packets_left, .. } =
-        outcome;
-    format!("{flows:?}{datagrams:?}{mechanisms:?}{ports:?}{no_route:?}{packet_hops}{ended}{packets_left}")
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod dependents;
 mod dequeue;
 mod determinism;
 mod fluid;
+mod grouped;
 mod hosts;
 mod lossless;
 mod nic;

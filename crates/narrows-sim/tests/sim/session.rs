@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::support::{Run, at, cubic, datagrams, dctcp, flow, group, network, params};
+use crate::support::{Run, at, cubic, datagrams, dctcp, flow, group, network, params, trace};
 use narrows_proto::cc;
 use narrows_proto::stream::{Endpoint, Poll, Receiver, Segment, Sender};
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
@@ -13,8 +13,8 @@ use narrows_sim::topology::{LeafSpine, Star, Topology};
 use narrows_sim::traffic::{FlowSpec, Generator, GeneratorKind, Group, Pause, Traffic, Transport};
 use narrows_sim::workload::{Pairs, Partner, Sizes, poisson};
 use narrows_sim::{
-    Delivered, Delivery, Execution, External, FlowId, GroupId, HostId, Injected, LinkId, Network, Outcome,
-    Purpose, Routing, Session, Stop, Stream,
+    Delivered, Delivery, Execution, External, FlowId, GroupId, HostId, Injected, LinkId, Network, Purpose,
+    Routing, Session, Stop, Stream,
 };
 use proptest::prelude::*;
 
@@ -62,12 +62,6 @@ fn busy(ports: PortKind) -> (Network, Traffic, Vec<FlowSpec>) {
         ..Traffic::default()
     };
     (network, traffic, flows)
-}
-
-/// Outcome of a run, to the byte.
-fn trace<O>(outcome: &Outcome<O>) -> String {
-    let Outcome { flows, datagrams, ports, no_route, packet_hops, ended, packets_left, .. } = outcome;
-    format!("{flows:?}{datagrams:?}{ports:?}{no_route:?}{packet_hops}{ended}{packets_left}")
 }
 
 fn execution(threads: usize) -> Execution {

@@ -248,3 +248,10 @@ pub(crate) fn link(network: &Network, from: &str, to: &str) -> LinkId {
     let links = (0..network.topology.links().len()).map(LinkId::from);
     links.into_iter().find(|link| network.topology.link_name(*link) == name).expect("there is such a link")
 }
+
+/// Outcome of a run, to the byte.
+pub(crate) fn trace<O>(outcome: &Outcome<O>) -> String {
+    let Outcome { flows, datagrams, mechanisms, ports, no_route, packet_hops, ended, packets_left, .. } =
+        outcome;
+    format!("{flows:?}{datagrams:?}{mechanisms:?}{ports:?}{no_route:?}{packet_hops}{ended}{packets_left}")
+}

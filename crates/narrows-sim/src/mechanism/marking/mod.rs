@@ -186,6 +186,12 @@ impl Marker {
         if backlog > self.above && ect { Verdict::Mark } else { Verdict::Pass }
     }
 
+    /// The threshold, if all it does is to mark what finds more than that waiting; the largest number if it does nothing.
+    #[inline]
+    pub(crate) fn only_step(&self) -> Option<u64> {
+        (self.arriving.is_none() && self.dequeue.is_none()).then_some(self.above)
+    }
+
     /// Packets that leave are looked at.
     #[inline]
     pub(crate) fn looks_at_dequeue(&self) -> bool {
