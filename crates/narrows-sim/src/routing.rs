@@ -1,5 +1,6 @@
 //! Which port leads to which host: shortest paths by hop count, computed once, and the choice among equal ones.
 
+pub(crate) mod changes;
 pub(crate) mod paths;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -43,6 +44,9 @@ const UNREACHABLE: u16 = u16::MAX;
 /// The most switches with hosts. A switch chooses among different ports for each of them, at worst, and numbers these
 /// choices with 15 bits; one number is for "unreachable".
 pub const MOST_LEAVES: usize = (1 << 15) - 2;
+
+/// With more groups than this for each row, and some, those that are not used any more are forgotten.
+const MOST_GROUPS_PER_ROW: usize = 2;
 
 /// The routing table of one switch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -122,6 +126,43 @@ impl Routes {
         };
     }
 
+    /// Sets a row while the run goes on; `down`: the ports are parallel links to one switch of a lower tier.
+    pub(crate) fn set_row(&mut self, leaf: usize, ports: &[u16], down: bool) {
+        // Groups that no row leads to any more.
+        if self.groups.len() > MOST_GROUPS_PER_ROW * self.rows.len() + 64 {
+            self.forget_unused();
+        }
+        self.set(leaf, ports);
+        if let Some(group) = Some(self.rows[leaf]).filter(|row| ports.len() > 1 && *row >= GROUP) {
+            self.groups[usize::from(group & !GROUP)].down = down;
+        }
+    }
+
+    fn forget_unused(&mut self) {
+        let before = std::mem::take(self);
+        self.rows = vec![UNREACHABLE; before.rows.len()];
+        for leaf in 0..before.rows.len() {
+            self.set(leaf, before.ports_to(leaf as u32));
+            if self.rows[leaf] >= GROUP && self.rows[leaf] != UNREACHABLE {
+                let down = before.groups[usize::from(before.rows[leaf] & !GROUP)].down;
+                self.groups[usize::from(self.rows[leaf] & !GROUP)].down = down;
+            }
+        }
+    }
+
+    /// The ports that lead to a leaf, and whether they are a group of parallel links downwards.
+    #[cfg(test)]
+    fn choice_of(&self, leaf: u32) -> (&[u16], bool) {
+        let row = self.rows[leaf as usize];
+        let is_group = row >= GROUP && row != UNREACHABLE;
+        (self.ports_to(leaf), is_group && self.groups[usize::from(row & !GROUP)].down)
+    }
+
+    #[cfg(test)]
+    fn groups(&self) -> usize {
+        self.groups.len()
+    }
+
     fn group(&mut self, ports: &[u16]) -> u16 {
         let same = |group: &Group| group.of(&self.members) == ports;
         // The latest group is the most likely one.
@@ -164,15 +205,10 @@ impl RoutingTables {
         for (leaf, node) in tables.leaves.iter().enumerate() {
             backbone.distances(*node, &mut distance);
             for (switch, node) in backbone.switches.iter().enumerate() {
-                let here = distance[switch];
-                if here == 0 || here == u32::MAX {
-                    continue;
+                backbone.towards(switch, &distance, &mut towards);
+                if !towards.is_empty() {
+                    tables.routes[node.index()].set(leaf, &towards);
                 }
-                let hops = backbone.hops(switch).iter();
-                let closer = hops.filter(|hop| hop.up && distance[hop.to as usize] == here - 1);
-                towards.clear();
-                towards.extend(closer.map(|hop| hop.port));
-                tables.routes[node.index()].set(leaf, &towards);
             }
         }
         tables.measure(topology, ports);
@@ -186,9 +222,8 @@ impl RoutingTables {
             let of_tier = self.widest.entry(tier).or_insert(1);
             for group in &mut routes.groups {
                 let end = |port: &u16| topology.link(ports[node][usize::from(*port)]).to;
-                let mut ends = group.of(&routes.members).iter().map(end);
-                let below = ends.next().filter(|end| topology.tier(*end).is_some_and(|end| end < tier));
-                group.down = below.is_some_and(|first| ends.all(|end| end == first));
+                let ends = group.of(&routes.members).iter().map(end);
+                group.down = leads_down(Some(tier), ends, |end| topology.tier(end));
                 if !group.down {
                     *of_tier = u32::from(group.len).max(*of_tier);
                 }
@@ -249,6 +284,16 @@ impl RoutingTables {
     }
 }
 
+/// Whether all ports of a switch of this tier end at one switch of a lower tier.
+fn leads_down<N: Copy + PartialEq>(
+    tier: Option<u32>,
+    mut ends: impl Iterator<Item = N>,
+    tier_of: impl Fn(N) -> Option<u32>,
+) -> bool {
+    let below = ends.next().filter(|end| tier_of(*end).zip(tier).is_some_and(|(end, tier)| end < tier));
+    below.is_some_and(|first| ends.all(|end| end == first))
+}
+
 /// The switches and the links between them, close together: finding routes is looking at all of them for every leaf.
 #[derive(Clone, Debug)]
 struct Backbone {
@@ -265,6 +310,7 @@ struct Backbone {
 struct Hop {
     /// Position of the other switch.
     to: u32,
+    link: LinkId,
     /// Port of the first switch.
     port: u16,
     /// Packets may leave over it.
@@ -285,7 +331,7 @@ impl Backbone {
                 let to = topology.link(*link).to;
                 if topology.as_host(to).is_none() {
                     let (up, back_up) = (up(*link), up(Topology::reverse(*link)));
-                    hops.push(Hop { to: number[to.index()], port: port as u16, up, back_up });
+                    hops.push(Hop { to: number[to.index()], link: *link, port: port as u16, up, back_up });
                 }
             }
             first.push(hops.len());
@@ -295,6 +341,17 @@ impl Backbone {
 
     fn hops(&self, switch: usize) -> &[Hop] {
         &self.hops[self.first[switch]..self.first[switch + 1]]
+    }
+
+    /// The ports of a switch over which packets come closer, by the distances of all switches.
+    fn towards(&self, switch: usize, distance: &[u32], towards: &mut Vec<u16>) {
+        towards.clear();
+        let here = distance[switch];
+        if here != 0 && here != u32::MAX {
+            let closer =
+                self.hops(switch).iter().filter(|hop| hop.up && distance[hop.to as usize] == here - 1);
+            towards.extend(closer.map(|hop| hop.port));
+        }
     }
 
     /// Hops from every switch to `leaf`, by position; `u32::MAX` if there is no way.

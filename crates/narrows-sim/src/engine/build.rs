@@ -1,11 +1,13 @@
 //! Lays out a network over threads.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use narrows_proto::telemetry::MOST_RATES;
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use super::by_host::{answers, generators_by_host, starts_by_host, waiting_by_host};
+use super::changes::Changes;
 use super::measured::Measured;
 use super::shard::{Node, Shard};
 use crate::choice::first_of_pairs;
@@ -20,7 +22,8 @@ use crate::network::{Failure, Network};
 use crate::observe::Observer;
 use crate::packet::{HOST_BITS, wire_size};
 use crate::random::{Purpose, Stream};
-use crate::routing::{self, Routes, RoutingTables};
+use crate::routing::changes::ChangingRoutes;
+use crate::routing::{self, RoutingTables};
 use crate::switch::{MOST_CONGESTION_POINTS, Switch, SwitchConfig, SwitchParts};
 use crate::topology::{Link, Topology};
 use crate::traffic::{FlowSpec, Group, Traffic};
@@ -66,6 +69,7 @@ pub(super) fn shards<O: Observer>(
     let mut flow_starts = starts_by_host(network, traffic);
     let mut waiting = waiting_by_host(network, traffic);
     let mut generators = generators_by_host(network, traffic, seed);
+    let changing = ChangingRoutes::new(network, &layout.tables).map(Box::new);
     let shards = (0..threads as u32)
         .map(|shard| {
             let members = layout.members(shard);
@@ -105,7 +109,8 @@ pub(super) fn shards<O: Observer>(
                 });
             }
             let measured = Measured::new(&traffic.measured, windows, world.wires.wires.len());
-            Shard { nodes, world, due: Vec::new(), measured }
+            let routes = changing.clone().map(|changing| Changes::new(changing, network, &members));
+            Shard { nodes, world, due: Vec::new(), measured, routes }
         })
         .collect();
     let place = layout.place_of_hosts(threads);
@@ -139,8 +144,8 @@ pub(super) struct Layout<'a> {
     pub(super) seed: u64,
     pub(super) ports: Vec<Vec<LinkId>>,
     pub(super) tables: RoutingTables,
-    /// Routes after each change, in order of time.
-    pub(super) later_tables: Vec<(Time, RoutingTables)>,
+    /// Outages of links that have some, by the first of their directions.
+    outages: BTreeMap<LinkId, Vec<Outage>>,
     /// By node: the thread it belongs to.
     pub(super) places: Vec<u32>,
     /// By link: the number of its wire in the thread that receives.
@@ -180,7 +185,7 @@ impl<'a> Layout<'a> {
             groups: &traffic.groups,
             seed,
             ports: topology.ports(),
-            later_tables: later_tables(network),
+            outages: outages(&network.failures),
             tables,
             places,
             wire_of,
@@ -225,7 +230,7 @@ impl<'a> Layout<'a> {
             for link in &self.inputs[node.index()] {
                 let impairment = self.is_impaired(*link).then(|| {
                     let error_rate = self.network.topology.link(*link).wire.error_rate;
-                    Impairment::new(&self.egress(*link), error_rate, self.outages(*link), seed)
+                    Impairment::new(&self.egress(*link), error_rate, self.outages(*link).to_vec(), seed)
                 });
                 wires.add(number, *link, impairment);
             }
@@ -233,9 +238,8 @@ impl<'a> Layout<'a> {
         wires
     }
 
-    fn outages(&self, link: LinkId) -> Vec<Outage> {
-        let same = |failure: &&Failure| failure.link == link || failure.link == Topology::reverse(link);
-        self.network.failures.iter().filter(same).map(|failure| failure.outage).collect()
+    fn outages(&self, link: LinkId) -> &[Outage] {
+        self.outages.get(&link.min(Topology::reverse(link))).map_or(&[], Vec::as_slice)
     }
 
     fn is_impaired(&self, link: LinkId) -> bool {
@@ -295,16 +299,6 @@ impl<'a> Layout<'a> {
         let config = self.network.switches[node.index()].as_ref().expect("every switch has settings");
         let inputs = &self.inputs[node.index()];
         assert!(inputs.len() < 1 << 15, "a switch has fewer than 2^15 ports");
-        let routes_in = |tables: &RoutingTables| tables.routes[node.index()].clone();
-        let mut edits: Vec<(Time, Routes)> = Vec::new();
-        let mut current = routes_in(&self.tables);
-        for (at, tables) in &self.later_tables {
-            let routes = routes_in(tables);
-            if routes != current {
-                edits.push((*at, routes.clone()));
-                current = routes;
-            }
-        }
         Switch::new(
             config,
             SwitchParts {
@@ -315,7 +309,7 @@ impl<'a> Layout<'a> {
                     routing::NO_LEAF => routing::NO_LEAF - 1,
                     leaf => leaf,
                 },
-                routes: routes_in(&self.tables),
+                routes: self.tables.routes[node.index()].clone(),
                 choice: routing::choice(
                     self.network.routing,
                     &self.network.topology,
@@ -324,7 +318,6 @@ impl<'a> Layout<'a> {
                     self.seed,
                 )
                 .of_pairs(self.first_of_pairs.as_ref()),
-                edits,
                 egresses: self.ports[node.index()].iter().map(|link| self.egress(*link)).collect(),
                 shard: self.places[node.index()],
                 random: Stream::new(self.seed, Purpose::Marking, node.0.into()),
@@ -383,24 +376,11 @@ fn places(topology: &Topology, tables: &RoutingTables, threads: usize) -> Vec<u3
     shard
 }
 
-/// The routes after each time at which switches notice that a link went down or came up.
-fn later_tables(network: &Network) -> Vec<(Time, RoutingTables)> {
-    let mut changes: Vec<Time> = Vec::new();
-    for failure in &network.failures {
-        changes.extend([failure.outage.from, failure.outage.until].map(|at| at + failure.reroute_after));
+/// Outages of links that have some, by the first of their directions.
+fn outages(failures: &[Failure]) -> BTreeMap<LinkId, Vec<Outage>> {
+    let mut outages = BTreeMap::<_, Vec<_>>::new();
+    for failure in failures {
+        outages.entry(failure.link.min(Topology::reverse(failure.link))).or_default().push(failure.outage);
     }
-    changes.sort_unstable();
-    changes.dedup();
-    changes.retain(|at| *at < Time::NEVER);
-    let known_down = |link: LinkId, at: Time| {
-        network.failures.iter().any(|failure| {
-            let noticed =
-                failure.outage.from + failure.reroute_after..failure.outage.until + failure.reroute_after;
-            (failure.link == link || failure.link == Topology::reverse(link)) && noticed.contains(&at)
-        })
-    };
-    changes
-        .into_iter()
-        .map(|at| (at, RoutingTables::new(&network.topology, |link| !known_down(link, at))))
-        .collect()
+    outages
 }

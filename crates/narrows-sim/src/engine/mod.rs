@@ -8,6 +8,7 @@
 mod barrier;
 mod build;
 mod by_host;
+mod changes;
 mod execution;
 mod measured;
 mod mechanisms;

@@ -1,5 +1,6 @@
 use narrows_proto::units::{Span, Time};
 
+use super::changes::Changes;
 use super::measured::Measured;
 use super::outcome::{Outcome, enter_completions, merge_datagrams};
 use crate::followers::Report;
@@ -23,6 +24,8 @@ pub(super) struct Shard<O> {
     /// Scratch: the nodes due in one window.
     pub(super) due: Vec<u32>,
     pub(super) measured: Measured,
+    /// None if no route ever changes.
+    pub(super) routes: Option<Changes>,
 }
 
 #[derive(Debug)]
@@ -46,6 +49,9 @@ impl<O: Observer> Shard<O> {
     pub(super) fn run_window(&mut self, window: u64, end: Time) {
         let World { calendar, wires, shared, .. } = &self.world;
         self.measured.reach(window, calendar.windows(), wires, shared);
+        if let Some(routes) = &mut self.routes {
+            routes.hand_over(end, &mut self.nodes);
+        }
         let mut due = std::mem::take(&mut self.due);
         self.world.calendar.take(window, &mut due);
         let prefetches = self.nodes.len() > MOST_IN_CACHE;

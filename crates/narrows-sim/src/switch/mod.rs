@@ -16,6 +16,7 @@ use narrows_proto::units::Time;
 use self::common::Common;
 pub use self::config::{PortKind, SwitchConfig};
 use self::fifo::FifoPorts;
+use self::late::RouteEdit;
 pub(crate) use self::parts::{SignalParts, SwitchParts};
 use self::queued::QueuedPorts;
 use crate::ids::LinkId;
@@ -56,8 +57,8 @@ pub(crate) struct Switch {
     /// By port: the wire it leads to if this thread has it, an impossible one otherwise. For speed only.
     leads_to: Box<[u32]>,
     common: Common,
-    /// Changes of the routes to come, the next one last.
-    edits: Vec<(Time, Routes)>,
+    /// Rows of its routes that change soon, in order of time.
+    edits: Vec<RouteEdit>,
     no_route: Box<PortCounters>,
     /// Mechanisms of the whole switch, if there are any.
     mechanisms: Option<Box<SwitchMechanisms>>,

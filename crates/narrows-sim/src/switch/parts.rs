@@ -29,8 +29,6 @@ pub(crate) struct SwitchParts {
     pub(crate) leaf: u32,
     pub(crate) routes: Routes,
     pub(crate) choice: Choice,
-    /// In order of time.
-    pub(crate) edits: Vec<(Time, Routes)>,
     pub(crate) egresses: Vec<Egress>,
     /// The thread it belongs to.
     pub(crate) shard: u32,
@@ -112,8 +110,6 @@ impl Switch {
         let own = |egress: &Egress| u32::from(egress.to.shard) == parts.shard;
         let wire = |egress: &Egress| if own(egress) { egress.to.wire } else { u32::MAX };
         let leads_to = parts.egresses.iter().map(wire).collect();
-        let mut edits = parts.edits;
-        edits.reverse();
         let lossless = parts.signals.as_ref().is_some_and(|signals| signals.lossless);
         let routes_late = config.pause.is_some()
             || lossless
@@ -128,7 +124,7 @@ impl Switch {
             leads_to,
             routes: parts.routes,
             choice: parts.choice,
-            next_edit: edits.last().map_or(Time::NEVER, |edit| edit.0),
+            next_edit: Time::NEVER,
             ports: match config.ports {
                 PortKind::Plain => {
                     assert!(parts.signals.is_none(), "plain ports have no mechanisms");
@@ -141,7 +137,7 @@ impl Switch {
                 }
             },
             common,
-            edits,
+            edits: Vec::new(),
             no_route: Box::default(),
             mechanisms: parts.mechanisms,
         }
