@@ -85,21 +85,24 @@ impl Results {
         from_json(py, &self.summary)
     }
 
-    /// Suspicious settings, traffic that was stopped for too long, and goodput that still trends.
+    /// Suspicious settings, traffic that was stopped for too long, goodput that still trends, and percentiles that are uncertain.
     #[getter]
     fn warnings(&self) -> Vec<Diagnostic> {
         if let Kept::Here(results) = &*self.kept {
             return results.plan.warnings.iter().chain(results.doubts()).map(Diagnostic::from).collect();
         }
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let stored = self.summary["warnings"].as_array().into_iter().flatten();
-        let stored = stored.filter_map(|warning| Some((text(&warning["code"])?, text(&warning["message"])?)));
+        let coded = |key: &str| {
+            let list = self.summary[key].as_array().into_iter().flatten();
+            list.filter_map(|warning| Some((text(&warning["code"])?, text(&warning["message"])?)))
+        };
         let held_up = text(&self.summary["held_up"]).map(|message| (Code::HeldUp.name().to_owned(), message));
         let trends = self.summary["trends"].as_array().into_iter().flatten();
         let trends = trends.filter_map(|trend| Some((Code::NotSettled.name().to_owned(), text(trend)?)));
-        stored
+        coded("warnings")
             .chain(held_up)
             .chain(trends)
+            .chain(coded("remarks"))
             .map(|(code, message)| Diagnostic::warning(&code, &message))
             .collect()
     }

@@ -55,6 +55,7 @@
     }
     const table = cards(element("table", {}, element("thead", {}, head), body));
     section("Summary", tableBlock("Summary", table));
+    data.legend.forEach((line) => report.append(element("p", { class: "soft" }, line)));
     const notes = [
       "Completion times count from the hand-over of the data to the arrival of its last byte. Slowdown is the completion " +
         "time divided by that on the empty network, headers and every hop included. Unfinished flows have no completion " +

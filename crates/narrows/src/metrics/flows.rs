@@ -3,9 +3,10 @@
 use narrows_proto::units::Span;
 use narrows_sim::DatagramRecord;
 
-use super::taken::{Taken, fraction, metric, rate, sorted};
+use super::sample::Sample;
+use super::taken::{Taken, fraction, metric, percentile, rate};
 use crate::results::{FlowRow, Outline, RpcRow};
-use crate::statistics::{mean, percentile};
+use crate::statistics::mean;
 
 /// Flows up to this size are small (Alizadeh et al., pFabric, SIGCOMM 2013, §5.2), flows from the other on are large
 /// (Alizadeh et al., DCTCP, SIGCOMM 2010, §2.2).
@@ -23,33 +24,45 @@ pub(super) const FLOW_METRICS: [Taken<FlowSums>; 19] = [
         "How many of them had an end to reach and did not reach it before the run ended.",
         |of| Some(of.unfinished),
     ),
-    metric(
+    percentile(
         "p50_fct_us",
         "us",
         "Completion time: from the start of a flow to the arrival of its last byte. Median over the finished flows that count.",
-        |of| percentile(&of.fct, 0.50),
+        0.50,
+        |of| &of.fct,
     ),
-    metric("p99_fct_us", "us", "Completion time, 99th percentile.", |of| percentile(&of.fct, 0.99)),
-    metric("mean_fct_us", "us", "Completion time, mean.", |of| mean(&of.fct)),
-    metric(
+    percentile("p99_fct_us", "us", "Completion time, 99th percentile.", 0.99, |of| &of.fct),
+    metric("mean_fct_us", "us", "Completion time, mean.", |of| mean(of.fct.values())),
+    percentile(
         "p50_injection_us",
         "us",
         "Time from the start of a flow until its last byte is sent for the first time. Median; it may be known of flows that are unfinished.",
-        |of| percentile(&of.injection, 0.50),
+        0.50,
+        |of| &of.injection,
     ),
-    metric("p99_injection_us", "us", "Time until the last byte is sent, 99th percentile.", |of| {
-        percentile(&of.injection, 0.99)
+    percentile("p99_injection_us", "us", "Time until the last byte is sent, 99th percentile.", 0.99, |of| {
+        &of.injection
     }),
-    metric("mean_injection_us", "us", "Time until the last byte is sent, mean.", |of| mean(&of.injection)),
-    metric("p50_slowdown", "", "Completion time divided by that on the empty network. Median.", |of| {
-        percentile(&of.slowdown, 0.50)
+    metric("mean_injection_us", "us", "Time until the last byte is sent, mean.", |of| {
+        mean(of.injection.values())
     }),
-    metric("p95_slowdown", "", "Slowdown, 95th percentile.", |of| percentile(&of.slowdown, 0.95)),
-    metric("p99_slowdown", "", "Slowdown, 99th percentile.", |of| percentile(&of.slowdown, 0.99)),
-    metric("mean_slowdown", "", "Slowdown, mean.", |of| mean(&of.slowdown)),
-    metric("small_p99_fct_us", "us", "Completion time of flows of up to 100 kB, 99th percentile.", |of| {
-        percentile(&of.small_fct, 0.99)
-    }),
+    percentile(
+        "p50_slowdown",
+        "",
+        "Completion time divided by that on the empty network. Median.",
+        0.50,
+        |of| &of.slowdown,
+    ),
+    percentile("p95_slowdown", "", "Slowdown, 95th percentile.", 0.95, |of| &of.slowdown),
+    percentile("p99_slowdown", "", "Slowdown, 99th percentile.", 0.99, |of| &of.slowdown),
+    metric("mean_slowdown", "", "Slowdown, mean.", |of| mean(of.slowdown.values())),
+    percentile(
+        "small_p99_fct_us",
+        "us",
+        "Completion time of flows of up to 100 kB, 99th percentile.",
+        0.99,
+        |of| &of.small_fct,
+    ),
     metric("large_mean_fct_us", "us", "Completion time of flows of 1 MB and more, mean.", |of| {
         mean(&of.large_fct)
     }),
@@ -83,25 +96,25 @@ pub(super) const RPC_METRICS: [Taken<RpcSums>; 9] = [
     metric("unfinished_rpcs", "", "How many of them did not end before the run did.", |of| {
         Some(of.unfinished)
     }),
-    metric(
+    percentile(
         "p50_rpc_us",
         "us",
         "Time of a call: until the last byte of its last response. Median over the finished calls that count.",
-        |of| percentile(&of.time, 0.50),
+        0.50,
+        |of| &of.time,
     ),
-    metric("p99_rpc_us", "us", "Time of a call, 99th percentile.", |of| percentile(&of.time, 0.99)),
-    metric("p999_rpc_us", "us", "Time of a call, 99.9th percentile.", |of| percentile(&of.time, 0.999)),
-    metric("mean_rpc_us", "us", "Time of a call, mean.", |of| mean(&of.time)),
-    metric(
+    percentile("p99_rpc_us", "us", "Time of a call, 99th percentile.", 0.99, |of| &of.time),
+    percentile("p999_rpc_us", "us", "Time of a call, 99.9th percentile.", 0.999, |of| &of.time),
+    metric("mean_rpc_us", "us", "Time of a call, mean.", |of| mean(of.time.values())),
+    percentile(
         "p50_rpc_slowdown",
         "",
         "Time of a call divided by the least time on the empty network. Median.",
-        |of| percentile(&of.slowdown, 0.50),
+        0.50,
+        |of| &of.slowdown,
     ),
-    metric("p99_rpc_slowdown", "", "Slowdown of calls, 99th percentile.", |of| {
-        percentile(&of.slowdown, 0.99)
-    }),
-    metric("mean_rpc_slowdown", "", "Slowdown of calls, mean.", |of| mean(&of.slowdown)),
+    percentile("p99_rpc_slowdown", "", "Slowdown of calls, 99th percentile.", 0.99, |of| &of.slowdown),
+    metric("mean_rpc_slowdown", "", "Slowdown of calls, mean.", |of| mean(of.slowdown.values())),
 ];
 
 /// Metrics of a group of datagram sources.
@@ -130,11 +143,11 @@ pub(super) const DATAGRAM_METRICS: [Taken<DatagramSums>; 4] = [
 pub(super) struct FlowSums {
     measured: f64,
     unfinished: f64,
-    fct: Vec<f64>,
-    small_fct: Vec<f64>,
+    fct: Sample,
+    small_fct: Sample,
     large_fct: Vec<f64>,
-    injection: Vec<f64>,
-    slowdown: Vec<f64>,
+    injection: Sample,
+    slowdown: Sample,
     seconds: f64,
     delivered: f64,
     delivered_measured: f64,
@@ -149,16 +162,17 @@ impl FlowSums {
         let measured: Vec<_> = flows.iter().filter(|flow| flow.measured).collect();
         let ends = || measured.iter().filter(|flow| !flow.is_endless());
         let us = |flow: &FlowRow| flow.fct().map(|fct| fct.as_ps() as f64 / 1e6);
-        let injection = ends().filter_map(|flow| Some(flow.injection()?.as_ps() as f64 / 1e6));
+        let injected = |flow: &FlowRow| Some(flow.injection()?.as_ps() as f64 / 1e6);
+        let small = || ends().filter(|flow| flow.size.get() <= SMALL);
         let sum = |value: fn(&FlowRow) -> u64| flows.iter().map(|flow| value(flow) as f64).sum::<f64>();
         Self {
             measured: measured.len() as f64,
             unfinished: ends().filter(|flow| flow.end.is_none()).count() as f64,
-            fct: sorted(ends().filter_map(|flow| us(flow))),
-            small_fct: sorted(ends().filter(|flow| flow.size.get() <= SMALL).filter_map(|flow| us(flow))),
+            fct: Sample::of(ends().map(|flow| us(flow))),
+            small_fct: Sample::of(small().map(|flow| us(flow))),
             large_fct: ends().filter(|flow| flow.size.get() >= LARGE).filter_map(|flow| us(flow)).collect(),
-            injection: sorted(injection),
-            slowdown: sorted(ends().filter_map(|flow| flow.slowdown())),
+            injection: Sample::of(ends().map(|flow| injected(flow))),
+            slowdown: Sample::of(ends().map(|flow| flow.slowdown())),
             seconds: measured_for.as_secs_f64(),
             delivered: sum(|flow| flow.delivered.get()),
             delivered_measured: sum(|flow| flow.delivered_measured.get()),
@@ -174,8 +188,8 @@ impl FlowSums {
 pub(super) struct RpcSums {
     measured: f64,
     unfinished: f64,
-    time: Vec<f64>,
-    slowdown: Vec<f64>,
+    time: Sample,
+    slowdown: Sample,
 }
 
 impl RpcSums {
@@ -184,8 +198,8 @@ impl RpcSums {
         Self {
             measured: measured().count() as f64,
             unfinished: measured().filter(|rpc| rpc.end.is_none()).count() as f64,
-            time: sorted(measured().filter_map(|rpc| Some(rpc.time()?.as_ps() as f64 / 1e6))),
-            slowdown: sorted(measured().filter_map(|rpc| rpc.slowdown())),
+            time: Sample::of(measured().map(|rpc| Some(rpc.time()?.as_ps() as f64 / 1e6))),
+            slowdown: Sample::of(measured().map(|rpc| rpc.slowdown())),
         }
     }
 }

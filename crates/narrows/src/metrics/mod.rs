@@ -3,7 +3,9 @@
 mod flows;
 mod metric;
 mod network;
+mod sample;
 mod taken;
+mod uncertain;
 
 use std::sync::LazyLock;
 
@@ -16,7 +18,9 @@ pub use self::metric::Metric;
 pub(crate) use self::metric::{current_name, read_name, value};
 use self::network::{NETWORK_METRICS, NetworkSums, QUEUE_METRICS, QueueSums, SEGMENT_METRICS, SegmentSums};
 pub use self::taken::MetricInfo;
-use self::taken::{Taken, infos};
+use self::taken::{Of, Taken, infos};
+pub(crate) use self::uncertain::warnings;
+pub use self::uncertain::{Marks, Uncertain};
 use crate::counters::{self, Counter};
 use crate::plan::{Plan, Segment};
 use crate::results::Outline;
@@ -107,9 +111,9 @@ pub(crate) fn names<'a>(
     names
 }
 
-/// All metrics of a run.
-pub(crate) fn compute(outline: &Outline<'_>) -> Vec<Metric> {
-    let mut metrics = Metrics(Vec::new());
+/// All metrics of a run, and those that are less certain than their digits.
+pub(crate) fn compute(outline: &Outline<'_>) -> (Vec<Metric>, Vec<Uncertain>) {
+    let mut metrics = Metrics::default();
     let mut any_rpcs = false;
     for (number, group) in outline.plan.groups.iter().enumerate() {
         let before = format!("{}.", group.name);
@@ -136,7 +140,7 @@ pub(crate) fn compute(outline: &Outline<'_>) -> Vec<Metric> {
         name: format!("{before}{name}"),
         value: Some(counter.total(outline) as f64),
     };
-    metrics.0.extend(counters::metrics().map(counted));
+    metrics.all.extend(counters::metrics().map(counted));
     metrics.take(&before, &NETWORK_METRICS, &NetworkSums::of(outline));
     if let Some(queues) = &outline.queues {
         metrics.take(&before, &QUEUE_METRICS, &QueueSums::of(queues));
@@ -147,7 +151,7 @@ pub(crate) fn compute(outline: &Outline<'_>) -> Vec<Metric> {
             metrics.take(&of_segment(segment), &SEGMENT_METRICS, &sums);
         }
     }
-    metrics.0
+    (metrics.all, metrics.uncertain)
 }
 
 /// Prefix of the metrics of a segment.
@@ -156,14 +160,27 @@ fn of_segment(segment: Segment) -> String {
 }
 
 /// Metrics, one after the other.
-struct Metrics(Vec<Metric>);
+#[derive(Default)]
+struct Metrics {
+    all: Vec<Metric>,
+    uncertain: Vec<Uncertain>,
+}
 
 impl Metrics {
     fn take<S>(&mut self, before: &str, metrics: &[Taken<S>], sums: &S) {
-        let take = |Taken { info, of }: &Taken<S>| Metric {
-            name: format!("{before}{}", info.name),
-            value: of(sums),
-        };
-        self.0.extend(metrics.iter().map(take));
+        for Taken { info, of } in metrics {
+            let name = format!("{before}{}", info.name);
+            let value = match of {
+                Of::Value(of) => of(sums),
+                Of::Percentile(p, of) => {
+                    let (sample, name) = (of(sums), name.clone());
+                    let value = sample.percentile(*p);
+                    let doubt = value.zip(sample.doubt(*p));
+                    self.uncertain.extend(doubt.map(|(value, doubt)| Uncertain::new(name, value, doubt)));
+                    value
+                }
+            };
+            self.all.push(Metric { name, value });
+        }
     }
 }

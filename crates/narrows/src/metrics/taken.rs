@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::sample::Sample;
+
 /// Description of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct MetricInfo {
@@ -16,7 +18,14 @@ pub struct MetricInfo {
 /// A metric and how it is taken of the sums `S`.
 pub(super) struct Taken<S> {
     pub(super) info: MetricInfo,
-    pub(super) of: fn(&S) -> Option<f64>,
+    pub(super) of: Of<S>,
+}
+
+/// Way in which a metric is taken.
+pub(super) enum Of<S> {
+    Value(fn(&S) -> Option<f64>),
+    /// This percentile of times, which those that have not ended lack.
+    Percentile(f64, fn(&S) -> &Sample),
 }
 
 pub(super) const fn metric<S>(
@@ -25,18 +34,23 @@ pub(super) const fn metric<S>(
     meaning: &'static str,
     of: fn(&S) -> Option<f64>,
 ) -> Taken<S> {
-    Taken { info: MetricInfo { name, unit, meaning }, of }
+    Taken { info: MetricInfo { name, unit, meaning }, of: Of::Value(of) }
+}
+
+/// A percentile of times of flows or calls.
+pub(super) const fn percentile<S>(
+    name: &'static str,
+    unit: &'static str,
+    meaning: &'static str,
+    p: f64,
+    of: fn(&S) -> &Sample,
+) -> Taken<S> {
+    Taken { info: MetricInfo { name, unit, meaning }, of: Of::Percentile(p, of) }
 }
 
 /// Meanings of metrics, without how they are taken.
 pub(super) fn infos<S>(metrics: &'static [Taken<S>]) -> impl Iterator<Item = MetricInfo> {
     metrics.iter().map(|metric| metric.info)
-}
-
-pub(super) fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<_> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values
 }
 
 /// None of nothing.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::digest::{Cell, Digest};
-use crate::metrics::TOTAL;
+use crate::metrics::{Marks, TOTAL};
 use crate::statistics::{Estimate, estimate, estimate_ratio};
 
 /// A table of metrics: a row for each, a column for each cell.
@@ -28,10 +28,20 @@ pub struct SummaryRow {
     pub label: &'static str,
     /// By cell; none where there was nothing to take it of.
     pub values: Vec<Option<Estimate>>,
+    /// By cell: why the value is less certain than its digits.
+    pub uncertain: Vec<Marks>,
     /// By cell: the ratio to the first, of the seeds that both have.
     pub ratios: Vec<Option<Estimate>>,
     /// Which direction is good, if any.
     pub lower_is_better: Option<bool>,
+}
+
+impl Summary {
+    /// The meaning of all marks in it, a line each.
+    pub fn legend(&self) -> Vec<String> {
+        let rows = self.0.iter().flat_map(|group| &group.rows);
+        rows.flat_map(|row| &row.uncertain).copied().fold(Marks::default(), Marks::and).legend()
+    }
 }
 
 /// When a row is shown.
@@ -156,6 +166,7 @@ fn row(cells: &[Cell], group: &str, metric: &str) -> Option<SummaryRow> {
         metric: metric.to_owned(),
         label,
         values,
+        uncertain: cells.iter().map(|cell| cell.marks(&name)).collect(),
         ratios: cells.iter().map(ratio).collect(),
         lower_is_better,
     })

@@ -40,12 +40,16 @@ impl Results {
             ended: outcome.ended,
             complete: outcome.complete,
             metrics: Vec::new(),
+            uncertain: Vec::new(),
             activity: Vec::new(),
             held_up: None,
             trends,
+            remarks: Vec::new(),
             plan,
         };
-        results.metrics = metrics::compute(&results.outline());
+        (results.metrics, results.uncertain) = metrics::compute(&results.outline());
+        let groups = results.plan.groups.iter().map(|group| group.name.as_str());
+        results.remarks = metrics::warnings(groups, &results.uncertain);
         results.activity = activity::activity(&results.outline());
         results.held_up = results.watch();
         results

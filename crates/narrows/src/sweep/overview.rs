@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::PointSummary;
-use crate::metrics::TOTAL;
+use crate::metrics::{Marks, TOTAL};
 use crate::statistics::Estimate;
 
 /// Metrics that say most about a group, the most telling first. Goodput and unfinished flows are always shown: without them
@@ -35,6 +35,15 @@ pub struct OverviewRow {
     pub group: String,
     /// By metric; none if the group does not have it, or there was nothing to take it of.
     pub values: Vec<Option<Estimate>>,
+    /// By metric: why the value is less certain than its digits.
+    pub uncertain: Vec<Marks>,
+}
+
+impl Overview {
+    /// The meaning of all marks in it, a line each.
+    pub fn legend(&self) -> Vec<String> {
+        self.rows.iter().flat_map(|row| &row.uncertain).copied().fold(Marks::default(), Marks::and).legend()
+    }
 }
 
 /// Metrics that say most about these points, without names of groups; that of the rule in front, if there is one.
@@ -73,7 +82,8 @@ pub fn overview(points: &[PointSummary], rule: Option<&str>) -> Overview {
         let of_network = |metric: &String| point.metric(&format!("{TOTAL}.{metric}")).filter(|_| alone);
         let values =
             metrics.iter().map(|metric| own(metric).or_else(|| of_network(metric)).copied()).collect();
-        OverviewRow { point: number, group: group.to_owned(), values }
+        let uncertain = metrics.iter().map(|metric| point.marks(&format!("{group}.{metric}"))).collect();
+        OverviewRow { point: number, group: group.to_owned(), values, uncertain }
     };
     let is_there = |point: &PointSummary, group: &str| {
         point.metrics.iter().any(|(name, _)| name.split_once('.').is_some_and(|(own, _)| own == group))
@@ -97,6 +107,7 @@ mod tests {
             values: Vec::new(),
             seeds: 3,
             metrics: metrics.iter().map(metric).collect(),
+            marks: Vec::new(),
         }
     }
 

@@ -98,7 +98,7 @@ fn of_group(SummaryGroup { name, rows }: &SummaryGroup, cell: usize) -> GroupFin
 }
 
 fn said(row: &SummaryRow, cell: usize) -> Said {
-    let name = quantity(row.label);
+    let name = quantity(row.label) + row.uncertain[0].and(row.uncertain[cell]).text();
     let (base, own) = (row.values[0].as_ref(), row.values[cell].as_ref());
     if let Some(ratio) = row.ratios[cell].as_ref().filter(|ratio| ratio.interval.is_some()) {
         let Some(side) = ratio.beside(1.0) else { return Said::Same };
@@ -141,7 +141,7 @@ fn is_plural(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::Metric;
+    use crate::metrics::{Marks, Metric};
     use crate::report::digest::Digest;
     use crate::report::summary::summarize;
 
@@ -155,6 +155,7 @@ mod tests {
             text: String::new(),
             warnings: Vec::new(),
             metrics: vec![Metric { name: format!("web.{metric}"), value: *value }],
+            marks: Vec::new(),
             activity: Vec::new(),
             groups: Vec::new(),
             over_time: None,
@@ -177,6 +178,19 @@ mod tests {
             "goodput falls to 0.4996× [0.441, 0.566]"
         );
         assert_eq!(sentence("goodput_gbps", [1.0, 2.0, 3.0], [2.0, 4.0, 6.0]), "goodput rises to 2×");
+    }
+
+    #[test]
+    fn a_percentile_that_is_uncertain_in_one_cell_is_marked_where_it_is_compared() {
+        let mut cells =
+            [cell("a", "p99_slowdown", &[Some(4.0); 3]), cell("b", "p99_slowdown", &[Some(2.0); 3])];
+        cells[1].runs[2].marks = vec![("web.p99_slowdown".into(), Marks { unfinished: true, few: false })];
+        cells.iter_mut().flat_map(|cell| &mut cell.runs).for_each(|run| {
+            run.metrics.push(Metric { name: "web.p50_fct_us".into(), value: Some(1.0) });
+        });
+        let found = findings(&cells, &summarize(&cells));
+        let sentence = found[0].groups[0].sentence();
+        assert_eq!(sentence, "slowdown p99† falls to 0.5×; no difference shown in completion time p50");
     }
 
     #[test]
