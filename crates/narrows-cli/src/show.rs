@@ -11,6 +11,7 @@ use narrows::repro::Reproduction;
 use narrows::results::Activity;
 use narrows::sweep::{Manifest, Overview, OverviewRow, PointSummary, overview};
 use narrows::visible::{markdown_cell, visible};
+use narrows_proto::units::Span;
 use serde_json::Value;
 
 /// The first line: what is run.
@@ -21,8 +22,14 @@ pub fn headline(plan: &Plan, seeds: u32) -> String {
     } else {
         format!("seeds {seed} to {}", seed + u64::from(seeds - 1))
     };
+    let measure = &plan.scenario.measure;
+    let until = measure.until.map_or_else(String::new, |until| format!(" to {until}"));
+    let measured = match (measure.from, until.as_str()) {
+        (Span::ZERO, "") => String::new(),
+        (from, until) => format!(", measured from {from}{until}"),
+    };
     format!(
-        "{} · {} · {} simulated · {seeds} · narrows {}",
+        "{} · {} · {} simulated{measured} · {seeds} · narrows {}",
         plan.scenario.name,
         plan.describe_network(),
         plan.scenario.stop.after,

@@ -1,8 +1,36 @@
 //! A metric: what it means, and how it is taken.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::sample::Sample;
+
+/// Time that a metric is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Flows or calls that start in the measured time, whenever they end.
+    Started,
+    /// The measured time.
+    MeasuredTime,
+    /// The whole run, from the first packet to the last.
+    WholeRun,
+}
+
+impl Over {
+    /// In words, after "over".
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Started => "what starts in the measured time",
+            Self::MeasuredTime => "the measured time",
+            Self::WholeRun => "the whole run",
+        }
+    }
+}
+
+impl Serialize for Over {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.text())
+    }
+}
 
 /// Description of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -11,6 +39,8 @@ pub struct MetricInfo {
     pub name: &'static str,
     /// The unit; empty for counts and fractions.
     pub unit: &'static str,
+    /// The time that it is about.
+    pub over: Over,
     /// Its meaning.
     pub meaning: &'static str,
 }
@@ -31,10 +61,11 @@ pub(super) enum Of<S> {
 pub(super) const fn metric<S>(
     name: &'static str,
     unit: &'static str,
+    over: Over,
     meaning: &'static str,
     of: fn(&S) -> Option<f64>,
 ) -> Taken<S> {
-    Taken { info: MetricInfo { name, unit, meaning }, of: Of::Value(of) }
+    Taken { info: MetricInfo { name, unit, over, meaning }, of: Of::Value(of) }
 }
 
 /// A percentile of times of flows or calls.
@@ -45,7 +76,7 @@ pub(super) const fn percentile<S>(
     p: f64,
     of: fn(&S) -> &Sample,
 ) -> Taken<S> {
-    Taken { info: MetricInfo { name, unit, meaning }, of: Of::Percentile(p, of) }
+    Taken { info: MetricInfo { name, unit, over: Over::Started, meaning }, of: Of::Percentile(p, of) }
 }
 
 /// Meanings of metrics, without how they are taken.

@@ -100,6 +100,11 @@ impl Digest {
 }
 
 impl Cell {
+    /// One of its runs has this metric, whether there was something to take it of or not.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.runs.iter().any(|run| run.metrics.iter().any(|metric| metric.name == name))
+    }
+
     /// Marks of a metric in any of its runs.
     pub(super) fn marks(&self, name: &str) -> Marks {
         self.runs.iter().map(|run| run.marks(name)).fold(Marks::default(), Marks::and)

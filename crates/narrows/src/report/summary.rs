@@ -55,7 +55,8 @@ enum Shown {
     IfAny,
 }
 
-/// Label of a metric, its good direction, and when it is shown. Metrics without a label are in `run.json` only.
+/// Label of a metric, its good direction, and when it is shown. Those that are not about the measured time, or what starts in it, say so.
+/// Metrics without a label are in `run.json` only.
 fn label(metric: &str) -> Option<(&'static str, Option<bool>, Shown)> {
     use Shown::{Always, IfAny, WithEnds};
     Some(match metric {
@@ -67,9 +68,9 @@ fn label(metric: &str) -> Option<(&'static str, Option<bool>, Shown)> {
         "p99_slowdown" => ("slowdown p99", Some(true), WithEnds),
         "small_p99_fct_us" => ("completion time p99 up to 100 kB, µs", Some(true), IfAny),
         "goodput_gbps" => ("goodput, Gb/s", Some(false), Always),
-        "marked_fraction" => ("marked, fraction of bytes", None, IfAny),
-        "retransmitted_fraction" => ("retransmitted, fraction of bytes", Some(true), IfAny),
-        "timeouts" => ("timeouts", Some(true), IfAny),
+        "marked_fraction" => ("marked fraction, whole run", None, IfAny),
+        "retransmitted_fraction" => ("retransmitted fraction, whole run", Some(true), IfAny),
+        "timeouts" => ("timeouts, whole run", Some(true), IfAny),
         "rpcs" => ("RPCs measured", None, Always),
         "unfinished_rpcs" => ("unfinished RPCs", Some(true), WithEnds),
         "p50_rpc_us" => ("RPC time p50, µs", Some(true), WithEnds),
@@ -77,24 +78,27 @@ fn label(metric: &str) -> Option<(&'static str, Option<bool>, Shown)> {
         "p999_rpc_us" => ("RPC time p99.9, µs", Some(true), IfAny),
         "mean_rpc_us" => ("RPC time mean, µs", Some(true), IfAny),
         "p99_rpc_slowdown" => ("RPC slowdown p99", Some(true), WithEnds),
-        "datagrams_sent" => ("datagrams sent", None, Always),
-        "lost_fraction" => ("lost, fraction of datagrams", Some(true), IfAny),
-        "marks" => ("ECN marks", None, IfAny),
-        "drops" => ("drops", Some(true), IfAny),
-        "pauses" => ("pauses", Some(true), IfAny),
-        "max_queue_kb" => ("peak queue, kB", Some(true), IfAny),
-        "p99_queue_kb" => ("deepest recorded queue p99, kB", Some(true), IfAny),
-        "dc_lost_fraction" => ("DC loss, fraction of packets", Some(true), IfAny),
-        "dc_marked_fraction" => ("DC marked, fraction of packets", None, IfAny),
+        "datagrams_sent" => ("datagrams sent, whole run", None, Always),
+        "lost_fraction" => ("lost fraction, whole run", Some(true), IfAny),
+        "marks" => ("ECN marks, whole run", None, IfAny),
+        "drops" => ("drops, whole run", Some(true), IfAny),
+        "pauses" => ("pauses, whole run", Some(true), IfAny),
+        "max_queue_kb" => ("peak queue, kB, whole run", Some(true), IfAny),
+        "p99_queue_kb" => ("recorded queue p99, kB, whole run", Some(true), IfAny),
+        "dc_lost_fraction" => ("DC lost fraction, whole run", Some(true), IfAny),
+        "dc_marked_fraction" => ("DC marked fraction, whole run", None, IfAny),
         "dc_mean_utilization" => ("DC utilization, mean", None, IfAny),
         "dc_max_utilization" => ("DC utilization, busiest link", None, IfAny),
-        "wan_lost_fraction" => ("WAN loss, fraction of packets", Some(true), IfAny),
-        "wan_marked_fraction" => ("WAN marked, fraction of packets", None, IfAny),
+        "wan_lost_fraction" => ("WAN lost fraction, whole run", Some(true), IfAny),
+        "wan_marked_fraction" => ("WAN marked fraction, whole run", None, IfAny),
         "wan_mean_utilization" => ("WAN utilization, mean", None, IfAny),
         "wan_max_utilization" => ("WAN utilization, busiest link", None, IfAny),
         _ => return None,
     })
 }
+
+/// Label of the goodput of datagrams.
+const DATAGRAM_GOODPUT: &str = "goodput, Gb/s, whole run";
 
 /// Label of a metric and its good direction; none if only `run.json` has it.
 pub(super) fn words(metric: &str) -> Option<(&'static str, Option<bool>)> {
@@ -146,7 +150,10 @@ pub fn summarize(cells: &[Cell]) -> Summary {
 
 /// A metric of a group; none if it is not shown.
 fn row(cells: &[Cell], group: &str, metric: &str) -> Option<SummaryRow> {
-    let (label, lower_is_better, shown) = label(metric)?;
+    let (mut label, lower_is_better, shown) = label(metric)?;
+    if metric == "goodput_gbps" && cells.iter().any(|cell| cell.has(&format!("{group}.datagrams_sent"))) {
+        label = DATAGRAM_GOODPUT;
+    }
     let name = format!("{group}.{metric}");
     let samples = |cell: &Cell| -> Vec<_> { cell.runs.iter().filter_map(|run| run.metric(&name)).collect() };
     let values: Vec<_> = cells.iter().map(|cell| estimate(&samples(cell))).collect();
@@ -170,4 +177,29 @@ fn row(cells: &[Cell], group: &str, metric: &str) -> Option<SummaryRow> {
         ratios: cells.iter().map(ratio).collect(),
         lower_is_better,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::{METRICS, MetricInfo, MetricSet, Over};
+
+    #[test]
+    fn labels_say_of_the_whole_run_what_is_about_the_whole_run() {
+        let of_set = |set: &'static MetricSet| {
+            let segments: &[&str] = if set.before.contains("dc_") { &["dc_", "wan_"] } else { &[""] };
+            let label_of = move |info: &MetricInfo| {
+                let datagrams = set.present.contains("datagram") && info.name == "goodput_gbps";
+                let labels = segments.iter().filter_map(|segment| words(&format!("{segment}{}", info.name)));
+                let own = labels.map(|(label, _)| if datagrams { DATAGRAM_GOODPUT } else { label });
+                own.map(|label| (label, info.over)).collect::<Vec<_>>()
+            };
+            set.metrics.iter().flat_map(label_of).collect::<Vec<_>>()
+        };
+        let labels: Vec<_> = METRICS.iter().flat_map(of_set).collect();
+        assert!(labels.len() > 25, "{labels:?}");
+        for (label, over) in labels {
+            assert_eq!(label.ends_with(", whole run"), over == Over::WholeRun, "{label}");
+        }
+    }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::PointSummary;
-use crate::metrics::{Marks, TOTAL};
+use crate::metrics::{METRICS, Marks, Over, TOTAL};
 use crate::statistics::Estimate;
 
 /// Metrics that say most about a group, the most telling first. Goodput and unfinished flows are always shown: without them
@@ -40,9 +40,14 @@ pub struct OverviewRow {
 }
 
 impl Overview {
-    /// The meaning of all marks in it, a line each.
+    /// Which metrics are about the whole run, and the meaning of all marks, a line each.
     pub fn legend(&self) -> Vec<String> {
-        self.rows.iter().flat_map(|row| &row.uncertain).copied().fold(Marks::default(), Marks::and).legend()
+        let infos = |name: &str| METRICS.iter().flat_map(|set| &set.metrics).find(|info| info.name == name);
+        let of_run = |name: &&String| infos(name).is_some_and(|info| info.over == Over::WholeRun);
+        let of_run: Vec<_> = self.metrics.iter().filter(of_run).map(String::as_str).collect();
+        let of_run = (!of_run.is_empty()).then(|| format!("of the whole run: {}", of_run.join(", ")));
+        let marks = self.rows.iter().flat_map(|row| &row.uncertain).copied();
+        of_run.into_iter().chain(marks.fold(Marks::default(), Marks::and).legend()).collect()
     }
 }
 

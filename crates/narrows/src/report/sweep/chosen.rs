@@ -30,7 +30,8 @@ impl Chosen {
         Self {
             name: name.to_owned(),
             label: known.map_or(name, |(words, _)| words).to_owned(),
-            meaning: info.map_or("", |info| info.meaning).to_owned(),
+            meaning: info
+                .map_or_else(String::new, |info| format!("{} Over {}.", info.meaning, info.over.text())),
             lower_is_better: known.and_then(|(_, lower_is_better)| lower_is_better),
             groups,
         }
