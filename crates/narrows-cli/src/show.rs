@@ -61,7 +61,7 @@ pub fn summary(cells: &[Cell], summary: &Summary, markdown: bool) -> String {
             let name = if number == 0 || markdown { group.name.clone() } else { String::new() };
             let mut line = vec![name, row.label.to_owned()];
             for (index, value) in row.values.iter().enumerate() {
-                line.push(with_interval(value.as_ref(), row.uncertain[index].text()));
+                line.push(with_interval(value.as_ref(), &row.uncertain[index].text()));
                 if several && index > 0 {
                     line.push(with_interval(row.ratios[index].as_ref(), "×"));
                 }
@@ -166,7 +166,7 @@ pub fn points(manifest: &Manifest, points: &[PointSummary]) -> String {
         let names = point.values.iter().map(text).chain([point.seeds.to_string()]);
         let names = names.map(|name| if is_first { name } else { String::new() });
         let values = values.iter().zip(uncertain);
-        let values = values.map(|(value, marks)| with_interval(value.as_ref(), marks.text()));
+        let values = values.map(|(value, marks)| with_interval(value.as_ref(), &marks.text()));
         table.add_row(names.chain([group.clone()]).chain(values));
     }
     let seeds = manifest.axes.len();

@@ -16,7 +16,7 @@ pub const LARGE: u64 = 1_000_000;
 
 /// Metrics of a group of connections. `fct` is the time from the start of a flow to the arrival of its last byte, `injection`
 /// that from its start until its last byte is sent for the first time.
-pub(super) const FLOW_METRICS: [Taken<FlowSums>; 19] = [
+pub(super) const FLOW_METRICS: [Taken<FlowSums>; 20] = [
     metric("flows", "", Over::Started, "Flows that count: those that started in the measured time.", |of| {
         Some(of.measured)
     }),
@@ -26,6 +26,13 @@ pub(super) const FLOW_METRICS: [Taken<FlowSums>; 19] = [
         Over::Started,
         "How many of them had an end to reach and did not reach it before the run ended.",
         |of| Some(of.unfinished),
+    ),
+    metric(
+        "offered_fraction",
+        "",
+        Over::MeasuredTime,
+        "Payload of the flows that start in the measured time, as a fraction of what the load of the group asks for. Of groups with a load.",
+        |of| of.asked.map(|asked| of.offered / asked),
     ),
     percentile(
         "p50_fct_us",
@@ -165,6 +172,8 @@ pub(super) const DATAGRAM_METRICS: [Taken<DatagramSums>; 4] = [
 pub(super) struct FlowSums {
     measured: f64,
     unfinished: f64,
+    offered: f64,
+    asked: Option<f64>,
     fct: Sample,
     small_fct: Sample,
     large_fct: Vec<f64>,
@@ -181,8 +190,14 @@ pub(super) struct FlowSums {
 }
 
 impl FlowSums {
-    /// Of flows in a run that was measured for this long, of which those of some groups have accurate ECN.
-    pub(super) fn of(flows: &[&FlowRow], measured_for: Span, has_accurate_ecn: &[bool]) -> Self {
+    /// Of flows in a run that was measured for this long, of which those of some groups have accurate ECN, and so much payload was asked
+    /// for.
+    pub(super) fn of(
+        flows: &[&FlowRow],
+        measured_for: Span,
+        has_accurate_ecn: &[bool],
+        asked: Option<f64>,
+    ) -> Self {
         let measured: Vec<_> = flows.iter().filter(|flow| flow.measured).collect();
         let ends = || measured.iter().filter(|flow| !flow.is_endless());
         let us = |flow: &FlowRow| flow.fct().map(|fct| fct.as_ps() as f64 / 1e6);
@@ -196,6 +211,8 @@ impl FlowSums {
         Self {
             measured: measured.len() as f64,
             unfinished: ends().filter(|flow| flow.end.is_none()).count() as f64,
+            offered: ends().map(|flow| flow.size.get() as f64).sum(),
+            asked,
             fct: Sample::of(ends().map(|flow| us(flow))),
             small_fct: Sample::of(small().map(|flow| us(flow))),
             large_fct: ends().filter(|flow| flow.size.get() >= LARGE).filter_map(|flow| us(flow)).collect(),

@@ -16,7 +16,7 @@ use serde::Serialize;
 use self::flows::{DATAGRAM_METRICS, DatagramSums, FLOW_METRICS, FlowSums, RPC_METRICS, RpcSums};
 pub use self::flows::{LARGE, SMALL};
 pub use self::metric::Metric;
-pub(crate) use self::metric::{current_name, read_name, value};
+pub(crate) use self::metric::{current_name, possible, read_name, value};
 use self::network::{NETWORK_METRICS, NetworkSums, QUEUE_METRICS, QueueSums, SEGMENT_METRICS, SegmentSums};
 pub use self::taken::{MetricInfo, Over};
 use self::taken::{Of, Taken, infos};
@@ -123,7 +123,7 @@ pub(crate) fn compute(outline: &Outline<'_>) -> (Vec<Metric>, Vec<Uncertain>) {
     let has_accurate_ecn =
         |group: &Group| group.transport.control().is_some_and(|cc| cc.ecn() == Ecn::Accurate);
     let accurate: Vec<_> = outline.plan.traffic.groups.iter().map(has_accurate_ecn).collect();
-    let sums = |flows: &[&FlowRow]| FlowSums::of(flows, outline.measured_for(), &accurate);
+    let sums = |flows: &[&FlowRow], asked| FlowSums::of(flows, outline.measured_for(), &accurate, asked);
     for (number, group) in outline.plan.groups.iter().enumerate() {
         let before = format!("{}.", group.name);
         let kind = Kind::of_group(outline.plan, number);
@@ -131,7 +131,7 @@ pub(crate) fn compute(outline: &Outline<'_>) -> (Vec<Metric>, Vec<Uncertain>) {
             metrics.take(&before, &DATAGRAM_METRICS, &DatagramSums::of(outline, number));
         } else {
             let flows: Vec<_> = outline.flows.iter().filter(|flow| flow.group as usize == number).collect();
-            metrics.take(&before, &FLOW_METRICS, &sums(&flows));
+            metrics.take(&before, &FLOW_METRICS, &sums(&flows, outline.plan.asked(number, outline.ended)));
         }
         if kind == Kind::Rpcs {
             let rpcs: Vec<_> = outline.rpcs.iter().filter(|rpc| rpc.group as usize == number).collect();
@@ -141,7 +141,7 @@ pub(crate) fn compute(outline: &Outline<'_>) -> (Vec<Metric>, Vec<Uncertain>) {
     }
     let before = format!("{TOTAL}.");
     let flows: Vec<_> = outline.flows.iter().collect();
-    metrics.take(&before, &FLOW_METRICS, &sums(&flows));
+    metrics.take(&before, &FLOW_METRICS, &sums(&flows, None));
     if any_rpcs {
         metrics.take(&before, &RPC_METRICS, &RpcSums::of(&outline.rpcs.iter().collect::<Vec<_>>()));
     }

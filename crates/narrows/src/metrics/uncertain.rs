@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::sample::Doubt;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::numbers::{grouped, number};
+use crate::statistics::fall_apart;
 
 /// A percentile that is less certain than its digits.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +32,8 @@ pub struct Marks {
     pub unfinished: bool,
     /// It is one of few values.
     pub few: bool,
+    /// Seeds fall into two groups far apart.
+    pub split: bool,
 }
 
 impl Uncertain {
@@ -41,7 +44,7 @@ impl Uncertain {
 
     /// Its marks.
     pub fn marks(&self) -> Marks {
-        Marks { unfinished: self.could_be.is_some(), few: self.needs.is_some() }
+        Marks { unfinished: self.could_be.is_some(), few: self.needs.is_some(), split: false }
     }
 
     /// As `run.json` holds it, below its name.
@@ -65,24 +68,33 @@ impl Marks {
         let all = summary.get("uncertain").and_then(Value::as_object).into_iter().flatten();
         let has = |value: &Value, key| value.get(key).is_some();
         all.map(move |(name, value)| {
-            (name.clone(), Self { unfinished: has(value, "could_be"), few: has(value, "needs") })
+            (
+                name.clone(),
+                Self { unfinished: has(value, "could_be"), few: has(value, "needs"), split: false },
+            )
         })
     }
 
     /// Those of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
-        Self { unfinished: self.unfinished || other.unfinished, few: self.few || other.few }
+        Self {
+            unfinished: self.unfinished || other.unfinished,
+            few: self.few || other.few,
+            split: self.split || other.split,
+        }
+    }
+
+    /// Those of one metric over these seeds: besides these marks whether the seeds fall apart.
+    #[must_use]
+    pub(crate) fn over(self, samples: &[f64]) -> Self {
+        Self { split: fall_apart(samples), ..self }
     }
 
     /// Behind a number.
-    pub fn text(self) -> &'static str {
-        match (self.unfinished, self.few) {
-            (false, false) => "",
-            (true, false) => "†",
-            (false, true) => "‡",
-            (true, true) => "†‡",
-        }
+    pub fn text(self) -> String {
+        let marks = [("†", self.unfinished), ("‡", self.few), ("§", self.split)];
+        marks.into_iter().filter(|(_, has)| *has).map(|(mark, _)| mark).collect()
     }
 
     /// The meaning of each of these marks, a line each.
@@ -96,13 +108,17 @@ impl Marks {
         let few = self
             .few
             .then(|| format!("‡ of fewer flows than this percentile needs ({})", Code::FewValues.name()));
-        unfinished.into_iter().chain(few).collect()
+        let split = self.split.then(|| {
+            let code = Code::SeedsApart.name();
+            format!("§ seeds fall into two groups far apart, and the interval describes neither ({code})")
+        });
+        unfinished.into_iter().chain(few).chain(split).collect()
     }
 }
 
 impl Serialize for Marks {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let names = [("unfinished", self.unfinished), ("few", self.few)];
+        let names = [("unfinished", self.unfinished), ("few", self.few), ("split", self.split)];
         serializer.collect_seq(names.into_iter().filter(|(_, has)| *has).map(|(name, _)| name))
     }
 }
@@ -205,6 +221,6 @@ mod tests {
         let read: Vec<_> = Marks::read(&json!({ "uncertain": written })).collect();
         assert_eq!(read, found.map(|found| (found.name.clone(), found.marks())));
         assert_eq!(Marks::read(&json!({})).count(), 0, "older results have none");
-        assert_eq!((read[0].1.text(), read[1].1.text()), ("†‡", "†"));
+        assert_eq!([read[0].1.text(), read[1].1.text()], ["†‡", "†"]);
     }
 }

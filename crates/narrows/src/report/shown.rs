@@ -49,7 +49,7 @@ fn row(SummaryRow { label, values, uncertain, ratios, lower_is_better, .. }: &Su
         verdict,
     };
     let values = values.iter().zip(uncertain);
-    let values = values.map(|(found, marks)| Some(value(found.as_ref()?, marks.text(), None)));
+    let values = values.map(|(found, marks)| Some(value(found.as_ref()?, &marks.text(), None)));
     let ratios = ratios.iter().map(|ratio| {
         let ratio = ratio.as_ref()?;
         Some(value(ratio, "×", lower_is_better.and_then(|lower| verdict(ratio, lower))))

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::digest::{Cell, Digest};
-use crate::metrics::{Marks, TOTAL};
+use crate::metrics::{Marks, TOTAL, possible};
+use crate::plan::CLOSE;
 use crate::statistics::{Estimate, estimate, estimate_ratio};
 
 /// A table of metrics: a row for each, a column for each cell.
@@ -51,6 +52,8 @@ enum Shown {
     Always,
     /// For every group with flows or calls that have an end, even if none of them reached it.
     WithEnds,
+    /// If some run is far from 1.
+    IfOff,
     /// If it happened in some cell. What never happened is listed under activity.
     IfAny,
 }
@@ -58,10 +61,11 @@ enum Shown {
 /// Label of a metric, its good direction, and when it is shown. Those that are not about the measured time, or what starts in it, say so.
 /// Metrics without a label are in `run.json` only.
 fn label(metric: &str) -> Option<(&'static str, Option<bool>, Shown)> {
-    use Shown::{Always, IfAny, WithEnds};
+    use Shown::{Always, IfAny, IfOff, WithEnds};
     Some(match metric {
         "flows" => ("flows measured", None, Always),
         "unfinished" => ("unfinished", Some(true), WithEnds),
+        "offered_fraction" => ("offered, fraction of the load asked", None, IfOff),
         "p50_fct_us" => ("completion time p50, µs", Some(true), WithEnds),
         "p99_fct_us" => ("completion time p99, µs", Some(true), WithEnds),
         "p50_slowdown" => ("slowdown p50", Some(true), WithEnds),
@@ -156,13 +160,18 @@ fn row(cells: &[Cell], group: &str, metric: &str) -> Option<SummaryRow> {
     }
     let name = format!("{group}.{metric}");
     let samples = |cell: &Cell| -> Vec<_> { cell.runs.iter().filter_map(|run| run.metric(&name)).collect() };
-    let values: Vec<_> = cells.iter().map(|cell| estimate(&samples(cell))).collect();
+    let estimated = |cell: &Cell| estimate(&samples(cell)).map(|found| found.within(possible(metric)));
+    let values: Vec<_> = cells.iter().map(estimated).collect();
     let happened = values.iter().flatten().any(|value| value.mean != 0.0);
     let is_shown = match shown {
         _ if group == TOTAL => shown_in_total(metric) && happened,
         Shown::Always => true,
         Shown::WithEnds => has_ends(cells, group, metric),
         Shown::IfAny => happened,
+        Shown::IfOff => {
+            let is_off = |value: f64| (value - 1.0).abs() > CLOSE;
+            values.iter().flatten().any(|value| is_off(value.range.0) || is_off(value.range.1))
+        }
     };
     let ratio = |cell: &Cell| {
         let base = |seed: u64| cells[0].runs.iter().find(|run| run.seed == seed)?.metric(&name);
@@ -173,7 +182,7 @@ fn row(cells: &[Cell], group: &str, metric: &str) -> Option<SummaryRow> {
         metric: metric.to_owned(),
         label,
         values,
-        uncertain: cells.iter().map(|cell| cell.marks(&name)).collect(),
+        uncertain: cells.iter().map(|cell| cell.marks(&name).over(&samples(cell))).collect(),
         ratios: cells.iter().map(ratio).collect(),
         lower_is_better,
     })

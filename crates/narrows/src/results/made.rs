@@ -49,7 +49,12 @@ impl Results {
         };
         (results.metrics, results.uncertain) = metrics::compute(&results.outline());
         let groups = results.plan.groups.iter().map(|group| group.name.as_str());
-        results.remarks = metrics::warnings(groups, &results.uncertain);
+        let uncertain = metrics::warnings(groups, &results.uncertain);
+        let other_load = results.plan.groups.iter().enumerate().filter_map(|(number, group)| {
+            let offered = results.metric(&format!("{}.offered_fraction", group.name))?;
+            results.plan.doubt_of_load(number, offered)
+        });
+        results.remarks = other_load.chain(uncertain).collect();
         results.activity = activity::activity(&results.outline());
         results.held_up = results.watch();
         results

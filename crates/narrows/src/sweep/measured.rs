@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::cells::Manifest;
 use super::store::{Store, summary};
 use crate::diagnostic::Checked;
-use crate::metrics::Marks;
+use crate::metrics::{Marks, possible};
 use crate::results::warnings_in;
 use crate::statistics::{Estimate, estimate};
 
@@ -97,22 +97,24 @@ pub(super) fn summarize(manifest: &Manifest, rows: &[Row], metrics: &Metrics) ->
     let mut first = 0;
     let point = |chunk: &[Row]| {
         let runs = &metrics.values[first..first + chunk.len()];
-        let marks = metrics.marks[first..first + chunk.len()].concat();
+        let mut marks = metrics.marks[first..first + chunk.len()].concat();
         first += chunk.len();
         // A metric that only other points have is none of this one.
         let own: Vec<usize> = runs.first().into_iter().flatten().map(|(number, _)| *number).collect();
-        let over_seeds = |number: usize| {
+        let mut over_seeds = |number: usize| {
+            let name = &metrics.names[number];
             let of = runs.iter().flatten().filter(|(other, _)| *other == number);
-            estimate(&of.filter_map(|(_, value)| *value).collect::<Vec<_>>())
+            let samples: Vec<_> = of.filter_map(|(_, value)| *value).collect();
+            let of_seeds = Marks::default().over(&samples);
+            marks.extend((of_seeds != Marks::default()).then(|| (name.clone(), of_seeds)));
+            (name.clone(), estimate(&samples).map(|found| found.within(possible(name))))
         };
+        let own: Vec<_> = own.into_iter().map(&mut over_seeds).collect();
         PointSummary {
             point: chunk[0].point,
             values: manifest.points[chunk[0].point].values.clone(),
             seeds: chunk.len() as u32,
-            metrics: own
-                .into_iter()
-                .map(|number| (metrics.names[number].clone(), over_seeds(number)))
-                .collect(),
+            metrics: own,
             marks,
         }
     };

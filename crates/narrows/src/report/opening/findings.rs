@@ -90,6 +90,8 @@ fn of_group(SummaryGroup { name, rows }: &SummaryGroup, cell: usize) -> GroupFin
     for row in rows {
         match said(row, cell) {
             Said::Change(change) => found.changes.push(change),
+            // Seeds draw the same traffic in all cells.
+            Said::Same if row.metric == "offered_fraction" => {}
             Said::Same => found.same.push(named(row, cell)),
             Said::Nothing => {}
         }
@@ -125,7 +127,7 @@ fn said(row: &SummaryRow, cell: usize) -> Said {
 
 /// The quantity of a row, with the marks that it has in the first cell or this one.
 fn named(row: &SummaryRow, cell: usize) -> String {
-    quantity(row.label) + row.uncertain[0].and(row.uncertain[cell]).text()
+    quantity(row.label) + &row.uncertain[0].and(row.uncertain[cell]).text()
 }
 
 /// A label without its unit: `goodput` of `goodput, Gb/s`, `drops (whole run)` of `drops, whole run`.
@@ -189,7 +191,8 @@ mod tests {
     fn a_percentile_that_is_uncertain_in_one_cell_is_marked_where_it_is_compared() {
         let mut cells =
             [cell("a", "p99_slowdown", &[Some(4.0); 3]), cell("b", "p99_slowdown", &[Some(2.0); 3])];
-        cells[1].runs[2].marks = vec![("web.p99_slowdown".into(), Marks { unfinished: true, few: false })];
+        cells[1].runs[2].marks =
+            vec![("web.p99_slowdown".into(), Marks { unfinished: true, few: false, split: false })];
         cells.iter_mut().flat_map(|cell| &mut cell.runs).for_each(|run| {
             run.metrics.push(Metric { name: "web.p50_fct_us".into(), value: Some(1.0) });
         });

@@ -50,7 +50,7 @@ pub(super) fn table(found: &Found, axes: &Axes, chosen: &[Chosen]) -> Table {
                 let estimate = point.metric(&metric.of(of))?;
                 let marks = point.marks(&metric.of(of));
                 all_marks = all_marks.and(marks);
-                Some((self::number(estimate.mean) + marks.text(), spread(estimate)))
+                Some((self::number(estimate.mean) + &marks.text(), spread(estimate)))
             };
             let values: Vec<_> = chosen.iter().map(value).collect();
             if values.iter().all(Option::is_none) {
