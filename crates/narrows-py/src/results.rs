@@ -287,7 +287,9 @@ fn write(path: &Path, page: &str, overwrite: bool) -> PyResult<()> {
 /// Metrics of cells, as a table of a notebook.
 fn html(cells: &[Cell]) -> String {
     let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let report::Summary(groups) = report::summarize(cells);
+    let summary = report::summarize(cells);
+    let below: String = summary.legend().iter().map(|line| format!("<div>{}</div>", escaped(line))).collect();
+    let report::Summary(groups) = summary;
     let mut rows = String::new();
     for group in &groups {
         for (number, row) in group.rows.iter().enumerate() {
@@ -296,15 +298,15 @@ fn html(cells: &[Cell]) -> String {
                 "<tr><th style=\"text-align:left\">{name}</th><td style=\"text-align:left\">{}</td>",
                 escaped(row.label)
             );
-            for value in &row.values {
-                let value = narrows::numbers::with_interval(value.as_ref(), "");
+            for (value, marks) in row.values.iter().zip(&row.uncertain) {
+                let value = narrows::numbers::with_interval(value.as_ref(), &marks.text());
                 rows += &format!("<td style=\"text-align:right\">{}</td>", escaped(&value));
             }
             rows += "</tr>";
         }
     }
     let names: String = cells.iter().map(|cell| format!("<th>{}</th>", escaped(&cell.name))).collect();
-    format!("<table><thead><tr><th></th><th></th>{names}</tr></thead><tbody>{rows}</tbody></table>")
+    format!("<table><thead><tr><th></th><th></th>{names}</tr></thead><tbody>{rows}</tbody></table>{below}")
 }
 
 /// The central value of samples and the bounds of its 95 % confidence interval, if it has one.

@@ -139,17 +139,25 @@ const APART: [(usize, f64); 10] = [
 ];
 /// Groups that differ by a smaller factor are no matter.
 const LEAST_FACTOR: f64 = 1.25;
+/// Counts that differ by fewer standard deviations of the smaller one, by Poisson, differ by chance.
+const CHANCE: f64 = 4.0;
 
 /// Samples above zero fall into two groups, far apart beside what they differ by inside, as when in one of five runs a flow starves. Then
-/// there is no center that an interval could be about. Never of fewer than five.
+/// there is no center that an interval could be about. Never of fewer than five, and of counts only if the gap is more than chance: counts
+/// of rare events are 2 here and 4 there.
 pub fn fall_apart(samples: &[f64]) -> bool {
     let mut logs: Vec<_> = samples.iter().map(|sample| libm::log(*sample)).collect();
     logs.sort_by(f64::total_cmp);
     let limit = APART.iter().rev().find(|(count, _)| *count <= logs.len()).map(|(_, limit)| *limit);
     let (Some(limit), [first, .., last]) = (limit, &logs[..]) else { return false };
-    let gap = logs.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
+    let gaps = logs.windows(2).map(|pair| (pair[1] - pair[0], pair[0]));
+    let (gap, below) = gaps.fold((0.0, 0.0), |most, gap| if gap.0 > most.0 { gap } else { most });
+    // Events that happen by chance are counted to within the square root of their number.
+    let (below, above) = (libm::exp(below), libm::exp(below + gap));
+    let are_counts = samples.iter().all(|sample| sample.fract() == 0.0);
+    let by_chance = are_counts && above - below < CHANCE * below.sqrt();
     // The logarithm of zero is infinite.
-    gap.is_finite() && gap > limit * (last - first) && gap > LEAST_FACTOR.ln()
+    gap.is_finite() && gap > limit * (last - first) && gap > LEAST_FACTOR.ln() && !by_chance
 }
 
 /// The 97.5 % quantile of Student's t with so many degrees of freedom; further out if there are several intervals.
@@ -339,6 +347,7 @@ mod tests {
         assert!(!fall_apart(&[101.0, 98.0, 3.0, 103.0]), "four are too few");
         assert!(!fall_apart(&[24.0, 60.0, 95.0, 180.0, 361.0]));
         assert!(!fall_apart(&[1.0, 1.0, 1.0, 1.0, 1.1]), "a tenth is no matter");
+        assert!(!fall_apart(&[2.0, 2.0, 2.0, 2.0, 4.0]), "counts of rare events");
         assert!(!fall_apart(&[0.0, 3.0, 3.0, 3.0, 3.0]) && !fall_apart(&[3.0; 5]));
     }
 

@@ -72,7 +72,7 @@ pub fn facts(facts: &Facts) -> String {
     text
 }
 
-/// How far loads may be from what was asked for, and how long that takes to be little, where a run is short for its sizes.
+/// Deviations of loads from what was asked for where a run is short for its sizes, and the time in which they are little.
 pub fn drawings(plan: &Plan) -> String {
     let line = |group: &PlannedGroup| {
         let drawing = plan.drawing(group).filter(|drawing| !drawing.is_close())?;

@@ -28,7 +28,7 @@ pub struct Uncertain {
 /// Reasons not to trust a percentile to its digits, as marks behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// What did not end could make it larger.
+    /// Flows that did not end could make it larger.
     pub unfinished: bool,
     /// It is one of few values.
     pub few: bool,

@@ -32,7 +32,7 @@ impl Drawing {
 }
 
 impl Plan {
-    /// How far the load of a group may be from what was asked for, in the measured time; none without a load, and of remote procedure
+    /// Deviation of the load of a group from what was asked for, in the measured time; none without a load, and of remote procedure
     /// calls.
     pub fn drawing(&self, group: &PlannedGroup) -> Option<Drawing> {
         let sizes = &group.sizes.as_ref()?.sizes;
@@ -102,7 +102,7 @@ mod tests {
         plan.drawing(&plan.groups[0]).unwrap()
     }
 
-    /// What a run of the plan would offer, as a part of what was asked for.
+    /// Offer of a run of the plan, as a part of what was asked for.
     fn offered(plan: &Plan) -> f64 {
         let sum: u64 = plan.traffic.flows.iter().map(|flow| flow.size.get()).sum();
         sum as f64 / plan.asked(0, Time::ZERO + plan.scenario.stop.after).unwrap()

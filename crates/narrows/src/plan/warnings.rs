@@ -116,6 +116,10 @@ pub(super) fn warn_of_few_round_trips(
         let Some(rtt) = rtts.map(|(rtt, ..)| rtt).max() else { continue };
         let place = format!("traffic.{number}");
         let since_start = end.saturating_since(last_start);
+        // Of nothing at all there is another warning.
+        if length == Span::ZERO {
+            continue;
+        }
         if length < rtt * FEWEST_ROUND_TRIPS || since_start < rtt * BEGINNING {
             let in_round_trips = |time: Span| {
                 format!(

@@ -114,6 +114,8 @@ fn said(row: &SummaryRow, cell: usize) -> Said {
     let (never, always) = (|found: &Estimate| found.range.1 == 0.0, |found: &Estimate| found.range.0 > 0.0);
     let apart = match (base, own) {
         (None, None) => return Said::Nothing,
+        // The receivers of one control report marked bytes, those of the other do not.
+        (Some(_), None) | (None, Some(_)) if row.metric == "marked_fraction" => return Said::Nothing,
         (Some(base), Some(own)) => (never(base) && always(own)) || (always(base) && never(own)),
         // To have nothing that a metric could be taken of, and to count none, is the same.
         (Some(one), None) | (None, Some(one)) => !never(one),
@@ -199,6 +201,12 @@ mod tests {
         let found = findings(&cells, &summarize(&cells));
         let sentence = found[0].groups[0].sentence();
         assert_eq!(sentence, "slowdown p99† falls to 0.5×; no difference shown in completion time p50");
+    }
+
+    #[test]
+    fn a_marked_fraction_that_only_one_control_has_is_not_compared() {
+        let cells = [cell("a", "marked_fraction", &[Some(0.1); 3]), cell("b", "marked_fraction", &[None; 3])];
+        assert_eq!(findings(&cells, &summarize(&cells))[0].groups, []);
     }
 
     #[test]

@@ -186,7 +186,7 @@ mod tests {
             chosen.into_iter().map(|metric| (metric.name, metric.groups.join(" "))).collect::<Vec<_>>()
         };
         let slowdown = ("p99_slowdown".to_owned(), "web dc".to_owned());
-        assert_eq!(names(0.0), [slowdown.clone()]);
+        assert_eq!(names(0.0), std::slice::from_ref(&slowdown));
         assert_eq!(names(2.0), [slowdown, ("unfinished".to_owned(), "web".to_owned())]);
     }
 
