@@ -72,12 +72,10 @@ pub fn summary(cells: &[Cell], summary: &Summary, markdown: bool) -> String {
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_cell_alignment(if index < 2 { CellAlignment::Left } else { CellAlignment::Right });
     }
-    let legend = summary.legend();
     if markdown {
-        let below: String = legend.iter().map(|line| format!("\n{line}\n")).collect();
-        return format!("{table}\n{below}");
+        return format!("{table}\n");
     }
-    indented(&table) + &below(&legend)
+    indented(&table) + &below(&summary.legend())
 }
 
 /// Differences between the cells, and what they change.
