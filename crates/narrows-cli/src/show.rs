@@ -11,6 +11,7 @@ use narrows::repro::Reproduction;
 use narrows::results::Activity;
 use narrows::sweep::{Manifest, Overview, OverviewRow, PointSummary, overview};
 use narrows::visible::{markdown_cell, visible};
+use narrows_proto::units::Span;
 use serde_json::Value;
 
 /// The first line: what is run.
@@ -21,8 +22,14 @@ pub fn headline(plan: &Plan, seeds: u32) -> String {
     } else {
         format!("seeds {seed} to {}", seed + u64::from(seeds - 1))
     };
+    let measure = &plan.scenario.measure;
+    let until = measure.until.map_or_else(String::new, |until| format!(" to {until}"));
+    let measured = match (measure.from, until.as_str()) {
+        (Span::ZERO, "") => String::new(),
+        (from, until) => format!(", measured from {from}{until}"),
+    };
     format!(
-        "{} · {} · {} simulated · {seeds} · narrows {}",
+        "{} · {} · {} simulated{measured} · {seeds} · narrows {}",
         plan.scenario.name,
         plan.describe_network(),
         plan.scenario.stop.after,
@@ -31,7 +38,7 @@ pub fn headline(plan: &Plan, seeds: u32) -> String {
 }
 
 /// Metrics of all cells side by side.
-pub fn summary(cells: &[Cell], Summary(groups): &Summary, markdown: bool) -> String {
+pub fn summary(cells: &[Cell], summary: &Summary, markdown: bool) -> String {
     let several = cells.len() > 1;
     let mut header = vec![String::new(), String::new()];
     let name =
@@ -49,12 +56,12 @@ pub fn summary(cells: &[Cell], Summary(groups): &Summary, markdown: bool) -> Str
     if several || markdown {
         table.set_header(header);
     }
-    for group in groups {
+    for group in &summary.0 {
         for (number, row) in group.rows.iter().enumerate() {
             let name = if number == 0 || markdown { group.name.clone() } else { String::new() };
             let mut line = vec![name, row.label.to_owned()];
             for (index, value) in row.values.iter().enumerate() {
-                line.push(with_interval(value.as_ref(), ""));
+                line.push(with_interval(value.as_ref(), &row.uncertain[index].text()));
                 if several && index > 0 {
                     line.push(with_interval(row.ratios[index].as_ref(), "×"));
                 }
@@ -65,7 +72,10 @@ pub fn summary(cells: &[Cell], Summary(groups): &Summary, markdown: bool) -> Str
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_cell_alignment(if index < 2 { CellAlignment::Left } else { CellAlignment::Right });
     }
-    if markdown { table.to_string() } else { indented(&table) }
+    if markdown {
+        return format!("{table}\n");
+    }
+    indented(&table) + &below(&summary.legend())
 }
 
 /// Differences between the cells, and what they change.
@@ -138,13 +148,13 @@ pub(crate) const POINTS: usize = 40;
 /// A row for each traffic group of each point of a sweep, with the metrics that say most.
 pub fn points(manifest: &Manifest, points: &[PointSummary]) -> String {
     let shown = &points[..points.len().min(POINTS)];
-    let Overview { metrics, rows } =
-        overview(shown, manifest.until.as_ref().map(|until| until.metric.as_str()));
+    let found = overview(shown, manifest.until.as_ref().map(|until| until.metric.as_str()));
+    let Overview { metrics, rows } = &found;
     let mut table = plain();
     let axes = manifest.axes.iter().map(String::as_str);
     table.set_header(axes.chain(["seeds", "group"]).chain(metrics.iter().map(String::as_str)));
     let mut last = None;
-    for OverviewRow { point, group, values } in &rows {
+    for OverviewRow { point, group, values, uncertain } in rows {
         let is_first = last.replace(point) != Some(point);
         let text = |value: &Value| {
             let none = || if value.is_null() { "–".to_owned() } else { value.to_string() };
@@ -153,7 +163,8 @@ pub fn points(manifest: &Manifest, points: &[PointSummary]) -> String {
         let point = &shown[*point];
         let names = point.values.iter().map(text).chain([point.seeds.to_string()]);
         let names = names.map(|name| if is_first { name } else { String::new() });
-        let values = values.iter().map(|value| with_interval(value.as_ref(), ""));
+        let values = values.iter().zip(uncertain);
+        let values = values.map(|(value, marks)| with_interval(value.as_ref(), &marks.text()));
         table.add_row(names.chain([group.clone()]).chain(values));
     }
     let seeds = manifest.axes.len();
@@ -161,7 +172,7 @@ pub fn points(manifest: &Manifest, points: &[PointSummary]) -> String {
         let left = index < seeds || index == seeds + 1;
         column.set_cell_alignment(if left { CellAlignment::Left } else { CellAlignment::Right });
     }
-    let mut text = indented(&table);
+    let mut text = indented(&table) + &below(&found.legend());
     if points.len() > POINTS {
         text.push_str(&format!("  … and {} points more\n", points.len() - POINTS));
     }
@@ -222,6 +233,11 @@ fn plain() -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table
+}
+
+/// Lines below a table.
+fn below(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("  {line}\n")).collect()
 }
 
 /// Two blanks before each line, none behind.

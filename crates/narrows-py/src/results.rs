@@ -85,21 +85,24 @@ impl Results {
         from_json(py, &self.summary)
     }
 
-    /// Suspicious settings, traffic that was stopped for too long, and goodput that still trends.
+    /// Suspicious settings, traffic that was stopped for too long, goodput that still trends, and percentiles that are uncertain.
     #[getter]
     fn warnings(&self) -> Vec<Diagnostic> {
         if let Kept::Here(results) = &*self.kept {
             return results.plan.warnings.iter().chain(results.doubts()).map(Diagnostic::from).collect();
         }
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let stored = self.summary["warnings"].as_array().into_iter().flatten();
-        let stored = stored.filter_map(|warning| Some((text(&warning["code"])?, text(&warning["message"])?)));
+        let coded = |key: &str| {
+            let list = self.summary[key].as_array().into_iter().flatten();
+            list.filter_map(|warning| Some((text(&warning["code"])?, text(&warning["message"])?)))
+        };
         let held_up = text(&self.summary["held_up"]).map(|message| (Code::HeldUp.name().to_owned(), message));
         let trends = self.summary["trends"].as_array().into_iter().flatten();
         let trends = trends.filter_map(|trend| Some((Code::NotSettled.name().to_owned(), text(trend)?)));
-        stored
+        coded("warnings")
             .chain(held_up)
             .chain(trends)
+            .chain(coded("remarks"))
             .map(|(code, message)| Diagnostic::warning(&code, &message))
             .collect()
     }
@@ -284,7 +287,9 @@ fn write(path: &Path, page: &str, overwrite: bool) -> PyResult<()> {
 /// Metrics of cells, as a table of a notebook.
 fn html(cells: &[Cell]) -> String {
     let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let report::Summary(groups) = report::summarize(cells);
+    let summary = report::summarize(cells);
+    let below: String = summary.legend().iter().map(|line| format!("<div>{}</div>", escaped(line))).collect();
+    let report::Summary(groups) = summary;
     let mut rows = String::new();
     for group in &groups {
         for (number, row) in group.rows.iter().enumerate() {
@@ -293,15 +298,15 @@ fn html(cells: &[Cell]) -> String {
                 "<tr><th style=\"text-align:left\">{name}</th><td style=\"text-align:left\">{}</td>",
                 escaped(row.label)
             );
-            for value in &row.values {
-                let value = narrows::numbers::with_interval(value.as_ref(), "");
+            for (value, marks) in row.values.iter().zip(&row.uncertain) {
+                let value = narrows::numbers::with_interval(value.as_ref(), &marks.text());
                 rows += &format!("<td style=\"text-align:right\">{}</td>", escaped(&value));
             }
             rows += "</tr>";
         }
     }
     let names: String = cells.iter().map(|cell| format!("<th>{}</th>", escaped(&cell.name))).collect();
-    format!("<table><thead><tr><th></th><th></th>{names}</tr></thead><tbody>{rows}</tbody></table>")
+    format!("<table><thead><tr><th></th><th></th>{names}</tr></thead><tbody>{rows}</tbody></table>{below}")
 }
 
 /// The central value of samples and the bounds of its 95 % confidence interval, if it has one.

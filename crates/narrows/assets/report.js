@@ -55,10 +55,12 @@
     }
     const table = cards(element("table", {}, element("thead", {}, head), body));
     section("Summary", tableBlock("Summary", table));
+    data.legend.forEach((line) => report.append(element("p", { class: "soft" }, line)));
     const notes = [
       "Completion times count from the hand-over of the data to the arrival of its last byte. Slowdown is the completion " +
         "time divided by that on the empty network, headers and every hop included. Unfinished flows have no completion " +
-        "time; they are counted.",
+        "time; they are counted. Rows of the whole run count from the first packet to the last; times and numbers of flows are those " +
+        "that start in the measured time (measure.from to measure.until), and everything else is of that time.",
     ];
     if (data.cells.some(({ seeds }) => seeds.length > 1)) {
       notes.push("Values are geometric means over seeds (arithmetic if a seed has 0); ratios are taken seed by seed. In brackets: 95 % " +

@@ -113,6 +113,7 @@
     }, content);
     const row = ({ is_first, texts, values }) => element("tr", {}, ...texts.map((content, column) => text(content, column, is_first)), ...values.map(cell));
     section("Table", rows.length ? tableBlock("Table", element("table", {}, head(heads, isLeft), element("tbody", {}, ...rows.map(row)))) : soft("No cell is there."));
+    data.table.legend.forEach((line) => report.append(soft(line)));
     if (rows.length) {
       report.append(soft("Geometric means over seeds (arithmetic if a seed has 0). In brackets: 95 % confidence interval (Student's t of logarithms). " +
         "In parentheses, with fewer than three seeds or a seed that has 0: the smallest and the largest value."));

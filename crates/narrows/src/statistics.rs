@@ -45,6 +45,20 @@ impl Estimate {
         let (low, high) = self.interval?;
         if low > value { Some(Ordering::Greater) } else { (high < value).then_some(Ordering::Less) }
     }
+
+    /// The same with an interval that ends where values are impossible: a slowdown below 1, a fraction above 1.
+    ///
+    /// The true value is never in what is cut off, so the interval holds it as often as before. A transformed scale that ends there (the
+    /// logarithm of the slowdown less 1, the logit of a fraction) would do the same by itself. But a seed that is close to the end is far
+    /// away on such a scale: slowdowns of 1.003, 1.25 and 1.31 would have an interval up to 42. And ratios would no longer be those of
+    /// central values.
+    #[must_use]
+    pub fn within(self, (least, most): (f64, f64)) -> Self {
+        // What was found is possible, whatever rounding made of it.
+        let cut =
+            |(low, high): (f64, f64)| (low.max(least.min(self.range.0)), high.min(most.max(self.range.1)));
+        Self { interval: self.interval.map(cut), ..self }
+    }
 }
 
 /// Estimates the central value of a quantity that cannot be negative, as all metrics are, from one sample for each seed.
@@ -107,6 +121,43 @@ pub fn estimate_ratio_among(pairs: &[(f64, f64)], ratios: usize) -> Option<Estim
     let above_zero = pairs.iter().all(|(value, base)| *value > 0.0 && *base > 0.0);
     let of_pairs: Vec<_> = pairs.iter().map(|(value, base)| value / base).collect();
     estimate_among(&of_pairs, ratios).filter(|_| above_zero)
+}
+
+/// Gaps between sorted samples beyond which they fall into two groups: the number of samples, and the largest gap as a part of their
+/// range. Of so many normal samples 0.2 % have a larger one (found by simulation; of five, Dixon's test for one outlier has 0.82 at 1 %).
+const APART: [(usize, f64); 10] = [
+    (5, 0.906),
+    (6, 0.837),
+    (7, 0.779),
+    (8, 0.725),
+    (9, 0.685),
+    (10, 0.647),
+    (12, 0.601),
+    (15, 0.545),
+    (20, 0.490),
+    (30, 0.434),
+];
+/// Groups that differ by a smaller factor are no matter.
+const LEAST_FACTOR: f64 = 1.25;
+/// Counts that differ by fewer standard deviations of the smaller one, by Poisson, differ by chance.
+const CHANCE: f64 = 4.0;
+
+/// Samples above zero fall into two groups, far apart beside what they differ by inside, as when in one of five runs a flow starves. Then
+/// there is no center that an interval could be about. Never of fewer than five, and of counts only if the gap is more than chance: counts
+/// of rare events are 2 here and 4 there.
+pub fn fall_apart(samples: &[f64]) -> bool {
+    let mut logs: Vec<_> = samples.iter().map(|sample| libm::log(*sample)).collect();
+    logs.sort_by(f64::total_cmp);
+    let limit = APART.iter().rev().find(|(count, _)| *count <= logs.len()).map(|(_, limit)| *limit);
+    let (Some(limit), [first, .., last]) = (limit, &logs[..]) else { return false };
+    let gaps = logs.windows(2).map(|pair| (pair[1] - pair[0], pair[0]));
+    let (gap, below) = gaps.fold((0.0, 0.0), |most, gap| if gap.0 > most.0 { gap } else { most });
+    // Events that happen by chance are counted to within the square root of their number.
+    let (below, above) = (libm::exp(below), libm::exp(below + gap));
+    let are_counts = samples.iter().all(|sample| sample.fract() == 0.0);
+    let by_chance = are_counts && above - below < CHANCE * below.sqrt();
+    // The logarithm of zero is infinite.
+    gap.is_finite() && gap > limit * (last - first) && gap > LEAST_FACTOR.ln() && !by_chance
 }
 
 /// The 97.5 % quantile of Student's t with so many degrees of freedom; further out if there are several intervals.
@@ -246,6 +297,75 @@ mod tests {
             // Four standard errors of a fraction of 0.95 in so many trials: ±0.0062.
             let error = (0.95 * 0.05 / f64::from(TRIALS)).sqrt();
             assert!((hits - 0.95).abs() < 4.0 * error, "{samples} samples, sigma {sigma}: {hits}");
+        }
+    }
+
+    /// Parts of 20 000 intervals of five samples that hold their true geometric mean, as they are and cut to what is possible.
+    fn coverage(possible: (f64, f64), draw: impl Fn(f64) -> f64) -> [f64; 2] {
+        const TRIALS: usize = 20_000;
+        let mut random = SplitMix::new(3);
+        let mut sample = || draw(normal(&mut random));
+        let center = (0..1_000_000).map(|_| libm::log(sample())).sum::<f64>() / 1e6;
+        let holds = |found: Estimate| {
+            found.interval.is_some_and(|(low, high)| (low..=high).contains(&libm::exp(center)))
+        };
+        let mut hits = [0; 2];
+        for _ in 0..TRIALS {
+            let found = estimate(&(0..5).map(|_| sample()).collect::<Vec<_>>()).unwrap();
+            let cut = found.within(possible);
+            let (low, high) = cut.interval.unwrap();
+            assert!(
+                possible.0 <= low && low <= cut.mean && cut.mean <= high && high <= possible.1,
+                "{cut:?}"
+            );
+            hits = [hits[0] + usize::from(holds(found)), hits[1] + usize::from(holds(cut))];
+        }
+        hits.map(|hits| hits as f64 / TRIALS as f64)
+    }
+
+    #[test]
+    fn intervals_that_end_at_what_is_possible_hold_the_truth_as_often_as_those_that_do_not() {
+        // Slowdowns less 1 are lognormal; fractions are logit-normal. Far from the end 95 % hold it, near to it as few as stated.
+        let slowdown = |median: f64, sigma: f64| move |normal: f64| 1.0 + median * libm::exp(sigma * normal);
+        let fraction =
+            |center: f64, sigma: f64| move |normal: f64| 1.0 / (1.0 + libm::exp(-center - sigma * normal));
+        let slowdowns = [(10.0, 1.0, 0.94), (1.0, 0.3, 0.94), (1.0, 1.0, 0.91), (0.1, 1.0, 0.84)];
+        for (median, sigma, least) in slowdowns {
+            let [own, cut] = coverage((1.0, f64::INFINITY), slowdown(median, sigma));
+            assert!(own == cut && cut > least && cut < 0.957, "{median} {sigma}: {own} {cut}");
+        }
+        for (center, sigma, least) in [(0.0, 0.5, 0.93), (3.0, 0.5, 0.91), (2.0, 1.0, 0.85)] {
+            let [own, cut] = coverage((0.0, 1.0), fraction(center, sigma));
+            assert!(own == cut && cut > least && cut < 0.957, "{center} {sigma}: {own} {cut}");
+        }
+    }
+
+    #[test]
+    fn one_run_in_which_a_flow_starves_falls_apart_from_the_others() {
+        assert!(fall_apart(&[101.0, 98.0, 3.0, 103.0, 100.0]));
+        assert!(fall_apart(&[9.0, 2.0, 9.2, 2.1, 9.1, 2.0]), "two groups of three");
+        assert!(!fall_apart(&[101.0, 98.0, 3.0, 103.0]), "four are too few");
+        assert!(!fall_apart(&[24.0, 60.0, 95.0, 180.0, 361.0]));
+        assert!(!fall_apart(&[1.0, 1.0, 1.0, 1.0, 1.1]), "a tenth is no matter");
+        assert!(!fall_apart(&[2.0, 2.0, 2.0, 2.0, 4.0]), "counts of rare events");
+        assert!(!fall_apart(&[0.0, 3.0, 3.0, 3.0, 3.0]) && !fall_apart(&[3.0; 5]));
+    }
+
+    #[test]
+    fn of_lognormal_samples_two_in_a_thousand_fall_apart() {
+        const TRIALS: usize = 50_000;
+        let mut random = SplitMix::new(5);
+        for samples in [5, 7, 10, 13, 20, 40] {
+            let alarm = |_: &usize| {
+                let values: Vec<_> = (0..samples).map(|_| libm::exp(3.0 * normal(&mut random))).collect();
+                fall_apart(&values)
+            };
+            let alarms = (0..TRIALS).filter(alarm).count() as f64 / TRIALS as f64;
+            // Four standard errors: ±0.0008. Numbers between those of the table have fewer.
+            assert!(
+                alarms < 0.0028 && (alarms > 0.0012 || samples == 13 || samples == 40),
+                "{samples}: {alarms}"
+            );
         }
     }
 

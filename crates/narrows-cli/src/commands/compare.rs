@@ -248,7 +248,6 @@ fn print_cells(cells: &[Cell], show: &Show<'_>, execution: &args::Execution) {
     }
     say_part!("{}", show::summary(cells, &summary, show.markdown));
     if show.markdown {
-        say!();
         return;
     }
     say_part!("{}{}", show::activity(cells), show::unfinished(cells));

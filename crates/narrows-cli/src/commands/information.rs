@@ -29,6 +29,8 @@ pub(crate) fn check(arguments: &args::Check) -> Checked<Status> {
                 "mean_size_bytes": group.sizes.as_ref().map(|sizes| sizes.sizes.mean()),
                 "load": group.load.as_ref().map(|load| load.load),
                 "load_counts": group.load.as_ref().map(|load| load.counts.name()),
+                "load_within": plan.drawing(group).map(|drawing| drawing.within),
+                "load_within_tenth_ps": plan.drawing(group).map(|drawing| drawing.needed.as_ps()),
                 (per_second): group.load.as_ref().map(|load| load.per_second),
                 "pairing": group.pairing.map(|pairing| pairing.to_string()),
                 "base_rtt_ps": of_paths.map(|facts| facts.base_rtt_ps),
@@ -52,6 +54,7 @@ pub(crate) fn check(arguments: &args::Check) -> Checked<Status> {
     say!("{}", show::headline(&plan, 1));
     say_part!("{}", show::plan::groups(&plan));
     say_part!("{}", show::plan::facts(&facts));
+    say_part!("{}", show::plan::drawings(&plan));
     say!("  at most {memory:.0} of memory");
     if arguments.nodes {
         print_nodes(&plan);

@@ -111,9 +111,15 @@ struct Finished {
     broken: Vec<Broken>,
 }
 
-/// Shows what is suspicious about what came out of a run, which may have a name. What trends, trends with the first seed.
+/// Shows what is suspicious about what came out of a run, which may have a name. Traffic that was held up is shown of every seed, the
+/// rest of the first. Percentiles of few flows have their mark in the summary.
 fn show_doubts(finished: &Finished, of: Option<&str>, is_first: bool) {
-    for doubt in finished.doubts.iter().filter(|doubt| is_first || doubt.code != Code::NotSettled) {
+    let is_shown = |doubt: &&Diagnostic| match doubt.code {
+        Code::HeldUp => true,
+        Code::FewValues => false,
+        _ => is_first,
+    };
+    for doubt in finished.doubts.iter().filter(is_shown) {
         let named = |name: &str| {
             let help = doubt.help.as_ref().map_or_else(String::new, |help| format!("{help}\n"));
             doubt.clone().help(format!("{help}in {name}"))

@@ -72,6 +72,20 @@ pub fn facts(facts: &Facts) -> String {
     text
 }
 
+/// Deviations of loads from what was asked for where a run is short for its sizes, and the time in which they are little.
+pub fn drawings(plan: &Plan) -> String {
+    let line = |group: &PlannedGroup| {
+        let drawing = plan.drawing(group).filter(|drawing| !drawing.is_close())?;
+        let within = match drawing.within {
+            all if all >= 1.0 => "a run of this length draws almost any".to_owned(),
+            part => format!("drawn to within ±{} % (95 of 100 runs)", number((100.0 * part).round())),
+        };
+        let name = &group.name;
+        Some(format!("  load of {name}: {within}, ±10 % takes {:.0} of measured time\n", drawing.needed))
+    };
+    plan.groups.iter().filter_map(line).collect()
+}
+
 /// `a to b`, or only one of them if they look the same.
 fn range([from, to]: [String; 2]) -> String {
     if from == to { from } else { format!("{from} to {to}") }

@@ -123,6 +123,12 @@ impl Sizes {
         self.points.windows(2).map(|pair| (pair[1].1 - pair[0].1) * (pair[0].0 + pair[1].0) / 2.0).sum()
     }
 
+    /// Mean of the squares of sizes in bytes.
+    pub fn mean_square(&self) -> f64 {
+        let of_line = |(a, b): (f64, f64)| (a * a + a * b + b * b) / 3.0;
+        self.points.windows(2).map(|pair| (pair[1].1 - pair[0].1) * of_line((pair[0].0, pair[1].0))).sum()
+    }
+
     /// Mean in bytes if flows had the sizes of the points only: each the probability between its point and the one before.
     pub fn step_mean(&self) -> f64 {
         self.points.windows(2).map(|pair| (pair[1].1 - pair[0].1) * pair[1].0).sum()
@@ -150,6 +156,12 @@ mod tests {
         let quantiles = [0.25, 0.5, 0.75, 1.0].map(|p| sizes().quantile(p).get());
         assert_eq!(quantiles, [500, 1000, 5000, 9000]);
         assert_eq!(sizes().mean(), 0.5 * 500.0 + 0.5 * 5000.0);
+    }
+
+    #[test]
+    fn the_mean_square_is_that_of_uniform_stretches() {
+        // Of uniform sizes up to a it is a²/3; here a half from 0 to 1000 and a half from 1000 to 9000.
+        assert_eq!(sizes().mean_square(), 0.5 * 1e6 / 3.0 + 0.5 * (1e6 + 9e6 + 81e6) / 3.0);
     }
 
     #[test]

@@ -3,31 +3,40 @@
 mod flows;
 mod metric;
 mod network;
+mod sample;
 mod taken;
+mod uncertain;
 
 use std::sync::LazyLock;
 
-use narrows_sim::traffic::Transport;
+use narrows_proto::cc::Ecn;
+use narrows_sim::traffic::{Group, Transport};
 use serde::Serialize;
 
 use self::flows::{DATAGRAM_METRICS, DatagramSums, FLOW_METRICS, FlowSums, RPC_METRICS, RpcSums};
 pub use self::flows::{LARGE, SMALL};
 pub use self::metric::Metric;
-pub(crate) use self::metric::{current_name, read_name, value};
+pub(crate) use self::metric::{current_name, possible, read_name, value};
 use self::network::{NETWORK_METRICS, NetworkSums, QUEUE_METRICS, QueueSums, SEGMENT_METRICS, SegmentSums};
-pub use self::taken::MetricInfo;
-use self::taken::{Taken, infos};
+pub use self::taken::{MetricInfo, Over};
+use self::taken::{Of, Taken, infos};
+pub(crate) use self::uncertain::warnings;
+pub use self::uncertain::{Marks, Uncertain};
 use crate::counters::{self, Counter};
 use crate::plan::{Plan, Segment};
-use crate::results::Outline;
+use crate::results::{FlowRow, Outline};
 
 /// Stands for all traffic together.
 pub const TOTAL: &str = "total";
 
 /// Metrics of the network.
 fn of_network() -> impl Iterator<Item = MetricInfo> {
-    let counted =
-        |(name, counter): (_, &Counter)| MetricInfo { name, unit: counter.unit, meaning: counter.meaning };
+    let counted = |(name, counter): (_, &Counter)| MetricInfo {
+        name,
+        unit: counter.unit,
+        over: Over::WholeRun,
+        meaning: counter.meaning,
+    };
     counters::metrics().map(counted).chain(infos(&NETWORK_METRICS))
 }
 
@@ -107,10 +116,14 @@ pub(crate) fn names<'a>(
     names
 }
 
-/// All metrics of a run.
-pub(crate) fn compute(outline: &Outline<'_>) -> Vec<Metric> {
-    let mut metrics = Metrics(Vec::new());
+/// All metrics of a run, and those that are less certain than their digits.
+pub(crate) fn compute(outline: &Outline<'_>) -> (Vec<Metric>, Vec<Uncertain>) {
+    let mut metrics = Metrics::default();
     let mut any_rpcs = false;
+    let has_accurate_ecn =
+        |group: &Group| group.transport.control().is_some_and(|cc| cc.ecn() == Ecn::Accurate);
+    let accurate: Vec<_> = outline.plan.traffic.groups.iter().map(has_accurate_ecn).collect();
+    let sums = |flows: &[&FlowRow], asked| FlowSums::of(flows, outline.measured_for(), &accurate, asked);
     for (number, group) in outline.plan.groups.iter().enumerate() {
         let before = format!("{}.", group.name);
         let kind = Kind::of_group(outline.plan, number);
@@ -118,7 +131,7 @@ pub(crate) fn compute(outline: &Outline<'_>) -> Vec<Metric> {
             metrics.take(&before, &DATAGRAM_METRICS, &DatagramSums::of(outline, number));
         } else {
             let flows: Vec<_> = outline.flows.iter().filter(|flow| flow.group as usize == number).collect();
-            metrics.take(&before, &FLOW_METRICS, &FlowSums::of(&flows, outline.measured_for()));
+            metrics.take(&before, &FLOW_METRICS, &sums(&flows, outline.plan.asked(number, outline.ended)));
         }
         if kind == Kind::Rpcs {
             let rpcs: Vec<_> = outline.rpcs.iter().filter(|rpc| rpc.group as usize == number).collect();
@@ -128,7 +141,7 @@ pub(crate) fn compute(outline: &Outline<'_>) -> Vec<Metric> {
     }
     let before = format!("{TOTAL}.");
     let flows: Vec<_> = outline.flows.iter().collect();
-    metrics.take(&before, &FLOW_METRICS, &FlowSums::of(&flows, outline.measured_for()));
+    metrics.take(&before, &FLOW_METRICS, &sums(&flows, None));
     if any_rpcs {
         metrics.take(&before, &RPC_METRICS, &RpcSums::of(&outline.rpcs.iter().collect::<Vec<_>>()));
     }
@@ -136,7 +149,7 @@ pub(crate) fn compute(outline: &Outline<'_>) -> Vec<Metric> {
         name: format!("{before}{name}"),
         value: Some(counter.total(outline) as f64),
     };
-    metrics.0.extend(counters::metrics().map(counted));
+    metrics.all.extend(counters::metrics().map(counted));
     metrics.take(&before, &NETWORK_METRICS, &NetworkSums::of(outline));
     if let Some(queues) = &outline.queues {
         metrics.take(&before, &QUEUE_METRICS, &QueueSums::of(queues));
@@ -147,7 +160,7 @@ pub(crate) fn compute(outline: &Outline<'_>) -> Vec<Metric> {
             metrics.take(&of_segment(segment), &SEGMENT_METRICS, &sums);
         }
     }
-    metrics.0
+    (metrics.all, metrics.uncertain)
 }
 
 /// Prefix of the metrics of a segment.
@@ -156,14 +169,73 @@ fn of_segment(segment: Segment) -> String {
 }
 
 /// Metrics, one after the other.
-struct Metrics(Vec<Metric>);
+#[derive(Default)]
+struct Metrics {
+    all: Vec<Metric>,
+    uncertain: Vec<Uncertain>,
+}
 
 impl Metrics {
     fn take<S>(&mut self, before: &str, metrics: &[Taken<S>], sums: &S) {
-        let take = |Taken { info, of }: &Taken<S>| Metric {
-            name: format!("{before}{}", info.name),
-            value: of(sums),
+        for Taken { info, of } in metrics {
+            let name = format!("{before}{}", info.name);
+            let value = match of {
+                Of::Value(of) => of(sums),
+                Of::Percentile(p, of) => {
+                    let (sample, name) = (of(sums), name.clone());
+                    let value = sample.percentile(*p);
+                    let doubt = value.zip(sample.doubt(*p));
+                    self.uncertain.extend(doubt.map(|(value, doubt)| Uncertain::new(name, value, doubt)));
+                    value
+                }
+            };
+            self.all.push(Metric { name, value });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+    use std::sync::Arc;
+
+    use crate::document::Document;
+    use crate::plan::Plan;
+    use crate::results::Results;
+    use crate::run::{Options, run};
+
+    /// A short run of flows from `left` to `right`, of one group for each control.
+    fn results(controls: &[(&str, &str)]) -> Results {
+        let group = |(name, cc): &(&str, &str)| {
+            format!(
+                "{{ name = \"{name}\", pattern.long_lived = {{ from = \"left/*\", to = \"right/*\" }}, cc = {cc} }}"
+            )
         };
-        self.0.extend(metrics.iter().map(take));
+        let text = format!(
+            r#"
+            version = 2
+            name = "marks"
+            stop.after = "20 ms"
+            topology.dumbbell = {{ hosts = 2, host_rate = "1 Gb/s", bottleneck_rate = "500 Mb/s", host_delay = "1 us", bottleneck_delay = "50 us" }}
+            switches.default = {{ buffer = {{ size = "100 kB", sharing = "per_port" }}, marking = {{ step = {{ k = "20 kB" }} }} }}
+            traffic = [{}]
+            "#,
+            controls.iter().map(group).collect::<Vec<_>>().join(", ")
+        );
+        let plan = Arc::new(Plan::new(Document::parse("marks.toml", text, "").unwrap()).unwrap());
+        run(&plan, Options::default(), |_| ControlFlow::Continue(())).unwrap()
+    }
+
+    #[test]
+    fn a_marked_fraction_is_of_those_whose_receivers_report_marked_bytes_and_of_no_others() {
+        let results = results(&[
+            ("dctcp", "{ dctcp = {} }"),
+            ("classic", "{ reno = { ecn = true } }"),
+            ("off", "{ vegas = {} }"),
+        ]);
+        let marked = |group: &str| results.metric(&format!("{group}.marked_fraction"));
+        assert!(marked("dctcp").unwrap() > 0.0);
+        assert_eq!(["classic", "off"].map(marked), [None, None]);
+        assert_eq!(marked("total"), marked("dctcp"), "the others are no part of it");
     }
 }

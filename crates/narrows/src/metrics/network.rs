@@ -4,17 +4,23 @@ use narrows_sim::PortCounters;
 use narrows_sim::observe::PortRow;
 use narrows_sim::topology::Link;
 
-use super::taken::{Taken, fraction, metric};
+use super::taken::{Over, Taken, fraction, metric};
 use crate::plan::Segment;
 use crate::results::{Outline, Queues};
 use crate::statistics::{mean, percentile};
 
 /// Metrics of the network, after those that are counters.
 pub(super) const NETWORK_METRICS: [Taken<NetworkSums>; 2] = [
-    metric("max_queue_kb", "kB", "The most that ever waited at a port.", |of| Some(of.max_backlog / 1e3)),
-    metric("packet_hops", "", "Packets that arrived at some node: what the simulator had to do.", |of| {
-        Some(of.packet_hops)
+    metric("max_queue_kb", "kB", Over::WholeRun, "The most that ever waited at a port.", |of| {
+        Some(of.max_backlog / 1e3)
     }),
+    metric(
+        "packet_hops",
+        "",
+        Over::WholeRun,
+        "Packets that arrived at some node: what the simulator had to do.",
+        |of| Some(of.packet_hops),
+    ),
 ];
 
 /// Metrics of each segment of a network of several data centers, after the name of the [`Segment`] and `_`: `dc_drops`,
@@ -24,25 +30,28 @@ pub(super) const SEGMENT_METRICS: [Taken<SegmentSums>; 5] = [
     metric(
         "drops",
         "",
+        Over::WholeRun,
         "Packets dropped at ports of the segment and lost on its links, in the whole run.",
         |of| Some(of.drops),
     ),
     metric(
         "lost_fraction",
         "",
+        Over::WholeRun,
         "The same, as a fraction of the packets that came to its ports, those of hosts included.",
         |of| fraction(of.drops, of.arrived),
     ),
-    metric("marked_fraction", "", "Packets marked, as a fraction of the same.", |of| {
+    metric("marked_fraction", "", Over::WholeRun, "Packets marked, as a fraction of the same.", |of| {
         fraction(of.marks, of.arrived)
     }),
     metric(
         "mean_utilization",
         "",
+        Over::MeasuredTime,
         "Bits sent in the measured time, framing included, as a fraction of what a directed link carries. Mean over the links of the segment.",
         |of| mean(&of.utilizations),
     ),
-    metric("max_utilization", "", "The same of the busiest directed link.", |of| {
+    metric("max_utilization", "", Over::MeasuredTime, "The same of the busiest directed link.", |of| {
         of.utilizations.iter().copied().reduce(f64::max)
     }),
 ];
@@ -51,6 +60,7 @@ pub(super) const SEGMENT_METRICS: [Taken<SegmentSums>; 5] = [
 pub(super) const QUEUE_METRICS: [Taken<QueueSums>; 1] = [metric(
     "p99_queue_kb",
     "kB",
+    Over::WholeRun,
     "Of each recorded interval the peak queue, of those the 99th percentile. Intervals without waiting packets count.",
     |of| percentile(&of.deepest, 0.99).map(|bytes| bytes as f64 / 1e3),
 )];

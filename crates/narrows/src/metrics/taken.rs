@@ -1,6 +1,36 @@
 //! A metric: what it means, and how it is taken.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+
+use super::sample::Sample;
+
+/// Time that a metric is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Flows or calls that start in the measured time, whenever they end.
+    Started,
+    /// The measured time.
+    MeasuredTime,
+    /// The whole run, from the first packet to the last.
+    WholeRun,
+}
+
+impl Over {
+    /// In words, after "over".
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Started => "what starts in the measured time",
+            Self::MeasuredTime => "the measured time",
+            Self::WholeRun => "the whole run",
+        }
+    }
+}
+
+impl Serialize for Over {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.text())
+    }
+}
 
 /// Description of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -9,6 +39,8 @@ pub struct MetricInfo {
     pub name: &'static str,
     /// The unit; empty for counts and fractions.
     pub unit: &'static str,
+    /// The time that it is about.
+    pub over: Over,
     /// Its meaning.
     pub meaning: &'static str,
 }
@@ -16,27 +48,40 @@ pub struct MetricInfo {
 /// A metric and how it is taken of the sums `S`.
 pub(super) struct Taken<S> {
     pub(super) info: MetricInfo,
-    pub(super) of: fn(&S) -> Option<f64>,
+    pub(super) of: Of<S>,
+}
+
+/// Way in which a metric is taken.
+pub(super) enum Of<S> {
+    Value(fn(&S) -> Option<f64>),
+    /// This percentile of times, which those that have not ended lack.
+    Percentile(f64, fn(&S) -> &Sample),
 }
 
 pub(super) const fn metric<S>(
     name: &'static str,
     unit: &'static str,
+    over: Over,
     meaning: &'static str,
     of: fn(&S) -> Option<f64>,
 ) -> Taken<S> {
-    Taken { info: MetricInfo { name, unit, meaning }, of }
+    Taken { info: MetricInfo { name, unit, over, meaning }, of: Of::Value(of) }
+}
+
+/// A percentile of times of flows or calls.
+pub(super) const fn percentile<S>(
+    name: &'static str,
+    unit: &'static str,
+    meaning: &'static str,
+    p: f64,
+    of: fn(&S) -> &Sample,
+) -> Taken<S> {
+    Taken { info: MetricInfo { name, unit, over: Over::Started, meaning }, of: Of::Percentile(p, of) }
 }
 
 /// Meanings of metrics, without how they are taken.
 pub(super) fn infos<S>(metrics: &'static [Taken<S>]) -> impl Iterator<Item = MetricInfo> {
     metrics.iter().map(|metric| metric.info)
-}
-
-pub(super) fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<_> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values
 }
 
 /// None of nothing.

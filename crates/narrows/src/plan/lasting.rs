@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use narrows_proto::cc::Config;
 use narrows_proto::units::{Span, Time};
 use narrows_sim::traffic::{Traffic, Transport};
 
@@ -15,13 +16,27 @@ impl Plan {
     pub(crate) fn lasts(&self, group: usize) -> bool {
         lasts(&self.traffic, group, &self.groups[group])
     }
+
+    /// The longest time between two corrections of the control of a group, if it is longer than round trips make it.
+    pub(crate) fn slowest_cycle(&self, group: usize) -> Option<Span> {
+        slowest_cycle(self.traffic.groups[group].transport.control()?)
+    }
 }
 
-fn lasts(traffic: &Traffic, group: usize, planned: &PlannedGroup) -> bool {
+pub(super) fn lasts(traffic: &Traffic, group: usize, planned: &PlannedGroup) -> bool {
     let transport = &traffic.groups[group].transport;
     let is_connection = !matches!(transport, Transport::Datagram { .. }) && !transport.has_queue_pairs();
     let flows = &traffic.flows[planned.flows.clone()];
     is_connection && !flows.is_empty() && flows.iter().all(|flow| flow.size == ENDLESS)
+}
+
+/// Time between two `PROBE_RTT` of BBR, alone or in Annulus, as which flows that share a queue learn the base RTT.
+pub(super) fn slowest_cycle(control: &Config) -> Option<Span> {
+    match control {
+        Config::Bbr(params) => Some(params.min_rtt_window).filter(|_| params.probe_rtt_duration > Span::ZERO),
+        Config::Annulus(params) => slowest_cycle(&params.end_to_end),
+        _ => None,
+    }
 }
 
 /// The ends of the slices of `measured` from the last start of a flow that lasts on; nothing if no group has but such flows, or there is no

@@ -5,6 +5,7 @@ mod checker;
 mod controls;
 mod cost;
 mod custom;
+mod drawn;
 mod expectations;
 mod explicit;
 mod facts;
@@ -40,6 +41,8 @@ use narrows_sim::{LinkId, Paths, Stop};
 
 pub(crate) use crate::sizes::ENDLESS;
 pub(crate) use checker::{At, Checker, LARGEST_FRAME};
+pub(crate) use drawn::CLOSE;
+pub use drawn::Drawing;
 pub use facts::{Facts, GroupFacts, Oversubscription, PortFacts};
 pub(crate) use inputs::collect as collect_inputs;
 pub(crate) use lasting::SLICES;
@@ -170,6 +173,7 @@ impl Plan {
         bursts::check(&network, &paths, &planned, &mut checker);
         mechanism::all().for_each(|mechanism| mechanism.warn(&layout, &mut checker));
         warnings::warn_of_little_room(&network, &paths, &planned, &mut checker);
+        warnings::warn_of_few_round_trips(&network, &paths, &planned, &measured, end, &mut checker);
         hosts::warn_of_phase(&network, &paths, &planned.traffic, &mut checker);
         let warnings = checker.warnings;
         drop(paths);

@@ -173,6 +173,10 @@ pub struct Load {
     pub capacity: BitRate,
     /// Flows per second, or remote procedure calls.
     pub per_second: f64,
+    /// When the first may begin.
+    pub from: Time,
+    /// When none begins any more.
+    pub until: Time,
 }
 
 /// Flows under way at once on each host, for traffic that starts flows as it goes.

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-use narrows_proto::units::{BitRate, Time};
+use narrows_proto::units::{BitRate, Span, Time};
 use narrows_sim::traffic::{FlowSpec, Rpc, Traffic, Transport};
 use narrows_sim::{HostId, LinkId, Network, Paths};
 
 use super::facts::round_trip;
+use super::lasting::{lasts, slowest_cycle};
 use super::select::host_rates;
 use super::traffic::PlannedTraffic;
 use super::{Checker, ENDLESS};
@@ -82,6 +83,71 @@ pub(super) fn warn_of_little_room(
         );
         checker
             .error(&format!("traffic.{number}"), Diagnostic::warning(Code::LittleRoom, message).help(help));
+    }
+}
+
+/// Base RTTs from the start of a flow on in which it has not come to rest: in ten, slow start reaches 10 · 2¹⁰ segments from an initial
+/// window of ten (RFC 6928), 15 MB, which is more than most bandwidth-delay products.
+const BEGINNING: u64 = 10;
+/// Base RTTs that are few for an average: a gain cycle of BBR takes eight, and of fewer each of the eight parts in which a trend is looked
+/// for (N0202) has less than one, in which a window that does not fill it is a burst and a gap.
+const FEWEST_ROUND_TRIPS: u64 = 8;
+/// Round trips of so many flows of a group are looked at.
+const MOST_FLOWS: usize = 2_000;
+
+/// Warns of groups of flows that last whose measured time is too short for their control to come to rest.
+pub(super) fn warn_of_few_round_trips(
+    network: &Network,
+    paths: &Paths<'_>,
+    PlannedTraffic { traffic, groups, .. }: &PlannedTraffic,
+    measured: &Range<Time>,
+    end: Time,
+    checker: &mut Checker<'_>,
+) {
+    let lasting = groups.iter().enumerate().filter(|(number, planned)| lasts(traffic, *number, planned));
+    for (number, planned) in lasting {
+        let (group, name) = (&traffic.groups[number], &planned.name);
+        let flows = &traffic.flows[planned.flows.clone()];
+        let last_start = flows.iter().map(|flow| flow.start).max().unwrap_or(Time::ZERO);
+        let end = measured.end.min(end);
+        let length = end.saturating_since(measured.start.max(last_start));
+        let rtts = flows.iter().take(MOST_FLOWS);
+        let rtts = rtts.filter_map(|flow| round_trip(network, paths, group, flow.from, flow.to));
+        let Some(rtt) = rtts.map(|(rtt, ..)| rtt).max() else { continue };
+        let place = format!("traffic.{number}");
+        let since_start = end.saturating_since(last_start);
+        // Of nothing at all there is another warning.
+        if length == Span::ZERO {
+            continue;
+        }
+        if length < rtt * FEWEST_ROUND_TRIPS || since_start < rtt * BEGINNING {
+            let in_round_trips = |time: Span| {
+                format!(
+                    "{time:.1}, {:.1} of its base RTTs of {rtt:.1}",
+                    time.as_secs_f64() / rtt.as_secs_f64()
+                )
+            };
+            let message = if since_start < rtt * BEGINNING {
+                let time = in_round_trips(since_start);
+                format!(
+                    "traffic \"{name}\" runs for {time}, when the measured time ends: slow start may take {BEGINNING}"
+                )
+            } else {
+                let time = in_round_trips(length);
+                format!("traffic \"{name}\" is measured for {time}: averages take {FEWEST_ROUND_TRIPS}")
+            };
+            let help = "set stop.after (and measure.until) later, and measure.from behind slow start";
+            checker.error(&place, Diagnostic::warning(Code::FewRoundTrips, message).help(help));
+        } else if let Some(cycle) = group.transport.control().and_then(slowest_cycle)
+            && flows.len() > 1
+            && since_start < cycle
+        {
+            let message = format!(
+                "the flows of traffic \"{name}\" are under BBR, and the measured time ends before their first PROBE_RTT after {cycle:.0}"
+            );
+            let help = "what each of them gets, and the queue, may be others later; their sum may look settled before";
+            checker.error(&place, Diagnostic::warning(Code::NoProbeRtt, message).help(help));
+        }
     }
 }
 

@@ -315,7 +315,10 @@ fn columns() -> Vec<Topic> {
 fn metrics() -> Vec<Topic> {
     let topic = |set: &MetricSet, info: &MetricInfo| Topic {
         place: format!("after {}; {}", set.before, set.present),
-        about: if info.unit.is_empty() { String::new() } else { format!("Unit: {}", info.unit) },
+        about: {
+            let unit = if info.unit.is_empty() { String::new() } else { format!("Unit: {}\n\n", info.unit) };
+            format!("{unit}Over {}.", info.over.text())
+        },
         ..Topic::new(TopicKind::Metric, info.name, info.meaning)
     };
     METRICS.iter().flat_map(|set| set.metrics.iter().map(move |info| topic(set, info))).collect()

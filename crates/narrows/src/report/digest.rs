@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::flows::{self, GroupTimes};
 use super::over_time::OverTime;
 use crate::diagnostic::Checked;
-use crate::metrics::{self, Metric};
+use crate::metrics::{self, Marks, Metric};
 use crate::results::{Activity, Source, Stored, StoredCell, warnings_in};
 
 /// Digest of a run for comparisons and reports; bounded, however long the run was.
@@ -27,6 +27,8 @@ pub struct Digest {
     pub warnings: Vec<String>,
     /// Its metrics.
     pub metrics: Vec<Metric>,
+    /// Marks of those that are less certain than their digits.
+    pub marks: Vec<(String, Marks)>,
     /// Events and how often they happened.
     pub activity: Vec<Activity>,
     /// Completion times by group.
@@ -74,6 +76,7 @@ impl Digest {
             metrics: entries("metrics")
                 .map(|(name, value)| Metric { name: metrics::current_name(name), value: value.as_f64() })
                 .collect(),
+            marks: Marks::read(&summary).collect(),
             activity: entries("activity")
                 .map(|(what, times)| Activity {
                     what: Cow::Owned(what.clone()),
@@ -90,9 +93,23 @@ impl Digest {
     pub fn metric(&self, name: &str) -> Option<f64> {
         metrics::value(&self.metrics, name)
     }
+
+    fn marks(&self, name: &str) -> Marks {
+        self.marks.iter().find(|(marked, _)| marked == name).map_or_else(Marks::default, |(_, marks)| *marks)
+    }
 }
 
 impl Cell {
+    /// One of its runs has this metric, whether there was something to take it of or not.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.runs.iter().any(|run| run.metrics.iter().any(|metric| metric.name == name))
+    }
+
+    /// Marks of a metric in any of its runs.
+    pub(super) fn marks(&self, name: &str) -> Marks {
+        self.runs.iter().map(|run| run.marks(name)).fold(Marks::default(), Marks::and)
+    }
+
     /// Events of all its runs together.
     pub fn activity(&self) -> Vec<Activity> {
         let mut sums: Vec<Activity> = Vec::new();

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::diagnostic::Checked;
+use crate::metrics::possible;
 use crate::results::{Source, Table};
 use crate::statistics::{Estimate, estimate, mean, percentile};
 
@@ -285,7 +286,10 @@ fn classes(runs: &[&GroupTimes]) -> Vec<SizeClass> {
         let bins: Option<Vec<_>> =
             runs.iter().map(|run| run.bins.get(class).filter(|bin| bin.flows >= FEWEST)).collect();
         let bins = bins?;
-        let over = |value: fn(&Bin) -> f64| estimate(&bins.iter().map(|bin| value(bin)).collect::<Vec<_>>());
+        let over = |value: fn(&Bin) -> f64| {
+            let found = estimate(&bins.iter().map(|bin| value(bin)).collect::<Vec<_>>())?;
+            Some(found.within(possible("slowdown")))
+        };
         Some(SizeClass {
             size: libm::pow(10.0, f64::from(*class) / CLASSES),
             flows: bins.iter().map(|bin| bin.flows).sum(),

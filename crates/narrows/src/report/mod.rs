@@ -38,6 +38,8 @@ struct Page<'a> {
     /// Of comparisons.
     opening: Option<Opening>,
     summary: Vec<shown::Group>,
+    /// The meaning of marks in the summary.
+    legend: Vec<String>,
     activity: Vec<ActivityRow<'a>>,
     cells: Vec<PageCell<'a>>,
 }
@@ -78,6 +80,7 @@ pub fn page(title: &str, cells: &[Cell]) -> String {
         warnings: of_a_kind(runs().flat_map(|run| &run.warnings).map(String::as_str)),
         opening: (cells.len() > 1).then(|| Opening::of(cells, &summary)),
         summary: shown::groups(&summary),
+        legend: summary.legend(),
         activity: activity_rows(cells),
         cells: cells.iter().map(PageCell::new).collect(),
     };

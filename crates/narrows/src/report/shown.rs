@@ -42,13 +42,14 @@ pub(super) fn groups(Summary(groups): &Summary) -> Vec<Group> {
     groups.iter().map(group).collect()
 }
 
-fn row(SummaryRow { label, values, ratios, lower_is_better, .. }: &SummaryRow) -> Row {
+fn row(SummaryRow { label, values, uncertain, ratios, lower_is_better, .. }: &SummaryRow) -> Row {
     let value = |estimate: &Estimate, unit: &str, verdict| Value {
         text: format!("{}{unit}", number(estimate.mean)),
         spread: spread(estimate),
         verdict,
     };
-    let values = values.iter().map(|found| Some(value(found.as_ref()?, "", None)));
+    let values = values.iter().zip(uncertain);
+    let values = values.map(|(found, marks)| Some(value(found.as_ref()?, &marks.text(), None)));
     let ratios = ratios.iter().map(|ratio| {
         let ratio = ratio.as_ref()?;
         Some(value(ratio, "×", lower_is_better.and_then(|lower| verdict(ratio, lower))))
@@ -65,6 +66,7 @@ pub(super) fn verdict(ratio: &Estimate, lower_is_better: bool) -> Option<&'stati
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Marks;
     use crate::numbers::with_interval;
     use crate::statistics::estimate;
 
@@ -76,6 +78,7 @@ mod tests {
                 metric: "drops".into(),
                 label: "drops",
                 values: vec![found],
+                uncertain: vec![Marks::default()],
                 ratios: vec![found],
                 lower_is_better: None,
             };

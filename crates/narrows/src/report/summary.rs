@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::digest::{Cell, Digest};
-use crate::metrics::TOTAL;
+use crate::metrics::{Marks, TOTAL, possible};
+use crate::plan::CLOSE;
 use crate::statistics::{Estimate, estimate, estimate_ratio};
 
 /// A table of metrics: a row for each, a column for each cell.
@@ -28,10 +29,20 @@ pub struct SummaryRow {
     pub label: &'static str,
     /// By cell; none where there was nothing to take it of.
     pub values: Vec<Option<Estimate>>,
+    /// By cell: why the value is less certain than its digits.
+    pub uncertain: Vec<Marks>,
     /// By cell: the ratio to the first, of the seeds that both have.
     pub ratios: Vec<Option<Estimate>>,
     /// Which direction is good, if any.
     pub lower_is_better: Option<bool>,
+}
+
+impl Summary {
+    /// The meaning of all marks in it, a line each.
+    pub fn legend(&self) -> Vec<String> {
+        let rows = self.0.iter().flat_map(|group| &group.rows);
+        rows.flat_map(|row| &row.uncertain).copied().fold(Marks::default(), Marks::and).legend()
+    }
 }
 
 /// When a row is shown.
@@ -41,25 +52,29 @@ enum Shown {
     Always,
     /// For every group with flows or calls that have an end, even if none of them reached it.
     WithEnds,
+    /// If some run is far from 1.
+    IfOff,
     /// If it happened in some cell. What never happened is listed under activity.
     IfAny,
 }
 
-/// Label of a metric, its good direction, and when it is shown. Metrics without a label are in `run.json` only.
+/// Label of a metric, its good direction, and when it is shown. Those that are not about the measured time, or what starts in it, say so.
+/// Metrics without a label are in `run.json` only.
 fn label(metric: &str) -> Option<(&'static str, Option<bool>, Shown)> {
-    use Shown::{Always, IfAny, WithEnds};
+    use Shown::{Always, IfAny, IfOff, WithEnds};
     Some(match metric {
         "flows" => ("flows measured", None, Always),
         "unfinished" => ("unfinished", Some(true), WithEnds),
+        "offered_fraction" => ("offered, fraction of the load asked", None, IfOff),
         "p50_fct_us" => ("completion time p50, µs", Some(true), WithEnds),
         "p99_fct_us" => ("completion time p99, µs", Some(true), WithEnds),
         "p50_slowdown" => ("slowdown p50", Some(true), WithEnds),
         "p99_slowdown" => ("slowdown p99", Some(true), WithEnds),
         "small_p99_fct_us" => ("completion time p99 up to 100 kB, µs", Some(true), IfAny),
         "goodput_gbps" => ("goodput, Gb/s", Some(false), Always),
-        "marked_fraction" => ("marked, fraction of bytes", None, IfAny),
-        "retransmitted_fraction" => ("retransmitted, fraction of bytes", Some(true), IfAny),
-        "timeouts" => ("timeouts", Some(true), IfAny),
+        "marked_fraction" => ("marked fraction, whole run", None, IfAny),
+        "retransmitted_fraction" => ("retransmitted fraction, whole run", Some(true), IfAny),
+        "timeouts" => ("timeouts, whole run", Some(true), IfAny),
         "rpcs" => ("RPCs measured", None, Always),
         "unfinished_rpcs" => ("unfinished RPCs", Some(true), WithEnds),
         "p50_rpc_us" => ("RPC time p50, µs", Some(true), WithEnds),
@@ -67,24 +82,27 @@ fn label(metric: &str) -> Option<(&'static str, Option<bool>, Shown)> {
         "p999_rpc_us" => ("RPC time p99.9, µs", Some(true), IfAny),
         "mean_rpc_us" => ("RPC time mean, µs", Some(true), IfAny),
         "p99_rpc_slowdown" => ("RPC slowdown p99", Some(true), WithEnds),
-        "datagrams_sent" => ("datagrams sent", None, Always),
-        "lost_fraction" => ("lost, fraction of datagrams", Some(true), IfAny),
-        "marks" => ("ECN marks", None, IfAny),
-        "drops" => ("drops", Some(true), IfAny),
-        "pauses" => ("pauses", Some(true), IfAny),
-        "max_queue_kb" => ("peak queue, kB", Some(true), IfAny),
-        "p99_queue_kb" => ("deepest recorded queue p99, kB", Some(true), IfAny),
-        "dc_lost_fraction" => ("DC loss, fraction of packets", Some(true), IfAny),
-        "dc_marked_fraction" => ("DC marked, fraction of packets", None, IfAny),
+        "datagrams_sent" => ("datagrams sent, whole run", None, Always),
+        "lost_fraction" => ("lost fraction, whole run", Some(true), IfAny),
+        "marks" => ("ECN marks, whole run", None, IfAny),
+        "drops" => ("drops, whole run", Some(true), IfAny),
+        "pauses" => ("pauses, whole run", Some(true), IfAny),
+        "max_queue_kb" => ("peak queue, kB, whole run", Some(true), IfAny),
+        "p99_queue_kb" => ("recorded queue p99, kB, whole run", Some(true), IfAny),
+        "dc_lost_fraction" => ("DC lost fraction, whole run", Some(true), IfAny),
+        "dc_marked_fraction" => ("DC marked fraction, whole run", None, IfAny),
         "dc_mean_utilization" => ("DC utilization, mean", None, IfAny),
         "dc_max_utilization" => ("DC utilization, busiest link", None, IfAny),
-        "wan_lost_fraction" => ("WAN loss, fraction of packets", Some(true), IfAny),
-        "wan_marked_fraction" => ("WAN marked, fraction of packets", None, IfAny),
+        "wan_lost_fraction" => ("WAN lost fraction, whole run", Some(true), IfAny),
+        "wan_marked_fraction" => ("WAN marked fraction, whole run", None, IfAny),
         "wan_mean_utilization" => ("WAN utilization, mean", None, IfAny),
         "wan_max_utilization" => ("WAN utilization, busiest link", None, IfAny),
         _ => return None,
     })
 }
+
+/// Label of the goodput of datagrams.
+const DATAGRAM_GOODPUT: &str = "goodput, Gb/s, whole run";
 
 /// Label of a metric and its good direction; none if only `run.json` has it.
 pub(super) fn words(metric: &str) -> Option<(&'static str, Option<bool>)> {
@@ -136,16 +154,24 @@ pub fn summarize(cells: &[Cell]) -> Summary {
 
 /// A metric of a group; none if it is not shown.
 fn row(cells: &[Cell], group: &str, metric: &str) -> Option<SummaryRow> {
-    let (label, lower_is_better, shown) = label(metric)?;
+    let (mut label, lower_is_better, shown) = label(metric)?;
+    if metric == "goodput_gbps" && cells.iter().any(|cell| cell.has(&format!("{group}.datagrams_sent"))) {
+        label = DATAGRAM_GOODPUT;
+    }
     let name = format!("{group}.{metric}");
     let samples = |cell: &Cell| -> Vec<_> { cell.runs.iter().filter_map(|run| run.metric(&name)).collect() };
-    let values: Vec<_> = cells.iter().map(|cell| estimate(&samples(cell))).collect();
+    let estimated = |cell: &Cell| estimate(&samples(cell)).map(|found| found.within(possible(metric)));
+    let values: Vec<_> = cells.iter().map(estimated).collect();
     let happened = values.iter().flatten().any(|value| value.mean != 0.0);
     let is_shown = match shown {
         _ if group == TOTAL => shown_in_total(metric) && happened,
         Shown::Always => true,
         Shown::WithEnds => has_ends(cells, group, metric),
         Shown::IfAny => happened,
+        Shown::IfOff => {
+            let is_off = |value: f64| (value - 1.0).abs() > CLOSE;
+            values.iter().flatten().any(|value| is_off(value.range.0) || is_off(value.range.1))
+        }
     };
     let ratio = |cell: &Cell| {
         let base = |seed: u64| cells[0].runs.iter().find(|run| run.seed == seed)?.metric(&name);
@@ -156,7 +182,33 @@ fn row(cells: &[Cell], group: &str, metric: &str) -> Option<SummaryRow> {
         metric: metric.to_owned(),
         label,
         values,
+        uncertain: cells.iter().map(|cell| cell.marks(&name).over(&samples(cell))).collect(),
         ratios: cells.iter().map(ratio).collect(),
         lower_is_better,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::{METRICS, MetricInfo, MetricSet, Over};
+
+    #[test]
+    fn labels_say_of_the_whole_run_what_is_about_the_whole_run() {
+        let of_set = |set: &'static MetricSet| {
+            let segments: &[&str] = if set.before.contains("dc_") { &["dc_", "wan_"] } else { &[""] };
+            let label_of = move |info: &MetricInfo| {
+                let datagrams = set.present.contains("datagram") && info.name == "goodput_gbps";
+                let labels = segments.iter().filter_map(|segment| words(&format!("{segment}{}", info.name)));
+                let own = labels.map(|(label, _)| if datagrams { DATAGRAM_GOODPUT } else { label });
+                own.map(|label| (label, info.over)).collect::<Vec<_>>()
+            };
+            set.metrics.iter().flat_map(label_of).collect::<Vec<_>>()
+        };
+        let labels: Vec<_> = METRICS.iter().flat_map(of_set).collect();
+        assert!(labels.len() > 25, "{labels:?}");
+        for (label, over) in labels {
+            assert_eq!(label.ends_with(", whole run"), over == Over::WholeRun, "{label}");
+        }
+    }
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::{FlowRow, RpcRow};
 use crate::diagnostic::Diagnostic;
 use crate::mechanism::list::mechanisms;
-use crate::metrics::{Metric, value};
+use crate::metrics::{Metric, Uncertain, value};
 use crate::plan::Plan;
 use crate::scenario::Expect;
 
@@ -51,12 +51,16 @@ pub struct Results {
     pub complete: bool,
     /// The summary.
     pub metrics: Vec<Metric>,
+    /// Percentiles of the summary that are less certain than their digits.
+    pub uncertain: Vec<Uncertain>,
     /// Events that happened, and those that never did.
     pub activity: Vec<Activity>,
     /// Cause of a stop longer than switches allow; `watchdog` of priority-based flow control.
     pub held_up: Option<Diagnostic>,
     /// Flows that last for the whole run whose goodput still trends.
     pub trends: Vec<Diagnostic>,
+    /// Other reasons not to take the summary at its word.
+    pub(super) remarks: Vec<Diagnostic>,
 }
 
 /// Something that can happen in a run, and how often it did.
@@ -93,7 +97,7 @@ pub struct Broken {
 impl Results {
     /// Warnings about the results.
     pub fn doubts(&self) -> impl Iterator<Item = &Diagnostic> {
-        self.held_up.iter().chain(&self.trends)
+        self.held_up.iter().chain(&self.trends).chain(&self.remarks)
     }
 
     /// The value of a metric; none if there is nothing to take it of.

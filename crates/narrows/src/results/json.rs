@@ -3,7 +3,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Activity, Results};
 use crate::diagnostic::Diagnostic;
-use crate::metrics::Metric;
+use crate::metrics::{Metric, Uncertain};
 use crate::plan::PlannedGroup;
 use crate::scenario::Expect;
 
@@ -35,6 +35,7 @@ impl Results {
             })
         };
         let metric = |metric: &Metric| (metric.name.clone(), json!(metric.value));
+        let uncertain = |found: &Uncertain| (found.name.clone(), found.to_json());
         let activity = |activity: &Activity| (activity.what.clone().into_owned(), json!(activity.times));
         let warning =
             |warning: &Diagnostic| json!({ "code": warning.code.name(), "message": warning.message });
@@ -53,10 +54,12 @@ impl Results {
             "recorded": self.intervals(),
             "groups": plan.groups.iter().map(group).collect::<Vec<_>>(),
             "metrics": self.metrics.iter().map(metric).collect::<Map<_, _>>(),
+            "uncertain": self.uncertain.iter().map(uncertain).collect::<Map<_, _>>(),
             "activity": self.activity.iter().map(activity).collect::<Map<_, _>>(),
             "expectations": plan.scenario.expect.iter().map(expectation).collect::<Vec<_>>(),
             "held_up": self.held_up.as_ref().map(|held_up| &held_up.message),
             "trends": self.trends.iter().map(|trend| &trend.message).collect::<Vec<_>>(),
+            "remarks": self.remarks.iter().map(warning).collect::<Vec<_>>(),
             "warnings": plan.warnings.iter().map(warning).collect::<Vec<_>>(),
         })
     }

@@ -40,12 +40,21 @@ impl Results {
             ended: outcome.ended,
             complete: outcome.complete,
             metrics: Vec::new(),
+            uncertain: Vec::new(),
             activity: Vec::new(),
             held_up: None,
             trends,
+            remarks: Vec::new(),
             plan,
         };
-        results.metrics = metrics::compute(&results.outline());
+        (results.metrics, results.uncertain) = metrics::compute(&results.outline());
+        let groups = results.plan.groups.iter().map(|group| group.name.as_str());
+        let uncertain = metrics::warnings(groups, &results.uncertain);
+        let other_load = results.plan.groups.iter().enumerate().filter_map(|(number, group)| {
+            let offered = results.metric(&format!("{}.offered_fraction", group.name))?;
+            results.plan.doubt_of_load(number, offered)
+        });
+        results.remarks = other_load.chain(uncertain).collect();
         results.activity = activity::activity(&results.outline());
         results.held_up = results.watch();
         results

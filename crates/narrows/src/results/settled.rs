@@ -49,17 +49,23 @@ pub(super) fn trends(plan: &Plan, sampled: &Sampled) -> Vec<Diagnostic> {
         };
         let slices: [Bytes; SLICES] = std::array::from_fn(slice);
         let trend = trend(&slices.map(Bytes::as_f64))?;
-        Some(warning(&group.name, trend, measured))
+        Some(warning(&group.name, trend, measured, plan.slowest_cycle(number)))
     };
     plan.groups.iter().enumerate().filter(|(number, _)| plan.lasts(*number)).filter_map(told).collect()
 }
 
-fn warning(group: &str, trend: Trend, measured: Span) -> Diagnostic {
+/// A control with slow cycles needs at least one of them more.
+fn warning(group: &str, trend: Trend, measured: Span, cycle: Option<Span>) -> Diagnostic {
     let verb = if trend.change > 0.0 { "rises" } else { "falls" };
     let percent = (100.0 * trend.change.abs()).round();
     let time = match trend.more {
-        Some(more) => format!("about {:.1}", Span::from_secs_f64(measured.as_secs_f64() * more)),
-        None => format!("at least {measured:.1}"),
+        Some(more) => match Span::from_secs_f64(measured.as_secs_f64() * more) {
+            more if cycle.is_some_and(|cycle| more < cycle) => {
+                format!("at least {:.1}", cycle.unwrap_or(more))
+            }
+            more => format!("about {more:.1}"),
+        },
+        None => format!("at least {:.1}", cycle.map_or(measured, |cycle| cycle.max(measured))),
     };
     let message = format!(
         "the goodput of traffic \"{group}\" still {verb}, by {percent} % of its mean over {measured:.1}, and may need {time} more to \
@@ -121,6 +127,7 @@ mod tests {
 
     use super::*;
     use crate::document::Document;
+    use crate::results::Results;
     use crate::run::Options;
 
     /// Noise with a standard deviation of 1 whose slices hang together.
@@ -172,20 +179,29 @@ mod tests {
 
     /// Warnings after a run.
     fn said(cc: &str, marking: &str, measured: &str) -> Vec<Diagnostic> {
+        let stop = format!("stop.after = \"20 s\"\nmeasure = {{ {measured} }}");
+        run(cc, marking, &stop, 1).doubts().cloned().collect()
+    }
+
+    /// Warnings before a run that stops so, with so many flows, and after it.
+    fn told(cc: &str, stop: &str, flows: &str) -> Vec<Diagnostic> {
+        let results = run(cc, "\"off\"", stop, flows.parse().unwrap_or(1));
+        results.plan.warnings.iter().chain(results.doubts()).cloned().collect()
+    }
+
+    fn run(cc: &str, marking: &str, stop: &str, flows: u32) -> Results {
         let text = format!(
             r#"
             version = 2
             name = "settled"
-            stop.after = "20 s"
-            measure = {{ {measured} }}
-            topology.dumbbell = {{ hosts = 1, host_rate = "1 Gb/s", bottleneck_rate = "50 Mb/s", host_delay = "1 us", bottleneck_delay = "50 ms" }}
+            {stop}
+            topology.dumbbell = {{ hosts = {flows}, host_rate = "1 Gb/s", bottleneck_rate = "50 Mb/s", host_delay = "1 us", bottleneck_delay = "50 ms" }}
             switches.default = {{ buffer = {{ size = "100 kB", sharing = "per_port" }}, marking = {marking} }}
             traffic = [{{ name = "long", pattern.long_lived = {{ from = "left/*", to = "right/*" }}, cc = {{ {cc} = {{}} }} }}]
             "#
         );
         let plan = Arc::new(Plan::new(Document::parse("settled.toml", text, "").unwrap()).unwrap());
-        let results = crate::run::run(&plan, Options::default(), |_| ControlFlow::Continue(())).unwrap();
-        results.doubts().cloned().collect()
+        crate::run::run(&plan, Options::default(), |_| ControlFlow::Continue(())).unwrap()
     }
 
     #[test]
@@ -199,6 +215,40 @@ mod tests {
             warning.message.ends_with("over 16.0 s, and may need at least 16.0 s more to settle"),
             "{warning}"
         );
+    }
+
+    #[test]
+    fn flows_under_bbr_need_at_least_the_time_between_two_probes_of_the_round_trip_time() {
+        let trend = Trend { change: 0.5, more: Some(0.25) };
+        let said = |cycle| warning("wan", trend, Span::from_secs_f64(2.0), cycle).message;
+        assert!(said(None).ends_with("may need about 500.0 ms more to settle"), "{}", said(None));
+        let bbr = said(Some(Span::from_secs_f64(10.0)));
+        assert!(bbr.ends_with("may need at least 10.0 s more to settle"), "{bbr}");
+    }
+
+    #[test]
+    fn slow_start_over_fewer_round_trips_than_a_trend_can_be_seen_in_is_warned_of() {
+        // Base RTT 100 ms. What is sent in 3 or 7 of them is bursts and gaps, in which no trend is seen; slow start takes six.
+        let codes = |from: &str| {
+            let said = told("cubic", from, "");
+            said.into_iter().map(|warning| warning.code).collect::<Vec<_>>()
+        };
+        assert_eq!(codes("stop.after = \"300 ms\""), [Code::FewRoundTrips]);
+        assert_eq!(codes("stop.after = \"700 ms\""), [Code::FewRoundTrips]);
+        let late = "stop.after = \"1200 ms\"\nmeasure.from = \"500 ms\"";
+        assert_eq!(codes(late), [Code::FewRoundTrips], "seven are measured");
+        assert_eq!(codes("stop.after = \"1200 ms\""), []);
+    }
+
+    #[test]
+    fn several_flows_under_bbr_that_never_probe_the_round_trip_time_are_warned_of() {
+        let codes = |after: &str, hosts: &str| {
+            let said = told("bbr", &format!("stop.after = \"{after}\""), hosts);
+            said.into_iter().map(|warning| warning.code).collect::<Vec<_>>()
+        };
+        assert_eq!(codes("4 s", "2"), [Code::NoProbeRtt]);
+        assert_eq!(codes("4 s", "1"), [], "one flow has the queue for itself");
+        assert_eq!(codes("11 s", "2"), []);
     }
 
     #[test]

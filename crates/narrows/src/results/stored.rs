@@ -98,9 +98,10 @@ impl Stored {
 /// Warnings before a run and after it, as its summary has them.
 pub(crate) fn warnings_in(summary: &Value) -> impl Iterator<Item = &str> {
     let list = |key: &str| summary.get(key).and_then(Value::as_array).into_iter().flatten();
-    let warnings = list("warnings").filter_map(|warning| warning.get("message")?.as_str());
+    let coded = |key: &str| list(key).filter_map(|warning| warning.get("message")?.as_str());
+    let (warnings, remarks) = (coded("warnings"), coded("remarks"));
     let held_up = summary.get("held_up").and_then(Value::as_str);
-    warnings.chain(held_up).chain(list("trends").filter_map(Value::as_str))
+    warnings.chain(held_up).chain(list("trends").filter_map(Value::as_str)).chain(remarks)
 }
 
 /// Where tables and a summary come from: a run that has just ended, or a folder.

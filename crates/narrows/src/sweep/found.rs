@@ -190,7 +190,8 @@ pub(crate) fn made_up(axes: &[&str], points: &[MadeUp<'_>]) -> Found {
         inputs: Vec::new(),
         points: points.iter().enumerate().map(point).collect(),
     };
-    let mut metrics = Metrics { names: Vec::new(), values: Vec::new(), warnings: Vec::new() };
+    let mut metrics =
+        Metrics { names: Vec::new(), values: Vec::new(), marks: Vec::new(), warnings: Vec::new() };
     let mut cells = Vec::new();
     for (number, (_, of_point)) in points.iter().enumerate() {
         for seed in 1..=seeds {
@@ -204,6 +205,7 @@ pub(crate) fn made_up(axes: &[&str], points: &[MadeUp<'_>]) -> Found {
                 run.push((metric, values.get(seed - 1).copied()));
             }
             metrics.values.push(run);
+            metrics.marks.push(Vec::new());
             cells.push(Row { point: number, seed: seed as u64, id: id(number, seed) });
         }
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::cells::Manifest;
 use super::store::{Store, summary};
 use crate::diagnostic::Checked;
+use crate::metrics::{Marks, possible};
 use crate::results::warnings_in;
 use crate::statistics::{Estimate, estimate};
 
@@ -22,12 +23,20 @@ pub struct PointSummary {
     pub seeds: u32,
     /// Its metrics, in the order of `run.json`; none where there was nothing to take one of.
     pub metrics: Vec<(String, Option<Estimate>)>,
+    /// Marks of those that are less certain than their digits in any of its runs.
+    pub marks: Vec<(String, Marks)>,
 }
 
 impl PointSummary {
     /// A metric over all seeds.
     pub fn metric(&self, name: &str) -> Option<&Estimate> {
         self.metrics.iter().find(|(other, _)| other == name)?.1.as_ref()
+    }
+
+    /// Why a metric is less certain than its digits.
+    pub fn marks(&self, name: &str) -> Marks {
+        let own = self.marks.iter().filter(|(marked, _)| marked == name);
+        own.fold(Marks::default(), |all, (_, marks)| all.and(*marks))
     }
 }
 
@@ -48,6 +57,8 @@ pub(super) struct Metrics {
     pub(super) names: Vec<String>,
     /// By cell: the number of each of its metrics, and its value.
     pub(super) values: Vec<Vec<(usize, Option<f64>)>>,
+    /// By cell: the marks of those that have some.
+    pub(super) marks: Vec<Vec<(String, Marks)>>,
     /// Warnings of the runs.
     pub(super) warnings: Vec<String>,
 }
@@ -58,12 +69,14 @@ impl Metrics {
             let run = summary(&store.cell(&row.id))?;
             let metrics = run.get("metrics").and_then(Value::as_object).into_iter().flatten();
             let metrics: Vec<_> = metrics.map(|(name, value)| (name.clone(), value.as_f64())).collect();
-            Ok((metrics, warnings_in(&run).map(str::to_owned).collect::<Vec<_>>()))
+            let marks = Marks::read(&run).collect::<Vec<_>>();
+            Ok((metrics, marks, warnings_in(&run).map(str::to_owned).collect::<Vec<_>>()))
         };
         let all: Vec<_> = rows.par_iter().map(read).collect::<Checked<_>>()?;
         let mut numbers: HashMap<String, usize> = HashMap::new();
-        let mut found = Self { names: Vec::new(), values: Vec::new(), warnings: Vec::new() };
-        for (metrics, warnings) in all {
+        let mut found =
+            Self { names: Vec::new(), values: Vec::new(), marks: Vec::new(), warnings: Vec::new() };
+        for (metrics, marks, warnings) in all {
             let number = |(name, value): (String, Option<f64>)| {
                 let number = *numbers.entry(name).or_insert_with_key(|name| {
                     found.names.push(name.clone());
@@ -72,6 +85,7 @@ impl Metrics {
                 (number, value)
             };
             found.values.push(metrics.into_iter().map(number).collect());
+            found.marks.push(marks);
             found.warnings.extend(warnings);
         }
         Ok(found)
@@ -83,21 +97,25 @@ pub(super) fn summarize(manifest: &Manifest, rows: &[Row], metrics: &Metrics) ->
     let mut first = 0;
     let point = |chunk: &[Row]| {
         let runs = &metrics.values[first..first + chunk.len()];
+        let mut marks = metrics.marks[first..first + chunk.len()].concat();
         first += chunk.len();
         // A metric that only other points have is none of this one.
         let own: Vec<usize> = runs.first().into_iter().flatten().map(|(number, _)| *number).collect();
-        let over_seeds = |number: usize| {
+        let mut over_seeds = |number: usize| {
+            let name = &metrics.names[number];
             let of = runs.iter().flatten().filter(|(other, _)| *other == number);
-            estimate(&of.filter_map(|(_, value)| *value).collect::<Vec<_>>())
+            let samples: Vec<_> = of.filter_map(|(_, value)| *value).collect();
+            let of_seeds = Marks::default().over(&samples);
+            marks.extend((of_seeds != Marks::default()).then(|| (name.clone(), of_seeds)));
+            (name.clone(), estimate(&samples).map(|found| found.within(possible(name))))
         };
+        let own: Vec<_> = own.into_iter().map(&mut over_seeds).collect();
         PointSummary {
             point: chunk[0].point,
             values: manifest.points[chunk[0].point].values.clone(),
             seeds: chunk.len() as u32,
-            metrics: own
-                .into_iter()
-                .map(|number| (metrics.names[number].clone(), over_seeds(number)))
-                .collect(),
+            metrics: own,
+            marks,
         }
     };
     rows.chunk_by(|a, b| a.point == b.point).map(point).collect()

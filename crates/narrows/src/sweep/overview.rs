@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::PointSummary;
-use crate::metrics::TOTAL;
+use crate::metrics::{METRICS, Marks, Over, TOTAL};
 use crate::statistics::Estimate;
 
 /// Metrics that say most about a group, the most telling first. Goodput and unfinished flows are always shown: without them
@@ -35,6 +35,20 @@ pub struct OverviewRow {
     pub group: String,
     /// By metric; none if the group does not have it, or there was nothing to take it of.
     pub values: Vec<Option<Estimate>>,
+    /// By metric: why the value is less certain than its digits.
+    pub uncertain: Vec<Marks>,
+}
+
+impl Overview {
+    /// Which metrics are about the whole run, and the meaning of all marks, a line each.
+    pub fn legend(&self) -> Vec<String> {
+        let infos = |name: &str| METRICS.iter().flat_map(|set| &set.metrics).find(|info| info.name == name);
+        let of_run = |name: &&String| infos(name).is_some_and(|info| info.over == Over::WholeRun);
+        let of_run: Vec<_> = self.metrics.iter().filter(of_run).map(String::as_str).collect();
+        let of_run = (!of_run.is_empty()).then(|| format!("of the whole run: {}", of_run.join(", ")));
+        let marks = self.rows.iter().flat_map(|row| &row.uncertain).copied();
+        of_run.into_iter().chain(marks.fold(Marks::default(), Marks::and).legend()).collect()
+    }
 }
 
 /// Metrics that say most about these points, without names of groups; that of the rule in front, if there is one.
@@ -73,7 +87,8 @@ pub fn overview(points: &[PointSummary], rule: Option<&str>) -> Overview {
         let of_network = |metric: &String| point.metric(&format!("{TOTAL}.{metric}")).filter(|_| alone);
         let values =
             metrics.iter().map(|metric| own(metric).or_else(|| of_network(metric)).copied()).collect();
-        OverviewRow { point: number, group: group.to_owned(), values }
+        let uncertain = metrics.iter().map(|metric| point.marks(&format!("{group}.{metric}"))).collect();
+        OverviewRow { point: number, group: group.to_owned(), values, uncertain }
     };
     let is_there = |point: &PointSummary, group: &str| {
         point.metrics.iter().any(|(name, _)| name.split_once('.').is_some_and(|(own, _)| own == group))
@@ -97,6 +112,7 @@ mod tests {
             values: Vec::new(),
             seeds: 3,
             metrics: metrics.iter().map(metric).collect(),
+            marks: Vec::new(),
         }
     }
 

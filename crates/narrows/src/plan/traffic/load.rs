@@ -116,7 +116,7 @@ impl Builder<'_> {
 
     pub(super) fn offered_load(&self, load: f64, counts: LoadOf, links: &[LinkId], per_second: f64) -> Load {
         let capacity = BitRate::from_bps(u64::try_from(self.capacity(links)).unwrap_or(u64::MAX));
-        Load { load, counts, links: links.len(), capacity, per_second }
+        Load { load, counts, links: links.len(), capacity, per_second, from: self.start, until: self.until }
     }
 
     /// Mean number of arrivals from beginning to end.

@@ -90,7 +90,9 @@ fn of_group(SummaryGroup { name, rows }: &SummaryGroup, cell: usize) -> GroupFin
     for row in rows {
         match said(row, cell) {
             Said::Change(change) => found.changes.push(change),
-            Said::Same => found.same.push(quantity(row.label)),
+            // Seeds draw the same traffic in all cells.
+            Said::Same if row.metric == "offered_fraction" => {}
+            Said::Same => found.same.push(named(row, cell)),
             Said::Nothing => {}
         }
     }
@@ -98,7 +100,7 @@ fn of_group(SummaryGroup { name, rows }: &SummaryGroup, cell: usize) -> GroupFin
 }
 
 fn said(row: &SummaryRow, cell: usize) -> Said {
-    let name = quantity(row.label);
+    let name = named(row, cell);
     let (base, own) = (row.values[0].as_ref(), row.values[cell].as_ref());
     if let Some(ratio) = row.ratios[cell].as_ref().filter(|ratio| ratio.interval.is_some()) {
         let Some(side) = ratio.beside(1.0) else { return Said::Same };
@@ -112,6 +114,8 @@ fn said(row: &SummaryRow, cell: usize) -> Said {
     let (never, always) = (|found: &Estimate| found.range.1 == 0.0, |found: &Estimate| found.range.0 > 0.0);
     let apart = match (base, own) {
         (None, None) => return Said::Nothing,
+        // The receivers of one control report marked bytes, those of the other do not.
+        (Some(_), None) | (None, Some(_)) if row.metric == "marked_fraction" => return Said::Nothing,
         (Some(base), Some(own)) => (never(base) && always(own)) || (always(base) && never(own)),
         // To have nothing that a metric could be taken of, and to count none, is the same.
         (Some(one), None) | (None, Some(one)) => !never(one),
@@ -123,17 +127,22 @@ fn said(row: &SummaryRow, cell: usize) -> Said {
     Said::Change(Change { text: format!("{name} {} instead of {}", value(own), value(base)), verdict: None })
 }
 
-/// A label without its unit: `goodput` of `goodput, Gb/s`.
+/// The quantity of a row, with the marks that it has in the first cell or this one.
+fn named(row: &SummaryRow, cell: usize) -> String {
+    quantity(row.label) + &row.uncertain[0].and(row.uncertain[cell]).text()
+}
+
+/// A label without its unit: `goodput` of `goodput, Gb/s`, `drops (whole run)` of `drops, whole run`.
 fn quantity(label: &str) -> String {
-    match label.split_once(", ") {
-        None => label.to_owned(),
-        Some((name, "µs" | "Gb/s" | "kB")) => name.to_owned(),
-        Some((name, of)) if of.starts_with("fraction") => name.to_owned(),
-        Some((name, which)) => format!("{name} ({which})"),
+    let mut parts = label.split(", ").filter(|part| !["µs", "Gb/s", "kB"].contains(part));
+    let name = parts.next().unwrap_or_default().to_owned();
+    match parts.collect::<Vec<_>>().join(", ") {
+        which if which.is_empty() => name,
+        which => format!("{name} ({which})"),
     }
 }
 
-/// `ECN marks`, `flows measured`; not `DC loss`.
+/// `ECN marks`, `flows measured`; not `DC lost fraction`.
 fn is_plural(name: &str) -> bool {
     name.split(' ').any(|word| word.ends_with('s') && !word.ends_with("ss"))
 }
@@ -141,7 +150,7 @@ fn is_plural(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::Metric;
+    use crate::metrics::{Marks, Metric};
     use crate::report::digest::Digest;
     use crate::report::summary::summarize;
 
@@ -155,6 +164,7 @@ mod tests {
             text: String::new(),
             warnings: Vec::new(),
             metrics: vec![Metric { name: format!("web.{metric}"), value: *value }],
+            marks: Vec::new(),
             activity: Vec::new(),
             groups: Vec::new(),
             over_time: None,
@@ -180,9 +190,29 @@ mod tests {
     }
 
     #[test]
+    fn a_percentile_that_is_uncertain_in_one_cell_is_marked_where_it_is_compared() {
+        let mut cells =
+            [cell("a", "p99_slowdown", &[Some(4.0); 3]), cell("b", "p99_slowdown", &[Some(2.0); 3])];
+        cells[1].runs[2].marks =
+            vec![("web.p99_slowdown".into(), Marks { unfinished: true, few: false, split: false })];
+        cells.iter_mut().flat_map(|cell| &mut cell.runs).for_each(|run| {
+            run.metrics.push(Metric { name: "web.p50_fct_us".into(), value: Some(1.0) });
+        });
+        let found = findings(&cells, &summarize(&cells));
+        let sentence = found[0].groups[0].sentence();
+        assert_eq!(sentence, "slowdown p99† falls to 0.5×; no difference shown in completion time p50");
+    }
+
+    #[test]
+    fn a_marked_fraction_that_only_one_control_has_is_not_compared() {
+        let cells = [cell("a", "marked_fraction", &[Some(0.1); 3]), cell("b", "marked_fraction", &[None; 3])];
+        assert_eq!(findings(&cells, &summarize(&cells))[0].groups, []);
+    }
+
+    #[test]
     fn several_things_fall_and_one_falls() {
         assert_eq!(sentence("flows", [4.0; 3], [2.0; 3]), "flows measured fall to 0.5×");
-        assert!(!is_plural("DC loss") && is_plural("unfinished RPCs"));
+        assert!(!is_plural("DC lost fraction (whole run)") && is_plural("unfinished RPCs"));
     }
 
     #[test]
@@ -193,10 +223,13 @@ mod tests {
 
     #[test]
     fn what_never_happens_in_one_cell_has_a_sentence_without_a_ratio() {
-        assert_eq!(sentence("timeouts", [4.0; 3], [0.0; 3]), "timeouts 0 instead of 4");
-        assert_eq!(sentence("timeouts", [0.0; 3], [1.0, 2.0, 4.0]), "timeouts 2 [0.357, 11.2] instead of 0");
+        assert_eq!(sentence("timeouts", [4.0; 3], [0.0; 3]), "timeouts (whole run) 0 instead of 4");
+        assert_eq!(
+            sentence("timeouts", [0.0; 3], [1.0, 2.0, 4.0]),
+            "timeouts (whole run) 2 [0.357, 11.2] instead of 0"
+        );
         let sometimes = sentence("timeouts", [0.0, 0.0, 1.0], [0.0; 3]);
-        assert_eq!(sometimes, "no difference shown in timeouts");
+        assert_eq!(sometimes, "no difference shown in timeouts (whole run)");
     }
 
     #[test]
@@ -214,7 +247,8 @@ mod tests {
 
     #[test]
     fn units_are_left_out_of_sentences() {
-        let labels = ["goodput, Gb/s", "marked, fraction of bytes", "DC utilization, mean", "drops"];
-        assert_eq!(labels.map(quantity), ["goodput", "marked", "DC utilization (mean)", "drops"]);
+        let labels = ["goodput, Gb/s", "peak queue, kB, whole run", "DC utilization, mean", "unfinished"];
+        let expected = ["goodput", "peak queue (whole run)", "DC utilization (mean)", "unfinished"];
+        assert_eq!(labels.map(quantity), expected);
     }
 }

@@ -50,6 +50,7 @@ fn main_metric(group: &SummaryGroup, row: &SummaryRow) -> MainMetric {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Marks;
     use crate::statistics::estimate;
 
     fn row(metric: &str, label: &'static str, values: &[f64]) -> SummaryRow {
@@ -58,6 +59,7 @@ mod tests {
             metric,
             label,
             values: vec![estimate(values)],
+            uncertain: vec![Marks::default()],
             ratios: vec![None],
             lower_is_better: None,
         }

@@ -30,7 +30,8 @@ impl Chosen {
         Self {
             name: name.to_owned(),
             label: known.map_or(name, |(words, _)| words).to_owned(),
-            meaning: info.map_or("", |info| info.meaning).to_owned(),
+            meaning: info
+                .map_or_else(String::new, |info| format!("{} Over {}.", info.meaning, info.over.text())),
             lower_is_better: known.and_then(|(_, lower_is_better)| lower_is_better),
             groups,
         }
@@ -48,7 +49,8 @@ pub(super) fn spoken(group: &str) -> &str {
 }
 
 /// The metrics of these names, in which `*` stands for any characters; a name without a group stands for that metric of all groups.
-/// Without names those that say most, that of the rule in front.
+/// Without names those that say most, that of the rule in front. Where something has not ended that is said in any case, as times
+/// leave it out.
 ///
 /// # Errors
 /// If no metric has one of the names.
@@ -97,6 +99,19 @@ pub(super) fn choose(points: &[PointSummary], rule: Option<&str>, wanted: &[Stri
             return Err(unknown(pattern, &all).into());
         }
     }
+    let shown: Vec<String> = chosen.iter().flat_map(|metric| metric.groups.clone()).collect();
+    let unfinished = ["unfinished", "unfinished_rpcs"].into_iter().filter_map(|metric| {
+        let happened = |group: &String| {
+            let name = format!("{group}.{metric}");
+            let mut found = points.iter().filter_map(|point| point.metric(&name));
+            shown.contains(group) && found.any(|found| found.range.1 > 0.0)
+        };
+        let groups: Vec<_> = groups_of(metric).into_iter().filter(happened).collect();
+        let is_new = chosen.iter().all(|known| known.name != metric);
+        (is_new && !groups.is_empty()).then(|| Chosen::new(metric, groups))
+    });
+    let unfinished: Vec<_> = unfinished.collect();
+    chosen.extend(unfinished);
     Ok(chosen)
 }
 
@@ -155,6 +170,24 @@ mod tests {
             [("timeouts", vec!["total"]), ("p99_slowdown", vec!["dc"])]
         );
         assert_eq!(shape(&chosen(&["*put*"]).unwrap()), [("goodput_gbps", vec!["web"])]);
+    }
+
+    #[test]
+    fn what_has_not_finished_is_shown_beside_whatever_was_chosen() {
+        let names = |unfinished: f64| {
+            let metrics = vec![
+                ("web.p99_slowdown", vec![3.0]),
+                ("web.unfinished", vec![unfinished]),
+                ("dc.p99_slowdown", vec![3.0]),
+                ("dc.unfinished", vec![0.0]),
+            ];
+            let found = made_up(&[], &[(Vec::new(), metrics)]);
+            let chosen = choose(&found.points, None, &["p99_slowdown".to_owned()]).unwrap();
+            chosen.into_iter().map(|metric| (metric.name, metric.groups.join(" "))).collect::<Vec<_>>()
+        };
+        let slowdown = ("p99_slowdown".to_owned(), "web dc".to_owned());
+        assert_eq!(names(0.0), std::slice::from_ref(&slowdown));
+        assert_eq!(names(2.0), [slowdown, ("unfinished".to_owned(), "web".to_owned())]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::axes::Axes;
 use super::chosen::{Chosen, spoken};
-use crate::metrics::TOTAL;
+use crate::metrics::{Marks, TOTAL};
 use crate::numbers::{number, spread};
 use crate::sweep::Found;
 
@@ -13,6 +13,8 @@ use crate::sweep::Found;
 pub(super) struct Table {
     heads: Vec<String>,
     rows: Vec<Row>,
+    /// The meaning of marks behind values.
+    legend: Vec<String>,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -38,7 +40,7 @@ pub(super) fn table(found: &Found, axes: &Axes, chosen: &[Chosen]) -> Table {
         groups.retain(|group| *group != TOTAL);
     }
     groups.sort_by_key(|group| *group == TOTAL);
-    let mut rows = Vec::new();
+    let (mut rows, mut all_marks) = (Vec::new(), Marks::default());
     for (number, point) in found.points.iter().enumerate() {
         let mut is_first = true;
         for group in &groups {
@@ -46,7 +48,9 @@ pub(super) fn table(found: &Found, axes: &Axes, chosen: &[Chosen]) -> Table {
                 let has = |group: &str| metric.groups.iter().any(|other| other == group);
                 let of = if has(group) { group } else { Some(TOTAL).filter(|total| alone && has(total))? };
                 let estimate = point.metric(&metric.of(of))?;
-                Some((self::number(estimate.mean), spread(estimate)))
+                let marks = point.marks(&metric.of(of));
+                all_marks = all_marks.and(marks);
+                Some((self::number(estimate.mean) + &marks.text(), spread(estimate)))
             };
             let values: Vec<_> = chosen.iter().map(value).collect();
             if values.iter().all(Option::is_none) {
@@ -63,7 +67,11 @@ pub(super) fn table(found: &Found, axes: &Axes, chosen: &[Chosen]) -> Table {
     }
     let names = axes.axes.iter().map(|axis| axis.short.clone());
     let labels = chosen.iter().map(|metric| metric.label.clone());
-    Table { heads: names.chain(["seeds".to_owned(), "group".to_owned()]).chain(labels).collect(), rows }
+    Table {
+        heads: names.chain(["seeds".to_owned(), "group".to_owned()]).chain(labels).collect(),
+        rows,
+        legend: all_marks.legend(),
+    }
 }
 
 #[cfg(test)]
