@@ -25,6 +25,9 @@ use crate::profile;
 /// More mistakes than this are not listed: most of them have one cause.
 pub(crate) const MOST_MISTAKES: usize = 100;
 
+/// The word that switches off.
+pub(crate) const OFF: &str = "off";
+
 /// A text with its overrides.
 ///
 /// The texts (the file, then one for each override) are thought of as laid end to end, so that one number tells where a
@@ -40,6 +43,8 @@ pub struct Document {
     inputs: Inputs,
     /// Tables that give their values to the elements of arrays.
     inherited: Vec<(&'static str, &'static str)>,
+    /// Takes out what is [`OFF`].
+    leave_out: Option<fn(&mut DeTable<'_>)>,
     /// Settings that are left out have the values of the profiles that are named.
     profiles: bool,
     /// Makers of controls that are not built in, by the names the text has for them.
@@ -77,6 +82,7 @@ impl Document {
             folder,
             inputs,
             inherited: Vec::new(),
+            leave_out: None,
             profiles: false,
             makers: BTreeMap::new(),
         };
@@ -170,14 +176,19 @@ impl Document {
         self.inherited.push((table, into));
     }
 
+    /// From now on, `leave_out` takes out what is [`OFF`] before anything else is looked at.
+    pub(crate) fn leave_out(&mut self, leave_out: fn(&mut DeTable<'_>)) {
+        self.leave_out = Some(leave_out);
+    }
+
     /// From now on, settings that are left out have the values of the [profiles](crate::profile) that their tables name.
     pub(crate) fn follow_profiles(&mut self) {
         self.profiles = true;
     }
 
-    /// Whether there is a value at the key `key` of the root.
+    /// Whether a value was written at the key `key` of the root, be it [`OFF`].
     pub(crate) fn has(&self, key: &str) -> bool {
-        self.build().is_ok_and(|root| root.contains_key(key))
+        self.written().is_ok_and(|root| root.contains_key(key))
     }
 
     /// Where the value at `path` is: keys, and numbers of array elements. If there is none, its nearest ancestor's.
@@ -246,12 +257,23 @@ impl Document {
         i64::from_str_radix(integer.as_str(), integer.radix()).ok()
     }
 
-    fn build(&self) -> Checked<DeTable<'_>> {
+    /// What the text and its overrides say.
+    fn written(&self) -> Checked<DeTable<'_>> {
         let mut root = parse_table(&self.texts[0])?;
         let mut base = self.texts[0].text.len() + 1;
         for source in &self.texts[1..] {
             apply(&mut root, source, base)?;
             base += source.text.len() + 1;
+        }
+        Ok(root)
+    }
+
+    fn build(&self) -> Checked<DeTable<'_>> {
+        let mut root = self.written()?;
+        if let Some(leave_out) =
+            self.leave_out.filter(|_| self.texts.iter().any(|source| source.text.contains(OFF)))
+        {
+            leave_out(&mut root);
         }
         for (table, into) in &self.inherited {
             inherit(&mut root, table, into);

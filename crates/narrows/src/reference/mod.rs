@@ -4,6 +4,7 @@
 
 mod definitions;
 mod mechanisms;
+mod off;
 mod paths;
 mod ranges;
 mod schema;
@@ -14,6 +15,7 @@ use narrows_proto::cc::{Config, Ecn, registry};
 use serde::Serialize;
 use serde_json::Value;
 
+pub(crate) use off::leave_out;
 pub use paths::{NextKey, next_keys};
 pub use schema::variants;
 pub use search::suggestion;

@@ -113,18 +113,18 @@ fn below(value: &'static Value, part: &str) -> Vec<&'static Value> {
 }
 
 /// Entries of a table or list besides its keys.
-enum Entries {
+pub(super) enum Entries {
     None,
     Of(&'static Value),
 }
 
-fn entries(shape: &'static Value) -> Entries {
+pub(super) fn entries(shape: &'static Value) -> Entries {
     let entry = [&shape["items"], &shape["additionalProperties"]].into_iter().find(|entry| entry.is_object());
     entry.map_or(Entries::None, Entries::Of)
 }
 
 /// The alternatives of a value, with references resolved.
-fn shapes(value: &'static Value) -> Vec<&'static Value> {
+pub(super) fn shapes(value: &'static Value) -> Vec<&'static Value> {
     let mut shapes = Vec::new();
     let mut left = vec![value];
     while let Some(value) = left.pop() {

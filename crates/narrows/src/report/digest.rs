@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::flows::{self, GroupTimes};
 use super::over_time::OverTime;
+use super::pauses::Pauses;
 use crate::diagnostic::Checked;
 use crate::metrics::{self, Metric};
 use crate::results::{Activity, Source, Stored, StoredCell, warnings_in};
@@ -31,6 +32,8 @@ pub struct Digest {
     pub activity: Vec<Activity>,
     /// Completion times by group.
     pub groups: Vec<GroupTimes>,
+    /// Ports that were paused.
+    pub pauses: Pauses,
     /// Records over time; none if they are not wanted.
     pub over_time: Option<OverTime>,
     /// It was not interrupted.
@@ -81,6 +84,7 @@ impl Digest {
                 })
                 .collect(),
             groups: GroupTimes::of(source, &summary)?,
+            pauses: Pauses::of(source, summary.get("ended_ps").and_then(Value::as_u64).unwrap_or_default())?,
             over_time: None,
             complete: summary.get("complete").and_then(Value::as_bool).unwrap_or_default(),
         })

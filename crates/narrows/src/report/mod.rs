@@ -6,6 +6,7 @@ mod flows;
 mod opening;
 mod over_time;
 mod packed;
+mod pauses;
 mod shown;
 mod summary;
 mod sweep;
@@ -17,6 +18,7 @@ pub use digest::{Cell, Digest};
 pub use flows::GroupTimes;
 pub use opening::{Change, Difference, Finding, GroupFinding, Opening};
 pub use over_time::OverTime;
+pub use pauses::{PausedPort, Pauses, Root};
 pub use summary::{Summary, SummaryGroup, SummaryRow, summarize};
 pub use sweep::{SweepOptions, sweep_page};
 
@@ -58,6 +60,8 @@ struct PageCell<'a> {
     seeds: Vec<u64>,
     scenario: &'a str,
     groups: Vec<flows::GroupCharts>,
+    /// Of the first run.
+    pauses: &'a Pauses,
     over_time: Option<&'a OverTime>,
 }
 
@@ -100,6 +104,7 @@ impl<'a> PageCell<'a> {
             seeds: cell.runs.iter().map(|run| run.seed).collect(),
             scenario: &cell.runs[0].text,
             groups: flows::charts(&groups),
+            pauses: &cell.runs[0].pauses,
             over_time: cell.runs[0].over_time.as_ref(),
         }
     }

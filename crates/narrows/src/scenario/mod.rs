@@ -33,6 +33,7 @@ pub use traffic::{Between, Counts, LinkSet, Pairing, Pattern, Poisson, Rpc, Size
 
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
+use crate::reference;
 pub use crate::reference::variants;
 
 /// The newest version of the format, and the one that is written for users. Hosts are real in it unless it says otherwise; in
@@ -125,6 +126,7 @@ impl Scenario {
                 format!("the scenario is for version {version}, this narrows reads 1 and {VERSION}");
             return Err(Diagnostic::error(Code::Version, message).at(document.place("version")).into());
         }
+        document.leave_out(reference::leave_out);
         document.inherit("transport", "traffic");
         document.follow_profiles();
         let mut scenario: Self = document.read_into()?;

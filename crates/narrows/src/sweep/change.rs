@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::leading::LEADING;
 use crate::diagnostic::{Checked, Code, Diagnostic, Place};
-use crate::document::Document;
+use crate::document::{Document, OFF};
 
 /// Keys of an axis whose values several paths get.
 pub(super) const SETS: &str = "sets";
@@ -171,6 +171,7 @@ impl Change {
         let nothing = |_| {
             let message = format!("{path} is {value}, and null is no value of a scenario");
             Diagnostic::error(Code::WrongType, message)
+                .help(format!("\"{OFF}\" is as if {path} was not written"))
         };
         let value = toml::Value::try_from(value).map_err(nothing)?;
         Ok(Self::new(path, &value, None))
@@ -189,6 +190,13 @@ impl Change {
     /// Of what it changes.
     pub(super) fn path(&self) -> &str {
         self.assignment.split_once('=').map_or("", |(path, _)| path.trim())
+    }
+
+    /// It takes out what is at its path.
+    pub(super) fn is_off(&self) -> bool {
+        self.assignment
+            .split_once('=')
+            .is_some_and(|(_, value)| value.trim().trim_matches(['"', '\'']) == OFF)
     }
 
     /// It comes after all others.

@@ -143,6 +143,7 @@ mod tests {
     use super::*;
     use crate::metrics::Metric;
     use crate::report::digest::Digest;
+    use crate::report::pauses::Pauses;
     use crate::report::summary::summarize;
 
     /// A cell whose run of each seed has these values of one metric.
@@ -157,6 +158,7 @@ mod tests {
             metrics: vec![Metric { name: format!("web.{metric}"), value: *value }],
             activity: Vec::new(),
             groups: Vec::new(),
+            pauses: Pauses::default(),
             over_time: None,
             complete: true,
         };

@@ -219,6 +219,23 @@ fn settings_of_one_control_are_left_out_where_there_is_another_in_any_order_of_a
 }
 
 #[test]
+fn settings_of_what_a_point_switches_off_are_left_out_there() {
+    let place = tempfile::tempdir().unwrap();
+    let pfc = "[grid]\n\"switches.default.pfc.quanta\" = [1000, 2000]\n";
+    let on_and_off =
+        "[grid.pfc]\non = { \"switches.default.pfc\" = {} }\noff = { \"switches.default.pfc\" = \"off\" }\n";
+    let sweep = good(place.path(), &format!("{pfc}{on_and_off}"));
+    let on = |quanta: u64| vec![json!(quanta), json!("on")];
+    assert_eq!(values(&sweep), [on(1000), vec![Value::Null, json!("off")], on(2000)]);
+    let manifest = manifest(&sweep);
+    let scenario = |point: usize| sweep.task(point, manifest.points[point].first_seed).unwrap().scenario;
+    assert!(scenario(0).contains("quanta = 1000") && !scenario(1).contains("pfc"));
+    let warnings = sweep.estimate(&manifest, &[1], 1).unwrap().remove(0).warnings;
+    let left_out = warnings.iter().find(|warning| warning.code == Code::LeftOut).expect("said");
+    assert_eq!(left_out.message, "switches.default.pfc.quanta is left out where switches.default.pfc is off");
+}
+
+#[test]
 fn a_control_that_there_is_not_is_still_a_mistake() {
     let (_, message) = mistake("[grid]\n\"traffic.all.cc.gemni.beta\" = [0.1]");
     assert!(message.contains("gemni"), "{message}");
