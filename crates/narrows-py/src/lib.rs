@@ -36,7 +36,7 @@ mod _narrows {
     #[pymodule_export]
     use super::scenario::{Check, Scenario};
     #[pymodule_export]
-    use super::sweep::{Campaign, Estimate, PointSummary, Sweep, nearest, run_task, sweep_table};
+    use super::sweep::{Campaign, Estimate, PointSummary, Sweep, load_sweep, nearest, run_task, sweep_table};
     #[pymodule_export]
     use super::table::{Column, Table};
 

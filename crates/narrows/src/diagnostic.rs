@@ -92,7 +92,7 @@ impl Diagnostic {
 }
 
 /// Up to 24 names, comma separated.
-fn list(names: &[&str]) -> String {
+pub(crate) fn list(names: &[&str]) -> String {
     const MOST: usize = 24;
     let shown = names[..names.len().min(MOST)].join(", ");
     if names.len() > MOST { format!("{shown}, … ({} more)", names.len() - MOST) } else { shown }

@@ -23,7 +23,7 @@ impl Scenario {
 }
 
 /// Takes what is `"off"` out of a scenario.
-pub(crate) fn leave_out(root: &mut DeTable<'_>) {
+pub(super) fn leave_out(root: &mut DeTable<'_>) {
     leave_out_of_table(root, &shapes(Scenario::schema()));
 }
 

@@ -101,7 +101,7 @@ fn reach(value: &'static Value, reached: &mut BTreeSet<&'static str>) {
 }
 
 /// Schemas that a part of a path leads to: a key, or an entry of a table or list whose names the scenario gives.
-fn below(value: &'static Value, part: &str) -> Vec<&'static Value> {
+pub(super) fn below(value: &'static Value, part: &str) -> Vec<&'static Value> {
     let one = |shape: &'static Value| {
         let key = shape["properties"].get(part);
         match entries(shape) {

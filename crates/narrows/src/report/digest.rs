@@ -73,7 +73,7 @@ impl Digest {
             seed: summary.get("seed").and_then(Value::as_u64).unwrap_or_default(),
             version: text("narrows"),
             text: source.scenario().to_owned(),
-            warnings: warnings_in(&summary).map(str::to_owned).collect(),
+            warnings: warnings_in(&summary).collect(),
             metrics: entries("metrics")
                 .map(|(name, value)| Metric { name: metrics::current_name(name), value: value.as_f64() })
                 .collect(),

@@ -79,13 +79,23 @@ pub fn page(title: &str, cells: &[Cell]) -> String {
         version: &first.version,
         complete: runs().all(|run| run.complete),
         intervals: cells.iter().any(|cell| cell.runs.len() >= FEWEST),
-        warnings: of_a_kind(runs().flat_map(|run| &run.warnings).map(String::as_str)),
+        warnings: warnings(cells),
         opening: (cells.len() > 1).then(|| Opening::of(cells, &summary)),
         summary: shown::groups(&summary),
         activity: activity_rows(cells),
         cells: cells.iter().map(PageCell::new).collect(),
     };
     fill_page(title, &SCRIPTS, &page)
+}
+
+/// Warnings of all runs, those of some cells with their names.
+fn warnings(cells: &[Cell]) -> Vec<String> {
+    let runs =
+        cells.iter().enumerate().flat_map(|(number, cell)| cell.runs.iter().map(move |run| (number, run)));
+    let kinds = of_a_kind(
+        runs.flat_map(|(number, run)| run.warnings.iter().map(move |text| (number, text.as_str()))),
+    );
+    kinds.iter().map(|kind| kind.text(cells.len(), |cell| cells[*cell].name.clone())).collect()
 }
 
 /// Scripts that draw it.

@@ -126,7 +126,7 @@ impl Scenario {
                 format!("the scenario is for version {version}, this narrows reads 1 and {VERSION}");
             return Err(Diagnostic::error(Code::Version, message).at(document.place("version")).into());
         }
-        document.leave_out(reference::leave_out);
+        document.follow(&reference::KNOWN);
         document.inherit("transport", "traffic");
         document.follow_profiles();
         let mut scenario: Self = document.read_into()?;

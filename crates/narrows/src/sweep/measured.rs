@@ -48,8 +48,8 @@ pub(super) struct Metrics {
     pub(super) names: Vec<String>,
     /// By cell: the number of each of its metrics, and its value.
     pub(super) values: Vec<Vec<(usize, Option<f64>)>>,
-    /// Warnings of the runs.
-    pub(super) warnings: Vec<String>,
+    /// Warnings of the runs, each with the number of its point.
+    pub(super) warnings: Vec<(usize, String)>,
 }
 
 impl Metrics {
@@ -58,7 +58,7 @@ impl Metrics {
             let run = summary(&store.cell(&row.id))?;
             let metrics = run.get("metrics").and_then(Value::as_object).into_iter().flatten();
             let metrics: Vec<_> = metrics.map(|(name, value)| (name.clone(), value.as_f64())).collect();
-            Ok((metrics, warnings_in(&run).map(str::to_owned).collect::<Vec<_>>()))
+            Ok((metrics, warnings_in(&run).map(|warning| (row.point, warning)).collect::<Vec<_>>()))
         };
         let all: Vec<_> = rows.par_iter().map(read).collect::<Checked<_>>()?;
         let mut numbers: HashMap<String, usize> = HashMap::new();
