@@ -408,15 +408,18 @@ const curves = (grid, shared, queues, flows, states) => {
   };
   // Ports of very different depth share a logarithmic axis: linear, the small ones would lie on its bottom.
   const peaks = queues.map(({ peak }) => peak / 1e3);
-  const uneven = Math.max(...peaks) > UNEVEN * Math.min(...peaks);
-  const floor = 10 ** (Math.floor(Math.log10(Math.min(...peaks))) - 1);
-  const how = uneven ? `; logarithmic, with ${number(floor)} kB and less at the bottom` : "";
-  over("Queue depth", `the deepest recorded ports; the most that waited in each slice of time${how}`, "kB waiting", queues.map((queue) => {
+  const [top, least] = [Math.max(...peaks), Math.max(Math.min(...peaks), 1)];
+  const uneven = top > UNEVEN * least;
+  const [unit, of] = top >= 1e4 ? ["MB", 1e3] : ["kB", 1];
+  // A packet or a tenth of the smallest peak; what is less lies at the bottom.
+  const floor = Math.max(1, 10 ** (Math.floor(Math.log10(least)) - 1)) / of;
+  const how = uneven ? `; logarithmic, with ${number(floor)} ${unit} and less at the bottom` : "";
+  over("Queue depth", `the deepest recorded ports; the most that waited in each slice of time${how}`, `${unit} waiting`, queues.map((queue) => {
     const most = get(queue.most);
     const points = [];
     most.forEach((value, slice) => {
       const flat = slice > 0 && slice < most.length - 1 && most[slice - 1] === value && most[slice + 1] === value;
-      if (!flat) points.push([slice * queue.slice_ms, value]);
+      if (!flat) points.push([slice * queue.slice_ms, value / of]);
     });
     return { name: `${linkName(queue.link)} (peak ${kB(queue.peak)})`, points };
   }), { wide: true, ...(uneven && { yLog: true, floor }) });

@@ -93,7 +93,7 @@
       const title = [several && name, seeds.length > 1 && `seed ${seeds[0]}`].filter(Boolean).join(", ");
       const say = (text) => report.append(element("p", {}, title ? `${title}: ${text}` : text));
       for (const root of roots) {
-        say(`Pauses begin at ${root.from}, whose queue to ${root.to} had up to ${short(root.max_backlog_bytes)}B and was never paused itself; it sent ${counted(root.pauses, "pause")}.`);
+        say(`Pauses begin at ${root.from}, whose queue to ${root.to} had up to ${kB(root.max_backlog_bytes)} and was never paused itself; it sent ${counted(root.pauses, "pause")}.`);
       }
       if (!roots.length) say("Wherever pauses were sent, the fullest queue was paused itself.");
       const stops = ports.some((port) => port.longest_stop_ps);

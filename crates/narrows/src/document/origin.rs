@@ -46,7 +46,7 @@ mod tests {
         let place = |span: Range<usize>| Place { source: Arc::clone(&source), span };
         // The path as it was written; the value in another form.
         let text = "a.b={ c = 2 }";
-        let origin = Origin::of(0..3, place(1..4)).and(4..13, place(15..22));
+        let origin = Origin::of(0..3, place(1..4)).and(4..13, place(14..21));
         let shown =
             |span: Range<usize>| origin.locate(text, &span).map(|place| source.text[place.span].to_owned());
         assert_eq!(shown(2..3).as_deref(), Some("b"));

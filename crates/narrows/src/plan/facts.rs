@@ -292,12 +292,12 @@ mod tests {
         let facts = facts(
             r#"
             topology.dumbbell = { hosts = 2, host_rate = "10 Gb/s", bottleneck_rate = "1 Gb/s", host_delay = "0 s", bottleneck_delay = "1 ms" }
-            switches.switch = { buffer = { size = "300 kB" }, marking.red = { min = "5 kB", max = "100 kB", max_p = 0.1, at = [{ rate = "10 Gb/s", min = "50 kB", max = "150 kB", max_p = 0.1 }] } }
+            switches.switch = { buffer = { size = "300 kB" }, marking.red = { min = "5 kB", max = "100 kB", max_p = 0.1, at = [{ rate = "10 Gb/s", min = "50 kB", max = "140 kB", max_p = 0.1 }] } }
             traffic = [{ name = "a", pattern.long_lived = { from = "left/*", to = "right/*" }, cc.dctcp = {} }]
             "#,
         );
         let red: Vec<_> = facts.ports.iter().map(|port| port.red_bytes).collect();
-        assert_eq!(red, [Some([5_000, 100_000]), Some([50_000, 150_000])]);
+        assert_eq!(red, [Some([5_000, 100_000]), Some([50_000, 140_000])]);
     }
 
     #[test]

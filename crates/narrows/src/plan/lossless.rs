@@ -31,51 +31,58 @@ pub struct StopFacts {
     pub pool_bytes: Option<u64>,
 }
 
-/// What links that are alike have.
-type Kind<'a> = (&'a str, &'static str, BitRate, [Bytes; 2], [Bytes; 2], [Bytes; 2], Option<Bytes>);
+/// Thresholds of a switch.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Thresholds {
+    mechanism: &'static str,
+    xoff: [Bytes; 2],
+    xon: [Bytes; 2],
+    pool: Option<Bytes>,
+}
 
 /// `largest` is the largest packet.
 pub(super) fn stop_facts(network: &Network, largest: Bytes) -> Vec<StopFacts> {
-    let mut kinds: BTreeMap<Kind<'_>, usize> = BTreeMap::new();
+    let mut kinds: BTreeMap<_, usize> = BTreeMap::new();
     for (node, inputs) in network.topology.inputs().iter().enumerate() {
         let NodeKind::Switch { class, .. } = &network.topology.node(NodeId::from(node)).kind else {
             continue;
         };
         let Some(switch) = &network.switches[node] else { continue };
-        let Some((mechanism, xoff, xon, pool)) = thresholds(network, switch, inputs, largest) else {
-            continue;
-        };
+        let Some(thresholds) = thresholds(network, switch, inputs, largest) else { continue };
         for link in inputs {
             let needed = network.needed_headroom(*link, largest);
             let own = if switch.pfc.is_some() { network.headroom(*link, largest) } else { needed };
             let rate = network.topology.link(*link).wire.rate;
-            *kinds.entry((class, mechanism, rate, xoff, xon, [own, needed], pool)).or_default() += 1;
+            *kinds.entry((class, rate, thresholds, own, needed)).or_default() += 1;
         }
     }
     let facts =
-        |((class, mechanism, rate, xoff, xon, [own, needed], pool), count): (Kind<'_>, usize)| StopFacts {
-            class: class.to_owned(),
-            mechanism,
-            count,
-            rate_bps: rate.as_bps(),
-            xoff_bytes: xoff.map(Bytes::get),
-            xon_bytes: xon.map(Bytes::get),
-            headroom_bytes: own.get(),
-            needed_headroom_bytes: needed.get(),
-            pool_bytes: pool.map(Bytes::get),
+        |((class, rate, of, own, needed), count): ((&String, BitRate, Thresholds, Bytes, Bytes), _)| {
+            StopFacts {
+                class: class.clone(),
+                mechanism: of.mechanism,
+                count,
+                rate_bps: rate.as_bps(),
+                xoff_bytes: of.xoff.map(Bytes::get),
+                xon_bytes: of.xon.map(Bytes::get),
+                headroom_bytes: own.get(),
+                needed_headroom_bytes: needed.get(),
+                pool_bytes: of.pool.map(Bytes::get),
+            }
         };
     kinds.into_iter().map(facts).collect()
 }
 
-/// The mechanism of a switch that stops its neighbors, where it stops them and where they go on, and the pool they share.
+/// Where a switch stops its neighbors, if it does, and where they go on.
 fn thresholds(
     network: &Network,
     switch: &SwitchConfig,
     inputs: &[LinkId],
     largest: Bytes,
-) -> Option<(&'static str, [Bytes; 2], [Bytes; 2], Option<Bytes>)> {
+) -> Option<Thresholds> {
     if let Some(pause) = &switch.pause {
-        return Some(("pause", [pause.xoff; 2], [pause.xon(); 2], None));
+        let (xoff, xon) = ([pause.xoff; 2], [pause.xon(); 2]);
+        return Some(Thresholds { mechanism: "pause", xoff, xon, pool: None });
     }
     let pfc = switch.pfc.as_ref()?;
     let side = switch.has_side_class();
@@ -86,7 +93,7 @@ fn thresholds(
     let shared = shared_at_stop(pfc, pool, inputs.len() as u64 * pfc.classes(side));
     let xoff = shared.map(|shared| shared.saturating_add(pfc.reserve));
     let xon = shared.map(|shared| shared.saturating_sub(pfc.resume).saturating_add(pfc.reserve));
-    Some(("pfc", xoff, xon, Some(pool)))
+    Some(Thresholds { mechanism: "pfc", xoff, xon, pool: Some(pool) })
 }
 
 /// Bytes of the pool that a class of a link holds when it is stopped: if all hold as much, and if it is alone.
@@ -127,7 +134,7 @@ mod tests {
         let headroom = 2_500 + 84 + 3 * 1538;
         let pool = 1_000_000 - 4 * headroom - 4 * 1538;
         assert_eq!((of.count, of.headroom_bytes, of.pool_bytes), (4, headroom, Some(pool)));
-        assert_eq!(of.xoff_bytes, [pool / 6 + 1, pool / 3]);
+        assert_eq!(of.xoff_bytes, [pool / 6, pool / 3]);
         assert_eq!(of.xon_bytes, of.xoff_bytes.map(|xoff| xoff - 2_000));
         assert_eq!(facts("pfc = { xoff = { fixed = \"50 kB\" } }")[0].xoff_bytes, [50_000; 2]);
     }

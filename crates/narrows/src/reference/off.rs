@@ -157,7 +157,7 @@ mod tests {
     fn plan(template: &str, overrides: &[&str]) -> String {
         let mut document = templates::find(template).expect("built in").document().expect("parses");
         overrides.iter().for_each(|assignment| document.set(assignment).expect("fits"));
-        Plan::new(document).unwrap_or_else(|error| panic!("{overrides:?}: {error}")).text.clone()
+        Plan::new(document).unwrap_or_else(|error| panic!("{overrides:?}: {error}")).text
     }
 
     #[test]

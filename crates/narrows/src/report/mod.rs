@@ -95,7 +95,7 @@ fn warnings(cells: &[Cell]) -> Vec<String> {
     let kinds = of_a_kind(
         runs.flat_map(|(number, run)| run.warnings.iter().map(move |text| (number, text.as_str()))),
     );
-    kinds.iter().map(|kind| kind.text(cells.len(), |cell| cells[*cell].name.clone())).collect()
+    kinds.iter().map(|kind| kind.text(cells.len(), "cells", |cell| cells[*cell].name.clone())).collect()
 }
 
 /// Scripts that draw it.

@@ -34,8 +34,8 @@ pub(super) fn of_a_kind<'a, P: PartialEq>(
 }
 
 impl<P> Kind<'_, P> {
-    /// In words. `all` is the number of places there are: where a warning is in all of them, none is named.
-    pub(super) fn text(&self, all: usize, name: impl Fn(&P) -> String) -> String {
+    /// In words. There are `all` places, called `what`: where a warning is in all of them, none is named.
+    pub(super) fn text(&self, all: usize, what: &str, name: impl Fn(&P) -> String) -> String {
         let mut text = self.first.to_owned();
         if !self.others.is_empty() {
             text += &format!(" (and {} more with other numbers)", self.others.len());
@@ -44,8 +44,8 @@ impl<P> Kind<'_, P> {
         let named: Vec<_> = self.places.iter().take(NAMED).map(name).collect();
         match (all, self.places.len()) {
             (1, _) => text,
-            (_, there) if there == all => text + &format!(" (all {all})"),
-            _ if more > 0 => text + &format!(" (in {}; and {more} more of {all})", named.join("; ")),
+            (_, there) if there == all => text + &format!(" (all {all} {what})"),
+            _ if more > 0 => text + &format!(" (in {}; and {more} more of {all} {what})", named.join("; ")),
             _ => text + &format!(" (in {})", named.join("; ")),
         }
     }
@@ -60,7 +60,7 @@ mod tests {
 
     fn texts(warnings: &[(usize, &str)], all: usize) -> Vec<String> {
         let kinds = of_a_kind(warnings.iter().copied());
-        kinds.iter().map(|kind| kind.text(all, |place| format!("k = {place}"))).collect()
+        kinds.iter().map(|kind| kind.text(all, "points", |place| format!("k = {place}"))).collect()
     }
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
         ];
         assert_eq!(
             texts(&warnings, 4),
-            ["all (all 4)", "one (in k = 1)", "some (in k = 0; k = 1; and 1 more of 4)"]
+            ["all (all 4 points)", "one (in k = 1)", "some (in k = 0; k = 1; and 1 more of 4 points)"]
         );
     }
 }

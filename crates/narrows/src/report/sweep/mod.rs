@@ -150,7 +150,8 @@ fn axis_texts(manifest: &Manifest) -> Vec<AxisText<'_>> {
 fn shortened(manifest: &Manifest, warnings: &[(usize, String)]) -> Vec<String> {
     let kinds = of_a_kind(warnings.iter().map(|(point, text)| (*point, text.as_str())));
     let more = kinds.len().saturating_sub(WARNINGS);
-    let text = |kind: &Kind<'_, usize>| kind.text(manifest.points.len(), |point| manifest.short(*point));
+    let text =
+        |kind: &Kind<'_, usize>| kind.text(manifest.points.len(), "points", |point| manifest.short(*point));
     let mut kinds: Vec<_> = kinds.iter().take(WARNINGS).map(text).collect();
     kinds.extend((more > 0).then(|| format!("and {more} more; run.json of each cell has its own")));
     kinds

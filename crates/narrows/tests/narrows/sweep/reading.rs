@@ -48,12 +48,12 @@ fn mistakes_point_into_the_sweep() {
         (
             "[grid]\n\"traffic.al.cc\" = [1]",
             Code::Override,
-            "PLACE/sweep.toml:4:20  \"al\" is no element here",
+            "PLACE/sweep.toml:4:10  \"al\" is no element here",
         ),
         (
             "[set]\n\"stopp.after\" = \"1 ms\"",
             Code::UnknownKey,
-            "PLACE/sweep.toml:4:17  unknown key \"stopp\"",
+            "PLACE/sweep.toml:4:2  unknown key \"stopp\"",
         ),
         (
             "[set]\nstop.after = \"1 ms\"",
