@@ -157,6 +157,13 @@ pub(crate) struct PointSummary {
     summary: sweep::PointSummary,
 }
 
+impl PointSummary {
+    /// A point of a sweep with these axes, and the ids of its cells.
+    pub(crate) fn new(axes: &[String], cells: Vec<String>, summary: sweep::PointSummary) -> Self {
+        Self { axes: axes.to_vec(), cells, summary }
+    }
+}
+
 #[pymethods]
 impl PointSummary {
     /// Its value on each axis.
@@ -195,27 +202,6 @@ pub(crate) fn sweep_table(points: Vec<PyRef<'_, PointSummary>>) -> (Vec<String>,
     let text = |estimate: &Option<_>| narrows::numbers::with_interval(estimate.as_ref(), "");
     let row = |row: sweep::OverviewRow| (row.point, row.group, row.values.iter().map(text).collect());
     (metrics, rows.into_iter().map(row).collect())
-}
-
-/// The sweep in a folder: its points that have a cell, how many cells there are to be, and how many there are.
-#[pyfunction]
-pub(crate) fn load_sweep(py: Python<'_>, folder: PathBuf) -> PyResult<(Vec<PointSummary>, usize, usize)> {
-    let found = py.detach(|| sweep::Found::read(&folder)).or_raise()?;
-    let found = found.ok_or_else(|| raise(&no_sweep(&folder)))?;
-    let (there, absent) = (found.cells.len(), found.absent.len());
-    let point = |summary: sweep::PointSummary| {
-        let cells = found.cells.iter().filter(|cell| cell.point == summary.point);
-        let cells = cells.map(|cell| cell.id.clone()).collect();
-        PointSummary { axes: found.manifest.axes.clone(), cells, summary }
-    };
-    Ok((found.points.iter().cloned().map(point).collect(), there + absent, there))
-}
-
-fn no_sweep(folder: &Path) -> narrows::diagnostic::Rejection {
-    use narrows::diagnostic::{Code, Diagnostic};
-    let message = format!("{} holds no sweep", folder.display());
-    let help = "narrows.Results.load reads the folder of a run";
-    Diagnostic::error(Code::NoResults, message).help(help).into()
 }
 
 /// Progress of a sweep, and the cells to be run next.
@@ -409,7 +395,7 @@ impl Campaign {
         let point = |summary: sweep::PointSummary| {
             let cells = &self.manifest.points[summary.point].cells;
             let cells = cells[..summary.seeds as usize].to_vec();
-            PointSummary { axes: self.manifest.axes.clone(), cells, summary }
+            PointSummary::new(&self.manifest.axes, cells, summary)
         };
         Ok(summaries.into_iter().map(point).collect())
     }

@@ -1,5 +1,6 @@
 //! A scenario as text: parsed with the place of every value, changed by overrides, read into types.
 
+pub(crate) mod accepted;
 mod instead;
 mod origin;
 mod overrides;
@@ -12,9 +13,11 @@ use std::sync::Arc;
 
 use narrows_proto::cc::custom::Maker;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
+pub(crate) use self::accepted::OFF;
 pub(crate) use self::origin::Origin;
 use self::overrides::{DEEPEST, apply, element, inherit};
 use self::reader::{Choice, Mistake, Node};
@@ -26,20 +29,6 @@ use crate::profile;
 
 /// More mistakes than this are not listed: most of them have one cause.
 pub(crate) const MOST_MISTAKES: usize = 100;
-
-/// The word that switches off.
-pub(crate) const OFF: &str = "off";
-
-/// What is known of the values that a document may have.
-#[derive(Debug)]
-pub(crate) struct Known {
-    /// Takes out what is [`OFF`].
-    pub(crate) leave_out: fn(&mut DeTable<'_>),
-    /// What a value could have been that is one of these names: whether a name with settings was found, and which, if it is unknown.
-    pub(crate) forms: fn(&[&str], bool, Option<&str>) -> Option<String>,
-    /// Where a key that is missing in the table at a path belongs, and a value for it.
-    pub(crate) missing: fn(&str, &str) -> Option<String>,
-}
 
 /// A text with its overrides.
 ///
@@ -56,8 +45,8 @@ pub struct Document {
     inputs: Inputs,
     /// Tables that give their values to the elements of arrays.
     inherited: Vec<(&'static str, &'static str)>,
-    /// What is known of the values it may have.
-    known: Option<&'static Known>,
+    /// The JSON schema of the values it may have, if that is known.
+    schema: Option<fn() -> &'static Value>,
     /// Settings that are left out have the values of the profiles that are named.
     profiles: bool,
     /// Makers of controls that are not built in, by the names the text has for them.
@@ -95,7 +84,7 @@ impl Document {
             folder,
             inputs,
             inherited: Vec::new(),
-            known: None,
+            schema: None,
             profiles: false,
             makers: BTreeMap::new(),
         };
@@ -209,9 +198,9 @@ impl Document {
         self.inherited.push((table, into));
     }
 
-    /// From now on, what is [`OFF`] is left out before anything else is looked at, and mistakes show what would be accepted.
-    pub(crate) fn follow(&mut self, known: &'static Known) {
-        self.known = Some(known);
+    /// From now on, what is [`OFF`] is left out before anything else is looked at, and mistakes show what this JSON schema accepts.
+    pub(crate) fn follow(&mut self, schema: fn() -> &'static Value) {
+        self.schema = Some(schema);
     }
 
     /// From now on, settings that are left out have the values of the [profiles](crate::profile) that their tables name.
@@ -286,15 +275,15 @@ impl Document {
     /// A mistake with what would be accepted in its place, as far as that is known.
     fn shown(&self, mistake: &Mistake) -> Diagnostic {
         let diagnostic = mistake.diagnostic();
-        let Some(known) = self.known else { return diagnostic };
+        let Some(schema) = self.schema.map(|schema| schema()) else { return diagnostic };
         let help = if let Some(key) = mistake.missing() {
             let root = self.build().ok();
             let path =
                 root.as_ref().zip(mistake.span.as_ref()).and_then(|(root, span)| path_of(root, span, key));
-            (known.missing)(&path.unwrap_or_default(), key)
+            accepted::missing(schema, &path.unwrap_or_default(), key)
         } else {
             mistake.choice().and_then(|(Choice { names, with_settings }, found)| {
-                (known.forms)(names, with_settings, found)
+                accepted::forms(schema, names, with_settings, found)
             })
         };
         match help {
@@ -315,7 +304,7 @@ impl Document {
         self.texts.iter().map(|source| source.text.as_str())
     }
 
-    /// What the text and its overrides say.
+    /// The tree of the text and its overrides.
     fn written(&self) -> Checked<DeTable<'_>> {
         let mut root = parse_table(&self.texts[0])?;
         let mut base = self.texts[0].text.len() + 1;
@@ -328,9 +317,10 @@ impl Document {
 
     fn build(&self) -> Checked<DeTable<'_>> {
         let mut root = self.written()?;
-        if let Some(known) = self.known.filter(|_| self.texts.iter().any(|source| source.text.contains(OFF)))
+        if let Some(schema) =
+            self.schema.filter(|_| self.texts.iter().any(|source| source.text.contains(OFF)))
         {
-            (known.leave_out)(&mut root);
+            accepted::leave_out(&mut root, schema());
         }
         for (table, into) in &self.inherited {
             inherit(&mut root, table, into);

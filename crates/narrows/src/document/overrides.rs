@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_spanned::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::OFF;
+use super::accepted::OFF;
 use crate::diagnostic::{Checked, Code, Diagnostic, Place, Source};
 
 /// The most keys in the path of an override. TOML text is read to this depth.

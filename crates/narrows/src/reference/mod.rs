@@ -3,7 +3,6 @@
 //! where the things are defined.
 
 mod definitions;
-mod forms;
 mod mechanisms;
 mod off;
 mod paths;
@@ -16,7 +15,6 @@ use narrows_proto::cc::{Config, Ecn, registry};
 use serde::Serialize;
 use serde_json::Value;
 
-pub(crate) use forms::KNOWN;
 pub use paths::{NextKey, next_keys};
 pub use schema::variants;
 pub use search::suggestion;

@@ -1,12 +1,8 @@
-//! `"off"` in place of what may be left out: a key that is not required, a table of a list, or an entry of a table whose names the
-//! scenario gives. It means that nothing was written there. Names and other texts may be "off" as any other.
+//! The schema with `"off"` wherever a scenario may have it in place of a value.
 
 use serde_json::{Map, Value, json};
-use serde_spanned::Spanned;
-use toml::de::{DeTable, DeValue};
 
-use super::paths::{Entries, entries, shapes};
-use crate::document::OFF;
+use crate::document::accepted::{OFF, is_required, is_text, shapes};
 use crate::scenario::Scenario;
 
 /// The name of its definition in the schema.
@@ -22,86 +18,6 @@ impl Scenario {
     }
 }
 
-/// Takes what is `"off"` out of a scenario.
-pub(super) fn leave_out(root: &mut DeTable<'_>) {
-    leave_out_of_table(root, &shapes(Scenario::schema()));
-}
-
-fn leave_out_of_table(table: &mut DeTable<'_>, shapes_of_it: &[&'static Value]) {
-    let off: Vec<_> = table
-        .iter()
-        .filter(|(key, value)| is_off(value) && may_be_off(shapes_of_it, key.get_ref()))
-        .map(|(key, _)| key.get_ref().clone())
-        .collect();
-    for key in off {
-        table.remove(key.as_ref());
-    }
-    for (key, value) in table.iter_mut() {
-        let key = key.get_ref().as_ref();
-        let inside = |shape: &&'static Value| match (shape["properties"].get(key), entries(shape)) {
-            (Some(value), _) | (None, Entries::Of(value)) => Some(value),
-            (None, Entries::None) => None,
-        };
-        leave_out_of_value(value.get_mut(), shapes_of_it.iter().filter_map(inside));
-    }
-}
-
-fn leave_out_of_value(value: &mut DeValue<'_>, schemas: impl Iterator<Item = &'static Value>) {
-    let all = || schemas.flat_map(shapes).collect::<Vec<_>>();
-    match value {
-        DeValue::Table(table) => leave_out_of_table(table, &all()),
-        DeValue::Array(array) => {
-            let elements: Vec<_> = all().into_iter().filter_map(entry).flat_map(shapes).collect();
-            let has_tables = elements.iter().any(|shape| shape["properties"].is_object());
-            if has_tables && array.iter().any(is_off) {
-                *array = array.iter().filter(|element| !is_off(element)).cloned().collect();
-            }
-            for element in array.iter_mut() {
-                if let DeValue::Table(table) = element.get_mut() {
-                    leave_out_of_table(table, &elements);
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-fn is_off(value: &Spanned<DeValue<'_>>) -> bool {
-    value.get_ref().as_str() == Some(OFF)
-}
-
-fn entry(shape: &'static Value) -> Option<&'static Value> {
-    match entries(shape) {
-        Entries::Of(entry) => Some(entry),
-        Entries::None => None,
-    }
-}
-
-/// Whether a table of one of these shapes may have `"off"` at a key, where it is no value of its own.
-fn may_be_off(shapes_of_it: &[&'static Value], key: &str) -> bool {
-    let mut with_it = shapes_of_it.iter().filter(|shape| shape["properties"].get(key).is_some()).peekable();
-    if with_it.peek().is_some() {
-        return with_it.all(|shape| !is_required(shape, key) && !is_text(&shape["properties"][key]));
-    }
-    shapes_of_it.iter().filter_map(|shape| entry(shape)).any(|entry| !is_text(entry))
-}
-
-fn is_required(shape: &Value, key: &str) -> bool {
-    shape["required"].as_array().is_some_and(|required| required.iter().any(|other| other == key))
-}
-
-/// Whether `"off"` is a value of its own here, or any text is.
-fn is_text(value: &'static Value) -> bool {
-    let takes = |shape: &&'static Value| {
-        let is_string = shape["type"] == "string"
-            || shape["type"].as_array().is_some_and(|types| types.iter().any(|one| one == "string"));
-        let is_any = is_string && ["const", "enum", "pattern"].iter().all(|key| shape.get(key).is_none());
-        let is_choice = shape["enum"].as_array().is_some_and(|all| all.iter().any(|one| one == OFF));
-        is_any || is_choice || shape["const"] == OFF
-    };
-    shapes(value).iter().any(takes)
-}
-
 /// A part of the schema, with `"off"` among what its values may be.
 fn offered(part: &'static Value) -> Value {
     match part {
@@ -115,14 +31,14 @@ fn offered(part: &'static Value) -> Value {
     }
 }
 
-/// What stands at a keyword of `part`.
+/// Value of a keyword of `part`.
 fn offered_at(part: &'static Value, keyword: &str, value: &'static Value) -> Value {
-    let is_table = || shapes(value).iter().any(|shape| shape["properties"].is_object());
+    let is_table = || shapes(Scenario::schema(), value).iter().any(|shape| shape["properties"].is_object());
     match (keyword, value.as_object()) {
         ("default" | "examples", _) => value.clone(),
         ("properties", Some(properties)) => {
             let property = |(key, value): (&String, &'static Value)| {
-                let may_be = !is_required(part, key) && !is_text(value);
+                let may_be = !is_required(part, key) && !is_text(Scenario::schema(), value);
                 (key.clone(), if may_be { or_off(offered(value)) } else { offered(value) })
             };
             Value::Object(properties.iter().map(property).collect())
@@ -214,5 +130,47 @@ mod tests {
         assert_eq!(switch["marking"]["anyOf"], Value::Null, "it has a value of this name");
         assert_eq!(schema["properties"]["traffic"]["anyOf"][0]["items"]["anyOf"][1], off);
         assert_eq!(schema["properties"]["switches"]["anyOf"][0]["additionalProperties"]["anyOf"][1], off);
+    }
+
+    /// The first mistake of a template with an override.
+    #[track_caller]
+    fn help(assignment: &str) -> String {
+        let mut document = templates::find("leaf-spine").expect("built in").document().expect("parses");
+        document.set(assignment).expect("fits");
+        let error = Plan::new(document).expect_err("refused");
+        error.0[0].help.clone().unwrap_or_else(|| panic!("no help: {error}"))
+    }
+
+    #[test]
+    fn what_is_no_choice_is_shown_the_forms_of_each() {
+        let sizes = help("traffic.search.pattern.poisson.sizes=webserch");
+        assert!(sizes.starts_with("did you mean \"websearch\"? known: websearch, "), "{sizes}");
+        assert!(sizes.ends_with("{ constant = \"9 MB\" }, { file = \"…\" }"), "{sizes}");
+        let xoff = help("switches.tor.pfc.xoff=\"5 kB\"");
+        assert_eq!(xoff, "known: { alpha = … }, { fixed = \"9 MB\" }");
+        assert!(
+            help("traffic.search.cc=dctpc")
+                .starts_with("did you mean { dctcp = {} }? known: { reno = {} }, ")
+        );
+        assert!(help("traffic.search.cc=dctcp").starts_with("known: { reno = {} }, "));
+        let named = help("traffic.search.cc={ dctpc = {} }");
+        assert!(named.starts_with("did you mean \"dctcp\"? known: reno, "), "{named}");
+    }
+
+    #[test]
+    fn a_missing_key_is_shown_where_it_belongs_with_a_value() {
+        let buffer = help("switches.spine.latency=\"1 us\"");
+        let expected = "for example switches.spine.buffer = { size = \"9 MB\" }\nSettings of switches by class (`tor`, `spine`, …); \
+                        `default` for classes without settings of their own.";
+        assert_eq!(buffer, expected);
+        assert_eq!(help("stop={}"), "for example stop.after = \"5 ms\"");
+        assert_eq!(
+            help("switches.default={}").lines().next(),
+            Some("for example switches.default.buffer = { size = \"9 MB\" }")
+        );
+        assert_eq!(
+            help("traffic.search={ name = \"x\" }"),
+            "for example traffic.x.pattern = { poisson = { of = \"host_links\", sizes = \"websearch\" } }"
+        );
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct LeftOut {
 enum Why {
     /// The traffic has another control: the group, as the path names it, and its control.
     Control(String, String),
-    /// What is at this path is off.
+    /// Something is off: at this path.
     Off(String),
 }
 

@@ -44,7 +44,7 @@ pub struct Manifest {
     pub points: Vec<Point>,
 }
 
-/// What a sweep was written as, for its page.
+/// Texts that a sweep was written as, for its page.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Written {
     /// The scenario, before anything was changed.

@@ -2,19 +2,17 @@
 
 use serde_json::Value;
 
-use super::definitions::reference_of;
-use super::off::leave_out;
-use super::paths::{Entries, below, entries, shapes};
+use super::{Entries, below, entries, reference_of, shapes};
 use crate::diagnostic::{list, nearest};
-use crate::document::Known;
-use crate::scenario::Scenario;
-
-/// What is known of the values of scenarios.
-pub(crate) static KNOWN: Known = Known { leave_out, forms, missing };
 
 /// Forms of a choice among names. Where all have settings and a name with settings was found, names alone say it.
-fn forms(names: &[&str], with_settings: bool, found: Option<&str>) -> Option<String> {
-    let all = forms_of(names)?;
+pub(crate) fn forms(
+    root: &'static Value,
+    names: &[&str],
+    with_settings: bool,
+    found: Option<&str>,
+) -> Option<String> {
+    let all = forms_of(root, names)?;
     let tables = all.iter().filter(|form| form.starts_with('{')).count();
     if tables == 0 || (tables == all.len() && with_settings) {
         return None;
@@ -30,8 +28,8 @@ fn forms(names: &[&str], with_settings: bool, found: Option<&str>) -> Option<Str
 }
 
 /// The form of each of these names, if a definition of the schema is the choice among them.
-fn forms_of(names: &[&str]) -> Option<Vec<String>> {
-    let definitions = Scenario::schema()["$defs"].as_object()?;
+fn forms_of(root: &'static Value, names: &[&str]) -> Option<Vec<String>> {
+    let definitions = root["$defs"].as_object()?;
     let choice = definitions.values().find_map(|definition| {
         let variants: Vec<_> = definition["oneOf"].as_array()?.iter().flat_map(variants).collect();
         let is_it =
@@ -41,7 +39,7 @@ fn forms_of(names: &[&str]) -> Option<Vec<String>> {
     let form = |name: &&str| {
         let (_, settings) = choice.iter().find(|of| of.0 == *name)?;
         Some(match settings {
-            Some(settings) => format!("{{ {name} = {} }}", example(settings, 1)),
+            Some(settings) => format!("{{ {name} = {} }}", example(root, settings, 1)),
             None => (*name).to_owned(),
         })
     };
@@ -61,26 +59,29 @@ fn variants(one: &'static Value) -> Vec<(&'static str, Option<&'static Value>)> 
 }
 
 /// A key that is missing in the table at a path, with a value; and what is said of the names that the scenario gives such tables.
-fn missing(path: &str, key: &str) -> Option<String> {
-    let mut places = vec![Scenario::schema()];
+pub(crate) fn missing(root: &'static Value, path: &str, key: &str) -> Option<String> {
+    let mut places = vec![root];
     let mut names = None;
     for part in path.split('.').filter(|part| !part.is_empty()) {
         let is_named = |place: &&'static Value| {
-            shapes(place).into_iter().any(|shape| shape["additionalProperties"].is_object())
+            shapes(root, place).into_iter().any(|shape| shape["additionalProperties"].is_object())
         };
         names = places.iter().copied().find(is_named);
-        places = places.into_iter().flat_map(|place| below(place, part)).collect();
+        places = places.into_iter().flat_map(|place| below(root, place, part)).collect();
     }
-    let value = places.into_iter().flat_map(shapes).find_map(|shape| shape["properties"].get(key))?;
+    let value = places
+        .into_iter()
+        .flat_map(|place| shapes(root, place))
+        .find_map(|shape| shape["properties"].get(key))?;
     let whole = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     let about =
         |value: &Value| value["description"].as_str().map(|text| format!("\n{text}")).unwrap_or_default();
     let of_names = names.map(about).unwrap_or_default();
-    Some(format!("for example {whole} = {}{of_names}", example(value, 3)))
+    Some(format!("for example {whole} = {}{of_names}", example(root, value, 3)))
 }
 
 /// A value that a place may have, as TOML; `depth` tables deep, with `…` for what is deeper.
-fn example(value: &'static Value, depth: usize) -> String {
+fn example(root: &'static Value, value: &'static Value, depth: usize) -> String {
     let text = |value: &Value| serde_json::to_string(value).unwrap_or_default();
     if let Some(example) = value["examples"].get(0) {
         return text(example);
@@ -89,11 +90,11 @@ fn example(value: &'static Value, depth: usize) -> String {
         return text(name);
     }
     if let Some(name) = reference_of(value) {
-        return example(&Scenario::schema()["$defs"][name], depth);
+        return example(root, &root["$defs"][name], depth);
     }
     let alternatives = ["anyOf", "oneOf"].into_iter().find_map(|several| value[several].as_array());
     if let Some(first) = alternatives.and_then(|all| all.first()) {
-        return example(first, depth);
+        return example(root, first, depth);
     }
     match value["type"].as_str() {
         Some("object") => {
@@ -101,7 +102,7 @@ fn example(value: &'static Value, depth: usize) -> String {
                 value["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             let part = |key: &&str| match depth {
                 0 => format!("{key} = …"),
-                _ => format!("{key} = {}", example(&value["properties"][*key], depth - 1)),
+                _ => format!("{key} = {}", example(root, &value["properties"][*key], depth - 1)),
             };
             let parts: Vec<_> = required.iter().map(part).collect();
             if parts.is_empty() { "{}".into() } else { format!("{{ {} }}", parts.join(", ")) }
@@ -109,57 +110,9 @@ fn example(value: &'static Value, depth: usize) -> String {
         Some("string") => "\"…\"".into(),
         Some("boolean") => "true".into(),
         Some("array") => match entries(value) {
-            Entries::Of(entry) if depth > 0 => format!("[{}]", example(entry, depth - 1)),
+            Entries::Of(entry) if depth > 0 => format!("[{}]", example(root, entry, depth - 1)),
             _ => "[…]".into(),
         },
         _ => "…".into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::plan::Plan;
-    use crate::templates;
-
-    /// The first mistake of a template with an override.
-    #[track_caller]
-    fn help(assignment: &str) -> String {
-        let mut document = templates::find("leaf-spine").expect("built in").document().expect("parses");
-        document.set(assignment).expect("fits");
-        let error = Plan::new(document).expect_err("refused");
-        error.0[0].help.clone().unwrap_or_else(|| panic!("no help: {error}"))
-    }
-
-    #[test]
-    fn what_is_no_choice_is_shown_the_forms_of_each() {
-        let sizes = help("traffic.search.pattern.poisson.sizes=webserch");
-        assert!(sizes.starts_with("did you mean \"websearch\"? known: websearch, "), "{sizes}");
-        assert!(sizes.ends_with("{ constant = \"9 MB\" }, { file = \"…\" }"), "{sizes}");
-        let xoff = help("switches.tor.pfc.xoff=\"5 kB\"");
-        assert_eq!(xoff, "known: { alpha = … }, { fixed = \"9 MB\" }");
-        assert!(
-            help("traffic.search.cc=dctpc")
-                .starts_with("did you mean { dctcp = {} }? known: { reno = {} }, ")
-        );
-        assert!(help("traffic.search.cc=dctcp").starts_with("known: { reno = {} }, "));
-        let named = help("traffic.search.cc={ dctpc = {} }");
-        assert!(named.starts_with("did you mean \"dctcp\"? known: reno, "), "{named}");
-    }
-
-    #[test]
-    fn a_missing_key_is_shown_where_it_belongs_with_a_value() {
-        let buffer = help("switches.spine.latency=\"1 us\"");
-        let expected = "for example switches.spine.buffer = { size = \"9 MB\" }\nSettings of switches by class (`tor`, `spine`, …); \
-                        `default` for classes without settings of their own.";
-        assert_eq!(buffer, expected);
-        assert_eq!(help("stop={}"), "for example stop.after = \"5 ms\"");
-        assert_eq!(
-            help("switches.default={}").lines().next(),
-            Some("for example switches.default.buffer = { size = \"9 MB\" }")
-        );
-        assert_eq!(
-            help("traffic.search={ name = \"x\" }"),
-            "for example traffic.x.pattern = { poisson = { of = \"host_links\", sizes = \"websearch\" } }"
-        );
     }
 }
