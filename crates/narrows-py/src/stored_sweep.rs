@@ -18,7 +18,7 @@ pub(crate) fn load_sweep(py: Python<'_>, folder: PathBuf) -> PyResult<(Vec<Point
     let point = |summary: sweep::PointSummary| {
         let cells = found.cells.iter().filter(|cell| cell.point == summary.point);
         let cells = cells.map(|cell| cell.id.clone()).collect();
-        PointSummary::new(&found.manifest.axes, cells, summary)
+        PointSummary { axes: found.manifest.axes.clone(), cells, summary }
     };
     Ok((found.points.iter().cloned().map(point).collect(), there + absent, there))
 }

@@ -150,18 +150,11 @@ impl Estimate {
 #[pyclass(module = "narrows", frozen)]
 #[derive(Debug)]
 pub(crate) struct PointSummary {
-    axes: Vec<String>,
+    pub(crate) axes: Vec<String>,
     /// Ids of its cells, by seed.
     #[pyo3(get)]
-    cells: Vec<String>,
-    summary: sweep::PointSummary,
-}
-
-impl PointSummary {
-    /// A point of a sweep with these axes, and the ids of its cells.
-    pub(crate) fn new(axes: &[String], cells: Vec<String>, summary: sweep::PointSummary) -> Self {
-        Self { axes: axes.to_vec(), cells, summary }
-    }
+    pub(crate) cells: Vec<String>,
+    pub(crate) summary: sweep::PointSummary,
 }
 
 #[pymethods]
@@ -395,7 +388,7 @@ impl Campaign {
         let point = |summary: sweep::PointSummary| {
             let cells = &self.manifest.points[summary.point].cells;
             let cells = cells[..summary.seeds as usize].to_vec();
-            PointSummary::new(&self.manifest.axes, cells, summary)
+            PointSummary { axes: self.manifest.axes.clone(), cells, summary }
         };
         Ok(summaries.into_iter().map(point).collect())
     }
