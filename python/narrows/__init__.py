@@ -33,7 +33,7 @@ from narrows._narrows import (
     interval,
 )
 from narrows._run import report, repro, run
-from narrows._sweep import SweepResults, sweep
+from narrows._sweep import SweepResults, load_sweep, sweep
 from narrows._tune import Choice, Integer, Quantity, Real, Trial, Tuned, tune
 from narrows.controller import Controller
 
@@ -66,6 +66,7 @@ __all__ = [
     "Tuned",
     "__version__",
     "interval",
+    "load_sweep",
     "plots",
     "report",
     "repro",

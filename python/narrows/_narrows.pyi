@@ -336,7 +336,10 @@ class Table:
     def to_polars(self) -> Any:
         """It as a data frame of polars."""
     def to_pandas(self) -> Any:
-        """It as a data frame of pandas; needs pyarrow, too."""
+        """It as a data frame of pandas.
+
+        Names are categories. Columns in which some values may be missing are real numbers, with NaN in their place.
+        """
     def to_numpy(self) -> dict[str, npt.NDArray[Any]]:
         """It as a dict of arrays of numpy."""
 
@@ -541,6 +544,9 @@ def run_task(
 
 def quantity(text: str) -> tuple[int, str]:
     """A time, a size or a rate as a whole number of its smallest unit (ps, B, b/s), and that unit."""
+
+def load_sweep(folder: str | os.PathLike[str]) -> tuple[list[PointSummary], int, int]:
+    """The sweep in a folder: its points that have a cell, how many cells there are to be, and how many there are."""
 
 def sweep_table(points: Sequence[PointSummary]) -> tuple[list[str], list[tuple[int, str, list[str]]]]:
     """The points of a sweep as the command shows them.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from contextlib import closing
+from fnmatch import fnmatchcase
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Cells that wait at an executor for each worker, so that no worker waits for a cell.
 AHEAD = 2
+#: Columns of estimates behind the axes.
+ESTIMATES = ("metric", "mean", "low", "high", "least", "most", "seeds")
 #: More points than this are not shown in tables of notebooks.
 SHOWN = 50
 
@@ -84,6 +88,52 @@ class SweepResults:
             hint = f', did you mean "{near}"?' if near else ""
             raise ValueError(f'no metric is called "{name}"{hint}')
         return point.metrics.get(name)
+
+    def estimates(self, metric: str | Sequence[str] = "*") -> dict[str, list[Any]]:
+        """Metrics of all points as columns, a row for each point and metric that there was something to take of.
+
+        Columns: the axes, ``metric``, ``mean``, ``low`` and ``high`` (the bounds of the 95 % confidence interval, None
+        where there is none), ``least`` and ``most`` of a run, ``seeds``. ``pandas.DataFrame`` and ``polars.DataFrame``
+        take them as they are. An axis of one of these names is called ``grid.NAME``.
+
+        :param metric: a metric, or several: ``"p99_slowdown"`` of every group, ``"dc.p99_slowdown"``, ``"*.p99_*"``.
+        :raises ValueError: if no metric is called so.
+        """
+        names = self._called([metric] if isinstance(metric, str) else metric)
+        rows = [
+            (*point.values.values(), name, found.mean, found.low, found.high, *found.range, found.samples)
+            for point in self.points
+            for name in names
+            if (found := point.metrics.get(name)) is not None
+        ]
+        axes = [f"grid.{name}" if name in ESTIMATES else name for name in self.axes]
+        heads = [*axes, *ESTIMATES]
+        return {head: [row[number] for row in rows] for number, head in enumerate(heads)}
+
+    def _called(self, patterns: Sequence[str]) -> list[str]:
+        """Metrics that are called so, in their order."""
+
+        def is_called(name: str, pattern: str) -> bool:
+            return fnmatchcase(name, pattern) or fnmatchcase(name.partition(".")[2], pattern)
+
+        for pattern in patterns:
+            if not any(is_called(name, pattern) for name in self.metric_names):
+                near = _narrows.nearest(pattern, self.metric_names)
+                hint = f', did you mean "{near}"?' if near else ""
+                raise ValueError(f'no metric is called "{pattern}"{hint}')
+        return [name for name in self.metric_names if any(is_called(name, pattern) for pattern in patterns)]
+
+    def to_pandas(self, metric: str | Sequence[str] = "*") -> Any:
+        """:meth:`estimates` as a data frame of pandas."""
+        import pandas
+
+        return pandas.DataFrame(self.estimates(metric))
+
+    def to_polars(self, metric: str | Sequence[str] = "*") -> Any:
+        """:meth:`estimates` as a data frame of polars."""
+        import polars
+
+        return polars.DataFrame(self.estimates(metric), infer_schema_length=None, strict=False)
 
     def runs(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> list[Results]:
         """The results of all cells with these values, read from the folder."""
@@ -151,6 +201,21 @@ class SweepResults:
         more = len(self.points) - SHOWN
         note = f"<p>and {more} more points</p>" if more > 0 else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{note}"
+
+
+def load_sweep(folder: str | os.PathLike[str]) -> SweepResults:
+    """Read the sweep in a folder again: one of :func:`sweep`, of ``narrows sweep`` or of ``narrows merge``.
+
+    It may be unfinished: then it has the points that have a cell, and a warning says how many cells are missing.
+
+    :raises narrows.Error: if the folder holds no sweep, or no cell of it.
+    :warns narrows.NarrowsWarning: if cells are missing.
+    """
+    points, cells, there = _narrows.load_sweep(folder)
+    if there < cells:
+        message = f"{cells - there} of {cells} cells are missing in {os.fspath(folder)}; sweep() again runs them"
+        warnings.warn(_narrows.NarrowsWarning(message), stacklevel=2)
+    return SweepResults(Path(folder), points, {"cells": cells, "found": there, "run": 0})
 
 
 def sweep(

@@ -1,9 +1,11 @@
 """Results as other libraries see them."""
 
+import sys
 from pathlib import Path
 
 import duckdb
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,6 +35,7 @@ def test_all_libraries_see_the_same(results: narrows.Results) -> None:
     arrow = flows.to_pyarrow()
     assert flows.to_polars().equals(pl.DataFrame(flows))
     assert flows.to_polars()["fct_ps"].to_list() == arrow["fct_ps"].to_pylist() == flows["fct_ps"].to_list()
+    pd.testing.assert_frame_equal(flows.to_pandas(), arrow.to_pandas(), check_dtype=False, check_categorical=False)
     assert flows.to_pandas()["src"].tolist() == flows["src"].to_list() == arrow["src"].to_pylist()
     (row,) = duckdb.sql("select count(*), sum(size_bytes) from flows").fetchall()
     assert row == (len(flows), flows["size_bytes"].to_numpy().sum())
@@ -169,3 +172,8 @@ def test_runs_of_different_scenarios_are_not_pooled_as_seeds(results: narrows.Re
     assert "search" in text
     assert "differs: traffic.search.cc = { dctcp = {} } | { cubic = {} }" in text
     assert "other beside one: no seed in common: no ratios" in text
+
+
+def test_a_frame_of_pandas_needs_no_pyarrow(results: narrows.Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert len(results.flows.to_pandas()) == len(results.flows)

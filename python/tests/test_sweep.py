@@ -51,6 +51,34 @@ def test_a_point_has_the_means_of_its_runs(found: narrows.SweepResults) -> None:
     assert estimate.range == (min(values), max(values))
 
 
+def test_a_sweep_is_loaded_from_its_folder(found: narrows.SweepResults, tmp_path: Path) -> None:
+    again = narrows.load_sweep(found.folder)
+    assert again.axes == found.axes and again.tally == {"cells": 12, "found": 12, "run": 0}
+    assert again.estimates() == found.estimates()
+    assert [point.cells for point in again] == [point.cells for point in found]
+    assert again.runs(load=0.2, control="cubic")[0].seed == 1
+    with pytest.raises(narrows.Error, match="holds no sweep"):
+        narrows.load_sweep(tmp_path)
+
+
+def test_estimates_are_columns_with_a_row_for_each_point_and_metric(found: narrows.SweepResults) -> None:
+    columns = found.estimates("p50_fct_us")
+    assert list(columns) == [*found.axes, "metric", "mean", "low", "high", "least", "most", "seeds"]
+    assert len(columns["metric"]) == 4 and set(columns["metric"]) == {"search.p50_fct_us"}
+    of = found.metric("search.p50_fct_us", load=0.2, control="cubic")
+    row = [column[1] for column in columns.values()]
+    assert row == [0.2, "cubic", "search.p50_fct_us", of.mean, of.low, of.high, *of.range, 3]
+    with pytest.raises(ValueError, match="no metric is called"):
+        found.estimates("p50_fct")
+
+
+def test_estimates_become_frames_of_pandas_and_polars(found: narrows.SweepResults) -> None:
+    frame = found.to_polars("search.*")
+    assert frame.filter(pl.col("metric") == "search.p50_fct_us")["seeds"].to_list() == [3, 3, 3, 3]
+    same = found.to_pandas("search.*")
+    assert same["metric"].tolist() == frame["metric"].to_list() and len(same) == len(frame)
+
+
 def test_a_cell_is_the_run_of_its_scenario(found: narrows.SweepResults) -> None:
     cell = found.runs(load=0.2, control="cubic")[1]
     alone = narrows.run(

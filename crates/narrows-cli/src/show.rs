@@ -4,14 +4,14 @@ pub mod plan;
 
 use comfy_table::{CellAlignment, Table, presets};
 use narrows::fidelity::Fidelity;
-use narrows::numbers::{grouped, with_interval};
+use narrows::numbers::{counted, grouped, number, with_interval};
 use narrows::plan::Plan;
-use narrows::report::{Cell, Difference, Opening, Summary};
+use narrows::report::{Cell, Difference, Opening, PausedPort, Pauses, Root, Summary};
 use narrows::repro::Reproduction;
 use narrows::results::Activity;
 use narrows::sweep::{Manifest, Overview, OverviewRow, PointSummary, overview};
 use narrows::visible::{markdown_cell, visible};
-use narrows_proto::units::Span;
+use narrows_proto::units::{Bytes, Span};
 use serde_json::Value;
 
 /// The first line: what is run.
@@ -120,6 +120,40 @@ pub(crate) fn activity(cells: &[Cell]) -> String {
     }
     if !never.is_empty() {
         text.push_str(&format!("  never happened: {}\n", never.join(", ")));
+    }
+    text
+}
+
+/// More paused ports or roots than this are not shown.
+const PAUSED: usize = 4;
+
+/// Ports that were paused in each cell with its first seed, and the queues that this began with; nothing if there are none.
+pub(crate) fn pauses(cells: &[Cell]) -> String {
+    let mut text = String::new();
+    for cell in cells {
+        let run = &cell.runs[0];
+        let Pauses { ports, roots } = &run.pauses;
+        let seed = if cell.runs.len() > 1 { format!(", seed {}", run.seed) } else { String::new() };
+        let of = if cells.len() > 1 { format!(", {}", cell.name) } else { String::new() };
+        let mut line = |what: &str, all: usize, shown: Vec<String>| {
+            if all > 0 {
+                let more =
+                    if all > PAUSED { format!(" · and {} more", all - PAUSED) } else { String::new() };
+                text.push_str(&format!("  {what}{of}{seed}: {}{more}\n", shown.join(" · ")));
+            }
+        };
+        let port = |port: &PausedPort| {
+            let (paused, share) =
+                (Span::from_ps(port.paused_ps), number((port.share * 1000.0).round() / 10.0));
+            format!("{} by {} for {paused:.1} ({share} %)", port.from, port.to)
+        };
+        line("paused", ports.len(), ports.iter().take(PAUSED).map(port).collect());
+        let root = |root: &Root| {
+            let queue = Bytes::new(root.max_backlog_bytes);
+            let pauses = counted(root.pauses as usize, "pause");
+            format!("{}, which sent {pauses}: its queue to {} had up to {queue:.1}", root.from, root.to)
+        };
+        line("pauses begin at", roots.len(), roots.iter().take(PAUSED).map(root).collect());
     }
     text
 }

@@ -8,6 +8,7 @@ mod reproduction;
 mod results;
 mod running;
 mod scenario;
+mod stored_sweep;
 mod sweep;
 mod table;
 mod value;
@@ -35,6 +36,8 @@ mod _narrows {
     use super::running::{reproduce, run};
     #[pymodule_export]
     use super::scenario::{Check, Scenario};
+    #[pymodule_export]
+    use super::stored_sweep::load_sweep;
     #[pymodule_export]
     use super::sweep::{Campaign, Estimate, PointSummary, Sweep, nearest, run_task, sweep_table};
     #[pymodule_export]

@@ -150,11 +150,11 @@ impl Estimate {
 #[pyclass(module = "narrows", frozen)]
 #[derive(Debug)]
 pub(crate) struct PointSummary {
-    axes: Vec<String>,
+    pub(crate) axes: Vec<String>,
     /// Ids of its cells, by seed.
     #[pyo3(get)]
-    cells: Vec<String>,
-    summary: sweep::PointSummary,
+    pub(crate) cells: Vec<String>,
+    pub(crate) summary: sweep::PointSummary,
 }
 
 #[pymethods]

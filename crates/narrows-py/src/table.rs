@@ -143,10 +143,24 @@ impl Table {
         import(slf.py(), "polars")?.call_method1("DataFrame", (slf,))
     }
 
-    /// It as a data frame of pandas; needs pyarrow, too.
-    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        import(slf.py(), "pandas")?;
-        Self::to_pyarrow(slf)?.call_method0("to_pandas")
+    /// It as a data frame of pandas. Names are categories; columns in which some may be missing are real numbers, with NaN.
+    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let pandas = import(py, "pandas")?;
+        let columns = PyDict::new(py);
+        for name in self.column_names() {
+            let column = self.__getitem__(name)?;
+            let values = match column.array.as_dictionary_opt::<UInt32Type>() {
+                None => column.to_numpy(py)?,
+                Some(dictionary) => {
+                    let codes: Vec<_> =
+                        dictionary.keys().iter().map(|key| key.map_or(-1, i64::from)).collect();
+                    let names: Vec<_> = dictionary.values().as_string::<i32>().iter().collect();
+                    pandas.getattr("Categorical")?.call_method1("from_codes", (codes, names))?
+                }
+            };
+            columns.set_item(name, values)?;
+        }
+        pandas.call_method1("DataFrame", (columns,))
     }
 
     /// It as a dict of arrays of numpy.

@@ -209,6 +209,8 @@ macro_rules! port_counters {
                 pub faster: u64 = sum,
                 /// See [`slower`](Self::slower).
                 pub stops: u64 = sum,
+                /// Time for which the neighbor stopped it, or one of its classes.
+                pub paused: Span = sum,
                 /// The longest time a class of packets that waited stayed stopped (priority-based flow control).
                 pub longest_stop: Span = max,
                 /// Time for which a class that packets wait in has been stopped when the run ends.

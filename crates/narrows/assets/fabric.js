@@ -302,22 +302,24 @@ const SHOWN = 40, ROW = 15;
 const heatMap = (into, shared) => {
   const { frames, get, linkName, state, follow, zooms } = shared;
   const queue = get(frames.queue);
+  const { count } = frames;
+  const peaks = frames.links.map((_, number) => {
+    let peak = 0;
+    for (let cell = number * count; cell < (number + 1) * count; cell += 1) peak = Math.max(peak, queue[cell]);
+    return peak;
+  });
+  const ofPeaks = Float32Array.from(queue, (depth, cell) => depth / (peaks[Math.floor(cell / count)] || 1));
   const kinds = {
     "queue depth": [queue, 65535, (share) => kB(share * frames.most_bytes)],
+    "queue depth, of each port's peak": [ofPeaks, 1, percent],
     "link utilization": [get(frames.utilization), 250, percent],
     "time stopped": [get(frames.paused), 250, percent],
     "marks": [get(frames.marks), 255, (share) => packets(Math.round(share * 255), true)],
     "drops": [get(frames.drops), 255, (share) => packets(Math.round(share * 255), true)],
     "isolated flows": [get(frames.isolated), 255, (share) => kB(share * frames.most_bytes)],
   };
-  const { count } = frames;
   for (const name of Object.keys(kinds)) if (!kinds[name][0].some((value) => value > 0)) delete kinds[name];
   if (!Object.keys(kinds).length) return;
-  const peaks = frames.links.map((_, number) => {
-    let peak = 0;
-    for (let cell = number * count; cell < (number + 1) * count; cell += 1) peak = Math.max(peak, queue[cell]);
-    return peak;
-  });
   const rows = frames.links.map((_, number) => number).sort((a, b) => peaks[b] - peaks[a] || a - b).slice(0, SHOWN);
   const choice = element("select", { "aria-label": "What is shown", onchange: () => picture.redraw() }, ...Object.keys(kinds).map((name) => element("option", {}, name)));
   const drops = get(frames.drops);
@@ -390,38 +392,51 @@ const heatMap = (into, shared) => {
   );
 };
 
+/** Peaks that differ by more than this are shown on a logarithmic axis. */
+const UNEVEN = 8;
+/** A flow has the color of its place among the flows of the run in every chart; beyond the colors there are, dashes. */
+const lookOf = (place) => ({ colour: place, dash: place >= LIGHT.length ? "dashed" : undefined });
+
 /** Curves of queues and flows; all keep to the part of the time that is shown. */
 const curves = (grid, shared, queues, flows, states) => {
   const { get, linkName, state, follow, zooms, setView } = shared;
-  const over = (title, caption, y, series, wide) => {
-    const plot = chart(grid, { title, caption, x: "time in ms", y, series, wide, zoomed: setView, vertical: () => [{ label: "", at: state.now }] });
+  const over = (title, caption, y, series, more = {}) => {
+    const plot = chart(grid, { title, caption, x: "time in ms", y, series, ...more, zoomed: setView, vertical: () => [{ label: "", at: state.now }] });
     if (!plot) return;
     follow.push(() => plot.redraw(false, true));
     zooms.push(() => plot.setScale("x", { min: state.view[0], max: state.view[1] }));
   };
-  over("Queue depth", "the deepest recorded ports; the most that waited in each slice of time", "kB waiting", queues.map((queue) => {
+  // Ports of very different depth share a logarithmic axis: linear, the small ones would lie on its bottom.
+  const peaks = queues.map(({ peak }) => peak / 1e3);
+  const [top, least] = [Math.max(...peaks), Math.max(Math.min(...peaks), 1)];
+  const uneven = top > UNEVEN * least;
+  const [unit, of] = top >= 1e4 ? ["MB", 1e3] : ["kB", 1];
+  // A packet or a tenth of the smallest peak; what is less lies at the bottom.
+  const floor = Math.max(1, 10 ** (Math.floor(Math.log10(least)) - 1)) / of;
+  const how = uneven ? `; logarithmic, with ${number(floor)} ${unit} and less at the bottom` : "";
+  over("Queue depth", `the deepest recorded ports; the most that waited in each slice of time${how}`, `${unit} waiting`, queues.map((queue) => {
     const most = get(queue.most);
     const points = [];
     most.forEach((value, slice) => {
       const flat = slice > 0 && slice < most.length - 1 && most[slice - 1] === value && most[slice + 1] === value;
-      if (!flat) points.push([slice * queue.slice_ms, value]);
+      if (!flat) points.push([slice * queue.slice_ms, value / of]);
     });
     return { name: `${linkName(queue.link)} (peak ${kB(queue.peak)})`, points };
-  }), true);
+  }), { wide: true, ...(uneven && { yLog: true, floor }) });
   const kept = () => states.forEach((state) => {
     if (state.words.length) { words(grid, shared, state); return; }
     const series = state.flows.map((flow) => {
       const [at, values] = [get(flow.at), get(flow.values)];
       const shown = flows.findIndex((other) => other.name === flow.name);
-      return { name: flow.name, colour: shown < 0 ? undefined : shown, points: [...at].map((time, row) => [time, values[row]]) };
+      return { name: flow.name, ...(shown < 0 ? {} : lookOf(shown)), points: [...at].map((time, row) => [time, values[row]]) };
     });
     over(state.name.replace(/_(bytes|bps|ps)$/, ""), "kept by the congestion control; smallest and largest of each slice of time", state.unit || "no unit", series);
   });
   if (!flows.length) { kept(); return; }
   const each = flows.map((flow) => ({ ...flow, at: get(flow.at), window: get(flow.window), pacing: get(flow.pacing), rtt: get(flow.rtt), delivered: get(flow.delivered) }));
   const named = (flow) => `${flow.name} (${flow.why})`;
-  const line = (take) => each.map((flow) => ({ name: named(flow), points: [...flow.at].map((at, row) => [at, take(flow, row)]) }));
-  over("Rate of flows", "payload acknowledged, from record to record", "Gb/s", each.map((flow) => {
+  const line = (take) => each.map((flow, place) => ({ name: named(flow), ...lookOf(place), points: [...flow.at].map((at, row) => [at, take(flow, row)]) }));
+  over("Rate of flows", "payload acknowledged, from record to record", "Gb/s", each.map((flow, place) => {
     // Rates over at least a hundredth of what is there, so that single records do not look like bursts.
     const least = (flow.at.at(-1) - flow.at[0]) / 300;
     const points = [];
@@ -433,7 +448,7 @@ const curves = (grid, shared, queues, flows, states) => {
       points.push([flow.at[row], (flow.delivered[row] - flow.delivered[from]) * 8 / time / 1e6]);
       from = row;
     }
-    return { name: named(flow), points };
+    return { name: named(flow), ...lookOf(place), points };
   }));
   over("Congestion window", "smallest and largest of each slice of time", "kB", line((flow, row) => flow.window[row]));
   over("Round-trip time", "smoothed, as the sender knows it", "µs", line((flow, row) => flow.rtt[row]));

@@ -105,7 +105,8 @@ const svgPage = (width, height, inside) =>
 
 // ---- Charts ----
 
-const SI = [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"]];
+// Axes name their unit, so that "m" behind a number would be read as one: below 1 there are decimals.
+const SI = [[1e9, "G"], [1e6, "M"], [1e3, "k"]];
 const short = (value) => {
   if (value === 0) return "0";
   const [scale, prefix] = SI.find(([scale]) => Math.abs(value) >= scale * 0.9999) || [1, ""];
@@ -196,11 +197,11 @@ const DASHES = { dashed: [6, 4], dotted: [2, 3] };
 const strokeOf = ({ dash, line }) => (dash === "dotted" ? dash : dash || line ? "dashed" : "solid");
 
 /** The chart as it is shown, as SVG. */
-const chartSvg = (plot, { title, x, y, series, stepped, lines }) => {
+const chartSvg = (plot, { title, x, y, series, stepped, lines, floor = -Infinity }) => {
   const ratio = devicePixelRatio || 1;
   const [left, top, width, height] = ["left", "top", "width", "height"].map((side) => plot.bbox[side] / ratio);
   const px = (value) => left + plot.valToPos(value, "x");
-  const py = (value) => top + plot.valToPos(value, "y");
+  const py = (value) => top + plot.valToPos(Math.max(value, floor), "y");
   const inside = ([x, y]) => x >= plot.scales.x.min && x <= plot.scales.x.max && Number.isFinite(y);
   const at = (x, y) => `${x.toFixed(1)},${y.toFixed(1)}`;
   const parts = [];
@@ -257,10 +258,10 @@ const chartCsv = ({ x, y, all }) => {
 /**
  * A chart of series with their own points: [{name, points: [[x, y]…], dash, colour, area}], and labeled lines {label, at}
  * across at some y (horizontal) or x (vertical; or a function that tells them). `ticks` are labels of the axis across, `ranges` what
- * both axes show unless one zooms. Returns the plot.
+ * both axes show unless one zooms. On a logarithmic axis upwards, what is below `floor` is drawn there. Returns the plot.
  */
-const chart = (grid, { title, caption, x, y, xLog, yLog, series, stepped, dots, horizontal = [], vertical = [], wide, zoomed, ticks, names, ranges }) => {
-  const visible = ([x, y]) => (!xLog || x > 0) && (!yLog || y > 0);
+const chart = (grid, { title, caption, x, y, xLog, yLog, floor, series, stepped, dots, horizontal = [], vertical = [], wide, zoomed, ticks, names, ranges }) => {
+  const visible = ([x, y]) => (!xLog || x > 0) && (!yLog || floor || y > 0);
   const drawn = series.map((each) => ({
     ...each, points: each.points.filter(visible), area: each.area?.filter((corner) => !corner || visible(corner)), dots: each.dots ?? dots,
   })).filter((each) => each.points.length > 0);
@@ -273,7 +274,7 @@ const chart = (grid, { title, caption, x, y, xLog, yLog, series, stepped, dots, 
   const ends = [Math.min(...across), Math.max(...across)];
   const lines = horizontal.map(({ label, at }) => ({ name: label, points: ends.map((x) => [x, at]), line: true }));
   const all = [...drawn, ...lines];
-  const tables = all.map((each) => [each.points.map((point) => point[0]), each.points.map((point) => point[1])]);
+  const tables = all.map((each) => [each.points.map((point) => point[0]), each.points.map((point) => (floor ? Math.max(point[1], floor) : point[1]))]);
   const colour = (each, index) => () => (each.line ? css("--soft") : colourOf(each.colour ?? index));
   const path = stepped ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear();
   const tall = (wide ? 240 : 300) + (names ? 50 : 0);
@@ -324,7 +325,7 @@ const chart = (grid, { title, caption, x, y, xLog, yLog, series, stepped, dots, 
   });
   watch.observe(place);
   place.append(saves(title, {
-    svg: ["image/svg+xml", () => chartSvg(made, { title, x, y, series: drawn, stepped, lines })],
+    svg: ["image/svg+xml", () => chartSvg(made, { title, x, y, series: drawn, stepped, lines, floor })],
     png: ["image/png", () => png(made.ctx.canvas)],
     csv: ["text/csv", () => chartCsv({ x, y, all })],
   }));

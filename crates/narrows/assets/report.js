@@ -3,6 +3,9 @@
   const several = data.cells.length > 1;
   /** Warnings that are seen at once. */
   const NOTES = 3;
+  /** Cells in which ports were paused, and how many of these ports are listed. */
+  const paused = data.cells.filter(({ pauses }) => pauses.ports.length);
+  const PORTS = 20;
 
   const seedsOf = ({ seeds }) => {
     const inRow = seeds.every((seed, index) => index === 0 || seed === seeds[index - 1] + 1);
@@ -12,7 +15,7 @@
 
   const header = () => {
     const seeds = [...new Set(data.cells.map(seedsOf))];
-    const places = [...(data.opening ? ["At a glance"] : []), "Summary", "Activity", "Completion times", "Over time", "The tail", "Scenario"];
+    const places = [...(data.opening ? ["At a glance"] : []), "Summary", "Activity", ...(paused.length ? ["Pauses"] : []), "Completion times", "Over time", "The tail", "Scenario"];
     const link = (name) => element("li", {}, element("a", { href: `#${name.toLowerCase().replaceAll(" ", "-")}` }, name));
     report.append(
       element("h1", {}, data.title),
@@ -82,6 +85,28 @@
     const never = data.activity.filter((row) => !row.happened).map((row) => row.what);
     section("Activity", tableBlock("Activity", cards(element("table", {}, element("thead", {}, head), body))));
     report.append(element("p", { class: "never" }, `Never happened: ${never.length ? never.join(", ") : "nothing on the list"}.`));
+  };
+
+  /** Where pauses began, and the ports that were paused. */
+  const pauses = () => {
+    if (!paused.length) return;
+    section("Pauses");
+    for (const { name, seeds, pauses: { ports, roots } } of paused) {
+      const title = [several && name, seeds.length > 1 && `seed ${seeds[0]}`].filter(Boolean).join(", ");
+      const say = (text) => report.append(element("p", {}, title ? `${title}: ${text}` : text));
+      for (const root of roots) {
+        say(`Pauses begin at ${root.from}, whose queue to ${root.to} had up to ${kB(root.max_backlog_bytes)} and was never paused itself; it sent ${counted(root.pauses, "pause")}.`);
+      }
+      if (!roots.length) say("Wherever pauses were sent, the fullest queue was paused itself.");
+      const stops = ports.some((port) => port.longest_stop_ps);
+      const heads = ["port", "paused by", "for, ms", "of the run", ...(stops ? ["longest stop of what waited, µs"] : [])];
+      const rows = ports.slice(0, PORTS).map((port) => element("tr", {}, ...[
+        port.from, port.to, number(port.paused_ps / 1e9), percent(port.share), ...(stops ? [number(port.longest_stop_ps / 1e6)] : []),
+      ].map((text) => element("td", {}, text))));
+      const caption = `${title ? `${title}: ` : ""}${ports.length > PORTS ? `the ${PORTS} ports that were paused longest, of ${ports.length}` : "ports that were paused"}`;
+      report.append(tableBlock(caption, cards(element("table", { class: "dense" }, element("caption", {}, caption),
+        element("thead", {}, element("tr", {}, ...heads.map((text) => element("th", {}, text)))), element("tbody", {}, ...rows)))));
+    }
   };
 
   const times = () => {
@@ -177,6 +202,7 @@
   header();
   summary();
   activity();
+  pauses();
   times();
   const drawn = time();
   scenarios();

@@ -4,7 +4,7 @@
   const head = (texts, left) => element("thead", {}, element("tr", {}, ...texts.map((text, column) => element("th", left(column) ? { style: "text-align: left" } : {}, text))));
 
   const header = () => {
-    const places = ["Differences", "Figures", "Table", "Cells"];
+    const places = ["Differences", "Figures", "Table", "Cells", ...(data.scenario ? ["Scenario"] : [])];
     const link = (name) => element("li", {}, element("a", { href: `#${name.toLowerCase()}` }, name));
     const axis = ({ name, values, more }) => element("li", {}, element("strong", {}, name), `: ${values.join(", ")}${more ? ` and ${more} more` : ""}`);
     report.append(
@@ -106,7 +106,8 @@
     const isLeft = (column) => column < data.axes.length || column === data.axes.length + 1;
     const cell = (value) => {
       if (!value) return element("td", { class: "soft" }, "–");
-      return element("td", {}, narrow(value[0]), element("span", { class: "interval" }, narrow(value[1])));
+      const spread = narrow(value[1].trim());
+      return element("td", {}, narrow(value[0]), ...(spread ? [" ", element("span", { class: "interval" }, spread)] : []));
     };
     const text = (content, column, first) => element("td", {
       ...(isLeft(column) ? { style: "text-align: left" } : {}), ...(first || column === texts - 1 ? {} : { class: "soft" }),
@@ -142,11 +143,23 @@
     );
   };
 
+  /** What was swept: changes for all points, and the scenario before them. */
+  const scenario = () => {
+    if (!data.scenario) return;
+    const changes = data.set.map((change) => change.replace("=", " = ")).join("\n");
+    section("Scenario",
+      ...(changes ? [soft("Changed for all points:"), element("pre", { tabindex: "0" }, changes)] : []),
+      element("details", {}, element("summary", {}, changes ? "Scenario before these changes" : "Scenario"),
+        element("pre", { tabindex: "0" }, data.scenario), saves("scenario", { toml: ["text/plain", () => data.scenario] })),
+      soft("cells/ID/scenario.toml is the scenario of a cell, with every setting."));
+  };
+
   header();
   differences();
   figures();
   table();
   cells();
+  scenario();
   report.append(element("footer", {}, `Drawn from cells of narrows ${data.engine}. This file needs no network.`));
   document.body.dataset.drawn = data.title;
 })();

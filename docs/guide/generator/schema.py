@@ -20,6 +20,9 @@ PARTS = [
     ("measure", "Stop, measure, expect", ["Stop", "Measure", "Expect"]),
 ]
 
+# In place of a value that may be left out.
+OFF = "Off"
+
 QUANTITIES = {"Span": "time", "Bytes": "size", "BitRate": "rate"}
 
 
@@ -40,7 +43,7 @@ def reachable(schema: dict, roots: list[str], taken: set[str]) -> list[str]:
     found, waiting = [], list(roots)
     while waiting:
         name = waiting.pop(0)
-        if name in taken or name in found or name in QUANTITIES:
+        if name in taken or name in found or name in QUANTITIES or name == OFF:
             continue
         found.append(name)
         waiting.extend(references(schema["$defs"][name]))
@@ -74,8 +77,18 @@ def link(name: str) -> str:
     return f"[{name}](#{anchor(name)})"
 
 
+def on(part: dict) -> dict:
+    """A value as it is where it is not off."""
+    others = [one for one in part.get("anyOf", []) if one.get("$ref") != f"#/$defs/{OFF}"]
+    if len(others) == len(part.get("anyOf", [])):
+        return part
+    rest = {key: value for key, value in part.items() if key != "anyOf"}
+    return rest | (others[0] if len(others) == 1 else {"anyOf": others})
+
+
 def type_of(part: dict) -> str:
     """The type of a value, in words and links."""
+    part = on(part)
     if "$ref" in part:
         return link(part["$ref"].removeprefix("#/$defs/"))
     if "const" in part:
@@ -122,6 +135,7 @@ def default_of(part: dict, required: bool) -> str:
 
 
 def accepts(part: dict) -> str:
+    part = on(part)
     if "accepts" in part:
         return cell(part["accepts"])
     low, high = part.get("minimum"), part.get("maximum")
@@ -196,7 +210,8 @@ def index(schema: dict) -> str:
     return f"""# Scenario reference
 
 Every key that a scenario may have, as `narrows schema` knows it. The pages are made from the program itself when the guide is
-built. A key that is not listed is refused.
+built. A key that is not listed is refused. `"off"` in place of the value of a key that is not required, of a table in a list, or of an
+entry of `switches` is as if it was not written.
 
 ```{{toctree}}
 :maxdepth: 1

@@ -1,16 +1,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use narrows::diagnostic::{Checked, Code, Diagnostic};
+use narrows::diagnostic::{Checked, Code, Diagnostic, Place, Source};
 use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows::report::{Cell, Opening, page, summarize};
-use narrows::results::Output;
+use narrows::results::{COMPARISON, Output};
 use narrows::statistics::FEWEST;
 use narrows::visible::{shown_path, visible};
 use serde_json::json;
 
-use super::{Job, apply, document, execute, numbered, plans, show_doubts, show_warnings, status};
+use super::{Job, document, execute, numbered, plans, show_doubts, show_warnings, status};
 use crate::progress::{KEPT, catch_interrupts};
 use crate::{Status, args, fail, show};
 
@@ -170,13 +170,18 @@ pub(crate) fn demo(arguments: &args::Demo) -> Checked<Status> {
 
 /// Reads `name:path=value;path=value`.
 fn variant(base: &Document, text: &str) -> Checked<(String, Document)> {
+    let source = Arc::new(Source { name: "--variant".into(), text: text.to_owned() });
     let Some((name, assignments)) = text.split_once(':').filter(|(name, _)| !name.trim().is_empty()) else {
         let message = format!("found \"{text}\", expected name:path=value");
-        return Err(Diagnostic::error(Code::Override, message).into());
+        let place = Place { source, span: 0..text.len() };
+        return Err(Diagnostic::error(Code::Override, message).at(place).into());
     };
     let mut document = base.clone();
-    let overrides = assignments.split(';').map(str::to_owned).collect();
-    apply(&mut document, &args::Input { overrides, seed: None })?;
+    let mut start = name.len() + 1;
+    for assignment in assignments.split(';') {
+        document.set_part(&source, start..start + assignment.len())?;
+        start += assignment.len() + 1;
+    }
     Ok((visible(name.trim()).into_owned(), document))
 }
 
@@ -218,6 +223,9 @@ fn side_by_side(contenders: &[Contender], show: &Show<'_>, execution: &args::Exe
         cells.push(cell);
     }
     output.write_text("", "report.html", &page(show.title, &cells))?;
+    let order: Vec<_> = contenders.iter().map(|contender| folder_name(&contender.name)).collect();
+    let order = json!({ "engine": narrows::ENGINE, "cells": order });
+    output.write_text("", COMPARISON, &serde_json::to_string_pretty(&order).unwrap_or_default())?;
     output.finish()?;
     print_cells(&cells, show, execution);
     Ok(status(&broken))
@@ -250,7 +258,7 @@ fn print_cells(cells: &[Cell], show: &Show<'_>, execution: &args::Execution) {
     if show.markdown {
         return;
     }
-    say_part!("{}{}", show::activity(cells), show::unfinished(cells));
+    say_part!("{}{}{}", show::activity(cells), show::pauses(cells), show::unfinished(cells));
     say_part!("{}", show::opening(&Opening::of(cells, &summary)));
     say!("wrote {}/report.html and a folder of tables for each cell and seed", shown_path(&show.out));
 }

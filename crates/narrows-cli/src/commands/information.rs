@@ -44,6 +44,7 @@ pub(crate) fn check(arguments: &args::Check) -> Checked<Status> {
             "network": plan.describe_network(),
             "groups": plan.groups.iter().map(group).collect::<Vec<_>>(),
             "ports": facts.ports,
+            "stops": facts.stops,
             "oversubscription": facts.oversubscription,
             "memory_bytes": memory.get(),
             "warnings": plan.told().map(|w| json!({ "code": w.code.name(), "message": w.message })).collect::<Vec<_>>(),
@@ -170,7 +171,7 @@ fn print_tables() {
 
 /// Prints the JSON schema of scenarios.
 pub(crate) fn schema() -> Checked<Status> {
-    say!("{}", serde_json::to_string_pretty(Scenario::schema()).unwrap_or_default());
+    say!("{}", serde_json::to_string_pretty(&Scenario::schema_with_off()).unwrap_or_default());
     Ok(Status::Done)
 }
 

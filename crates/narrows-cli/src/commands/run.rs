@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
         let runs = cells[0].runs.iter().map(|run| {
             let metrics: serde_json::Map<_, _> =
                 run.metrics.iter().map(|metric| (metric.name.clone(), json!(metric.value))).collect();
-            json!({ "seed": run.seed, "complete": run.complete, "metrics": metrics, "activity": run.activity })
+            json!({ "seed": run.seed, "complete": run.complete, "metrics": metrics, "activity": run.activity, "paused": run.pauses })
         });
         let runs: Vec<_> = runs.collect();
         let output =
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
         say!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
     } else {
         say_part!("{}", show::summary(&cells, &summarize(&cells), false));
-        say_part!("{}{}", show::activity(&cells), show::unfinished(&cells));
+        say_part!("{}{}{}", show::activity(&cells), show::pauses(&cells), show::unfinished(&cells));
         say!("wrote {}/  ({})", shown_path(&out), files(&out));
     }
     Ok(status(&broken))

@@ -1,7 +1,9 @@
 //! A plan in text: its traffic, its round trips and queues.
 
 use narrows::numbers::{grouped, number};
-use narrows::plan::{Expected, Facts, LoadOf, Oversubscription, Plan, PlannedGroup, PlannedPairing};
+use narrows::plan::{
+    Expected, Facts, LoadOf, Oversubscription, Plan, PlannedGroup, PlannedPairing, StopFacts,
+};
 use narrows_proto::cc::Config;
 use narrows_proto::units::{BitRate, Bytes, Span};
 
@@ -57,12 +59,17 @@ pub fn facts(facts: &Facts) -> String {
                 format!("{:.1}", Bytes::new(port.buffer_bytes)),
                 number(port.buffer_packets.round()),
                 or_none(port.buffer_bdp.map(|bdp| number((bdp * 100.0).round() / 100.0))),
-                or_none(port.k_bytes.map(|k| format!("{:.1}", Bytes::new(k)))),
+                or_none(
+                    port.k_bytes
+                        .map(bytes)
+                        .or_else(|| port.red_bytes.map(|ends| range(ends.map(bytes)) + " (RED)")),
+                ),
                 or_none(port.k_ps.map(|k| format!("{:.1}", Span::from_ps(k)))),
             ]);
         }
         text += &indented(&table);
     }
+    text += &stops(&facts.stops);
     let ratio =
         |of: &Oversubscription| format!("{} {}:1", of.class, number((of.ratio * 100.0).round() / 100.0));
     let ratios: Vec<_> = facts.oversubscription.iter().map(ratio).collect();
@@ -84,6 +91,31 @@ pub fn drawings(plan: &Plan) -> String {
         Some(format!("  load of {name}: {within}, ±10 % takes {:.0} of measured time\n", drawing.needed))
     };
     plan.groups.iter().filter_map(line).collect()
+}
+
+/// Thresholds of flow control, by kind of link.
+fn stops(facts: &[StopFacts]) -> String {
+    if facts.is_empty() {
+        return String::new();
+    }
+    let mut table = plain();
+    table.set_header(["", "links in", "", "XOFF, all to alone", "XON", "headroom", "shared pool"]);
+    for of in facts {
+        table.add_row([
+            of.class.clone(),
+            format!("{} × {}", grouped(of.count as i64), BitRate::from_bps(of.rate_bps)),
+            of.mechanism.to_owned(),
+            range(of.xoff_bytes.map(bytes)),
+            range(of.xon_bytes.map(bytes)),
+            bytes(of.headroom_bytes),
+            of.pool_bytes.map_or_else(|| "–".into(), bytes),
+        ]);
+    }
+    indented(&table)
+}
+
+fn bytes(bytes: u64) -> String {
+    format!("{:.1}", Bytes::new(bytes))
 }
 
 /// `a to b`, or only one of them if they look the same.

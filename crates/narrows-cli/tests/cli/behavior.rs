@@ -216,6 +216,11 @@ fn a_comparison_has_a_folder_for_each_cell_and_seed() {
     assert!(folder.join("report.html").is_file());
     let printed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(printed["cells"], serde_json::json!(["small", "reno"]));
+    // A report of the folder has the same base, though "reno" comes before "small".
+    let report = narrows(&place, &["report", "out/compare-small"]);
+    assert_eq!(status(&report), Some(0), "{}", text(&report.stderr));
+    let page = std::fs::read_to_string(folder.join("report.html")).unwrap();
+    assert!(page.contains("\"base\":\"small\"") && !page.contains("\"base\":\"reno\""));
     assert_eq!(printed["summary"][0]["rows"][0]["values"].as_array().unwrap().len(), 2);
 }
 

@@ -50,6 +50,11 @@ macro_rules! settings {
                 sizes.into_iter().flatten().chain(self.congestion_point.message().map(|message| message.size))
             }
 
+            /// It stops neighbors: with PAUSE, or by class.
+            pub fn pauses(&self) -> bool {
+                self.pause.is_some() || self.pfc.is_some()
+            }
+
             /// A mechanism of it has packets of the side class.
             pub fn has_side_class(&self) -> bool {
                 $(has_side_class(self.$name.as_ref()) ||)* false

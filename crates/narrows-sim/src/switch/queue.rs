@@ -6,6 +6,7 @@ use crate::ids::LinkId;
 use crate::link::Egress;
 use crate::mechanism::CLASSES;
 use crate::mechanism::at_ports::View;
+use crate::mechanism::pause::Stopped;
 use crate::observe::{Observer, PacketRef};
 use crate::packet::{Packet, Parcel, Trailers};
 use crate::ring::Ring;
@@ -29,6 +30,7 @@ pub(super) struct QueuedPort {
     /// Something goes before all queues.
     pub(super) urgent: bool,
     pub(super) stopped_until: Time,
+    pub(super) times: Stopped,
     backlogs: [u64; CLASSES],
     queues: [Ring<Packet>; CLASSES],
 }
@@ -44,6 +46,7 @@ impl QueuedPort {
             stopped: 0,
             urgent: false,
             stopped_until: Time::ZERO,
+            times: Stopped::default(),
             backlogs: [0; CLASSES],
             queues: Default::default(),
         }

@@ -1,5 +1,7 @@
 //! PAUSE, and priority-based flow control.
 
+use narrows_sim::switch::SwitchConfig;
+
 use super::Of::Ports;
 use super::{Counter, Counters};
 
@@ -15,6 +17,15 @@ pub(super) static PAUSES: Counters = Counters {
         .activity("pauses")
         .column("pauses")
         .metric("pauses"),
+        Counter::new(
+            Ports(|port| port.paused.as_ps()),
+            "ps",
+            "How long the node at the far end paused the port, all of it or one or more classes of packets.",
+        )
+        .column("paused_ps")
+        .only("networks with `pause` or `pfc`", |plan| {
+            plan.network.switches.iter().flatten().any(SwitchConfig::pauses)
+        }),
         Counter::most(
             Ports(|port| port.longest_stop.as_ps()),
             "ps",

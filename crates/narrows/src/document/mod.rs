@@ -1,6 +1,8 @@
 //! A scenario as text: parsed with the place of every value, changed by overrides, read into types.
 
+pub(crate) mod accepted;
 mod instead;
+mod origin;
 mod overrides;
 mod reader;
 
@@ -11,11 +13,14 @@ use std::sync::Arc;
 
 use narrows_proto::cc::custom::Maker;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
+pub(crate) use self::accepted::OFF;
+pub(crate) use self::origin::Origin;
 use self::overrides::{DEEPEST, apply, element, inherit};
-use self::reader::{Mistake, Node};
+use self::reader::{Choice, Mistake, Node};
 
 use crate::diagnostic::{Checked, Code, Diagnostic, Place, Rejection, Source};
 use crate::input_file;
@@ -32,14 +37,16 @@ pub(crate) const MOST_MISTAKES: usize = 100;
 #[derive(Clone, Debug)]
 pub struct Document {
     texts: Vec<Arc<Source>>,
-    /// By text: the place it was written at, if that is in another text.
-    origins: Vec<Option<Place>>,
+    /// By text: where its parts were written, if that is in other texts.
+    origins: Vec<Origin>,
     /// Paths in the text are relative to this.
     folder: PathBuf,
     /// The files that it names, as far as they have been read; copies share them.
     inputs: Inputs,
     /// Tables that give their values to the elements of arrays.
     inherited: Vec<(&'static str, &'static str)>,
+    /// The JSON schema of the values it may have, if that is known.
+    schema: Option<fn() -> &'static Value>,
     /// Settings that are left out have the values of the profiles that are named.
     profiles: bool,
     /// Makers of controls that are not built in, by the names the text has for them.
@@ -73,10 +80,11 @@ impl Document {
     pub(crate) fn of(source: Arc<Source>, folder: PathBuf, inputs: Inputs) -> Checked<Self> {
         let document = Self {
             texts: vec![source],
-            origins: vec![None],
+            origins: vec![Origin::default()],
             folder,
             inputs,
             inherited: Vec::new(),
+            schema: None,
             profiles: false,
             makers: BTreeMap::new(),
         };
@@ -137,15 +145,35 @@ impl Document {
     /// # Errors
     /// As [`Document::set`].
     pub fn set_from(&mut self, name: &str, assignment: &str, origin: Option<Place>) -> Checked<()> {
+        self.set_written(
+            name,
+            assignment,
+            origin.map(|place| Origin::of(0..assignment.len(), place)).unwrap_or_default(),
+        )
+    }
+
+    /// The same for a part of the text `source`, where mistakes are shown: `name=value` in `variant:name=value;…`.
+    ///
+    /// # Errors
+    /// As [`Document::set`].
+    pub fn set_part(&mut self, source: &Arc<Source>, part: Range<usize>) -> Checked<()> {
+        let assignment = &source.text[part.clone()];
+        let place = Place { source: Arc::clone(source), span: part.clone() };
+        self.set_written(&source.name, assignment, Origin::of(0..part.len(), place))
+    }
+
+    pub(crate) fn set_written(&mut self, name: &str, assignment: &str, origin: Origin) -> Checked<()> {
         let source = Arc::new(Source { name: name.to_owned(), text: assignment.to_owned() });
         self.texts.push(Arc::clone(&source));
         let result = self.build().map(drop);
         if let Err(Rejection(mut diagnostics)) = result {
             self.texts.pop();
-            let here = |place: &Place| Arc::ptr_eq(&place.source, &source);
-            for diagnostic in &mut diagnostics {
-                if origin.is_some() && diagnostic.place.as_ref().is_some_and(here) {
-                    diagnostic.place.clone_from(&origin);
+            let here = |place: &&mut Place| Arc::ptr_eq(&place.source, &source);
+            for place in
+                diagnostics.iter_mut().filter_map(|diagnostic| diagnostic.place.as_mut()).filter(here)
+            {
+                if let Some(origin) = origin.locate(&source.text, &place.span) {
+                    *place = origin;
                 }
             }
             return Err(Rejection(diagnostics));
@@ -170,14 +198,19 @@ impl Document {
         self.inherited.push((table, into));
     }
 
+    /// From now on, what is [`OFF`] is left out before anything else is looked at, and mistakes show what this JSON schema accepts.
+    pub(crate) fn follow(&mut self, schema: fn() -> &'static Value) {
+        self.schema = Some(schema);
+    }
+
     /// From now on, settings that are left out have the values of the [profiles](crate::profile) that their tables name.
     pub(crate) fn follow_profiles(&mut self) {
         self.profiles = true;
     }
 
-    /// Whether there is a value at the key `key` of the root.
+    /// Whether a value was written at the key `key` of the root, be it [`OFF`].
     pub(crate) fn has(&self, key: &str) -> bool {
-        self.build().is_ok_and(|root| root.contains_key(key))
+        self.written().is_ok_and(|root| root.contains_key(key))
     }
 
     /// Where the value at `path` is: keys, and numbers of array elements. If there is none, its nearest ancestor's.
@@ -236,7 +269,27 @@ impl Document {
         let length = self.texts.iter().map(|source| source.text.len() + 1).sum();
         let root = Spanned::new(0..length, DeValue::Table(self.build()?));
         let place = |mistake: &Mistake| mistake.span.as_ref().map(|span| self.locate(span));
-        T::deserialize(Node(root)).map_err(|mistake| mistake.diagnostic().at(place(&mistake)).into())
+        T::deserialize(Node(root)).map_err(|mistake| self.shown(&mistake).at(place(&mistake)).into())
+    }
+
+    /// A mistake with what would be accepted in its place, as far as that is known.
+    fn shown(&self, mistake: &Mistake) -> Diagnostic {
+        let diagnostic = mistake.diagnostic();
+        let Some(schema) = self.schema.map(|schema| schema()) else { return diagnostic };
+        let help = if let Some(key) = mistake.missing() {
+            let root = self.build().ok();
+            let path =
+                root.as_ref().zip(mistake.span.as_ref()).and_then(|(root, span)| path_of(root, span, key));
+            accepted::missing(schema, &path.unwrap_or_default(), key)
+        } else {
+            mistake.choice().and_then(|(Choice { names, with_settings }, found)| {
+                accepted::forms(schema, names, with_settings, found)
+            })
+        };
+        match help {
+            Some(help) => diagnostic.help(help),
+            None => diagnostic,
+        }
     }
 
     /// The integer at `key` of the root, if it is one.
@@ -246,12 +299,28 @@ impl Document {
         i64::from_str_radix(integer.as_str(), integer.radix()).ok()
     }
 
-    fn build(&self) -> Checked<DeTable<'_>> {
+    /// Its text, and its overrides in order, as they were written.
+    pub(crate) fn written_texts(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(|source| source.text.as_str())
+    }
+
+    /// The tree of the text and its overrides.
+    fn written(&self) -> Checked<DeTable<'_>> {
         let mut root = parse_table(&self.texts[0])?;
         let mut base = self.texts[0].text.len() + 1;
         for source in &self.texts[1..] {
             apply(&mut root, source, base)?;
             base += source.text.len() + 1;
+        }
+        Ok(root)
+    }
+
+    fn build(&self) -> Checked<DeTable<'_>> {
+        let mut root = self.written()?;
+        if let Some(schema) =
+            self.schema.filter(|_| self.texts.iter().any(|source| source.text.contains(OFF)))
+        {
+            accepted::leave_out(&mut root, schema());
         }
         for (table, into) in &self.inherited {
             inherit(&mut root, table, into);
@@ -269,11 +338,10 @@ impl Document {
         while let Some((source, origin)) = texts.next() {
             let next = start + source.text.len() + 1;
             if span.start < next || texts.peek().is_none() {
-                if let Some(origin) = origin {
-                    return origin.clone();
-                }
                 let clip = |at: usize| at.saturating_sub(start).min(source.text.len());
-                return Place { source: Arc::clone(source), span: clip(span.start)..clip(span.end) };
+                let span = clip(span.start)..clip(span.end);
+                let here = || Place { source: Arc::clone(source), span: span.clone() };
+                return origin.locate(&source.text, &span).unwrap_or_else(here);
             }
             start = next;
         }
@@ -296,6 +364,40 @@ fn parse_table(source: &Arc<Source>) -> Checked<DeTable<'_>> {
         diagnostics.push(Diagnostic::error(Code::Syntax, "there are more mistakes than these"));
     }
     Err(Rejection(diagnostics))
+}
+
+/// The path of the table at a span that has no such key; empty for the root.
+fn path_of(root: &DeTable<'_>, span: &Range<usize>, key: &str) -> Option<String> {
+    fn find(value: &Spanned<DeValue<'_>>, span: &Range<usize>, key: &str) -> Option<Vec<String>> {
+        let inside: Vec<_> = match value.get_ref() {
+            DeValue::Table(table) if value.span() == *span && !table.contains_key(key) => {
+                return Some(Vec::new());
+            }
+            DeValue::Table(table) => {
+                table.iter().map(|(name, value)| (name.get_ref().to_string(), value)).collect()
+            }
+            DeValue::Array(array) => array
+                .iter()
+                .enumerate()
+                .map(|(number, value)| {
+                    let name = value.get_ref().get("name").and_then(|name| name.get_ref().as_str());
+                    (name.map_or_else(|| number.to_string(), str::to_owned), value)
+                })
+                .collect(),
+            _ => Vec::new(),
+        };
+        inside.into_iter().find_map(|(name, value)| {
+            let mut path = find(value, span, key)?;
+            path.push(name);
+            Some(path)
+        })
+    }
+    let found = root.iter().find_map(|(name, value)| {
+        let mut path = find(value, span, key)?;
+        path.push(name.get_ref().to_string());
+        Some(path)
+    });
+    found.map(|path| path.into_iter().rev().collect::<Vec<_>>().join("."))
 }
 
 /// The first line whose keys may be too many for the parser, which does not say where they are.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_spanned::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
+use super::accepted::OFF;
 use crate::diagnostic::{Checked, Code, Diagnostic, Place, Source};
 
 /// The most keys in the path of an override. TOML text is read to this depth.
@@ -76,6 +77,10 @@ pub(super) fn apply<'a>(root: &mut DeTable<'a>, source: &'a Arc<Source>, base: u
                 .known(name, known.iter().map(String::as_str))
                 .at(here)
         })?;
+        // What is off is as if it was left out.
+        if next.get_ref().as_str() == Some(OFF) {
+            *next.get_mut() = DeValue::Table(DeTable::new());
+        }
         match next.get_mut() {
             DeValue::Table(inner) => table = Some(inner),
             DeValue::Array(inner) => array = Some(inner),

@@ -23,6 +23,16 @@ pub(super) struct Mistake {
     pub(super) span: Option<Range<usize>>,
     /// The value should have been a time, a size or a rate.
     in_quantity: bool,
+    /// The value should have been one of these names, alone or with settings.
+    choice: Option<Choice>,
+}
+
+/// Names that a value could have had.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Choice {
+    pub(super) names: &'static [&'static str],
+    /// A name with settings was found.
+    pub(super) with_settings: bool,
 }
 
 #[derive(Debug)]
@@ -39,13 +49,30 @@ const NAME_WITH_SETTINGS: &str = "one name with its settings, such as { name = {
 
 impl Mistake {
     fn new(what: What) -> Self {
-        Self { what, span: None, in_quantity: false }
+        Self { what, span: None, in_quantity: false, choice: None }
     }
 
     /// At `span`, unless a part of that is known already.
     fn at(mut self, span: &Range<usize>) -> Self {
         self.span.get_or_insert_with(|| span.clone());
         self
+    }
+
+    /// The key that is missing, if one is.
+    pub(super) fn missing(&self) -> Option<&'static str> {
+        match self.what {
+            What::MissingKey(key) => Some(key),
+            _ => None,
+        }
+    }
+
+    /// The names that the value could have had, if it is there that it is mistaken, and the one that was found.
+    pub(super) fn choice(&self) -> Option<(Choice, Option<&str>)> {
+        let found = match &self.what {
+            What::UnknownName { name, .. } => Some(name.as_str()),
+            _ => None,
+        };
+        Some((self.choice?, found))
     }
 
     /// As it is shown, without its place.
@@ -251,10 +278,11 @@ impl<'de> Deserializer<'de> for Node<'de> {
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        names: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mistake> {
         let span = self.0.span();
+        let with_settings = self.0.get_ref().is_table();
         let result = match self.0.into_inner() {
             DeValue::String(name) => visitor.visit_enum(CowStrDeserializer::new(name)),
             DeValue::Table(table) if table.len() == 1 => {
@@ -266,7 +294,13 @@ impl<'de> Deserializer<'de> for Node<'de> {
             }
             _ => Err(Mistake::custom(format!("expected {NAME_ALONE_OR_NOT}"))),
         };
-        result.map_err(|mistake| mistake.at(&span))
+        result.map_err(|mistake| {
+            // What is wrong within the settings of a name is no mistake of the choice.
+            let is_here = mistake.span.is_none()
+                || matches!(mistake.what, What::UnknownName { known, .. } if known == names);
+            let choice = is_here.then_some(Choice { names, with_settings });
+            Mistake { choice: mistake.choice.or(choice), ..mistake.at(&span) }
+        })
     }
 
     forward_to_deserialize_any! {

@@ -1,5 +1,7 @@
 //! Priority-based flow control, checked.
 
+use std::collections::BTreeSet;
+
 use narrows_proto::units::{Bytes, Span};
 use narrows_sim::docs::INGRESS;
 use narrows_sim::switch::{Pfc, Sharing, Xoff};
@@ -8,7 +10,7 @@ use narrows_sim::{LinkId, Network, NodeId};
 use super::{Entry, Mechanism};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::plan::{At, Checker};
-use crate::scenario::{Scenario, Switch};
+use crate::scenario::{Scenario, Switch, Traffic};
 
 pub(crate) struct Home;
 
@@ -47,6 +49,32 @@ impl Mechanism for Home {
             let error = Diagnostic::error(Code::Conflict, message).help("use pfc everywhere, or pause");
             checker.error("switches", error);
         }
+        warn_of_idle_classes(scenario, checker);
+    }
+}
+
+/// Warns of priorities without loss that no packet has.
+fn warn_of_idle_classes(scenario: &Scenario, checker: &mut Checker<'_>) {
+    let of_group =
+        |group: &Traffic| [Some(group.priority), group.rdma.as_ref().and_then(|rdma| rdma.cnp_priority)];
+    let used: BTreeSet<u8> = scenario
+        .traffic
+        .iter()
+        .flat_map(of_group)
+        .flatten()
+        .chain(super::all().flat_map(|mechanism| mechanism.priorities(scenario)))
+        .collect();
+    for (class, switch) in &scenario.switches {
+        let priorities = switch.pfc.iter().flat_map(|pfc| &pfc.priorities);
+        let Some(idle) = priorities.into_iter().find(|priority| !used.contains(priority)) else { continue };
+        if scenario.traffic.is_empty() {
+            return;
+        }
+        let message = format!("priority {idle} is without loss, but no traffic has it");
+        let others: Vec<_> = used.iter().map(u8::to_string).collect();
+        let help = format!("priorities of the traffic: {}; see traffic.NAME.priority", others.join(", "));
+        let warning = Diagnostic::warning(Code::IdleClass, message).help(help);
+        checker.error(&format!("switches.{class}.pfc.priorities"), warning);
     }
 }
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use narrows_proto::units::{BitRate, Bytes, Span};
-use narrows_sim::switch::{Marking, Step, SwitchConfig};
+use narrows_sim::switch::{Marking, Red, Step, SwitchConfig};
 use narrows_sim::topology::{NodeKind, Topology};
 use narrows_sim::traffic::{Group, Transport};
 use narrows_sim::{FlowId, HostId, IdealPath, LinkId, Network, Paths};
 use serde::Serialize;
 
 use super::Plan;
+use super::lossless::{StopFacts, stop_facts};
 use super::pairs::Kinds;
 
 /// Of more pairs of hosts, so many are looked at.
@@ -22,6 +23,8 @@ pub struct Facts {
     pub groups: Vec<GroupFacts>,
     /// Ports of switches, those of one class, rate and buffer together.
     pub ports: Vec<PortFacts>,
+    /// Links whose switches stop them, those of one class, rate and thresholds together.
+    pub stops: Vec<StopFacts>,
     /// Classes of switches with links down and up.
     pub oversubscription: Vec<Oversubscription>,
 }
@@ -61,6 +64,8 @@ pub struct PortFacts {
     pub k_bytes: Option<u64>,
     /// Time that `k_bytes` take to leave.
     pub k_ps: Option<u64>,
+    /// Random early detection: the averages at which it begins and at which it takes every packet, or with `gentle` the probability rises.
+    pub red_bytes: Option<[u64; 2]>,
 }
 
 /// Oversubscription of a class of switches.
@@ -93,7 +98,8 @@ impl Plan {
         let packet = self.traffic.groups.iter().map(full_packet).max().unwrap_or(Bytes::new(1538));
         let (ports, oversubscription) =
             (port_facts(network, packet, &longest), oversubscription(&network.topology));
-        Facts { groups, ports, oversubscription }
+        let stops = stop_facts(network, packet);
+        Facts { groups, ports, stops, oversubscription }
     }
 }
 
@@ -171,6 +177,7 @@ struct Alike {
     /// The longest round trip of traffic that crosses them.
     rtt: Span,
     k: Option<Bytes>,
+    red: Option<[Bytes; 2]>,
 }
 
 /// `longest` has for each link the longest round trip of traffic that crosses it.
@@ -182,13 +189,13 @@ fn port_facts(network: &Network, packet: Bytes, longest: &[Span]) -> Vec<PortFac
         let buffer = switch.buffer.largest_queue(ports.len());
         for link in ports {
             let rate = topology.link(link).wire.rate;
-            let new = || Alike { count: 0, rtt: Span::ZERO, k: step(switch, rate) };
+            let new = || Alike { count: 0, rtt: Span::ZERO, k: step(switch, rate), red: red(switch, rate) };
             let row = rows.entry((class, rate, buffer)).or_insert_with(new);
             row.count += 1;
             row.rtt = row.rtt.max(longest[link.index()]);
         }
     }
-    let facts = |((class, rate, buffer), Alike { count, rtt, k }): ((&str, BitRate, Bytes), Alike)| {
+    let facts = |((class, rate, buffer), Alike { count, rtt, k, red }): ((&str, BitRate, Bytes), Alike)| {
         let bdp = (rate * rtt).as_f64();
         PortFacts {
             class: class.to_owned(),
@@ -199,6 +206,7 @@ fn port_facts(network: &Network, packet: Bytes, longest: &[Span]) -> Vec<PortFac
             buffer_bdp: (bdp > 0.0).then(|| buffer.as_f64() / bdp),
             k_bytes: k.map(Bytes::get),
             k_ps: k.map(|k| rate.time_to_send(k).as_ps()),
+            red_bytes: red.map(|ends| ends.map(Bytes::get)),
         }
     };
     rows.into_iter().map(facts).collect()
@@ -207,6 +215,16 @@ fn port_facts(network: &Network, packet: Bytes, longest: &[Span]) -> Vec<PortFac
 fn step(switch: &SwitchConfig, rate: BitRate) -> Option<Bytes> {
     match &switch.marking {
         Marking::Step(Step { k, .. }) => Some(k.at(rate)),
+        _ => None,
+    }
+}
+
+fn red(switch: &SwitchConfig, rate: BitRate) -> Option<[Bytes; 2]> {
+    match &switch.marking {
+        Marking::Red(red) => {
+            let Red { min, max, .. } = red.of(rate);
+            Some([min, max])
+        }
         _ => None,
     }
 }
@@ -267,6 +285,19 @@ mod tests {
         assert_eq!([slow, fast].map(|ports| ports.k_ps), [Some(1_000_000_000), Some(100_000_000)]);
         let ratios = facts.oversubscription.iter().map(|of| (of.class.as_str(), of.ratio));
         assert_eq!(ratios.collect::<Vec<_>>(), [("switch", 20.0)]);
+    }
+
+    #[test]
+    fn red_has_its_two_averages_at_ports_of_each_rate() {
+        let facts = facts(
+            r#"
+            topology.dumbbell = { hosts = 2, host_rate = "10 Gb/s", bottleneck_rate = "1 Gb/s", host_delay = "0 s", bottleneck_delay = "1 ms" }
+            switches.switch = { buffer = { size = "300 kB" }, marking.red = { min = "5 kB", max = "100 kB", max_p = 0.1, at = [{ rate = "10 Gb/s", min = "50 kB", max = "140 kB", max_p = 0.1 }] } }
+            traffic = [{ name = "a", pattern.long_lived = { from = "left/*", to = "right/*" }, cc.dctcp = {} }]
+            "#,
+        );
+        let red: Vec<_> = facts.ports.iter().map(|port| port.red_bytes).collect();
+        assert_eq!(red, [Some([5_000, 100_000]), Some([50_000, 140_000])]);
     }
 
     #[test]

@@ -28,13 +28,12 @@ pub(super) fn check_with_traffic(network: &Network, traffic: &Traffic, checker: 
 
 /// Warns of cyclic buffer dependencies.
 fn warn_of_deadlock(network: &Network, checker: &mut Checker<'_>) {
-    let stops = |switch: &SwitchConfig| switch.pause.is_some() || switch.pfc.is_some();
-    if !network.switches.iter().flatten().any(stops) {
+    if !network.switches.iter().flatten().any(SwitchConfig::pauses) {
         return;
     }
     let pauses = |link: LinkId| {
         let to = network.topology.link(link).to;
-        network.switches[to.index()].as_ref().is_some_and(stops)
+        network.switches[to.index()].as_ref().is_some_and(SwitchConfig::pauses)
     };
     let Some(circle) = Paths::new(&network.topology, network.routing, 0).circle(pauses) else { return };
     let names: Vec<_> = circle.iter().take(8).map(|link| name(&network.topology, *link)).collect();

@@ -2,10 +2,7 @@
 
 use serde_json::Value;
 
-/// The name of the definition that a part of the schema refers to.
-pub(super) fn reference_of(part: &Value) -> Option<&str> {
-    part["$ref"].as_str()?.strip_prefix("#/$defs/")
-}
+use crate::document::accepted::reference_of;
 
 /// The name of the definition of the settings of a variant.
 pub(super) fn definition_of<'a>(schema: &'a Value, of: &str, variant: &str) -> Option<&'a str> {

@@ -4,6 +4,7 @@
 
 mod definitions;
 mod mechanisms;
+mod off;
 mod paths;
 mod ranges;
 mod schema;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::Value;
 
-use super::definitions::reference_of;
+use crate::document::accepted::{Entries, alternatives, below, entries, reference_of, shapes};
 use crate::scenario::Scenario;
 
 /// A key that may follow in a path.
@@ -24,16 +24,19 @@ pub fn next_keys(path: &str) -> Vec<NextKey> {
     let (before, begun) = path.rsplit_once('.').map_or((None, path), |(before, begun)| (Some(before), begun));
     let mut places = vec![Scenario::schema()];
     for part in before.into_iter().flat_map(|before| before.split('.')) {
-        places = places.into_iter().flat_map(|place| below(place, part)).collect();
+        places = places.into_iter().flat_map(|place| below(Scenario::schema(), place, part)).collect();
     }
     let mut seen = BTreeSet::new();
-    let found =
-        places.into_iter().flat_map(shapes).filter_map(|shape| shape["properties"].as_object()).flatten();
+    let found = places
+        .into_iter()
+        .flat_map(|value| shapes(Scenario::schema(), value))
+        .filter_map(|shape| shape["properties"].as_object())
+        .flatten();
     let found = found.filter(|(key, _)| key.starts_with(begun) && seen.insert(key.as_str()));
     let next = |(key, value): (&'static String, &'static Value)| NextKey {
         path: before.map_or_else(|| key.clone(), |before| format!("{before}.{key}")),
         meaning: value["description"].as_str().unwrap_or_default().replace('\n', " "),
-        goes_on: shapes(value)
+        goes_on: shapes(Scenario::schema(), value)
             .iter()
             .any(|shape| !matches!(entries(shape), Entries::None) || shape["properties"].is_object()),
     };
@@ -51,7 +54,7 @@ pub(super) fn owners(path: &str) -> Vec<&'static str> {
         let all = definitions.into_iter().flatten().map(|(_, definition)| definition);
         let with_it = all
             .chain([Scenario::schema()])
-            .flat_map(shapes)
+            .flat_map(|value| shapes(Scenario::schema(), value))
             .filter_map(|shape| shape["properties"].get(part));
         let mut reached = BTreeSet::new();
         with_it.for_each(|value| reach(value, &mut reached));
@@ -86,10 +89,6 @@ pub(super) fn places() -> BTreeMap<&'static str, String> {
     places
 }
 
-fn alternatives(value: &'static Value) -> impl Iterator<Item = &'static Value> {
-    ["oneOf", "anyOf", "allOf"].into_iter().filter_map(|several| value[several].as_array()).flatten()
-}
-
 /// Notes all definitions that a value may be made of.
 fn reach(value: &'static Value, reached: &mut BTreeSet<&'static str>) {
     if let Some(name) = reference_of(value).filter(|name| reached.insert(name)) {
@@ -98,43 +97,6 @@ fn reach(value: &'static Value, reached: &mut BTreeSet<&'static str>) {
     let values = value["properties"].as_object().into_iter().flatten().map(|(_, value)| value);
     let inside = ["items", "additionalProperties"].into_iter().filter_map(|key| value.get(key));
     alternatives(value).chain(values).chain(inside).for_each(|part| reach(part, reached));
-}
-
-/// Schemas that a part of a path leads to: a key, or an entry of a table or list whose names the scenario gives.
-fn below(value: &'static Value, part: &str) -> Vec<&'static Value> {
-    let one = |shape: &'static Value| {
-        let key = shape["properties"].get(part);
-        match entries(shape) {
-            Entries::Of(entry) => Some(key.unwrap_or(entry)),
-            Entries::None => key,
-        }
-    };
-    shapes(value).into_iter().filter_map(one).collect()
-}
-
-/// Entries of a table or list besides its keys.
-enum Entries {
-    None,
-    Of(&'static Value),
-}
-
-fn entries(shape: &'static Value) -> Entries {
-    let entry = [&shape["items"], &shape["additionalProperties"]].into_iter().find(|entry| entry.is_object());
-    entry.map_or(Entries::None, Entries::Of)
-}
-
-/// The alternatives of a value, with references resolved.
-fn shapes(value: &'static Value) -> Vec<&'static Value> {
-    let mut shapes = Vec::new();
-    let mut left = vec![value];
-    while let Some(value) = left.pop() {
-        shapes.push(value);
-        if let Some(name) = reference_of(value) {
-            left.push(&Scenario::schema()["$defs"][name]);
-        }
-        left.extend(alternatives(value));
-    }
-    shapes
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::flows::{self, GroupTimes};
 use super::over_time::OverTime;
+use super::pauses::Pauses;
 use crate::diagnostic::Checked;
 use crate::metrics::{self, Marks, Metric};
 use crate::results::{Activity, Source, Stored, StoredCell, warnings_in};
@@ -33,6 +34,8 @@ pub struct Digest {
     pub activity: Vec<Activity>,
     /// Completion times by group.
     pub groups: Vec<GroupTimes>,
+    /// Ports that were paused.
+    pub pauses: Pauses,
     /// Records over time; none if they are not wanted.
     pub over_time: Option<OverTime>,
     /// It was not interrupted.
@@ -72,7 +75,7 @@ impl Digest {
             seed: summary.get("seed").and_then(Value::as_u64).unwrap_or_default(),
             version: text("narrows"),
             text: source.scenario().to_owned(),
-            warnings: warnings_in(&summary).map(str::to_owned).collect(),
+            warnings: warnings_in(&summary).collect(),
             metrics: entries("metrics")
                 .map(|(name, value)| Metric { name: metrics::current_name(name), value: value.as_f64() })
                 .collect(),
@@ -84,6 +87,7 @@ impl Digest {
                 })
                 .collect(),
             groups: GroupTimes::of(source, &summary)?,
+            pauses: Pauses::of(source, summary.get("ended_ps").and_then(Value::as_u64).unwrap_or_default())?,
             over_time: None,
             complete: summary.get("complete").and_then(Value::as_bool).unwrap_or_default(),
         })

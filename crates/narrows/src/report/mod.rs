@@ -6,6 +6,7 @@ mod flows;
 mod opening;
 mod over_time;
 mod packed;
+mod pauses;
 mod shown;
 mod summary;
 mod sweep;
@@ -17,6 +18,7 @@ pub use digest::{Cell, Digest};
 pub use flows::GroupTimes;
 pub use opening::{Change, Difference, Finding, GroupFinding, Opening};
 pub use over_time::OverTime;
+pub use pauses::{PausedPort, Pauses, Root};
 pub use summary::{Summary, SummaryGroup, SummaryRow, summarize};
 pub use sweep::{SweepOptions, sweep_page};
 
@@ -60,6 +62,8 @@ struct PageCell<'a> {
     seeds: Vec<u64>,
     scenario: &'a str,
     groups: Vec<flows::GroupCharts>,
+    /// Of the first run.
+    pauses: &'a Pauses,
     over_time: Option<&'a OverTime>,
 }
 
@@ -77,7 +81,7 @@ pub fn page(title: &str, cells: &[Cell]) -> String {
         version: &first.version,
         complete: runs().all(|run| run.complete),
         intervals: cells.iter().any(|cell| cell.runs.len() >= FEWEST),
-        warnings: of_a_kind(runs().flat_map(|run| &run.warnings).map(String::as_str)),
+        warnings: warnings(cells),
         opening: (cells.len() > 1).then(|| Opening::of(cells, &summary)),
         summary: shown::groups(&summary),
         legend: summary.legend(),
@@ -85,6 +89,16 @@ pub fn page(title: &str, cells: &[Cell]) -> String {
         cells: cells.iter().map(PageCell::new).collect(),
     };
     fill_page(title, &SCRIPTS, &page)
+}
+
+/// Warnings of all runs, those of some cells with their names.
+fn warnings(cells: &[Cell]) -> Vec<String> {
+    let runs =
+        cells.iter().enumerate().flat_map(|(number, cell)| cell.runs.iter().map(move |run| (number, run)));
+    let kinds = of_a_kind(
+        runs.flat_map(|(number, run)| run.warnings.iter().map(move |text| (number, text.as_str()))),
+    );
+    kinds.iter().map(|kind| kind.text(cells.len(), "cells", |cell| cells[*cell].name.clone())).collect()
 }
 
 /// Scripts that draw it.
@@ -103,6 +117,7 @@ impl<'a> PageCell<'a> {
             seeds: cell.runs.iter().map(|run| run.seed).collect(),
             scenario: &cell.runs[0].text,
             groups: flows::charts(&groups),
+            pauses: &cell.runs[0].pauses,
             over_time: cell.runs[0].over_time.as_ref(),
         }
     }

@@ -38,7 +38,7 @@ pub(crate) use staged::make_readable;
 pub use staged::{Staged, cannot_write};
 pub(crate) use staging::Staging;
 pub(crate) use stored::warnings_in;
-pub use stored::{Source, Stored, StoredCell, find, without_seed};
+pub use stored::{COMPARISON, Source, Stored, StoredCell, find, without_seed};
 pub use table::{Column, Table, Values};
 pub use tables::TABLES;
 pub(crate) use tables::described::{Described, Named, nodes};

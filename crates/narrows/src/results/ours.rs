@@ -3,7 +3,7 @@
 //! ```text
 //! a run            run.json, scenario.toml, tables, report.html, what trace and export put there, qlog/, inputs/NAME; cell.json in a sweep
 //! several seeds    report.html, seed-N/ (runs)
-//! a comparison     report.html, NAME/ (several seeds each)
+//! a comparison     compare.json, report.html, NAME/ (several seeds each)
 //! a reproduction   claims.json, measured.json, report.html, report.md, scenarios/NAME.toml
 //! a sweep          sweep.json, summary.parquet, tables, report.html, cells/ID/ (runs), inputs/HASH/NAME
 //! qlog             NAME.sqlog
@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use super::columns::TableInfo;
 use super::staging::{PREFIX, seize};
+use super::stored::COMPARISON;
 use crate::inputs::INPUTS;
 
 /// Contents that a folder is to hold.
@@ -131,7 +132,8 @@ impl Kind {
         let is_table = || name.strip_suffix(".parquet").is_some_and(|name| TableInfo::find(name).is_some());
         match self {
             Self::Run => OF_A_RUN.contains(&name) || name.ends_with(".flent.gz") || is_table(),
-            Self::Seeds | Self::Comparison | Self::Cells => name == "report.html",
+            Self::Comparison => [COMPARISON, "report.html"].contains(&name),
+            Self::Seeds | Self::Cells => name == "report.html",
             Self::Reproduction => {
                 ["claims.json", "measured.json", "report.html", "report.md"].contains(&name)
             }
@@ -177,7 +179,7 @@ fn is_said_to_be_ours(path: &Path, kind: Kind) -> io::Result<bool> {
             return Ok(scenario.contains(&format!("\"{INPUTS}/{name}\"")));
         }
         "run.json" | "claims.json" | "measured.json" => "narrows",
-        "sweep.json" | "cell.json" => "engine",
+        "sweep.json" | "cell.json" | COMPARISON => "engine",
         _ => return Ok(true),
     };
     let text = std::fs::read(path)?;

@@ -95,13 +95,18 @@ impl Stored {
     }
 }
 
-/// Warnings before a run and after it, as its summary has them.
-pub(crate) fn warnings_in(summary: &Value) -> impl Iterator<Item = &str> {
+/// Warnings before a run and after it, as its summary has them, each behind its code.
+pub(crate) fn warnings_in(summary: &Value) -> impl Iterator<Item = String> {
     let list = |key: &str| summary.get(key).and_then(Value::as_array).into_iter().flatten();
-    let coded = |key: &str| list(key).filter_map(|warning| warning.get("message")?.as_str());
-    let (warnings, remarks) = (coded("warnings"), coded("remarks"));
-    let held_up = summary.get("held_up").and_then(Value::as_str);
-    warnings.chain(held_up).chain(list("trends").filter_map(Value::as_str)).chain(remarks)
+    let coded = |key: &str| {
+        list(key).filter_map(|warning| {
+            Some(format!("{}: {}", warning.get("code")?.as_str()?, warning.get("message")?.as_str()?))
+        })
+    };
+    let of = |code: Code, message: &str| format!("{}: {message}", code.name());
+    let held_up = summary.get("held_up").and_then(Value::as_str).map(|message| of(Code::HeldUp, message));
+    let trends = list("trends").filter_map(Value::as_str).map(move |message| of(Code::NotSettled, message));
+    coded("warnings").chain(held_up).chain(trends).chain(coded("remarks"))
 }
 
 /// Where tables and a summary come from: a run that has just ended, or a folder.
@@ -162,9 +167,23 @@ pub fn find(folder: &Path) -> Checked<Vec<StoredCell>> {
         return Ok(cells_of(&name(&canonical()), runs));
     }
     let cells = folders_in(folder).into_iter().map(|cell| (name(&cell), runs_in(&cell)));
-    let cells: Vec<_> =
-        cells.filter(|(_, runs)| !runs.is_empty()).flat_map(|(name, runs)| cells_of(&name, runs)).collect();
+    let mut cells: Vec<_> = cells.filter(|(_, runs)| !runs.is_empty()).collect();
+    let order = order_in(folder);
+    // Those that are not listed come last, by name.
+    cells.sort_by_key(|(name, _)| order.iter().position(|other| other == name).unwrap_or(order.len()));
+    let cells: Vec<_> = cells.into_iter().flat_map(|(name, runs)| cells_of(&name, runs)).collect();
     if cells.is_empty() { Err(no_results(folder).into()) } else { Ok(cells) }
+}
+
+/// The file of a comparison with the names of its cells in their order, the base first.
+pub const COMPARISON: &str = "compare.json";
+
+/// Names of the folders of a comparison in their order; none if it is not known.
+fn order_in(folder: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(folder.join(COMPARISON)).unwrap_or_default();
+    let value: Value = serde_json::from_str(&text).unwrap_or_default();
+    let names = value.get("cells").and_then(Value::as_array).into_iter().flatten();
+    names.filter_map(|name| Some(name.as_str()?.to_owned())).collect()
 }
 
 fn name(path: &Path) -> String {

@@ -13,12 +13,14 @@ mod traffic;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use narrows_proto::stream;
 use narrows_proto::units::Span;
 use narrows_sim::{Hosts, RealHosts, Routing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 pub(crate) use controls::gemini_of;
 pub(crate) use measure::OfNodes;
@@ -109,6 +111,12 @@ pub struct Failure {
     pub reroute_after: Option<Span>,
 }
 
+/// The schema as it follows from types. [`Scenario::schema`] says more.
+fn plain_schema() -> &'static Value {
+    static SCHEMA: LazyLock<Value> = LazyLock::new(|| schemars::schema_for!(Scenario).to_value());
+    &SCHEMA
+}
+
 fn first_seed() -> u64 {
     1
 }
@@ -125,6 +133,7 @@ impl Scenario {
                 format!("the scenario is for version {version}, this narrows reads 1 and {VERSION}");
             return Err(Diagnostic::error(Code::Version, message).at(document.place("version")).into());
         }
+        document.follow(plain_schema);
         document.inherit("transport", "traffic");
         document.follow_profiles();
         let mut scenario: Self = document.read_into()?;

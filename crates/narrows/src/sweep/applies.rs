@@ -1,4 +1,4 @@
-//! Changes of a setting that only one congestion control has, where a point has another.
+//! Changes of a setting that a point does not have: of a congestion control, where it has another; of what it switches off.
 
 use std::collections::HashSet;
 
@@ -11,19 +11,29 @@ use super::change::Change;
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
 
-/// A change that is left out, as the traffic has another control.
+/// A change that is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LeftOut {
     path: String,
-    /// The group, as the path names it, and its control.
-    group: String,
-    control: String,
+    why: Why,
+}
+
+/// Why a change is left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Why {
+    /// The traffic has another control: the group, as the path names it, and its control.
+    Control(String, String),
+    /// Something is off: at this path.
+    Off(String),
 }
 
 impl LeftOut {
     pub(super) fn warning(&self) -> Diagnostic {
-        let Self { path, group, control } = self;
-        let message = format!("{path} is left out where traffic \"{group}\" is under {control}");
+        let why = match &self.why {
+            Why::Control(group, control) => format!("traffic \"{group}\" is under {control}"),
+            Why::Off(path) => format!("{path} is off"),
+        };
+        let message = format!("{} is left out where {why}", self.path);
         let help = "points that differ in nothing else are one point";
         Diagnostic::warning(Code::LeftOut, message).help(help)
     }
@@ -45,6 +55,15 @@ impl Change {
         is_setting.then_some(segments)
     }
 
+    /// It, if it changes something within what one of these changes switches off.
+    fn within(&self, off: &[&Self]) -> Option<LeftOut> {
+        let is_within = |off: &&&Self| {
+            self.path().strip_prefix(off.path()).is_some_and(|rest| rest.trim_start().starts_with('.'))
+        };
+        let why = Why::Off(off.iter().find(is_within)?.path().to_owned());
+        Some(LeftOut { path: self.path().to_owned(), why })
+    }
+
     /// It, if the traffic of the document has another control than the one whose setting this is.
     fn left_out(&self, document: &Document) -> Option<LeftOut> {
         let segments = self.of_control()?;
@@ -55,8 +74,8 @@ impl Change {
             if !there.iter().any(|key| key == control) {
                 let is_known = ALGORITHMS.iter().any(|entry| entry.name == control);
                 let other = there.into_iter().next().filter(|_| is_known)?;
-                let (path, group) = (self.path().to_owned(), segments[1].to_owned());
-                return Some(LeftOut { path, group, control: other });
+                let why = Why::Control(segments[1].to_owned(), other);
+                return Some(LeftOut { path: self.path().to_owned(), why });
             }
             // The control in a near-source loop.
             let within = ["annulus", "end_to_end"];
@@ -84,13 +103,18 @@ impl Sweep {
         let changes_something = steps.map(|(axis, step)| !axis.steps[step].changes.is_empty()).collect();
         let mut made = Made { document: self.base.clone(), left_out: Vec::new(), is_void: changes_something };
         let none = |change| (None, change);
+        let mut off = Vec::new();
         for (axis, change) in first.into_iter().map(none).chain(chosen).chain(last.into_iter().map(none)) {
-            if let Some(left_out) = change.left_out(&made.document) {
+            if let Some(left_out) = change.within(&off).or_else(|| change.left_out(&made.document)) {
                 made.left_out.push(left_out);
                 continue;
             }
             if let Some(axis) = axis {
                 made.is_void[axis] = false;
+            }
+            off.retain(|other: &&Change| other.path() != change.path());
+            if change.is_off() {
+                off.push(change);
             }
             change.apply(&mut made.document)?;
         }
@@ -109,7 +133,8 @@ impl Sweep {
     pub(super) fn different(&self) -> Option<&[usize]> {
         let find = || {
             let axes = self.axes.iter().flat_map(|axis| &axis.steps).flat_map(|step| &step.changes);
-            if !self.set.iter().chain(axes).any(|change| change.of_control().is_some()) {
+            let may_leave_out = |change: &Change| change.of_control().is_some() || change.is_off();
+            if !self.set.iter().chain(axes).any(may_leave_out) {
                 return None;
             }
             let key = |combination: usize| {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::applies::{LeftOut, Made};
-use super::change::describe;
+use super::change::{Change, describe};
 use super::store::input_in;
 use super::task::{Attached, Task, id};
 use super::{Store, Sweep, Until};
@@ -37,8 +37,21 @@ pub struct Manifest {
     /// Files that its scenarios name, as they were when it began. The folder of the sweep keeps them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<KeptInput>,
+    /// Texts of its scenario and changes.
+    #[serde(default)]
+    pub written: Written,
     /// The points; the last axis varies fastest.
     pub points: Vec<Point>,
+}
+
+/// Texts that a sweep was written as, for its page.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+pub struct Written {
+    /// The scenario, before anything was changed.
+    pub scenario: String,
+    /// Changes for all points, `path=value`, in the order in which they are made. Those that `[grid]` makes come before those of the
+    /// command line.
+    pub set: Vec<String>,
 }
 
 /// A file that scenarios of a sweep name.
@@ -91,7 +104,7 @@ impl Manifest {
 
     /// Both are the same sweep, wherever their files were.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        let Self { name, engine, axes, seeds, until, points, inputs: _ } = self;
+        let Self { name, engine, axes, seeds, until, points, inputs: _, written: _ } = self;
         let own = (name, engine, axes, seeds, until, points);
         own == (&other.name, &other.engine, &other.axes, &other.seeds, &other.until, &other.points)
     }
@@ -187,8 +200,16 @@ impl Sweep {
             seeds: self.seeds,
             until: self.until.clone(),
             inputs,
+            written: self.written(),
             points,
         })
+    }
+
+    fn written(&self) -> Written {
+        let mut texts = self.base.written_texts();
+        let scenario = texts.next().unwrap_or_default().to_owned();
+        let set = texts.chain(self.set.iter().map(Change::text)).map(str::to_owned).collect();
+        Written { scenario, set }
     }
 
     /// A point, and the files that its scenario names.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::leading::LEADING;
 use crate::diagnostic::{Checked, Code, Diagnostic, Place};
-use crate::document::Document;
+use crate::document::{Document, OFF, Origin};
 
 /// Keys of an axis whose values several paths get.
 pub(super) const SETS: &str = "sets";
@@ -36,8 +36,8 @@ pub struct Step {
 pub struct Change {
     /// `path=value`, the value as TOML.
     assignment: String,
-    /// Where it was written.
-    place: Option<Place>,
+    /// Where path and value were written.
+    origin: Origin,
     /// It was made on the command line.
     last: bool,
 }
@@ -171,24 +171,40 @@ impl Change {
         let nothing = |_| {
             let message = format!("{path} is {value}, and null is no value of a scenario");
             Diagnostic::error(Code::WrongType, message)
+                .help(format!("\"{OFF}\" is as if {path} was not written"))
         };
         let value = toml::Value::try_from(value).map_err(nothing)?;
-        Ok(Self::new(path, &value, None))
+        Ok(Self { assignment: format!("{path}={value}"), origin: Origin::default(), last: false })
     }
 
-    /// A change of the value at `path`, written at `place`.
-    pub(super) fn new(path: &str, value: &toml::Value, place: Option<Place>) -> Self {
-        Self { assignment: format!("{path}={value}"), place, last: false }
+    /// A change of the value at `path` to a value, written at these places.
+    pub(super) fn written(path: &str, at_path: Place, at_value: Place) -> Self {
+        let assignment = format!("{path}={}", &at_value.source.text[at_value.span.clone()]);
+        let value = path.len() + 1..assignment.len();
+        let origin = Origin::of(0..path.len(), at_path).and(value, at_value);
+        Self { assignment, origin, last: false }
     }
 
     /// A change as it was typed.
     pub(super) fn of_text(assignment: &str) -> Self {
-        Self { assignment: assignment.to_owned(), place: None, last: true }
+        Self { assignment: assignment.to_owned(), origin: Origin::default(), last: true }
+    }
+
+    /// Path and value, as they are set.
+    pub(super) fn text(&self) -> &str {
+        &self.assignment
     }
 
     /// Of what it changes.
     pub(super) fn path(&self) -> &str {
         self.assignment.split_once('=').map_or("", |(path, _)| path.trim())
+    }
+
+    /// It takes out what is at its path.
+    pub(super) fn is_off(&self) -> bool {
+        self.assignment
+            .split_once('=')
+            .is_some_and(|(_, value)| value.trim().trim_matches(['"', '\'']) == OFF)
     }
 
     /// It comes after all others.
@@ -199,7 +215,7 @@ impl Change {
     /// Makes it.
     pub(super) fn apply(&self, document: &mut Document) -> Checked<()> {
         let name = if self.last { "--set" } else { "the sweep" };
-        document.set_from(name, &self.assignment, self.place.clone())
+        document.set_written(name, &self.assignment, self.origin.clone())
     }
 }
 

@@ -5,6 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::cells::Manifest;
+#[cfg(test)]
+use super::cells::Written;
 use super::change::text;
 use super::measured::{Metrics, PointSummary, Row, summarize};
 use super::store::Store;
@@ -23,8 +25,8 @@ pub struct Found {
     pub cells: Vec<Row>,
     /// Cells that are wanted and not there.
     pub absent: Vec<Absent>,
-    /// Warnings of the runs.
-    pub warnings: Vec<String>,
+    /// Warnings of the runs, each with the number of its point in the manifest.
+    pub warnings: Vec<(usize, String)>,
     metrics: Metrics,
     /// By point of `points`: the number of its first cell.
     first: Vec<usize>,
@@ -188,6 +190,7 @@ pub(crate) fn made_up(axes: &[&str], points: &[MadeUp<'_>]) -> Found {
         seeds: seeds as u32,
         until: None,
         inputs: Vec::new(),
+        written: Written::default(),
         points: points.iter().enumerate().map(point).collect(),
     };
     let mut metrics =

@@ -59,8 +59,8 @@ pub(super) struct Metrics {
     pub(super) values: Vec<Vec<(usize, Option<f64>)>>,
     /// By cell: the marks of those that have some.
     pub(super) marks: Vec<Vec<(String, Marks)>>,
-    /// Warnings of the runs.
-    pub(super) warnings: Vec<String>,
+    /// Warnings of the runs, each with the number of its point.
+    pub(super) warnings: Vec<(usize, String)>,
 }
 
 impl Metrics {
@@ -70,7 +70,7 @@ impl Metrics {
             let metrics = run.get("metrics").and_then(Value::as_object).into_iter().flatten();
             let metrics: Vec<_> = metrics.map(|(name, value)| (name.clone(), value.as_f64())).collect();
             let marks = Marks::read(&run).collect::<Vec<_>>();
-            Ok((metrics, marks, warnings_in(&run).map(str::to_owned).collect::<Vec<_>>()))
+            Ok((metrics, marks, warnings_in(&run).map(|warning| (row.point, warning)).collect::<Vec<_>>()))
         };
         let all: Vec<_> = rows.par_iter().map(read).collect::<Checked<_>>()?;
         let mut numbers: HashMap<String, usize> = HashMap::new();

@@ -32,7 +32,7 @@ use std::sync::OnceLock;
 use serde_json::{Map, Value};
 
 pub use campaign::{Campaign, Failure, Settings, Tally, Want};
-pub use cells::{Estimated, KeptInput, Manifest, Point};
+pub use cells::{Estimated, KeptInput, Manifest, Point, Written};
 pub use change::{Axis, Change, Step};
 pub use complete::{Damaged, Health};
 pub use dataset::assemble;

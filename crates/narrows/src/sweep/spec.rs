@@ -12,7 +12,7 @@ use serde_spanned::Spanned;
 
 use super::change::{Axis, Change, SETS, Step, VALUES};
 use super::{Sweep, Until};
-use crate::diagnostic::{Checked, Code, Diagnostic, Rejection};
+use crate::diagnostic::{Checked, Code, Diagnostic, Place, Rejection};
 use crate::document::Document;
 use crate::templates::{self, TEMPLATES};
 
@@ -96,7 +96,7 @@ pub(super) fn read(document: &Document, path: &Path) -> Checked<Sweep> {
 fn axis(document: &Document, name: &Spanned<String>, steps: Steps) -> Checked<Axis> {
     let place = document.locate(&name.span());
     let step = |value: Spanned<toml::Value>| {
-        let change = change(document, name.get_ref(), &value)?;
+        let change = change(document, name, &value)?;
         let value = serde_json::to_value(value.get_ref()).unwrap_or_default();
         Ok(Step { value, changes: vec![change] })
     };
@@ -106,15 +106,16 @@ fn axis(document: &Document, name: &Spanned<String>, steps: Steps) -> Checked<Ax
     let steps = match steps {
         Steps::Values(values) => values.into_iter().map(step).collect::<Checked<_>>()?,
         Steps::Shared(sets, values) => {
-            let path = |path: &Spanned<toml::Value>| {
+            let path = |path: Spanned<toml::Value>| {
                 let wrong = || {
                     let place = document.locate(&path.span());
                     Diagnostic::error(Code::WrongType, format!("found {}, expected a path", path.get_ref()))
                         .at(place)
                 };
-                Ok(path.get_ref().as_str().ok_or_else(wrong)?.to_owned())
+                let text = path.get_ref().as_str().ok_or_else(wrong)?.to_owned();
+                Ok(Spanned::new(path.span(), text))
             };
-            let paths = sets.iter().map(path).collect::<Checked<Vec<_>>>()?;
+            let paths = sets.into_iter().map(path).collect::<Checked<Vec<_>>>()?;
             if paths.is_empty() {
                 return Err(Axis::sets_nothing(name.get_ref()).at(place).into());
             }
@@ -134,12 +135,13 @@ fn axis(document: &Document, name: &Spanned<String>, steps: Steps) -> Checked<Ax
 fn changes(document: &Document, changes: Changes) -> Checked<Vec<Change>> {
     let mut changes: Vec<_> = changes.into_iter().collect();
     changes.sort_by_key(|(path, _)| path.span().start);
-    changes.iter().map(|(path, value)| change(document, path.get_ref(), value)).collect()
+    changes.iter().map(|(path, value)| change(document, path, value)).collect()
 }
 
 /// A change as it is written. A table that is not written in braces comes from a path that should have been in quotation
 /// marks, and would replace the whole table of the scenario.
-fn change(document: &Document, path: &str, value: &Spanned<toml::Value>) -> Checked<Change> {
+fn change(document: &Document, path: &Spanned<String>, value: &Spanned<toml::Value>) -> Checked<Change> {
+    let (at_path, path) = (without_quotes(document.locate(&path.span())), path.get_ref());
     let place = document.locate(&value.span());
     let written = &place.source.text[place.span.clone()];
     if let Some(table) = value.get_ref().as_table().filter(|_| !written.starts_with('{')) {
@@ -150,7 +152,16 @@ fn change(document: &Document, path: &str, value: &Spanned<toml::Value>) -> Chec
         );
         return Err(Diagnostic::error(Code::Override, message).at(place).help(help).into());
     }
-    Ok(Change::new(path, value.get_ref(), Some(place)))
+    Ok(Change::written(path, at_path, place))
+}
+
+/// The place of a path between the quotation marks that it stands in.
+fn without_quotes(mut place: Place) -> Place {
+    let text = &place.source.text[place.span.clone()];
+    if text.len() > 1 && text.starts_with(['"', '\'']) && text.ends_with(['"', '\'']) {
+        place.span = place.span.start + 1..place.span.end - 1;
+    }
+    place
 }
 
 impl<'de> Deserialize<'de> for Grid {

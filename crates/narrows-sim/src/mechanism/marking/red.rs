@@ -55,7 +55,7 @@ pub struct RedAt {
 
 impl Red {
     /// As it is at a port of this rate.
-    fn of(&self, rate: BitRate) -> Self {
+    pub fn of(&self, rate: BitRate) -> Self {
         let own = self.at.iter().find(|at| at.rate == rate);
         let (min, max, max_p) =
             own.map_or((self.min, self.max, self.max_p), |own| (own.min, own.max, own.max_p));

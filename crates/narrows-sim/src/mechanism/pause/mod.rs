@@ -5,10 +5,12 @@
 //! nobody for good.
 
 mod host;
+mod stopped;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 pub(crate) use self::host::Paused;
+pub(crate) use self::stopped::Stopped;
 use super::settings::SwitchSettings;
 use super::{InputLink, StopFrame, StopOrder};
 use crate::ids::{FlowId, HostId, LinkId};

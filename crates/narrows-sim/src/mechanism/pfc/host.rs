@@ -6,6 +6,7 @@ use super::{Watch, read};
 use crate::host::Senders;
 use crate::mechanism::StopFrame;
 use crate::mechanism::at_host::{At, AtHost, Site};
+use crate::mechanism::pause::Stopped;
 use crate::observe::Observer;
 use crate::packet::{Control, Packet, Parcel};
 use crate::record::PortCounters;
@@ -21,6 +22,7 @@ pub(crate) struct StoppedClasses {
     /// Packets that were ready when their class was stopped.
     held: Ring<Packet>,
     watch: Watch,
+    times: Stopped,
     counters: PortCounters,
 }
 
@@ -61,6 +63,7 @@ impl AtHost for StoppedClasses {
     fn finish(&mut self, now: Time, senders: &Senders, counters: &mut PortCounters, _: &mut Log) {
         let waiting = senders.nic.occupied();
         let waits = |class: usize| u16::from(waiting) & 1 << class != 0;
+        self.counters.paused += self.times.until_now(now);
         self.watch.finish(now, self.stopped.into(), waits, &mut self.counters);
         counters.add(&self.counters);
     }
@@ -72,6 +75,7 @@ impl StoppedClasses {
         let waiting = senders.nic.occupied();
         let waits = |class: usize| u16::from(waiting) & 1 << class != 0;
         self.watch.change(now, before.into(), stopped.into(), waits, &mut self.counters);
+        self.counters.paused += self.times.change(now, if stopped == 0 { now } else { until });
         self.until = until;
         senders.nic.stop(stopped);
         if before & !stopped != 0 {

@@ -375,6 +375,9 @@ impl QueuedPorts {
         for ((port, watch), counters) in self.ports.iter().zip(watches).zip(&mut common.counters) {
             watch.finish(now, port.stops(now), |class| port.backlog(class) > 0, counters);
         }
+        for (port, counters) in self.ports.iter().zip(&mut common.counters) {
+            counters.paused += port.times.until_now(now);
+        }
         self.report(common);
     }
 

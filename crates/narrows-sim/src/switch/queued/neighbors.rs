@@ -35,6 +35,7 @@ impl QueuedPorts {
             watch.change(now, before, classes, waits, &mut common.counters[number]);
         }
         (port.stopped, port.stopped_until) = (classes, until);
+        common.counters[number].paused += port.times.change(now, until);
         world.observer.paused(now, link, until);
         let view = port.view(now, number);
         each_at_ports!(mechanisms.at_ports, mechanism => mechanism.on_stop(view, &mut world.observer));

@@ -152,6 +152,7 @@ mod tests {
     use super::*;
     use crate::metrics::{Marks, Metric};
     use crate::report::digest::Digest;
+    use crate::report::pauses::Pauses;
     use crate::report::summary::summarize;
 
     /// A cell whose run of each seed has these values of one metric.
@@ -167,6 +168,7 @@ mod tests {
             marks: Vec::new(),
             activity: Vec::new(),
             groups: Vec::new(),
+            pauses: Pauses::default(),
             over_time: None,
             complete: true,
         };

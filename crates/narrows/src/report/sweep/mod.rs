@@ -16,7 +16,7 @@ use self::differences::{Differences, differences};
 use self::figures::{Figures, Roles, figures};
 use self::table::{Table, table};
 use super::fill_page;
-use super::warnings::of_a_kind;
+use super::warnings::{Kind, of_a_kind};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::sweep::{Absent, Found, Manifest, Row};
 
@@ -47,6 +47,10 @@ struct Page<'a> {
     /// Numbers of cells: in the sweep, finished, failed.
     cells: [usize; 3],
     warnings: Vec<String>,
+    /// Changes for all points.
+    set: &'a [String],
+    /// Before these; empty if it is not known.
+    scenario: &'a str,
     differences: Differences,
     figures: Option<Figures>,
     table: Table,
@@ -104,7 +108,9 @@ pub fn sweep_page(found: &Found, options: &SweepOptions) -> Checked<String> {
         size: manifest.size(),
         axes: axis_texts(manifest),
         cells: [cells.len() + absent.len(), cells.len(), failed.len()],
-        warnings: shortened(warnings),
+        warnings: shortened(manifest, warnings),
+        set: &manifest.written.set,
+        scenario: &manifest.written.scenario,
         differences: differences(found, &axes, &chosen, &across),
         figures: roles.map(|roles| figures(found, &axes, &chosen, roles)),
         table: table(found, &axes, &chosen),
@@ -141,10 +147,12 @@ fn axis_texts(manifest: &Manifest) -> Vec<AxisText<'_>> {
 }
 
 /// The first warnings, and how many more there are.
-fn shortened(warnings: &[String]) -> Vec<String> {
-    let mut kinds = of_a_kind(warnings.iter().map(String::as_str));
+fn shortened(manifest: &Manifest, warnings: &[(usize, String)]) -> Vec<String> {
+    let kinds = of_a_kind(warnings.iter().map(|(point, text)| (*point, text.as_str())));
     let more = kinds.len().saturating_sub(WARNINGS);
-    kinds.truncate(WARNINGS);
+    let text =
+        |kind: &Kind<'_, usize>| kind.text(manifest.points.len(), "points", |point| manifest.short(*point));
+    let mut kinds: Vec<_> = kinds.iter().take(WARNINGS).map(text).collect();
     kinds.extend((more > 0).then(|| format!("and {more} more; run.json of each cell has its own")));
     kinds
 }

@@ -48,12 +48,12 @@ fn mistakes_point_into_the_sweep() {
         (
             "[grid]\n\"traffic.al.cc\" = [1]",
             Code::Override,
-            "PLACE/sweep.toml:4:20  \"al\" is no element here",
+            "PLACE/sweep.toml:4:10  \"al\" is no element here",
         ),
         (
             "[set]\n\"stopp.after\" = \"1 ms\"",
             Code::UnknownKey,
-            "PLACE/sweep.toml:4:17  unknown key \"stopp\"",
+            "PLACE/sweep.toml:4:2  unknown key \"stopp\"",
         ),
         (
             "[set]\nstop.after = \"1 ms\"",
@@ -216,6 +216,23 @@ fn settings_of_one_control_are_left_out_where_there_is_another_in_any_order_of_a
             ["traffic.all.cc.gemini.beta is left out where traffic \"all\" is under dctcp"]
         );
     }
+}
+
+#[test]
+fn settings_of_what_a_point_switches_off_are_left_out_there() {
+    let place = tempfile::tempdir().unwrap();
+    let pfc = "[grid]\n\"switches.default.pfc.quanta\" = [1000, 2000]\n";
+    let on_and_off =
+        "[grid.pfc]\non = { \"switches.default.pfc\" = {} }\noff = { \"switches.default.pfc\" = \"off\" }\n";
+    let sweep = good(place.path(), &format!("{pfc}{on_and_off}"));
+    let on = |quanta: u64| vec![json!(quanta), json!("on")];
+    assert_eq!(values(&sweep), [on(1000), vec![Value::Null, json!("off")], on(2000)]);
+    let manifest = manifest(&sweep);
+    let scenario = |point: usize| sweep.task(point, manifest.points[point].first_seed).unwrap().scenario;
+    assert!(scenario(0).contains("quanta = 1000") && !scenario(1).contains("pfc"));
+    let warnings = sweep.estimate(&manifest, &[1], 1).unwrap().remove(0).warnings;
+    let left_out = warnings.iter().find(|warning| warning.code == Code::LeftOut).expect("said");
+    assert_eq!(left_out.message, "switches.default.pfc.quanta is left out where switches.default.pfc is off");
 }
 
 #[test]
