@@ -39,7 +39,8 @@ impl Session {
     fn start(arguments: &[&str]) -> Self {
         let place = tempfile::tempdir().unwrap();
         std::fs::write(place.path().join("small.toml"), SCENARIO).unwrap();
-        let size = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
+        // Rows for what a watched run leaves behind: remarks and its summary.
+        let size = PtySize { rows: 40, cols: 80, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_narrows"));
         command.args(["run", "small.toml", "--watch"]);
