@@ -1,6 +1,7 @@
 //! Which port leads to which host: shortest paths by hop count, computed once, and the choice among equal ones.
 
 pub(crate) mod changes;
+pub(crate) mod edits;
 pub(crate) mod paths;
 
 use std::collections::{BTreeMap, VecDeque};

@@ -2,10 +2,9 @@
 
 use narrows_proto::units::Time;
 
-use super::shard::Node;
 use crate::ids::NodeId;
 use crate::network::Network;
-use crate::routing::changes::ChangingRoutes;
+use crate::routing::changes::{ChangingRoutes, NewRow};
 
 /// Changes of routes to come, and who is told of them.
 #[derive(Debug)]
@@ -22,25 +21,15 @@ impl Changes {
         Self { changing, number }
     }
 
-    /// Hands the changes before `until` to the switches. All they were given the last time lie in their past.
-    pub(super) fn hand_over(&mut self, until: Time, nodes: &mut [Node]) {
-        if self.changing.due() >= until {
-            return;
-        }
-        let Self { changing, number } = self;
-        for node in nodes.iter_mut() {
-            if let Node::Switch(switch) = node {
-                switch.edit_all_routes();
-            }
-        }
-        while changing.due() < until {
-            let at = changing.due();
-            changing.step(|row| {
-                let node = nodes.get_mut(number[row.node.index()] as usize);
-                if let Some(Node::Switch(switch)) = node {
-                    switch.edit_route(at, &row);
-                }
-            });
-        }
+    /// When routes change next.
+    #[inline]
+    pub(super) fn due(&self) -> Time {
+        self.changing.due()
+    }
+
+    /// Makes the changes that are due. Calls `set` with the number of a node of this thread, the time, and a row that may be new.
+    pub(super) fn step(&mut self, mut set: impl FnMut(usize, Time, &NewRow<'_>)) {
+        let at = self.due();
+        self.changing.step(|row| set(self.number[row.node.index()] as usize, at, &row));
     }
 }

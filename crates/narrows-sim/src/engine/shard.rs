@@ -49,8 +49,8 @@ impl<O: Observer> Shard<O> {
     pub(super) fn run_window(&mut self, window: u64, end: Time) {
         let World { calendar, wires, shared, .. } = &self.world;
         self.measured.reach(window, calendar.windows(), wires, shared);
-        if let Some(routes) = &mut self.routes {
-            routes.hand_over(end, &mut self.nodes);
+        if self.routes.as_ref().is_some_and(|routes| routes.due() < end) {
+            self.edit_routes(end);
         }
         let mut due = std::mem::take(&mut self.due);
         self.world.calendar.take(window, &mut due);
@@ -69,6 +69,25 @@ impl<O: Observer> Shard<O> {
             self.review(end);
         }
         self.world.observer.window_over(end);
+    }
+
+    /// Tells switches of the changes of their routes before `end`.
+    #[cold]
+    fn edit_routes(&mut self, end: Time) {
+        let Some(routes) = &mut self.routes else { return };
+        for node in &mut self.nodes {
+            // All that they were told before lies in the past.
+            if let Node::Switch(switch) = node {
+                switch.edit_routes(Time::NEVER);
+            }
+        }
+        while routes.due() < end {
+            routes.step(|number, at, row| {
+                if let Some(Node::Switch(switch)) = self.nodes.get_mut(number) {
+                    switch.edit_route(at, row);
+                }
+            });
+        }
     }
 
     /// The host of this number, and what it stands on.

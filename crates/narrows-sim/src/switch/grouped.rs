@@ -15,7 +15,7 @@ impl Switch {
     /// on wires, and nothing but the threshold looks at packets.
     #[inline(always)]
     pub(super) fn may_group<O: Observer>(&self, until: Time) -> Option<u64> {
-        let simple = !O::ACTIVE && !self.impaired && !self.routes_late && self.next_edit >= until;
+        let simple = !O::ACTIVE && !self.impaired && !self.routes_late && self.edits.next >= until;
         let fifo = matches!(self.ports, Ports::Fifo(_)) && self.mechanisms.is_none();
         if simple && fifo { self.common.marker.only_step() } else { None }
     }

@@ -114,36 +114,14 @@ impl Switch {
 
     /// A row of its routes is another from this moment on, which is not before that of the last.
     pub(crate) fn edit_route(&mut self, at: Time, row: &NewRow<'_>) {
-        self.next_edit = self.next_edit.min(at);
-        self.edits.push(RouteEdit { at, leaf: row.leaf, ports: row.ports.into(), down: row.down });
-    }
-
-    /// Takes over all that is to change of its routes.
-    pub(crate) fn edit_all_routes(&mut self) {
-        for edit in self.edits.drain(..) {
-            self.routes.set_row(edit.leaf, &edit.ports, edit.down);
-        }
-        self.next_edit = Time::NEVER;
+        self.edits.push(at, row);
     }
 
     /// Takes over what has changed of its routes.
     #[inline]
-    fn edit_routes(&mut self, now: Time) {
-        if self.next_edit <= now {
-            let due = self.edits.partition_point(|edit| edit.at <= now);
-            for edit in self.edits.drain(..due) {
-                self.routes.set_row(edit.leaf, &edit.ports, edit.down);
-            }
-            self.next_edit = self.edits.first().map_or(Time::NEVER, |edit| edit.at);
+    pub(crate) fn edit_routes(&mut self, now: Time) {
+        if self.edits.next <= now {
+            self.edits.apply(now, &mut self.routes);
         }
     }
-}
-
-/// A row of the routes that changes.
-#[derive(Debug)]
-pub(super) struct RouteEdit {
-    at: Time,
-    leaf: usize,
-    ports: Box<[u16]>,
-    down: bool,
 }

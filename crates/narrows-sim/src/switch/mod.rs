@@ -16,7 +16,6 @@ use narrows_proto::units::Time;
 use self::common::Common;
 pub use self::config::{PortKind, SwitchConfig};
 use self::fifo::FifoPorts;
-use self::late::RouteEdit;
 pub(crate) use self::parts::{SignalParts, SwitchParts};
 use self::queued::QueuedPorts;
 use crate::ids::LinkId;
@@ -34,6 +33,7 @@ use crate::observe::{Observer, Reviewed};
 use crate::packet::{NO_TRAILERS, Packet, Parcel};
 use crate::prefetch::prefetch;
 use crate::record::PortCounters;
+use crate::routing::edits::Edits;
 use crate::routing::{Access, Choice, Routes};
 use crate::world::{Arrival, Arrivals, MAX_WINDOW, OWN, World, check_places, entry, place};
 
@@ -52,13 +52,11 @@ pub(crate) struct Switch {
     routes_late: bool,
     routes: Routes,
     choice: Choice,
-    next_edit: Time,
     ports: Ports,
     /// By port: the wire it leads to if this thread has it, an impossible one otherwise. For speed only.
     leads_to: Box<[u32]>,
     common: Common,
-    /// Rows of its routes that change soon, in order of time.
-    edits: Vec<RouteEdit>,
+    edits: Edits,
     no_route: Box<PortCounters>,
     /// Mechanisms of the whole switch, if there are any.
     mechanisms: Option<Box<SwitchMechanisms>>,
@@ -182,7 +180,7 @@ impl Switch {
     #[inline]
     fn collect<O: Observer>(&mut self, until: Time, arrivals: &mut Arrivals, world: &mut World<O>) -> Time {
         let origin = until.as_ps().saturating_sub(MAX_WINDOW.as_ps());
-        let route_now = self.next_edit >= until && !self.routes_late;
+        let route_now = self.edits.next >= until && !self.routes_late;
         let mut next = Time::NEVER;
         let mut slots = NO_TRAILERS;
         let first = self.first_wire as usize;

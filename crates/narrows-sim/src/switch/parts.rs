@@ -1,6 +1,6 @@
 //! Parts that a switch is made from.
 
-use narrows_proto::units::{Bytes, Time};
+use narrows_proto::units::Bytes;
 
 use super::common::Common;
 use super::fifo::FifoPorts;
@@ -18,6 +18,7 @@ use crate::mechanism::telemetry::Meter;
 use crate::mechanism::{FlowControl, InputLink, pause, pfc};
 use crate::random::Stream;
 use crate::record::PortCounters;
+use crate::routing::edits::Edits;
 use crate::routing::{Choice, Routes};
 
 /// Parts that a switch is made from.
@@ -124,7 +125,6 @@ impl Switch {
             leads_to,
             routes: parts.routes,
             choice: parts.choice,
-            next_edit: Time::NEVER,
             ports: match config.ports {
                 PortKind::Plain => {
                     assert!(parts.signals.is_none(), "plain ports have no mechanisms");
@@ -137,7 +137,7 @@ impl Switch {
                 }
             },
             common,
-            edits: Vec::new(),
+            edits: Edits::default(),
             no_route: Box::default(),
             mechanisms: parts.mechanisms,
         }
