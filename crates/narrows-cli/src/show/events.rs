@@ -1,4 +1,4 @@
-//! What happened in runs: events, pauses, what has not finished.
+//! Events of runs: how often they happened, who was paused, which flows have not finished.
 
 use narrows::numbers::{counted, grouped, number};
 use narrows::report::{Cell, PausedPort, Pauses, Root};
