@@ -1,9 +1,6 @@
 "use strict";
-// What all pages share: their data, elements, numbers, charts, files to take away.
-
-const data = JSON.parse(document.getElementById("data").textContent);
-const report = document.getElementById("report");
-report.replaceChildren();
+// What all pages share: elements, numbers, charts, files to take away. The page they stand in has `data`, and `report`, the element
+// that they draw into.
 
 const element = (tag, attributes = {}, ...children) => {
   const made = document.createElement(tag);

@@ -4,11 +4,10 @@ use std::sync::Arc;
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows::document::Document;
 use narrows::plan::Plan;
-use narrows::report::{Cell, Opening, page, summarize};
+use narrows::report::{Cell, Opening, comparison_object, page, summarize};
 use narrows::results::Output;
 use narrows::statistics::FEWEST;
 use narrows::visible::{shown_path, visible};
-use serde_json::json;
 
 use super::{Job, apply, document, execute, numbered, plans, show_doubts, show_warnings, status};
 use crate::progress::{KEPT, catch_interrupts};
@@ -237,12 +236,7 @@ impl Contender {
 fn print_cells(cells: &[Cell], show: &Show<'_>, execution: &args::Execution) {
     let summary = summarize(cells);
     if execution.json {
-        let names: Vec<_> = cells.iter().map(|cell| &cell.name).collect();
-        let Opening { differences, findings, .. } = Opening::of(cells, &summary);
-        let output = json!({
-            "title": show.title, "out": show.out, "cells": names, "differs": differences, "findings": findings,
-            "summary": summary,
-        });
+        let output = comparison_object(show.title, cells, &summary, Some(&show.out));
         say!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
         return;
     }

@@ -16,6 +16,7 @@ mod limits;
 mod memory;
 mod names;
 mod network;
+mod overview;
 mod pairs;
 mod planned;
 mod profiles;

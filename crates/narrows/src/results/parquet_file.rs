@@ -2,19 +2,20 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Seek, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use narrows_proto::units::Bytes;
+use bytes::Bytes;
+use narrows_proto::units;
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
@@ -26,15 +27,12 @@ use crate::plan::available_memory;
 /// Rows of a row group.
 pub(crate) const ROW_GROUP: usize = 1 << 20;
 
-/// A file in the making.
-pub(crate) struct TableWriter {
-    file: File,
-    writer: SerializedFileWriter<File>,
-}
+/// A file in the making, on a disk or in memory.
+pub(crate) struct TableWriter<W: Write + Send = File>(SerializedFileWriter<W>);
 
-impl TableWriter {
+impl<W: Write + Send> TableWriter<W> {
     /// Begins a file for tables with the columns of `table`, whose rows are not written yet.
-    pub(crate) fn begin(file: File, table: &Table, metadata: Vec<(&str, String)>) -> io::Result<Self> {
+    pub(crate) fn begin(file: W, table: &Table, metadata: Vec<(&str, String)>) -> io::Result<Self> {
         let metadata =
             metadata.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect();
         let properties = WriterProperties::builder()
@@ -45,10 +43,9 @@ impl TableWriter {
         let begin = || {
             let fields = fields(table)?;
             let schema = Arc::new(Type::group_type_builder(table.name).with_fields(fields).build()?);
-            SerializedFileWriter::new(file.try_clone()?, schema, Arc::new(properties))
+            SerializedFileWriter::new(file, schema, Arc::new(properties))
         };
-        let writer = begin().map_err(cause)?;
-        Ok(Self { file, writer })
+        begin().map(Self).map_err(cause)
     }
 
     /// Writes some of the rows of a table, in groups.
@@ -61,7 +58,7 @@ impl TableWriter {
     }
 
     fn write_group(&mut self, table: &Table, rows: Range<usize>) -> Result<(), ParquetError> {
-        let mut group = self.writer.next_row_group()?;
+        let mut group = self.0.next_row_group()?;
         for column in &table.columns {
             write_column(&mut group, &column.values, rows.clone())?;
         }
@@ -69,9 +66,8 @@ impl TableWriter {
     }
 
     /// Ends the file.
-    pub(crate) fn finish(self) -> io::Result<File> {
-        self.writer.close().map_err(cause)?;
-        Ok(self.file)
+    pub(crate) fn finish(self) -> io::Result<W> {
+        self.0.into_inner().map_err(cause)
     }
 }
 
@@ -103,8 +99,8 @@ fn fields(table: &Table) -> Result<Vec<Arc<Type>>, ParquetError> {
     table.columns.iter().map(field).collect()
 }
 
-fn write_column(
-    group: &mut SerializedRowGroupWriter<'_, File>,
+fn write_column<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
     values: &Values,
     rows: Range<usize>,
 ) -> Result<(), ParquetError> {
@@ -113,28 +109,28 @@ fn write_column(
     match values {
         Values::Integers(values) => {
             let values: Vec<_> = values[rows].iter().map(|value| *value as i64).collect();
-            write_values::<Int64Type>(group, &values, None)
+            write_values::<Int64Type, _>(group, &values, None)
         }
         Values::MaybeIntegers(values) => {
             let present: Vec<_> = values[rows.clone()].iter().flatten().map(|value| *value as i64).collect();
-            write_values::<Int64Type>(group, &present, Some(&levels(&values[rows])))
+            write_values::<Int64Type, _>(group, &present, Some(&levels(&values[rows])))
         }
-        Values::Reals(values) => write_values::<DoubleType>(group, &values[rows], None),
+        Values::Reals(values) => write_values::<DoubleType, _>(group, &values[rows], None),
         Values::MaybeReals(values) => {
             let present: Vec<_> = values[rows.clone()].iter().flatten().copied().collect();
-            write_values::<DoubleType>(group, &present, Some(&levels(&values[rows])))
+            write_values::<DoubleType, _>(group, &present, Some(&levels(&values[rows])))
         }
-        Values::Flags(values) => write_values::<BoolType>(group, &values[rows], None),
+        Values::Flags(values) => write_values::<BoolType, _>(group, &values[rows], None),
         Values::Names(values, names) => {
             let names = texts(names);
             let values: Vec<_> = values[rows].iter().map(|index| names[*index as usize].clone()).collect();
-            write_values::<ByteArrayType>(group, &values, None)
+            write_values::<ByteArrayType, _>(group, &values, None)
         }
         Values::MaybeNames(values, names) => {
             let names = texts(names);
             let present = values[rows.clone()].iter().flatten();
             let present: Vec<_> = present.map(|index| names[*index as usize].clone()).collect();
-            write_values::<ByteArrayType>(group, &present, Some(&levels(&values[rows])))
+            write_values::<ByteArrayType, _>(group, &present, Some(&levels(&values[rows])))
         }
     }
 }
@@ -144,8 +140,8 @@ fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
     values.iter().map(|value| i16::from(value.is_some())).collect()
 }
 
-fn write_values<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
+fn write_values<T: DataType, W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
     values: &[T::T],
     levels: Option<&[i16]>,
 ) -> Result<(), ParquetError> {
@@ -163,9 +159,9 @@ const ALWAYS_FITS: u64 = 256 << 20;
 const COPIES: u64 = 3;
 
 /// A file to read, by groups of rows. Nothing is decoded before it is known what it takes.
-pub(crate) struct TableReader {
+pub(crate) struct TableReader<R: ChunkReader = File> {
     name: &'static str,
-    reader: SerializedFileReader<File>,
+    reader: SerializedFileReader<R>,
     /// Bytes of the file.
     size: u64,
     /// Of those columns that are wanted: their places.
@@ -181,20 +177,33 @@ impl TableReader {
     ) -> Result<Self, ParquetError> {
         let file = input_file::open(path)?;
         let size = file.metadata()?.len();
+        Self::new(name, file, size, wanted, &mut || input_file::open(path))
+    }
+}
+
+impl<R: ChunkReader + 'static> TableReader<R> {
+    /// Reads from `file`, which has so many bytes. What it says is held against the same file, opened `again`.
+    fn new<A: Read + Seek>(
+        name: &'static str,
+        file: R,
+        size: u64,
+        wanted: Option<&[&str]>,
+        again: &mut dyn FnMut() -> io::Result<A>,
+    ) -> Result<Self, ParquetError> {
         let reader = undamaged(|| SerializedFileReader::new(file))?;
         let fields = reader.metadata().file_metadata().schema_descr_ptr();
         let is_wanted =
             |place: &usize| wanted.is_none_or(|wanted| wanted.contains(&fields.column(*place).name()));
         let places = (0..fields.num_columns()).filter(is_wanted).collect();
         let reader = Self { name, reader, size, places };
-        let file = input_file::open(path)?;
-        (0..reader.groups()).try_for_each(|group| reader.check(&file, group))?;
+        let mut file = again()?;
+        (0..reader.groups()).try_for_each(|group| reader.check(&mut file, group))?;
         Ok(reader)
     }
 
     /// A group must be what its file can hold: as many values in each column as rows, and no more bytes than compression makes
     /// of those that are there.
-    fn check(&self, file: &File, group: usize) -> Result<(), ParquetError> {
+    fn check(&self, file: &mut (impl Read + Seek), group: usize) -> Result<(), ParquetError> {
         let group = self.reader.metadata().row_group(group);
         let damaged = |what: String| Err(ParquetError::General(format!("damaged: {what}")));
         for place in &self.places {
@@ -232,11 +241,11 @@ impl TableReader {
         let width: u64 = self.places.iter().map(width).sum();
         let needed = width.saturating_mul(rows.max(0) as u64);
         let refuse = |why: String| {
-            let needed = Bytes::new(needed);
+            let needed = units::Bytes::new(needed);
             Err(ParquetError::General(format!("{rows} rows would take {needed:.1} of memory, {why}")))
         };
         if needed > self.size.saturating_mul(MOST_EXPANSION).max(ALWAYS_FITS) {
-            let size = Bytes::new(self.size);
+            let size = units::Bytes::new(self.size);
             return refuse(format!("more than can be in a table of {size:.1} that a run has written"));
         }
         match available_memory() {
@@ -290,6 +299,21 @@ impl TableReader {
         }
         Ok(table)
     }
+
+    /// All rows.
+    fn read(&self) -> Result<Table, ParquetError> {
+        let groups = self.reader.metadata().row_groups();
+        self.admit(groups.iter().map(|group| group.num_rows()).fold(0, i64::saturating_add))?;
+        let mut table = self.empty()?;
+        for group in 0..self.groups() {
+            for (column, more) in table.columns.iter_mut().zip(self.group(group)?.columns) {
+                if !column.values.append(more.values) {
+                    return Err(ParquetError::General("groups of rows of different kinds".into()));
+                }
+            }
+        }
+        Ok(table)
+    }
 }
 
 /// Reads those columns of a table that there are; all if `wanted` is none.
@@ -298,18 +322,17 @@ pub(super) fn read_table(
     path: &Path,
     wanted: Option<&[&str]>,
 ) -> Result<Table, ParquetError> {
-    let reader = TableReader::open(name, path, wanted)?;
-    let groups = reader.reader.metadata().row_groups();
-    reader.admit(groups.iter().map(|group| group.num_rows()).fold(0, i64::saturating_add))?;
-    let mut table = reader.empty()?;
-    for group in 0..reader.groups() {
-        for (column, more) in table.columns.iter_mut().zip(reader.group(group)?.columns) {
-            if !column.values.append(more.values) {
-                return Err(ParquetError::General("groups of rows of different kinds".into()));
-            }
-        }
-    }
-    Ok(table)
+    TableReader::open(name, path, wanted)?.read()
+}
+
+/// The same of a file in memory.
+pub(super) fn read_table_of(
+    name: &'static str,
+    file: &Bytes,
+    wanted: Option<&[&str]>,
+) -> Result<Table, ParquetError> {
+    let mut again = || Ok(io::Cursor::new(file));
+    TableReader::new(name, file.clone(), file.len() as u64, wanted, &mut again)?.read()
 }
 
 /// Result of the library on a file that may be damaged.
