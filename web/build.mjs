@@ -30,7 +30,8 @@ export const lessons = async (folder = here("lessons")) => {
   return all.sort((a, b) => a.order.localeCompare(b.order)).map(({ order: _, ...rest }) => rest);
 };
 
-const withLessons = {
+/** `narrows:lessons` is the list of all lessons. */
+export const withLessons = {
   name: "lessons",
   setup(setup) {
     setup.onResolve({ filter: /^narrows:lessons$/ }, ({ path }) => ({ path, namespace: "lessons" }));

@@ -36,7 +36,8 @@ const nameOf = (text: string) => /^\{\s*(\w+)\s*=/.exec(text)?.[1] ?? /^"(.*)"$/
 
 const optionsAt = (book: Book, path: string[]): Choice["options"] => {
   const all = book.options(path).map(({ text, about }) => ({ name: nameOf(text), text: USUAL[nameOf(text)] ?? text, about }));
-  return all.filter(({ name, about }, index) => name && about !== "an example" && !NOT_HERE.has(name) && all.findIndex((other) => other.name === name) === index);
+  // Where a name has to be filled in, a menu cannot choose.
+  return all.filter(({ name, text, about }, index) => name && !text.includes('""') && about !== "an example" && !NOT_HERE.has(name) && all.findIndex((other) => other.name === name) === index);
 };
 
 const ofEntry = (book: Book, found: Layout, text: string, entry: Entry): Choice => ({

@@ -64,10 +64,11 @@ class Reader {
     return this.at >= this.text.length;
   }
 
+  /** Skips blanks; with `lines` also ends of lines and comments. */
   private blanks(lines: boolean) {
     for (; !this.done; this.at += 1) {
       const letter = this.text[this.at];
-      if (letter === "#") this.skipTo("\n");
+      if (letter === "#" && lines) this.skipTo("\n");
       if (this.done || !(letter === " " || letter === "\t" || letter === "\r" || (lines && (letter === "\n" || letter === "#")))) return;
     }
   }
