@@ -145,12 +145,12 @@ const share = async () => {
   const texts = Object.entries(files).filter((entry): entry is [string, string] => typeof entry[1] === "string");
   const packed = await encode({ text: editor.text, seeds: seedCount(), pins: settings.pins, sets: [], files: Object.fromEntries(texts) });
   history.replaceState(null, "", `#s=${packed}`);
-  copyDialog("Link", "The link holds the scenario itself; nothing is stored anywhere.", [["Link", location.href]]);
+  copyDialog("Link", "The link holds the scenario itself; nothing is stored anywhere.", [["link", location.href]]);
 };
 
 const copyCommand = () => {
   const named = { text: editor.text, seeds: seedCount(), template };
-  copyDialog("Copy as command", "The same run with Narrows on your machine: the same seed gives the same bytes.", [["Shell", shellCommand(named)], ["Python", pythonCommand(named)]]);
+  copyDialog("Copy as command", "The same run with Narrows on your machine: the same seed gives the same bytes.", [["shell command", shellCommand(named)], ["Python program", pythonCommand(named)]]);
 };
 
 const take = async (list: [string, File][]) => {

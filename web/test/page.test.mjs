@@ -1,6 +1,7 @@
 // The built page in browsers: it loads, runs, compares, takes links, fits a narrow window and works by keyboard.
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { compiled } from "./support/modules.mjs";
 import { FOLDER, installed, laboratory, launch } from "./support/browser.mjs";
 
@@ -127,6 +128,46 @@ for (const engine of ["chrome", "firefox"]) {
       await page.focus(".cm-content");
       await chord(page, "Enter");
       await plotted("report");
+    });
+
+    scene("a run is paused, goes on, and is cancelled with what there is", async ({ page, open, plotted }) => {
+      await open(`#s=${await encode({ ...SHARED, text: TINY.replace("5 ms", "60 s") })}`);
+      await says(page, "#estimate", "packet-hops");
+      await page.click("#run");
+      await plotted("live");
+      await page.click("#pause");
+      await says(page, "#status", "paused");
+      const value = () => page.$eval("#progress", (progress) => progress.value);
+      const before = await value();
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      assert.equal(await value(), before);
+      await page.click("#pause");
+      await page.waitForFunction((before) => document.querySelector("#progress").value > before, {}, before);
+      await page.click("#cancel");
+      await says(page, "#status", "not complete");
+      await says(page, "#result", "Interrupted");
+    });
+
+    scene("what does not fit into a tab is not run", async ({ page, open }) => {
+      // As many small flows as need more than two gigabytes.
+      const pattern = '{ poisson = { load = 0.5, of = "host_links", sizes = "google_rpc" } }';
+      const text = TINY.replace("5 ms", "8 s").replace(/\{ long_lived = .* \} \}/, pattern);
+      await open(`#s=${await encode({ ...SHARED, text })}`);
+      await says(page, "#estimate", "a browser tab has", 60_000);
+      await page.click("#run");
+      await says(page, "#status", "too large");
+    });
+
+    scene("files of another simulator and stored results are opened", async ({ page, open, plotted }) => {
+      await open(`#s=${await encode(SHARED)}`);
+      await plotted("report");
+      await says(page, "#downloads", "flows.parquet");
+      const examples = fileURLToPath(new URL("../../examples/ns-3/", import.meta.url));
+      await (await page.$("#file")).uploadFile(...["topology.txt", "flow.txt", "config.txt"].map((name) => examples + name));
+      await says(page, "#message", "Converted");
+      assert.ok((await textOf(page, ".cm-content")).includes("version = "));
+      await page.click("#run");
+      await says(page, "#status", "done");
     });
 
     scene("a lesson's button changes the scenario and runs it", async ({ page, open, plotted }) => {

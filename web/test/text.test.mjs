@@ -107,6 +107,8 @@ test("commands name what differs from a template, and hold the text otherwise", 
 test("runs are named by what differs, no two the same", () => {
   const other = TEXT.replace("100 kB", "30 kB");
   assert.deepEqual(namesOf([TEXT, other]), ["k 100 kB", "k 30 kB"]);
+  const control = TEXT.replace("{ dctcp = { gain = 0.0625 } }", "{ cubic = {} }");
+  assert.deepEqual(namesOf([TEXT, control]), ["cc dctcp", "cc cubic"]);
   assert.deepEqual(namesOf([TEXT, TEXT]), ["run 1", "run 2"]);
   assert.deepEqual(namesOf([TEXT, other, other]), ["k 100 kB", "k 30 kB", "k 30 kB (3)"]);
 });

@@ -59,7 +59,7 @@ class Curves {
     this.plot = new uPlot({
       width: this.inside.clientWidth || 320, height: HEIGHT, legend: { live: false }, cursor: { show: false },
       scales: { x: { time: false, range: [0, this.end] }, y: { range: (_, __, most) => [0, Math.max(most, 1e-9) * 1.05] } },
-      axes: [{ ...axis, size: 24, values: (_, ticks) => ticks.map((tick) => `${tick} ms`) }, { ...axis, label: this.label, labelSize: 16, size: 48 }],
+      axes: [{ ...axis, size: 24, values: (_, ticks) => ticks.map((tick) => `${tick} ms`) }, { ...axis, values: (_, ticks) => ticks.map(String), label: this.label, labelSize: 16, size: 48 }],
       series: [{}, ...names.map((name, index) => ({ label: name, stroke: () => color(index), width: 1.5, spanGaps: true, points: { show: false } }))],
     }, [[]] as unknown as uPlot.AlignedData, this.inside);
   }
@@ -88,7 +88,7 @@ export class LiveView {
       this.place.replaceChildren(...Object.values(this.charts).filter((chart) => chart !== undefined).map(({ place }) => place));
     }
     const time = at_ps / 1e9;
-    this.charts.queues.add(time, queues.rows.map(({ name, most }) => ({ name, value: most / 1e3 })));
+    this.charts.queues.add(time, queues.rows.map(({ name, most }) => ({ name: name.replace(" -> ", "→"), value: most / 1e3 })));
     this.charts.rates.add(time, groups.rows.map(({ name, rate_bps }) => ({ name, value: rate_bps / 1e9 })));
     this.charts.windows?.add(time, (windows?.rows ?? []).map(({ name, cwnd }) => ({ name, value: cwnd / 1e3 })));
     document.body.dataset.plotted = "live";
