@@ -50,15 +50,9 @@ const run = async () => {
   await session.abandon();
   seeds.value = String(seedCount());
   const found = await check();
-  if (!found || found.diagnostics.some(({ severity }) => severity === "error")) {
-    session.status("not run: the scenario has mistakes");
-    return;
-  }
-  if (found.estimate && !found.estimate.fits) {
-    session.status("not run: too large for a browser tab");
-    return;
-  }
-  await session.run(editor.text, files, seedCount(), found.estimate);
+  if (found?.estimate && !found.estimate.fits) session.status("not run: too large for a browser tab");
+  else if (!found || found.diagnostics.some(({ severity }) => severity === "error")) session.status("not run: the scenario has mistakes");
+  else await session.run(editor.text, files, seedCount(), found.estimate);
 };
 
 /** Runs again after a slider was moved, if that is wanted and does not take long. */
