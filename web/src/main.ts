@@ -11,7 +11,7 @@ import { Book } from "./schema";
 import { Settings, type Pin } from "./settings/pane";
 import { copyDialog } from "./share/copying";
 import { pythonCommand, shellCommand } from "./share/command";
-import { contents, dropped } from "./share/dropping";
+import { contents, dropped, resultCells } from "./share/dropping";
 import { decode, encode } from "./share/fragment";
 import { watchTheme } from "./theme";
 import { applied } from "./toml/edit";
@@ -154,7 +154,7 @@ const take = async (list: [string, File][]) => {
   const read = await desk.call("import", "auto", given);
   const name = list.length === 1 ? firstName! : "dropped files";
   if (read.kind === "result") {
-    await session.open(given, name);
+    await session.open(resultCells(given));
     return;
   }
   await open({ key: name, text: read.text, files: { ...given, ...read.files }, seeds: 1, pins: [], runs: "never" });

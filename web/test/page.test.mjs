@@ -1,5 +1,8 @@
 // The built page in browsers: it loads, runs, compares, takes links, fits a narrow window and works by keyboard.
 import assert from "node:assert/strict";
+import { mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { compiled } from "./support/modules.mjs";
@@ -27,6 +30,18 @@ const SHARED = { text: TINY, seeds: 1, pins: [{ path: "switches.default.marking.
 
 const textOf = (page, selector) => page.$eval(selector, ({ textContent }) => textContent);
 const says = (page, selector, wanted, timeout = 30_000) => page.waitForFunction((selector, wanted) => document.querySelector(selector)?.textContent.includes(wanted), { timeout }, selector, wanted);
+/** Files of a results folder. */
+const storedResults = async () => {
+  const { Engine } = await import("../engine.js");
+  const machine = await Engine.load(await readFile(process.env.NARROWS_ENGINE));
+  const { handle } = machine.start(TINY.replace('"tiny"', '"stored"'), { live: false });
+  while (!machine.slice(handle, 1000).done);
+  const folder = await mkdtemp(join(tmpdir(), "narrows-"));
+  const files = Object.entries(machine.export(machine.finish(handle).id)).filter(([name]) => !name.includes("/"));
+  await Promise.all(files.map(([name, content]) => writeFile(join(folder, name), content)));
+  return files.map(([name]) => join(folder, name));
+};
+
 const chord = async (page, key) => {
   await page.keyboard.down("Control");
   await page.keyboard.press(key);
@@ -168,6 +183,16 @@ for (const engine of ["chrome", "firefox"]) {
       assert.ok((await textOf(page, ".cm-content")).includes("version = "));
       await page.click("#run");
       await says(page, "#status", "done");
+      const saved = await page.evaluate(async () => [...document.querySelectorAll("#downloads button")].map(({ textContent }) => textContent));
+      assert.ok(saved.some((name) => name.startsWith("scenario.toml")));
+    });
+
+    scene("stored results are drawn", async ({ page, open, plotted }) => {
+      await open(`#s=${await encode(SHARED)}`);
+      await plotted("report");
+      await (await page.$("#file")).uploadFile(...(await storedResults()));
+      await says(page, "#status", "stored results");
+      assert.ok((await textOf(page, "#result h1")).includes("stored"));
     });
 
     scene("a lesson's button changes the scenario and runs it", async ({ page, open, plotted }) => {

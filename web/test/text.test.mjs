@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compiled } from "./support/modules.mjs";
 
-const { layout, endingAt, namedPath, applied, quantity, fromStep, toStep, rangeAround, inUnit, encode, decode, shellCommand, pythonCommand, changes, namesOf } =
-  await compiled("toml/places", "toml/edit", "settings/quantity", "share/fragment", "share/command", "results/names");
+const { layout, endingAt, namedPath, applied, quantity, fromStep, toStep, rangeAround, inUnit, encode, decode, shellCommand, pythonCommand, changes, namesOf, resultCells } =
+  await compiled("toml/places", "toml/edit", "settings/quantity", "share/fragment", "share/command", "share/dropping", "results/names");
 
 const TEXT = `version = 2
 name = "x" # a comment, k = 1
@@ -111,4 +111,11 @@ test("runs are named by what differs, no two the same", () => {
   assert.deepEqual(namesOf([TEXT, control]), ["cc dctcp", "cc cubic"]);
   assert.deepEqual(namesOf([TEXT, TEXT]), ["run 1", "run 2"]);
   assert.deepEqual(namesOf([TEXT, other, other]), ["k 100 kB", "k 30 kB", "k 30 kB (3)"]);
+});
+
+test("stored results are told apart by folder, seeds belong together", () => {
+  const names = (...paths) => resultCells(Object.fromEntries(paths.map((path) => [path, ""]))).map(({ name, files }) => [name, ...Object.keys(files)]);
+  assert.deepEqual(names("run.json", "flows.parquet", "inputs/a.csv"), [["", "run.json", "flows.parquet", "inputs/a.csv"]]);
+  assert.deepEqual(names("report.html", "seed-1/run.json", "seed-2/run.json"), [["", "seed-1/run.json", "seed-2/run.json"]]);
+  assert.deepEqual(names("a/seed-1/run.json", "b/seed-1/run.json", "b/seed-1/scenario.toml"), [["a", "seed-1/run.json"], ["b", "seed-1/run.json", "seed-1/scenario.toml"]]);
 });

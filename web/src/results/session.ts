@@ -3,7 +3,7 @@ import { byId, element, button, messageOf, say } from "../dom";
 import type { Client } from "../engine/client";
 import { Pool } from "../engine/pool";
 import type { Cell, Estimate, Files, Look, Result } from "../engine/types";
-import { firstSeed, valueAt } from "../share/command";
+import { firstSeed } from "../share/command";
 import { downloads } from "./downloads";
 import { LiveView } from "./live";
 import { namesOf } from "./names";
@@ -72,7 +72,7 @@ export class Session {
       const took = (performance.now() - began) / 1e3;
       this.speed = hops / took;
       if (this.abandoned) return;
-      await this.take(text, exported);
+      await this.show(await this.loaded(text, exported));
       const complete = this.shown!.results.every(({ complete }) => complete);
       this.status(`${complete ? "done" : "cancelled: these results are not complete"} after ${took.toFixed(1)} s`);
     } catch (error) {
@@ -85,19 +85,26 @@ export class Session {
   }
 
   /** Takes over what workers or files hold. */
-  private async take(text: string, exported: Files[], name?: string) {
+  private async loaded(text: string, exported: Files[], name?: string): Promise<Run> {
     if (!exported.length) throw new Error("cancelled before any seed had results");
-    const results = (await Promise.all(exported.map((files) => this.desk.call("openResult", files)))).flat();
+    return { text, name, results: (await Promise.all(exported.map((files) => this.desk.call("openResult", files)))).flat() };
+  }
+
+  private async show(run: Run) {
     const before = this.shown;
-    this.shown = { text, results, name };
+    this.shown = run;
     if (before && !this.kept.includes(before)) this.forget(before);
     await this.draw();
   }
 
-  /** Shows results that were stored. */
-  async open(files: Files, name: string) {
+  /** Shows results that were stored, several side by side. */
+  async open(cells: { name: string; files: Files }[]) {
+    await this.abandon();
     this.live.clear();
-    await this.take("", [files], name);
+    const runs = await Promise.all(cells.map(({ name, files }) => this.loaded("", [files], name)));
+    this.kept.filter((run) => run !== this.shown).forEach((run) => this.forget(run));
+    this.kept = runs.slice(0, -1);
+    await this.show(runs.at(-1)!);
     this.status("stored results");
   }
 
@@ -111,8 +118,8 @@ export class Session {
 
   private cells(): Cell[] {
     const runs = this.runs();
-    const names = runs.length > 1 ? namesOf(runs.map(({ text }) => text)) : [valueAt(runs[0]!.text, "name")?.slice(1, -1) ?? runs[0]!.results[0]!.scenario];
-    return runs.map(({ results, name }, index) => ({ name: name ?? names[index]!, ids: results.map(({ id }) => id) }));
+    const names = runs.length > 1 ? namesOf(runs.map(({ text }) => text)) : [runs[0]!.results[0]!.scenario];
+    return runs.map(({ results, name }, index) => ({ name: name || names[index]!, ids: results.map(({ id }) => id) }));
   }
 
   private async draw() {

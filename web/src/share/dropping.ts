@@ -32,6 +32,7 @@ const filesOf = async (entry: FileSystemEntry, path: string): Promise<[string, F
 /** What was dropped. Paths begin below a folder that was dropped alone. */
 export const dropped = async (transfer: DataTransfer): Promise<[string, File][]> => {
   const found = [...transfer.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
+  if (!found.length) return [...transfer.files].map((file) => [file.name, file]);
   if (found.length === 1 && found[0]!.isDirectory) return filesOf(found[0]!, "");
   return (await Promise.all(found.map((entry) => filesOf(entry, entry.name)))).flat();
 };
@@ -44,4 +45,17 @@ export const contents = async (list: [string, File][]): Promise<Files> => {
   if (bytes > MOST_BYTES) throw new Error(`the files have ${sized(bytes)}, the page takes ${sized(MOST_BYTES)}`);
   const read = async ([name, file]: [string, File]): Promise<[string, string | Uint8Array]> => [name, isText(name) ? await file.text() : new Uint8Array(await file.arrayBuffer())];
   return Object.fromEntries(await Promise.all(list.map(read)));
+};
+
+/** Results with a name, by folder: a folder of a comparison has one for each scenario, and each of those a folder for each seed. */
+export const resultCells = (files: Files): { name: string; files: Files }[] => {
+  const runs = Object.keys(files).filter((path) => /(^|\/)run\.json$/.test(path)).map((path) => path.slice(0, -"run.json".length));
+  const cells = new Map<string, Files>();
+  for (const [path, content] of Object.entries(files)) {
+    const run = runs.filter((run) => path.startsWith(run)).sort((a, b) => b.length - a.length)[0];
+    if (run === undefined) continue;
+    const cell = run.replace(/(^|\/)seed-\d+\/$/, "$1");
+    cells.set(cell, { ...cells.get(cell), [path.slice(cell.length)]: content });
+  }
+  return [...cells].map(([path, files]) => ({ name: path.replace(/\/$/, ""), files }));
 };
