@@ -180,6 +180,15 @@ const listen = () => {
     const transfer = event.dataTransfer;
     if (transfer) attempt(async () => take(await dropped(transfer)))();
   });
+  // Links inside the page scroll; the address stays that of the scenario.
+  document.addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest('a[href^="#"]') : null;
+    const target = link && document.getElementById(link.getAttribute("href")!.slice(1));
+    if (!target) return;
+    event.preventDefault();
+    target.scrollIntoView();
+    target.focus({ preventScroll: true });
+  });
   addEventListener("hashchange", () => void openAddress(false));
 };
 

@@ -202,6 +202,10 @@ for (const engine of ["chrome", "firefox"]) {
       await page.click("#lesson .try");
       await plotted("report");
       assert.ok((await textOf(page, ".cm-content")).includes('isolation = { scheme = "dvl" }'));
+      // Links of the report scroll: the address stays, and nothing is opened.
+      await page.$eval("#result .top a", (link) => link.click());
+      assert.ok((await page.evaluate(() => location.hash)).includes("lesson=pfc-victim"));
+      assert.equal(await textOf(page, "#message"), "");
     });
   });
 }

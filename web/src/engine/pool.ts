@@ -19,6 +19,9 @@ export class Pool {
   private clients: Client[] = [];
   private busy: Client[] = [];
   private cancelled = false;
+  /** While paused, no seed begins. */
+  private paused: Promise<void> | undefined;
+  private goOn: (() => void) | undefined;
 
   /** Results by seed. `look` is called with the number of the seed among all. */
   async run({ text, files, first, seeds, memory }: Batch, look: (index: number, look: Look) => void): Promise<Files[]> {
@@ -29,7 +32,9 @@ export class Pool {
     const results: Files[] = [];
     let next = 0;
     const work = async (client: Client) => {
-      while (next < seeds && !this.cancelled) {
+      for (;;) {
+        await this.paused;
+        if (next >= seeds || this.cancelled) return;
         const index = next;
         next += 1;
         results[index] = await client.run({ text, files, seed: first + index }, (seen) => look(index, seen));
@@ -49,6 +54,11 @@ export class Pool {
 
   tell(kind: "pause" | "resume" | "cancel") {
     if (kind === "cancel") this.cancelled = true;
+    if (kind === "pause") this.paused = new Promise((resolve) => { this.goOn = resolve; });
+    else {
+      this.goOn?.();
+      this.paused = undefined;
+    }
     this.busy.forEach((client) => client.tell(kind));
   }
 }
