@@ -153,8 +153,11 @@ for (const engine of ["chrome", "firefox"]) {
       await page.click("#pause");
       await says(page, "#status", "paused");
       const value = () => page.$eval("#progress", (progress) => progress.value);
+      const rest = (time) => new Promise((resolve) => setTimeout(resolve, time));
+      // The slice that goes on is completed.
+      await rest(500);
       const before = await value();
-      await new Promise((resolve) => setTimeout(resolve, 400));
+      await rest(500);
       assert.equal(await value(), before);
       await page.click("#pause");
       await page.waitForFunction((before) => document.querySelector("#progress").value > before, {}, before);
