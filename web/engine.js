@@ -29,17 +29,22 @@ export class Engine {
   /** Message of what has ended the engine. */
   #lastWords = null;
 
-  constructor(instance) {
+  /** What the module says of itself, read when it is wanted. */
+  #module;
+  #known = null;
+
+  constructor(module, instance) {
+    this.#module = module;
     this.#exports = instance.exports;
   }
 
   /** From bytes, a compiled module, or a response. */
   static async load(source) {
     const given = await source;
-    if (given instanceof WebAssembly.Module) return new Engine(await WebAssembly.instantiate(given));
     const isResponse = typeof Response !== "undefined" && given instanceof Response;
     const bytes = isResponse ? await given.arrayBuffer() : given;
-    return new Engine((await WebAssembly.instantiate(bytes)).instance);
+    const module = given instanceof WebAssembly.Module ? given : await WebAssembly.compile(bytes);
+    return new Engine(module, await WebAssembly.instantiate(module));
   }
 
   get broken() {
@@ -53,9 +58,31 @@ export class Engine {
 
   // ---- Names, help ----
 
-  catalog() { return this.#value("catalog"); }
-  schema() { return this.#value("schema"); }
-  explain(name) { return this.#value("explain", { name }); }
+  // They stand in a section of the module beside its code.
+
+  get #library() {
+    const [section] = WebAssembly.Module.customSections(this.#module, "narrows-library");
+    if (!section && !this.#known) throw new TypeError("the module has no library; cargo xtask playground adds it");
+    return (this.#known ??= JSON.parse(decoder.decode(section)));
+  }
+
+  catalog() { return this.#library.catalog; }
+  schema() { return this.#library.schema; }
+
+  explain(name) {
+    const { names, topics } = this.#library;
+    const whole = name.trim().toLowerCase();
+    const metric = whole.slice(whole.indexOf(".") + 1);
+    const meant = [whole, metric, metric.replace(/^(dc|wan)_/, ""), whole.slice(whole.lastIndexOf(".") + 1)];
+    const found = meant.find((word) => Object.hasOwn(names, word));
+    if (found !== undefined) return names[found].map((number) => topics[number]);
+    const [{ summary, about }] = topics.filter((topic) => topic.name === "N0005");
+    throw new Rejected([{
+      severity: "error", code: "N0005", title: summary, message: `nothing has the name "${name}"`, label: null, help: null,
+      explanation: about, file: null, from: null, to: null,
+    }]);
+  }
+
   assets() { return this.#value("assets"); }
 
   // ---- Scenarios ----
@@ -65,8 +92,8 @@ export class Engine {
 
   // ---- Runs ----
 
-  start(text, { sets = [], seed = null, files = {}, live = true } = {}) {
-    const started = this.#value("start", { text, sets, seed, live }, files);
+  start(text, { sets = [], seed = null, files = {}, live = true, force = false } = {}) {
+    const started = this.#value("start", { text, sets, seed, live, force }, files);
     this.#handles.set(started.handle, { elapsed: 0, hops: FIRST_SLICE, reached: 0 });
     return started;
   }

@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
 use crate::{
-    at_root, attack, fidelity, fuzz, guide, instructions, python, readme, repro, structure, viewers, words,
+    at_root, attack, fidelity, fuzz, guide, instructions, playground, python, readme, repro, structure,
+    viewers, words,
 };
 
 /// All tests: of units, of properties, of scenarios, of documentation, of the Python package.
@@ -21,7 +22,7 @@ type Step = fn(&Shell) -> Result<()>;
 
 /// Everything, and how long it took.
 pub(crate) fn all(shell: &Shell) -> Result<()> {
-    let steps: [(&str, Step); 14] = [
+    let steps: [(&str, Step); 15] = [
         ("format and lints", lints),
         ("structure", |shell| structure::run(shell, &structure::Arguments::default())),
         ("words", words::run),
@@ -29,6 +30,7 @@ pub(crate) fn all(shell: &Shell) -> Result<()> {
         ("documentation", documentation),
         ("guide", |shell| guide::run(shell, &guide::Arguments::default())),
         ("viewers", viewers::run),
+        ("playground", playground::checked),
         ("README", readme::run),
         ("Python package", |shell| python::run(shell, &python::Arguments::default())),
         ("papers", repro::quick),

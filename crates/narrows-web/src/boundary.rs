@@ -1,4 +1,4 @@
-//! What a page calls. A message is written into memory that the engine provides; its answer is read where the engine says.
+//! Functions that a page calls. A message is written into memory that the engine provides; its answer is read where the engine says.
 //!
 //! No pointer comes in, so nothing here can be pointed at a wrong place.
 #![allow(

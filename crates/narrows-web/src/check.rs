@@ -13,8 +13,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::diagnostics;
-use crate::engine::{Answered, Question};
 use crate::frame::Files;
+use crate::question::{Answered, Question};
 
 /// Name that messages have for the text of the editor.
 const NAME: &str = "scenario.toml";
@@ -66,7 +66,7 @@ pub(crate) fn fit(plan: &Plan) -> Checked<()> {
     Err(Diagnostic::error(Code::Memory, message).help(help).into())
 }
 
-/// What is wrong with a scenario, and what it comes to.
+/// Mistakes in a scenario, and what it comes to.
 pub(crate) fn check(question: &Question) -> Answered {
     let written: Written = question.read()?;
     let value = match written.plan(&question.parts) {

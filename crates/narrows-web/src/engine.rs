@@ -1,63 +1,20 @@
 //! Questions and their answers.
 
 use bytes::Bytes;
-use narrows::diagnostic::Rejection;
-use serde::de::DeserializeOwned;
+use narrows::report;
 use serde_json::{Value, json};
 
 use crate::frame::{pack, unpack};
+use crate::question::{Answer, Answered, Question, Refused};
 use crate::results::Kept;
 use crate::runs::Runs;
-use crate::{catalog, check, diagnostics, import};
+use crate::{check, diagnostics, import};
 
 /// Everything that a page has under way.
 #[derive(Debug, Default)]
 pub struct Engine {
-    pub(crate) runs: Runs,
-    pub(crate) kept: Kept,
-}
-
-/// Cause of a question without an answer.
-#[derive(Debug)]
-pub(crate) enum Refused {
-    /// The input of the user is at fault.
-    Input(Rejection),
-    /// The page is.
-    Question(String),
-}
-
-impl From<Rejection> for Refused {
-    fn from(rejection: Rejection) -> Self {
-        Self::Input(rejection)
-    }
-}
-
-/// An answer: a value, and files.
-#[derive(Debug, Default)]
-pub(crate) struct Answer {
-    pub(crate) value: Value,
-    pub(crate) files: Vec<Bytes>,
-}
-
-impl From<Value> for Answer {
-    fn from(value: Value) -> Self {
-        Self { value, files: Vec::new() }
-    }
-}
-
-pub(crate) type Answered = Result<Answer, Refused>;
-
-/// A question: its arguments, and the parts of the message.
-pub(crate) struct Question {
-    arguments: Value,
-    pub(crate) parts: Vec<Bytes>,
-}
-
-impl Question {
-    /// The arguments as a type.
-    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Refused> {
-        T::deserialize(&self.arguments).map_err(|error| Refused::Question(error.to_string()))
-    }
+    runs: Runs,
+    kept: Kept,
 }
 
 impl Engine {
@@ -80,24 +37,21 @@ impl Engine {
         let arguments = head["arguments"].take();
         let question = &Question { arguments, parts };
         match head["call"].as_str().unwrap_or_default() {
-            "catalog" => Ok(catalog::catalog().into()),
-            "schema" => Ok(catalog::schema().into()),
-            "explain" => catalog::explain(question),
-            "assets" => Ok(catalog::assets().into()),
+            "assets" => Ok(json!({ "report.js": report::module(), "report.css": report::styles() }).into()),
             "check" => check::check(question),
-            "start" => self.start(question),
-            "advance" => self.advance(question),
-            "cancel" => self.cancel(question),
-            "drop" => self.drop_run(question),
-            "finish" => self.finish(question),
-            "openResult" => self.open_result(question),
-            "files" => self.files(question),
-            "file" => self.file(question),
-            "export" => self.export(question),
-            "forget" => self.forget(question),
-            "report" => self.report(question),
-            "reportPage" => self.report_page(question),
-            "compare" => self.compare(question),
+            "start" => self.runs.start(question),
+            "advance" => self.runs.advance(question),
+            "cancel" => self.runs.cancel(question),
+            "drop" => self.runs.drop_run(question),
+            "finish" => self.runs.finish(question, &mut self.kept),
+            "openResult" => self.kept.open_result(question),
+            "files" => self.kept.files(question),
+            "file" => self.kept.file(question),
+            "export" => self.kept.export(question),
+            "forget" => self.kept.forget(question),
+            "report" => self.kept.report(question),
+            "reportPage" => self.kept.report_page(question),
+            "compare" => self.kept.compare(question),
             "import" => import::import(question),
             other => Err(bad(&format!("no call is named \"{other}\""))),
         }

@@ -6,15 +6,17 @@
 //! them.
 
 mod boundary;
-mod catalog;
 mod check;
 mod diagnostics;
 mod engine;
 mod frame;
 mod import;
+mod library;
 mod live;
+mod question;
 mod results;
 mod runs;
 
 pub use self::engine::Engine;
 pub use self::frame::{Files, pack, unpack};
+pub use self::library::library;

@@ -11,8 +11,8 @@ use narrows::results::{Held, Results};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::engine::{Answer, Answered, Engine, Question, Refused};
 use crate::frame::Files;
+use crate::question::{Answer, Answered, Question, Refused};
 
 /// The report of a run among its files; made when it is wanted.
 const REPORT: &str = "report.html";
@@ -118,7 +118,7 @@ impl Result {
     }
 }
 
-impl Engine {
+impl Kept {
     pub(crate) fn open_result(&mut self, question: &Question) -> Answered {
         let Folder { files } = question.read()?;
         let mut folders: BTreeMap<String, BTreeMap<String, Bytes>> = BTreeMap::new();
@@ -137,13 +137,13 @@ impl Engine {
             let held = Held::new(files)?;
             results.push(Result { digest: Digest::of(&held)?, held });
         }
-        let described: Vec<_> = results.into_iter().map(|result| self.kept.keep(result)).collect();
+        let described: Vec<_> = results.into_iter().map(|result| self.keep(result)).collect();
         Ok(json!(described).into())
     }
 
     pub(crate) fn files(&mut self, question: &Question) -> Answered {
         let OfResult { id } = question.read()?;
-        let files = self.kept.get(id)?.held.files();
+        let files = self.get(id)?.held.files();
         let named = |(name, content): (&String, &Bytes)| json!({ "name": name, "bytes": content.len() });
         let report = json!({ "name": REPORT, "bytes": null });
         Ok(json!(
@@ -154,7 +154,7 @@ impl Engine {
 
     pub(crate) fn file(&mut self, question: &Question) -> Answered {
         let OneFile { id, name } = question.read()?;
-        let Result { digest, held } = self.kept.get(id)?;
+        let Result { digest, held } = self.get(id)?;
         let file = match name.as_str() {
             REPORT => page_of_run(digest).into(),
             name => held
@@ -168,30 +168,30 @@ impl Engine {
 
     pub(crate) fn export(&mut self, question: &Question) -> Answered {
         let OfResult { id } = question.read()?;
-        let files = self.kept.get(id)?.held.files().iter().filter(|(name, _)| *name != REPORT);
+        let files = self.get(id)?.held.files().iter().filter(|(name, _)| *name != REPORT);
         let (names, files): (Vec<_>, Vec<_>) = files.map(|(name, content)| (name, content.clone())).unzip();
         Ok(Answer { value: json!(names), files })
     }
 
     pub(crate) fn forget(&mut self, question: &Question) -> Answered {
         let OfResult { id } = question.read()?;
-        self.kept.results.remove(&id).map(|_| Value::Null.into()).ok_or_else(|| missing(id))
+        self.results.remove(&id).map(|_| Value::Null.into()).ok_or_else(|| missing(id))
     }
 
     pub(crate) fn report(&mut self, question: &Question) -> Answered {
         let Shown { title, cells } = question.read()?;
-        Ok(page_data(&title, &self.kept.cells(cells)?).into())
+        Ok(page_data(&title, &self.cells(cells)?).into())
     }
 
     pub(crate) fn report_page(&mut self, question: &Question) -> Answered {
         let Shown { title, cells } = question.read()?;
-        let page = page(&title, &self.kept.cells(cells)?);
+        let page = page(&title, &self.cells(cells)?);
         Ok(Answer { value: Value::Null, files: vec![page.into()] })
     }
 
     pub(crate) fn compare(&mut self, question: &Question) -> Answered {
         let Shown { title, cells } = question.read()?;
-        let cells = self.kept.cells(cells)?;
+        let cells = self.cells(cells)?;
         let summary = summarize(&cells);
         let mut compared = comparison_object(&title, &cells, &summary, None);
         compared["shown"] = shown_summary(&summary);

@@ -15,7 +15,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::check::{Written, fit};
-use crate::engine::{Answered, Engine, Question, Refused};
+use crate::question::{Answered, Question, Refused};
+use crate::results::Kept;
 use crate::{diagnostics, live};
 
 /// Runs under way, by their handles.
@@ -34,12 +35,13 @@ struct Run {
 }
 
 impl Runs {
-    fn begin(&mut self, plan: Arc<Plan>, is_watched: bool) -> u32 {
+    fn begin(&mut self, plan: Arc<Plan>, is_watched: bool, force: bool) -> u32 {
         let watch = is_watched.then(|| {
             // Runs of a page wait for nobody: it does not call while they are paused.
             (Watched::new(&plan, 1, &Arc::new(Control::default())), Monitor::new(&plan))
         });
-        let steps = Steps::new(&plan, Options::default(), watch.as_ref().map(|(watched, _)| watched));
+        let options = Options { force, ..Options::default() };
+        let steps = Steps::new(&plan, options, watch.as_ref().map(|(watched, _)| watched));
         let reached = Progress { now: Time::ZERO, packet_hops: 0 };
         self.next += 1;
         self.runs.insert(self.next, Run { plan, steps, watch, reached });
@@ -112,13 +114,18 @@ struct Start {
     #[serde(flatten)]
     written: Written,
     live: bool,
+    /// Go on even if memory may not suffice.
+    #[serde(default)]
+    force: bool,
 }
 
-impl Engine {
+impl Runs {
     pub(crate) fn start(&mut self, question: &Question) -> Answered {
-        let Start { written, live } = question.read()?;
+        let Start { written, live, force } = question.read()?;
         let outline = Arc::new(written.plan(&question.parts)?);
-        fit(&outline)?;
+        if !force {
+            fit(&outline)?;
+        }
         let plan = outline.drawn()?;
         let warnings = plan.told().filter(|told| told.severity == Severity::Warning).map(diagnostics::one);
         let value = json!({
@@ -128,14 +135,14 @@ impl Engine {
             "simulated": plan.scenario.stop.after.to_string(),
             "end_ps": plan.stop.at.as_ps(),
             "warnings": warnings.collect::<Vec<_>>(),
-            "handle": self.runs.begin(plan.clone(), live),
+            "handle": self.begin(plan.clone(), live, force),
         });
         Ok(value.into())
     }
 
     pub(crate) fn advance(&mut self, question: &Question) -> Answered {
         let Slice { handle, hops, elapsed_ms } = question.read()?;
-        let run = self.runs.get(handle)?;
+        let run = self.get(handle)?;
         let is_done = run.advance(hops.max(1.0) as u64);
         if let Some((watched, monitor)) = &mut run.watch {
             let elapsed = Duration::try_from_secs_f64(elapsed_ms / 1e3).unwrap_or_default();
@@ -146,20 +153,20 @@ impl Engine {
 
     pub(crate) fn cancel(&mut self, question: &Question) -> Answered {
         let OfRun { handle } = question.read()?;
-        let run = self.runs.get(handle)?;
+        let run = self.get(handle)?;
         let is_done = run.steps.advance(&mut |_| ControlFlow::Break(()));
         Ok(run.state(is_done).into())
     }
 
     pub(crate) fn drop_run(&mut self, question: &Question) -> Answered {
         let OfRun { handle } = question.read()?;
-        self.runs.take(handle)?;
+        self.take(handle)?;
         Ok(Value::Null.into())
     }
 
-    pub(crate) fn finish(&mut self, question: &Question) -> Answered {
+    pub(crate) fn finish(&mut self, question: &Question, kept: &mut Kept) -> Answered {
         let OfRun { handle } = question.read()?;
-        let results = self.runs.take(handle)?.steps.finish()?;
-        Ok(self.kept.of_run(&results)?.into())
+        let results = self.take(handle)?.steps.finish()?;
+        Ok(kept.of_run(&results)?.into())
     }
 }

@@ -251,7 +251,7 @@ impl Document {
         let length = self.texts.iter().map(|source| source.text.len() + 1).sum();
         let root = Spanned::new(0..length, DeValue::Table(self.build()?));
         let place = |mistake: &Mistake| mistake.span.as_ref().map(|span| self.locate(span));
-        T::deserialize(Node(root)).map_err(|mistake| mistake.diagnostic().at(place(&mistake)).into())
+        T::deserialize(Node::Value(root)).map_err(|mistake| mistake.diagnostic().at(place(&mistake)).into())
     }
 
     /// The integer at `key` of the root, if it is one.

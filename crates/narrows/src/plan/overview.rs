@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::{Plan, PlannedGroup};
 
 impl Plan {
-    /// What the scenario comes to, for programs: `narrows check --json`.
+    /// The numbers that the scenario comes to, for programs: `narrows check --json`.
     pub fn overview(&self) -> Value {
         let facts = self.facts();
         let group = |group: &PlannedGroup| {

@@ -8,7 +8,7 @@ use crate::scenario::Scenario;
 /// Settings that stand together in a table of a scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Settings {
-    /// What they are of.
+    /// Their owner, and its purpose.
     pub about: String,
     /// One for each key.
     pub rows: Vec<Setting>,

@@ -1,4 +1,4 @@
-//! What runs came to, for programs.
+//! Results of runs and comparisons, for programs.
 
 use std::path::Path;
 

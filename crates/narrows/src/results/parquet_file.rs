@@ -10,14 +10,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 use narrows_proto::units;
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::page::PageReader;
+use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
+use parquet::file::reader::ChunkReader;
+use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::Type;
+use parquet::schema::types::{ColumnDescPtr, Type};
 
 use super::guard::guarded;
 use super::{Column, Table, Values, pages};
@@ -161,7 +163,8 @@ const COPIES: u64 = 3;
 /// A file to read, by groups of rows. Nothing is decoded before it is known what it takes.
 pub(crate) struct TableReader<R: ChunkReader = File> {
     name: &'static str,
-    reader: SerializedFileReader<R>,
+    file: Arc<R>,
+    metadata: ParquetMetaData,
     /// Bytes of the file.
     size: u64,
     /// Of those columns that are wanted: their places.
@@ -190,12 +193,12 @@ impl<R: ChunkReader + 'static> TableReader<R> {
         wanted: Option<&[&str]>,
         again: &mut dyn FnMut() -> io::Result<A>,
     ) -> Result<Self, ParquetError> {
-        let reader = undamaged(|| SerializedFileReader::new(file))?;
-        let fields = reader.metadata().file_metadata().schema_descr_ptr();
+        let metadata = undamaged(|| ParquetMetaDataReader::new().parse_and_finish(&file))?;
+        let fields = metadata.file_metadata().schema_descr_ptr();
         let is_wanted =
             |place: &usize| wanted.is_none_or(|wanted| wanted.contains(&fields.column(*place).name()));
         let places = (0..fields.num_columns()).filter(is_wanted).collect();
-        let reader = Self { name, reader, size, places };
+        let reader = Self { name, file: Arc::new(file), metadata, size, places };
         let mut file = again()?;
         (0..reader.groups()).try_for_each(|group| reader.check(&mut file, group))?;
         Ok(reader)
@@ -204,7 +207,7 @@ impl<R: ChunkReader + 'static> TableReader<R> {
     /// A group must be what its file can hold: as many values in each column as rows, and no more bytes than compression makes
     /// of those that are there.
     fn check(&self, file: &mut (impl Read + Seek), group: usize) -> Result<(), ParquetError> {
-        let group = self.reader.metadata().row_group(group);
+        let group = self.metadata.row_group(group);
         let damaged = |what: String| Err(ParquetError::General(format!("damaged: {what}")));
         for place in &self.places {
             let column = group.column(*place);
@@ -231,7 +234,7 @@ impl<R: ChunkReader + 'static> TableReader<R> {
 
     /// Admits so many rows if the memory they take fits the file they are in, and the memory there is.
     fn admit(&self, rows: i64) -> Result<(), ParquetError> {
-        let fields = self.reader.metadata().file_metadata().schema_descr_ptr();
+        let fields = self.metadata.file_metadata().schema_descr_ptr();
         let width = |place: &usize| {
             let field = fields.column(*place);
             let value =
@@ -258,12 +261,12 @@ impl<R: ChunkReader + 'static> TableReader<R> {
 
     /// Number of row groups.
     pub(crate) fn groups(&self) -> usize {
-        self.reader.num_row_groups()
+        self.metadata.num_row_groups()
     }
 
     /// The columns, without rows.
     pub(crate) fn empty(&self) -> Result<Table, ParquetError> {
-        let schema = self.reader.metadata().file_metadata().schema_descr_ptr();
+        let schema = self.metadata.file_metadata().schema_descr_ptr();
         let column = |place: &usize| {
             let field = schema.column(*place);
             let maybe = field.self_type().is_optional();
@@ -286,15 +289,15 @@ impl<R: ChunkReader + 'static> TableReader<R> {
     /// The rows of one group.
     pub(crate) fn group(&self, number: usize) -> Result<Table, ParquetError> {
         let mut table = self.empty()?;
-        let group = self.reader.get_row_group(number)?;
-        self.admit(group.metadata().num_rows())?;
-        let rows = group.metadata().num_rows().max(0) as usize;
+        let group = self.metadata.row_group(number);
+        self.admit(group.num_rows())?;
+        let rows = group.num_rows().max(0) as usize;
         for (column, place) in table.columns.iter_mut().zip(&self.places) {
-            let optional = matches!(
-                column.values,
-                Values::MaybeIntegers(_) | Values::MaybeReals(_) | Values::MaybeNames(..)
-            );
-            let read = || read_column(group.get_column_reader(*place)?, rows, optional);
+            let read = || {
+                let column_of = group.column(*place);
+                let pages = SerializedPageReader::new(Arc::clone(&self.file), column_of, rows, None)?;
+                read_column(column_of.column_descr_ptr(), Box::new(pages), rows, &column.values)
+            };
             column.values = undamaged(read)?;
         }
         Ok(table)
@@ -302,7 +305,7 @@ impl<R: ChunkReader + 'static> TableReader<R> {
 
     /// All rows.
     fn read(&self) -> Result<Table, ParquetError> {
-        let groups = self.reader.metadata().row_groups();
+        let groups = self.metadata.row_groups();
         self.admit(groups.iter().map(|group| group.num_rows()).fold(0, i64::saturating_add))?;
         let mut table = self.empty()?;
         for group in 0..self.groups() {
@@ -341,36 +344,36 @@ fn undamaged<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Par
     guarded(read).unwrap_or_else(damaged)
 }
 
-fn read_column(column: ColumnReader, rows: usize, optional: bool) -> Result<Values, ParquetError> {
-    Ok(match column {
-        ColumnReader::Int64ColumnReader(column) => {
-            let (values, levels) = read_values(column, rows)?;
+/// The values of a column in a group of so many rows, of the same kind as `like`.
+fn read_column(
+    about: ColumnDescPtr,
+    pages: Box<dyn PageReader>,
+    rows: usize,
+    like: &Values,
+) -> Result<Values, ParquetError> {
+    Ok(match like {
+        Values::Integers(_) | Values::MaybeIntegers(_) => {
+            let (values, levels) = read_values::<Int64Type>(about, pages, rows)?;
             let values = values.into_iter().map(|value| value as u64);
-            if optional {
-                Values::MaybeIntegers(spread(values, &levels))
-            } else {
-                Values::Integers(values.collect())
+            match like {
+                Values::MaybeIntegers(_) => Values::MaybeIntegers(spread(values, &levels)),
+                _ => Values::Integers(values.collect()),
             }
         }
-        ColumnReader::DoubleColumnReader(column) => {
-            let (values, levels) = read_values(column, rows)?;
-            if optional {
-                Values::MaybeReals(spread(values.into_iter(), &levels))
-            } else {
-                Values::Reals(values)
-            }
+        Values::Reals(_) => Values::Reals(read_values::<DoubleType>(about, pages, rows)?.0),
+        Values::MaybeReals(_) => {
+            let (values, levels) = read_values::<DoubleType>(about, pages, rows)?;
+            Values::MaybeReals(spread(values.into_iter(), &levels))
         }
-        ColumnReader::BoolColumnReader(column) => Values::Flags(read_values::<BoolType>(column, rows)?.0),
-        ColumnReader::ByteArrayColumnReader(column) => {
-            let (values, levels) = read_values::<ByteArrayType>(column, rows)?;
+        Values::Flags(_) => Values::Flags(read_values::<BoolType>(about, pages, rows)?.0),
+        Values::Names(..) | Values::MaybeNames(..) => {
+            let (values, levels) = read_values::<ByteArrayType>(about, pages, rows)?;
             let (values, names) = numbered(&values);
-            if optional {
-                Values::MaybeNames(spread(values.into_iter(), &levels), names)
-            } else {
-                Values::Names(values, names)
+            match like {
+                Values::MaybeNames(..) => Values::MaybeNames(spread(values.into_iter(), &levels), names),
+                _ => Values::Names(values, names),
             }
         }
-        _ => return Err(ParquetError::General("a column of an unknown type".into())),
     })
 }
 
@@ -393,9 +396,12 @@ fn spread<T>(mut values: impl Iterator<Item = T>, levels: &[i16]) -> Vec<Option<
 
 /// The values of a column in a group of rows, and for each row whether there is one, if some may be missing.
 fn read_values<T: DataType>(
-    mut column: ColumnReaderImpl<T>,
+    about: ColumnDescPtr,
+    pages: Box<dyn PageReader>,
     rows: usize,
 ) -> Result<(Vec<T::T>, Vec<i16>), ParquetError> {
+    // Not through `RowGroupReader`, which brings readers of all types of Parquet along.
+    let mut column = ColumnReaderImpl::<T>::new(about, pages);
     let (mut values, mut levels) = (Vec::new(), Vec::new());
     let mut read = 0;
     while read < rows {
