@@ -102,7 +102,7 @@ const showLesson = (lesson: Lesson | undefined) => {
 const firstPins = (text: string): Pin[] => {
   const found = layout(text);
   const paths = found.entries.map(({ path }) => path).filter((path) => /(^|\.)(marking\.step\.k|poisson\.load)$/.test(path.join(".")));
-  return paths.slice(0, 3).map((path) => ({ path: namedPath(found, text, path) }));
+  return paths.slice(0, 3).map((path) => ({ path: namedPath(found, path) }));
 };
 
 const openChosen = (key: string, { scenario, lesson, isTemplate }: Chosen, runs: Opened["runs"]) => open({

@@ -14,7 +14,7 @@ const numberAt = (state: EditorState): { from: number; path: string } | undefine
   const found = layout(text);
   const entry = entryAt(found.entries, head);
   if (!entry || head < entry.value.from || !quantity(text.slice(entry.value.from, entry.value.to))) return undefined;
-  return { from: entry.value.from, path: namedPath(found, text, entry.path) };
+  return { from: entry.value.from, path: namedPath(found, entry.path) };
 };
 
 export const pinning = (pin: (path: string) => void) => {

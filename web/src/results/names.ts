@@ -11,7 +11,7 @@ const settings = (text: string): Map<string, string> => {
     const written = text.slice(value.from, value.to);
     const chosen = /^\{\s*(\w+)\s*=\s*\{/.exec(written)?.[1];
     if (kind === "table" && !chosen) return [];
-    return [[namedPath(found, text, path), chosen ?? written.replaceAll(/^"|"$/g, "")]];
+    return [[namedPath(found, path), chosen ?? written.replaceAll(/^"|"$/g, "")]];
   }));
 };
 

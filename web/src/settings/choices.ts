@@ -19,6 +19,9 @@ const USUAL: Record<string, string> = {
 /** Controls that are attached by programs. */
 const NOT_HERE = new Set(["custom"]);
 
+/** Menus of one scenario. */
+const MOST = 40;
+
 export interface Choice {
   /** As `--set` takes it. */
   path: string;
@@ -41,7 +44,7 @@ const optionsAt = (book: Book, path: string[]): Choice["options"] => {
 };
 
 const ofEntry = (book: Book, found: Layout, text: string, entry: Entry): Choice => ({
-  path: namedPath(found, text, entry.path),
+  path: namedPath(found, entry.path),
   current: nameOf(text.slice(entry.value.from, entry.value.to)),
   options: optionsAt(book, entry.path),
   from: entry.value.from, to: entry.value.to, before: "",
@@ -49,15 +52,15 @@ const ofEntry = (book: Book, found: Layout, text: string, entry: Entry): Choice 
 
 /** Switches by class whose table has a line of its own and no such key. */
 const absent = (book: Book, found: Layout, text: string): Choice[] =>
-  found.tables.filter(({ path }) => path.length === 2 && path[0] === "switches").flatMap(({ path, end }) =>
+  found.tables.filter(({ path }) => path.length === 2 && path[0] === "switches").slice(0, MOST).flatMap(({ path, end }) =>
     SWITCH_KEYS.filter((key) => !found.entries.some((entry) => samePath(entry.path.slice(0, 3), [...path, key])) && !found.tables.some((table) => samePath(table.path.slice(0, 3), [...path, key])))
       .map((key) => {
         const last = text.slice(0, end).trimEnd().length;
-        return { path: namedPath(found, text, [...path, key]), current: "off", options: optionsAt(book, [...path, key]), from: last, to: last, before: `\n${key} = ` };
+        return { path: namedPath(found, [...path, key]), current: "off", options: optionsAt(book, [...path, key]), from: last, to: last, before: `\n${key} = ` };
       }));
 
 export const choices = (book: Book, text: string): Choice[] => {
   const found = layout(text);
-  const written = found.entries.filter(({ path }) => KEYS.has(path.at(-1)!)).map((entry) => ofEntry(book, found, text, entry));
+  const written = found.entries.filter(({ path }) => KEYS.has(path.at(-1)!)).slice(0, MOST).map((entry) => ofEntry(book, found, text, entry));
   return [...written, ...absent(book, found, text)].filter(({ options }) => options.length > 1);
 };

@@ -64,7 +64,7 @@ export class Settings {
 
   private read(path: string): { quantity: Quantity; from: number; to: number } | undefined {
     const text = this.editor.text;
-    const entry = entryOf(layout(text), text, path);
+    const entry = entryOf(layout(text), path);
     const found = entry && quantity(text.slice(entry.value.from, entry.value.to));
     return found && { quantity: found, ...entry.value };
   }
@@ -73,7 +73,7 @@ export class Settings {
     const known = this.ranges.get(path);
     if (known) return known;
     const text = this.editor.text;
-    const entry = entryOf(layout(text), text, path);
+    const entry = entryOf(layout(text), path);
     const whole = !at.unit && /^\d+$/.test(entry ? text.slice(entry.value.from, entry.value.to) : "");
     const [low, high] = [from, to].map((end) => (end === undefined ? undefined : inUnit(quantity(end.includes(" ") ? `"${end}"` : end) ?? at, at.unit)));
     const range = low !== undefined && high !== undefined ? { low, high, log: low > 0 && high / low > 8, whole } : rangeAround(at, whole);

@@ -6,7 +6,7 @@ const shell = (text: string) => (/^[A-Za-z0-9_./:=,+@%-]+$/.test(text) ? text : 
 
 export const valueAt = (text: string, path: string): string | undefined => {
   const found = layout(text);
-  const entry = found.entries.find((entry) => namedPath(found, text, entry.path) === path);
+  const entry = found.entries.find((entry) => namedPath(found, entry.path) === path);
   return entry && text.slice(entry.value.from, entry.value.to);
 };
 
@@ -17,14 +17,14 @@ export const changes = (base: string, text: string): [string, string][] | undefi
   const changed: [string, string][] = [];
   let patched = base, moved = 0;
   // Of tables in a line only the settings inside are compared, where both have the same.
-  const paths = (of: typeof found, whole: string) => of.entries.map((entry) => namedPath(of, whole, entry.path));
-  if (paths(found, text).join("\n") !== paths(before, base).join("\n")) return undefined;
+  const paths = (of: typeof found) => of.entries.map((entry) => namedPath(of, entry.path));
+  if (paths(found).join("\n") !== paths(before).join("\n")) return undefined;
   found.entries.forEach((entry, index) => {
     const old = before.entries[index]!;
     if (entry.kind === "table" && old.kind === "table") return;
     const [value, was] = [text.slice(entry.value.from, entry.value.to), base.slice(old.value.from, old.value.to)];
     if (value === was) return;
-    changed.push([namedPath(found, text, entry.path), value]);
+    changed.push([namedPath(found, entry.path), value]);
     patched = patched.slice(0, old.value.from + moved) + value + patched.slice(old.value.to + moved);
     moved += value.length - was.length;
   });

@@ -15,6 +15,8 @@ export interface Shared {
 /** Characters of a fragment, and bytes of what it holds. Scenarios have some thousand. */
 const MOST_ENCODED = 400_000;
 const MOST_BYTES = 2_000_000;
+/** Characters of the scenario itself, which the page reads again at every change. */
+const MOST_TEXT = 300_000;
 const MOST_SEEDS = 32;
 const MOST_PINS = 50;
 
@@ -71,6 +73,7 @@ export const decode = async (text: string): Promise<Shared> => {
     throw new Error("the link is damaged: it cannot be unpacked");
   }
   if (read === null || typeof read !== "object" || !isText(read.text)) throw new Error("the link holds no scenario");
+  if (read.text.length > MOST_TEXT) throw new Error(`the link holds a scenario of ${read.text.length} characters, the page takes ${MOST_TEXT}`);
   const files = read.files !== null && typeof read.files === "object" ? Object.entries(read.files as object).filter((entry): entry is [string, string] => isText(entry[1])) : [];
   const seeds = Number.isInteger(read.seeds) ? Math.min(MOST_SEEDS, Math.max(1, read.seeds as number)) : 1;
   const pins = Array.isArray(read.pins) ? read.pins.slice(0, MOST_PINS).flatMap(pinOf) : [];

@@ -8,7 +8,7 @@ const one = (text: string, set: string): string => {
   const at = set.indexOf("=");
   if (at < 0) throw new Error(`a setting is PATH=VALUE: ${set.slice(0, 80)}`);
   const [path, value] = [set.slice(0, at).trim(), set.slice(at + 1).trim()];
-  const place = entryOf(layout(text), text, path);
+  const place = entryOf(layout(text), path);
   if (place) return value ? text.slice(0, place.value.from) + value + text.slice(place.value.to) : without(text, place.key.from, place.value.to);
   return value ? added(text, path, value) : text;
 };
@@ -28,7 +28,7 @@ const without = (text: string, from: number, to: number): string => {
 const added = (text: string, path: string, value: string): string => {
   const found = layout(text);
   const [above, key] = [path.slice(0, path.lastIndexOf(".")), path.slice(path.lastIndexOf(".") + 1)];
-  const table = found.tables.find((table) => above && (namedPath(found, text, table.path) === above || table.path.join(".") === above));
+  const table = found.tables.find((table) => above && (namedPath(found, table.path) === above || table.path.join(".") === above));
   if (!table) return `${path} = ${value}\n${text}`;
   return `${text.slice(0, table.header.to)}\n${key} = ${value}${text.slice(table.header.to)}`;
 };

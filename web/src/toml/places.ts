@@ -27,6 +27,8 @@ export interface Layout {
   entries: Entry[];
   /** Headers `[a.b]` and `[[a]]`: their path and where the lines below them end. */
   tables: { path: string[]; header: Span; end: number }[];
+  /** Names of elements of lists, by their path. */
+  names: Map<string, string>;
   ending: Ending;
 }
 
@@ -57,7 +59,12 @@ class Reader {
       const last = this.tables.at(-1);
       if (last) last.end = this.at;
     }
-    return { entries: this.entries, tables: this.tables, ending: this.ending };
+    return { entries: this.entries, tables: this.tables, names: this.names(), ending: this.ending };
+  }
+
+  private names(): Map<string, string> {
+    const named = this.entries.filter(({ path, kind }) => path.at(-1) === "name" && /^\d+$/.test(path.at(-2) ?? "") && kind === "string");
+    return new Map(named.map(({ path, value }) => [path.slice(0, -1).join("\0"), this.text.slice(value.from + 1, value.to - 1)]));
   }
 
   private get done() {
@@ -230,15 +237,11 @@ export const endingAt = (text: string, at: number): Ending => layout(text.slice(
 export const samePath = (one: string[], other: string[]) => one.length === other.length && one.every((part, index) => part === other[index]);
 
 /** The path as `--set` takes it: elements of lists by their name, if they have one. */
-export const namedPath = ({ entries }: Layout, text: string, path: string[]): string => {
-  const named = path.map((part, index) => {
-    if (!/^\d+$/.test(part)) return part;
-    const name = entries.find((entry) => samePath(entry.path, [...path.slice(0, index + 1), "name"]));
-    return name ? text.slice(name.value.from + 1, name.value.to - 1) : part;
-  });
+export const namedPath = ({ names }: Layout, path: string[]): string => {
+  const named = path.map((part, index) => (/^\d+$/.test(part) ? names.get(path.slice(0, index + 1).join("\0")) : undefined) ?? part);
   return named.map((part) => (/^[A-Za-z0-9_*-]+$/.test(part) ? part : JSON.stringify(part))).join(".");
 };
 
 /** The entry that a path names, elements of lists by number or name. */
-export const entryOf = (found: Layout, text: string, named: string): Entry | undefined =>
-  found.entries.find((entry) => entry.path.join(".") === named || namedPath(found, text, entry.path) === named);
+export const entryOf = (found: Layout, named: string): Entry | undefined =>
+  found.entries.find((entry) => entry.path.join(".") === named || namedPath(found, entry.path) === named);
