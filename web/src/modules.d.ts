@@ -10,7 +10,7 @@ declare module "*/engine.js" {
     static load(module: unknown): Promise<Engine>;
     readonly broken: boolean;
     start(text: string, options: { files: Files; seed: number | null; live: boolean }): Started;
-    slice(handle: number, ms: number): Look;
+    advance(handle: number, hops: number, elapsed: number): Look;
     cancel(handle: number): void;
     finish(handle: number): Result;
     export(id: number): Files;

@@ -2,8 +2,12 @@
 import { Engine } from "../../engine.js";
 import type { Diagnostic, FromWorker, RunRequest, ToWorker } from "./types";
 
-/** Milliseconds of a slice: so often the page is drawn, and so long a message waits. */
+/** Milliseconds of a slice at most: so long a message waits. */
 const SLICE = 60;
+/** So often a short run is looked at. */
+const LOOKS = 80;
+/** Packet-hops of the first slice, and of the smallest. */
+const FEWEST = 2000;
 
 const send = (message: FromWorker, transfer: Transferable[] = []) => (self as unknown as Worker).postMessage(message, transfer);
 
@@ -25,6 +29,7 @@ const run = async (id: number, { text, files, seed }: RunRequest) => {
   const machine = await engine!;
   wish = "run";
   const { handle } = machine.start(text, { files, seed, live: true });
+  let hops = FEWEST, elapsed = 0, reached = 0;
   for (let done = false; !done; ) {
     await breathe();
     if (wished() === "pause") await new Promise<void>((resolve) => { awake = resolve; });
@@ -32,7 +37,14 @@ const run = async (id: number, { text, files, seed }: RunRequest) => {
       machine.cancel(handle);
       break;
     }
-    const look = machine.slice(handle, SLICE);
+    const began = performance.now();
+    const look = machine.advance(handle, hops, elapsed);
+    const took = performance.now() - began;
+    // The next slice takes neither too long nor too much of the run; runs become slower and faster.
+    const [byTime, byShare] = [hops * SLICE / Math.max(took, 0.1), hops / Math.max(LOOKS * (look.fraction - reached), 0.25)];
+    hops = Math.max(FEWEST, Math.min(byTime, byShare));
+    elapsed += took;
+    reached = look.fraction;
     done = look.done;
     send({ kind: "look", id, look });
   }

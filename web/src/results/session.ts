@@ -8,6 +8,9 @@ import { downloads } from "./downloads";
 import { LiveView } from "./live";
 import { namesOf } from "./names";
 
+/** Packet-hops of a run from which on its speed says something of others. */
+const MEANINGFUL = 1e6;
+
 /** A scenario that was run, with all its seeds. */
 export interface Run {
   text: string;
@@ -70,7 +73,7 @@ export class Session {
     try {
       const exported = await this.pool.run({ text, files, first: firstSeed(text), seeds, memory: estimate?.memory_bytes ?? 0 }, look);
       const took = (performance.now() - began) / 1e3;
-      this.speed = hops / took;
+      if (hops > MEANINGFUL) this.speed = hops / took;
       if (this.abandoned) return;
       await this.show(await this.loaded(text, exported));
       const complete = this.shown!.results.every(({ complete }) => complete);
@@ -189,7 +192,7 @@ export class Session {
 
   /** About how long so much work takes here, if a run has shown it. */
   secondsFor(hops: number): number | undefined {
-    return this.speed ? hops / this.speed : undefined;
+    return this.speed && hops > MEANINGFUL ? hops / this.speed : undefined;
   }
 
   redraw() {

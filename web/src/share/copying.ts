@@ -4,7 +4,7 @@ import { button, element } from "../dom";
 export const copyDialog = (title: string, about: string, texts: [string, string][]) => {
   const dialog = element("dialog", { "aria-label": title });
   const block = ([name, text]: [string, string]) => {
-    const shown = element("textarea", { readonly: true, rows: Math.min(12, text.split("\n").length + 1), "aria-label": name }, text);
+    const shown = element("textarea", { readonly: true, rows: Math.min(12, Math.ceil(text.length / 90) + text.split("\n").length), "aria-label": name }, text);
     const copy = button(`Copy ${name}`, () => {
       shown.select();
       void navigator.clipboard?.writeText(text).then(() => { copy.textContent = "Copied"; }, () => undefined);
