@@ -45,7 +45,8 @@ pub(crate) fn write_results(
     // One after the other, so that only one of them is in memory.
     for (name, table) in tables(results) {
         let write = || {
-            let file = write_table(&table, results, File::create(folder.join(&name))?)?;
+            let file = File::create(folder.join(&name))?;
+            write_table(&table, results, &file)?;
             if flush { file.sync_all() } else { Ok(()) }
         };
         write().map_err(|error| (name.clone(), error))?;
@@ -65,7 +66,8 @@ impl Results {
     pub fn files(&self) -> Result<BTreeMap<String, Vec<u8>>, (String, io::Error)> {
         let mut files = BTreeMap::new();
         for (name, table) in tables(self) {
-            let content = write_table(&table, self, Vec::new()).map_err(|error| (name.clone(), error))?;
+            let mut content = Vec::new();
+            write_table(&table, self, &mut content).map_err(|error| (name.clone(), error))?;
             files.insert(name, content);
         }
         files.insert("run.json".to_owned(), summary(self).into_bytes());
@@ -100,7 +102,7 @@ pub(crate) fn write_text(path: &Path, text: &str, flush: bool) -> io::Result<()>
 
 /// Writes a table, with the scenario, the seed and the version in its metadata, what its rows are (`narrows.table`), and unit
 /// and meaning of its columns (`narrows.columns`, JSON by name of the column).
-fn write_table<W: Write + Send>(table: &Table, results: &Results, file: W) -> io::Result<W> {
+fn write_table(table: &Table, results: &Results, file: impl Write + Send) -> io::Result<()> {
     let plan = &results.plan;
     let metadata = vec![
         ("narrows.version", env!("CARGO_PKG_VERSION").to_owned()),

@@ -68,8 +68,9 @@ impl<W: Write + Send> TableWriter<W> {
     }
 
     /// Ends the file.
-    pub(crate) fn finish(self) -> io::Result<W> {
-        self.0.into_inner().map_err(cause)
+    pub(crate) fn finish(self) -> io::Result<()> {
+        // Not `into_inner`, whose errors have lost their cause.
+        self.0.close().map(drop).map_err(cause)
     }
 }
 
