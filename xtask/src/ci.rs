@@ -8,7 +8,8 @@ use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
 use crate::{
-    attack, fidelity, fuzz, guide, instructions, python, readme, repro, structure, target, viewers, words,
+    attack, fidelity, fuzz, guide, instructions, playground, python, readme, repro, structure, target,
+    viewers, words,
 };
 
 /// All tests: of units, of properties, of scenarios, of documentation, of the Python package.
@@ -22,7 +23,7 @@ type Step = fn(&Shell) -> Result<()>;
 
 /// Everything, and how long it took.
 pub(crate) fn all(shell: &Shell) -> Result<()> {
-    let steps: [(&str, Step); 14] = [
+    let steps: [(&str, Step); 15] = [
         ("format and lints", lints),
         ("structure", |shell| structure::run(shell, &structure::Arguments::default())),
         ("words", words::run),
@@ -30,6 +31,7 @@ pub(crate) fn all(shell: &Shell) -> Result<()> {
         ("documentation", documentation),
         ("guide", |shell| guide::run(shell, &guide::Arguments::default())),
         ("viewers", viewers::run),
+        ("playground", playground::checked),
         ("README", readme::run),
         ("Python package", |shell| python::run(shell, &python::Arguments::default())),
         ("papers", repro::quick),
@@ -68,6 +70,7 @@ pub(crate) fn ahead(shell: &Shell) -> Result<()> {
     guide::environment(shell)?;
     python::environment(shell)?;
     target::narrows(shell, &["--release"])?;
+    playground::ahead(shell)?;
     for benchmark in instructions::BENCHMARKS {
         instructions::build(shell, benchmark)?;
     }

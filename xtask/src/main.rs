@@ -13,6 +13,7 @@ mod installed;
 mod instructions;
 mod judged;
 mod loom;
+mod playground;
 mod python;
 mod readme;
 mod repro;
@@ -65,6 +66,8 @@ enum Task {
     Scoreboard,
     /// Build the guide into target/guide/html; needs Python 3.11
     Guide(guide::Arguments),
+    /// Build the page that runs scenarios by itself into target/playground; needs node 20
+    Playground(playground::Arguments),
     /// Open traces in Wireshark and reports in Chromium and compare what they find
     Viewers,
 }
@@ -90,6 +93,7 @@ fn main() -> Result<()> {
         Task::Readme => readme::run(&shell),
         Task::Scoreboard => scoreboard::run(&shell),
         Task::Guide(arguments) => guide::run(&shell, &arguments),
+        Task::Playground(arguments) => playground::run(&shell, &arguments),
         Task::Viewers => viewers::run(&shell),
     }
 }

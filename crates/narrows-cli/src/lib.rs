@@ -10,6 +10,7 @@ mod commands;
 mod excerpt;
 pub mod fail;
 mod progress;
+mod serve;
 pub mod show;
 mod watch;
 
@@ -65,6 +66,7 @@ fn obey(command: &Command) -> Status {
         Command::Merge(merge) => commands::merge(merge),
         Command::Report(arguments) => commands::report(arguments),
         Command::Open(arguments) => commands::open(arguments),
+        Command::Playground(playground) => commands::playground(playground),
         Command::Repro(repro) => commands::repro(repro),
         Command::Validate(validate) => commands::validate(validate),
         Command::Trace(trace) => commands::trace(trace),

@@ -74,7 +74,7 @@ mod world;
 pub use deadlock::circle_of;
 pub use engine::{
     Delivered, Delivery, Execution, External, Injected, OnProgress, Outcome, Progress, ReceivedPacket,
-    Session, Simulation, Stop, is_link_rate, record, simulate,
+    RecordedSession, Session, Simulation, Stop, is_link_rate, simulate,
 };
 pub use ideal::{IdealPath, ideal_fct};
 pub use ids::{FlowId, GroupId, HostId, LinkId, NodeId};

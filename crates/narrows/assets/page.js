@@ -1,9 +1,6 @@
 "use strict";
-// What all pages share: their data, elements, numbers, charts, files to take away.
-
-const data = JSON.parse(document.getElementById("data").textContent);
-const report = document.getElementById("report");
-report.replaceChildren();
+// What all pages share: elements, numbers, charts, files to take away. The page they stand in has `data`, and `report`, the element
+// that they draw into.
 
 const element = (tag, attributes = {}, ...children) => {
   const made = document.createElement(tag);
@@ -41,12 +38,11 @@ const section = (title, ...children) => {
 
 const wanted = matchMedia("(prefers-color-scheme: dark)");
 const redraws = new Set();
-const setTheme = (name) => {
-  document.documentElement.dataset.theme = name;
-  redraws.forEach((redraw) => redraw());
-};
-setTheme(wanted.matches ? "dark" : "light");
+const setTheme = (name) => { document.documentElement.dataset.theme = name; };
+// A page that the report is a part of may have chosen already, and may choose again.
+setTheme(document.documentElement.dataset.theme || (wanted.matches ? "dark" : "light"));
 wanted.addEventListener("change", () => setTheme(wanted.matches ? "dark" : "light"));
+new MutationObserver(() => redraws.forEach((redraw) => redraw())).observe(document.documentElement, { attributeFilter: ["data-theme"] });
 const isDark = () => document.documentElement.dataset.theme === "dark";
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const themeButton = () => element("button", {

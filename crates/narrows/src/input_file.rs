@@ -70,7 +70,10 @@ pub fn read_text(path: &Path, most: Bytes) -> Checked<Arc<Source>> {
 }
 
 /// The bytes as a text called `name`.
-fn text(name: String, bytes: Vec<u8>) -> Result<Arc<Source>, Diagnostic> {
+///
+/// # Errors
+/// If they are not UTF-8.
+pub fn text(name: String, bytes: Vec<u8>) -> Result<Arc<Source>, Diagnostic> {
     let error = match String::from_utf8(bytes) {
         Ok(text) => return Ok(Arc::new(Source { name, text })),
         Err(error) => error,

@@ -36,7 +36,8 @@ impl Content {
         Ok(Self::of(input_file::read_text(path, input_file::LARGEST_TABLE)?))
     }
 
-    fn of(source: Arc<Source>) -> Self {
+    /// The content of a file that has been read.
+    pub fn of(source: Arc<Source>) -> Self {
         let hash = checksum::of_bytes(source.text.as_bytes());
         Self { source, hash }
     }
@@ -90,14 +91,34 @@ struct Known {
     read: BTreeMap<PathBuf, Content>,
     /// By place: what was there when results were begun, and where those keep it.
     kept: BTreeMap<PathBuf, (String, PathBuf)>,
-    /// Nothing outside of this folder is read, if there is one.
-    within: Option<PathBuf>,
+    reach: Reach,
+}
+
+/// Files that may be read.
+#[derive(Debug, Default)]
+enum Reach {
+    /// All.
+    #[default]
+    Everywhere,
+    /// Those of this folder.
+    Within(PathBuf),
+    /// None but those that were supplied.
+    Supplied,
 }
 
 impl Inputs {
     /// Only files of this folder, which is absolute and has no symbolic links in its path.
     pub(crate) fn within(folder: PathBuf) -> Self {
-        Self(Arc::new(Mutex::new(Known { within: Some(folder), ..Known::default() })))
+        Self::reaching(Reach::Within(folder))
+    }
+
+    /// Only files that are supplied.
+    pub(crate) fn supplied() -> Self {
+        Self::reaching(Reach::Supplied)
+    }
+
+    fn reaching(reach: Reach) -> Self {
+        Self(Arc::new(Mutex::new(Known { reach, ..Known::default() })))
     }
 
     /// The content of a file, which is read at most once. A file that is gone is taken from the results that are continued.
@@ -109,8 +130,14 @@ impl Inputs {
         if let Some(content) = known.read.get(path) {
             return Ok(content.clone());
         }
-        if let Some(folder) = &known.within {
-            keep_within(folder, path)?;
+        match &known.reach {
+            Reach::Everywhere => {}
+            Reach::Within(folder) => keep_within(folder, path)?,
+            // Without its folder, if it came without one.
+            Reach::Supplied => {
+                let alone = path.file_name().and_then(|name| known.read.get(Path::new(name)));
+                return Ok(alone.ok_or_else(|| not_supplied(path, &known.read))?.clone());
+            }
         }
         let content = match known.kept.get(path) {
             Some((hash, place)) if is_gone(path) => read(place, hash)?,
@@ -170,6 +197,14 @@ pub(crate) fn keep_within(folder: &Path, path: &Path) -> Checked<()> {
     }
     let message = format!("{} is outside of the folder {}", path.display(), folder.display());
     Err(Diagnostic::error(Code::InputFailed, message).help("copy the file into the folder").into())
+}
+
+fn not_supplied(path: &Path, supplied: &BTreeMap<PathBuf, Content>) -> Diagnostic {
+    let path = path.display().to_string();
+    let error =
+        Diagnostic::error(Code::InputFailed, format!("cannot read {path}: it is not among the files"));
+    let names: Vec<_> = supplied.keys().map(|path| path.display().to_string()).collect();
+    if names.is_empty() { error } else { error.known(&path, names.iter().map(String::as_str)) }
 }
 
 fn is_gone(path: &Path) -> bool {

@@ -1,16 +1,17 @@
 //! Runs plans.
 
+mod steps;
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use narrows_proto::cc::custom::Maker;
 use narrows_proto::units::{Bytes, Time};
-use narrows_sim::observe::{
-    BetweenWindows, LiveObserver, Observer, PortObserver, RowLimit, StateObserver, WindowObserver,
-};
-use narrows_sim::{Execution, LinkId, OnProgress, Progress, Simulation, simulate};
+use narrows_sim::observe::Observer;
+use narrows_sim::{Execution, OnProgress, Progress, Simulation, simulate};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
+pub use self::steps::Steps;
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::live::Watched;
 use crate::mechanism;
@@ -130,53 +131,12 @@ fn run_recorded(
     plan: &Arc<Plan>,
     options: Options,
     most_events: u64,
-    live: &mut (dyn FnMut() -> Option<(Box<dyn BetweenWindows>, LiveObserver)> + Send),
+    live: &mut (dyn FnMut() -> Option<steps::Live> + Send),
     progress: &mut dyn OnProgress,
 ) -> Checked<Results> {
-    let links = plan.network.topology.links().len();
-    let flows = plan.traffic.flows.len();
-    let record = &plan.record;
-    let ports = |recorded: &Option<(_, Vec<LinkId>)>| {
-        recorded.as_ref().map(|(interval, of)| PortObserver::new(*interval, links, of))
-    };
-    let windows = || record.windows.as_ref().map(|(interval, of)| WindowObserver::new(*interval, flows, of));
-    let states = || record.state.as_ref().map(|(interval, of)| StateObserver::new(*interval, flows, of));
-    let events = Arc::new(RowLimit::new(most_events));
-    let recorders = || {
-        let mechanisms = recorded::observers(plan, &events);
-        ((ports(&record.queues), ports(&record.links)), ((windows(), states()), mechanisms))
-    };
-    let mut all = || (recorders(), live());
-    let Plan { network, traffic, scenario, stop, .. } = &**plan;
-    let work = |progress: &mut dyn OnProgress| {
-        narrows_sim::record(network, traffic, scenario.seed, execution(options), &mut all, *stop, progress)
-    };
-    let mut goes_on = |now| if events.is_exceeded() { ControlFlow::Break(()) } else { progress(now) };
-    let mut outcome = prepared(plan, &mut goes_on, work);
-    if events.is_exceeded() {
-        return Err(too_many_events(plan, most_events).into());
-    }
-    let (mut queues, mut wires, mut windows, mut states, mut mechanisms) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (((queue, wire), ((window, state), of_mechanisms)), _) in std::mem::take(&mut outcome.observers) {
-        queues.extend(queue);
-        wires.extend(wire);
-        windows.extend(window);
-        states.extend(state);
-        mechanisms.push(of_mechanisms);
-    }
-    let ended = outcome.ended;
-    let rows = |observers: Vec<PortObserver>, recorded: bool| {
-        recorded.then(|| PortObserver::finish(observers, ended))
-    };
-    let recorded = Recorded {
-        queues: rows(queues, record.queues.is_some()),
-        links: rows(wires, record.links.is_some()),
-        windows: record.windows.is_some().then(|| WindowObserver::finish(windows)),
-        state: record.state.is_some().then(|| StateObserver::finish(states)),
-        mechanisms: recorded::finish(mechanisms),
-    };
-    Ok(Results::new(Arc::clone(plan), outcome, recorded))
+    let mut steps = Steps::within(plan, options, most_events, live);
+    steps.advance(progress);
+    steps.finish()
 }
 
 fn too_many_events(plan: &Plan, most: u64) -> Diagnostic {

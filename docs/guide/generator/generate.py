@@ -1,8 +1,9 @@
 """Puts the pages of the guide together: those of `docs/guide`, those made from the program, and documents of the repository.
 
-    python generate.py NARROWS OUT
+    python generate.py NARROWS OUT [PLAYGROUND]
 
-NARROWS is the command, OUT the folder the pages are written to. `cargo xtask guide` calls it.
+NARROWS is the command, OUT the folder the pages are written to, PLAYGROUND that of the playground (`cargo xtask playground`): the folder
+`playground` beside that of the guide if left out. `cargo xtask guide` calls it.
 """
 
 import json
@@ -12,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pages
+import playground
 import repository
 import results
 import schema as scenario
@@ -21,7 +23,7 @@ GUIDE = Path(__file__).resolve().parent.parent
 SNIPPETS = GUIDE / "snippets"
 
 
-def main(narrows: Path, out: Path) -> None:
+def main(narrows: Path, out: Path, built: Path) -> None:
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(GUIDE, out, ignore=shutil.ignore_patterns("generator", "snippets", "__pycache__", "requirements.txt"))
     lists, full_schema = ask(narrows, "list", "--json"), ask(narrows, "schema")
@@ -41,6 +43,8 @@ def main(narrows: Path, out: Path) -> None:
     write("results/diagnostics.md", results.diagnostics(lists["codes"]))
     repository.copy(GUIDE.parent.parent, out)
     check_scenarios(narrows, out)
+    (out / "extra").mkdir(exist_ok=True)
+    playground.include(built, out, SNIPPETS)
 
 
 def check_scenarios(narrows: Path, out: Path) -> None:
@@ -62,4 +66,6 @@ def write_page(path: Path, text: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve())
+    target = Path(sys.argv[2]).resolve()
+    built = Path(sys.argv[3]).resolve() if len(sys.argv) > 3 else target.parent.parent / "playground"
+    main(Path(sys.argv[1]).resolve(), target, built)

@@ -1,11 +1,16 @@
 """Tests of the generator: python -m unittest discover docs/guide/generator"""
 
+import base64
+import json
+import re
 import tempfile
 import unittest
+import zlib
 from pathlib import Path
 
 import offline
 import pages
+import playground
 import repository
 import results
 import schema
@@ -111,6 +116,28 @@ class Offline(unittest.TestCase):
     def test_links_to_follow_and_own_files_are_fine(self):
         text = '<a href="https://example.org">x</a><script src="_static/x.js"></script><link rel="canonical" href="https://x">'
         self.assertEqual(offline.in_page(text), [])
+
+
+class Playground(unittest.TestCase):
+    SCENARIO = 'version = 2\nname = "a"\n\n[topology.star]\nhosts = 2\n'
+
+    def test_a_scenario_gets_a_button_that_holds_it(self):
+        text = playground.with_buttons(f"```toml\n{self.SCENARIO}```\n", "controls/dctcp.md", Path("."))
+        packed = re.search(r'href="\.\./playground/index\.html#s=([\w-]+)"', text)[1]
+        shared = json.loads(zlib.decompress(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)), wbits=-15))
+        self.assertEqual(shared["text"], self.SCENARIO)
+
+    def test_parts_and_sweeps_get_none(self):
+        for shown in ['[switches.default]\npfc = {}\n', f"{self.SCENARIO}[grid]\n"]:
+            page = f"```toml\n{shown}```\n"
+            self.assertEqual(playground.with_buttons(page, "index.md", Path(".")), page)
+
+    def test_without_a_playground_pages_stay(self):
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "index.md"
+            page.write_text(f"```toml\n{self.SCENARIO}```\n")
+            playground.include(Path(folder) / "none", Path(folder), Path(folder))
+            self.assertEqual(page.read_text(), f"```toml\n{self.SCENARIO}```\n")
 
 
 if __name__ == "__main__":

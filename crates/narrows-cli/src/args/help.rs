@@ -70,6 +70,7 @@ const GROUPS: &[(&str, &[Examples])] = &[
                     "narrows explain p99_slowdown",
                 ],
             ),
+            ("playground", &["narrows playground target/playground"]),
             ("list", &["narrows list", "narrows list controls", "narrows list templates --json"]),
         ],
     ),

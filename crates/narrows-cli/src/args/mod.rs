@@ -13,7 +13,9 @@ use clap_complete::ArgValueCandidates;
 
 pub(crate) use complete::{Shell, VARIABLE as COMPLETION_VARIABLE};
 pub(crate) use import::{BufferUnit, Import, ImportOutput};
-pub(crate) use results::{Export, ExportFct, ExportFormat, FctDialect, Open, Report, Trace, TraceFormat};
+pub(crate) use results::{
+    Export, ExportFct, ExportFormat, FctDialect, Open, Playground, Report, Trace, TraceFormat,
+};
 pub(crate) use running::{
     Compare, Demo, DemoSubject, Execution, Input, Merge, Repro, ReproTask, Run, Sweep, Validate,
 };
@@ -42,6 +44,8 @@ pub(crate) enum Command {
     Report(Report),
     /// Show the report of results in a browser
     Open(Open),
+    /// Serve the page that runs scenarios by itself, for a browser on this machine
+    Playground(Playground),
     /// Repeat the experiments of a paper and judge its claims; resumes when restarted
     Repro(Repro),
     /// Compare Narrows with theory, standards and published measurements on this machine

@@ -51,6 +51,19 @@ pub(crate) struct Open {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Playground {
+    /// The folder that `cargo xtask playground` built
+    #[arg(value_name = "DIR", default_value = "target/playground")]
+    pub(crate) folder: PathBuf,
+    /// The port; 0 takes any that is free
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub(crate) port: u16,
+    /// Print the address instead of starting a browser
+    #[arg(long)]
+    pub(crate) print: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Trace {
     /// A folder that narrows run has written
     #[arg(value_name = "DIR")]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use narrows::diagnostic::{Checked, Code, Diagnostic, Place, Source};
 use narrows::document::Document;
 use narrows::plan::Plan;
-use narrows::report::{Cell, Opening, page, summarize};
+use narrows::report::{Cell, Opening, comparison_object, page, summarize};
 use narrows::results::{COMPARISON, Output};
 use narrows::statistics::FEWEST;
 use narrows::visible::{shown_path, visible};
@@ -245,12 +245,7 @@ impl Contender {
 fn print_cells(cells: &[Cell], show: &Show<'_>, execution: &args::Execution) {
     let summary = summarize(cells);
     if execution.json {
-        let names: Vec<_> = cells.iter().map(|cell| &cell.name).collect();
-        let Opening { differences, findings, .. } = Opening::of(cells, &summary);
-        let output = json!({
-            "title": show.title, "out": show.out, "cells": names, "differs": differences, "findings": findings,
-            "summary": summary,
-        });
+        let output = comparison_object(show.title, cells, &summary, Some(&show.out));
         say!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
         return;
     }

@@ -1,7 +1,7 @@
-use narrows::diagnostic::{Checked, Code, Diagnostic};
+use narrows::diagnostic::Checked;
 use narrows::metrics::METRICS;
 use narrows::plan::Plan;
-use narrows::reference::{self, Topic, TopicKind, topics_of};
+use narrows::reference::{self, Setting, Topic, TopicKind, settings_of, topics_of};
 use narrows::results::{ColumnInfo, TABLES};
 use narrows::scenario::Scenario;
 use narrows::visible::shown_path;
@@ -15,48 +15,15 @@ use crate::{Status, show};
 /// Checks a scenario and shows what it comes to.
 pub(crate) fn check(arguments: &args::Check) -> Checked<Status> {
     let plan = Plan::outline(document(&arguments.scenario, &arguments.input)?)?;
-    let (memory, facts) = (plan.memory(1), plan.facts());
     if arguments.json {
-        let group = |group: &narrows::plan::PlannedGroup| {
-            let of_paths = facts.groups.iter().find(|facts| facts.name == group.name);
-            let per_second = if group.rpcs.is_some() { "rpcs_per_second" } else { "flows_per_second" };
-            json!({
-                "name": group.name,
-                "control": group.control,
-                "pattern": group.pattern,
-                "flows": group.expected_flows().round() as u64,
-                "flows_are_expected": group.expected.is_some(),
-                "mean_size_bytes": group.sizes.as_ref().map(|sizes| sizes.sizes.mean()),
-                "load": group.load.as_ref().map(|load| load.load),
-                "load_counts": group.load.as_ref().map(|load| load.counts.name()),
-                "load_within": plan.drawing(group).map(|drawing| drawing.within),
-                "load_within_tenth_ps": plan.drawing(group).map(|drawing| drawing.needed.as_ps()),
-                (per_second): group.load.as_ref().map(|load| load.per_second),
-                "pairing": group.pairing.map(|pairing| pairing.to_string()),
-                "base_rtt_ps": of_paths.map(|facts| facts.base_rtt_ps),
-                "bottleneck_bps": of_paths.map(|facts| facts.bottleneck_bps),
-                "bdp_bytes": of_paths.map(|facts| facts.bdp_bytes),
-                "packet_bytes": of_paths.map(|facts| facts.packet_bytes),
-            })
-        };
-        let output = json!({
-            "name": plan.scenario.name,
-            "network": plan.describe_network(),
-            "groups": plan.groups.iter().map(group).collect::<Vec<_>>(),
-            "ports": facts.ports,
-            "stops": facts.stops,
-            "oversubscription": facts.oversubscription,
-            "memory_bytes": memory.get(),
-            "warnings": plan.told().map(|w| json!({ "code": w.code.name(), "message": w.message })).collect::<Vec<_>>(),
-        });
-        say!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
+        say!("{}", serde_json::to_string_pretty(&plan.overview()).unwrap_or_default());
         return Ok(Status::Done);
     }
     say!("{}", show::headline(&plan, 1));
     say_part!("{}", show::plan::groups(&plan));
-    say_part!("{}", show::plan::facts(&facts));
+    say_part!("{}", show::plan::facts(&plan.facts()));
     say_part!("{}", show::plan::drawings(&plan));
-    say!("  at most {memory:.0} of memory");
+    say!("  at most {:.0} of memory", plan.memory(1));
     if arguments.nodes {
         print_nodes(&plan);
     }
@@ -180,10 +147,7 @@ pub(crate) fn explain(arguments: &args::Explain) -> Checked<Status> {
     let name = arguments.name.trim();
     let found = reference::find(name);
     if found.is_empty() {
-        let error = Diagnostic::error(Code::UnknownName, format!("nothing has the name \"{name}\""));
-        let all = "`narrows list` shows what has one, `narrows schema` all settings";
-        let help = reference::suggestion(name).map_or(all.to_owned(), |near| format!("{near}\n{all}"));
-        return Err(error.help(help).into());
+        return Err(reference::unknown(name).into());
     }
     for (number, topic) in found.iter().enumerate() {
         if number > 0 {
@@ -219,18 +183,14 @@ fn explain_one(topic: &Topic) {
 
 /// The settings that a definition of the schema describes; nothing if it has none.
 fn print_settings(definition: &str) {
-    let definition = &Scenario::schema()["$defs"][definition];
-    let row = |(key, value): (&String, &Value)| {
-        let default = value.get("default").filter(|default| !default.is_object() && !default.is_null());
+    let row = |Setting { key, default, description, accepts }: Setting| {
         let default = default.map(|default| format!(" = {default}")).unwrap_or_default();
-        let accepts =
-            value["accepts"].as_str().map(|range| format!(" Accepted: {range}.")).unwrap_or_default();
-        let description = value["description"].as_str().unwrap_or_default().replace('\n', " ");
+        let accepts = accepts.map(|range| format!(" Accepted: {range}.")).unwrap_or_default();
         [format!("{key}{default}"), description + &accepts]
     };
-    if let Some(properties) = definition["properties"].as_object() {
-        say!("\n{}", definition["description"].as_str().unwrap_or("settings").replace('\n', " "));
-        say_part!("{}", show::list(properties.iter().map(row)));
+    if let Some(settings) = settings_of(definition) {
+        say!("\n{}", settings.about);
+        say_part!("{}", show::list(settings.rows.into_iter().map(row)));
     }
 }
 

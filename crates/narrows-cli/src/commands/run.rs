@@ -3,11 +3,10 @@ use std::sync::Arc;
 
 use narrows::diagnostic::Checked;
 use narrows::plan::Plan;
-use narrows::report::{Cell, page, summarize};
+use narrows::report::{Cell, page, run_object, summarize};
 use narrows::results::Output;
 use narrows::run::fit_memory;
 use narrows::visible::shown_path;
-use serde_json::json;
 
 use super::{Job, document, draw, execute, files, plans, show_doubts, show_warnings, status};
 use crate::progress::{KEPT, catch_interrupts};
@@ -62,14 +61,7 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
         screen.close();
     }
     if arguments.execution.json {
-        let runs = cells[0].runs.iter().map(|run| {
-            let metrics: serde_json::Map<_, _> =
-                run.metrics.iter().map(|metric| (metric.name.clone(), json!(metric.value))).collect();
-            json!({ "seed": run.seed, "complete": run.complete, "metrics": metrics, "activity": run.activity, "paused": run.pauses })
-        });
-        let runs: Vec<_> = runs.collect();
-        let output =
-            json!({ "scenario": plan.scenario.name, "out": out, "runs": runs, "summary": summarize(&cells) });
+        let output = run_object(&cells[0], Some(&out));
         say!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
     } else {
         say_part!("{}", show::summary(&cells, &summarize(&cells), false));

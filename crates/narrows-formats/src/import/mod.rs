@@ -14,6 +14,7 @@ use std::sync::Arc;
 use narrows::diagnostic::{Checked, Source};
 use narrows::input_file;
 
+pub use self::scenario::plain_name;
 pub use self::words::Ignored;
 
 /// Result of an import.

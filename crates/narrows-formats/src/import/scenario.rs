@@ -66,7 +66,7 @@ pub(super) fn trace_group(text: &mut String, name: &str, file: &str, settings: &
 }
 
 /// A name that scenarios and files may have: what else there is becomes `-`.
-pub(super) fn plain_name(name: &str) -> String {
+pub fn plain_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
     let name: String = name.chars().map(plain).take(64).collect();
     if name.is_empty() { "imported".into() } else { name }

@@ -30,7 +30,7 @@ use crate::traffic::Traffic;
 
 /// Lays out a network and its traffic and runs it unobserved; see [`Simulation::new`] and [`Simulation::run`].
 ///
-/// This and [`record`] are the only simulations that are compiled in this crate. Whoever calls them need not compile the engine.
+/// This and [`RecordedSession`] are the only simulations that are compiled in this crate. Whoever uses them need not compile the engine.
 pub fn simulate(
     network: &Network,
     traffic: &Traffic,
@@ -43,18 +43,31 @@ pub fn simulate(
     Session::lay_out(network, traffic, seed, execution, &external, &mut || ()).complete(stop, progress)
 }
 
-/// The same with the observers of everything that may be recorded; `recorders` is called once for each thread.
-pub fn record(
-    network: &Network,
-    traffic: &Traffic,
-    seed: u64,
-    execution: Execution,
-    recorders: &mut dyn FnMut() -> Recorders,
-    stop: Stop,
-    progress: &mut dyn OnProgress,
-) -> Outcome<Recorders> {
-    let external = External::default();
-    Session::lay_out(network, traffic, seed, execution, &external, recorders).complete(stop, progress)
+/// The same step by step, with the observers of everything that may be recorded and of those who watch.
+#[derive(Debug)]
+pub struct RecordedSession(Session<Recorders>);
+
+impl RecordedSession {
+    /// Lays out a network and its traffic; `recorders` is called once for each thread.
+    pub fn new(
+        network: &Network,
+        traffic: &Traffic,
+        seed: u64,
+        execution: Execution,
+        recorders: &mut dyn FnMut() -> Recorders,
+    ) -> Self {
+        Self(Session::lay_out(network, traffic, seed, execution, &External::default(), recorders))
+    }
+
+    /// Runs until `stop`, from where it stands; see [`Session::run`].
+    pub fn run(&mut self, stop: Stop, progress: &mut dyn OnProgress) -> bool {
+        self.0.run(stop, progress)
+    }
+
+    /// Ends the run now.
+    pub fn finish(self) -> Outcome<Recorders> {
+        self.0.finish()
+    }
 }
 
 /// A simulation ready to run. Whoever wants to intervene while it runs takes a [`Session`].

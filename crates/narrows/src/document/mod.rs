@@ -76,6 +76,21 @@ impl Document {
         Self::of(source, folder.into(), Inputs::default())
     }
 
+    /// Parses a text called `name` whose files, by the paths that it has for them, are these. Nothing else is read.
+    ///
+    /// # Errors
+    /// As [`Document::parse`].
+    pub fn apart(
+        name: &str,
+        text: impl Into<String>,
+        files: impl IntoIterator<Item = (PathBuf, Content)>,
+    ) -> Checked<Self> {
+        let source = Arc::new(Source { name: name.to_owned(), text: text.into() });
+        let document = Self::of(source, PathBuf::new(), Inputs::supplied())?;
+        files.into_iter().for_each(|(path, content)| document.supply(&path, content));
+        Ok(document)
+    }
+
     /// Parses a text that has been read. Paths in it are relative to `folder`, and their files come from `inputs`.
     pub(crate) fn of(source: Arc<Source>, folder: PathBuf, inputs: Inputs) -> Checked<Self> {
         let document = Self {
@@ -269,7 +284,7 @@ impl Document {
         let length = self.texts.iter().map(|source| source.text.len() + 1).sum();
         let root = Spanned::new(0..length, DeValue::Table(self.build()?));
         let place = |mistake: &Mistake| mistake.span.as_ref().map(|span| self.locate(span));
-        T::deserialize(Node(root)).map_err(|mistake| self.shown(&mistake).at(place(&mistake)).into())
+        T::deserialize(Node::Value(root)).map_err(|mistake| self.shown(&mistake).at(place(&mistake)).into())
     }
 
     /// A mistake with what would be accepted in its place, as far as that is known.

@@ -5,12 +5,14 @@ use std::fmt;
 use std::ops::Range;
 
 use narrows_proto::units::QUANTITY;
-use serde::de::value::{CowStrDeserializer, MapAccessDeserializer, MapDeserializer, SeqDeserializer};
-use serde::de::{Deserializer, Error, Expected, IntoDeserializer, Unexpected, Visitor};
+use serde::de::value::{CowStrDeserializer, MapAccessDeserializer, SeqDeserializer};
+use serde::de::{
+    DeserializeSeed, Deserializer, Error, Expected, IntoDeserializer, MapAccess, Unexpected, Visitor,
+};
 use serde::forward_to_deserialize_any;
 use serde_spanned::Spanned;
-use serde_spanned::de::{SpannedDeserializer, is_spanned};
-use toml::de::DeValue;
+use serde_spanned::de::is_spanned;
+use toml::de::{DeArray, DeTable, DeValue};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::numbers::counted;
@@ -174,7 +176,11 @@ fn type_name(expected: &dyn Expected) -> String {
 }
 
 /// A value of the tree.
-pub(super) struct Node<'de>(pub(super) Spanned<DeValue<'de>>);
+pub(super) enum Node<'de> {
+    Value(Spanned<DeValue<'de>>),
+    /// Where a value begins or ends.
+    Place(usize),
+}
 
 /// A key of a table.
 struct Key<'de>(Spanned<Cow<'de, str>>);
@@ -187,58 +193,132 @@ impl<'de> IntoDeserializer<'de, Mistake> for Node<'de> {
     }
 }
 
-impl<'de> IntoDeserializer<'de, Mistake> for Key<'de> {
-    type Deserializer = Self;
+/// A value in the types of serde.
+enum Read<'de> {
+    Borrowed(&'de str),
+    Text(String),
+    Signed(i64),
+    Unsigned(u64),
+    Real(f64),
+    Truth(bool),
+    Date,
+    Array(DeArray<'de>),
+    Table(DeTable<'de>),
+}
 
-    fn into_deserializer(self) -> Self {
-        self
+// What is not generic is compiled once, and not for each type that is read.
+impl<'de> Node<'de> {
+    fn span(&self) -> Range<usize> {
+        match self {
+            Self::Value(value) => value.span(),
+            Self::Place(_) => 0..0,
+        }
+    }
+
+    fn read(self) -> Result<Read<'de>, Mistake> {
+        let too_large = |number: &str| Mistake::custom(format!("the number {number} is too large"));
+        Ok(match self {
+            Self::Place(place) => Read::Unsigned(place as u64),
+            Self::Value(value) => match value.into_inner() {
+                DeValue::String(Cow::Borrowed(text)) => Read::Borrowed(text),
+                DeValue::String(Cow::Owned(text)) => Read::Text(text),
+                DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+                    Ok(signed) => Read::Signed(signed),
+                    Err(_) => u64::from_str_radix(number.as_str(), number.radix())
+                        .map(Read::Unsigned)
+                        .map_err(|_| too_large(number.as_str()))?,
+                },
+                DeValue::Float(number) => {
+                    let is_word = !number.as_str().contains(|c: char| c.is_ascii_digit());
+                    let value =
+                        number.as_str().parse().ok().filter(|value: &f64| value.is_finite() || is_word);
+                    Read::Real(value.ok_or_else(|| too_large(number.as_str()))?)
+                }
+                DeValue::Boolean(value) => Read::Truth(value),
+                DeValue::Datetime(_) => Read::Date,
+                DeValue::Array(array) => Read::Array(array),
+                DeValue::Table(table) => Read::Table(table),
+            },
+        })
     }
 }
 
-fn entries<'de>(
-    table: toml::de::DeTable<'de>,
-) -> MapDeserializer<'de, impl Iterator<Item = (Key<'de>, Node<'de>)>, Mistake> {
-    MapDeserializer::new(table.into_iter().map(|(key, value)| (Key(key), Node(value))))
+impl Read<'_> {
+    /// The mistake if it is of the wrong type.
+    fn mismatch(&self, expected: &dyn Expected) -> Mistake {
+        let found = match self {
+            Self::Borrowed(text) => Unexpected::Str(text),
+            Self::Text(text) => Unexpected::Str(text),
+            Self::Signed(number) => Unexpected::Signed(*number),
+            Self::Unsigned(number) => Unexpected::Unsigned(*number),
+            Self::Real(number) => Unexpected::Float(*number),
+            Self::Truth(value) => Unexpected::Bool(*value),
+            Self::Date => Unexpected::Other("date or time without quotation marks"),
+            Self::Array(_) => Unexpected::Seq,
+            Self::Table(_) => Unexpected::Map,
+        };
+        Mistake::invalid_type(found, expected)
+    }
+}
+
+/// Keys and values of a table, one after the other.
+struct Entries<'de> {
+    left: Box<dyn Iterator<Item = (Key<'de>, Node<'de>)> + 'de>,
+    value: Option<Node<'de>>,
+}
+
+impl<'de> Entries<'de> {
+    fn of(table: DeTable<'de>) -> Self {
+        let entries = table.into_iter().map(|(key, value)| (Key(key), Node::Value(value)));
+        Self { left: Box::new(entries), value: None }
+    }
+
+    /// A value with its place, under the three keys that serde has for them.
+    fn placed(value: Node<'de>, keys: &'static [&'static str]) -> Self {
+        let Range { start, end } = value.span();
+        let keys = keys.iter().map(move |key| Key(Spanned::new(start..end, Cow::Borrowed(*key))));
+        Self { left: Box::new(keys.zip([Node::Place(start), Node::Place(end), value])), value: None }
+    }
+}
+
+impl<'de> MapAccess<'de> for Entries<'de> {
+    type Error = Mistake;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Mistake> {
+        let Some((key, value)) = self.left.next() else { return Ok(None) };
+        self.value = Some(value);
+        seed.deserialize(key).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Mistake> {
+        seed.deserialize(self.value.take().expect("serde asks for a value after its key"))
+    }
 }
 
 impl<'de> Deserializer<'de> for Node<'de> {
     type Error = Mistake;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        let span = self.0.span();
-        let too_large = |number: &str| Mistake::custom(format!("the number {number} is too large"));
-        let result = match self.0.into_inner() {
-            DeValue::String(Cow::Borrowed(text)) => visitor.visit_borrowed_str(text),
-            DeValue::String(Cow::Owned(text)) => visitor.visit_string(text),
-            DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
-                Ok(signed) => visitor.visit_i64(signed),
-                Err(_) => match u64::from_str_radix(number.as_str(), number.radix()) {
-                    Ok(unsigned) => visitor.visit_u64(unsigned),
-                    Err(_) => Err(too_large(number.as_str())),
-                },
-            },
-            DeValue::Float(number) => match number.as_str().parse::<f64>() {
-                Ok(value) if value.is_finite() || !number.as_str().contains(|c: char| c.is_ascii_digit()) => {
-                    visitor.visit_f64(value)
-                }
-                _ => Err(too_large(number.as_str())),
-            },
-            DeValue::Boolean(value) => visitor.visit_bool(value),
-            DeValue::Datetime(_) => Err(Mistake::invalid_type(
-                Unexpected::Other("date or time without quotation marks"),
-                &visitor,
-            )),
-            DeValue::Array(array) => {
-                let mut elements = SeqDeserializer::new(array.into_iter().map(Node));
+        let span = self.span();
+        let result = self.read().and_then(|read| match read {
+            Read::Borrowed(text) => visitor.visit_borrowed_str(text),
+            Read::Text(text) => visitor.visit_string(text),
+            Read::Signed(number) => visitor.visit_i64(number),
+            Read::Unsigned(number) => visitor.visit_u64(number),
+            Read::Real(number) => visitor.visit_f64(number),
+            Read::Truth(value) => visitor.visit_bool(value),
+            Read::Date => Err(read.mismatch(&visitor)),
+            Read::Array(array) => {
+                let mut elements = SeqDeserializer::new(array.into_iter().map(Node::Value));
                 visitor.visit_seq(&mut elements).and_then(|value| elements.end().map(|()| value))
             }
-            DeValue::Table(table) => visitor.visit_map(entries(table)),
-        };
+            Read::Table(table) => visitor.visit_map(Entries::of(table)),
+        });
         result.map_err(|mistake| mistake.at(&span))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        let span = self.0.span();
+        let span = self.span();
         visitor.visit_some(self).map_err(|mistake| mistake.at(&span))
     }
 
@@ -247,7 +327,7 @@ impl<'de> Deserializer<'de> for Node<'de> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Mistake> {
-        let span = self.0.span();
+        let span = self.span();
         let mark = |mistake: Mistake| Mistake { in_quantity: name == QUANTITY, ..mistake.at(&span) };
         visitor.visit_newtype_struct(self).map_err(mark)
     }
@@ -255,22 +335,27 @@ impl<'de> Deserializer<'de> for Node<'de> {
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
-        _: &'static [&'static str],
+        keys: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mistake> {
-        let span = self.0.span();
-        match self.0.get_ref() {
-            _ if is_spanned(name) => visitor.visit_map(SpannedDeserializer::new(self, span)),
-            // Serde would take the elements of an array for the fields in their order.
-            DeValue::Array(_) => Err(Mistake::invalid_type(Unexpected::Seq, &visitor).at(&span)),
-            _ => self.deserialize_any(visitor),
+        if is_spanned(name) {
+            return visitor.visit_map(Entries::placed(self, keys));
         }
+        let span = self.span();
+        let result = self.read().and_then(|read| match read {
+            Read::Table(table) => visitor.visit_map(Entries::of(table)),
+            // Serde would take the elements of an array for the fields in their order.
+            other => Err(other.mismatch(&visitor)),
+        });
+        result.map_err(|mistake| mistake.at(&span))
     }
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        match self.0.get_ref() {
+        match &self {
             // What a name has for settings that has none: `{ random = {} }`.
-            DeValue::Table(table) if table.is_empty() => visitor.visit_unit(),
+            Self::Value(value) if value.get_ref().as_table().is_some_and(DeTable::is_empty) => {
+                visitor.visit_unit()
+            }
             _ => self.deserialize_any(visitor),
         }
     }
@@ -281,14 +366,15 @@ impl<'de> Deserializer<'de> for Node<'de> {
         names: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mistake> {
-        let span = self.0.span();
-        let with_settings = self.0.get_ref().is_table();
-        let result = match self.0.into_inner() {
-            DeValue::String(name) => visitor.visit_enum(CowStrDeserializer::new(name)),
-            DeValue::Table(table) if table.len() == 1 => {
-                visitor.visit_enum(MapAccessDeserializer::new(entries(table)))
+        let span = self.span();
+        let with_settings = matches!(&self, Self::Value(value) if value.get_ref().is_table());
+        let result = match self.read() {
+            Ok(Read::Borrowed(name)) => visitor.visit_enum(CowStrDeserializer::new(Cow::Borrowed(name))),
+            Ok(Read::Text(name)) => visitor.visit_enum(CowStrDeserializer::new(Cow::Owned(name))),
+            Ok(Read::Table(table)) if table.len() == 1 => {
+                visitor.visit_enum(MapAccessDeserializer::new(Entries::of(table)))
             }
-            DeValue::Table(table) => {
+            Ok(Read::Table(table)) => {
                 let found = if table.is_empty() { "0 elements" } else { "more than 1 element" };
                 Err(Mistake::custom(format!("expected {NAME_WITH_SETTINGS}, found {found}")))
             }
@@ -314,22 +400,25 @@ impl<'de> Deserializer<'de> for Key<'de> {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
         let span = self.0.span();
-        CowStrDeserializer::new(self.0.into_inner())
-            .deserialize_any(visitor)
-            .map_err(|mistake: Mistake| mistake.at(&span))
+        let result = match self.0.into_inner() {
+            Cow::Borrowed(key) => visitor.visit_borrowed_str(key),
+            Cow::Owned(key) => visitor.visit_string(key),
+        };
+        result.map_err(|mistake: Mistake| mistake.at(&span))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
-        _: &'static [&'static str],
+        keys: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mistake> {
         if !is_spanned(name) {
             return self.deserialize_any(visitor);
         }
         let span = self.0.span();
-        visitor.visit_map(SpannedDeserializer::new(self.0.into_inner(), span))
+        let text = DeValue::String(self.0.into_inner());
+        visitor.visit_map(Entries::placed(Node::Value(Spanned::new(span, text)), keys))
     }
 
     forward_to_deserialize_any! {

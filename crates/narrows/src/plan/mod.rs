@@ -18,6 +18,7 @@ mod lossless;
 mod memory;
 mod names;
 mod network;
+mod overview;
 mod pairs;
 mod planned;
 mod profiles;

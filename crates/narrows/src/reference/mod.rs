@@ -9,6 +9,7 @@ mod paths;
 mod ranges;
 mod schema;
 mod search;
+mod settings;
 mod text;
 
 use narrows_proto::cc::{Config, Ecn, registry};
@@ -17,7 +18,8 @@ use serde_json::Value;
 
 pub use paths::{NextKey, next_keys};
 pub use schema::variants;
-pub use search::suggestion;
+pub use search::{suggestion, unknown};
+pub use settings::{Setting, Settings, settings_of};
 
 use crate::diagnostic::Code;
 use crate::mechanism;

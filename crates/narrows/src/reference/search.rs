@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{Topic, TopicKind, paths, topics};
-use crate::diagnostic::meant;
+use crate::diagnostic::{Code, Diagnostic, meant};
 use crate::scenario::Scenario;
 
 /// A word that is part of more names than this brings no more of them.
@@ -27,6 +27,13 @@ pub(super) fn settings_called(path: &str) -> Vec<Topic> {
     all.filter(|(owner, topic)| topic.name.eq_ignore_ascii_case(key) && meant(owner))
         .map(|(_, topic)| topic)
         .collect()
+}
+
+/// The error for a name that nothing has.
+pub fn unknown(name: &str) -> Diagnostic {
+    let error = Diagnostic::error(Code::UnknownName, format!("nothing has the name \"{name}\""));
+    let all = "`narrows list` shows what has one, `narrows schema` all settings";
+    error.help(suggestion(name).map_or(all.to_owned(), |near| format!("{near}\n{all}")))
 }
 
 /// Settings with the definitions of the schema that have them; empty for those of the scenario itself.

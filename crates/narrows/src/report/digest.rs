@@ -93,6 +93,42 @@ impl Digest {
         })
     }
 
+    /// The same without what was recorded over time.
+    #[must_use]
+    pub fn without_records(&self) -> Self {
+        // Most of a digest is what was recorded, so it is not copied.
+        let Self {
+            scenario,
+            network,
+            seed,
+            version,
+            text,
+            warnings,
+            metrics,
+            marks,
+            activity,
+            groups,
+            pauses,
+            complete,
+            over_time: _,
+        } = self;
+        Self {
+            scenario: scenario.clone(),
+            network: network.clone(),
+            seed: *seed,
+            version: version.clone(),
+            text: text.clone(),
+            warnings: warnings.clone(),
+            metrics: metrics.clone(),
+            marks: marks.clone(),
+            activity: activity.clone(),
+            groups: groups.clone(),
+            pauses: pauses.clone(),
+            over_time: None,
+            complete: *complete,
+        }
+    }
+
     /// The value of a metric; none if there was nothing to take it of.
     pub fn metric(&self, name: &str) -> Option<f64> {
         metrics::value(&self.metrics, name)

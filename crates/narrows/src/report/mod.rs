@@ -3,6 +3,7 @@
 mod digest;
 mod fabric;
 mod flows;
+mod objects;
 mod opening;
 mod over_time;
 mod packed;
@@ -13,9 +14,11 @@ mod sweep;
 mod warnings;
 
 use serde::Serialize;
+use serde_json::Value;
 
 pub use digest::{Cell, Digest};
 pub use flows::GroupTimes;
+pub use objects::{comparison_object, run_object};
 pub use opening::{Change, Difference, Finding, GroupFinding, Opening};
 pub use over_time::OverTime;
 pub use pauses::{PausedPort, Pauses, Root};
@@ -72,10 +75,39 @@ struct PageCell<'a> {
 /// # Panics
 /// If there is no cell or a cell without a run.
 pub fn page(title: &str, cells: &[Cell]) -> String {
+    fill_page(title, &SCRIPTS, &data(title, cells))
+}
+
+/// Data that [`page`] is drawn from, for [`module`].
+///
+/// # Panics
+/// As [`page`].
+pub fn page_data(title: &str, cells: &[Cell]) -> Value {
+    serde_json::to_value(data(title, cells)).unwrap_or_default()
+}
+
+/// A summary as a page shows it: texts, rounded and with intervals as on the terminal.
+pub fn shown_summary(summary: &Summary) -> Value {
+    serde_json::to_value(shown::groups(summary)).unwrap_or_default()
+}
+
+/// The scripts of a page as a module for another page. What it exports draws the page: from its data, into an element that it
+/// empties.
+pub fn module() -> String {
+    let parts = [UPLOT_JS, "export default (data, report) => {\n", "report.replaceChildren();\n", PAGE_JS];
+    parts.into_iter().chain(SCRIPTS).chain(["};\n"]).collect()
+}
+
+/// The styles of a page.
+pub fn styles() -> String {
+    [UPLOT_CSS, CSS].concat()
+}
+
+fn data<'a>(title: &'a str, cells: &'a [Cell]) -> Page<'a> {
     let first = &cells[0].runs[0];
     let runs = || cells.iter().flat_map(|cell| &cell.runs);
     let summary = summarize(cells);
-    let page = Page {
+    Page {
         title,
         network: &first.network,
         version: &first.version,
@@ -87,8 +119,7 @@ pub fn page(title: &str, cells: &[Cell]) -> String {
         legend: summary.legend(),
         activity: activity_rows(cells),
         cells: cells.iter().map(PageCell::new).collect(),
-    };
-    fill_page(title, &SCRIPTS, &page)
+    }
 }
 
 /// Warnings of all runs, those of some cells with their names.
@@ -100,6 +131,11 @@ fn warnings(cells: &[Cell]) -> Vec<String> {
     );
     kinds.iter().map(|kind| kind.text(cells.len(), "cells", |cell| cells[*cell].name.clone())).collect()
 }
+
+const UPLOT_JS: &str = include_str!("../../assets/uPlot.iife.min.js");
+const UPLOT_CSS: &str = include_str!("../../assets/uPlot.min.css");
+const PAGE_JS: &str = include_str!("../../assets/page.js");
+const CSS: &str = include_str!("../../assets/report.css");
 
 /// Scripts that draw it.
 const SCRIPTS: [&str; 4] = [
@@ -157,10 +193,10 @@ pub(crate) fn fill_page(title: &str, scripts: &[&str], data: &impl Serialize) ->
     // The data comes last: nothing in it is taken for a marker.
     include_str!("../../assets/report.html")
         .replace("{{title}}", &escape(title))
-        .replace("{{uplot_css}}", include_str!("../../assets/uPlot.min.css"))
-        .replace("{{css}}", include_str!("../../assets/report.css"))
-        .replace("{{uplot_js}}", include_str!("../../assets/uPlot.iife.min.js"))
-        .replace("{{page_js}}", include_str!("../../assets/page.js"))
+        .replace("{{uplot_css}}", UPLOT_CSS)
+        .replace("{{css}}", CSS)
+        .replace("{{uplot_js}}", UPLOT_JS)
+        .replace("{{page_js}}", PAGE_JS)
         .replace("{{js}}", &scripts.concat())
         .replacen("{{data}}", &data, 1)
 }

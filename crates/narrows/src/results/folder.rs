@@ -1,5 +1,6 @@
 //! The files of one run in a folder.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -42,17 +43,54 @@ pub(crate) fn write_results(
     flush: bool,
 ) -> Result<(), (String, io::Error)> {
     // One after the other, so that only one of them is in memory.
-    for table in TABLES.iter().filter_map(|info| results.table(info.name)) {
-        let name = format!("{}.parquet", table.name);
-        let written = write_table(&table, results, &folder.join(&name), flush);
-        written.map_err(|error| (name, error))?;
+    for (name, table) in tables(results) {
+        let write = || {
+            let file = File::create(folder.join(&name))?;
+            write_table(&table, results, &file)?;
+            if flush { file.sync_all() } else { Ok(()) }
+        };
+        write().map_err(|error| (name.clone(), error))?;
     }
-    let summary = serde_json::to_string_pretty(&results.to_json()).unwrap_or_default() + "\n";
-    for (name, text) in [("run.json", summary.as_str()), ("scenario.toml", scenario)] {
+    for (name, text) in [("run.json", summary(results).as_str()), ("scenario.toml", scenario)] {
         let written = write_text(&folder.join(name), text, flush);
         written.map_err(|error| (name.to_owned(), error))?;
     }
     Ok(())
+}
+
+impl Results {
+    /// The files that a folder of these results would hold, by name; all of them in memory.
+    ///
+    /// # Errors
+    /// If a table cannot be encoded, with the name of its file.
+    pub fn files(&self) -> Result<BTreeMap<String, Vec<u8>>, (String, io::Error)> {
+        let mut files = BTreeMap::new();
+        for (name, table) in tables(self) {
+            let mut content = Vec::new();
+            write_table(&table, self, &mut content).map_err(|error| (name.clone(), error))?;
+            files.insert(name, content);
+        }
+        files.insert("run.json".to_owned(), summary(self).into_bytes());
+        files.insert("scenario.toml".to_owned(), self.plan.text.clone().into_bytes());
+        let inputs = self.plan.inputs.iter();
+        files.extend(
+            inputs.map(|input| {
+                (format!("{INPUTS}/{}", input.name), input.content.text().as_bytes().to_owned())
+            }),
+        );
+        Ok(files)
+    }
+}
+
+/// The tables that there are, each with the name of its file; made one after the other.
+fn tables(results: &Results) -> impl Iterator<Item = (String, Table)> {
+    let tables = TABLES.iter().filter_map(|info| results.table(info.name));
+    tables.map(|table| (format!("{}.parquet", table.name), table))
+}
+
+/// Text of `run.json`.
+fn summary(results: &Results) -> String {
+    serde_json::to_string_pretty(&results.to_json()).unwrap_or_default() + "\n"
 }
 
 /// Writes a text.
@@ -64,7 +102,7 @@ pub(crate) fn write_text(path: &Path, text: &str, flush: bool) -> io::Result<()>
 
 /// Writes a table, with the scenario, the seed and the version in its metadata, what its rows are (`narrows.table`), and unit
 /// and meaning of its columns (`narrows.columns`, JSON by name of the column).
-fn write_table(table: &Table, results: &Results, path: &Path, flush: bool) -> io::Result<()> {
+fn write_table(table: &Table, results: &Results, file: impl Write + Send) -> io::Result<()> {
     let plan = &results.plan;
     let metadata = vec![
         ("narrows.version", env!("CARGO_PKG_VERSION").to_owned()),
@@ -74,10 +112,9 @@ fn write_table(table: &Table, results: &Results, path: &Path, flush: bool) -> io
         ("narrows.table", TableInfo::find(table.name).map_or("", |info| info.meaning).to_owned()),
         ("narrows.columns", meanings(table).to_string()),
     ];
-    let mut writer = TableWriter::begin(File::create(path)?, table, metadata)?;
+    let mut writer = TableWriter::begin(file, table, metadata)?;
     writer.write(table, 0..table.rows())?;
-    let file = writer.finish()?;
-    if flush { file.sync_all() } else { Ok(()) }
+    writer.finish()
 }
 
 /// Unit and meaning of the columns that are there and described.

@@ -4,7 +4,6 @@
 //! A damaged header may ask for 2 GiB. Headers are Thrift structs in the compact protocol; of their fields only two are read,
 //! the rest is skipped.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 /// Snappy makes at most 64 bytes of 3.
@@ -21,7 +20,7 @@ pub(super) fn is_plausible(whole: u64, packed: u64) -> bool {
 ///
 /// # Errors
 /// If a header is damaged, a page leads beyond the end, or says that it unpacks to more than it can.
-pub(super) fn check(file: &File, start: u64, length: u64) -> io::Result<()> {
+pub(super) fn check(file: &mut (impl Read + Seek), start: u64, length: u64) -> io::Result<()> {
     let mut file = BufReader::new(file);
     file.seek(SeekFrom::Start(start))?;
     let mut left = length;
@@ -153,7 +152,7 @@ mod tests {
         }
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&bytes).unwrap();
-        check(&file, 4, bytes.len() as u64 - 4)
+        check(&mut file, 4, bytes.len() as u64 - 4)
     }
 
     #[test]

@@ -2,21 +2,24 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Seek, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use narrows_proto::units::Bytes;
+use bytes::Bytes;
+use narrows_proto::units;
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
-use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::column::page::PageReader;
+use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::ChunkReader;
+use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::Type;
+use parquet::schema::types::{ColumnDescPtr, Type};
 
 use super::guard::guarded;
 use super::{Column, Table, Values, pages};
@@ -26,15 +29,12 @@ use crate::plan::available_memory;
 /// Rows of a row group.
 pub(crate) const ROW_GROUP: usize = 1 << 20;
 
-/// A file in the making.
-pub(crate) struct TableWriter {
-    file: File,
-    writer: SerializedFileWriter<File>,
-}
+/// A file in the making, on a disk or in memory.
+pub(crate) struct TableWriter<W: Write + Send = File>(SerializedFileWriter<W>);
 
-impl TableWriter {
+impl<W: Write + Send> TableWriter<W> {
     /// Begins a file for tables with the columns of `table`, whose rows are not written yet.
-    pub(crate) fn begin(file: File, table: &Table, metadata: Vec<(&str, String)>) -> io::Result<Self> {
+    pub(crate) fn begin(file: W, table: &Table, metadata: Vec<(&str, String)>) -> io::Result<Self> {
         let metadata =
             metadata.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect();
         let properties = WriterProperties::builder()
@@ -45,10 +45,9 @@ impl TableWriter {
         let begin = || {
             let fields = fields(table)?;
             let schema = Arc::new(Type::group_type_builder(table.name).with_fields(fields).build()?);
-            SerializedFileWriter::new(file.try_clone()?, schema, Arc::new(properties))
+            SerializedFileWriter::new(file, schema, Arc::new(properties))
         };
-        let writer = begin().map_err(cause)?;
-        Ok(Self { file, writer })
+        begin().map(Self).map_err(cause)
     }
 
     /// Writes some of the rows of a table, in groups.
@@ -61,7 +60,7 @@ impl TableWriter {
     }
 
     fn write_group(&mut self, table: &Table, rows: Range<usize>) -> Result<(), ParquetError> {
-        let mut group = self.writer.next_row_group()?;
+        let mut group = self.0.next_row_group()?;
         for column in &table.columns {
             write_column(&mut group, &column.values, rows.clone())?;
         }
@@ -69,9 +68,9 @@ impl TableWriter {
     }
 
     /// Ends the file.
-    pub(crate) fn finish(self) -> io::Result<File> {
-        self.writer.close().map_err(cause)?;
-        Ok(self.file)
+    pub(crate) fn finish(self) -> io::Result<()> {
+        // Not `into_inner`, whose errors have lost their cause.
+        self.0.close().map(drop).map_err(cause)
     }
 }
 
@@ -103,8 +102,8 @@ fn fields(table: &Table) -> Result<Vec<Arc<Type>>, ParquetError> {
     table.columns.iter().map(field).collect()
 }
 
-fn write_column(
-    group: &mut SerializedRowGroupWriter<'_, File>,
+fn write_column<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
     values: &Values,
     rows: Range<usize>,
 ) -> Result<(), ParquetError> {
@@ -113,28 +112,28 @@ fn write_column(
     match values {
         Values::Integers(values) => {
             let values: Vec<_> = values[rows].iter().map(|value| *value as i64).collect();
-            write_values::<Int64Type>(group, &values, None)
+            write_values::<Int64Type, _>(group, &values, None)
         }
         Values::MaybeIntegers(values) => {
             let present: Vec<_> = values[rows.clone()].iter().flatten().map(|value| *value as i64).collect();
-            write_values::<Int64Type>(group, &present, Some(&levels(&values[rows])))
+            write_values::<Int64Type, _>(group, &present, Some(&levels(&values[rows])))
         }
-        Values::Reals(values) => write_values::<DoubleType>(group, &values[rows], None),
+        Values::Reals(values) => write_values::<DoubleType, _>(group, &values[rows], None),
         Values::MaybeReals(values) => {
             let present: Vec<_> = values[rows.clone()].iter().flatten().copied().collect();
-            write_values::<DoubleType>(group, &present, Some(&levels(&values[rows])))
+            write_values::<DoubleType, _>(group, &present, Some(&levels(&values[rows])))
         }
-        Values::Flags(values) => write_values::<BoolType>(group, &values[rows], None),
+        Values::Flags(values) => write_values::<BoolType, _>(group, &values[rows], None),
         Values::Names(values, names) => {
             let names = texts(names);
             let values: Vec<_> = values[rows].iter().map(|index| names[*index as usize].clone()).collect();
-            write_values::<ByteArrayType>(group, &values, None)
+            write_values::<ByteArrayType, _>(group, &values, None)
         }
         Values::MaybeNames(values, names) => {
             let names = texts(names);
             let present = values[rows.clone()].iter().flatten();
             let present: Vec<_> = present.map(|index| names[*index as usize].clone()).collect();
-            write_values::<ByteArrayType>(group, &present, Some(&levels(&values[rows])))
+            write_values::<ByteArrayType, _>(group, &present, Some(&levels(&values[rows])))
         }
     }
 }
@@ -144,8 +143,8 @@ fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
     values.iter().map(|value| i16::from(value.is_some())).collect()
 }
 
-fn write_values<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, File>,
+fn write_values<T: DataType, W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
     values: &[T::T],
     levels: Option<&[i16]>,
 ) -> Result<(), ParquetError> {
@@ -163,9 +162,10 @@ const ALWAYS_FITS: u64 = 256 << 20;
 const COPIES: u64 = 3;
 
 /// A file to read, by groups of rows. Nothing is decoded before it is known what it takes.
-pub(crate) struct TableReader {
+pub(crate) struct TableReader<R: ChunkReader = File> {
     name: &'static str,
-    reader: SerializedFileReader<File>,
+    file: Arc<R>,
+    metadata: ParquetMetaData,
     /// Bytes of the file.
     size: u64,
     /// Of those columns that are wanted: their places.
@@ -181,21 +181,34 @@ impl TableReader {
     ) -> Result<Self, ParquetError> {
         let file = input_file::open(path)?;
         let size = file.metadata()?.len();
-        let reader = undamaged(|| SerializedFileReader::new(file))?;
-        let fields = reader.metadata().file_metadata().schema_descr_ptr();
+        Self::new(name, file, size, wanted, &mut || input_file::open(path))
+    }
+}
+
+impl<R: ChunkReader + 'static> TableReader<R> {
+    /// Reads from `file`, which has so many bytes. What it says is held against the same file, opened `again`.
+    fn new<A: Read + Seek>(
+        name: &'static str,
+        file: R,
+        size: u64,
+        wanted: Option<&[&str]>,
+        again: &mut dyn FnMut() -> io::Result<A>,
+    ) -> Result<Self, ParquetError> {
+        let metadata = undamaged(|| ParquetMetaDataReader::new().parse_and_finish(&file))?;
+        let fields = metadata.file_metadata().schema_descr_ptr();
         let is_wanted =
             |place: &usize| wanted.is_none_or(|wanted| wanted.contains(&fields.column(*place).name()));
         let places = (0..fields.num_columns()).filter(is_wanted).collect();
-        let reader = Self { name, reader, size, places };
-        let file = input_file::open(path)?;
-        (0..reader.groups()).try_for_each(|group| reader.check(&file, group))?;
+        let reader = Self { name, file: Arc::new(file), metadata, size, places };
+        let mut file = again()?;
+        (0..reader.groups()).try_for_each(|group| reader.check(&mut file, group))?;
         Ok(reader)
     }
 
     /// A group must be what its file can hold: as many values in each column as rows, and no more bytes than compression makes
     /// of those that are there.
-    fn check(&self, file: &File, group: usize) -> Result<(), ParquetError> {
-        let group = self.reader.metadata().row_group(group);
+    fn check(&self, file: &mut (impl Read + Seek), group: usize) -> Result<(), ParquetError> {
+        let group = self.metadata.row_group(group);
         let damaged = |what: String| Err(ParquetError::General(format!("damaged: {what}")));
         for place in &self.places {
             let column = group.column(*place);
@@ -222,7 +235,7 @@ impl TableReader {
 
     /// Admits so many rows if the memory they take fits the file they are in, and the memory there is.
     fn admit(&self, rows: i64) -> Result<(), ParquetError> {
-        let fields = self.reader.metadata().file_metadata().schema_descr_ptr();
+        let fields = self.metadata.file_metadata().schema_descr_ptr();
         let width = |place: &usize| {
             let field = fields.column(*place);
             let value =
@@ -232,11 +245,11 @@ impl TableReader {
         let width: u64 = self.places.iter().map(width).sum();
         let needed = width.saturating_mul(rows.max(0) as u64);
         let refuse = |why: String| {
-            let needed = Bytes::new(needed);
+            let needed = units::Bytes::new(needed);
             Err(ParquetError::General(format!("{rows} rows would take {needed:.1} of memory, {why}")))
         };
         if needed > self.size.saturating_mul(MOST_EXPANSION).max(ALWAYS_FITS) {
-            let size = Bytes::new(self.size);
+            let size = units::Bytes::new(self.size);
             return refuse(format!("more than can be in a table of {size:.1} that a run has written"));
         }
         match available_memory() {
@@ -249,12 +262,12 @@ impl TableReader {
 
     /// Number of row groups.
     pub(crate) fn groups(&self) -> usize {
-        self.reader.num_row_groups()
+        self.metadata.num_row_groups()
     }
 
     /// The columns, without rows.
     pub(crate) fn empty(&self) -> Result<Table, ParquetError> {
-        let schema = self.reader.metadata().file_metadata().schema_descr_ptr();
+        let schema = self.metadata.file_metadata().schema_descr_ptr();
         let column = |place: &usize| {
             let field = schema.column(*place);
             let maybe = field.self_type().is_optional();
@@ -277,16 +290,31 @@ impl TableReader {
     /// The rows of one group.
     pub(crate) fn group(&self, number: usize) -> Result<Table, ParquetError> {
         let mut table = self.empty()?;
-        let group = self.reader.get_row_group(number)?;
-        self.admit(group.metadata().num_rows())?;
-        let rows = group.metadata().num_rows().max(0) as usize;
+        let group = self.metadata.row_group(number);
+        self.admit(group.num_rows())?;
+        let rows = group.num_rows().max(0) as usize;
         for (column, place) in table.columns.iter_mut().zip(&self.places) {
-            let optional = matches!(
-                column.values,
-                Values::MaybeIntegers(_) | Values::MaybeReals(_) | Values::MaybeNames(..)
-            );
-            let read = || read_column(group.get_column_reader(*place)?, rows, optional);
+            let read = || {
+                let column_of = group.column(*place);
+                let pages = SerializedPageReader::new(Arc::clone(&self.file), column_of, rows, None)?;
+                read_column(column_of.column_descr_ptr(), Box::new(pages), rows, &column.values)
+            };
             column.values = undamaged(read)?;
+        }
+        Ok(table)
+    }
+
+    /// All rows.
+    fn read(&self) -> Result<Table, ParquetError> {
+        let groups = self.metadata.row_groups();
+        self.admit(groups.iter().map(|group| group.num_rows()).fold(0, i64::saturating_add))?;
+        let mut table = self.empty()?;
+        for group in 0..self.groups() {
+            for (column, more) in table.columns.iter_mut().zip(self.group(group)?.columns) {
+                if !column.values.append(more.values) {
+                    return Err(ParquetError::General("groups of rows of different kinds".into()));
+                }
+            }
         }
         Ok(table)
     }
@@ -298,18 +326,17 @@ pub(super) fn read_table(
     path: &Path,
     wanted: Option<&[&str]>,
 ) -> Result<Table, ParquetError> {
-    let reader = TableReader::open(name, path, wanted)?;
-    let groups = reader.reader.metadata().row_groups();
-    reader.admit(groups.iter().map(|group| group.num_rows()).fold(0, i64::saturating_add))?;
-    let mut table = reader.empty()?;
-    for group in 0..reader.groups() {
-        for (column, more) in table.columns.iter_mut().zip(reader.group(group)?.columns) {
-            if !column.values.append(more.values) {
-                return Err(ParquetError::General("groups of rows of different kinds".into()));
-            }
-        }
-    }
-    Ok(table)
+    TableReader::open(name, path, wanted)?.read()
+}
+
+/// The same of a file in memory.
+pub(super) fn read_table_of(
+    name: &'static str,
+    file: &Bytes,
+    wanted: Option<&[&str]>,
+) -> Result<Table, ParquetError> {
+    let mut again = || Ok(io::Cursor::new(file));
+    TableReader::new(name, file.clone(), file.len() as u64, wanted, &mut again)?.read()
 }
 
 /// Result of the library on a file that may be damaged.
@@ -318,36 +345,36 @@ fn undamaged<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Par
     guarded(read).unwrap_or_else(damaged)
 }
 
-fn read_column(column: ColumnReader, rows: usize, optional: bool) -> Result<Values, ParquetError> {
-    Ok(match column {
-        ColumnReader::Int64ColumnReader(column) => {
-            let (values, levels) = read_values(column, rows)?;
+/// The values of a column in a group of so many rows, of the same kind as `like`.
+fn read_column(
+    about: ColumnDescPtr,
+    pages: Box<dyn PageReader>,
+    rows: usize,
+    like: &Values,
+) -> Result<Values, ParquetError> {
+    Ok(match like {
+        Values::Integers(_) | Values::MaybeIntegers(_) => {
+            let (values, levels) = read_values::<Int64Type>(about, pages, rows)?;
             let values = values.into_iter().map(|value| value as u64);
-            if optional {
-                Values::MaybeIntegers(spread(values, &levels))
-            } else {
-                Values::Integers(values.collect())
+            match like {
+                Values::MaybeIntegers(_) => Values::MaybeIntegers(spread(values, &levels)),
+                _ => Values::Integers(values.collect()),
             }
         }
-        ColumnReader::DoubleColumnReader(column) => {
-            let (values, levels) = read_values(column, rows)?;
-            if optional {
-                Values::MaybeReals(spread(values.into_iter(), &levels))
-            } else {
-                Values::Reals(values)
-            }
+        Values::Reals(_) => Values::Reals(read_values::<DoubleType>(about, pages, rows)?.0),
+        Values::MaybeReals(_) => {
+            let (values, levels) = read_values::<DoubleType>(about, pages, rows)?;
+            Values::MaybeReals(spread(values.into_iter(), &levels))
         }
-        ColumnReader::BoolColumnReader(column) => Values::Flags(read_values::<BoolType>(column, rows)?.0),
-        ColumnReader::ByteArrayColumnReader(column) => {
-            let (values, levels) = read_values::<ByteArrayType>(column, rows)?;
+        Values::Flags(_) => Values::Flags(read_values::<BoolType>(about, pages, rows)?.0),
+        Values::Names(..) | Values::MaybeNames(..) => {
+            let (values, levels) = read_values::<ByteArrayType>(about, pages, rows)?;
             let (values, names) = numbered(&values);
-            if optional {
-                Values::MaybeNames(spread(values.into_iter(), &levels), names)
-            } else {
-                Values::Names(values, names)
+            match like {
+                Values::MaybeNames(..) => Values::MaybeNames(spread(values.into_iter(), &levels), names),
+                _ => Values::Names(values, names),
             }
         }
-        _ => return Err(ParquetError::General("a column of an unknown type".into())),
     })
 }
 
@@ -370,9 +397,12 @@ fn spread<T>(mut values: impl Iterator<Item = T>, levels: &[i16]) -> Vec<Option<
 
 /// The values of a column in a group of rows, and for each row whether there is one, if some may be missing.
 fn read_values<T: DataType>(
-    mut column: ColumnReaderImpl<T>,
+    about: ColumnDescPtr,
+    pages: Box<dyn PageReader>,
     rows: usize,
 ) -> Result<(Vec<T::T>, Vec<i16>), ParquetError> {
+    // Not through `RowGroupReader`, which brings readers of all types of Parquet along.
+    let mut column = ColumnReaderImpl::<T>::new(about, pages);
     let (mut values, mut levels) = (Vec::new(), Vec::new());
     let mut read = 0;
     while read < rows {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use parquet::errors::ParquetError;
 use serde_json::Value;
 
 use super::{Results, Table, TableInfo, parquet_file};
@@ -55,18 +56,7 @@ impl Stored {
         if !path.exists() {
             return Ok(None);
         }
-        let table =
-            parquet_file::read_table(name, &path, columns).map_err(|error| unreadable(&path, &error))?;
-        let misfit = TableInfo::find(name).and_then(|info| table.misfit(info, columns));
-        match misfit {
-            None => Ok(Some(table)),
-            Some(column) => {
-                let version = self.version();
-                let problem =
-                    format!("it has no column {column} as this version writes it (written by {version})");
-                Err(unreadable(&path, &problem).into())
-            }
-        }
+        fitting(parquet_file::read_table(name, &path, columns), &path, columns, self.version()).map(Some)
     }
 
     /// A number of the summary.
@@ -86,13 +76,32 @@ impl Stored {
 
     /// The version that wrote it.
     pub fn version(&self) -> &str {
-        self.text("narrows").unwrap_or("of another version")
+        version_in(&self.summary)
     }
 
     /// The run was not interrupted.
     pub fn is_complete(&self) -> bool {
         self.summary.get("complete").and_then(Value::as_bool).unwrap_or(false)
     }
+}
+
+/// A table that was read from `path`, if it has the wanted columns that all tables of this name have.
+pub(super) fn fitting(
+    read: Result<Table, ParquetError>,
+    path: &Path,
+    wanted: Option<&[&str]>,
+    version: &str,
+) -> Checked<Table> {
+    let table = read.map_err(|error| unreadable(path, &error))?;
+    let misfit = TableInfo::find(table.name).and_then(|info| table.misfit(info, wanted));
+    let Some(column) = misfit else { return Ok(table) };
+    let problem = format!("it has no column {column} as this version writes it (written by {version})");
+    Err(unreadable(path, &problem).into())
+}
+
+/// The version that wrote a summary.
+pub(super) fn version_in(summary: &Value) -> &str {
+    summary.get("narrows").and_then(Value::as_str).unwrap_or("of another version")
 }
 
 /// Warnings before a run and after it, as its summary has them, each behind its code.
@@ -246,6 +255,6 @@ fn no_results(folder: &Path) -> Diagnostic {
         .help("name a folder that narrows run or narrows compare has written, such as out/demo")
 }
 
-fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Diagnostic {
+pub(super) fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Diagnostic {
     Diagnostic::error(Code::BadResults, format!("cannot read {}: {error}", path.display()))
 }

@@ -153,7 +153,7 @@ impl Maker<'_> {
         }
     }
 
-    fn begin(&self, table: &Table, meaning: &str, meanings: Value) -> io::Result<TableWriter> {
+    fn begin(&self, table: &Table, meaning: &str, meanings: Value) -> io::Result<(TableWriter, File)> {
         let mut columns = Map::new();
         for leading in &LEADING {
             columns.insert(leading.name.into(), json!({ "unit": "", "meaning": leading.meaning }));
@@ -172,7 +172,8 @@ impl Maker<'_> {
             ("narrows.table", meaning.to_owned()),
             ("narrows.columns", Value::Object(columns).to_string()),
         ];
-        TableWriter::begin(File::create(self.path(table.name))?, table, metadata)
+        let file = File::create(self.path(table.name))?;
+        Ok((TableWriter::begin(file.try_clone()?, table, metadata)?, file))
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -205,9 +206,10 @@ impl Maker<'_> {
         );
         let table = Table { name: SUMMARY, columns };
         let write = || {
-            let mut writer = self.begin(&table, "One row per cell: its metrics.", Value::Null)?;
+            let (mut writer, file) = self.begin(&table, "One row per cell: its metrics.", Value::Null)?;
             writer.write(&table, 0..table.rows())?;
-            writer.finish()?.sync_all()
+            writer.finish()?;
+            file.sync_all()
         };
         self.written(write())
     }
@@ -216,7 +218,7 @@ impl Maker<'_> {
     fn table(&self, info: &'static TableInfo) -> Checked<bool> {
         let Some(mut table) = self.columns(info)? else { return Ok(false) };
         let front = LEADING.len() + self.manifest.axes.len();
-        let mut writer = self.written(self.begin(&table, info.meaning, meanings(&table)))?;
+        let (mut writer, file) = self.written(self.begin(&table, info.meaning, meanings(&table)))?;
         for row in self.rows {
             let Some(reader) = self.open(info, row)? else { continue };
             for group in 0..reader.groups() {
@@ -243,7 +245,7 @@ impl Maker<'_> {
             }
         }
         self.written(writer.write(&table, 0..table.rows()))?;
-        self.written(writer.finish().and_then(|file| file.sync_all()))?;
+        self.written(writer.finish().and_then(|()| file.sync_all()))?;
         Ok(true)
     }
 

@@ -1,0 +1,109 @@
+//! A run that goes on in steps, with all that is recorded on the way.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use narrows_sim::observe::{
+    BetweenWindows, LiveObserver, PortObserver, RowLimit, StateObserver, WindowObserver,
+};
+use narrows_sim::{LinkId, OnProgress, RecordedSession};
+
+use super::{Options, execution, most_events, prepared, too_many_events};
+use crate::diagnostic::Checked;
+use crate::live::Watched;
+use crate::plan::Plan;
+use crate::recorded;
+use crate::results::{Recorded, Results};
+
+/// Observers of one thread for those who watch.
+pub(super) type Live = (Box<dyn BetweenWindows>, LiveObserver);
+
+/// A run of a plan that goes on step by step. However it is cut, the results are those of [`run`](super::run).
+#[derive(Debug)]
+pub struct Steps {
+    plan: Arc<Plan>,
+    session: RecordedSession,
+    /// Limit of what is recorded of mechanisms.
+    events: Arc<RowLimit>,
+    most_events: u64,
+    complete: bool,
+}
+
+impl Steps {
+    /// Lays out a run, which may be watched.
+    pub fn new(plan: &Arc<Plan>, options: Options, watched: Option<&Watched>) -> Self {
+        let mut observers = watched.map(Watched::observers);
+        let mut each = || observers.as_mut().and_then(Iterator::next);
+        Self::within(plan, options, most_events(options), &mut each)
+    }
+
+    pub(super) fn within(
+        plan: &Arc<Plan>,
+        options: Options,
+        most_events: u64,
+        live: &mut (dyn FnMut() -> Option<Live> + Send),
+    ) -> Self {
+        let Plan { network, traffic, scenario, record, .. } = &**plan;
+        let links = network.topology.links().len();
+        let flows = traffic.flows.len();
+        let ports = |recorded: &Option<(_, Vec<LinkId>)>| {
+            recorded.as_ref().map(|(interval, of)| PortObserver::new(*interval, links, of))
+        };
+        let windows =
+            || record.windows.as_ref().map(|(interval, of)| WindowObserver::new(*interval, flows, of));
+        let states = || record.state.as_ref().map(|(interval, of)| StateObserver::new(*interval, flows, of));
+        let events = Arc::new(RowLimit::new(most_events));
+        let recorders = || {
+            let mechanisms = recorded::observers(plan, &events);
+            ((ports(&record.queues), ports(&record.links)), ((windows(), states()), mechanisms))
+        };
+        let mut all = || (recorders(), live());
+        let lay_out = |_: &mut dyn OnProgress| {
+            RecordedSession::new(network, traffic, scenario.seed, execution(options), &mut all)
+        };
+        let session = prepared(plan, &mut |_| ControlFlow::Continue(()), lay_out);
+        Self { plan: Arc::clone(plan), session, events, most_events, complete: false }
+    }
+
+    /// Goes on to the end, or until `progress`, which is called every now and then, breaks off. True at the end: it is reached, a
+    /// control that is not built in has failed, or more is recorded than memory was estimated for.
+    pub fn advance(&mut self, progress: &mut dyn OnProgress) -> bool {
+        let Self { plan, session, events, .. } = self;
+        let mut goes_on = |now| if events.is_exceeded() { ControlFlow::Break(()) } else { progress(now) };
+        self.complete = prepared(plan, &mut goes_on, |progress| session.run(plan.stop, progress));
+        self.complete || self.events.is_exceeded() || self.plan.has_failed_control()
+    }
+
+    /// Results of the run as far as it went.
+    ///
+    /// # Errors
+    /// If more is recorded than memory was estimated for, and the run is not forced.
+    pub fn finish(self) -> Checked<Results> {
+        let Self { plan, session, events, most_events, .. } = self;
+        if events.is_exceeded() {
+            return Err(too_many_events(&plan, most_events).into());
+        }
+        let mut outcome = session.finish();
+        let (mut queues, mut wires, mut windows, mut states, mut mechanisms) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (((queue, wire), ((window, state), of_mechanisms)), _) in std::mem::take(&mut outcome.observers) {
+            queues.extend(queue);
+            wires.extend(wire);
+            windows.extend(window);
+            states.extend(state);
+            mechanisms.push(of_mechanisms);
+        }
+        let (record, ended) = (&plan.record, outcome.ended);
+        let rows = |observers: Vec<PortObserver>, recorded: bool| {
+            recorded.then(|| PortObserver::finish(observers, ended))
+        };
+        let recorded = Recorded {
+            queues: rows(queues, record.queues.is_some()),
+            links: rows(wires, record.links.is_some()),
+            windows: record.windows.is_some().then(|| WindowObserver::finish(windows)),
+            state: record.state.is_some().then(|| StateObserver::finish(states)),
+            mechanisms: recorded::finish(mechanisms),
+        };
+        Ok(Results::new(plan, outcome, recorded))
+    }
+}
