@@ -143,11 +143,7 @@ impl Plan {
         if checker.errors.is_empty() {
             thresholds::fill_in(&mut scenario, &network, &paths, &mut planned, &mut checker);
         }
-        let no_flow = planned.traffic.flows.is_empty();
-        if no_flow && checker.errors.is_empty() {
-            checker
-                .error("traffic", Diagnostic::error(Code::NoTraffic, "nothing is sent: there is no traffic"));
-        }
+        check_something_is_sent(&planned.traffic, &mut checker);
         room::check(&scenario, &network, &planned.traffic, &mut checker);
         signals::check_with_traffic(&network, &planned.traffic, &mut checker);
         mechanism::all().for_each(|mechanism| mechanism.check_network(&scenario, &network, &mut checker));
@@ -251,6 +247,12 @@ fn priorities(scenario: &Scenario) -> usize {
     let messages = mechanism::all().flat_map(|mechanism| mechanism.priorities(scenario));
     let groups = scenario.traffic.iter().map(|group| group.priority);
     groups.chain(cnps).chain(messages).collect::<BTreeSet<u8>>().len()
+}
+
+fn check_something_is_sent(traffic: &Traffic, checker: &mut Checker<'_>) {
+    if traffic.flows.is_empty() && checker.errors.is_empty() {
+        checker.error("traffic", Diagnostic::error(Code::NoTraffic, "nothing is sent: there is no traffic"));
+    }
 }
 
 fn check_times(scenario: &Scenario, checker: &mut Checker<'_>) {
