@@ -249,7 +249,7 @@ fn priorities(scenario: &Scenario) -> usize {
     groups.chain(cnps).chain(messages).collect::<BTreeSet<u8>>().len()
 }
 
-fn check_something_is_sent(traffic: &Traffic, checker: &mut Checker<'_>) {
+fn check_something_is_sent(traffic: &narrows_sim::traffic::Traffic, checker: &mut Checker<'_>) {
     if traffic.flows.is_empty() && checker.errors.is_empty() {
         checker.error("traffic", Diagnostic::error(Code::NoTraffic, "nothing is sent: there is no traffic"));
     }
