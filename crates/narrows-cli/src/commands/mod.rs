@@ -114,13 +114,9 @@ struct Finished {
 }
 
 /// Shows what is suspicious about what came out of a run, which may have a name. Traffic that was held up is shown of every seed, the
-/// rest of the first. Percentiles of few flows have their mark in the summary.
+/// rest of the first.
 fn show_doubts(finished: &Finished, of: Option<&str>, is_first: bool) {
-    let is_shown = |doubt: &&Diagnostic| match doubt.code {
-        Code::HeldUp => true,
-        Code::FewValues => false,
-        _ => is_first,
-    };
+    let is_shown = |doubt: &&Diagnostic| is_first || doubt.code == Code::HeldUp;
     for doubt in finished.doubts.iter().filter(is_shown) {
         let named = |name: &str| {
             let help = doubt.help.as_ref().map_or_else(String::new, |help| format!("{help}\n"));

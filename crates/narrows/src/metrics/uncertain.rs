@@ -126,9 +126,9 @@ impl Serialize for Marks {
 /// Percentiles of a group that say most about it, the most telling first.
 const TELLING: [&str; 4] = ["p99_rpc_slowdown", "p99_slowdown", "p99_fct_us", "p50_fct_us"];
 
-/// Warnings about these percentiles: one for each group of which something has not ended, one for all groups with few values.
+/// Warnings about these percentiles: one for each group of which something has not ended. Those of few values have their mark.
 pub(crate) fn warnings<'a>(
-    groups: impl Iterator<Item = &'a str> + Clone,
+    groups: impl Iterator<Item = &'a str>,
     uncertain: &[Uncertain],
 ) -> Vec<Diagnostic> {
     let of_group = |group: &str| -> Vec<(&str, &Uncertain)> {
@@ -136,14 +136,7 @@ pub(crate) fn warnings<'a>(
         let own = uncertain.iter().filter(|found| own(found));
         own.filter_map(|found| Some((found.name.split_once('.')?.1, found))).collect()
     };
-    let unfinished = groups.clone().filter_map(|group| unfinished(group, &of_group(group)));
-    let few: Vec<_> = groups.filter_map(|group| few(group, &of_group(group))).collect();
-    let few = (!few.is_empty()).then(|| {
-        let message = format!("percentiles of few flows: {}", few.join(", "));
-        Diagnostic::warning(Code::FewValues, message)
-            .help("run longer (stop.after), or read a lower percentile")
-    });
-    unfinished.chain(few).collect()
+    groups.filter_map(|group| unfinished(group, &of_group(group))).collect()
 }
 
 fn unfinished(group: &str, found: &[(&str, &Uncertain)]) -> Option<Diagnostic> {
@@ -161,16 +154,6 @@ fn unfinished(group: &str, found: &[(&str, &Uncertain)]) -> Option<Diagnostic> {
     );
     let help = "let them finish with stop.drain, or leave late ones out with measure.until";
     Some(Diagnostic::warning(Code::UnfinishedLeftOut, message).help(help))
-}
-
-/// `"web" has 431 (p99 needs 1 000)`.
-fn few(group: &str, found: &[(&str, &Uncertain)]) -> Option<String> {
-    let (metric, found) =
-        found.iter().filter(|(_, found)| found.needs.is_some()).min_by_key(|(_, found)| found.needs)?;
-    let percentile =
-        metric.split('_').find(|part| part.starts_with('p') && part[1..].parse::<u32>().is_ok())?;
-    let needs = grouped(found.needs? as i64);
-    Some(format!("\"{group}\" has {} ({percentile} needs {needs})", grouped(found.of as i64)))
 }
 
 #[cfg(test)]
@@ -201,15 +184,9 @@ mod tests {
     }
 
     #[test]
-    fn groups_with_few_flows_are_named_once_each_with_the_lowest_percentile_that_needs_more() {
-        let found = [
-            uncertain("web.p95_slowdown", 150, Some(200), None),
-            uncertain("web.small_p99_fct_us", 20, Some(1000), None),
-            uncertain("dc.p999_rpc_us", 1500, Some(10_000), None),
-        ];
-        let expected =
-            "percentiles of few flows: \"web\" has 150 (p95 needs 200), \"dc\" has 1 500 (p999 needs 10 000)";
-        assert_eq!(said(&found), [expected]);
+    fn few_flows_have_a_mark_and_no_warning() {
+        let found = uncertain("web.p95_slowdown", 150, Some(200), None);
+        assert_eq!((found.marks().text(), said(&[found])), ("‡".into(), vec![]));
     }
 
     #[test]
