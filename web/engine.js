@@ -44,7 +44,10 @@ export class Engine {
     const isResponse = typeof Response !== "undefined" && given instanceof Response;
     const bytes = isResponse ? await given.arrayBuffer() : given;
     const module = given instanceof WebAssembly.Module ? given : await WebAssembly.compile(bytes);
-    return new Engine(module, await WebAssembly.instantiate(module));
+    const engine = new Engine(module, await WebAssembly.instantiate(module));
+    // Errors show what the schema accepts, and the engine cannot read the section that has it.
+    if (engine.#hasLibrary) engine.#value("follow", engine.schema());
+    return engine;
   }
 
   get broken() {
@@ -59,6 +62,8 @@ export class Engine {
   // ---- Names, help ----
 
   // They stand in a section of the module beside its code.
+
+  get #hasLibrary() { return WebAssembly.Module.customSections(this.#module, "narrows-library").length > 0; }
 
   get #library() {
     const [section] = WebAssembly.Module.customSections(this.#module, "narrows-library");

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use narrows::report;
+use narrows::scenario::Scenario;
 use serde_json::{Value, json};
 
 use crate::frame::{pack, unpack};
@@ -38,6 +39,10 @@ impl Engine {
         let question = &Question { arguments, parts };
         match head["call"].as_str().unwrap_or_default() {
             "assets" => Ok(json!({ "report.js": report::module(), "report.css": report::styles() }).into()),
+            "follow" => {
+                Scenario::follow_schema(question.read()?);
+                Ok(Value::Null.into())
+            }
             "check" => check::check(question),
             "start" => self.runs.start(question),
             "advance" => self.runs.advance(question),

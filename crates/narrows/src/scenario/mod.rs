@@ -13,7 +13,7 @@ mod traffic;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use narrows_proto::stream;
 use narrows_proto::units::Span;
@@ -111,10 +111,23 @@ pub struct Failure {
     pub reroute_after: Option<Span>,
 }
 
-/// The schema as it follows from types. [`Scenario::schema`] says more.
+static SCHEMA: OnceLock<Value> = OnceLock::new();
+
+/// The schema of what a scenario may say, for errors and for what is left out. [`Scenario::schema`] says more.
 fn plain_schema() -> &'static Value {
-    static SCHEMA: LazyLock<Value> = LazyLock::new(|| schemars::schema_for!(Scenario).to_value());
-    &SCHEMA
+    SCHEMA.get_or_init(derived_schema)
+}
+
+/// As it follows from types.
+#[cfg(not(target_family = "wasm"))]
+fn derived_schema() -> Value {
+    schemars::schema_for!(Scenario).to_value()
+}
+
+/// In a page the code that derives it would be a tenth of all. It is handed over with [`Scenario::follow_schema`].
+#[cfg(target_family = "wasm")]
+fn derived_schema() -> Value {
+    Value::Null
 }
 
 fn first_seed() -> u64 {
@@ -122,6 +135,12 @@ fn first_seed() -> u64 {
 }
 
 impl Scenario {
+    /// What is left out and what errors show follows this schema, that of [`schema`](Self::schema), instead of one that is derived once
+    /// more. It has no effect after the first scenario has been read.
+    pub fn follow_schema(schema: Value) {
+        _ = SCHEMA.set(schema);
+    }
+
     /// Reads the scenario in a document.
     ///
     /// # Errors
