@@ -135,7 +135,7 @@ fn first_seed() -> u64 {
 }
 
 impl Scenario {
-    /// What is left out and what errors show follows this schema, that of [`schema`](Self::schema), instead of one that is derived once
+    /// Keys that are left out, and what errors show, follow this schema, that of [`schema`](Self::schema), instead of one derived once
     /// more. It has no effect after the first scenario has been read.
     pub fn follow_schema(schema: Value) {
         _ = SCHEMA.set(schema);
