@@ -1,7 +1,7 @@
 //! Traffic that is drawn: how far a run may be from the load that was asked for, and how long it must be to come near.
 //!
 //! Flows come at random and have random sizes, so what `n` of them bring together deviates from its mean: the relative standard
-//! deviation of the sum of a Poisson number of sizes `s` is √(E[s²] / (E[s]² n)). Of sizes with a long tail most runs bring less than the
+//! deviation of the sum of a Poisson number of sizes `s` is `√(E[s²] / (E[s]² n))`. Of sizes with a long tail most runs bring less than the
 //! mean and few bring much more.
 
 use std::ops::Range;
