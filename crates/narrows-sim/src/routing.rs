@@ -127,41 +127,36 @@ impl Routes {
         };
     }
 
-    /// Sets a row while the run goes on; `down`: the ports are parallel links to one switch of a lower tier.
+    /// Sets a row; `down`: the ports are parallel links to one switch of a lower tier.
     pub(crate) fn set_row(&mut self, leaf: usize, ports: &[u16], down: bool) {
         // Groups that no row leads to any more.
         if self.groups.len() > MOST_GROUPS_PER_ROW * self.rows.len() + 64 {
             self.forget_unused();
         }
         self.set(leaf, ports);
-        if let Some(group) = Some(self.rows[leaf]).filter(|row| ports.len() > 1 && *row >= GROUP) {
-            self.groups[usize::from(group & !GROUP)].down = down;
+        if let Some(group) = self.group_at(leaf) {
+            self.groups[group].down = down;
         }
     }
 
     fn forget_unused(&mut self) {
-        let before = std::mem::take(self);
-        self.rows = vec![UNREACHABLE; before.rows.len()];
+        let rows = vec![UNREACHABLE; self.rows.len()];
+        let before = std::mem::replace(self, Self { rows, ..Self::default() });
         for leaf in 0..before.rows.len() {
-            self.set(leaf, before.ports_to(leaf as u32));
-            if self.rows[leaf] >= GROUP && self.rows[leaf] != UNREACHABLE {
-                let down = before.groups[usize::from(before.rows[leaf] & !GROUP)].down;
-                self.groups[usize::from(self.rows[leaf] & !GROUP)].down = down;
-            }
+            let (ports, down) = before.choice_of(leaf);
+            self.set_row(leaf, ports, down);
         }
     }
 
-    /// The ports that lead to a leaf, and whether they are a group of parallel links downwards.
-    #[cfg(test)]
-    fn choice_of(&self, leaf: u32) -> (&[u16], bool) {
-        let row = self.rows[leaf as usize];
-        let is_group = row >= GROUP && row != UNREACHABLE;
-        (self.ports_to(leaf), is_group && self.groups[usize::from(row & !GROUP)].down)
+    /// The group that a row leads to, if there is a choice.
+    fn group_at(&self, leaf: usize) -> Option<usize> {
+        let row = self.rows[leaf];
+        (row >= GROUP && row != UNREACHABLE).then(|| usize::from(row & !GROUP))
     }
 
-    #[cfg(test)]
-    fn groups(&self) -> usize {
-        self.groups.len()
+    /// The ports that lead to a leaf, and whether they are parallel links to one switch of a lower tier.
+    fn choice_of(&self, leaf: usize) -> (&[u16], bool) {
+        (self.ports_to(leaf as u32), self.group_at(leaf).is_some_and(|group| self.groups[group].down))
     }
 
     fn group(&mut self, ports: &[u16]) -> u16 {

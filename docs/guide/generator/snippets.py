@@ -47,7 +47,7 @@ def whole(folder: Path, shown: str) -> str:
 
 
 def check(narrows: Path, folder: Path, scenario: str, where: str) -> None:
-    """Fails unless `narrows` accepts the scenario or the sweep and warns of nothing, but for what a sweep leaves out and short runs of BBR. Files it names are those of `folder`.
+    """Fails unless `narrows` accepts the scenario or the sweep and warns of nothing, but for what a sweep leaves out. Files it names are those of `folder`.
 
     A scenario with a control that only a program can attach must have no other mistake.
     """
@@ -61,8 +61,8 @@ def check(narrows: Path, folder: Path, scenario: str, where: str) -> None:
     said = run.stdout + run.stderr
     if is_for_programs(scenario) and CODE.findall(said) == ["N0160"]:
         return
-    # Pages show on purpose what happens to settings of one control where there is another, and their runs are short.
-    if run.returncode == 0 and set(CODE.findall(said)) <= {"N0203", "N0215"}:
+    # Pages show on purpose what happens to settings of one control where there is another.
+    if run.returncode == 0 and set(CODE.findall(said)) == {"N0203"}:
         return
     if run.returncode != 0 or "⚠" in said:
         raise ValueError(f"{where} shows a scenario that is not fine:\n{scenario}\n{said}")

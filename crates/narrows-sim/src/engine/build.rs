@@ -239,7 +239,7 @@ impl<'a> Layout<'a> {
     }
 
     fn outages(&self, link: LinkId) -> &[Outage] {
-        self.outages.get(&link.min(Topology::reverse(link))).map_or(&[], Vec::as_slice)
+        self.outages.get(&Topology::first_direction(link)).map_or(&[], Vec::as_slice)
     }
 
     fn is_impaired(&self, link: LinkId) -> bool {
@@ -380,7 +380,7 @@ fn places(topology: &Topology, tables: &RoutingTables, threads: usize) -> Vec<u3
 fn outages(failures: &[Failure]) -> BTreeMap<LinkId, Vec<Outage>> {
     let mut outages = BTreeMap::<_, Vec<_>>::new();
     for failure in failures {
-        outages.entry(failure.link.min(Topology::reverse(failure.link))).or_default().push(failure.outage);
+        outages.entry(Topology::first_direction(failure.link)).or_default().push(failure.outage);
     }
     outages
 }

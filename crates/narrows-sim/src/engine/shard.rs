@@ -13,7 +13,7 @@ use crate::record::{PortCounters, Sampled};
 use crate::switch::Switch;
 use crate::world::World;
 
-/// With no more nodes than this their state stays in the cache, and to prefetch it costs more than it saves (docs/speed.md).
+/// With no more nodes than this their state stays in the cache, and to prefetch it costs more than it saves (decision 0001).
 const MOST_IN_CACHE: usize = 1000;
 
 /// The nodes of one thread and what they share.

@@ -212,6 +212,11 @@ impl Topology {
         LinkId(link.0 ^ 1)
     }
 
+    /// The first of the two directions of the same link, which stands for both.
+    pub fn first_direction(link: LinkId) -> LinkId {
+        link.min(Self::reverse(link))
+    }
+
     /// Links by the node they leave: the ports of each node, in order.
     pub fn ports(&self) -> Vec<Vec<LinkId>> {
         let mut ports = vec![Vec::new(); self.nodes.len()];

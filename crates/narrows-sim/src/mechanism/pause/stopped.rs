@@ -23,6 +23,12 @@ impl Stopped {
         before
     }
 
+    /// When it goes on, if no frame says otherwise before.
+    #[inline]
+    pub(crate) fn until(&self) -> Time {
+        self.until
+    }
+
     /// For how long it was stopped since the last frame.
     pub(crate) fn until_now(&self, now: Time) -> Span {
         now.min(self.until).saturating_since(self.since)

@@ -16,13 +16,12 @@ use crate::world::Log;
 /// State of a host whose switch stops classes.
 #[derive(Debug, Default)]
 pub(crate) struct StoppedClasses {
-    /// A bit for each priority that is stopped before `until`.
+    /// A bit for each priority that is stopped.
     stopped: u8,
-    until: Time,
     /// Packets that were ready when their class was stopped.
     held: Ring<Packet>,
     watch: Watch,
-    times: Stopped,
+    stop: Stopped,
     counters: PortCounters,
 }
 
@@ -47,7 +46,7 @@ impl AtHost for StoppedClasses {
 
     /// Classes are stopped no longer, if nobody has renewed it.
     fn on_timer<O: Observer>(&mut self, at: &mut At<'_, O>) {
-        if self.stopped != 0 && self.until <= at.now {
+        if self.stopped != 0 && self.stop.until() <= at.now {
             self.stop(at.now, 0, at.now, at.senders);
         }
     }
@@ -63,7 +62,7 @@ impl AtHost for StoppedClasses {
     fn finish(&mut self, now: Time, senders: &Senders, counters: &mut PortCounters, _: &mut Log) {
         let waiting = senders.nic.occupied();
         let waits = |class: usize| u16::from(waiting) & 1 << class != 0;
-        self.counters.paused += self.times.until_now(now);
+        self.counters.paused += self.stop.until_now(now);
         self.watch.finish(now, self.stopped.into(), waits, &mut self.counters);
         counters.add(&self.counters);
     }
@@ -75,8 +74,7 @@ impl StoppedClasses {
         let waiting = senders.nic.occupied();
         let waits = |class: usize| u16::from(waiting) & 1 << class != 0;
         self.watch.change(now, before.into(), stopped.into(), waits, &mut self.counters);
-        self.counters.paused += self.times.change(now, if stopped == 0 { now } else { until });
-        self.until = until;
+        self.counters.paused += self.stop.change(now, until);
         senders.nic.stop(stopped);
         if before & !stopped != 0 {
             senders.return_held(&mut self.held);
