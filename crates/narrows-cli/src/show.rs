@@ -1,8 +1,9 @@
 //! Tables and lines for people.
 
-pub mod events;
+mod events;
 pub mod plan;
 
+pub use self::events::events;
 use comfy_table::{CellAlignment, Table, presets};
 use narrows::fidelity::Fidelity;
 use narrows::numbers::with_interval;

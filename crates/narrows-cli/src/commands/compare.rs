@@ -253,12 +253,7 @@ fn print_cells(cells: &[Cell], show: &Show<'_>, execution: &args::Execution) {
     if show.markdown {
         return;
     }
-    say_part!(
-        "{}{}{}",
-        show::events::activity(cells),
-        show::events::pauses(cells),
-        show::events::unfinished(cells)
-    );
+    say_part!("{}", show::events(cells));
     say_part!("{}", show::opening(&Opening::of(cells, &summary)));
     say!("wrote {}/report.html and a folder of tables for each cell and seed", shown_path(&show.out));
 }

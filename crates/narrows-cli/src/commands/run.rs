@@ -65,12 +65,7 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
         say!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
     } else {
         say_part!("{}", show::summary(&cells, &summarize(&cells), false));
-        say_part!(
-            "{}{}{}",
-            show::events::activity(&cells),
-            show::events::pauses(&cells),
-            show::events::unfinished(&cells)
-        );
+        say_part!("{}", show::events(&cells));
         say!("wrote {}/  ({})", shown_path(&out), files(&out));
     }
     Ok(status(&broken))

@@ -5,8 +5,13 @@ use narrows::report::{Cell, PausedPort, Pauses, Root};
 use narrows::results::Activity;
 use narrows_proto::units::{Bytes, Span};
 
+/// All of it.
+pub fn events(cells: &[Cell]) -> String {
+    activity(cells) + &pauses(cells) + &unfinished(cells)
+}
+
 /// Events of each cell, and those that never happened.
-pub fn activity(cells: &[Cell]) -> String {
+fn activity(cells: &[Cell]) -> String {
     let mut text = String::new();
     let sums: Vec<_> = cells.iter().map(Cell::activity).collect();
     for (cell, sums) in cells.iter().zip(&sums) {
@@ -34,7 +39,7 @@ pub fn activity(cells: &[Cell]) -> String {
 const PAUSED: usize = 4;
 
 /// Ports that were paused in each cell with its first seed, and the queues that this began with; nothing if there are none.
-pub fn pauses(cells: &[Cell]) -> String {
+fn pauses(cells: &[Cell]) -> String {
     let mut text = String::new();
     for cell in cells {
         let run = &cell.runs[0];
@@ -65,7 +70,7 @@ pub fn pauses(cells: &[Cell]) -> String {
 }
 
 /// Numbers of unfinished flows, and of remote procedure calls if there are any: `0 of 3 200`, by cell.
-pub fn unfinished(cells: &[Cell]) -> String {
+fn unfinished(cells: &[Cell]) -> String {
     let sum = |cell: &Cell, name: &str| -> Option<f64> { cell.runs.iter().map(|run| run.metric(name)).sum() };
     let line = |what: &str, left: &str, all: &str| {
         let each = |cell: &Cell| {

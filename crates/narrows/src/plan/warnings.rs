@@ -111,15 +111,15 @@ pub(super) fn warn_of_few_round_trips(
         let last_start = flows.iter().map(|flow| flow.start).max().unwrap_or(Time::ZERO);
         let end = measured.end.min(end);
         let length = end.saturating_since(measured.start.max(last_start));
+        // Of nothing at all there is another warning.
+        if length == Span::ZERO {
+            continue;
+        }
         let rtts = flows.iter().take(MOST_FLOWS);
         let rtts = rtts.filter_map(|flow| round_trip(network, paths, group, flow.from, flow.to));
         let Some(rtt) = rtts.map(|(rtt, ..)| rtt).max() else { continue };
         let place = format!("traffic.{number}");
         let since_start = end.saturating_since(last_start);
-        // Of nothing at all there is another warning.
-        if length == Span::ZERO {
-            continue;
-        }
         if length < rtt * FEWEST_ROUND_TRIPS || since_start < rtt * BEGINNING {
             let in_round_trips = |time: Span| {
                 format!(

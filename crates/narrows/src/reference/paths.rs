@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde_json::Value;
 
-use crate::document::accepted::{Entries, alternatives, below, entries, reference_of, shapes};
+use crate::document::accepted::{alternatives, below, entry, reference_of, shapes};
 use crate::scenario::Scenario;
 
 /// A key that may follow in a path.
@@ -38,7 +38,7 @@ pub fn next_keys(path: &str) -> Vec<NextKey> {
         meaning: value["description"].as_str().unwrap_or_default().replace('\n', " "),
         goes_on: shapes(Scenario::schema(), value)
             .iter()
-            .any(|shape| !matches!(entries(shape), Entries::None) || shape["properties"].is_object()),
+            .any(|shape| entry(shape).is_some() || shape["properties"].is_object()),
     };
     found.map(next).collect()
 }
@@ -82,7 +82,7 @@ pub(super) fn places() -> BTreeMap<&'static str, String> {
         let at = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
         let keys = value["properties"].as_object().into_iter().flatten();
         next.extend(keys.map(|(key, value)| (at(key), value)));
-        if let Entries::Of(entry) = entries(value) {
+        if let Some(entry) = entry(value) {
             next.push_back((at("NAME"), entry));
         }
     }

@@ -1,6 +1,7 @@
 //! Digests of finished runs: of one, and of one scenario with several seeds.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -36,8 +37,8 @@ pub struct Digest {
     pub groups: Vec<GroupTimes>,
     /// Ports that were paused.
     pub pauses: Pauses,
-    /// Records over time; none if they are not wanted.
-    pub over_time: Option<OverTime>,
+    /// Records over time, which copies share; none if they are not wanted.
+    pub over_time: Option<Arc<OverTime>>,
     /// It was not interrupted.
     pub complete: bool,
 }
@@ -57,7 +58,7 @@ impl Digest {
     /// # Errors
     /// If its tables cannot be read.
     pub fn of(source: &impl Source) -> Checked<Self> {
-        let over_time = Some(OverTime::of(source, &source.summary())?);
+        let over_time = Some(Arc::new(OverTime::of(source, &source.summary())?));
         Ok(Self { over_time, ..Self::brief(source)? })
     }
 
@@ -96,37 +97,7 @@ impl Digest {
     /// The same without what was recorded over time.
     #[must_use]
     pub fn without_records(&self) -> Self {
-        // Most of a digest is what was recorded, so it is not copied.
-        let Self {
-            scenario,
-            network,
-            seed,
-            version,
-            text,
-            warnings,
-            metrics,
-            marks,
-            activity,
-            groups,
-            pauses,
-            complete,
-            over_time: _,
-        } = self;
-        Self {
-            scenario: scenario.clone(),
-            network: network.clone(),
-            seed: *seed,
-            version: version.clone(),
-            text: text.clone(),
-            warnings: warnings.clone(),
-            metrics: metrics.clone(),
-            marks: marks.clone(),
-            activity: activity.clone(),
-            groups: groups.clone(),
-            pauses: pauses.clone(),
-            over_time: None,
-            complete: *complete,
-        }
+        Self { over_time: None, ..self.clone() }
     }
 
     /// The value of a metric; none if there was nothing to take it of.

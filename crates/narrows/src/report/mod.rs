@@ -154,7 +154,7 @@ impl<'a> PageCell<'a> {
             scenario: &cell.runs[0].text,
             groups: flows::charts(&groups),
             pauses: &cell.runs[0].pauses,
-            over_time: cell.runs[0].over_time.as_ref(),
+            over_time: cell.runs[0].over_time.as_deref(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Entries, below, entries, reference_of, shapes};
+use super::{below, entry, reference_of, shapes};
 use crate::diagnostic::{list, nearest};
 
 /// Forms of a choice among names. Where all have settings and a name with settings was found, names alone say it.
@@ -109,8 +109,8 @@ fn example(root: &'static Value, value: &'static Value, depth: usize) -> String 
         }
         Some("string") => "\"…\"".into(),
         Some("boolean") => "true".into(),
-        Some("array") => match entries(value) {
-            Entries::Of(entry) if depth > 0 => format!("[{}]", example(root, entry, depth - 1)),
+        Some("array") => match entry(value) {
+            Some(entry) if depth > 0 => format!("[{}]", example(root, entry, depth - 1)),
             _ => "[…]".into(),
         },
         _ => "…".into(),

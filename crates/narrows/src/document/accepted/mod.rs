@@ -6,4 +6,4 @@ mod shapes;
 
 pub(crate) use forms::{forms, missing};
 pub(crate) use off::{OFF, is_required, is_text, leave_out};
-pub(crate) use shapes::{Entries, alternatives, below, entries, reference_of, shapes};
+pub(crate) use shapes::{alternatives, below, entry, inside, reference_of, shapes};

@@ -5,7 +5,7 @@ use serde_json::Value;
 use serde_spanned::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{Entries, entries, shapes};
+use super::{entry, inside, shapes};
 
 /// The word that switches off.
 pub(crate) const OFF: &str = "off";
@@ -26,11 +26,7 @@ fn leave_out_of_table(table: &mut DeTable<'_>, root: &'static Value, shapes_of_i
     }
     for (key, value) in table.iter_mut() {
         let key = key.get_ref().as_ref();
-        let inside = |shape: &&'static Value| match (shape["properties"].get(key), entries(shape)) {
-            (Some(value), _) | (None, Entries::Of(value)) => Some(value),
-            (None, Entries::None) => None,
-        };
-        leave_out_of_value(value.get_mut(), root, shapes_of_it.iter().filter_map(inside));
+        leave_out_of_value(value.get_mut(), root, shapes_of_it.iter().filter_map(|shape| inside(shape, key)));
     }
 }
 
@@ -61,13 +57,6 @@ fn leave_out_of_value(
 
 fn is_off(value: &Spanned<DeValue<'_>>) -> bool {
     value.get_ref().as_str() == Some(OFF)
-}
-
-fn entry(shape: &'static Value) -> Option<&'static Value> {
-    match entries(shape) {
-        Entries::Of(entry) => Some(entry),
-        Entries::None => None,
-    }
 }
 
 /// Whether a table of one of these shapes may have `"off"` at a key, where it is no value of its own.

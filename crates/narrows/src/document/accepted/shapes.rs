@@ -13,25 +13,17 @@ pub(crate) fn alternatives(value: &'static Value) -> impl Iterator<Item = &'stat
 
 /// Schemas that a part of a path leads to: a key, or an entry of a table or list whose names the scenario gives.
 pub(crate) fn below(root: &'static Value, value: &'static Value, part: &str) -> Vec<&'static Value> {
-    let one = |shape: &'static Value| {
-        let key = shape["properties"].get(part);
-        match entries(shape) {
-            Entries::Of(entry) => Some(key.unwrap_or(entry)),
-            Entries::None => key,
-        }
-    };
-    shapes(root, value).into_iter().filter_map(one).collect()
+    shapes(root, value).into_iter().filter_map(|shape| inside(shape, part)).collect()
 }
 
-/// Entries of a table or list besides its keys.
-pub(crate) enum Entries {
-    None,
-    Of(&'static Value),
+/// The schema of a key of a table, or of an entry of this name.
+pub(crate) fn inside(shape: &'static Value, key: &str) -> Option<&'static Value> {
+    shape["properties"].get(key).or_else(|| entry(shape))
 }
 
-pub(crate) fn entries(shape: &'static Value) -> Entries {
-    let entry = [&shape["items"], &shape["additionalProperties"]].into_iter().find(|entry| entry.is_object());
-    entry.map_or(Entries::None, Entries::Of)
+/// Schema of the entries of a table or list besides its keys, if it may have some.
+pub(crate) fn entry(shape: &'static Value) -> Option<&'static Value> {
+    [&shape["items"], &shape["additionalProperties"]].into_iter().find(|entry| entry.is_object())
 }
 
 /// The alternatives of a value, with references resolved.
