@@ -10,10 +10,7 @@ use xshell::{Shell, cmd};
 pub(crate) fn prepare(shell: &Shell, folder: &Path, requirements: &str) -> Result<PathBuf> {
     let folder = shell.current_dir().join(folder);
     let python = folder.join(if cfg!(windows) { "Scripts/python" } else { "bin/python" });
-    // One at a time: another program may be making the same.
-    fs::create_dir_all(folder.parent().unwrap_or(&folder))?;
-    let alone = File::create(folder.with_extension("lock"))?;
-    alone.lock()?;
+    let _alone = alone(&folder)?;
     let wanted = shell.read_file(requirements)?;
     let installed = folder.join("installed.txt");
     if shell.read_file(&installed).is_ok_and(|installed| installed == wanted) {
@@ -32,6 +29,14 @@ pub(crate) fn prepare(shell: &Shell, folder: &Path, requirements: &str) -> Resul
         })?;
     shell.write_file(&installed, wanted)?;
     Ok(python)
+}
+
+/// Waits until no other chore makes this folder, which may run beside this one. The folder is this one's until what is returned goes.
+pub(crate) fn alone(folder: &Path) -> Result<File> {
+    fs::create_dir_all(folder.parent().unwrap_or(folder))?;
+    let lock = File::create(folder.with_extension("lock"))?;
+    lock.lock()?;
+    Ok(lock)
 }
 
 /// A Python that is new enough.

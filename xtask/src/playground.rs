@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use xshell::{Shell, cmd};
 
 use crate::installed::is_installed;
-use crate::target;
+use crate::{environment, target};
 
 /// The machine that browsers are.
 const TARGET: &str = "wasm32-unknown-unknown";
@@ -140,6 +140,7 @@ fn leb128(mut number: u32) -> Vec<u8> {
 
 /// Installs the packages that the page is built with, in the versions of the lock file, if they are not there.
 fn install_packages(shell: &Shell) -> Result<()> {
+    let _alone = environment::alone(&target::folder(shell)?.join("web"))?;
     let changed =
         |path: &str| std::fs::metadata(shell.current_dir().join(path)).and_then(|file| file.modified());
     let installed = changed("node_modules/.package-lock.json");
