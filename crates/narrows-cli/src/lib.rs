@@ -61,6 +61,10 @@ fn obey(command: &Command) -> Status {
     let result = match command {
         Command::Demo(demo) => commands::demo(demo),
         Command::Run(run) => commands::run(run),
+        #[cfg(target_os = "linux")]
+        Command::Live(live) => commands::live(live),
+        #[cfg(target_os = "linux")]
+        Command::Kernel(kernel) => commands::kernel(kernel),
         Command::Compare(compare) => commands::compare(compare),
         Command::Sweep(sweep) => commands::sweep(sweep),
         Command::Merge(merge) => commands::merge(merge),
@@ -97,6 +101,8 @@ pub enum Status {
     Broken,
     /// The input makes no sense, or the output cannot be written.
     BadInput,
+    /// Real hosts received packets too late; results say so.
+    Void,
     /// Ctrl-C: what is written is not complete.
     Interrupted,
 }
@@ -108,6 +114,7 @@ impl Status {
             Self::Done => 0,
             Self::Broken => 1,
             Self::BadInput => 2,
+            Self::Void => 3,
             Self::Interrupted => 130,
         }
     }

@@ -41,7 +41,8 @@ impl Sampled {
         self.0.get(moment).and_then(|groups| groups.get(group)).copied().unwrap_or_default()
     }
 
-    pub(crate) fn add(&mut self, moment: usize, group: usize, delivered: Bytes) {
+    /// Adds what a flow of a group had delivered at the moment of this number.
+    pub fn add(&mut self, moment: usize, group: usize, delivered: Bytes) {
         if self.0.len() <= moment {
             self.0.resize(moment + 1, Vec::new());
         }
@@ -52,8 +53,8 @@ impl Sampled {
         groups[group] += delivered;
     }
 
-    /// Adds what another thread noted.
-    pub(crate) fn merge(&mut self, other: &Self) {
+    /// Adds what another thread noted, or real hosts.
+    pub fn merge(&mut self, other: &Self) {
         for (moment, groups) in other.0.iter().enumerate() {
             for (group, delivered) in groups.iter().enumerate() {
                 self.add(moment, group, *delivered);

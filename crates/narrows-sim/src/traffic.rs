@@ -265,6 +265,18 @@ pub enum GeneratorKind {
     },
 }
 
+impl GeneratorKind {
+    /// Flows that it starts.
+    pub fn flows(&self) -> impl Iterator<Item = FlowId> {
+        match self {
+            Self::ClosedLoop { flows, .. } => flows.as_slice(),
+            Self::OnOff { flow, .. } => std::slice::from_ref(flow),
+        }
+        .iter()
+        .copied()
+    }
+}
+
 /// A length of time, drawn anew each time.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]

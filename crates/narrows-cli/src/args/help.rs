@@ -38,6 +38,10 @@ const GROUPS: &[(&str, &[Examples])] = &[
                     "narrows run my-fabric.toml --seeds 5 --set stop.after='\"100 ms\"' --out results",
                 ],
             ),
+            #[cfg(target_os = "linux")]
+            ("live", &["narrows live my-fabric.toml", "narrows live my-fabric.toml --scale 10"]),
+            #[cfg(target_os = "linux")]
+            ("kernel", &["narrows kernel check"]),
             (
                 "sweep",
                 &[

@@ -3,6 +3,8 @@
 mod complete;
 pub(crate) mod help;
 mod import;
+#[cfg(target_os = "linux")]
+mod live;
 mod results;
 mod running;
 
@@ -13,6 +15,8 @@ use clap_complete::ArgValueCandidates;
 
 pub(crate) use complete::{Shell, VARIABLE as COMPLETION_VARIABLE};
 pub(crate) use import::{BufferUnit, Import, ImportOutput};
+#[cfg(target_os = "linux")]
+pub(crate) use live::{Kernel, Live};
 pub(crate) use results::{
     Export, ExportFct, ExportFormat, FctDialect, Open, Playground, Report, Trace, TraceFormat,
 };
@@ -34,6 +38,13 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Run a scenario and write its results
     Run(Run),
+    /// Run a scenario with real hosts: the TCP of this kernel through the simulated network
+    #[cfg(target_os = "linux")]
+    Live(Live),
+    /// Check what live runs need of this machine
+    #[cfg(target_os = "linux")]
+    #[command(subcommand)]
+    Kernel(Kernel),
     /// Run several scenarios, or variants of one, and compare them
     Compare(Compare),
     /// Run a grid of settings and make one data set of all results; resumes when restarted

@@ -228,9 +228,14 @@ impl TypedValueParser for PaperName {
     }
 }
 
+/// Reads a span of time.
+pub(super) fn span(text: &str) -> Result<Span, String> {
+    text.parse().map_err(|error: QuantityError| error.to_string())
+}
+
 /// Reads a limit of speed.
 fn pace(text: &str) -> Result<Span, String> {
-    let span: Span = text.parse().map_err(|error: QuantityError| error.to_string())?;
+    let span = span(text)?;
     if span == Span::ZERO { Err("time would stand still; space pauses".into()) } else { Ok(span) }
 }
 

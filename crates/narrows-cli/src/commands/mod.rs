@@ -4,6 +4,8 @@ mod compare;
 mod export;
 mod import;
 mod information;
+#[cfg(target_os = "linux")]
+mod live;
 mod new;
 mod playground;
 mod report;
@@ -17,6 +19,8 @@ pub(crate) use compare::{compare, demo};
 pub(crate) use export::export;
 pub(crate) use import::import;
 pub(crate) use information::{check, completions, explain, list, schema};
+#[cfg(target_os = "linux")]
+pub(crate) use live::{kernel, live};
 pub(crate) use new::new;
 pub(crate) use playground::playground;
 pub use report::make_report;

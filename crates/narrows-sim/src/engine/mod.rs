@@ -19,11 +19,12 @@ mod shard;
 
 use std::ops::ControlFlow;
 
-use narrows_proto::units::WireTime;
+use narrows_proto::units::{Span, Time, WireTime};
 
 pub use self::execution::{Execution, OnProgress, Progress, Stop};
 pub use self::outcome::Outcome;
 pub use self::session::{Delivered, Delivery, External, Injected, ReceivedPacket, Session};
+use crate::ids::{FlowId, GroupId, HostId};
 use crate::network::Network;
 use crate::observe::{Observer, Recorders};
 use crate::traffic::Traffic;
@@ -57,6 +58,52 @@ impl RecordedSession {
         recorders: &mut dyn FnMut() -> Recorders,
     ) -> Self {
         Self(Session::lay_out(network, traffic, seed, execution, &External::default(), recorders))
+    }
+
+    /// The same with hosts whose packets come from outside.
+    pub fn with_external(
+        network: &Network,
+        traffic: &Traffic,
+        seed: u64,
+        external: &External,
+        recorders: &mut dyn FnMut() -> Recorders,
+    ) -> Self {
+        Self(Session::lay_out(network, traffic, seed, Execution::default(), external, recorders))
+    }
+
+    /// See [`Session::open`].
+    pub fn open(&mut self, group: GroupId, from: HostId, to: HostId) -> FlowId {
+        self.0.open(group, from, to)
+    }
+
+    /// See [`Session::send`].
+    pub fn send(&mut self, flow: FlowId, packet: &Injected, at: Time) {
+        self.0.send(flow, packet, at);
+    }
+
+    /// See [`Session::backlog`].
+    pub fn backlog(&mut self, host: HostId) -> Span {
+        self.0.backlog(host)
+    }
+
+    /// See [`Session::now`].
+    pub fn now(&self) -> Time {
+        self.0.now()
+    }
+
+    /// See [`Session::advance_until`].
+    pub fn advance_until(&mut self, at: Time) {
+        self.0.advance_until(at);
+    }
+
+    /// See [`Session::quiet_until`].
+    pub fn quiet_until(&mut self) -> Time {
+        self.0.quiet_until()
+    }
+
+    /// See [`Session::take_deliveries`].
+    pub fn take_deliveries(&mut self) -> Vec<Delivery> {
+        self.0.take_deliveries()
     }
 
     /// Runs until `stop`, from where it stands; see [`Session::run`].

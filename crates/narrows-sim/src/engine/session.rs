@@ -304,10 +304,7 @@ impl<O: Observer> Session<O> {
         assert!(self.now <= at && at < Time::NEVER, "a packet was to be sent at {at}, now is {}", self.now);
         let shared = &self.shards[0].world.shared;
         let spec = shared.flows[flow.index()];
-        let (from, to) = match packet {
-            Injected::Ack(_) => (spec.to, spec.from),
-            _ => (spec.from, spec.to),
-        };
+        let (from, to) = if packet.goes_back() { (spec.to, spec.from) } else { (spec.from, spec.to) };
         assert!(self.external.contains(&from), "host {} is not external", from.0);
         let whole = packet.packet(flow, to, &shared.groups[spec.group.index()]);
         let ([smallest, largest], size) = (self.sizes, Bytes::new(whole.packet.size().into()));
@@ -316,6 +313,20 @@ impl<O: Observer> Session<O> {
         let (host, world) = self.shards[shard].host_mut(node);
         host.send_later(at, whole);
         world.calendar.schedule(node, at);
+    }
+
+    /// Time for which the link of an external host will be busy with what its network card has, PAUSE frames included.
+    pub fn backlog(&mut self, host: HostId) -> Span {
+        let (now, (shard, node)) = (self.now, self.place(host));
+        self.shards[shard].host_mut(node).0.backlog(now)
+    }
+
+    /// Nobody outside receives anything before this moment, unless something is injected; never, if nothing is due.
+    pub fn quiet_until(&mut self) -> Time {
+        // What arrives within the length of a window from now on is on its last link already.
+        let window = self.windows().end(0) - Time::ZERO;
+        let later = self.next_due().max(self.now) + window;
+        self.next_arrival().min(later)
     }
 
     /// Deliveries since the last call: all of a flow, whoever started it, and packets for external hosts. In order of time,

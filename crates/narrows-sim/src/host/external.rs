@@ -13,8 +13,10 @@ use crate::world::GroupState;
 /// A packet from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Injected {
-    /// Anything, from the source of a flow to its destination.
+    /// Anything, between the ends of a flow.
     Datagram {
+        /// From the destination of the flow to its source.
+        back: bool,
         /// For those who receive it; it comes back as [`PacketRef::seq`](crate::observe::PacketRef::seq).
         number: u64,
         /// On the wire, framing included.
@@ -29,6 +31,11 @@ pub enum Injected {
 }
 
 impl Injected {
+    /// It goes from the destination of its flow to the source.
+    pub(crate) fn goes_back(&self) -> bool {
+        matches!(self, Self::Ack(_) | Self::Datagram { back: true, .. })
+    }
+
     /// It as a packet of `flow` to `to`, with its trailers.
     ///
     /// # Panics
@@ -36,7 +43,7 @@ impl Injected {
     pub(crate) fn packet(&self, flow: FlowId, to: HostId, group: &GroupState) -> WholePacket {
         let (priority, incarnation) = (group.priority, 0);
         let (packet, trailers) = match self {
-            Self::Datagram { number, size, ect } => {
+            Self::Datagram { number, size, ect, .. } => {
                 let (kind, flags) = (Kind::Datagram, if *ect { packet::ECT } else { 0 });
                 let (seq, size, trailers) = (*number, wire_size(*size), 0);
                 let fields = Fields { seq, flow, to, size, incarnation, kind, priority, flags, trailers };

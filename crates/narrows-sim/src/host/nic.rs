@@ -1,3 +1,5 @@
+use std::ops::Add;
+
 use narrows_proto::units::{Span, Time};
 
 use crate::ids::LinkId;
@@ -253,6 +255,12 @@ impl Nic {
         }
         self.paused_until = now + pause;
         self.busy_until = self.free_at.max(self.paused_until);
+    }
+
+    /// Time for which the link will be busy with the packet on it and those that are ready.
+    pub(crate) fn backlog(&self, now: Time) -> Span {
+        let ready = self.ready.iter().map(|packet| self.egress.wire_time.of(packet.size()));
+        ready.fold(self.busy_until.max(now) - now, Add::add)
     }
 
     /// When a packet that is sent now has left.

@@ -1,6 +1,6 @@
 //! Actions of a session at a host between two steps: it starts flows, and is the outside of external hosts.
 
-use narrows_proto::units::Time;
+use narrows_proto::units::{Span, Time};
 
 use super::Host;
 use super::agenda::Wake;
@@ -22,6 +22,11 @@ impl Host {
     /// When the next of the packets on their way to it arrives.
     pub(crate) fn next_arrival<O>(&self, world: &World<O>) -> Time {
         world.wires.heads[self.wire]
+    }
+
+    /// Time for which its link will be busy with what its network card has.
+    pub(crate) fn backlog(&self, now: Time) -> Span {
+        self.senders.nic.backlog(now)
     }
 
     /// Becomes an external host.

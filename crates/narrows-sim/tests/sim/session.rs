@@ -274,7 +274,7 @@ fn packets_between_external_hosts_take_the_time_of_their_way_and_meet_others() {
     let traffic = crate::support::traffic(datagrams(BitRate::from_gbps(10)), Vec::new());
     let mut session = outside(&network, &traffic, &[0, 1, 2]);
     let [a, b] = [0, 1].map(|from| session.open(GroupId(0), HostId(from), HostId(2)));
-    let packet = |number, size| Injected::Datagram { number, size: Bytes::new(size), ect: true };
+    let packet = |number, size| Injected::Datagram { number, size: Bytes::new(size), ect: true, back: false };
     // Injected out of order, sent in order of time.
     session.send(a, &packet(2, 1000), at(Span::from_us(9)));
     session.send(a, &packet(1, 84), at(Span::from_us(5)));
@@ -307,6 +307,50 @@ fn packets_between_external_hosts_take_the_time_of_their_way_and_meet_others() {
     assert_eq!(of_a, (0..20).collect::<Vec<_>>());
     let outcome = session.finish();
     assert_eq!((outcome.packet_hops, outcome.packets_left), (84, 0));
+}
+
+#[test]
+fn packets_go_both_ways_of_a_flow_and_nothing_arrives_while_it_is_quiet() {
+    let traffic = crate::support::traffic(datagrams(BitRate::from_gbps(10)), Vec::new());
+    let mut session = outside(&star(2), &traffic, &[0, 1]);
+    assert_eq!(session.quiet_until(), Time::NEVER);
+    let flow = session.open(GroupId(0), HostId(0), HostId(1));
+    let packet = |number, back| Injected::Datagram { number, size: Bytes::new(1500), ect: false, back };
+    let (first, second) = (at(Span::from_us(3)), at(Span::from_us(4)));
+    session.send(flow, &packet(1, false), first);
+    session.send(flow, &packet(2, true), second);
+    session.send(flow, &packet(3, true), second);
+    let mut seen = Vec::new();
+    while session.quiet_until() < Time::NEVER {
+        let quiet = session.quiet_until();
+        session.advance_until(quiet);
+        for Delivery { at, host, what } in session.take_deliveries() {
+            let Delivered::Packet(packet) = what else { panic!("nobody injected a message") };
+            assert!(quiet <= at, "{at} is before {quiet}");
+            seen.push((at, host, packet.as_seen().seq()));
+        }
+    }
+    let packet = BitRate::from_gbps(10).time_to_send(Bytes::new(1500));
+    let way = packet * 2 + Span::from_us(2);
+    let expected =
+        [(first + way, HostId(1), 1), (second + way, HostId(0), 2), (second + packet + way, HostId(0), 3)];
+    assert_eq!(seen, expected);
+}
+
+#[test]
+fn the_backlog_of_a_card_is_the_time_it_needs_for_its_packets() {
+    let traffic = crate::support::traffic(datagrams(BitRate::from_gbps(10)), Vec::new());
+    let mut session = outside(&star(2), &traffic, &[0, 1]);
+    let flow = session.open(GroupId(0), HostId(0), HostId(1));
+    for number in 0..3 {
+        let packet = Injected::Datagram { number, size: Bytes::new(1250), ect: false, back: false };
+        session.send(flow, &packet, Time::ZERO);
+    }
+    let backlogs = [500, 1500, 2500, 3500].map(|ns| {
+        session.advance_until(last_before(at(Span::from_ns(ns))));
+        session.backlog(HostId(0))
+    });
+    assert_eq!(backlogs, [2500, 1500, 500, 0].map(Span::from_ns));
 }
 
 #[test]

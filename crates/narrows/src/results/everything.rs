@@ -9,7 +9,7 @@ use narrows_sim::observe::{PortRow, StateRow, WindowRow};
 use narrows_sim::{DatagramRecord, DropCause, PortCounters};
 use serde::Serialize;
 
-use super::{FlowRow, RpcRow};
+use super::{FlowRow, RealHosts, RpcRow};
 use crate::diagnostic::Diagnostic;
 use crate::mechanism::list::mechanisms;
 use crate::metrics::{Metric, Uncertain, value};
@@ -43,6 +43,8 @@ pub struct Results {
     pub recorded: RowsOfMechanisms,
     /// Counts of mechanisms that are of no link and no flow.
     pub mechanisms: Records,
+    /// The real hosts, if it had some.
+    pub real: Option<RealHosts>,
     /// Packets that arrived at some node.
     pub packet_hops: u64,
     /// When the run ended.

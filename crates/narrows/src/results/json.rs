@@ -43,7 +43,7 @@ impl Results {
             let Expect { metric, below, above } = expect;
             json!({ "metric": metric, "below": below, "above": above, "found": self.metric(metric) })
         };
-        json!({
+        let mut summary = json!({
             "narrows": env!("CARGO_PKG_VERSION"),
             "engine": crate::ENGINE,
             "scenario": plan.scenario.name,
@@ -61,6 +61,10 @@ impl Results {
             "trends": self.trends.iter().map(|trend| &trend.message).collect::<Vec<_>>(),
             "remarks": self.remarks.iter().map(warning).collect::<Vec<_>>(),
             "warnings": plan.warnings.iter().map(warning).collect::<Vec<_>>(),
-        })
+        });
+        if let Some(real) = &self.real {
+            summary["real_hosts"] = real.to_json();
+        }
+        summary
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use narrows_sim::observe::{PortRow, StateRow, WindowRow};
 
-use super::{Outline, Queues, Results, RowsOfMechanisms, activity, flows, rpcs, settled};
+use super::{Outline, Queues, RealHosts, Results, RowsOfMechanisms, activity, flows, rpcs, settled};
 use crate::metrics;
 use crate::plan::Plan;
 
@@ -16,12 +16,14 @@ pub(crate) struct Recorded {
     pub(crate) windows: Option<Vec<WindowRow>>,
     pub(crate) state: Option<Vec<StateRow>>,
     pub(crate) mechanisms: RowsOfMechanisms,
+    /// The real hosts, if the run had some.
+    pub(crate) real: Option<RealHosts>,
 }
 
 impl Results {
     /// Puts together what a run left behind.
     pub(crate) fn new<O>(plan: Arc<Plan>, outcome: narrows_sim::Outcome<O>, recorded: Recorded) -> Self {
-        let Recorded { queues, links, windows, state, mechanisms } = recorded;
+        let Recorded { queues, links, windows, state, mechanisms, real } = recorded;
         let flows = flows::flow_rows(&plan, &outcome.flows);
         let trends = if outcome.complete { settled::trends(&plan, &outcome.sampled) } else { Vec::new() };
         let mut results = Self {
@@ -35,6 +37,7 @@ impl Results {
             windows,
             state,
             recorded: mechanisms,
+            real,
             mechanisms: outcome.mechanisms,
             packet_hops: outcome.packet_hops,
             ended: outcome.ended,
@@ -54,7 +57,8 @@ impl Results {
             let offered = results.metric(&format!("{}.offered_fraction", group.name))?;
             results.plan.doubt_of_load(number, offered)
         });
-        results.remarks = other_load.chain(uncertain).collect();
+        let late = results.real.as_ref().and_then(|real| real.lateness.doubt());
+        results.remarks = late.into_iter().chain(other_load).chain(uncertain).collect();
         results.activity = activity::activity(&results.outline());
         results.held_up = results.watch();
         results

@@ -4,16 +4,17 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use narrows_sim::observe::{
-    BetweenWindows, LiveObserver, PortObserver, RowLimit, StateObserver, WindowObserver,
+    BetweenWindows, LiveObserver, PortObserver, Recorders, RowLimit, StateObserver, WindowObserver,
 };
-use narrows_sim::{LinkId, OnProgress, RecordedSession};
+use narrows_sim::traffic::Traffic;
+use narrows_sim::{External, LinkId, OnProgress, RecordedSession};
 
 use super::{Options, execution, most_events, prepared, too_many_events};
 use crate::diagnostic::Checked;
 use crate::live::Watched;
 use crate::plan::Plan;
 use crate::recorded;
-use crate::results::{Recorded, Results};
+use crate::results::{Measured, Recorded, Results};
 
 /// Observers of one thread for those who watch.
 pub(super) type Live = (Box<dyn BetweenWindows>, LiveObserver);
@@ -43,26 +44,30 @@ impl Steps {
         most_events: u64,
         live: &mut (dyn FnMut() -> Option<Live> + Send),
     ) -> Self {
-        let Plan { network, traffic, scenario, record, .. } = &**plan;
-        let links = network.topology.links().len();
-        let flows = traffic.flows.len();
-        let ports = |recorded: &Option<(_, Vec<LinkId>)>| {
-            recorded.as_ref().map(|(interval, of)| PortObserver::new(*interval, links, of))
-        };
-        let windows =
-            || record.windows.as_ref().map(|(interval, of)| WindowObserver::new(*interval, flows, of));
-        let states = || record.state.as_ref().map(|(interval, of)| StateObserver::new(*interval, flows, of));
+        let Plan { network, traffic, scenario, .. } = &**plan;
         let events = Arc::new(RowLimit::new(most_events));
-        let recorders = || {
-            let mechanisms = recorded::observers(plan, &events);
-            ((ports(&record.queues), ports(&record.links)), ((windows(), states()), mechanisms))
-        };
-        let mut all = || (recorders(), live());
+        let mut all = || recorders(plan, &events, live());
         let lay_out = |_: &mut dyn OnProgress| {
             RecordedSession::new(network, traffic, scenario.seed, execution(options), &mut all)
         };
         let session = prepared(plan, &mut |_| ControlFlow::Continue(()), lay_out);
         Self { plan: Arc::clone(plan), session, events, most_events, complete: false }
+    }
+
+    /// Lays out a run of which some hosts are outside. `traffic` is the part of the traffic that is inside, with all groups and flows
+    /// of the plan; flows from outside have no start.
+    pub fn with_external(plan: &Arc<Plan>, traffic: &Traffic, external: &External) -> Self {
+        let most_events = most_events(Options::default());
+        let events = Arc::new(RowLimit::new(most_events));
+        let mut all = || recorders(plan, &events, None);
+        let seed = plan.scenario.seed;
+        let session = RecordedSession::with_external(&plan.network, traffic, seed, external, &mut all);
+        Self { plan: Arc::clone(plan), session, events, most_events, complete: false }
+    }
+
+    /// The simulation, for those who know what is outside.
+    pub fn session(&mut self) -> &mut RecordedSession {
+        &mut self.session
     }
 
     /// Goes on to the end, or until `progress`, which is called every now and then, breaks off. True at the end: it is reached, a
@@ -79,6 +84,18 @@ impl Steps {
     /// # Errors
     /// If more is recorded than memory was estimated for, and the run is not forced.
     pub fn finish(self) -> Checked<Results> {
+        self.finish_with(None)
+    }
+
+    /// The same of a run with real hosts, with what was measured at them.
+    ///
+    /// # Errors
+    /// As [`finish`](Self::finish).
+    pub fn finish_measured(self, measured: Measured) -> Checked<Results> {
+        self.finish_with(Some(measured))
+    }
+
+    fn finish_with(self, measured: Option<Measured>) -> Checked<Results> {
         let Self { plan, session, events, most_events, .. } = self;
         if events.is_exceeded() {
             return Err(too_many_events(&plan, most_events).into());
@@ -97,13 +114,37 @@ impl Steps {
         let rows = |observers: Vec<PortObserver>, recorded: bool| {
             recorded.then(|| PortObserver::finish(observers, ended))
         };
-        let recorded = Recorded {
+        let mut recorded = Recorded {
             queues: rows(queues, record.queues.is_some()),
             links: rows(wires, record.links.is_some()),
             windows: record.windows.is_some().then(|| WindowObserver::finish(windows)),
             state: record.state.is_some().then(|| StateObserver::finish(states)),
             mechanisms: recorded::finish(mechanisms),
+            real: None,
         };
+        if let Some(measured) = measured {
+            outcome.flows.extend(measured.flows);
+            outcome.flows.sort_by_key(|flow| (flow.flow, flow.incarnation));
+            outcome.sampled.merge(&measured.sampled);
+            if let Some(windows) = &mut recorded.windows {
+                windows.extend(measured.windows);
+                windows.sort_by_key(|row| (row.at, row.flow));
+            }
+            recorded.real = Some(measured.hosts);
+        }
         Ok(Results::new(plan, outcome, recorded))
     }
+}
+
+/// The observers of one thread for all that is recorded, and of those who watch.
+fn recorders(plan: &Plan, events: &Arc<RowLimit>, live: Option<Live>) -> Recorders {
+    let Plan { network, traffic, record, .. } = plan;
+    let (links, flows) = (network.topology.links().len(), traffic.flows.len());
+    let ports = |recorded: &Option<(_, Vec<LinkId>)>| {
+        recorded.as_ref().map(|(interval, of)| PortObserver::new(*interval, links, of))
+    };
+    let windows = record.windows.as_ref().map(|(interval, of)| WindowObserver::new(*interval, flows, of));
+    let states = record.state.as_ref().map(|(interval, of)| StateObserver::new(*interval, flows, of));
+    let mechanisms = recorded::observers(plan, events);
+    (((ports(&record.queues), ports(&record.links)), ((windows, states), mechanisms)), live)
 }

@@ -1,0 +1,112 @@
+//! Live runs, and what they need of this machine.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use narrows::diagnostic::Checked;
+use narrows::plan::Plan;
+use narrows::report::{Cell, Digest, page_of_run, run_object, summarize};
+use narrows::results::{Output, RealHosts};
+use narrows::visible::shown_path;
+use narrows_live::Part;
+use serde_json::json;
+
+use super::{Finished, document, files, show_doubts, show_warnings, status};
+use crate::progress::{KEPT, catch_interrupts, goes_on};
+use crate::{Status, args, show};
+
+/// Runs one scenario with real hosts.
+pub(crate) fn live(arguments: &args::Live) -> Checked<Status> {
+    let document = document(&arguments.scenario, &arguments.input)?;
+    let plan = Arc::new(Plan::new(document)?);
+    let options = narrows_live::Options {
+        scale: arguments.scale,
+        bound: arguments.bound,
+        simulated: arguments.simulate.clone(),
+    };
+    let run = narrows_live::Live::new(&plan, options)?;
+    let out = arguments.out.clone();
+    let out = out.unwrap_or_else(|| PathBuf::from("out").join(format!("{}-live", plan.scenario.name)));
+    let output = Output::begin(&out, arguments.overwrite)?;
+    catch_interrupts(KEPT);
+    if !arguments.json {
+        say!("{}", show::headline(&plan, 1));
+        say_part!("{}", show::plan::groups(&plan));
+    }
+    show_warnings(&plan);
+    let results = run.run(&mut |_| goes_on())?;
+    output.write(&results, "")?;
+    let digest = Digest::of(&results)?;
+    output.write_text("", "report.html", &page_of_run(&digest))?;
+    output.finish()?;
+    let doubts = results.doubts().cloned().collect();
+    let finished = Finished { digest, broken: results.broken_expectations(), doubts };
+    show_doubts(&finished, None, true);
+    let cells = [Cell { name: plan.scenario.name.clone(), runs: vec![finished.digest] }];
+    if arguments.json {
+        let output = run_object(&cells[0], Some(&out));
+        say!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
+    } else {
+        say_part!("{}", show::summary(&cells, &summarize(&cells), false));
+        say_part!("{}", show::events(&cells));
+        results.real.iter().for_each(show_hosts);
+        say!("wrote {}/  ({})", shown_path(&out), files(&out));
+    }
+    let broken: Vec<_> =
+        finished.broken.into_iter().map(|broken| (plan.scenario.name.clone(), broken)).collect();
+    match status(&broken) {
+        Status::Done | Status::Broken
+            if results.real.as_ref().is_some_and(|real| real.lateness.is_void()) =>
+        {
+            Ok(Status::Void)
+        }
+        status => Ok(status),
+    }
+}
+
+fn show_hosts(real: &RealHosts) {
+    let lateness = &real.lateness;
+    let verdict = if lateness.is_void() { "void" } else { "on time" };
+    say!(
+        "  {} · {} packets delivered, late by {} (median), {} (99 %), {} (max): {verdict}, the bound is {}",
+        real.kernel,
+        lateness.deliveries,
+        lateness.median,
+        lateness.p99,
+        lateness.max,
+        lateness.bound
+    );
+    for difference in &real.differences {
+        say!("  unlike the scenario: {difference}");
+    }
+}
+
+/// What this machine has for live runs.
+pub(crate) fn kernel(arguments: &args::Kernel) -> Checked<Status> {
+    let args::Kernel::Check { json } = arguments;
+    let parts = narrows_live::parts();
+    if *json {
+        let part = |part: &Part| {
+            let (there, text) = match &part.found {
+                Ok(found) => (true, found),
+                Err(missing) => (false, missing),
+            };
+            json!({ "name": part.name, "required": part.required, "there": there, "text": text })
+        };
+        say!(
+            "{}",
+            serde_json::to_string_pretty(&parts.iter().map(part).collect::<Vec<_>>()).unwrap_or_default()
+        );
+    } else {
+        for Part { name, found, required } in &parts {
+            let (sign, text) = match found {
+                Ok(text) => ("ok", text),
+                Err(text) if *required => ("missing", text),
+                Err(text) => ("better with it", text),
+            };
+            say!("  {name:<20}{sign:<16}{text}");
+        }
+    }
+    let missing = parts.iter().any(|part| part.required && part.found.is_err());
+    Ok(if missing { Status::Broken } else { Status::Done })
+}

@@ -1,0 +1,179 @@
+//! Frames of real hosts: Ethernet, ARP, IPv4, and the ports of what is in it.
+
+use std::net::Ipv4Addr;
+
+/// Bytes before the network-layer packet.
+pub(crate) const ETHERNET: usize = 14;
+
+/// Bytes that the wire adds to a frame as hosts hand it over: checksum, preamble and gap.
+pub(crate) const WIRE: usize = 24;
+
+const IPV4: [u8; 2] = [0x08, 0x00];
+const ARP: [u8; 2] = [0x08, 0x06];
+
+/// Real hosts live in this network.
+pub(crate) const NETWORK: [u8; 2] = [10, 77];
+
+/// Address of the host of this number.
+pub(crate) fn address_of(host: u32) -> Ipv4Addr {
+    let [.., high, low] = (host + 1).to_be_bytes();
+    Ipv4Addr::new(NETWORK[0], NETWORK[1], high, low)
+}
+
+/// The host with this address.
+pub(crate) fn host_of(address: [u8; 4]) -> Option<u32> {
+    let [a, b, high, low] = address;
+    ([a, b] == NETWORK).then(|| u32::from(u16::from_be_bytes([high, low])))?.checked_sub(1)
+}
+
+/// Hardware address of the host of this number: one that is administered locally.
+pub(crate) fn hardware_of(host: u32) -> [u8; 6] {
+    let [.., high, low] = (host + 1).to_be_bytes();
+    [0x02, 0x4e, 0, 0, high, low]
+}
+
+/// Ports of a connection, or zeros.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Ports {
+    pub(crate) from: u16,
+    pub(crate) to: u16,
+}
+
+impl Ports {
+    /// Those of answers.
+    pub(crate) fn back(self) -> Self {
+        Self { from: self.to, to: self.from }
+    }
+}
+
+/// A frame that goes to another host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) to: u32,
+    pub(crate) ports: Ports,
+    /// It may be marked.
+    pub(crate) ect: bool,
+}
+
+/// What the fabric has to know of a frame; none if it is not for another host.
+pub(crate) fn read(frame: &[u8]) -> Option<Seen> {
+    let (ethernet, packet) = frame.split_at_checked(ETHERNET)?;
+    if ethernet[12..] != IPV4 || packet.len() < 20 || packet[0] >> 4 != 4 {
+        return None;
+    }
+    let to = host_of(packet[16..20].try_into().expect("four bytes"))?;
+    let ect = packet[1] & 3 != 0;
+    let has_ports = matches!(packet[9], 6 | 17);
+    let ports = packet.get(4 * usize::from(packet[0] & 15)..).and_then(|inner| inner.get(..4));
+    let ports = match ports {
+        Some(&[a, b, c, d]) if has_ports => {
+            Ports { from: u16::from_be_bytes([a, b]), to: u16::from_be_bytes([c, d]) }
+        }
+        _ => Ports::default(),
+    };
+    Some(Seen { to, ports, ect })
+}
+
+/// Marks a frame that [`read`] has understood (RFC 3168 §5), and mends its checksum (RFC 1624 §3).
+pub(crate) fn mark(frame: &mut [u8]) {
+    let packet = &mut frame[ETHERNET..];
+    let word = |packet: &[u8], at| u32::from(u16::from_be_bytes([packet[at], packet[at + 1]]));
+    let before = word(packet, 0);
+    packet[1] |= 3;
+    let sum = (!word(packet, 10) & 0xffff) + (!before & 0xffff) + word(packet, 0);
+    let folded = (sum & 0xffff) + (sum >> 16);
+    let folded = (folded & 0xffff) + (folded >> 16);
+    packet[10..12].copy_from_slice(&(!folded as u16).to_be_bytes());
+}
+
+/// The answer to a frame that asks for the hardware address of a host (RFC 826). The fabric gives it at once: asking is no traffic.
+pub(crate) fn answer(frame: &[u8]) -> Option<[u8; 42]> {
+    let question: &[u8; 42] = frame.get(..42)?.try_into().ok()?;
+    let about = host_of(question[38..42].try_into().expect("four bytes"))?;
+    if question[12..14] != ARP || question[20..22] != [0, 1] {
+        return None;
+    }
+    let (mut answer, hardware) = (*question, hardware_of(about));
+    answer[..6].copy_from_slice(&question[6..12]);
+    answer[6..12].copy_from_slice(&hardware);
+    answer[21] = 2;
+    answer[22..28].copy_from_slice(&hardware);
+    answer[28..32].copy_from_slice(&question[38..42]);
+    answer[32..42].copy_from_slice(&question[22..32]);
+    Some(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A TCP segment from the first host to the second, with ECT(0).
+    fn segment() -> Vec<u8> {
+        let mut frame = vec![0; ETHERNET + 40];
+        frame[12..14].copy_from_slice(&IPV4);
+        let packet = &mut frame[ETHERNET..];
+        packet[..4].copy_from_slice(&[0x45, 0x02, 0, 40]);
+        packet[8..10].copy_from_slice(&[64, 6]);
+        packet[12..16].copy_from_slice(&address_of(0).octets());
+        packet[16..20].copy_from_slice(&address_of(1).octets());
+        packet[20..24].copy_from_slice(&[0x12, 0x34, 0x13, 0x88]);
+        let sum = checksum(packet);
+        packet[10..12].copy_from_slice(&sum.to_be_bytes());
+        frame
+    }
+
+    /// Of the header, whose own field counts as it stands.
+    fn checksum(packet: &[u8]) -> u16 {
+        let words = packet[..20].chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+        let sum: u32 = words.sum();
+        !((sum & 0xffff) + (sum >> 16)) as u16
+    }
+
+    #[test]
+    fn addresses_name_their_hosts() {
+        for host in [0, 1, 254, 255, 65_000] {
+            assert_eq!(host_of(address_of(host).octets()), Some(host));
+        }
+        assert_eq!(host_of([10, 77, 0, 0]), None);
+        assert_eq!(host_of([192, 168, 0, 1]), None);
+    }
+
+    #[test]
+    fn a_segment_tells_where_it_goes() {
+        let ports = Ports { from: 0x1234, to: 5000 };
+        assert_eq!(read(&segment()), Some(Seen { to: 1, ports, ect: true }));
+        for length in 0..ETHERNET + 20 {
+            assert_eq!(read(&segment()[..length]), None);
+        }
+    }
+
+    #[test]
+    fn a_marked_header_has_the_right_checksum() {
+        for ecn in 0..=3 {
+            let mut frame = segment();
+            frame[ETHERNET + 1] = ecn;
+            frame[ETHERNET + 10..ETHERNET + 12].fill(0);
+            let sum = checksum(&frame[ETHERNET..]);
+            frame[ETHERNET + 10..ETHERNET + 12].copy_from_slice(&sum.to_be_bytes());
+            mark(&mut frame);
+            assert_eq!((frame[ETHERNET + 1], checksum(&frame[ETHERNET..])), (3, 0));
+        }
+    }
+
+    #[test]
+    fn questions_for_hosts_are_answered_and_others_are_not() {
+        let mut question = [0; 42];
+        question[..6].fill(0xff);
+        question[6..12].copy_from_slice(&hardware_of(0));
+        question[12..22].copy_from_slice(&[8, 6, 0, 1, 8, 0, 6, 4, 0, 1]);
+        question[22..28].copy_from_slice(&hardware_of(0));
+        question[28..32].copy_from_slice(&address_of(0).octets());
+        question[38..42].copy_from_slice(&address_of(7).octets());
+        let answer = answer(&question).expect("an answer");
+        assert_eq!((&answer[..6], &answer[22..28]), (&hardware_of(0)[..], &hardware_of(7)[..]));
+        assert_eq!((&answer[28..32], answer[21]), (&address_of(7).octets()[..], 2));
+        question[38] = 11;
+        assert_eq!(super::answer(&question), None);
+        assert_eq!(super::answer(&segment()), None);
+    }
+}

@@ -1,0 +1,178 @@
+//! A real host: a network namespace without a name, and a TAP device in it whose other end is ours. Both go with the process.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::net::Ipv4Addr;
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use narrows::diagnostic::{Checked, Code, Diagnostic};
+use narrows_proto::units::{BitRate, Bytes, Span};
+use narrows_sim::HostId;
+use rustix::fs::OFlags;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+use crate::frames::{NETWORK, WIRE, address_of, hardware_of};
+use crate::sys;
+
+/// Name of the device inside a host.
+const DEVICE: &str = "eth0";
+
+/// What the kernel of a host is told.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Settings {
+    /// Rate of its link.
+    pub(crate) rate: BitRate,
+    /// Seconds of the clock for a second of the scenario.
+    pub(crate) scale: f64,
+    /// Largest network-layer packet.
+    pub(crate) mtu: Bytes,
+    /// Connections use ECN.
+    pub(crate) ecn: bool,
+    /// Segments that may be sent before the first acknowledgment.
+    pub(crate) initial_window: u64,
+    /// Least retransmission timeout.
+    pub(crate) min_rto: Span,
+    /// A window shrinks when a connection was idle.
+    pub(crate) restart_after_idle: bool,
+    /// Lost tails are probed for.
+    pub(crate) tail_loss_probe: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct RealHost {
+    pub(crate) id: HostId,
+    pub(crate) address: Ipv4Addr,
+    /// Rate of its link.
+    pub(crate) rate: BitRate,
+    network: File,
+    /// Frames that leave the host are read here, those for it are written.
+    pub(crate) tap: File,
+}
+
+impl RealHost {
+    pub(crate) fn create(id: HostId, settings: &Settings) -> Checked<Self> {
+        let work = || Self::create_here(id, settings);
+        let made = thread::scope(|scope| scope.spawn(work).join())
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        made.map_err(|(what, error)| failed(what, &error).into())
+    }
+
+    /// The namespace becomes that of this thread.
+    fn create_here(id: HostId, settings: &Settings) -> Result<Self, (&'static str, io::Error)> {
+        let name = |what| move |error| (what, error);
+        sys::leave_network().map_err(name("make a network namespace"))?;
+        let network = File::open("/proc/thread-self/ns/net").map_err(name("open the network namespace"))?;
+        let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
+        let tap = OpenOptions::new().read(true).write(true).custom_flags(nonblocking).open("/dev/net/tun");
+        let tap = tap.map_err(name("open /dev/net/tun"))?;
+        sys::attach_tap(&tap, DEVICE).map_err(name("make a TAP device"))?;
+        settings.write_switches().map_err(name("set up the TCP of a host"))?;
+        let commands = settings.commands(id);
+        feed("ip", &["-batch", "-"], &commands.network).map_err(name("set up the device of a host (ip)"))?;
+        feed("tc", &["-batch", "-"], &commands.queue).map_err(name("set up the queue of a host (tc)"))?;
+        Ok(Self { id, address: address_of(id.0), rate: settings.rate, network, tap })
+    }
+
+    /// Moves this thread into the host.
+    pub(crate) fn enter(&self) -> io::Result<()> {
+        Ok(move_into_link_name_space(self.network.as_fd(), Some(LinkNameSpaceType::Network))?)
+    }
+}
+
+fn failed(what: &str, error: &io::Error) -> Diagnostic {
+    let message = format!("cannot {what}: {error}");
+    Diagnostic::error(Code::NoLiveMachine, message).help("narrows kernel check says what this machine lacks")
+}
+
+/// Starts a program in the namespace of this thread, and feeds it `input`.
+fn feed(program: &str, arguments: &[&str], input: &str) -> io::Result<()> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    child.stdin.take().expect("it has one").write_all(input.as_bytes())?;
+    let output = child.wait_with_output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+}
+
+/// Lines for `ip` and for `tc`.
+struct Commands {
+    network: String,
+    queue: String,
+}
+
+impl Settings {
+    fn commands(&self, id: HostId) -> Commands {
+        let hardware = hardware_of(id.0).map(|byte| format!("{byte:02x}")).join(":");
+        let (address, [a, b]) = (address_of(id.0), NETWORK);
+        let Self { mtu, initial_window, min_rto, .. } = self;
+        let rto = (min_rto.as_ps() / 1_000_000_000).max(1);
+        let network = format!(
+            "link set dev lo up\n\
+             link set dev {DEVICE} address {hardware} mtu {} txqueuelen 10000 up\n\
+             addr add {address}/16 dev {DEVICE} noprefixroute\n\
+             route add {a}.{b}.0.0/16 dev {DEVICE} src {address} initcwnd {initial_window} rto_min {rto}ms\n",
+            mtu.get()
+        );
+        // Packets wait here, where TCP knows of them (TSQ), and not in the device, where it does not. What leaves at once is as much
+        // as passes while a timer is late.
+        const LATE: Span = Span::from_us(250);
+        let frame = mtu.get() + 14;
+        let rate = self.rate.scaled(1.0 / self.scale);
+        let burst = ((rate.as_f64() * LATE.as_secs_f64() / 8.0) as u64).max(2 * frame);
+        let queue = format!(
+            "qdisc replace dev {DEVICE} root tbf rate {}bit burst {burst} limit {} overhead {WIRE}\n",
+            rate.as_bps(),
+            10_000 * frame
+        );
+        Commands { network, queue }
+    }
+
+    /// Writes switches of the kernel that belong to a namespace.
+    fn write_switches(&self) -> io::Result<()> {
+        let digit = |on: bool| if on { "1" } else { "0" };
+        const LARGEST: &str = "4096 131072 67108864";
+        for (name, value) in [
+            ("ipv4/tcp_ecn", digit(self.ecn)),
+            ("ipv4/tcp_slow_start_after_idle", digit(self.restart_after_idle)),
+            ("ipv4/tcp_early_retrans", if self.tail_loss_probe { "3" } else { "0" }),
+            ("ipv4/tcp_no_metrics_save", "1"),
+            ("ipv4/tcp_rmem", LARGEST),
+            ("ipv4/tcp_wmem", LARGEST),
+        ] {
+            fs::write(format!("/proc/sys/net/{name}"), value)
+                .map_err(|error| io::Error::new(error.kind(), format!("net/{name}: {error}")))?;
+        }
+        // A kernel without IPv6 has nothing to switch off.
+        let _ = fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_queue_of_a_host_has_the_rate_of_its_link_on_the_wire() {
+        let settings = Settings {
+            rate: BitRate::from_gbps(1),
+            scale: 10.0,
+            mtu: Bytes::new(1500),
+            ecn: true,
+            initial_window: 10,
+            min_rto: Span::from_ms(200),
+            restart_after_idle: true,
+            tail_loss_probe: true,
+        };
+        let Commands { network, queue } = settings.commands(HostId(2));
+        assert!(network.contains("addr add 10.77.0.3/16"), "{network}");
+        assert!(network.contains("initcwnd 10 rto_min 200ms"), "{network}");
+        assert!(queue.contains("rate 100000000bit burst 3125 ") && queue.contains("overhead 24"), "{queue}");
+    }
+}

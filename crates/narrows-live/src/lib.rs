@@ -1,0 +1,145 @@
+//! Live runs: real hosts through the fabric of a scenario (Linux).
+//!
+//! Each host of a traffic group becomes a network namespace with the TCP of the running kernel, connected by a TAP device to the
+//! network of the scenario, which is the same that virtual runs have, driven by the clock. Namespaces have no names and no route out:
+//! they end with the process, whatever ends it, and nothing leaves the machine.
+#![cfg(target_os = "linux")]
+
+mod assignment;
+mod clock;
+mod fabric;
+mod frames;
+mod host;
+mod machine;
+mod sockets;
+mod sys;
+mod ways;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use narrows::diagnostic::{Checked, Code, Diagnostic};
+use narrows::plan::Plan;
+use narrows::results::{Measured, RealHosts, Results};
+use narrows::run::Steps;
+use narrows_proto::units::{Span, Time};
+
+use self::assignment::Assignment;
+pub use self::assignment::available as available_controls;
+use self::clock::Clock;
+use self::fabric::Fabric;
+use self::host::RealHost;
+pub use self::machine::{Part, parts};
+use self::sockets::Sockets;
+use self::ways::Ways;
+
+/// Options of a live run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Seconds of the clock for a second of the scenario: rates are divided by it, delays multiplied.
+    pub scale: f64,
+    /// Bound of the lateness, on the clock: a run of which one packet in a hundred is later is void.
+    pub bound: Span,
+    /// Traffic groups whose hosts stay simulated.
+    pub simulated: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { scale: 1.0, bound: Span::from_us(200), simulated: Vec::new() }
+    }
+}
+
+/// A live run that is ready to begin.
+#[derive(Debug)]
+pub struct Live {
+    plan: Arc<Plan>,
+    options: Options,
+    assignment: Assignment,
+}
+
+impl Live {
+    /// Checks that a plan can be run live here. Nothing is created.
+    ///
+    /// # Errors
+    /// With everything that real hosts cannot do, or that the machine lacks.
+    pub fn new(plan: &Arc<Plan>, options: Options) -> Checked<Self> {
+        machine::check()?;
+        let assignment = Assignment::new(plan, &options.simulated, options.scale, &available_controls())?;
+        Ok(Self { plan: Arc::clone(plan), options, assignment })
+    }
+
+    /// Number of real hosts.
+    pub fn hosts(&self) -> usize {
+        self.assignment.hosts.len()
+    }
+
+    /// Runs. `progress` is called with the time of the scenario every now and then, and may end the run early.
+    ///
+    /// # Errors
+    /// If the machine refuses something.
+    pub fn run(self, progress: &mut dyn FnMut(Time) -> ControlFlow<()>) -> Checked<Results> {
+        let Self { plan, options: Options { scale, bound, .. }, assignment } = self;
+        let hosts = assignment.hosts.iter().map(|(id, settings)| RealHost::create(*id, settings));
+        let hosts = hosts.collect::<Checked<Vec<_>>>()?;
+        let (ways, over, stop) = (Ways::default(), AtomicBool::new(false), AtomicBool::new(false));
+        let mut steps = Steps::with_external(&plan, &assignment.inside(&plan), &assignment.external());
+        let result = thread::scope(|scope| {
+            let (ready, is_ready) = std::sync::mpsc::channel();
+            let traffic = scope.spawn(|| {
+                let _over = OnDrop(&over);
+                let ready = ready;
+                let mut sockets = Sockets::open(&plan, &hosts, &ways, &assignment.controls, scale)?;
+                let clock = Clock::start(scale);
+                let _ = ready.send(clock);
+                sockets.run(clock, &|| !stop.load(Ordering::Relaxed))?;
+                Ok(sockets.finish())
+            });
+            let fabric = is_ready.recv().ok().map(|clock| {
+                // Without the right to go first, lateness says what that costs.
+                let _ = sys::go_first();
+                let _stop = OnDrop(&stop);
+                let mut fabric = Fabric::new(steps.session(), &hosts, &ways, clock, assignment.sizes)?;
+                let mut goes_on = |now| match over.load(Ordering::Relaxed) {
+                    true => ControlFlow::Break(()),
+                    false => progress(now),
+                };
+                fabric.run(&mut goes_on)?;
+                Ok(fabric.finish(bound))
+            });
+            let traffic = traffic.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let traffic = traffic.map_err(|error| sockets_failed(&error))?;
+            let noticed = fabric.expect("the traffic began").map_err(|error| fabric::failed(&error))?;
+            Ok((traffic, noticed))
+        });
+        let ((flows, sampled, windows), noticed) = result.map_err(|error: Diagnostic| error)?;
+        let mut differences = assignment.differences.clone();
+        if noticed.refused > 0 {
+            differences
+                .push(format!("{} frames were for no real host, or larger than any packet", noticed.refused));
+        }
+        let hosts = RealHosts {
+            kernel: machine::kernel(),
+            controls: assignment.named(&plan),
+            scale,
+            lateness: noticed.lateness,
+            differences,
+        };
+        steps.finish_measured(Measured { flows, sampled, windows, hosts })
+    }
+}
+
+/// Tells the other thread that this one is over, however it ends.
+struct OnDrop<'a>(&'a AtomicBool);
+
+impl Drop for OnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn sockets_failed(error: &std::io::Error) -> Diagnostic {
+    Diagnostic::error(Code::NoLiveMachine, format!("the sockets of real hosts do not work: {error}"))
+}

@@ -1,0 +1,90 @@
+//! What a machine must have for real hosts.
+
+use std::fs::{self, OpenOptions};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use narrows::diagnostic::{Checked, Code, Diagnostic, Rejection};
+
+use crate::assignment::available;
+use crate::sys;
+
+/// Something that real hosts need, or profit from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its name.
+    pub name: &'static str,
+    /// What was found; what is missing, and how to get it, if it is not there.
+    pub found: Result<String, String>,
+    /// Without it there are no real hosts.
+    pub required: bool,
+}
+
+/// Looks for everything that real hosts need.
+pub fn parts() -> Vec<Part> {
+    let part = |name, required, found| Part { name, found, required };
+    vec![
+        part("kernel", true, Ok(kernel())),
+        part("network namespaces", true, namespaces()),
+        part("TAP devices", true, tun()),
+        part("ip", true, command("ip")),
+        part("tc", true, command("tc")),
+        part("controls", true, Ok(available().join(", "))),
+        part("real-time priority", false, first()),
+    ]
+}
+
+/// # Errors
+/// With everything that is missing.
+pub(crate) fn check() -> Checked<()> {
+    let missing = parts().into_iter().filter(|part| part.required);
+    let missing: Vec<_> = missing
+        .filter_map(|part| {
+            let why = part.found.err()?;
+            let message = format!("this machine cannot have real hosts: {}: {why}", part.name);
+            Some(Diagnostic::error(Code::NoLiveMachine, message))
+        })
+        .collect();
+    if missing.is_empty() { Ok(()) } else { Err(Rejection(missing)) }
+}
+
+/// Name and version of the kernel.
+pub(crate) fn kernel() -> String {
+    let version = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("Linux {}", version.trim())
+}
+
+/// Does `work` on a thread of its own, which it may change for good.
+fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn namespaces() -> Result<String, String> {
+    let made = apart(sys::leave_network);
+    made.map(|()| "may be made".to_owned())
+        .map_err(|error| format!("{error}; run as root (CAP_SYS_ADMIN, CAP_NET_ADMIN)"))
+}
+
+fn tun() -> Result<String, String> {
+    let opened = OpenOptions::new().read(true).write(true).open("/dev/net/tun");
+    let opened =
+        opened.map_err(|error| format!("/dev/net/tun: {error}; run as root, or load the module tun"))?;
+    let made = apart(move || {
+        sys::leave_network()?;
+        sys::attach_tap(&opened, "probe")
+    });
+    made.map(|()| "may be made".to_owned()).map_err(|error| format!("{error}; run as root (CAP_NET_ADMIN)"))
+}
+
+fn command(name: &str) -> Result<String, String> {
+    let output = Command::new(name).arg("-V").stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("{error}; install iproute2"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+fn first() -> Result<String, String> {
+    let raised = apart(sys::go_first);
+    raised
+        .map(|()| "may be had".to_owned())
+        .map_err(|error| format!("{error}; packets may be late beside other programs"))
+}

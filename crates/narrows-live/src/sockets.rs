@@ -1,0 +1,453 @@
+//! The traffic of real hosts: each flow is a connection of the kernel's TCP, with the control of its group.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use mio::net::{TcpListener, TcpStream};
+use mio::{Events, Interest, Poll, Token};
+use narrows::plan::Plan;
+use narrows_proto::stream::Stats;
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_sim::observe::WindowRow;
+use narrows_sim::{FlowId, FlowRecord, HostId, Sampled};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::clock::Clock;
+use crate::frames::{Ports, host_of};
+use crate::host::RealHost;
+use crate::sys::TcpInfo;
+use crate::ways::Ways;
+
+/// Servers of the first group listen here, those of the next at the next port.
+const FIRST_PORT: u16 = 5_000;
+
+/// What applications send.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
+/// Something that happens at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    MeasureFrom,
+    MeasureUntil,
+    /// A moment of the traffic.
+    Sample(usize),
+    /// The windows of senders are recorded.
+    Windows,
+    Start(FlowId),
+}
+
+/// A flow that has started.
+#[derive(Debug)]
+struct Flow {
+    start: Time,
+    size: Bytes,
+    /// Payload that the receiver has read.
+    received: u64,
+    end: Option<Time>,
+    /// Place of its sending half; none if that is closed.
+    sender: Option<usize>,
+    delivered: u64,
+    /// Payload that was delivered when the measured time began and ended.
+    measured: [Option<u64>; 2],
+    stats: Stats,
+}
+
+/// An end of a connection.
+#[derive(Debug)]
+enum End {
+    /// Sends what is left of a flow.
+    Sender {
+        flow: FlowId,
+        stream: TcpStream,
+        left: u64,
+    },
+    Receiver {
+        flow: FlowId,
+        stream: TcpStream,
+    },
+    Listener {
+        listener: TcpListener,
+        host: HostId,
+        group: u16,
+    },
+}
+
+pub(crate) struct Sockets<'a> {
+    plan: &'a Plan,
+    hosts: BTreeMap<HostId, &'a RealHost>,
+    ways: &'a Ways,
+    /// By group: the kernel's control.
+    controls: &'a [Option<String>],
+    clock: Clock,
+    scale: f64,
+    poll: Poll,
+    /// By token.
+    ends: Vec<Option<End>>,
+    due: BinaryHeap<Reverse<(Time, Due)>>,
+    flows: BTreeMap<FlowId, Flow>,
+    /// By request: the flow that answers it.
+    responses: BTreeMap<FlowId, FlowId>,
+    /// Flows that will start or are under way.
+    outstanding: usize,
+    sampled: Sampled,
+    windows: Vec<WindowRow>,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Sockets<'a> {
+    pub(crate) fn open(
+        plan: &'a Plan,
+        hosts: &'a [RealHost],
+        ways: &'a Ways,
+        controls: &'a [Option<String>],
+        scale: f64,
+    ) -> io::Result<Self> {
+        let mut sockets = Self {
+            plan,
+            hosts: hosts.iter().map(|host| (host.id, host)).collect(),
+            ways,
+            controls,
+            clock: Clock::start(scale),
+            scale,
+            poll: Poll::new()?,
+            ends: Vec::new(),
+            due: BinaryHeap::new(),
+            flows: BTreeMap::new(),
+            responses: plan.traffic.rpcs.iter().flat_map(|rpc| rpc.calls()).collect(),
+            outstanding: 0,
+            sampled: Sampled::default(),
+            windows: Vec::new(),
+            buffer: vec![0; 1 << 18],
+        };
+        sockets.plan_ahead();
+        sockets.listen()?;
+        Ok(sockets)
+    }
+
+    fn plan_ahead(&mut self) {
+        let Plan { traffic, record, stop, .. } = self.plan;
+        let mut due: Vec<_> =
+            traffic.sampled.iter().enumerate().map(|(n, at)| (*at, Due::Sample(n))).collect();
+        due.extend([(traffic.measured.start, Due::MeasureFrom), (traffic.measured.end, Due::MeasureUntil)]);
+        if let Some((interval, _)) = &record.windows {
+            due.push((Time::ZERO + *interval, Due::Windows));
+        }
+        for (number, spec) in traffic.flows.iter().enumerate() {
+            if self.controls[spec.group.index()].is_some() {
+                self.outstanding += 1;
+                due.push((spec.start, Due::Start(FlowId(number as u32))));
+            }
+        }
+        due.retain(|(at, _)| *at <= stop.at);
+        self.due = due.into_iter().map(Reverse).collect();
+    }
+
+    /// Opens the servers of every group at every host that receives flows of it.
+    fn listen(&mut self) -> io::Result<()> {
+        let mut places: Vec<_> = self.plan.traffic.flows.iter().map(|spec| (spec.to, spec.group.0)).collect();
+        places.sort_unstable();
+        places.dedup();
+        for (to, group) in places {
+            let Some(control) = &self.controls[group as usize] else { continue };
+            let host = self.hosts[&to];
+            host.enter()?;
+            let socket = stream(control)?;
+            let group = u16::try_from(group).map_err(io::Error::other)?;
+            socket.bind(&address(host.address, FIRST_PORT + group).into())?;
+            socket.listen(1024)?;
+            let listener = TcpListener::from_std(std::net::TcpListener::from(OwnedFd::from(socket)));
+            let end = End::Listener { listener, host: to, group };
+            self.add(end, Interest::READABLE)?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, mut end: End, interest: Interest) -> io::Result<usize> {
+        let place = self.ends.len();
+        let source: &mut dyn mio::event::Source = match &mut end {
+            End::Sender { stream, .. } | End::Receiver { stream, .. } => stream,
+            End::Listener { listener, .. } => listener,
+        };
+        self.poll.registry().register(source, Token(place), interest)?;
+        self.ends.push(Some(end));
+        Ok(place)
+    }
+
+    /// Sends and receives until the end of the run, or until `goes_on` says no.
+    pub(crate) fn run(&mut self, clock: Clock, goes_on: &dyn Fn() -> bool) -> io::Result<()> {
+        self.clock = clock;
+        let stop = self.plan.stop;
+        let mut events = Events::with_capacity(256);
+        while goes_on() {
+            let now = self.clock.now();
+            if now >= stop.at || stop.when_drained && self.outstanding == 0 {
+                break;
+            }
+            while let Some(Reverse((at, what))) = self.due.peek().copied()
+                && at <= now
+            {
+                self.due.pop();
+                self.happen(at, what)?;
+            }
+            let next = self.due.peek().map_or(stop.at, |Reverse((at, _))| *at).min(stop.at);
+            let rest = self.clock.takes(self.clock.now(), next).min(Duration::from_millis(20));
+            match self.poll.poll(&mut events, Some(rest)) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                other => other?,
+            }
+            for event in &events {
+                self.attend(event.token().0)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn happen(&mut self, at: Time, what: Due) -> io::Result<()> {
+        match what {
+            Due::Start(flow) => return self.start(flow, at),
+            Due::MeasureFrom => self.measure(0),
+            Due::MeasureUntil => self.measure(1),
+            Due::Sample(moment) => {
+                self.learn();
+                for (flow, state) in &self.flows {
+                    let group = self.plan.traffic.flows[flow.index()].group.index();
+                    if state.end.is_none() || state.sender.is_some() {
+                        self.sampled.add(moment, group, Bytes::new(state.delivered));
+                    }
+                }
+            }
+            Due::Windows => {
+                if let Some((interval, watched)) = &self.plan.record.windows {
+                    watched.iter().for_each(|flow| self.look(*flow, at));
+                    self.due.push(Reverse((at + *interval, Due::Windows)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what was delivered when the measured time begins (0) and ends (1).
+    fn measure(&mut self, moment: usize) {
+        self.learn();
+        self.flows.values_mut().for_each(|flow| flow.measured[moment] = Some(flow.delivered));
+    }
+
+    fn start(&mut self, flow: FlowId, at: Time) -> io::Result<()> {
+        let spec = &self.plan.traffic.flows[flow.index()];
+        let [from, to] = [spec.from, spec.to].map(|host| self.hosts[&host]);
+        let control =
+            self.controls[spec.group.index()].as_deref().expect("only groups of real hosts are started");
+        let group = spec.group.0 as u16;
+        from.enter()?;
+        let socket = stream(control)?;
+        socket.bind(&address(from.address, 0).into())?;
+        let ours = socket.local_addr()?.as_socket_ipv4().map_or(0, |address| address.port());
+        let ports = Ports { from: ours, to: FIRST_PORT + group };
+        self.ways.enter(spec.from, spec.to, ports, flow);
+        match socket.connect(&address(to.address, ports.to).into()) {
+            Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => return Err(error),
+            _ => {}
+        }
+        let stream = TcpStream::from_std(std::net::TcpStream::from(OwnedFd::from(socket)));
+        let end = End::Sender { flow, stream, left: spec.size.get() };
+        let sender = Some(self.add(end, Interest::READABLE | Interest::WRITABLE)?);
+        let (size, stats) = (spec.size, Stats::default());
+        let state = Flow {
+            start: at,
+            size,
+            received: 0,
+            end: None,
+            sender,
+            delivered: 0,
+            measured: [None; 2],
+            stats,
+        };
+        self.flows.insert(flow, state);
+        Ok(())
+    }
+
+    /// Something may be done at an end.
+    fn attend(&mut self, place: usize) -> io::Result<()> {
+        match self.ends.get_mut(place).and_then(Option::as_mut) {
+            None => Ok(()),
+            Some(End::Listener { .. }) => self.accept(place),
+            Some(End::Sender { .. }) => self.write(place),
+            Some(End::Receiver { .. }) => self.read(place),
+        }
+    }
+
+    fn accept(&mut self, place: usize) -> io::Result<()> {
+        loop {
+            let Some(Some(End::Listener { listener, host, group })) = self.ends.get(place) else {
+                return Ok(());
+            };
+            let (host, group) = (*host, *group);
+            let (stream, peer) = match listener.accept() {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                other => other?,
+            };
+            let SocketAddr::V4(peer) = peer else { continue };
+            let Some(from) = host_of(peer.ip().octets()).map(HostId) else { continue };
+            let ports = Ports { from: peer.port(), to: FIRST_PORT + group };
+            // Somebody else's program may try the port.
+            let Some(way) = self.ways.find(from, host, ports) else { continue };
+            let receiver = self.add(End::Receiver { flow: way.flow, stream }, Interest::READABLE)?;
+            self.read(receiver)?;
+        }
+    }
+
+    fn write(&mut self, place: usize) -> io::Result<()> {
+        let Some(Some(End::Sender { flow, stream, left })) = self.ends.get_mut(place) else { return Ok(()) };
+        let flow = *flow;
+        while *left > 0 {
+            let most = (ZEROS.len() as u64).min(*left) as usize;
+            match stream.write(&ZEROS[..most]) {
+                Ok(written) => *left -= written as u64,
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected) => {
+                    return Ok(());
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // The kernel gave up; the flow stays unfinished.
+                Err(_) => return self.close(place, flow),
+            }
+        }
+        // The receiver closes when it has everything.
+        match stream.read(&mut [0; 16]) {
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(()),
+            _ => self.close(place, flow),
+        }
+    }
+
+    /// A sending half ends.
+    fn close(&mut self, place: usize, flow: FlowId) -> io::Result<()> {
+        self.ask(flow);
+        if let Some(state) = self.flows.get_mut(&flow) {
+            state.sender = None;
+            self.outstanding -= 1;
+        }
+        self.remove(place)
+    }
+
+    fn remove(&mut self, place: usize) -> io::Result<()> {
+        if let Some(End::Sender { mut stream, .. } | End::Receiver { mut stream, .. }) =
+            self.ends[place].take()
+        {
+            self.poll.registry().deregister(&mut stream)?;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, place: usize) -> io::Result<()> {
+        let Some(Some(End::Receiver { flow, stream })) = self.ends.get_mut(place) else { return Ok(()) };
+        let flow = *flow;
+        let Some(state) = self.flows.get_mut(&flow) else { return Ok(()) };
+        loop {
+            match stream.read(&mut self.buffer) {
+                Ok(0) => return self.remove(place),
+                Ok(read) => state.received += read as u64,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return self.remove(place),
+            }
+            if state.received >= state.size.get() {
+                break;
+            }
+        }
+        let now = self.clock.now();
+        state.end = Some(now);
+        self.remove(place)?;
+        // A server answers as soon as it has all of the request.
+        if let Some(response) = self.responses.get(&flow).copied() {
+            self.start(response, now)?;
+        }
+        Ok(())
+    }
+
+    /// Asks the kernel about all flows under way.
+    fn learn(&mut self) {
+        let under_way = self.flows.iter().filter(|(_, state)| state.sender.is_some());
+        for flow in under_way.map(|(flow, _)| *flow).collect::<Vec<_>>() {
+            self.ask(flow);
+        }
+    }
+
+    /// Asks the kernel about a flow under way.
+    fn ask(&mut self, flow: FlowId) -> Option<TcpInfo> {
+        let state = self.flows.get_mut(&flow)?;
+        let Some(Some(End::Sender { stream, .. })) = self.ends.get(state.sender?) else { return None };
+        let info = TcpInfo::of(stream.as_fd()).ok()?;
+        // The SYN counts as one.
+        state.delivered = info.acknowledged().saturating_sub(1).min(state.size.get());
+        state.stats = Stats {
+            retransmissions: info.retransmissions(),
+            retransmitted: Bytes::new(info.retransmitted()),
+            timeouts: info.timeouts(),
+            marked: Bytes::new(info.marked() * info.segment()),
+            ..Stats::default()
+        };
+        Some(info)
+    }
+
+    /// Records the window of a flow.
+    fn look(&mut self, flow: FlowId, at: Time) {
+        let Some(info) = self.ask(flow) else { return };
+        let state = &self.flows[&flow];
+        let pacing = Some(info.pacing()).filter(|pacing| *pacing < u64::MAX);
+        let pacing = pacing.map(|bytes| BitRate::from_f64(bytes as f64 * 8.0 * self.scale));
+        let Stats { retransmitted, marked, timeouts, .. } = state.stats;
+        self.windows.push(WindowRow {
+            at,
+            flow,
+            cwnd: Bytes::new(info.window() * info.segment()),
+            pacing,
+            inflight: Bytes::new(info.in_flight() * info.segment()),
+            srtt: Span::from_secs_f64(info.rtt() as f64 * 1e-6 / self.scale),
+            delivered: Bytes::new(state.delivered),
+            retransmitted,
+            marked,
+            cnps: 0,
+            timeouts,
+            messages: 0,
+        });
+    }
+
+    /// Closes everything. Returns what became of the flows, what was sampled, and windows.
+    pub(crate) fn finish(mut self) -> (Vec<FlowRecord>, Sampled, Vec<WindowRow>) {
+        self.learn();
+        let record = |(flow, state): (&FlowId, &Flow)| {
+            let delivered = if state.end.is_some() { state.size.get() } else { state.delivered };
+            // A flow that started later has delivered nothing before.
+            let before = state.measured[0].unwrap_or(0);
+            let until = state.measured[1].unwrap_or(delivered);
+            FlowRecord {
+                flow: *flow,
+                incarnation: 0,
+                size: state.size,
+                start: state.start,
+                again: false,
+                end: state.end,
+                delivered: Bytes::new(delivered),
+                delivered_measured: Bytes::new(until.saturating_sub(before)),
+                stats: state.stats,
+            }
+        };
+        let flows = self.flows.iter().map(record).collect();
+        (flows, self.sampled, self.windows)
+    }
+}
+
+fn address(host: Ipv4Addr, port: u16) -> SocketAddrV4 {
+    SocketAddrV4::new(host, port)
+}
+
+/// A socket in the namespace of this thread.
+fn stream(control: &str) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM.nonblocking().cloexec(), Some(Protocol::TCP))?;
+    socket.set_tcp_congestion(control.as_bytes())?;
+    socket.set_reuse_address(true)?;
+    Ok(socket)
+}

@@ -1,0 +1,118 @@
+//! Calls of the kernel that have no safe wrapper.
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+use std::mem;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Gives an open `/dev/net/tun` a TAP device of this name, in the network namespace of this thread. Frames come and go without a
+/// header before them.
+pub(crate) fn attach_tap(file: &File, name: &str) -> io::Result<()> {
+    // SAFETY: all zeros is an `ifreq`: numbers and bytes.
+    let mut request: libc::ifreq = unsafe { mem::zeroed() };
+    assert!(name.len() < request.ifr_name.len(), "names of devices are short");
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
+    // SAFETY: TUNSETIFF reads and writes one `ifreq`, which lives until the call returns.
+    checked(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) })
+}
+
+/// Gives this thread a network namespace of its own. It lives as long as a thread, a device or an open file of it does.
+pub(crate) fn leave_network() -> io::Result<()> {
+    // SAFETY: this changes the namespace of the calling thread and no memory.
+    checked(unsafe { libc::unshare(libc::CLONE_NEWNET) })
+}
+
+/// Lets this thread go before all others, and wakes it on time. Not allowed everywhere.
+pub(crate) fn go_first() -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: 10 };
+    // SAFETY: the first call takes numbers, the second reads `parameters`, which outlives it. Zero is the calling thread.
+    unsafe {
+        checked(libc::prctl(libc::PR_SET_TIMERSLACK, 1))?;
+        checked(libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters))
+    }
+}
+
+/// What the kernel tells of a connection (`struct tcp_info` of `linux/tcp.h`).
+#[derive(Clone, Copy)]
+pub(crate) struct TcpInfo([u8; 248]);
+
+impl TcpInfo {
+    pub(crate) fn of(socket: BorrowedFd<'_>) -> io::Result<Self> {
+        let mut info = [0; 248];
+        let mut length = info.len() as libc::socklen_t;
+        let (level, name) = (libc::IPPROTO_TCP, libc::TCP_INFO);
+        // SAFETY: the kernel writes at most `length` bytes to `info`, and how many to `length`.
+        let result = unsafe {
+            libc::getsockopt(socket.as_raw_fd(), level, name, info.as_mut_ptr().cast(), &raw mut length)
+        };
+        checked(result).map(|()| Self(info))
+    }
+
+    fn u32(&self, at: usize) -> u64 {
+        let bytes = self.0[at..at + 4].try_into().expect("four bytes");
+        u64::from(u32::from_ne_bytes(bytes))
+    }
+
+    fn u64(&self, at: usize) -> u64 {
+        u64::from_ne_bytes(self.0[at..at + 8].try_into().expect("eight bytes"))
+    }
+
+    /// Size of a full segment, payload.
+    pub(crate) fn segment(&self) -> u64 {
+        self.u32(16)
+    }
+
+    /// Segments on their way.
+    pub(crate) fn in_flight(&self) -> u64 {
+        let [unacked, sacked, lost, retransmitted] = [24, 28, 32, 36].map(|at| self.u32(at));
+        (unacked + retransmitted).saturating_sub(sacked + lost)
+    }
+
+    /// Smoothed round-trip time, microseconds.
+    pub(crate) fn rtt(&self) -> u64 {
+        self.u32(68)
+    }
+
+    /// Congestion window, segments.
+    pub(crate) fn window(&self) -> u64 {
+        self.u32(80)
+    }
+
+    /// Segments retransmitted.
+    pub(crate) fn retransmissions(&self) -> u64 {
+        self.u32(100)
+    }
+
+    /// Pacing rate, bytes per second; all ones if there is none.
+    pub(crate) fn pacing(&self) -> u64 {
+        self.u64(104)
+    }
+
+    /// Payload acknowledged, and a byte each for SYN and FIN.
+    pub(crate) fn acknowledged(&self) -> u64 {
+        self.u64(120)
+    }
+
+    /// Segments delivered with a mark.
+    pub(crate) fn marked(&self) -> u64 {
+        self.u32(196)
+    }
+
+    /// Payload retransmitted.
+    pub(crate) fn retransmitted(&self) -> u64 {
+        self.u64(208)
+    }
+
+    /// Expiries of the retransmission timer; 0 before Linux 6.7.
+    pub(crate) fn timeouts(&self) -> u64 {
+        self.u32(240) & 0xffff
+    }
+}
+
+fn checked(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
