@@ -64,6 +64,8 @@ fn obey(command: &Command) -> Status {
         #[cfg(target_os = "linux")]
         Command::Live(live) => commands::live(live),
         #[cfg(target_os = "linux")]
+        Command::Twin(twin) => commands::twin(twin),
+        #[cfg(target_os = "linux")]
         Command::Kernel(kernel) => commands::kernel(kernel),
         Command::Compare(compare) => commands::compare(compare),
         Command::Sweep(sweep) => commands::sweep(sweep),

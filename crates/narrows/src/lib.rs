@@ -24,6 +24,7 @@ pub mod sizes;
 pub mod statistics;
 pub mod sweep;
 pub mod templates;
+pub mod twin;
 pub mod visible;
 
 /// The engine: the version, and a fingerprint of its sources that changes with every change of them. Two programs with the

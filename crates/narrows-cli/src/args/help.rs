@@ -41,6 +41,8 @@ const GROUPS: &[(&str, &[Examples])] = &[
             #[cfg(target_os = "linux")]
             ("live", &["narrows live my-fabric.toml", "narrows live my-fabric.toml --scale 10"]),
             #[cfg(target_os = "linux")]
+            ("twin", &["narrows twin my-fabric.toml", "narrows twin my-fabric.toml --runs 5"]),
+            #[cfg(target_os = "linux")]
             ("kernel", &["narrows kernel check"]),
             (
                 "sweep",

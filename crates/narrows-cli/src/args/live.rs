@@ -13,7 +13,7 @@ pub(crate) struct Live {
     pub(crate) scenario: PathBuf,
     #[command(flatten)]
     pub(crate) input: Input,
-    /// Where results go [default: out/NAME-live]
+    /// Where results go [default: out/NAME-live, or out/NAME-twin]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Replace older results; a folder with anything else in it stays
@@ -31,6 +31,26 @@ pub(crate) struct Live {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl Live {
+    /// As the library wants them.
+    pub(crate) fn options(&self) -> narrows_live::Options {
+        let Self { scale, bound, simulate, .. } = self;
+        narrows_live::Options { scale: *scale, bound: *bound, simulated: simulate.clone() }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Twin {
+    #[command(flatten)]
+    pub(crate) live: Live,
+    /// Run both with this many seeds, counting up from the scenario's
+    #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) runs: u32,
+    /// The profile of simulated hosts whose group has none
+    #[arg(long, default_value = "linux-6.12", value_name = "NAME")]
+    pub(crate) profile: String,
 }
 
 #[derive(Debug, Subcommand)]

@@ -16,7 +16,7 @@ use clap_complete::ArgValueCandidates;
 pub(crate) use complete::{Shell, VARIABLE as COMPLETION_VARIABLE};
 pub(crate) use import::{BufferUnit, Import, ImportOutput};
 #[cfg(target_os = "linux")]
-pub(crate) use live::{Kernel, Live};
+pub(crate) use live::{Kernel, Live, Twin};
 pub(crate) use results::{
     Export, ExportFct, ExportFormat, FctDialect, Open, Playground, Report, Trace, TraceFormat,
 };
@@ -41,6 +41,9 @@ pub(crate) enum Command {
     /// Run a scenario with real hosts: the TCP of this kernel through the simulated network
     #[cfg(target_os = "linux")]
     Live(Live),
+    /// Run a scenario in virtual time and with real hosts, and judge what differs
+    #[cfg(target_os = "linux")]
+    Twin(Twin),
     /// Check what live runs need of this machine
     #[cfg(target_os = "linux")]
     #[command(subcommand)]

@@ -19,12 +19,7 @@ use crate::{Status, args, show};
 pub(crate) fn live(arguments: &args::Live) -> Checked<Status> {
     let document = document(&arguments.scenario, &arguments.input)?;
     let plan = Arc::new(Plan::new(document)?);
-    let options = narrows_live::Options {
-        scale: arguments.scale,
-        bound: arguments.bound,
-        simulated: arguments.simulate.clone(),
-    };
-    let run = narrows_live::Live::new(&plan, options)?;
+    let run = narrows_live::Live::new(&plan, arguments.options())?;
     let out = arguments.out.clone();
     let out = out.unwrap_or_else(|| PathBuf::from("out").join(format!("{}-live", plan.scenario.name)));
     let output = Output::begin(&out, arguments.overwrite)?;

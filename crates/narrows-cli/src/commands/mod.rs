@@ -13,6 +13,8 @@ mod repro;
 mod run;
 mod sweep;
 mod trace;
+#[cfg(target_os = "linux")]
+mod twin;
 mod validate;
 
 pub(crate) use compare::{compare, demo};
@@ -29,6 +31,8 @@ pub(crate) use repro::repro;
 pub(crate) use run::run;
 pub(crate) use sweep::{merge, sweep};
 pub(crate) use trace::trace;
+#[cfg(target_os = "linux")]
+pub(crate) use twin::twin;
 pub(crate) use validate::validate;
 
 use std::path::Path;

@@ -235,7 +235,7 @@ impl Document {
     }
 
     /// Whether it has this value, or leaves it to a default.
-    pub(crate) fn says(&self, path: &str) -> bool {
+    pub fn says(&self, path: &str) -> bool {
         self.walk(path).is_some_and(|(_, found)| found)
     }
 

@@ -1,0 +1,110 @@
+//! Twins: a scenario in virtual time and with real hosts, side by side.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use narrows::diagnostic::Checked;
+use narrows::document::Document;
+use narrows::plan::Plan;
+use narrows::report::{Cell, Digest, page, page_of_run};
+use narrows::results::{COMPARISON, Output, Results};
+use narrows::twin::{Quantity, judge, quantities};
+use narrows::visible::shown_path;
+use narrows_live::Live;
+use narrows_sim::traffic::Transport;
+use serde_json::json;
+
+use super::{document, plans, show_warnings};
+use crate::progress::{KEPT, catch_interrupts, goes_on, is_interrupted};
+use crate::{Status, args, fail, show};
+
+/// Names of the cells: the second is judged by the first.
+const CELLS: [&str; 2] = ["live", "simulated"];
+
+/// Runs of one cell.
+struct Runs<'a> {
+    cell: Cell,
+    quantities: Vec<Vec<Quantity>>,
+    output: &'a Output,
+}
+
+impl<'a> Runs<'a> {
+    fn new(name: &str, output: &'a Output) -> Self {
+        Self { cell: Cell { name: name.to_owned(), runs: Vec::new() }, quantities: Vec::new(), output }
+    }
+
+    /// Writes a run and keeps what is compared.
+    fn add(&mut self, results: &Results) -> Checked<()> {
+        let within = format!("{}/seed-{}", self.cell.name, results.plan.scenario.seed);
+        self.output.write(results, &within)?;
+        let mut digest = Digest::of(results)?;
+        self.output.write_text(&within, "report.html", &page_of_run(&digest))?;
+        if !self.cell.runs.is_empty() {
+            digest.over_time = None;
+        }
+        self.cell.runs.push(digest);
+        self.quantities.push(quantities(results));
+        Ok(())
+    }
+}
+
+/// Runs a scenario in virtual time and with real hosts, and judges what differs.
+pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
+    let args::Twin { live, runs, profile } = arguments;
+    let document = with_profile(document(&live.scenario, &live.input)?, profile, &live.simulate)?;
+    let plans = plans(&document, *runs)?.into_iter().map(Plan::drawn).collect::<Checked<Vec<_>>>()?;
+    let make = |plan: &Arc<Plan>| Live::new(plan, live.options());
+    let lives = plans.iter().map(make).collect::<Checked<Vec<_>>>()?;
+    let plan = &plans[0];
+    let title = &plan.scenario.name;
+    let out = live.out.clone().unwrap_or_else(|| PathBuf::from("out").join(format!("{title}-twin")));
+    let output = Output::begin(&out, live.overwrite)?;
+    catch_interrupts(KEPT);
+    if !live.json {
+        say!("{}", show::headline(plan, *runs));
+        say_part!("{}", show::plan::groups(plan));
+    }
+    show_warnings(plan);
+    let [mut real, mut simulated] = CELLS.map(|name| Runs::new(name, &output));
+    let mut is_void = false;
+    for (plan, live) in plans.iter().zip(lives) {
+        let results = narrows::run::run(plan, narrows::run::Options::default(), |_| goes_on())?;
+        simulated.add(&results)?;
+        let results = live.run(&mut |_| goes_on())?;
+        is_void |= results.real.as_ref().is_some_and(|real| real.lateness.is_void());
+        results.doubts().filter(|_| real.cell.runs.is_empty()).for_each(fail::show_one);
+        real.add(&results)?;
+    }
+    let rows = judge(&simulated.quantities, &real.quantities);
+    let verdict = json!({ "engine": narrows::ENGINE, "void": is_void, "quantities": rows });
+    let text = |value: &serde_json::Value| serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
+    output.write_text("", "twin.json", &text(&verdict))?;
+    output.write_text("", COMPARISON, &text(&json!({ "engine": narrows::ENGINE, "cells": CELLS })))?;
+    output.write_text("", "report.html", &page(title, &[real.cell, simulated.cell]))?;
+    output.finish()?;
+    if live.json {
+        say_part!("{}", text(&verdict));
+    } else {
+        say_part!("{}", show::twin(&rows));
+        say!("wrote {}/report.html and a folder of tables for each run", shown_path(&out));
+    }
+    Ok(match is_void {
+        _ if is_interrupted() => Status::Interrupted,
+        true => Status::Void,
+        false => Status::Done,
+    })
+}
+
+/// Groups of streams that say no profile of a kernel get one.
+fn with_profile(mut document: Document, profile: &str, simulate: &[String]) -> Checked<Document> {
+    let plan = Plan::outline(document.clone())?;
+    for (group, planned) in plan.traffic.groups.iter().zip(&plan.groups) {
+        let path = format!("traffic.{}.transport.profile", planned.name);
+        let is_real =
+            matches!(group.transport, Transport::Stream { .. }) && !simulate.contains(&planned.name);
+        if is_real && !document.says(&path) {
+            document.set(&format!("{path}=\"{profile}\""))?;
+        }
+    }
+    Ok(document)
+}
