@@ -159,8 +159,7 @@ fn check_patterns(plan: &Plan, controls: &[Option<String>], errors: &mut Vec<Dia
     let is_real = |flow: narrows_sim::FlowId| controls[flows[flow.index()].group.index()].is_some();
     let mut refuse = |what: &str| {
         let message = format!("real hosts do not know {what} yet");
-        let help =
-            "list the flows by themselves (pattern = { flows = [...] }), or simulate the group (--simulate)";
+        let help = "list the flows in a trace (pattern = { trace = { file = … } }), or simulate the group (--simulate)";
         errors.push(Diagnostic::error(Code::NotLive, message).help(help));
     };
     if plan.traffic.dependents.iter().any(|dependent| is_real(dependent.flow)) {

@@ -1,17 +1,15 @@
 //! A real host: a network namespace without a name, and a TAP device in it whose other end is ours. Both go with the process.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Command, Stdio};
 use std::thread;
 
 use narrows::diagnostic::{Checked, Code, Diagnostic};
 use narrows_proto::units::{BitRate, Bytes, Span};
 use narrows_sim::HostId;
-use rustix::fs::OFlags;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::frames::{NETWORK, WIRE, address_of, hardware_of};
@@ -65,10 +63,7 @@ impl RealHost {
         let name = |what| move |error| (what, error);
         sys::leave_network().map_err(name("make a network namespace"))?;
         let network = File::open("/proc/thread-self/ns/net").map_err(name("open the network namespace"))?;
-        let nonblocking = OFlags::NONBLOCK.bits().cast_signed();
-        let tap = OpenOptions::new().read(true).write(true).custom_flags(nonblocking).open("/dev/net/tun");
-        let tap = tap.map_err(name("open /dev/net/tun"))?;
-        sys::attach_tap(&tap, DEVICE).map_err(name("make a TAP device"))?;
+        let tap = sys::make_tap(DEVICE).map_err(name("make a TAP device"))?;
         settings.write_switches().map_err(name("set up the TCP of a host"))?;
         let commands = settings.commands(id);
         feed("ip", &["-batch", "-"], &commands.network).map_err(name("set up the device of a host (ip)"))?;

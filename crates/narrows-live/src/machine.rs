@@ -1,6 +1,6 @@
 //! What a machine must have for real hosts.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::process::{Command, Stdio};
 use std::thread;
 
@@ -66,14 +66,12 @@ fn namespaces() -> Result<String, String> {
 }
 
 fn tun() -> Result<String, String> {
-    let opened = OpenOptions::new().read(true).write(true).open("/dev/net/tun");
-    let opened =
-        opened.map_err(|error| format!("/dev/net/tun: {error}; run as root, or load the module tun"))?;
-    let made = apart(move || {
+    let made = apart(|| {
         sys::leave_network()?;
-        sys::attach_tap(&opened, "probe")
+        sys::make_tap("probe")
     });
-    made.map(|()| "may be made".to_owned()).map_err(|error| format!("{error}; run as root (CAP_NET_ADMIN)"))
+    made.map(|_| "may be made".to_owned())
+        .map_err(|error| format!("{error}; run as root (CAP_NET_ADMIN), with /dev/net/tun (the module tun)"))
 }
 
 fn command(name: &str) -> Result<String, String> {

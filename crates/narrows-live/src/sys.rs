@@ -1,14 +1,18 @@
 //! Calls of the kernel that have no safe wrapper.
 #![allow(unsafe_code)]
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
 
-/// Gives an open `/dev/net/tun` a TAP device of this name, in the network namespace of this thread. Frames come and go without a
-/// header before them.
-pub(crate) fn attach_tap(file: &File, name: &str) -> io::Result<()> {
+/// Makes a TAP device of this name in the network namespace of this thread. Frames come and go without a header before them; where
+/// there are none, reading does not wait.
+pub(crate) fn make_tap(name: &str) -> io::Result<File> {
+    // Opened here, as it is the one who opens it whose namespace counts.
+    let file =
+        OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
     // SAFETY: all zeros is an `ifreq`: numbers and bytes.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
     assert!(name.len() < request.ifr_name.len(), "names of devices are short");
@@ -17,7 +21,8 @@ pub(crate) fn attach_tap(file: &File, name: &str) -> io::Result<()> {
     }
     request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as libc::c_short;
     // SAFETY: TUNSETIFF reads and writes one `ifreq`, which lives until the call returns.
-    checked(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) })
+    checked(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) })?;
+    Ok(file)
 }
 
 /// Gives this thread a network namespace of its own. It lives as long as a thread, a device or an open file of it does.

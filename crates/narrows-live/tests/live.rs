@@ -1,0 +1,124 @@
+//! Real hosts on this machine, inside of namespaces that the tests make. Skipped where the machine has no right to make some, with the
+//! reason; `NARROWS_REQUIRE_LIVE=1` makes that a failure. Other tests run beside these, so that nothing here depends on how fast the
+//! machine is.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use narrows::document::Document;
+use narrows::plan::Plan;
+use narrows::results::Results;
+use narrows_live::{Live, Options, parts};
+
+const DUMBBELL: &str = r#"
+version = 2
+name = "live"
+stop = { after = "1 s", drain = "20 s" }
+
+[topology.dumbbell]
+hosts = 2
+host_rate = "100 Mb/s"
+bottleneck_rate = "20 Mb/s"
+host_delay = "50 us"
+bottleneck_delay = "2 ms"
+
+[switches.default]
+buffer = { size = "60 kB", sharing = "complete" }
+MARKING
+
+[[traffic]]
+name = "bulk"
+pattern = { permutation = { size = "300 kB" } }
+cc = { CONTROL }
+
+[[traffic]]
+name = "byte"
+pattern = { permutation = { size = "1 B", among = ["left/*"] } }
+cc = { reno = {} }
+"#;
+
+/// Why this machine has no real hosts, if it has none.
+fn missing() -> Option<String> {
+    let missing = parts().into_iter().find(|part| part.required && part.found.is_err())?;
+    let why = format!("{}: {}", missing.name, missing.found.unwrap_err());
+    assert!(std::env::var_os("NARROWS_REQUIRE_LIVE").is_none(), "{why}");
+    eprintln!("skipped: {why}");
+    Some(why)
+}
+
+fn plan(control: &str, marking: &str) -> Arc<Plan> {
+    let text = DUMBBELL.replace("CONTROL", control).replace("MARKING", marking);
+    let document = Document::parse("live.toml", text, Path::new(".")).expect("it is TOML");
+    Arc::new(Plan::new(document).expect("it makes sense"))
+}
+
+fn run(plan: &Arc<Plan>) -> Results {
+    let live = Live::new(plan, Options::default()).expect("this machine has real hosts");
+    live.run(&mut |_| ControlFlow::Continue(())).expect("it runs")
+}
+
+#[test]
+fn flows_of_real_hosts_arrive_whole_and_cross_the_simulated_switches() {
+    if missing().is_some() {
+        return;
+    }
+    let plan = plan("cubic = {}", "");
+    let results = run(&plan);
+    assert_eq!(results.flows.len(), 6);
+    for flow in &results.flows {
+        assert!(flow.end.is_some(), "{flow:?}");
+        assert_eq!(flow.delivered, flow.size);
+        assert!(flow.slowdown() >= Some(1.0), "no real host is faster than the ideal one: {flow:?}");
+    }
+    let bottleneck = results.ports.iter().map(|port| port.bytes).max();
+    assert!(bottleneck > Some(300_000), "{bottleneck:?}");
+    assert!(results.complete && results.real.is_some_and(|real| real.lateness.deliveries > 600));
+}
+
+#[test]
+fn marks_of_simulated_switches_reach_the_kernel_of_the_sender() {
+    if missing().is_some() {
+        return;
+    }
+    let results = run(&plan("reno = { ecn = true }", r#"marking = { step = { k = "15 kB" } }"#));
+    let marks: u64 = results.ports.iter().map(|port| port.marks).sum();
+    let echoed = results.flows.iter().any(|flow| flow.stats.marked.get() > 0);
+    assert!(marks > 0 && echoed, "{marks} marks, {:?}", results.flows);
+}
+
+#[test]
+fn nothing_is_left_of_hosts_on_the_machine() {
+    if missing().is_some() {
+        return;
+    }
+    let devices = || {
+        let mut names: Vec<_> =
+            fs::read_dir("/sys/class/net").expect("sysfs").flatten().map(|entry| entry.file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = devices();
+    run(&plan("cubic = {}", ""));
+    assert_eq!(devices(), before);
+}
+
+#[test]
+fn what_no_kernel_has_is_refused_before_anything_is_made() {
+    if missing().is_some() {
+        return;
+    }
+    let refused = |plan: &Arc<Plan>, simulated: &[&str]| {
+        let simulated = simulated.iter().map(|name| (*name).to_owned()).collect();
+        Live::new(plan, Options { simulated, ..Options::default() }).expect_err("it is refused").to_string()
+    };
+    let swift = plan("swift = {}", "");
+    assert!(
+        refused(&swift, &[]).contains("traffic.bulk is under swift, which the kernel here does not have")
+    );
+    assert!(refused(&swift, &["bulk", "byte"]).contains("no traffic group is left for real hosts"));
+    assert!(refused(&swift, &["bulk"]).contains("is real for one traffic group and simulated for another"));
+    assert!(refused(&swift, &["bulc"]).contains("did you mean \"bulk\"?"));
+}
