@@ -20,6 +20,7 @@ mod repro;
 mod scoreboard;
 mod structure;
 mod target;
+mod twins;
 mod viewers;
 mod words;
 
@@ -68,6 +69,8 @@ enum Task {
     Guide(guide::Arguments),
     /// Build the page that runs scenarios by itself into target/playground; needs node 20
     Playground(playground::Arguments),
+    /// Run the scenarios of docs/twins in virtual time and with real hosts and write docs/twins.md; needs an idle machine
+    Twins(twins::Arguments),
     /// Open traces in Wireshark and reports in Chromium and compare what they find
     Viewers,
 }
@@ -94,6 +97,7 @@ fn main() -> Result<()> {
         Task::Scoreboard => scoreboard::run(&shell),
         Task::Guide(arguments) => guide::run(&shell, &arguments),
         Task::Playground(arguments) => playground::run(&shell, &arguments),
+        Task::Twins(arguments) => twins::run(&shell, &arguments),
         Task::Viewers => viewers::run(&shell),
     }
 }

@@ -1,0 +1,119 @@
+//! Twins: scenarios of docs/twins in virtual time and on the kernel of this machine, and docs/twins.md.
+
+use std::fmt::Write;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use serde_json::Value;
+use xshell::{Shell, cmd};
+
+use crate::target;
+
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Only these scenarios of docs/twins, without .toml; the page stays as it is
+    names: Vec<String>,
+    /// Run each so many times
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    runs: u32,
+}
+
+/// Status of a command whose real hosts received packets too late.
+const VOID: i32 = 3;
+
+/// The beginning of the page.
+const ABOUT: &str = "# Twins\n\n\
+    One scenario in virtual time and with real hosts, whose TCP is that of the kernel ([On real hosts](guide/real-hosts.md)): the\n\
+    second sends through the switches and links of the first. Ratios are simulated by live, with 95 % confidence intervals. Bands were\n\
+    fixed before anything was run: rates 3 %, queues and times 15 %, marks and drops 25 %. *open*: the interval reaches over the end of\n\
+    the band. `cargo xtask twins` makes this page; scenarios are in [docs/twins](twins).\n\n";
+
+/// Runs all, and writes the page.
+pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
+    let narrows = target::narrows(shell, &["--release"])?;
+    let out = target::folder(shell)?.join("twins");
+    let mut scenarios = shell.read_dir("docs/twins")?;
+    scenarios.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    let (mut body, mut in_all) =
+        (String::new(), String::from("| twin | same | open | apart |\n| --- | --- | --- | --- |\n"));
+    let mut kernel = String::new();
+    for scenario in scenarios {
+        let name = scenario.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if !arguments.names.is_empty() && !arguments.names.contains(&name) {
+            continue;
+        }
+        let (folder, runs) = (out.join(&name), arguments.runs.to_string());
+        let command =
+            cmd!(shell, "{narrows} twin {scenario} --runs {runs} --out {folder} --overwrite --json");
+        let output = command.ignore_status().output()?;
+        let text = String::from_utf8(output.stdout)?;
+        let twin: Value = serde_json::from_str(&text).with_context(|| format!("{name}: {text}"))?;
+        let is_void = output.status.code() == Some(VOID);
+        let rows = twin["quantities"].as_array().context("a twin has quantities")?;
+        let (same, open, apart) = (count(rows, "same"), count(rows, "open"), count(rows, "apart"));
+        let void = if is_void { " (void: too late)" } else { "" };
+        writeln!(in_all, "| [{name}](#{name}){void} | {same} | {open} | {apart} |")?;
+        let about = shell
+            .read_file(&scenario)?
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches("# ")
+            .to_owned();
+        writeln!(body, "\n## {name}\n\n{about}{void}\n\n{}", table(rows))?;
+        let run = shell.read_dir(folder.join("live"))?.into_iter().next().context("a twin has live runs")?;
+        let run: Value = serde_json::from_str(&shell.read_file(run.join("run.json"))?)?;
+        kernel = run["real_hosts"]["kernel"].as_str().unwrap_or_default().to_owned();
+        println!("{name}{void}: {same} same, {open} open, {apart} apart");
+    }
+    if arguments.names.is_empty() {
+        let machine = format!("{kernel}, {} runs of each.\n\n", arguments.runs);
+        shell.write_file("docs/twins.md", format!("{ABOUT}{machine}{in_all}{body}"))?;
+    }
+    Ok(())
+}
+
+fn count(rows: &[Value], verdict: &str) -> usize {
+    rows.iter().filter(|row| row["verdict"] == verdict).count()
+}
+
+fn table(rows: &[Value]) -> String {
+    let mut table = String::from("| | live | simulated | ratio | |\n| --- | ---: | ---: | ---: | --- |\n");
+    for row in rows {
+        let cells = ["live", "simulated", "ratio"].map(|cell| estimate(&row[cell])).join(" | ");
+        let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
+        let unit = Some(text("unit"))
+            .filter(|unit| !unit.is_empty())
+            .map_or(String::new(), |unit| format!(", {unit}"));
+        table += &format!("| {}{unit} | {cells} | {} |\n", text("name"), text("verdict"));
+    }
+    table
+}
+
+/// A mean and its interval, three digits of each.
+fn estimate(estimate: &Value) -> String {
+    let Some(mean) = estimate["mean"].as_f64() else { return "–".to_owned() };
+    let interval = estimate["interval"].as_array().map_or(String::new(), |ends| {
+        let ends: Vec<_> = ends.iter().filter_map(Value::as_f64).map(digits).collect();
+        format!(" [{}]", ends.join(", "))
+    });
+    digits(mean) + &interval
+}
+
+fn digits(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let before = value.abs().log10().floor() as i32 + 1;
+    format!("{value:.*}", (3 - before).max(0) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits() {
+        assert_eq!([0.0, 0.01234, 1.0, 12.345, 1234.5].map(digits), ["0", "0.0123", "1.00", "12.3", "1234"]);
+    }
+}
