@@ -208,7 +208,7 @@ fn on_clock(span: Span, scale: f64) -> Span {
     Span::from_secs_f64(span.as_secs_f64() * scale)
 }
 
-/// What the kernel does otherwise.
+/// Differences between the kernel and the scenario.
 fn differences_of(params: &Params, scale: f64) -> Vec<String> {
     let tick = Span::from_ms(4);
     let mut differences = vec![

@@ -23,7 +23,7 @@ impl Clock {
         Time::from_ps((self.began.elapsed().as_nanos() as f64 * 1_000.0 / self.scale) as u64)
     }
 
-    /// How long it takes from one time of the scenario to a later one.
+    /// Time of the clock from one time of the scenario to a later one.
     pub(crate) fn takes(&self, from: Time, to: Time) -> Duration {
         Duration::from_nanos(((to.max(from) - from).as_ps() as f64 / 1_000.0 * self.scale) as u64)
     }

@@ -62,7 +62,7 @@ pub(crate) struct Fabric<'a> {
     epoll: rustix::fd::OwnedFd,
 }
 
-/// What the fabric noticed.
+/// Observations of the fabric.
 pub(crate) struct Noticed {
     pub(crate) lateness: Lateness,
     /// Frames larger than any packet of the scenario, or for a host that is not real.

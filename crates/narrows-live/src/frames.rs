@@ -55,7 +55,7 @@ pub(crate) struct Seen {
     pub(crate) ect: bool,
 }
 
-/// What the fabric has to know of a frame; none if it is not for another host.
+/// Destination, ports and ECN of a frame; none if it is not for another host.
 pub(crate) fn read(frame: &[u8]) -> Option<Seen> {
     let (ethernet, packet) = frame.split_at_checked(ETHERNET)?;
     if ethernet[12..] != IPV4 || packet.len() < 20 || packet[0] >> 4 != 4 {

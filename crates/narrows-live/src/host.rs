@@ -18,7 +18,7 @@ use crate::sys;
 /// Name of the device inside a host.
 const DEVICE: &str = "eth0";
 
-/// What the kernel of a host is told.
+/// Settings of the kernel of a host.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Settings {
     /// Rate of its link.

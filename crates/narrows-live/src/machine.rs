@@ -1,4 +1,4 @@
-//! What a machine must have for real hosts.
+//! The needs of real hosts, and whether this machine meets them.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ use crate::sys;
 pub struct Part {
     /// Its name.
     pub name: &'static str,
-    /// What was found; what is missing, and how to get it, if it is not there.
+    /// Its state; the reason, and how to get it, if it is missing.
     pub found: Result<String, String>,
     /// Without it there are no real hosts.
     pub required: bool,

@@ -25,7 +25,7 @@ use crate::ways::Ways;
 /// Servers of the first group listen here, those of the next at the next port.
 const FIRST_PORT: u16 = 5_000;
 
-/// What applications send.
+/// Bytes that applications send.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 /// Something that happens at a time.

@@ -41,7 +41,7 @@ pub(crate) fn go_first() -> io::Result<()> {
     }
 }
 
-/// What the kernel tells of a connection (`struct tcp_info` of `linux/tcp.h`).
+/// State of a connection, as the kernel tells it (`struct tcp_info` of `linux/tcp.h`).
 #[derive(Clone, Copy)]
 pub(crate) struct TcpInfo([u8; 248]);
 

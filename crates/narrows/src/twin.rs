@@ -25,7 +25,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// How far the ratio may be from 1, either way.
+    /// Largest distance of the ratio from 1, either way.
     pub const fn band(self) -> f64 {
         match self {
             Self::Rate => 0.03,

@@ -76,7 +76,7 @@ fn show_hosts(real: &RealHosts) {
     }
 }
 
-/// What this machine has for live runs.
+/// Checks the machine for live runs.
 pub(crate) fn kernel(arguments: &args::Kernel) -> Checked<Status> {
     let args::Kernel::Check { json } = arguments;
     let parts = narrows_live::parts();

@@ -347,7 +347,7 @@ fn the_backlog_of_a_card_is_the_time_it_needs_for_its_packets() {
         session.send(flow, &packet, Time::ZERO);
     }
     let backlogs = [500, 1500, 2500, 3500].map(|ns| {
-        session.advance_until(last_before(at(Span::from_ns(ns))));
+        session.advance_until(Time::from_ps(1_000 * ns - 1));
         session.backlog(HostId(0))
     });
     assert_eq!(backlogs, [2500, 1500, 500, 0].map(Span::from_ns));

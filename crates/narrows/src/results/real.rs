@@ -16,7 +16,7 @@ pub struct RealHosts {
     pub controls: Vec<(String, String)>,
     /// Seconds of the clock for a second of the scenario.
     pub scale: f64,
-    /// How late packets were.
+    /// Lateness of packets.
     pub lateness: Lateness,
     /// Settings of the scenario that the kernel does not have, and what it does instead.
     pub differences: Vec<String>,
@@ -37,12 +37,12 @@ pub struct Lateness {
     pub bound: Span,
 }
 
-/// What was measured at real hosts.
+/// Measurements at real hosts.
 #[derive(Debug)]
 pub struct Measured {
     /// Every flow that started, by flow.
     pub flows: Vec<FlowRecord>,
-    /// What the flows under way had delivered at the moments of the traffic.
+    /// Payload that the flows under way had delivered at the moments of the traffic.
     pub sampled: Sampled,
     /// Senders, by time and flow.
     pub windows: Vec<WindowRow>,
