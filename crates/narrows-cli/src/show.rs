@@ -2,8 +2,10 @@
 
 mod events;
 pub mod plan;
+mod twin;
 
 pub use self::events::events;
+pub use self::twin::twin;
 use comfy_table::{CellAlignment, Table, presets};
 use narrows::fidelity::Fidelity;
 use narrows::numbers::with_interval;
@@ -11,7 +13,6 @@ use narrows::plan::Plan;
 use narrows::report::{Cell, Difference, Opening, Summary};
 use narrows::repro::Reproduction;
 use narrows::sweep::{Manifest, Overview, OverviewRow, PointSummary, overview};
-use narrows::twin::Row;
 use narrows::visible::{markdown_cell, visible};
 use narrows_proto::units::Span;
 use serde_json::Value;
@@ -37,27 +38,6 @@ pub fn headline(plan: &Plan, seeds: u32) -> String {
         plan.scenario.stop.after,
         env!("CARGO_PKG_VERSION")
     )
-}
-
-/// Quantities of a twin and their judgment.
-pub fn twin(rows: &[Row]) -> String {
-    let mut table = plain();
-    table.set_header(["", "live", "simulated", "ratio", "band", ""]);
-    for row in rows {
-        let band = 1.0 + row.kind.band();
-        table.add_row([
-            row.name.clone(),
-            with_interval(row.live.as_ref(), row.unit),
-            with_interval(row.simulated.as_ref(), row.unit),
-            with_interval(row.ratio.as_ref(), "×"),
-            format!("{:.2} to {band:.2}", 1.0 / band),
-            row.verdict.to_string(),
-        ]);
-    }
-    for column in table.column_iter_mut().skip(1).take(4) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    indented(&table)
 }
 
 /// Metrics of all cells side by side.

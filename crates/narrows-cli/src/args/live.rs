@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use narrows_proto::units::Span;
 
-use super::running::{Input, span};
+use super::running::Input;
+use super::span::span;
 
 #[derive(Debug, Args)]
 pub(crate) struct Live {

@@ -7,6 +7,7 @@ mod import;
 mod live;
 mod results;
 mod running;
+mod span;
 
 use std::path::PathBuf;
 

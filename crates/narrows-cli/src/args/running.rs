@@ -6,7 +6,9 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::ArgValueCompleter;
 use narrows::sweep::Shard;
-use narrows_proto::units::{QuantityError, Span};
+use narrows_proto::units::Span;
+
+use super::span::pace;
 
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
@@ -226,17 +228,6 @@ impl TypedValueParser for PaperName {
         let papers = narrows::repro::names().zip(narrows::repro::papers());
         Some(Box::new(papers.map(|(name, paper)| PossibleValue::new(name).help(paper.title))))
     }
-}
-
-/// Reads a span of time.
-pub(super) fn span(text: &str) -> Result<Span, String> {
-    text.parse().map_err(|error: QuantityError| error.to_string())
-}
-
-/// Reads a limit of speed.
-fn pace(text: &str) -> Result<Span, String> {
-    let span = span(text)?;
-    if span == Span::ZERO { Err("time would stand still; space pauses".into()) } else { Ok(span) }
 }
 
 /// Changes of the input.
