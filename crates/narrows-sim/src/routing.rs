@@ -1,14 +1,22 @@
 //! Which port leads to which host: shortest paths by hop count, computed once, and the choice among equal ones.
 
+mod backbone;
 pub(crate) mod changes;
 pub(crate) mod edits;
 pub(crate) mod paths;
+pub(crate) mod shortest;
+mod tables;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use self::backbone::{Backbone, Hop};
+pub(crate) use self::shortest::Shortest;
+pub use self::tables::MOST_LEAVES;
+use self::tables::UNREACHABLE;
+pub(crate) use self::tables::{Access, NO_LEAF, Routes, RoutingTables};
 pub(crate) use crate::choice::Choice;
-use crate::choice::member_of;
-use crate::ids::{FlowId, HostId, LinkId, NodeId};
+use crate::ids::{LinkId, NodeId};
 use crate::random::{Purpose, Stream};
 use crate::topology::{NodeKind, Topology};
 
@@ -28,187 +36,58 @@ pub enum Routing {
     Spray,
 }
 
-/// Where a host is attached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Access {
-    /// Index of its switch among those that have hosts, or [`NO_LEAF`] if its neighbor is a host.
-    pub(crate) leaf: u32,
-    /// The switch's port that leads to it.
-    pub(crate) port: u16,
-}
-
-pub(crate) const NO_LEAF: u32 = u32::MAX;
-
-/// A row leads to a port, or to a group of ports if this bit is set.
-const GROUP: u16 = 0x8000;
-const UNREACHABLE: u16 = u16::MAX;
-/// The most switches with hosts. A switch chooses among different ports for each of them, at worst, and numbers these
-/// choices with 15 bits; one number is for "unreachable".
-pub const MOST_LEAVES: usize = (1 << 15) - 2;
-
-/// With more groups than this for each row, and some, those that are not used any more are forgotten.
-const MOST_GROUPS_PER_ROW: usize = 2;
-
-/// The routing table of one switch.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Routes {
-    /// By leaf: a port, a group, or [`UNREACHABLE`].
-    rows: Vec<u16>,
-    groups: Vec<Group>,
-    members: Vec<u16>,
-}
-
-/// Ports among which there is a choice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Group {
-    /// Where they begin in `members`.
-    first: u32,
-    /// Number of its ports.
-    len: u16,
-    /// They are parallel links to one switch of a lower tier.
-    down: bool,
-}
-
-impl Group {
-    fn of<'a>(&self, members: &'a [u16]) -> &'a [u16] {
-        &members[self.first as usize..][..usize::from(self.len)]
+impl Topology {
+    /// Shortest paths while all links are up, found by the first who asks.
+    pub(crate) fn shortest(&self) -> &Arc<Shortest> {
+        self.kept_shortest(|| Shortest::over(self, |_| true))
     }
 }
 
-impl Routes {
-    /// The port to `leaf` for a packet of `flow` to `to`; with [`Choice::Spray`] the first of all.
-    #[inline(always)]
-    pub(crate) fn port(&self, leaf: u32, flow: FlowId, to: HostId, choice: &Choice) -> Option<u16> {
-        let row = self.rows[leaf as usize];
-        if row < GROUP {
-            return Some(row);
-        }
-        if row == UNREACHABLE {
-            return None;
-        }
-        let group = self.groups[usize::from(row & !GROUP)];
-        let len = u32::from(group.len);
-        let member = match choice {
-            Choice::Ecmp { salt } => member_of(flow, *salt, len),
-            Choice::EcmpOfPairs { salt, flows } => {
-                member_of(flows.get(flow.index()).copied().unwrap_or(flow), *salt, len)
-            }
-            // A switch below has n uplinks and chose number d/s mod n. Those to this switch are n/p apart, p in number, so
-            // what of that choice is left is d/(s·n/p) mod p; the stride is s·n.
-            Choice::DModK { stride } if group.down => to.0 / (*stride / len).max(1) % len,
-            Choice::DModK { stride } => to.0 / *stride % len,
-            Choice::Spray(_) => 0,
-        };
-        Some(self.members[(group.first + member) as usize])
+impl Shortest {
+    /// Shortest paths over the links for which `up` holds. Hosts never forward.
+    fn over(topology: &Topology, up: impl Fn(LinkId) -> bool) -> Self {
+        let ports = topology.ports();
+        let backbone = Backbone::new(topology, &ports, up);
+        let tables = RoutingTables::new(&backbone, topology, &ports);
+        Self { ports, backbone, tables }
     }
-
-    /// A port to `leaf`, at random.
-    pub(crate) fn any_port(&self, leaf: u32, random: &mut Stream) -> Option<u16> {
-        match self.ports_to(leaf) {
-            [] => None,
-            ports => Some(ports[random.below(ports.len() as u64) as usize]),
-        }
-    }
-
-    /// All ports that lead to `leaf`.
-    pub(crate) fn ports_to(&self, leaf: u32) -> &[u16] {
-        match self.rows[leaf as usize] {
-            UNREACHABLE => &[],
-            row if row < GROUP => std::slice::from_ref(&self.rows[leaf as usize]),
-            row => self.groups[usize::from(row & !GROUP)].of(&self.members),
-        }
-    }
-
-    fn set(&mut self, leaf: usize, ports: &[u16]) {
-        self.rows[leaf] = match ports {
-            [] => UNREACHABLE,
-            [port] => *port,
-            _ => GROUP | self.group(ports),
-        };
-    }
-
-    /// Sets a row; `down`: the ports are parallel links to one switch of a lower tier.
-    pub(crate) fn set_row(&mut self, leaf: usize, ports: &[u16], down: bool) {
-        // Groups that no row leads to any more.
-        if self.groups.len() > MOST_GROUPS_PER_ROW * self.rows.len() + 64 {
-            self.forget_unused();
-        }
-        self.set(leaf, ports);
-        if let Some(group) = self.group_at(leaf) {
-            self.groups[group].down = down;
-        }
-    }
-
-    fn forget_unused(&mut self) {
-        let rows = vec![UNREACHABLE; self.rows.len()];
-        let before = std::mem::replace(self, Self { rows, ..Self::default() });
-        for leaf in 0..before.rows.len() {
-            let (ports, down) = before.choice_of(leaf);
-            self.set_row(leaf, ports, down);
-        }
-    }
-
-    /// The group that a row leads to, if there is a choice.
-    fn group_at(&self, leaf: usize) -> Option<usize> {
-        let row = self.rows[leaf];
-        (row >= GROUP && row != UNREACHABLE).then(|| usize::from(row & !GROUP))
-    }
-
-    /// The ports that lead to a leaf, and whether they are parallel links to one switch of a lower tier.
-    fn choice_of(&self, leaf: usize) -> (&[u16], bool) {
-        (self.ports_to(leaf as u32), self.group_at(leaf).is_some_and(|group| self.groups[group].down))
-    }
-
-    fn group(&mut self, ports: &[u16]) -> u16 {
-        let same = |group: &Group| group.of(&self.members) == ports;
-        // The latest group is the most likely one.
-        if let Some(back) = self.groups.iter().rev().position(same) {
-            return (self.groups.len() - 1 - back) as u16;
-        }
-        let first = self.members.len() as u32;
-        self.groups.push(Group { first, len: ports.len() as u16, down: false });
-        self.members.extend_from_slice(ports);
-        (self.groups.len() - 1) as u16
-    }
-}
-
-/// The routing of a whole network.
-#[derive(Clone, Debug)]
-pub(crate) struct RoutingTables {
-    /// By host.
-    pub(crate) access: Vec<Access>,
-    /// By node; empty for hosts.
-    pub(crate) routes: Vec<Routes>,
-    /// The switch of each leaf.
-    leaves: Vec<NodeId>,
-    /// By node: its leaf, or [`NO_LEAF`].
-    leaf_of: Vec<u32>,
-    /// By tier: the most ports any of its switches chooses among, parallel links downwards left out.
-    widest: BTreeMap<u32, u32>,
 }
 
 impl RoutingTables {
-    /// Shortest paths over the links for which `up` holds. Hosts never forward.
-    pub(crate) fn new(topology: &Topology, up: impl Fn(LinkId) -> bool) -> Self {
-        let ports = topology.ports();
-        Self::over(&Backbone::new(topology, &ports, up), topology, &ports)
-    }
-
-    fn over(backbone: &Backbone, topology: &Topology, ports: &[Vec<LinkId>]) -> Self {
+    fn new(backbone: &Backbone, topology: &Topology, ports: &[Vec<LinkId>]) -> Self {
         let mut tables = Self::attach(topology, ports);
+        let leaves: Vec<_> = tables.leaves.iter().map(|node| backbone.number(*node)).collect();
         let mut distance = Vec::new();
-        let mut towards = Vec::new();
-        for (leaf, node) in tables.leaves.iter().enumerate() {
-            backbone.distances(*node, &mut distance);
-            for (switch, node) in backbone.switches.iter().enumerate() {
-                backbone.towards(switch, &distance, &mut towards);
-                if !towards.is_empty() {
-                    tables.routes[node.index()].set(leaf, &towards);
-                }
-            }
+        for alike in backbone.alike(&leaves) {
+            tables.find(backbone, &leaves, &alike, &mut distance);
         }
         tables.measure(topology, ports);
         tables
+    }
+
+    /// Finds the rows of all switches for leaves that are [alike](Backbone::alike).
+    fn find(&mut self, backbone: &Backbone, leaves: &[usize], alike: &[usize], distance: &mut Vec<u32>) {
+        let Some((&first, others)) = alike.split_first() else { return };
+        let mut towards = Vec::new();
+        let mut set = |routes: &mut [Routes], leaf, switch, distance: &[u32]| {
+            backbone.towards(switch, distance, &mut towards);
+            routes[backbone.switches[switch].index()].set(leaf, &towards);
+        };
+        backbone.distances(leaves[first], distance);
+        for (switch, node) in backbone.switches.iter().enumerate() {
+            set(&mut self.routes, first, switch, distance);
+            let rows = &mut self.routes[node.index()].rows;
+            others.iter().for_each(|other| rows[*other] = rows[first]);
+        }
+        // The others are as far from everywhere; what differs is found at the two leaves, and next to them.
+        for &other in others {
+            distance.swap(leaves[first], leaves[other]);
+            let next = backbone.hops(leaves[other]).iter().map(|hop| hop.to as usize);
+            for switch in next.chain([leaves[first], leaves[other]]) {
+                set(&mut self.routes, other, switch, distance);
+            }
+            distance.swap(leaves[first], leaves[other]);
+        }
     }
 
     /// Finds the groups of parallel links downwards, and the widest of the others.
@@ -257,27 +136,6 @@ impl RoutingTables {
         let routes = topology.nodes().iter().map(empty).collect();
         Self { access, routes, leaves, leaf_of, widest: BTreeMap::new() }
     }
-
-    /// The leaf index of a switch, if it has hosts.
-    pub(crate) fn leaf_index(&self, node: NodeId) -> u32 {
-        self.leaf_of[node.index()]
-    }
-
-    /// By host, and one more: an address without a host. Packets to it are not routed but dealt with where they arrive.
-    pub(crate) fn access_and_neighbor(&self) -> Vec<Access> {
-        let nowhere = Access { leaf: self.leaves.len() as u32, port: 0 };
-        self.access.iter().copied().chain([nowhere]).collect()
-    }
-
-    /// The address of what is sent to a neighbor. No host has it.
-    pub(crate) fn neighbor(&self) -> HostId {
-        HostId(self.access.len() as u32)
-    }
-
-    /// The switches that have hosts.
-    pub(crate) fn leaves(&self) -> &[NodeId] {
-        &self.leaves
-    }
 }
 
 /// Whether all ports of a switch of this tier end at one switch of a lower tier.
@@ -288,31 +146,6 @@ fn leads_down<N: Copy + PartialEq>(
 ) -> bool {
     let below = ends.next().filter(|end| tier_of(*end).zip(tier).is_some_and(|(end, tier)| end < tier));
     below.is_some_and(|first| ends.all(|end| end == first))
-}
-
-/// The switches and the links between them, close together: finding routes is looking at all of them for every leaf.
-#[derive(Clone, Debug)]
-struct Backbone {
-    switches: Vec<NodeId>,
-    /// By node: its position in `switches`; not used for hosts.
-    number: Vec<u32>,
-    /// By switch: where its hops begin; one more for the end.
-    first: Vec<usize>,
-    hops: Vec<Hop>,
-}
-
-/// A link from one switch to another.
-#[derive(Clone, Copy, Debug)]
-struct Hop {
-    /// Position of the other switch.
-    to: u32,
-    link: LinkId,
-    /// Port of the first switch.
-    port: u16,
-    /// Packets may leave over it.
-    up: bool,
-    /// Packets may come back over its other direction.
-    back_up: bool,
 }
 
 impl Backbone {
@@ -333,41 +166,6 @@ impl Backbone {
             first.push(hops.len());
         }
         Self { switches, number, first, hops }
-    }
-
-    fn hops(&self, switch: usize) -> &[Hop] {
-        &self.hops[self.first[switch]..self.first[switch + 1]]
-    }
-
-    /// The ports of a switch over which packets come closer, by the distances of all switches.
-    fn towards(&self, switch: usize, distance: &[u32], towards: &mut Vec<u16>) {
-        towards.clear();
-        let here = distance[switch];
-        if here != 0 && here != u32::MAX {
-            let closer =
-                self.hops(switch).iter().filter(|hop| hop.up && distance[hop.to as usize] == here - 1);
-            towards.extend(closer.map(|hop| hop.port));
-        }
-    }
-
-    /// Hops from every switch to `leaf`, by position; `u32::MAX` if there is no way.
-    fn distances(&self, leaf: NodeId, distance: &mut Vec<u32>) {
-        let leaf = self.number[leaf.index()];
-        distance.clear();
-        distance.resize(self.switches.len(), u32::MAX);
-        distance[leaf as usize] = 0;
-        let mut queue = VecDeque::from([leaf]);
-        while let Some(switch) = queue.pop_front() {
-            let next = distance[switch as usize] + 1;
-            // Packets travel the other way, towards the leaf.
-            for hop in self.hops(switch as usize).iter().filter(|hop| hop.back_up) {
-                let distance = &mut distance[hop.to as usize];
-                if *distance == u32::MAX {
-                    *distance = next;
-                    queue.push_back(hop.to);
-                }
-            }
-        }
     }
 }
 
@@ -396,9 +194,11 @@ fn stride(topology: &Topology, tables: &RoutingTables, node: NodeId) -> u32 {
 #[cfg(test)]
 mod tests {
     use narrows_proto::units::{BitRate, Span};
+    use proptest::prelude::*;
 
     use super::paths::Paths;
     use super::*;
+    use crate::ids::{FlowId, HostId};
     use crate::topology::{FatTree, KaryTree, LeafSpine};
 
     fn fat_tree() -> Topology {
@@ -561,7 +361,7 @@ mod tests {
         };
         // Up to both spines and down from both, over three links each.
         assert_eq!([taken(1), taken(2)], [6, 6]);
-        let tables = RoutingTables::new(&topology, |_| true);
+        let tables = &topology.shortest().tables;
         let node = |name: &str| topology.by_name()[name].index();
         let leaf = tables.access[7].leaf;
         let mut random = Stream::new(1, Purpose::Spray, 0);
@@ -616,12 +416,65 @@ mod tests {
         let topology = fat_tree();
         let name = |link| topology.link_name(link);
         let cut = |prefix: &str| {
-            let tables = RoutingTables::new(&topology, |link| {
-                !name(link).contains("pod0/rack0/tor") || !name(link).contains(prefix)
-            });
+            let up = |link| !name(link).contains("pod0/rack0/tor") || !name(link).contains(prefix);
+            let tables = Shortest::over(&topology, up).tables;
             let tor = topology.by_name()["pod0/rack0/tor"];
             tables.routes[tor.index()].ports_to(tables.access[15].leaf).len()
         };
         assert_eq!([cut("nothing"), cut("agg0"), cut("agg")], [2, 1, 0]);
+    }
+
+    /// Switches of two tiers, each with a host, and links between them.
+    fn linked(switches: u32, links: &[(u32, u32)]) -> Topology {
+        let mut topology = Topology::default();
+        let wire = crate::topology::Wire::new(BitRate::from_gbps(1), Span::from_us(1));
+        for number in 0..switches {
+            let switch = topology.add_switch(format!("switch{number}"), "switch", number % 2);
+            let host = topology.add_host(format!("host{number}"));
+            topology.connect(host, switch, wire);
+        }
+        for (from, to) in links.iter().filter(|(from, to)| from != to) {
+            // A host follows each switch.
+            topology.connect(NodeId(from * 2), NodeId(to * 2), wire);
+        }
+        topology
+    }
+
+    /// Routes found for one leaf after the other.
+    fn one_by_one(topology: &Topology, up: impl Fn(LinkId) -> bool) -> RoutingTables {
+        let ports = topology.ports();
+        let backbone = Backbone::new(topology, &ports, up);
+        let mut tables = RoutingTables::attach(topology, &ports);
+        let leaves: Vec<_> = tables.leaves.iter().map(|node| backbone.number(*node)).collect();
+        (0..leaves.len()).for_each(|leaf| tables.find(&backbone, &leaves, &[leaf], &mut Vec::new()));
+        tables.measure(topology, &ports);
+        tables
+    }
+
+    proptest! {
+        #[test]
+        fn leaves_that_are_alike_have_the_routes_that_are_found_for_each_alone(
+            links in prop::collection::vec((0..7_u32, 0..7_u32), 0..20),
+            down in prop::collection::vec(0..54_usize, 0..4),
+        ) {
+            let topology = linked(7, &links);
+            let up = |link: LinkId| !down.contains(&link.index());
+            let (found, expected) = (Shortest::over(&topology, up).tables, one_by_one(&topology, up));
+            prop_assert_eq!(&found.widest, &expected.widest);
+            for (node, (routes, expected)) in found.routes.iter().zip(&expected.routes).enumerate() {
+                for leaf in 0..routes.rows.len() {
+                    prop_assert_eq!(routes.choice_of(leaf), expected.choice_of(leaf), "{} to {}", node, leaf);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn routes_are_found_anew_when_a_link_is_added() {
+        let mut topology = linked(2, &[]);
+        assert!(!Paths::new(&topology, Routing::Ecmp, 1).reaches(HostId(0), HostId(1)));
+        let wire = crate::topology::Wire::new(BitRate::from_gbps(1), Span::from_us(1));
+        topology.connect(NodeId(0), NodeId(2), wire);
+        assert!(Paths::new(&topology, Routing::Ecmp, 1).reaches(HostId(0), HostId(1)));
     }
 }

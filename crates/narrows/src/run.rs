@@ -211,10 +211,11 @@ pub fn side_by_side<T: Send>(
     options: Options,
     work: impl Fn(usize, &Arc<Plan>) -> T + Send + Sync,
 ) -> Vec<T> {
-    let work = || {
-        let work_one = |(number, plan)| work(number, plan);
-        plans.par_iter().enumerate().with_max_len(1).map(work_one).collect()
-    };
+    let work_one = |(number, plan)| work(number, plan);
+    if options.jobs.min(plans.len()) <= 1 {
+        return plans.iter().enumerate().map(work_one).collect();
+    }
+    let work = || plans.par_iter().enumerate().with_max_len(1).map(work_one).collect();
     match rayon::ThreadPoolBuilder::new().num_threads(options.jobs.max(1)).build() {
         Ok(pool) => pool.install(work),
         Err(_) => work(),

@@ -23,7 +23,7 @@ use crate::observe::Observer;
 use crate::packet::{HOST_BITS, wire_size};
 use crate::random::{Purpose, Stream};
 use crate::routing::changes::ChangingRoutes;
-use crate::routing::{self, RoutingTables};
+use crate::routing::{self, RoutingTables, Shortest};
 use crate::switch::{MOST_CONGESTION_POINTS, Switch, SwitchConfig, SwitchParts};
 use crate::topology::{Link, Topology};
 use crate::traffic::{FlowSpec, Group, Traffic};
@@ -69,7 +69,7 @@ pub(super) fn shards<O: Observer>(
     let mut flow_starts = starts_by_host(network, traffic);
     let mut waiting = waiting_by_host(network, traffic);
     let mut generators = generators_by_host(network, traffic, seed);
-    let changing = ChangingRoutes::new(network, &layout.tables).map(Box::new);
+    let changing = ChangingRoutes::new(network).map(Box::new);
     let shards = (0..threads as u32)
         .map(|shard| {
             let members = layout.members(shard);
@@ -142,8 +142,8 @@ pub(super) struct Layout<'a> {
     pub(super) network: &'a Network,
     pub(super) groups: &'a [Group],
     pub(super) seed: u64,
-    pub(super) ports: Vec<Vec<LinkId>>,
-    pub(super) tables: RoutingTables,
+    pub(super) ports: &'a [Vec<LinkId>],
+    pub(super) tables: &'a RoutingTables,
     /// Outages of links that have some, by the first of their directions.
     outages: BTreeMap<LinkId, Vec<Outage>>,
     /// By node: the thread it belongs to.
@@ -164,9 +164,9 @@ pub(super) struct Layout<'a> {
 impl<'a> Layout<'a> {
     fn new(network: &'a Network, traffic: &'a Traffic, seed: u64, threads: usize) -> Self {
         let topology = &network.topology;
-        let tables = RoutingTables::new(topology, |_| true);
+        let Shortest { ports, tables, .. } = &**topology.shortest();
         let inputs = inputs(topology, seed);
-        let places = places(topology, &tables, threads);
+        let places = places(topology, tables, threads);
         let mut wires = vec![0; threads];
         let mut wire_of = vec![0; topology.links().len()];
         for (node, links) in inputs.iter().enumerate() {
@@ -184,7 +184,7 @@ impl<'a> Layout<'a> {
             network,
             groups: &traffic.groups,
             seed,
-            ports: topology.ports(),
+            ports,
             outages: outages(&network.failures),
             tables,
             places,
@@ -313,7 +313,7 @@ impl<'a> Layout<'a> {
                 choice: routing::choice(
                     self.network.routing,
                     &self.network.topology,
-                    &self.tables,
+                    self.tables,
                     node,
                     self.seed,
                 )

@@ -68,7 +68,7 @@ impl Layout<'_> {
             first_point: self.first_points[node.index()],
             reach: settings(node)
                 .and_then(|switch| switch.congestion_point.message())
-                .and_then(|message| message.reach.hosts(topology, &self.ports, node)),
+                .and_then(|message| message.reach.hosts(topology, self.ports, node)),
             random: Stream::new(self.seed, Purpose::Sampling, node.0.into()),
             inputs: inputs.iter().map(|link| self.input(*link)).collect(),
             neighbor: self.tables.neighbor(),

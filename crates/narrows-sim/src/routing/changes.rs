@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use narrows_proto::units::Time;
 
-use super::{Backbone, RoutingTables, leads_down};
+use super::backbone::Backbone;
+use super::leads_down;
 use crate::ids::{LinkId, NodeId};
 use crate::network::Network;
 use crate::topology::Topology;
@@ -40,7 +41,7 @@ pub(crate) struct ChangingRoutes {
     /// By switch: its tier.
     tiers: Vec<Option<u32>>,
     /// By leaf: the number of its switch.
-    leaves: Vec<u32>,
+    leaves: Vec<usize>,
     /// By leaf, then by switch: hops.
     distances: Vec<u32>,
     /// In order of time.
@@ -54,7 +55,7 @@ pub(crate) struct ChangingRoutes {
 
 impl ChangingRoutes {
     /// None if no route ever changes.
-    pub(crate) fn new(network: &Network, tables: &RoutingTables) -> Option<Self> {
+    pub(crate) fn new(network: &Network) -> Option<Self> {
         let topology = &network.topology;
         let mut changes = Vec::new();
         for failure in &network.failures {
@@ -68,19 +69,19 @@ impl ChangingRoutes {
         if changes.is_empty() {
             return None;
         }
-        let backbone = Backbone::new(topology, &topology.ports(), |_| true);
-        let leaves: Vec<_> = tables.leaves().iter().map(|leaf| backbone.number[leaf.index()]).collect();
+        let shortest = topology.shortest();
+        let backbone = shortest.backbone.clone();
+        let leaves: Vec<_> = shortest.tables.leaves().iter().map(|leaf| backbone.number(*leaf)).collect();
         let (mut distances, mut of_leaf) = (Vec::new(), Vec::new());
-        for leaf in tables.leaves() {
+        for leaf in &leaves {
             backbone.distances(*leaf, &mut of_leaf);
             distances.extend_from_slice(&of_leaf);
         }
         let mut ends = BTreeMap::new();
         for link in changes.iter().flat_map(|change| [change.link, Topology::reverse(change.link)]) {
             let both = topology.link(link);
-            let [from, to] = [both.from, both.to].map(|node| backbone.number[node.index()]);
-            if from != u32::MAX && to != u32::MAX {
-                ends.insert(link, (from as usize, to as usize));
+            if [both.from, both.to].iter().all(|node| topology.as_host(*node).is_none()) {
+                ends.insert(link, (backbone.number(both.from), backbone.number(both.to)));
             }
         }
         let tiers = backbone.switches.iter().map(|node| topology.tier(*node)).collect();
@@ -160,7 +161,7 @@ impl ChangingRoutes {
         }
         if moves {
             let mut now = Vec::new();
-            self.backbone.distances(self.backbone.switches[self.leaves[leaf] as usize], &mut now);
+            self.backbone.distances(self.leaves[leaf], &mut now);
             for switch in (0..switches).filter(|switch| now[*switch] != distances[*switch]) {
                 rows.insert(switch);
                 rows.extend(self.backbone.hops(switch).iter().map(|hop| hop.to as usize));
@@ -168,7 +169,7 @@ impl ChangingRoutes {
             self.distances[leaf * switches..][..switches].copy_from_slice(&now);
         }
         // The leaf looks nothing up for itself.
-        rows.remove(&(self.leaves[leaf] as usize));
+        rows.remove(&self.leaves[leaf]);
         rows
     }
 
@@ -197,7 +198,7 @@ mod tests {
     use crate::link::Outage;
     use crate::mechanism::hosts::Hosts;
     use crate::network::Failure;
-    use crate::routing::Routing;
+    use crate::routing::{Routing, Shortest};
     use crate::topology::{FatTree, LeafSpine};
 
     fn network(topology: Topology, failures: Vec<Failure>) -> Network {
@@ -242,8 +243,8 @@ mod tests {
             };
             let network = network(topology, failures.into_iter().map(failure).collect());
             let topology = &network.topology;
-            let mut tables = RoutingTables::new(topology, |_| true);
-            let mut changing = ChangingRoutes::new(&network, &tables).expect("something fails");
+            let mut tables = topology.shortest().tables.clone();
+            let mut changing = ChangingRoutes::new(&network).expect("something fails");
             while changing.due() < Time::NEVER {
                 let at = changing.due();
                 changing.step(|row| tables.routes[row.node.index()].set_row(row.leaf, row.ports, row.down));
@@ -252,7 +253,7 @@ mod tests {
                     let noticed = failure.outage.from + failure.reroute_after..failure.outage.until + failure.reroute_after;
                     same && noticed.contains(&at)
                 });
-                let anew = RoutingTables::new(topology, |link| !down(link));
+                let anew = Shortest::over(topology, |link| !down(link)).tables;
                 for (node, (row, expected)) in tables.routes.iter().zip(&anew.routes).enumerate() {
                     for leaf in 0..anew.leaves().len() {
                         if anew.leaf_of[node] != leaf as u32 && topology.as_host(NodeId::from(node)).is_none() {
@@ -273,8 +274,8 @@ mod tests {
             reroute_after: Span::ZERO,
         });
         let network = network(topology.clone(), far.collect());
-        let mut tables = RoutingTables::new(&topology, |_| true);
-        let mut changing = ChangingRoutes::new(&network, &tables).expect("links fail");
+        let mut tables = topology.shortest().tables.clone();
+        let mut changing = ChangingRoutes::new(&network).expect("links fail");
         while changing.due() < Time::NEVER {
             changing.step(|row| tables.routes[row.node.index()].set_row(row.leaf, row.ports, row.down));
         }

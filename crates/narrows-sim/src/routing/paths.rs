@@ -1,8 +1,9 @@
 //! Which way the packets of flows go, and how they spread over links, as long as no link fails.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::{Backbone, NO_LEAF, Routing, RoutingTables, choice};
+use super::{NO_LEAF, Routing, Shortest, choice};
 use crate::choice::Choice;
 use crate::ids::{FlowId, HostId, LinkId, NodeId};
 use crate::topology::Topology;
@@ -11,9 +12,7 @@ use crate::topology::Topology;
 #[derive(Clone, Debug)]
 pub struct Paths<'a> {
     topology: &'a Topology,
-    ports: Vec<Vec<LinkId>>,
-    backbone: Backbone,
-    tables: RoutingTables,
+    shortest: Arc<Shortest>,
     /// By node; hosts choose nothing.
     choices: Vec<Choice>,
 }
@@ -21,17 +20,15 @@ pub struct Paths<'a> {
 impl<'a> Paths<'a> {
     /// The paths of a run with this seed, as long as no link fails.
     pub fn new(topology: &'a Topology, routing: Routing, seed: u64) -> Self {
-        let ports = topology.ports();
-        let backbone = Backbone::new(topology, &ports, |_| true);
-        let tables = RoutingTables::over(&backbone, topology, &ports);
-        let node = |node| choice(routing, topology, &tables, NodeId::from(node), seed);
+        let shortest = Arc::clone(topology.shortest());
+        let node = |node| choice(routing, topology, &shortest.tables, NodeId::from(node), seed);
         let choices = (0..topology.nodes().len()).map(node).collect();
-        Self { topology, ports, backbone, choices, tables }
+        Self { topology, shortest, choices }
     }
 
     /// The links a packet of `flow` crosses, in order; with packet spray, one of its paths. None if there is no path.
     pub fn path(&self, flow: FlowId, from: HostId, to: HostId) -> Option<Vec<LinkId>> {
-        let mut link = *self.ports[self.topology.hosts()[from.index()].index()].first()?;
+        let mut link = *self.shortest.ports[self.topology.hosts()[from.index()].index()].first()?;
         let mut path = vec![link];
         loop {
             let node = self.topology.link(link).to;
@@ -46,7 +43,7 @@ impl<'a> Paths<'a> {
     /// The links a packet of `flow` may cross, hop by hop: all of its shortest paths with packet spray, otherwise the one it takes. None
     /// if there is no path.
     pub fn ways(&self, flow: FlowId, from: HostId, to: HostId) -> Option<Vec<Vec<LinkId>>> {
-        let mut hops = vec![vec![*self.ports[self.topology.hosts()[from.index()].index()].first()?]];
+        let mut hops = vec![vec![*self.shortest.ports[self.topology.hosts()[from.index()].index()].first()?]];
         loop {
             let mut ends: Vec<_> =
                 hops.iter().next_back()?.iter().map(|link| self.topology.link(*link).to).collect();
@@ -66,13 +63,13 @@ impl<'a> Paths<'a> {
 
     /// The links that a switch may choose for a packet of `flow` to `to`.
     fn choices_at(&self, node: NodeId, flow: FlowId, to: HostId) -> Vec<LinkId> {
-        let leaf = self.tables.access[to.index()].leaf;
+        let leaf = self.shortest.tables.access[to.index()].leaf;
         let sprays = matches!(self.choices[node.index()], Choice::Spray(_));
-        if !sprays || leaf == NO_LEAF || self.tables.leaves()[leaf as usize] == node {
+        if !sprays || leaf == NO_LEAF || self.shortest.tables.leaves()[leaf as usize] == node {
             return self.next(node, flow, to).into_iter().collect();
         }
-        let ports = self.tables.routes[node.index()].ports_to(leaf).iter();
-        ports.map(|port| self.ports[node.index()][usize::from(*port)]).collect()
+        let ports = self.shortest.tables.routes[node.index()].ports_to(leaf).iter();
+        ports.map(|port| self.shortest.ports[node.index()][usize::from(*port)]).collect()
     }
 
     pub(crate) fn topology(&self) -> &Topology {
@@ -81,21 +78,21 @@ impl<'a> Paths<'a> {
 
     /// Number of switches with hosts.
     pub(crate) fn leaves(&self) -> usize {
-        self.tables.leaves().len()
+        self.shortest.tables.leaves().len()
     }
 
     /// The ports of a node that lead to a switch with hosts.
     pub(crate) fn ports_towards(&self, node: usize, leaf: usize) -> &[u16] {
-        if self.tables.routes[node].rows.is_empty() {
+        if self.shortest.tables.routes[node].rows.is_empty() {
             &[]
         } else {
-            self.tables.routes[node].ports_to(leaf as u32)
+            self.shortest.tables.routes[node].ports_to(leaf as u32)
         }
     }
 
     /// Whether any path leads from one host to the other.
     pub fn reaches(&self, from: HostId, to: HostId) -> bool {
-        let Some(link) = self.ports[self.topology.hosts()[from.index()].index()].first() else {
+        let Some(link) = self.shortest.ports[self.topology.hosts()[from.index()].index()].first() else {
             return false;
         };
         let node = self.topology.link(*link).to;
@@ -107,32 +104,38 @@ impl<'a> Paths<'a> {
     }
 
     fn next(&self, node: NodeId, flow: FlowId, to: HostId) -> Option<LinkId> {
-        let access = self.tables.access[to.index()];
-        let leaf = self.tables.leaves().get(access.leaf as usize)?;
+        let access = self.shortest.tables.access[to.index()];
+        let leaf = self.shortest.tables.leaves().get(access.leaf as usize)?;
         let port = if *leaf == node {
             access.port
         } else {
-            self.tables.routes[node.index()].port(access.leaf, flow, to, &self.choices[node.index()])?
+            self.shortest.tables.routes[node.index()].port(
+                access.leaf,
+                flow,
+                to,
+                &self.choices[node.index()],
+            )?
         };
-        Some(self.ports[node.index()][usize::from(port)])
+        Some(self.shortest.ports[node.index()][usize::from(port)])
     }
 
     /// Mean load of each link under `demands` (from, to, amount), in their unit, if every switch shares traffic equally
     /// among its shortest paths. By link.
     pub fn spread(&self, demands: impl IntoIterator<Item = (HostId, HostId, f64)>) -> Vec<f64> {
         let mut load = vec![0.0; self.topology.links().len()];
-        let leaves = self.tables.leaves().len();
+        let leaves = self.shortest.tables.leaves().len();
         // By destination leaf: what enters, and at which leaf.
         let mut entering: Vec<Vec<(u32, f64)>> = vec![Vec::new(); leaves];
         for (from, to, amount) in demands {
-            let first = self.ports[self.topology.hosts()[from.index()].index()][0];
+            let first = self.shortest.ports[self.topology.hosts()[from.index()].index()][0];
             load[first.index()] += amount;
-            let (source, access) = (self.tables.access[from.index()].leaf, self.tables.access[to.index()]);
+            let (source, access) =
+                (self.shortest.tables.access[from.index()].leaf, self.shortest.tables.access[to.index()]);
             if source == NO_LEAF || access.leaf == NO_LEAF {
                 continue;
             }
-            let last = self.tables.leaves()[access.leaf as usize];
-            load[self.ports[last.index()][usize::from(access.port)].index()] += amount;
+            let last = self.shortest.tables.leaves()[access.leaf as usize];
+            load[self.shortest.ports[last.index()][usize::from(access.port)].index()] += amount;
             if source != access.leaf {
                 entering[access.leaf as usize].push((source, amount));
             }
@@ -150,7 +153,7 @@ impl<'a> Paths<'a> {
         pairs: &[(HostId, HostId)],
         is_hit: impl Fn(LinkId) -> bool,
     ) -> Option<(HostId, HostId)> {
-        let access = |host: HostId| self.tables.access[host.index()];
+        let access = |host: HostId| self.shortest.tables.access[host.index()];
         let mut by_leaf: BTreeMap<u32, Vec<(HostId, HostId)>> = BTreeMap::new();
         for pair in pairs {
             let [source, last] = [pair.0, pair.1].map(|host| access(host).leaf);
@@ -159,30 +162,31 @@ impl<'a> Paths<'a> {
             }
         }
         by_leaf.into_iter().find_map(|(leaf, pairs)| {
-            let last = self.tables.leaves()[leaf as usize];
+            let last = self.shortest.tables.leaves()[leaf as usize];
             let clean = self.clean(leaf, &is_hit);
             pairs.into_iter().find(|(from, to)| {
-                let source = self.tables.leaves()[access(*from).leaf as usize];
-                clean[source.index()] && !is_hit(self.ports[last.index()][usize::from(access(*to).port)])
+                let source = self.shortest.tables.leaves()[access(*from).leaf as usize];
+                clean[source.index()]
+                    && !is_hit(self.shortest.ports[last.index()][usize::from(access(*to).port)])
             })
         })
     }
 
     /// By node: whether a shortest path leads from it to `leaf` without a link that `is_hit` chooses.
     fn clean(&self, leaf: u32, is_hit: &impl Fn(LinkId) -> bool) -> Vec<bool> {
-        let backbone = &self.backbone;
-        let last = self.tables.leaves()[leaf as usize];
+        let backbone = &self.shortest.backbone;
+        let last = self.shortest.tables.leaves()[leaf as usize];
         let mut distance = Vec::new();
-        backbone.distances(last, &mut distance);
+        backbone.distances(backbone.number(last), &mut distance);
         let mut order: Vec<_> = (0..distance.len()).filter(|switch| distance[*switch] != u32::MAX).collect();
         order.sort_by_key(|switch| distance[*switch]);
         let mut clean = vec![false; self.topology.nodes().len()];
         clean[last.index()] = true;
         for switch in order.into_iter().filter(|switch| distance[*switch] > 0) {
             let node = backbone.switches[switch].index();
-            let mut ports = self.tables.routes[node].ports_to(leaf).iter();
+            let mut ports = self.shortest.tables.routes[node].ports_to(leaf).iter();
             clean[node] = ports.any(|port| {
-                let link = self.ports[node][usize::from(*port)];
+                let link = self.shortest.ports[node][usize::from(*port)];
                 !is_hit(link) && clean[self.topology.link(link).to.index()]
             });
         }
@@ -191,13 +195,13 @@ impl<'a> Paths<'a> {
 
     /// Spreads what enters, each at a leaf, on its way to `leaf`, farthest switches first.
     fn spread_to(&self, leaf: u32, entering: &[(u32, f64)], load: &mut [f64]) {
-        let backbone = &self.backbone;
+        let backbone = &self.shortest.backbone;
         let mut distance = Vec::new();
-        backbone.distances(self.tables.leaves()[leaf as usize], &mut distance);
-        let number = |node: NodeId| backbone.number[node.index()] as usize;
+        let last = self.shortest.tables.leaves()[leaf as usize];
+        backbone.distances(backbone.number(last), &mut distance);
         let mut amount = vec![0.0; backbone.switches.len()];
         for (source, entered) in entering {
-            amount[number(self.tables.leaves()[*source as usize])] += entered;
+            amount[backbone.number(self.shortest.tables.leaves()[*source as usize])] += entered;
         }
         let mut order: Vec<_> = (0..amount.len()).filter(|switch| distance[*switch] != u32::MAX).collect();
         order.sort_by_key(|switch| std::cmp::Reverse(distance[*switch]));
@@ -206,12 +210,12 @@ impl<'a> Paths<'a> {
                 continue;
             }
             let node = backbone.switches[switch].index();
-            let ports = self.tables.routes[node].ports_to(leaf);
+            let ports = self.shortest.tables.routes[node].ports_to(leaf);
             for port in ports {
-                let link = self.ports[node][usize::from(*port)];
+                let link = self.shortest.ports[node][usize::from(*port)];
                 let share = amount[switch] / ports.len() as f64;
                 load[link.index()] += share;
-                amount[number(self.topology.link(link).to)] += share;
+                amount[backbone.number(self.topology.link(link).to)] += share;
             }
         }
     }

@@ -4,6 +4,7 @@ mod builders;
 mod clos;
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use narrows_proto::units::{BitRate, Span};
 
@@ -11,6 +12,7 @@ pub use builders::{CrossDc, Dumbbell, Fabric, FatTree, KaryTree, LeafSpine, Park
 pub use clos::Clos;
 
 use crate::ids::{HostId, LinkId, NodeId};
+use crate::routing::shortest::Shortest;
 
 /// A network.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +22,8 @@ pub struct Topology {
     hosts: Vec<NodeId>,
     /// Names of data centers.
     datacenters: Vec<String>,
+    /// Shortest paths while all links are up, if somebody has asked for them since the network was changed.
+    shortest: OnceLock<Arc<Shortest>>,
 }
 
 /// A host or a switch.
@@ -85,6 +89,7 @@ pub fn datacenter_in(name: &str) -> Option<&str> {
 impl Topology {
     /// Adds a host. Its name must be new.
     pub fn add_host(&mut self, name: impl Into<String>) -> NodeId {
+        self.shortest.take();
         let node = NodeId::from(self.nodes.len());
         let kind = NodeKind::Host(HostId::from(self.hosts.len()));
         self.nodes.push(Node { name: name.into(), kind, datacenter: None });
@@ -94,6 +99,7 @@ impl Topology {
 
     /// Adds a switch. Its name must be new.
     pub fn add_switch(&mut self, name: impl Into<String>, class: &str, tier: u32) -> NodeId {
+        self.shortest.take();
         let node = NodeId::from(self.nodes.len());
         let kind = NodeKind::Switch { class: class.into(), tier };
         self.nodes.push(Node { name: name.into(), kind, datacenter: None });
@@ -108,6 +114,7 @@ impl Topology {
 
     /// The same with a link whose directions differ: `wire` from `a` to `b`, `back` from `b` to `a`.
     pub fn connect_by(&mut self, a: NodeId, b: NodeId, wire: Wire, back: Wire) -> LinkId {
+        self.shortest.take();
         let link = LinkId::from(self.links.len());
         self.links.push(Link { from: a, to: b, wire });
         self.links.push(Link { from: b, to: a, wire: back });
@@ -224,6 +231,11 @@ impl Topology {
             ports[link.from.index()].push(LinkId::from(number));
         }
         ports
+    }
+
+    /// Shortest paths while all links are up; `find` finds them if nobody has.
+    pub(crate) fn kept_shortest(&self, find: impl FnOnce() -> Shortest) -> &Arc<Shortest> {
+        self.shortest.get_or_init(|| Arc::new(find()))
     }
 
     /// Nodes by name.

@@ -95,7 +95,7 @@ impl Plan {
     /// # Errors
     /// As [`Plan::new`].
     pub fn outline_within(document: Document, limits: Limits) -> Checked<Self> {
-        let mut plan = Self::lay_out(document.clone(), limits, false)?;
+        let mut plan = Self::lay_out(document.clone(), limits, None)?;
         if plan.groups.iter().any(|group| group.expected.is_some()) {
             plan.undrawn = Some(Box::new((document, limits)));
         }
@@ -114,19 +114,23 @@ impl Plan {
     pub fn drawn(self: Arc<Self>) -> Checked<Arc<Self>> {
         let Some(undrawn) = &self.undrawn else { return Ok(self) };
         let (document, limits) = (**undrawn).clone();
-        Self::lay_out(document, limits, true).map(Arc::new)
+        Self::lay_out(document, limits, Some(&self)).map(Arc::new)
     }
 
-    /// Checks and lays out, with all flows or the first of many.
-    fn lay_out(mut document: Document, limits: Limits, all: bool) -> Checked<Self> {
+    /// Checks and lays out: all flows if there is an outline of the plan, otherwise the first of many.
+    fn lay_out(mut document: Document, limits: Limits, outline: Option<&Self>) -> Checked<Self> {
         let mut scenario = Scenario::from_document(&mut document)?;
         let mut checker = Checker::new(&document, limits);
         custom::attach(&mut scenario, &mut checker);
         check_times(&scenario, &mut checker);
         names::check_names(&scenario, &mut checker);
-        let Some(network) = network::build(&scenario, priorities(&scenario), &mut checker) else {
+        let Some(mut network) = network::build(&scenario, priorities(&scenario), &mut checker) else {
             return Err(checker.rejection());
         };
+        if let Some(outline) = outline {
+            // The same, with its routes.
+            network.topology = outline.network.topology.clone();
+        }
         let places = Places::new(&network.topology);
         let end = Time::ZERO + scenario.stop.after;
         let paths = Paths::new(&network.topology, network.routing, scenario.seed);
@@ -137,7 +141,7 @@ impl Plan {
             document: &document,
             seed: scenario.seed,
             end,
-            most: if all { u64::MAX } else { limits.outlined_of(scenario.traffic.len()) },
+            most: outline.map_or_else(|| limits.outlined_of(scenario.traffic.len()), |_| u64::MAX),
         };
         let mut planned = traffic::build(&scenario, &ground, &mut checker);
         if checker.errors.is_empty() {

@@ -190,15 +190,25 @@ fn activity_rows(cells: &[Cell]) -> Vec<ActivityRow<'_>> {
 pub(crate) fn fill_page(title: &str, scripts: &[&str], data: &impl Serialize) -> String {
     // Inside a script element a tag could end it. In JSON, this character stands in strings only.
     let data = serde_json::to_string(data).unwrap_or_default().replace('<', "\\u003c");
-    // The data comes last: nothing in it is taken for a marker.
-    include_str!("../../assets/report.html")
-        .replace("{{title}}", &escape(title))
-        .replace("{{uplot_css}}", UPLOT_CSS)
-        .replace("{{css}}", CSS)
-        .replace("{{uplot_js}}", UPLOT_JS)
-        .replace("{{page_js}}", PAGE_JS)
-        .replace("{{js}}", &scripts.concat())
-        .replacen("{{data}}", &data, 1)
+    let (title, scripts) = (escape(title), scripts.concat());
+    let mut page = Vec::new();
+    // What is put in is not looked at again: nothing in it is taken for a place.
+    for (number, part) in include_str!("../../assets/report.html").split("{{").enumerate() {
+        let (place, text) =
+            if number == 0 { ("", part) } else { part.split_once("}}").unwrap_or(("", part)) };
+        page.push(match place {
+            "title" => &title,
+            "uplot_css" => UPLOT_CSS,
+            "css" => CSS,
+            "data" => &data,
+            "uplot_js" => UPLOT_JS,
+            "page_js" => PAGE_JS,
+            "js" => &scripts,
+            _ => "",
+        });
+        page.push(text);
+    }
+    page.concat()
 }
 
 /// The page for a single run.

@@ -63,7 +63,7 @@ impl FlowRow {
 
 /// Completion times of flows on the empty network.
 pub(super) struct Ideals<'a> {
-    plan: &'a Plan,
+    pub(super) plan: &'a Plan,
     paths: Paths<'a>,
 }
 
@@ -85,8 +85,8 @@ impl<'a> Ideals<'a> {
 }
 
 /// Adds to each flow what the plan knows of it.
-pub(super) fn flow_rows(plan: &Plan, records: &[FlowRecord]) -> Vec<FlowRow> {
-    let ideals = Ideals::new(plan);
+pub(super) fn flow_rows(ideals: &Ideals<'_>, records: &[FlowRecord]) -> Vec<FlowRow> {
+    let plan = ideals.plan;
     let row = |record: &FlowRecord| {
         let spec = &plan.traffic.flows[record.flow.index()];
         FlowRow {

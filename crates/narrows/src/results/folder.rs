@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -14,18 +14,17 @@ use crate::inputs::INPUTS;
 /// Folders that a folder of results may hold besides files. `inputs` has the files that the scenario names.
 pub const FOLDERS: [&str; 1] = [INPUTS];
 
-/// Writes the tables, the summary and the scenario of a run, with the files that the scenario names. With `flush` they are on the
-/// disk then, whatever happens to the machine.
+/// Writes the tables, the summary and the scenario of a run, with the files that the scenario names.
 ///
 /// # Errors
 /// With the name of the file that cannot be written.
-pub(crate) fn write_folder(results: &Results, folder: &Path, flush: bool) -> Result<(), (String, io::Error)> {
-    write_results(results, &results.plan.text, folder, flush)?;
+pub(crate) fn write_folder(results: &Results, folder: &Path) -> Result<(), (String, io::Error)> {
+    write_results(results, &results.plan.text, folder)?;
     for input in &results.plan.inputs {
         let path = input.path();
         let write = || {
             std::fs::create_dir_all(folder.join(INPUTS))?;
-            write_text(&folder.join(&path), input.content.text(), flush)
+            std::fs::write(folder.join(&path), input.content.text())
         };
         write().map_err(|error| (path.display().to_string(), error))?;
     }
@@ -40,22 +39,34 @@ pub(crate) fn write_results(
     results: &Results,
     scenario: &str,
     folder: &Path,
-    flush: bool,
 ) -> Result<(), (String, io::Error)> {
     // One after the other, so that only one of them is in memory.
     for (name, table) in tables(results) {
         let write = || {
-            let file = File::create(folder.join(&name))?;
-            write_table(&table, results, &file)?;
-            if flush { file.sync_all() } else { Ok(()) }
+            let mut file = Gathered(BufWriter::new(File::create(folder.join(&name))?));
+            write_table(&table, results, &mut file)?;
+            file.0.flush()
         };
         write().map_err(|error| (name.clone(), error))?;
     }
     for (name, text) in [("run.json", summary(results).as_str()), ("scenario.toml", scenario)] {
-        let written = write_text(&folder.join(name), text, flush);
+        let written = std::fs::write(folder.join(name), text);
         written.map_err(|error| (name.to_owned(), error))?;
     }
     Ok(())
+}
+
+/// A file whose small pieces are written together. A table asks for each of its columns to be written at once.
+struct Gathered(BufWriter<File>);
+
+impl Write for Gathered {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        self.0.write(piece)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Results {

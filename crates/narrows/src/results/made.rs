@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use narrows_sim::observe::{PortRow, StateRow, WindowRow};
 
-use super::{Outline, Queues, RealHosts, Results, RowsOfMechanisms, activity, flows, rpcs, settled};
+use super::flows::{Ideals, flow_rows};
+use super::rpcs::rpc_rows;
+use super::{Outline, Queues, RealHosts, Results, RowsOfMechanisms, activity, settled};
 use crate::metrics;
 use crate::plan::Plan;
 
@@ -24,11 +26,13 @@ impl Results {
     /// Puts together what a run left behind.
     pub(crate) fn new<O>(plan: Arc<Plan>, outcome: narrows_sim::Outcome<O>, recorded: Recorded) -> Self {
         let Recorded { queues, links, windows, state, mechanisms, real } = recorded;
-        let flows = flows::flow_rows(&plan, &outcome.flows);
+        let ideals = Ideals::new(&plan);
+        let flows = flow_rows(&ideals, &outcome.flows);
+        let rpcs = rpc_rows(&ideals, &flows);
         let trends = if outcome.complete { settled::trends(&plan, &outcome.sampled) } else { Vec::new() };
         let mut results = Self {
-            rpcs: rpcs::rpc_rows(&plan, &flows),
             flows,
+            rpcs,
             datagrams: outcome.datagrams,
             ports: outcome.ports,
             no_route: outcome.no_route,

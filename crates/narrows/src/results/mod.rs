@@ -4,6 +4,7 @@ mod activity;
 mod columns;
 mod everything;
 mod flows;
+mod flush;
 mod folder;
 mod guard;
 mod held;

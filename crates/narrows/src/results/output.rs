@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::folder::{write_folder, write_text};
+use super::flush::flush;
+use super::folder::write_folder;
 use super::{Contents, Results, Staged};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 
@@ -31,7 +32,7 @@ impl Output {
     pub fn write(&self, results: &Results, within: &str) -> Checked<()> {
         let folder = self.staged.path().join(within);
         std::fs::create_dir_all(&folder).map_err(|error| self.failed(within, &error))?;
-        write_folder(results, &folder, true).map_err(|(name, error)| self.failed(&name, &error).into())
+        write_folder(results, &folder).map_err(|(name, error)| self.failed(&name, &error).into())
     }
 
     /// Writes a text file into the subfolder `within` (empty: the folder itself).
@@ -42,16 +43,21 @@ impl Output {
         let write = || {
             let folder = self.staged.path().join(within);
             std::fs::create_dir_all(&folder)?;
-            write_text(&folder.join(name), content, true)
+            std::fs::write(folder.join(name), content)
         };
         write().map_err(|error| self.failed(name, &error).into())
     }
 
-    /// Puts the folder in its place.
+    /// Puts the folder in its place, when all of its files are on the disk.
     ///
     /// # Errors
-    /// If it cannot be renamed, or something has appeared there meanwhile; then that stays, and the folder gets another name.
+    /// If a file cannot be brought there, the folder cannot be renamed, or something has appeared there meanwhile; then that stays, and the folder gets another name.
     pub fn finish(self) -> Checked<()> {
+        let folder = self.staged.path();
+        flush(&folder).map_err(|(file, error)| {
+            let name = file.strip_prefix(&folder).unwrap_or(&file).display().to_string();
+            self.failed(&name, &error)
+        })?;
         Ok(self.staged.finish()?)
     }
 

@@ -5,7 +5,6 @@ use narrows_sim::traffic::Rpc;
 use narrows_sim::{FlowId, HostId};
 
 use super::flows::{FlowRow, Ideals};
-use crate::plan::Plan;
 
 /// A remote procedure call that began.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,13 +47,13 @@ impl RpcRow {
 }
 
 /// Puts the calls together from their flows, which are in order.
-pub(super) fn rpc_rows(plan: &Plan, flows: &[FlowRow]) -> Vec<RpcRow> {
-    let ideals = Ideals::new(plan);
-    let rows = plan.traffic.rpcs.iter().enumerate();
-    rows.filter_map(|(number, rpc)| row(number, *rpc, plan, &ideals, flows)).collect()
+pub(super) fn rpc_rows(ideals: &Ideals<'_>, flows: &[FlowRow]) -> Vec<RpcRow> {
+    let rows = ideals.plan.traffic.rpcs.iter().enumerate();
+    rows.filter_map(|(number, rpc)| row(number, *rpc, ideals, flows)).collect()
 }
 
-fn row(number: usize, rpc: Rpc, plan: &Plan, ideals: &Ideals<'_>, flows: &[FlowRow]) -> Option<RpcRow> {
+fn row(number: usize, rpc: Rpc, ideals: &Ideals<'_>, flows: &[FlowRow]) -> Option<RpcRow> {
+    let plan = ideals.plan;
     let started = flows_of(rpc, flows);
     // A run that is interrupted leaves calls that never began.
     let begun = started.first()?;

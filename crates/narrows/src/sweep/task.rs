@@ -195,7 +195,7 @@ fn write_cell(results: &Results, task: &Task, folder: &Path) -> Result<(), Troub
         }
     }
     // They are not flushed to the disk: `cell.json` shows what was not written.
-    write_results(results, &scenario.to_toml(), folder, false)
+    write_results(results, &scenario.to_toml(), folder)
         .map_err(|(name, error)| Trouble::written(&folder.join(name), &error))?;
     seal(folder, &task.id, &task.engine, task.seed).map_err(|error| Trouble::written(folder, &error))
 }
