@@ -111,6 +111,10 @@ macro_rules! observer {
             /// False only if no method does anything; then what they would be called with is not even looked up.
             const ACTIVE: bool = true;
 
+            /// True only if it watches each link by itself: [`queued`](Self::queued) and [`departs`](Self::departs) do nothing, and it does
+            /// not matter in which order calls for different links come within a window. Then switches may report port by port.
+            const BY_LINK: bool = false;
+
             $(
                 $(#[$doc])*
                 #[inline]
@@ -129,6 +133,8 @@ macro_rules! observer {
 
         /// Watches if there is something to watch.
         impl<A: Observer> Observer for Option<A> {
+            const BY_LINK: bool = A::BY_LINK;
+
             $(
                 #[inline]
                 fn $name(&mut self, $($argument: $kind),*) {
@@ -146,6 +152,7 @@ macro_rules! observer {
 
         impl<A: Observer, B: Observer> Observer for (A, B) {
             const ACTIVE: bool = A::ACTIVE || B::ACTIVE;
+            const BY_LINK: bool = A::BY_LINK && B::BY_LINK;
 
             $(
                 #[inline]
@@ -175,6 +182,9 @@ macro_rules! observer {
                 }
 
                 impl Observer for OfMechanisms {
+                    const BY_LINK: bool =
+                        true $dollar(&& crate::mechanism::$dollar each::$dollar observer::BY_LINK)*;
+
                     $(
                         #[inline]
                         fn $name(&mut self, $($argument: $kind),*) {
@@ -265,6 +275,7 @@ observer! { $
 
 impl Observer for () {
     const ACTIVE: bool = false;
+    const BY_LINK: bool = true;
 }
 
 /// An observer of the moments between two windows, when nothing happens.
@@ -277,6 +288,8 @@ pub trait BetweenWindows: std::fmt::Debug + Send {
 }
 
 impl Observer for Box<dyn BetweenWindows> {
+    const BY_LINK: bool = true;
+
     #[inline]
     fn wants_review(&mut self) -> bool {
         self.before_review();

@@ -223,9 +223,9 @@ impl Document {
         self.profiles = true;
     }
 
-    /// Whether a value was written at the key `key` of the root, be it [`OFF`].
-    pub(crate) fn has(&self, key: &str) -> bool {
-        self.written().is_ok_and(|root| root.contains_key(key))
+    /// Whether a value was written at each of these keys of the root, be it [`OFF`].
+    pub(crate) fn has_all(&self, keys: &[&str]) -> bool {
+        self.written().is_ok_and(|root| keys.iter().all(|key| root.contains_key(*key)))
     }
 
     /// Where the value at `path` is: keys, and numbers of array elements. If there is none, its nearest ancestor's.

@@ -31,7 +31,7 @@ impl Output {
     pub fn write(&self, results: &Results, within: &str) -> Checked<()> {
         let folder = self.staged.path().join(within);
         std::fs::create_dir_all(&folder).map_err(|error| self.failed(within, &error))?;
-        write_folder(results, &folder, true).map_err(|(name, error)| self.failed(&name, &error).into())
+        write_folder(results, &folder).map_err(|(name, error)| self.failed(&name, &error).into())
     }
 
     /// Writes a text file into the subfolder `within` (empty: the folder itself).

@@ -159,7 +159,7 @@ impl Scenario {
         let default = if scenario.version == 1 { Hosts::Ideal } else { Hosts::Real(RealHosts::default()) };
         scenario.hosts.get_or_insert(default);
         // Scenarios that were stored before there was a choice drew their pairs.
-        let is_stored = ALWAYS_STORED.iter().all(|key| document.has(key));
+        let is_stored = document.has_all(&ALWAYS_STORED);
         let left_out = if is_stored { Pairing::Random } else { Pairing::Auto };
         for pairing in scenario.traffic.iter_mut().filter_map(|group| group.pattern.pairing_mut()) {
             pairing.get_or_insert(left_out);
@@ -192,7 +192,7 @@ mod tests {
         let written = crate::templates::find("dumbbell").expect("built in").document().expect("parses");
         let stored = Scenario::from_document(&mut written.clone()).expect("fits").to_toml();
         let stored = Document::parse("stored", stored, "").expect("parses");
-        assert!(ALWAYS_STORED.iter().all(|key| stored.has(key)));
-        assert!(!ALWAYS_STORED.iter().all(|key| written.has(key)));
+        assert!(stored.has_all(&ALWAYS_STORED));
+        assert!(!written.has_all(&ALWAYS_STORED));
     }
 }

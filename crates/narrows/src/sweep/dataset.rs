@@ -88,14 +88,15 @@ struct Maker<'a> {
     staging: &'a Path,
 }
 
+/// By column in front: the numbers of its names. Every cell has a name of its own, so there are many.
+type Numbers = Vec<HashMap<String, u32>>;
+
 /// The number of a name among those there are, or the next one.
-fn number_of(name: String, names: &mut Vec<String>) -> u32 {
-    // Rows with the same value mostly stand together.
-    let number = names.iter().rposition(|other| *other == name).unwrap_or_else(|| {
-        names.push(name);
-        names.len() - 1
-    });
-    number as u32
+fn number_of(name: String, names: &mut Vec<String>, numbers: &mut HashMap<String, u32>) -> u32 {
+    *numbers.entry(name).or_insert_with_key(|name| {
+        names.push(name.clone());
+        (names.len() - 1) as u32
+    })
 }
 
 impl Maker<'_> {
@@ -127,10 +128,12 @@ impl Maker<'_> {
     }
 
     /// Adds so many rows of a cell to the columns in front.
-    fn lead(&self, columns: &mut [Column], row: &Row, count: usize) {
+    fn lead(&self, columns: &mut [Column], numbers: &mut Numbers, row: &Row, count: usize) {
         let point = &self.manifest.points[row.point];
         let fixed = LEADING.map(|leading| (leading.value)(&row.id, row.point, row.seed));
-        for (column, value) in columns.iter_mut().zip(fixed.iter().chain(&point.values)) {
+        numbers.resize_with(fixed.len() + point.values.len(), HashMap::new);
+        let values = fixed.iter().chain(&point.values).zip(numbers);
+        for (column, (value, numbers)) in columns.iter_mut().zip(values) {
             let more = |len: usize| len + count;
             match &mut column.values {
                 Values::Integers(values) => {
@@ -140,12 +143,12 @@ impl Maker<'_> {
                     values.resize(more(values.len()), value.as_f64().unwrap_or(f64::NAN));
                 }
                 Values::Names(values, names) => {
-                    values.resize(more(values.len()), number_of(text(value), names));
+                    values.resize(more(values.len()), number_of(text(value), names, numbers));
                 }
                 Values::MaybeIntegers(values) => values.resize(more(values.len()), value.as_u64()),
                 Values::MaybeReals(values) => values.resize(more(values.len()), value.as_f64()),
                 Values::MaybeNames(values, names) => {
-                    let number = (!value.is_null()).then(|| number_of(text(value), names));
+                    let number = (!value.is_null()).then(|| number_of(text(value), names, numbers));
                     values.resize(more(values.len()), number);
                 }
                 _ => unreachable!("columns in front are made by `leading`"),
@@ -188,8 +191,9 @@ impl Maker<'_> {
     fn summary(&self, metrics: &Metrics) -> Checked<()> {
         let names: Vec<&str> = metrics.names.iter().map(String::as_str).collect();
         let mut columns = self.leading(&names);
+        let mut numbers = Numbers::new();
         for row in self.rows {
-            self.lead(&mut columns, row, 1);
+            self.lead(&mut columns, &mut numbers, row, 1);
         }
         let mut values = vec![vec![None; self.rows.len()]; names.len()];
         for (row, of_cell) in metrics.values.iter().enumerate() {
@@ -207,7 +211,7 @@ impl Maker<'_> {
         let table = Table { name: SUMMARY, columns };
         let write = || {
             let (mut writer, file) = self.begin(&table, "One row per cell: its metrics.", Value::Null)?;
-            writer.write(&table, 0..table.rows())?;
+            writer.write(&table)?;
             writer.finish()?;
             file.sync_all()
         };
@@ -218,6 +222,7 @@ impl Maker<'_> {
     fn table(&self, info: &'static TableInfo) -> Checked<bool> {
         let Some(mut table) = self.columns(info)? else { return Ok(false) };
         let front = LEADING.len() + self.manifest.axes.len();
+        let mut numbers = Numbers::new();
         let (mut writer, file) = self.written(self.begin(&table, info.meaning, meanings(&table)))?;
         for row in self.rows {
             let Some(reader) = self.open(info, row)? else { continue };
@@ -225,7 +230,7 @@ impl Maker<'_> {
                 let part = reader.group(group).map_err(|error| self.unreadable(info, row, &error))?;
                 let count = part.rows();
                 let (leading, own) = table.columns.split_at_mut(front);
-                self.lead(leading, row, count);
+                self.lead(leading, &mut numbers, row, count);
                 let mut parts: HashMap<_, _> =
                     part.columns.into_iter().map(|column| (column.name, column.values)).collect();
                 for column in own {
@@ -239,12 +244,13 @@ impl Maker<'_> {
                     }
                 }
                 if table.rows() >= GROUP {
-                    self.written(writer.write(&table, 0..table.rows()))?;
+                    self.written(writer.write(&table))?;
                     table.columns.iter_mut().for_each(|column| column.values.clear());
+                    numbers.clear();
                 }
             }
         }
-        self.written(writer.write(&table, 0..table.rows()))?;
+        self.written(writer.write(&table))?;
         self.written(writer.finish().and_then(|()| file.sync_all()))?;
         Ok(true)
     }
