@@ -123,6 +123,14 @@ macro_rules! observer {
                 }
             )*
 
+            /// At `at`, a packet of `size` bytes that waited at the port of `link` begins to be sent, and `backlog` bytes still wait: one call
+            /// for both, as it comes with every packet.
+            #[inline]
+            fn left(&mut self, at: Time, link: LinkId, size: u16, backlog: u64) {
+                self.backlog(at, link, backlog);
+                self.sent(at, link, size);
+            }
+
             /// Asked at the end of each window: whether to go through all ports and flows of this thread with
             /// [`review`](Self::review), then call [`reviewed`](Self::reviewed). Every run ends with a review.
             #[inline]
@@ -145,6 +153,13 @@ macro_rules! observer {
             )*
 
             #[inline]
+            fn left(&mut self, at: Time, link: LinkId, size: u16, backlog: u64) {
+                if let Some(observer) = self {
+                    observer.left(at, link, size, backlog);
+                }
+            }
+
+            #[inline]
             fn wants_review(&mut self) -> bool {
                 self.as_mut().is_some_and(Observer::wants_review)
             }
@@ -161,6 +176,12 @@ macro_rules! observer {
                     self.1.$name($($argument),*);
                 }
             )*
+
+            #[inline]
+            fn left(&mut self, at: Time, link: LinkId, size: u16, backlog: u64) {
+                self.0.left(at, link, size, backlog);
+                self.1.left(at, link, size, backlog);
+            }
 
             #[inline]
             fn wants_review(&mut self) -> bool {

@@ -89,13 +89,13 @@ impl PortObserver {
     }
 
     /// The row in which what happens at `at` is noted.
-    #[inline]
+    #[inline(always)]
     fn row(&mut self, at: Time, link: LinkId) -> Option<&mut PortRow> {
         let watched = self.reach(at, link)?;
         Some(&mut watched.row)
     }
 
-    #[inline]
+    #[inline(always)]
     fn reach(&mut self, at: Time, link: LinkId) -> Option<&mut Watched> {
         let watched = self.watched.get_mut(self.place[link.index()] as usize)?;
         watched.reach(at, self.interval.as_ps(), &mut self.rows);
@@ -164,7 +164,7 @@ impl Watched {
     }
 
     /// Lets time pass until `at`, closing intervals of `length` picoseconds.
-    #[inline]
+    #[inline(always)]
     fn reach(&mut self, at: Time, length: u64, rows: &mut Vec<PortRow>) {
         if at >= self.end {
             self.turn(at, length, rows);
@@ -189,7 +189,7 @@ impl Watched {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn accumulate(&mut self, until: Time) {
         if self.backlog > 0 {
             self.area += u128::from(self.backlog) * u128::from(until.saturating_since(self.since).as_ps());
@@ -225,6 +225,19 @@ impl Observer for PortObserver {
         let Some(watched) = self.reach(at, link) else { return };
         watched.side = backlog;
         watched.row.max_side = watched.row.max_side.max(backlog);
+    }
+
+    #[inline]
+    fn left(&mut self, at: Time, link: LinkId, size: u16, backlog: u64) {
+        let Some(watched) = self.reach(at, link) else { return };
+        debug_assert!(
+            backlog <= watched.backlog,
+            "{backlog} of {} wait when a packet has left",
+            watched.backlog
+        );
+        watched.backlog = backlog;
+        watched.row.packets += 1;
+        watched.row.bytes += u64::from(size);
     }
 
     #[inline]

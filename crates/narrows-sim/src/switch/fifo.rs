@@ -75,8 +75,7 @@ impl Start {
     fn report<O: Observer>(self, now: Time, link: LinkId, waiting: u64, observer: &mut O) {
         if O::ACTIVE {
             let at = Time::from_ps(now.as_ps() - self.age(now) as u64);
-            observer.backlog(at, link, waiting);
-            observer.sent(at, link, self.size() as u16);
+            observer.left(at, link, self.size() as u16, waiting);
         }
     }
 }

@@ -24,6 +24,14 @@ pub struct Column {
     pub values: Values,
 }
 
+impl Column {
+    /// Its name, the type of its values, and whether some may be missing.
+    pub(crate) fn kind(&self) -> (&str, ColumnKind, bool) {
+        let (kind, optional) = self.values.kind();
+        (&self.name, kind, optional)
+    }
+}
+
 /// The values of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {

@@ -220,12 +220,29 @@ impl Maker<'_> {
 
     /// One table of all cells that have it; false if none has.
     fn table(&self, info: &'static TableInfo) -> Checked<bool> {
-        let Some(mut table) = self.columns(info)? else { return Ok(false) };
+        // Mostly all cells have the same columns. Where they do not, this is found on the way, and all are looked at first.
+        let Some(of_first) = self.columns(info, true)? else { return Ok(false) };
+        if self.write_table(info, of_first, true)? {
+            return Ok(true);
+        }
+        let Some(of_all) = self.columns(info, false)? else { return Ok(false) };
+        self.write_table(info, of_all, false)
+    }
+
+    /// Writes a table with these columns. If cells must have the `same` columns, it is given up, and false, where one has others.
+    fn write_table(&self, info: &'static TableInfo, mut table: Table, same: bool) -> Checked<bool> {
         let front = LEADING.len() + self.manifest.axes.len();
         let mut numbers = Numbers::new();
         let (mut writer, file) = self.written(self.begin(&table, info.meaning, meanings(&table)))?;
         for row in self.rows {
             let Some(reader) = self.open(info, row)? else { continue };
+            if same {
+                let empty = reader.empty().map_err(|error| self.unreadable(info, row, &error))?;
+                let own = table.columns[front..].iter();
+                if !own.map(Column::kind).eq(empty.columns.iter().map(Column::kind)) {
+                    return Ok(false);
+                }
+            }
             for group in 0..reader.groups() {
                 let part = reader.group(group).map_err(|error| self.unreadable(info, row, &error))?;
                 let count = part.rows();
@@ -255,8 +272,9 @@ impl Maker<'_> {
         Ok(true)
     }
 
-    /// All columns that some cell has, without rows; those that not all have may be missing. None if no cell has the table.
-    fn columns(&self, info: &'static TableInfo) -> Checked<Option<Table>> {
+    /// All columns that some cell has, or the first that has the table, without rows; those that not all have may be missing. None if no
+    /// cell has it.
+    fn columns(&self, info: &'static TableInfo, first: bool) -> Checked<Option<Table>> {
         let mut own: Vec<(Column, usize)> = Vec::new();
         let mut cells = 0;
         for row in self.rows {
@@ -268,6 +286,9 @@ impl Maker<'_> {
                     Some((_, times)) => *times += 1,
                     None => own.push((column, 1)),
                 }
+            }
+            if first {
+                break;
             }
         }
         if cells == 0 {

@@ -185,8 +185,9 @@ impl Matrix {
 
     pub(super) fn frames(self, packer: &mut Packer) -> Frames {
         let most = self.queue.iter().max().copied().unwrap_or(0).max(1);
-        let scaled = |value: u64, of: u64, steps: u64| {
-            (u128::from(value) * u128::from(steps)).div_ceil(u128::from(of.max(1)))
+        let scaled = |value: u64, of: u64, steps: u64| match value.checked_mul(steps) {
+            Some(product) => product.div_ceil(of.max(1)).into(),
+            None => (u128::from(value) * u128::from(steps)).div_ceil(u128::from(of.max(1))),
         };
         let capped = |value: &u64| (*value).min(255) as u8;
         let queue: Vec<_> = self.queue.iter().map(|bytes| scaled(*bytes, most, 65_535) as u16).collect();
