@@ -1,13 +1,12 @@
 //! Sweeps: what is asked, how far it is, and cells that are run wherever this is called.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
 
 use narrows::inputs::Content;
 use narrows::statistics;
-use narrows::sweep::{self, Event, Manifest, Settings, Store, Task, Trouble, Until, Want};
+use narrows::sweep::{self, Event, Manifest, Ran, Settings, Store, Task, Trouble, Until, Want, Worker};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
@@ -414,19 +413,8 @@ pub(crate) fn run_task(
     let controllers = controllers.map(Controllers::of).transpose()?.unwrap_or_default();
     let failure = Arc::default();
     let makers = controllers.makers(&failure);
-    let run = |watch: &crate::running::Watch<()>| -> Result<Ran, Trouble> {
-        let goes_on = |_: f64| watch.goes_on();
-        let store = store.as_deref().map(|store| in_reach(store, &task)).transpose()?.flatten();
-        // Somebody else has run it, or this worker has and was not heard.
-        if store.as_ref().is_some_and(|store| store.has(&task.id)) {
-            return Ok(Ran::Stored);
-        }
-        let Some(results) = task.run_to_bytes(&files, &makers, threads, goes_on)? else {
-            return Ok(Ran::Interrupted);
-        };
-        let Some(store) = store else { return Ok(Ran::Bytes(results)) };
-        store.put(&task.id, &results)?;
-        Ok(Ran::Stored)
+    let run = |watch: &crate::running::Watch<()>| {
+        WORKER.run(&task, &files, &makers, threads, store.as_deref(), |_| watch.goes_on())
     };
     let ran = beside(py, run, |_, ()| Ok(()))?;
     if let Some(raised) = failure.take() {
@@ -443,45 +431,8 @@ pub(crate) fn run_task(
     }
 }
 
-/// Outcome of a cell.
-enum Ran {
-    Interrupted,
-    Stored,
-    Bytes(sweep::CellFiles),
-}
-
-/// The store in a folder, if it is the one that waits for this task.
-fn in_reach(folder: &Path, task: &Task) -> Result<Option<Store>, Trouble> {
-    if KNOWN.lock().unwrap_or_else(PoisonError::into_inner).waits(folder, &task.id) {
-        return Ok(Some(Store::join(folder)?));
-    }
-    Ok(None)
-}
-
-/// The sweep that this worker works for: its `sweep.json` has all cells, so it is not read for each of them.
-static KNOWN: Mutex<Known> = Mutex::new(Known { folder: None, changed: None, ids: BTreeSet::new() });
-
-struct Known {
-    folder: Option<PathBuf>,
-    /// When it was written, and how long it is.
-    changed: Option<(SystemTime, u64)>,
-    ids: BTreeSet<String>,
-}
-
-impl Known {
-    /// The sweep in a folder has a cell.
-    fn waits(&mut self, folder: &Path, id: &str) -> bool {
-        let metadata = std::fs::metadata(Store::manifest_in(folder)).ok();
-        let changed = metadata.and_then(|metadata| Some((metadata.modified().ok()?, metadata.len())));
-        if self.folder.as_deref() != Some(folder) || changed.is_none() || self.changed != changed {
-            let manifest = Store::manifest(folder).ok().flatten();
-            let points = manifest.into_iter().flat_map(|manifest| manifest.points);
-            self.ids = points.flat_map(|point| point.cells).collect();
-            (self.folder, self.changed) = (Some(folder.to_owned()), changed);
-        }
-        self.ids.contains(id)
-    }
-}
+/// Knows the sweep that this process works for.
+static WORKER: Worker = Worker::new();
 
 /// An exception; `for_all` says that no other cell could be run either.
 fn raise_trouble(trouble: &Trouble) -> PyErr {

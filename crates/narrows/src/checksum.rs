@@ -3,7 +3,17 @@
 use std::io;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use crate::input_file;
+
+/// Size and checksum of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sum {
+    pub(crate) size: u64,
+    pub(crate) blake3: String,
+}
 
 /// Of bytes: 32 hexadecimal digits.
 pub(crate) fn of_bytes(bytes: &[u8]) -> String {

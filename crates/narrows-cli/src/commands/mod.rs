@@ -144,8 +144,7 @@ fn execute(
     let named = jobs.iter().map(|job| (Arc::clone(&job.plan), job.name.clone())).collect();
     let finish = |number: usize, results: Results| {
         let Job { within, in_front, .. } = &jobs[number];
-        output.write(&results, within)?;
-        let mut digest = Digest::of(&results)?;
+        let mut digest = write_beside_digest(output, &results, within)?;
         output.write_text(within, "report.html", &page_of_run(&digest))?;
         if !in_front {
             digest.over_time = None;
@@ -154,6 +153,15 @@ fn execute(
         Ok(Finished { digest, broken: results.broken_expectations(), doubts })
     };
     side_by_side(named, execution, board, finish)?.into_iter().collect()
+}
+
+/// Writes the tables of a run, which takes about as long as its digest, beside which it is done.
+fn write_beside_digest(output: &Output, results: &Results, within: &str) -> Checked<Digest> {
+    std::thread::scope(|scope| {
+        let digest = scope.spawn(|| Digest::of(results));
+        output.write(results, within)?;
+        digest.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// Runs plans, each with a name, shows how far they are, and reports how fast they were.

@@ -300,6 +300,8 @@ impl LiveObserver {
 }
 
 impl Observer for LiveObserver {
+    const BY_LINK: bool = true;
+
     #[inline]
     fn backlog(&mut self, _at: Time, link: LinkId, backlog: u64) {
         let link = &mut self.links[link.index()];

@@ -111,6 +111,10 @@ macro_rules! observer {
             /// False only if no method does anything; then what they would be called with is not even looked up.
             const ACTIVE: bool = true;
 
+            /// True only if it watches each link by itself: [`queued`](Self::queued) and [`departs`](Self::departs) do nothing, and it does
+            /// not matter in which order calls for different links come within a window. Then switches may report port by port.
+            const BY_LINK: bool = false;
+
             $(
                 $(#[$doc])*
                 #[inline]
@@ -118,6 +122,14 @@ macro_rules! observer {
                     let _ = ($($argument,)*);
                 }
             )*
+
+            /// At `at`, a packet of `size` bytes that waited at the port of `link` begins to be sent, and `backlog` bytes still wait: one call
+            /// for both, as it comes with every packet.
+            #[inline]
+            fn left(&mut self, at: Time, link: LinkId, size: u16, backlog: u64) {
+                self.backlog(at, link, backlog);
+                self.sent(at, link, size);
+            }
 
             /// Asked at the end of each window: whether to go through all ports and flows of this thread with
             /// [`review`](Self::review), then call [`reviewed`](Self::reviewed). Every run ends with a review.
@@ -129,6 +141,8 @@ macro_rules! observer {
 
         /// Watches if there is something to watch.
         impl<A: Observer> Observer for Option<A> {
+            const BY_LINK: bool = A::BY_LINK;
+
             $(
                 #[inline]
                 fn $name(&mut self, $($argument: $kind),*) {
@@ -139,6 +153,13 @@ macro_rules! observer {
             )*
 
             #[inline]
+            fn left(&mut self, at: Time, link: LinkId, size: u16, backlog: u64) {
+                if let Some(observer) = self {
+                    observer.left(at, link, size, backlog);
+                }
+            }
+
+            #[inline]
             fn wants_review(&mut self) -> bool {
                 self.as_mut().is_some_and(Observer::wants_review)
             }
@@ -146,6 +167,7 @@ macro_rules! observer {
 
         impl<A: Observer, B: Observer> Observer for (A, B) {
             const ACTIVE: bool = A::ACTIVE || B::ACTIVE;
+            const BY_LINK: bool = A::BY_LINK && B::BY_LINK;
 
             $(
                 #[inline]
@@ -154,6 +176,12 @@ macro_rules! observer {
                     self.1.$name($($argument),*);
                 }
             )*
+
+            #[inline]
+            fn left(&mut self, at: Time, link: LinkId, size: u16, backlog: u64) {
+                self.0.left(at, link, size, backlog);
+                self.1.left(at, link, size, backlog);
+            }
 
             #[inline]
             fn wants_review(&mut self) -> bool {
@@ -175,6 +203,9 @@ macro_rules! observer {
                 }
 
                 impl Observer for OfMechanisms {
+                    const BY_LINK: bool =
+                        true $dollar(&& crate::mechanism::$dollar each::$dollar observer::BY_LINK)*;
+
                     $(
                         #[inline]
                         fn $name(&mut self, $($argument: $kind),*) {
@@ -265,6 +296,7 @@ observer! { $
 
 impl Observer for () {
     const ACTIVE: bool = false;
+    const BY_LINK: bool = true;
 }
 
 /// An observer of the moments between two windows, when nothing happens.
@@ -277,6 +309,8 @@ pub trait BetweenWindows: std::fmt::Debug + Send {
 }
 
 impl Observer for Box<dyn BetweenWindows> {
+    const BY_LINK: bool = true;
+
     #[inline]
     fn wants_review(&mut self) -> bool {
         self.before_review();

@@ -2,7 +2,7 @@ use narrows_proto::notification::Signal;
 use narrows_proto::units::{Span, Time};
 
 use super::Observer;
-use super::rows::gather;
+use super::rows::{counted, gather};
 use crate::ids::LinkId;
 use crate::record::{DropCause, counters, keep, sum};
 
@@ -38,26 +38,29 @@ counters! {
 #[derive(Clone, Debug)]
 pub struct PortObserver {
     interval: Span,
-    /// By link: its place in `watched`, or none.
-    place: Vec<Option<u32>>,
+    /// By link: its place in `watched`, or [`NOT_WATCHED`].
+    place: Vec<u32>,
     watched: Vec<Watched>,
     /// Packets lost on the links of these ports, reported by the far end: (interval, packets).
     lost: Vec<(u64, u64)>,
     rows: Vec<PortRow>,
 }
 
+/// The place of a link that is not watched.
+const NOT_WATCHED: u32 = u32::MAX;
+
 /// One port in its current interval.
 #[derive(Clone, Debug)]
 struct Watched {
-    link: LinkId,
-    interval: u64,
+    /// When the next interval begins: whether an event belongs to this one is known without a division.
+    end: Time,
     /// Bytes that wait now, and since when they are accounted for.
     backlog: u64,
-    side: u64,
     since: Time,
     paused_until: Time,
     /// Byte-picoseconds.
     area: u128,
+    side: u64,
     row: PortRow,
 }
 
@@ -68,11 +71,11 @@ impl PortObserver {
     /// If the interval is zero.
     pub fn new(interval: Span, links: usize, watched: &[LinkId]) -> Self {
         assert!(interval > Span::ZERO, "an interval takes time");
-        let mut place = vec![None; links];
+        let mut place = vec![NOT_WATCHED; links];
         for (number, link) in (0..).zip(watched) {
-            place[link.index()] = Some(number);
+            place[link.index()] = number;
         }
-        let watched: Vec<_> = watched.iter().map(|link| Watched::new(*link)).collect();
+        let watched: Vec<_> = watched.iter().map(|link| Watched::new(*link, interval)).collect();
         Self { interval, place, lost: vec![(0, 0); watched.len()], watched, rows: Vec::new() }
     }
 
@@ -81,36 +84,39 @@ impl PortObserver {
         let (interval, drops) = self.lost[place];
         if drops > 0 {
             let start = Time::from_ps(interval * self.interval.as_ps());
-            self.rows.push(PortRow { drops, ..PortRow::new(start, self.watched[place].link, 0) });
+            self.rows.push(PortRow { drops, ..PortRow::new(start, self.watched[place].row.link, 0) });
         }
     }
 
     /// The row in which what happens at `at` is noted.
+    #[inline(always)]
     fn row(&mut self, at: Time, link: LinkId) -> Option<&mut PortRow> {
         let watched = self.reach(at, link)?;
         Some(&mut watched.row)
     }
 
+    #[inline(always)]
     fn reach(&mut self, at: Time, link: LinkId) -> Option<&mut Watched> {
-        let watched = &mut self.watched[self.place[link.index()]? as usize];
+        let watched = self.watched.get_mut(self.place[link.index()] as usize)?;
         watched.reach(at, self.interval.as_ps(), &mut self.rows);
         Some(watched)
     }
 
     /// All rows of these observers, by time and link. `end` is when the run ended.
     pub fn finish(observers: impl IntoIterator<Item = Self>, end: Time) -> Vec<PortRow> {
+        let mut interval = Span::ZERO;
         let finish = |mut observer: Self| {
-            let length = observer.interval.as_ps();
+            interval = observer.interval;
+            let length = interval.as_ps();
             for place in 0..observer.watched.len() {
                 observer.close_lost(place);
                 let Self { watched, rows, .. } = &mut observer;
                 watched[place].reach(end, length, rows);
-                watched[place].close(end, length, rows);
+                watched[place].close(end, rows);
             }
             observer.rows
         };
-        let mut rows = gather(observers.into_iter().map(finish));
-        rows.sort_by_key(|row| (row.start, row.link));
+        let mut rows = in_order(gather(observers.into_iter().map(finish)), interval);
         rows.dedup_by(|part, sum| {
             let same = (part.start, part.link) == (sum.start, sum.link);
             if same {
@@ -122,6 +128,22 @@ impl PortObserver {
     }
 }
 
+/// The rows by time and link. Both are small numbers, so that each row is counted into its place, unless nothing happened in most
+/// intervals.
+fn in_order(mut rows: Vec<PortRow>, interval: Span) -> Vec<PortRow> {
+    let last = |of: fn(&PortRow) -> u64| rows.iter().map(of).max().unwrap_or(0);
+    let (links, length) = (last(|row| row.link.0.into()) + 1, interval.as_ps().max(1));
+    let intervals = last(|row| row.start.as_ps()) / length + 1;
+    if links.max(intervals) > 4 * rows.len() as u64 || u32::try_from(rows.len()).is_err() {
+        rows.sort_by_key(|row| (row.start, row.link));
+        return rows;
+    }
+    let by_link = counted(0..rows.len() as u32, links as usize, |row| rows[row as usize].link.index());
+    let interval_of = |row: u32| (rows[row as usize].start.as_ps() / length) as usize;
+    let order = counted(by_link.into_iter(), intervals as usize, interval_of);
+    order.into_iter().map(|row| rows[row as usize]).collect()
+}
+
 impl PortRow {
     fn new(start: Time, link: LinkId, max_backlog: u64) -> Self {
         Self { start, link, max_backlog, ..Self::default() }
@@ -129,43 +151,57 @@ impl PortRow {
 }
 
 impl Watched {
-    fn new(link: LinkId) -> Self {
+    fn new(link: LinkId, interval: Span) -> Self {
         Self {
-            link,
-            interval: 0,
+            end: Time::ZERO + interval,
             backlog: 0,
-            side: 0,
             since: Time::ZERO,
             paused_until: Time::ZERO,
             area: 0,
+            side: 0,
             row: PortRow::new(Time::ZERO, link, 0),
         }
     }
 
     /// Lets time pass until `at`, closing intervals of `length` picoseconds.
+    #[inline(always)]
     fn reach(&mut self, at: Time, length: u64, rows: &mut Vec<PortRow>) {
-        let target = at.as_ps() / length;
-        while self.interval < target {
-            let end = Time::from_ps((self.interval + 1) * length);
-            self.accumulate(end);
-            self.close(end, length, rows);
-            // Nothing happens while nothing waits.
-            let idle = self.backlog == 0 && self.paused_until <= end;
-            self.interval = if idle { target } else { self.interval + 1 };
-            self.since = Time::from_ps(self.interval * length);
-            self.row = PortRow { max_side: self.side, ..PortRow::new(self.since, self.link, self.backlog) };
+        if at >= self.end {
+            self.turn(at, length, rows);
         }
         self.accumulate(at);
     }
 
+    /// Closes all intervals before that of `at`.
+    #[inline(never)]
+    fn turn(&mut self, at: Time, length: u64, rows: &mut Vec<PortRow>) {
+        while at >= self.end {
+            let end = self.end;
+            self.accumulate(end);
+            self.close(end, rows);
+            // Nothing happens while nothing waits.
+            let idle = self.backlog == 0 && self.paused_until <= end;
+            let start = if idle { at.as_ps() / length * length } else { end.as_ps() };
+            self.since = Time::from_ps(start);
+            self.end = Time::from_ps(start + length);
+            self.row =
+                PortRow { max_side: self.side, ..PortRow::new(self.since, self.row.link, self.backlog) };
+        }
+    }
+
+    #[inline(always)]
     fn accumulate(&mut self, until: Time) {
-        self.area += u128::from(self.backlog) * u128::from(until.saturating_since(self.since).as_ps());
-        self.row.paused += until.min(self.paused_until).saturating_since(self.since);
+        if self.backlog > 0 {
+            self.area += u128::from(self.backlog) * u128::from(until.saturating_since(self.since).as_ps());
+        }
+        if self.paused_until > self.since {
+            self.row.paused += until.min(self.paused_until).saturating_since(self.since);
+        }
         self.since = until;
     }
 
-    fn close(&mut self, end: Time, length: u64, rows: &mut Vec<PortRow>) {
-        let lasted = end.as_ps().saturating_sub(self.interval * length);
+    fn close(&mut self, end: Time, rows: &mut Vec<PortRow>) {
+        let lasted = end.saturating_since(self.row.start).as_ps();
         let row = PortRow { mean_backlog: self.area as f64 / lasted.max(1) as f64, ..self.row };
         let waited = lasted > 0 && row.max_backlog > 0;
         if waited || row.paused > Span::ZERO || row.packets + row.marks + row.drops + row.messages > 0 {
@@ -176,6 +212,9 @@ impl Watched {
 }
 
 impl Observer for PortObserver {
+    const BY_LINK: bool = true;
+
+    #[inline]
     fn backlog(&mut self, at: Time, link: LinkId, backlog: u64) {
         let Some(watched) = self.reach(at, link) else { return };
         watched.backlog = backlog;
@@ -188,6 +227,20 @@ impl Observer for PortObserver {
         watched.row.max_side = watched.row.max_side.max(backlog);
     }
 
+    #[inline]
+    fn left(&mut self, at: Time, link: LinkId, size: u16, backlog: u64) {
+        let Some(watched) = self.reach(at, link) else { return };
+        debug_assert!(
+            backlog <= watched.backlog,
+            "{backlog} of {} wait when a packet has left",
+            watched.backlog
+        );
+        watched.backlog = backlog;
+        watched.row.packets += 1;
+        watched.row.bytes += u64::from(size);
+    }
+
+    #[inline]
     fn sent(&mut self, at: Time, link: LinkId, size: u16) {
         let Some(row) = self.row(at, link) else { return };
         row.packets += 1;
@@ -215,13 +268,13 @@ impl Observer for PortObserver {
     }
 
     fn lost(&mut self, at: Time, link: LinkId, _size: u16, _cause: DropCause) {
-        let Some(place) = self.place[link.index()] else { return };
+        let place = self.place[link.index()] as usize;
+        let Some((current, drops)) = self.lost.get(place).copied() else { return };
         let interval = at.as_ps() / self.interval.as_ps();
-        if self.lost[place as usize].0 != interval {
-            self.close_lost(place as usize);
-            self.lost[place as usize] = (interval, 0);
+        if current != interval {
+            self.close_lost(place);
         }
-        self.lost[place as usize].1 += 1;
+        self.lost[place] = (interval, if current == interval { drops + 1 } else { 1 });
     }
 }
 

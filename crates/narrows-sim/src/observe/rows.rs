@@ -17,6 +17,28 @@ pub(crate) fn gather<R>(parts: impl IntoIterator<Item = Vec<R>>) -> Vec<R> {
     rows
 }
 
+/// These rows in the order of their keys, which are below `keys`; those with the same key stay in order.
+pub(super) fn counted(
+    rows: impl ExactSizeIterator<Item = u32> + Clone,
+    keys: usize,
+    key: impl Fn(u32) -> usize,
+) -> Vec<u32> {
+    let mut next = vec![0_u32; keys + 1];
+    rows.clone().for_each(|row| next[key(row) + 1] += 1);
+    let mut sum = 0;
+    for first in &mut next {
+        sum += *first;
+        *first = sum;
+    }
+    let mut sorted = vec![0; rows.len()];
+    for row in rows {
+        let place = &mut next[key(row)];
+        sorted[*place as usize] = row;
+        *place += 1;
+    }
+    sorted
+}
+
 /// Limit on the rows that the observers of one run keep together. They come with events, so that nothing else bounds them.
 #[derive(Debug)]
 pub struct RowLimit {

@@ -45,6 +45,8 @@ impl StateObserver {
 }
 
 impl Observer for StateObserver {
+    const BY_LINK: bool = true;
+
     fn window(&mut self, at: Time, flow: FlowId, sender: SenderRef<'_>) {
         if !self.turns.take(at, flow) {
             return;

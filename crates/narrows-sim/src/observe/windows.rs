@@ -62,6 +62,8 @@ impl WindowObserver {
 }
 
 impl Observer for WindowObserver {
+    const BY_LINK: bool = true;
+
     fn window(&mut self, at: Time, flow: FlowId, sender: SenderRef<'_>) {
         if !self.turns.take(at, flow) {
             return;

@@ -69,6 +69,15 @@ impl Start {
     fn age(self, now: Time) -> i64 {
         (now.as_ps() << Self::SIZE_BITS).wrapping_sub(self.0 - self.size()) as i64 >> Self::SIZE_BITS
     }
+
+    /// Tells who watches `link` of a start by `now` that left `waiting` bytes behind.
+    #[inline(always)]
+    fn report<O: Observer>(self, now: Time, link: LinkId, waiting: u64, observer: &mut O) {
+        if O::ACTIVE {
+            let at = Time::from_ps(now.as_ps() - self.age(now) as u64);
+            observer.left(at, link, self.size() as u16, waiting);
+        }
+    }
 }
 
 impl FifoPorts {
@@ -165,7 +174,7 @@ impl FifoPorts {
     }
 
     /// Packets arrive at a port, in this order: [`join`](Self::join) of one after the other, where the memory refuses none of them,
-    /// nobody watches, and marking is a step at `above`. The state of the port is kept in registers meanwhile.
+    /// nobody looks at packets, and marking is a step at `above`. The state of the port is kept in registers meanwhile.
     #[inline]
     pub(super) fn join_run<O: Observer>(
         &mut self,
@@ -192,16 +201,22 @@ impl FifoPorts {
                 };
                 port.starts.take();
                 waiting -= start.size();
+                start.report(now, port.link, waiting, &mut world.observer);
             }
             let marked = waiting > above && packet.is(ECT);
             marks += u64::from(marked);
+            if marked {
+                world.observer.marked(now, port.link);
+            }
             let packet = if marked { packet.with(CE) } else { packet };
             let start = if busy_until > now {
                 waiting += u64::from(size);
                 max_waiting = max_waiting.max(waiting);
                 port.starts.push(Start::new(busy_until, size));
+                world.observer.backlog(now, port.link, waiting);
                 busy_until
             } else {
+                world.observer.sent(now, port.link, size);
                 now
             };
             busy_until = start + kind.wire_time.of(size);
@@ -266,11 +281,7 @@ impl FifoPort {
             let Some(start) = self.starts.front().copied().filter(|start| start.age(now) >= 0) else { break };
             self.starts.take();
             self.waiting -= start.size();
-            if O::ACTIVE {
-                let at = Time::from_ps(now.as_ps() - start.age(now) as u64);
-                observer.backlog(at, self.link, self.waiting);
-                observer.sent(at, self.link, start.size() as u16);
-            }
+            start.report(now, self.link, self.waiting, observer);
         }
         before - self.waiting
     }

@@ -11,11 +11,11 @@ use crate::packet::{NO_TRAILERS, Packet, Parcel, in_hand};
 use crate::world::{Groups, MAX_WINDOW, OWN, World, check_places, entry, place};
 
 impl Switch {
-    /// The threshold of marking, if arrivals before `until` may be grouped: nobody watches, routes are known and stay, nothing is lost
-    /// on wires, and nothing but the threshold looks at packets.
+    /// The threshold of marking, if arrivals before `until` may be grouped: nobody watches packets, routes are known and stay, nothing is
+    /// lost on wires, and nothing but the threshold looks at packets.
     #[inline(always)]
     pub(super) fn may_group<O: Observer>(&self, until: Time) -> Option<u64> {
-        let simple = !O::ACTIVE && !self.impaired && !self.routes_late && self.edits.next >= until;
+        let simple = O::BY_LINK && !self.impaired && !self.routes_late && self.edits.next >= until;
         let fifo = matches!(self.ports, Ports::Fifo(_)) && self.mechanisms.is_none();
         if simple && fifo { self.common.marker.only_step() } else { None }
     }

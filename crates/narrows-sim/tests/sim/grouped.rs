@@ -2,14 +2,14 @@
 
 use crate::support::{Run, dctcp, flow, group, network, params, trace};
 use narrows_proto::units::{BitRate, Bytes, Span};
-use narrows_sim::Network;
-use narrows_sim::observe::Observer;
+use narrows_sim::observe::{Observer, PortObserver};
 use narrows_sim::switch::{Buffer, Dynamic, Sharing, SwitchConfig};
 use narrows_sim::topology::{LeafSpine, Topology};
 use narrows_sim::traffic::{FlowSpec, Traffic};
+use narrows_sim::{LinkId, Network};
 use proptest::prelude::*;
 
-/// Sees everything and does nothing. Who is watched takes packets one by one.
+/// Sees everything and does nothing. Who is watched packet by packet takes them one by one.
 struct Watching;
 
 impl Observer for Watching {}
@@ -79,5 +79,16 @@ proptest! {
         let (network, traffic) = (random.network(), random.traffic());
         let run = Run::new(&network, &traffic).until(Span::from_ms(4)).seed(seed).threads(random.threads);
         prop_assert!(trace(&run.run()) == trace(&run.observed(|| Watching)));
+    }
+
+    #[test]
+    fn ports_are_recorded_port_by_port_as_they_are_packet_by_packet(random in any(), ns in 200..30_000_u64) {
+        let (network, traffic, interval) = (random.network(), random.traffic(), Span::from_ns(ns));
+        let run = Run::new(&network, &traffic).until(Span::from_ms(4)).threads(random.threads);
+        let links = network.topology.links().len();
+        let all: Vec<_> = (0..links).map(LinkId::from).collect();
+        let outcome = run.observed(|| (PortObserver::new(interval, links, &all), Watching));
+        let one_by_one = outcome.observers.into_iter().map(|(ports, _)| ports);
+        prop_assert!(run.ports(interval) == PortObserver::finish(one_by_one, outcome.ended));
     }
 }

@@ -223,9 +223,10 @@ impl Document {
         self.profiles = true;
     }
 
-    /// Whether a value was written at the key `key` of the root, be it [`OFF`].
-    pub(crate) fn has(&self, key: &str) -> bool {
-        self.written().is_ok_and(|root| root.contains_key(key))
+    /// Whether a value was written at each of these keys of the root, be it [`OFF`].
+    #[cfg(test)]
+    pub(crate) fn has_all(&self, keys: &[&str]) -> bool {
+        self.written().is_ok_and(|root| Root(&root).has_all(keys))
     }
 
     /// Where the value at `path` is: keys, and numbers of array elements. If there is none, its nearest ancestor's.
@@ -281,10 +282,22 @@ impl Document {
     /// # Errors
     /// If a key is unknown or missing, a value has the wrong type or is out of its range.
     pub fn read_into<T: DeserializeOwned>(&self) -> Checked<T> {
+        self.read_after(|_| Ok(())).map(|(value, ())| value)
+    }
+
+    /// The same after a look at what was written, before anything is left out or inherited. The text is parsed once.
+    pub(crate) fn read_after<T: DeserializeOwned, L>(
+        &self,
+        look: impl FnOnce(&Root<'_>) -> Checked<L>,
+    ) -> Checked<(T, L)> {
+        let written = self.written()?;
+        let looked = look(&Root(&written))?;
         let length = self.texts.iter().map(|source| source.text.len() + 1).sum();
-        let root = Spanned::new(0..length, DeValue::Table(self.build()?));
+        let root = Spanned::new(0..length, DeValue::Table(self.complete(written)));
         let place = |mistake: &Mistake| mistake.span.as_ref().map(|span| self.locate(span));
-        T::deserialize(Node::Value(root)).map_err(|mistake| self.shown(&mistake).at(place(&mistake)).into())
+        let value =
+            T::deserialize(Node::Value(root)).map_err(|mistake| self.shown(&mistake).at(place(&mistake)))?;
+        Ok((value, looked))
     }
 
     /// A mistake with what would be accepted in its place, as far as that is known.
@@ -309,9 +322,7 @@ impl Document {
 
     /// The integer at `key` of the root, if it is one.
     pub fn integer(&self, key: &str) -> Option<i64> {
-        let root = self.build().ok()?;
-        let integer = root.get(key)?.get_ref().as_integer()?;
-        i64::from_str_radix(integer.as_str(), integer.radix()).ok()
+        Root(&self.build().ok()?).integer(key)
     }
 
     /// Its text, and its overrides in order, as they were written.
@@ -331,7 +342,11 @@ impl Document {
     }
 
     fn build(&self) -> Checked<DeTable<'_>> {
-        let mut root = self.written()?;
+        Ok(self.complete(self.written()?))
+    }
+
+    /// Leaves out what is off, and fills in what is inherited.
+    fn complete<'a>(&self, mut root: DeTable<'a>) -> DeTable<'a> {
         if let Some(schema) =
             self.schema.filter(|_| self.texts.iter().any(|source| source.text.contains(OFF)))
         {
@@ -343,7 +358,7 @@ impl Document {
         if self.profiles {
             profile::complete(&mut root);
         }
-        Ok(root)
+        root
     }
 
     /// The place of a span that [`Document::read_into`] has reported.
@@ -361,6 +376,22 @@ impl Document {
             start = next;
         }
         unreachable!("there is at least one text")
+    }
+}
+
+/// The root of a document as it was written.
+pub(crate) struct Root<'a>(&'a DeTable<'a>);
+
+impl Root<'_> {
+    /// The integer at a key, if it is one.
+    pub(crate) fn integer(&self, key: &str) -> Option<i64> {
+        let integer = self.0.get(key)?.get_ref().as_integer()?;
+        i64::from_str_radix(integer.as_str(), integer.radix()).ok()
+    }
+
+    /// There is something at each of these keys, be it [`OFF`].
+    pub(crate) fn has_all(&self, keys: &[&str]) -> bool {
+        keys.iter().all(|key| self.0.contains_key(*key))
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::parquet_file::TableWriter;
-use super::{Results, TABLES, Table, TableInfo};
+use super::piecewise::Care;
+use super::{Named, Results, Table, TableInfo, all_tables};
 use crate::inputs::INPUTS;
 
 /// Folders that a folder of results may hold besides files. `inputs` has the files that the scenario names.
@@ -19,7 +20,7 @@ pub const FOLDERS: [&str; 1] = [INPUTS];
 /// # Errors
 /// With the name of the file that cannot be written.
 pub(crate) fn write_folder(results: &Results, folder: &Path) -> Result<(), (String, io::Error)> {
-    write_results(results, &results.plan.text, folder)?;
+    write_results(results, &results.plan.text, folder, &mut Care::Later)?;
     for input in &results.plan.inputs {
         let path = input.path();
         let write = || {
@@ -39,34 +40,16 @@ pub(crate) fn write_results(
     results: &Results,
     scenario: &str,
     folder: &Path,
+    care: &mut Care<'_>,
 ) -> Result<(), (String, io::Error)> {
-    // One after the other, so that only one of them is in memory.
-    for (name, table) in tables(results) {
-        let write = || {
-            let mut file = Gathered(BufWriter::new(File::create(folder.join(&name))?));
-            write_table(&table, results, &mut file)?;
-            file.0.flush()
-        };
-        write().map_err(|error| (name.clone(), error))?;
+    for table in all_tables() {
+        let Some(mut parts) = table.parts(results, None) else { continue };
+        care.write(folder, &file_of(table), |file| write_table(&mut parts, results, file))?;
     }
     for (name, text) in [("run.json", summary(results).as_str()), ("scenario.toml", scenario)] {
-        let written = std::fs::write(folder.join(name), text);
-        written.map_err(|error| (name.to_owned(), error))?;
+        care.write(folder, name, |file| file.write_all(text.as_bytes()))?;
     }
     Ok(())
-}
-
-/// A file whose small pieces are written together. A table asks for each of its columns to be written at once.
-struct Gathered(BufWriter<File>);
-
-impl Write for Gathered {
-    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
-        self.0.write(piece)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 impl Results {
@@ -76,10 +59,12 @@ impl Results {
     /// If a table cannot be encoded, with the name of its file.
     pub fn files(&self) -> Result<BTreeMap<String, Vec<u8>>, (String, io::Error)> {
         let mut files = BTreeMap::new();
-        for (name, table) in tables(self) {
+        for table in all_tables() {
+            let Some(mut parts) = table.parts(self, None) else { continue };
             let mut content = Vec::new();
-            write_table(&table, self, &mut content).map_err(|error| (name.clone(), error))?;
-            files.insert(name, content);
+            let written = write_table(&mut parts, self, &mut content);
+            written.map_err(|error| (file_of(table), error))?;
+            files.insert(file_of(table), content);
         }
         files.insert("run.json".to_owned(), summary(self).into_bytes());
         files.insert("scenario.toml".to_owned(), self.plan.text.clone().into_bytes());
@@ -93,10 +78,9 @@ impl Results {
     }
 }
 
-/// The tables that there are, each with the name of its file; made one after the other.
-fn tables(results: &Results) -> impl Iterator<Item = (String, Table)> {
-    let tables = TABLES.iter().filter_map(|info| results.table(info.name));
-    tables.map(|table| (format!("{}.parquet", table.name), table))
+/// The name of the file of a table.
+fn file_of(table: &dyn Named) -> String {
+    format!("{}.parquet", table.name())
 }
 
 /// Text of `run.json`.
@@ -113,18 +97,23 @@ pub(crate) fn write_text(path: &Path, text: &str, flush: bool) -> io::Result<()>
 
 /// Writes a table, with the scenario, the seed and the version in its metadata, what its rows are (`narrows.table`), and unit
 /// and meaning of its columns (`narrows.columns`, JSON by name of the column).
-fn write_table(table: &Table, results: &Results, file: impl Write + Send) -> io::Result<()> {
+fn write_table(
+    parts: &mut dyn Iterator<Item = Table>,
+    results: &Results,
+    file: impl Write + Send,
+) -> io::Result<()> {
+    let empty = parts.next().expect("the first part has no rows");
     let plan = &results.plan;
     let metadata = vec![
         ("narrows.version", env!("CARGO_PKG_VERSION").to_owned()),
         ("narrows.scenario", plan.text.clone()),
         ("narrows.seed", plan.scenario.seed.to_string()),
         ("narrows.complete", results.complete.to_string()),
-        ("narrows.table", TableInfo::find(table.name).map_or("", |info| info.meaning).to_owned()),
-        ("narrows.columns", meanings(table).to_string()),
+        ("narrows.table", TableInfo::find(empty.name).map_or("", |info| info.meaning).to_owned()),
+        ("narrows.columns", meanings(&empty).to_string()),
     ];
-    let mut writer = TableWriter::begin(file, table, metadata)?;
-    writer.write(table, 0..table.rows())?;
+    let mut writer = TableWriter::begin(file, &empty, metadata)?;
+    writer.write_parts(parts)?;
     writer.finish()
 }
 

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,13 +11,14 @@ use narrows_proto::units;
 use parquet::basic::{Compression, ConvertedType, Repetition, Type as Physical};
 use parquet::column::page::PageReader;
 use parquet::column::reader::ColumnReaderImpl;
+use parquet::column::writer::{ColumnWriter, get_column_writer, get_typed_column_writer_mut};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::ChunkReader;
+use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::{ColumnDescPtr, Type};
 
 use super::guard::guarded;
@@ -28,6 +28,9 @@ use crate::plan::available_memory;
 
 /// Rows of a row group.
 pub(crate) const ROW_GROUP: usize = 1 << 20;
+/// Rows that are encoded at once, so few that their columns stay in the cache. The pages of a file are the same with any multiple of 1024, as the
+/// library looks after so many whether a page is full.
+pub(crate) const PART: usize = 1 << 15;
 
 /// A file in the making, on a disk or in memory.
 pub(crate) struct TableWriter<W: Write + Send = File>(SerializedFileWriter<W>);
@@ -50,19 +53,43 @@ impl<W: Write + Send> TableWriter<W> {
         begin().map(Self).map_err(cause)
     }
 
-    /// Writes some of the rows of a table, in groups.
-    pub(crate) fn write(&mut self, table: &Table, rows: Range<usize>) -> io::Result<()> {
-        for start in rows.clone().step_by(ROW_GROUP) {
-            let end = rows.end.min(start + ROW_GROUP);
-            self.write_group(table, start..end).map_err(cause)?;
+    /// Writes the rows of a table.
+    pub(crate) fn write(&mut self, table: &Table) -> io::Result<()> {
+        let starts = (0..table.rows()).step_by(PART);
+        self.write_parts(&mut starts.map(|start| table.part(start..table.rows().min(start + PART))))
+    }
+
+    /// Writes the rows of a table that comes in parts of [`PART`] rows and a rest, none of which is empty.
+    pub(crate) fn write_parts(&mut self, parts: &mut dyn Iterator<Item = Table>) -> io::Result<()> {
+        while let Some(first) = parts.next() {
+            let more = &mut parts.take(ROW_GROUP / PART - 1);
+            self.write_group(std::iter::once(first).chain(more)).map_err(cause)?;
         }
         Ok(())
     }
 
-    fn write_group(&mut self, table: &Table, rows: Range<usize>) -> Result<(), ParquetError> {
+    /// All columns are encoded side by side, so that no more than a part of the rows need be there.
+    fn write_group(&mut self, parts: impl Iterator<Item = Table>) -> Result<(), ParquetError> {
+        let (schema, properties) = (self.0.schema_descr().clone(), Arc::clone(self.0.properties()));
+        let mut encoded: Vec<_> = schema.columns().iter().map(|_| TrackedWrite::new(Vec::new())).collect();
+        let mut columns: Vec<_> = schema
+            .columns()
+            .iter()
+            .zip(&mut encoded)
+            .map(|(about, encoded)| {
+                let pages = Box::new(SerializedPageWriter::new(encoded));
+                get_column_writer(Arc::clone(about), Arc::clone(&properties), pages)
+            })
+            .collect();
+        for part in parts {
+            for (column, Column { values, .. }) in columns.iter_mut().zip(part.columns) {
+                write_column(column, values)?;
+            }
+        }
+        let closed = columns.into_iter().map(ColumnWriter::close).collect::<Result<Vec<_>, _>>()?;
         let mut group = self.0.next_row_group()?;
-        for column in &table.columns {
-            write_column(&mut group, &column.values, rows.clone())?;
+        for (encoded, closed) in encoded.into_iter().zip(closed) {
+            group.append_column(&Bytes::from(encoded.into_inner()?), closed)?;
         }
         group.close().map(drop)
     }
@@ -102,38 +129,35 @@ fn fields(table: &Table) -> Result<Vec<Arc<Type>>, ParquetError> {
     table.columns.iter().map(field).collect()
 }
 
-fn write_column<W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
-    values: &Values,
-    rows: Range<usize>,
-) -> Result<(), ParquetError> {
+fn write_column(column: &mut ColumnWriter<'_>, values: Values) -> Result<(), ParquetError> {
+    let signed = |value: u64| value as i64;
     let texts =
         |names: &[String]| -> Vec<_> { names.iter().map(|name| ByteArray::from(name.as_str())).collect() };
     match values {
         Values::Integers(values) => {
-            let values: Vec<_> = values[rows].iter().map(|value| *value as i64).collect();
-            write_values::<Int64Type, _>(group, &values, None)
+            let values: Vec<_> = values.into_iter().map(signed).collect();
+            write_values::<Int64Type>(column, &values, None)
         }
         Values::MaybeIntegers(values) => {
-            let present: Vec<_> = values[rows.clone()].iter().flatten().map(|value| *value as i64).collect();
-            write_values::<Int64Type, _>(group, &present, Some(&levels(&values[rows])))
+            let present: Vec<_> = values.iter().flatten().copied().map(signed).collect();
+            write_values::<Int64Type>(column, &present, Some(&levels(&values)))
         }
-        Values::Reals(values) => write_values::<DoubleType, _>(group, &values[rows], None),
+        Values::Reals(values) => write_values::<DoubleType>(column, &values, None),
         Values::MaybeReals(values) => {
-            let present: Vec<_> = values[rows.clone()].iter().flatten().copied().collect();
-            write_values::<DoubleType, _>(group, &present, Some(&levels(&values[rows])))
+            let present: Vec<_> = values.iter().flatten().copied().collect();
+            write_values::<DoubleType>(column, &present, Some(&levels(&values)))
         }
-        Values::Flags(values) => write_values::<BoolType, _>(group, &values[rows], None),
+        Values::Flags(values) => write_values::<BoolType>(column, &values, None),
         Values::Names(values, names) => {
-            let names = texts(names);
-            let values: Vec<_> = values[rows].iter().map(|index| names[*index as usize].clone()).collect();
-            write_values::<ByteArrayType, _>(group, &values, None)
+            let names = texts(&names);
+            let values: Vec<_> = values.iter().map(|index| names[*index as usize].clone()).collect();
+            write_values::<ByteArrayType>(column, &values, None)
         }
         Values::MaybeNames(values, names) => {
-            let names = texts(names);
-            let present = values[rows.clone()].iter().flatten();
-            let present: Vec<_> = present.map(|index| names[*index as usize].clone()).collect();
-            write_values::<ByteArrayType, _>(group, &present, Some(&levels(&values[rows])))
+            let names = texts(&names);
+            let present: Vec<_> =
+                values.iter().flatten().map(|index| names[*index as usize].clone()).collect();
+            write_values::<ByteArrayType>(column, &present, Some(&levels(&values)))
         }
     }
 }
@@ -143,14 +167,12 @@ fn levels<T>(values: &[Option<T>]) -> Vec<i16> {
     values.iter().map(|value| i16::from(value.is_some())).collect()
 }
 
-fn write_values<T: DataType, W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
+fn write_values<T: DataType>(
+    column: &mut ColumnWriter<'_>,
     values: &[T::T],
     levels: Option<&[i16]>,
 ) -> Result<(), ParquetError> {
-    let mut column = group.next_column()?.ok_or_else(|| ParquetError::General("a column too many".into()))?;
-    column.typed::<T>().write_batch(values, levels, None)?;
-    column.close()
+    get_typed_column_writer_mut::<T>(column).write_batch(values, levels, None).map(drop)
 }
 
 /// Rows take up to so many times the size of their file in memory. Tables of runs take up to some tens of times as much, as some
@@ -161,8 +183,44 @@ const ALWAYS_FITS: u64 = 256 << 20;
 /// Of what is read, so many copies are in memory at most, when it is decoded and when something is made of it.
 const COPIES: u64 = 3;
 
+/// Files up to this size are read at once: page by page, small ones take hundreds of calls of the system.
+const SMALL: u64 = 1 << 20;
+
+/// A file to read, on the disk or in memory.
+pub(crate) enum Chunks {
+    File(File),
+    Held(Bytes),
+}
+
+impl Length for Chunks {
+    fn len(&self) -> u64 {
+        match self {
+            Self::File(file) => Length::len(file),
+            Self::Held(bytes) => Length::len(bytes),
+        }
+    }
+}
+
+impl ChunkReader for Chunks {
+    type T = Box<dyn Read>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        Ok(match self {
+            Self::File(file) => Box::new(file.get_read(start)?),
+            Self::Held(bytes) => Box::new(bytes.get_read(start)?),
+        })
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        match self {
+            Self::File(file) => file.get_bytes(start, length),
+            Self::Held(bytes) => bytes.get_bytes(start, length),
+        }
+    }
+}
+
 /// A file to read, by groups of rows. Nothing is decoded before it is known what it takes.
-pub(crate) struct TableReader<R: ChunkReader = File> {
+pub(crate) struct TableReader<R: ChunkReader = Chunks> {
     name: &'static str,
     file: Arc<R>,
     metadata: ParquetMetaData,
@@ -181,7 +239,14 @@ impl TableReader {
     ) -> Result<Self, ParquetError> {
         let file = input_file::open(path)?;
         let size = file.metadata()?.len();
-        Self::new(name, file, size, wanted, &mut || input_file::open(path))
+        if size > SMALL {
+            return Self::new(name, Chunks::File(file), size, wanted, &mut || input_file::open(path));
+        }
+        let mut bytes = Vec::with_capacity(size as usize + 1);
+        Read::take(&file, size).read_to_end(&mut bytes)?;
+        let bytes = Bytes::from(bytes);
+        let mut again = || Ok(io::Cursor::new(bytes.clone()));
+        Self::new(name, Chunks::Held(bytes.clone()), bytes.len() as u64, wanted, &mut again)
     }
 }
 
@@ -427,7 +492,7 @@ mod tests {
             |name: &'static str| Column { name: name.into(), values: Values::Integers(vec![7; rows]) };
         let table = Table { name: "queues", columns: vec![column("a"), column("b")] };
         let mut writer = TableWriter::begin(File::create(&path).unwrap(), &table, Vec::new()).unwrap();
-        (0..groups).for_each(|_| writer.write(&table, 0..rows).unwrap());
+        (0..groups).for_each(|_| writer.write(&table).unwrap());
         writer.finish().unwrap();
         (place, path)
     }

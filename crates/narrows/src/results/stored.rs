@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use parquet::errors::ParquetError;
 use serde_json::Value;
 
-use super::{Results, Table, TableInfo, parquet_file};
+use super::{Results, Table, TableInfo, all_tables, parquet_file};
 use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::input_file::{LARGEST_SCENARIO, LARGEST_SUMMARY, read_bytes};
 
@@ -131,6 +131,16 @@ pub trait Source {
     /// # Errors
     /// If it cannot be read.
     fn columns(&self, table: &'static str, columns: &[&str]) -> Checked<Option<Table>>;
+
+    /// The same, part by part in the order of its rows. False if it was not recorded.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn parts(&self, table: &'static str, columns: &[&str], each: &mut dyn FnMut(&Table)) -> Checked<bool> {
+        let table = self.columns(table, columns)?;
+        table.iter().for_each(each);
+        Ok(table.is_some())
+    }
 }
 
 impl Source for Results {
@@ -142,8 +152,14 @@ impl Source for Results {
         &self.plan.text
     }
 
-    fn columns(&self, table: &'static str, _: &[&str]) -> Checked<Option<Table>> {
-        Ok(self.table(table))
+    fn columns(&self, table: &'static str, columns: &[&str]) -> Checked<Option<Table>> {
+        Ok(self.columns_of(table, Some(columns)))
+    }
+
+    fn parts(&self, table: &'static str, columns: &[&str], each: &mut dyn FnMut(&Table)) -> Checked<bool> {
+        let parts = all_tables().find(|named| named.name() == table);
+        let parts = parts.and_then(|named| named.parts(self, Some(columns)));
+        Ok(parts.map(|parts| parts.for_each(|part| each(&part))).is_some())
     }
 }
 

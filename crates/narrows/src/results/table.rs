@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::columns::{ColumnInfo, ColumnKind, TableInfo};
 
@@ -21,6 +22,14 @@ pub struct Column {
     pub name: Cow<'static, str>,
     /// Its values.
     pub values: Values,
+}
+
+impl Column {
+    /// Its name, the type of its values, and whether some may be missing.
+    pub(crate) fn kind(&self) -> (&str, ColumnKind, bool) {
+        let (kind, optional) = self.values.kind();
+        (&self.name, kind, optional)
+    }
 }
 
 /// The values of a column.
@@ -57,6 +66,13 @@ impl Table {
             self.column(info.name).map_or(!info.present.is_empty(), fits)
         };
         info.columns.iter().filter(wanted).find(|info| !fits(info)).map(|info| info.name)
+    }
+
+    /// Some of its rows.
+    pub(super) fn part(&self, rows: Range<usize>) -> Self {
+        let part =
+            |column: &Column| Column { name: column.name.clone(), values: column.values.part(rows.clone()) };
+        Self { name: self.name, columns: self.columns.iter().map(part).collect() }
     }
 
     /// The values of a column, if there is one of this name.
@@ -161,6 +177,19 @@ impl Values {
             Self::Reals(_) => Self::MaybeReals(Vec::new()),
             Self::Names(..) => Self::MaybeNames(Vec::new(), Vec::new()),
             other => other,
+        }
+    }
+
+    /// Some of the values.
+    fn part(&self, rows: Range<usize>) -> Self {
+        match self {
+            Self::Integers(values) => Self::Integers(values[rows].to_vec()),
+            Self::MaybeIntegers(values) => Self::MaybeIntegers(values[rows].to_vec()),
+            Self::Reals(values) => Self::Reals(values[rows].to_vec()),
+            Self::MaybeReals(values) => Self::MaybeReals(values[rows].to_vec()),
+            Self::Flags(values) => Self::Flags(values[rows].to_vec()),
+            Self::Names(values, names) => Self::Names(values[rows].to_vec(), names.clone()),
+            Self::MaybeNames(values, names) => Self::MaybeNames(values[rows].to_vec(), names.clone()),
         }
     }
 

@@ -90,6 +90,8 @@ pub struct Campaign {
     waiting: BTreeSet<(Reverse<u64>, usize)>,
     order: Vec<Want>,
     points: Vec<Progress>,
+    /// Number of points that are not closed.
+    open: usize,
     /// With a rule: which points a cell belongs to.
     users: HashMap<String, Vec<usize>>,
     /// Cells of this shard; none if all are.
@@ -152,6 +154,7 @@ impl Campaign {
             waiting: BTreeSet::new(),
             order: Vec::new(),
             points: vec![Progress::default(); manifest.points.len()],
+            open: manifest.points.len(),
             users: HashMap::new(),
             mine: None,
             settings,
@@ -184,9 +187,8 @@ impl Campaign {
         let cost = |point: usize| self.estimates.get(&point).map_or(1.0, |estimate| estimate.cost);
         if self.manifest.until.is_some() {
             let costs: Vec<_> = (0..self.points.len()).map(cost).collect();
-            for (point, mine) in self.points.iter_mut().zip(shard.share(&costs)) {
-                point.closed = !mine;
-            }
+            let others = shard.share(&costs).into_iter().enumerate().filter(|(_, mine)| !mine);
+            others.for_each(|(point, _)| self.close(point));
             return;
         }
         let mut ids = Vec::new();
@@ -200,6 +202,11 @@ impl Campaign {
         }
         let mine = shard.share(&costs).into_iter().zip(ids).filter(|(mine, _)| *mine);
         self.mine = Some(mine.map(|(_, id)| id.clone()).collect());
+    }
+
+    fn close(&mut self, point: usize) {
+        self.points[point].closed = true;
+        self.open -= 1;
     }
 
     /// Wants the first `seeds` cells of a point.
@@ -253,21 +260,20 @@ impl Campaign {
             let cells = manifest.points[point].cells.iter().take(asked as usize);
             let cells: Vec<_> = cells.filter_map(|id| self.cells.get(id)).collect();
             if cells.iter().any(|cell| cell.state == State::Failed) {
-                self.points[point].closed = true;
+                self.close(point);
                 break;
             }
             let done = cells.iter().take_while(|cell| cell.state == State::Done);
             let values: Vec<_> = done.map(|cell| cell.value).collect();
             if until.enough(manifest.seeds, &values).is_some() {
-                self.points[point].closed = true;
+                self.close(point);
                 break;
             }
             if values.len() < asked as usize {
                 break;
             }
             // If few points are open, each asks for several seeds, so that nobody is idle.
-            let open = self.points.iter().filter(|point| !point.closed).count();
-            let more = (self.settings.jobs / open.max(1)).max(1) as u32;
+            let more = (self.settings.jobs / self.open.max(1)).max(1) as u32;
             self.ask(point, (asked + more).min(until.most), store)?;
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! Axes of a grid, their steps, and what these change in the scenario.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::leading::LEADING;
@@ -129,9 +131,9 @@ impl Axis {
             let message = format!("the axis \"{}\" has no values", self.name);
             return Err(wrong(Code::OutOfRange, message).into());
         }
-        let texts: Vec<_> = self.steps.iter().map(Step::text).collect();
-        if let Some(twice) = texts.iter().enumerate().find(|(at, text)| texts[..*at].contains(text)) {
-            let message = format!("the axis \"{}\" has {} twice", self.name, twice.1);
+        let mut seen = HashSet::new();
+        if let Some(twice) = self.steps.iter().map(Step::text).find(|text| !seen.insert(text.clone())) {
+            let message = format!("the axis \"{}\" has {twice} twice", self.name);
             return Err(wrong(Code::Duplicate, message).into());
         }
         Ok(())

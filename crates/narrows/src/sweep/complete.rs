@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::checksum;
+use crate::checksum::{self, Sum};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::input_file::{LARGEST_SUMMARY, read_bytes};
 use crate::results::write_text;
@@ -100,13 +100,6 @@ enum Recorded {
     Size(u64),
 }
 
-#[derive(Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Sum {
-    size: u64,
-    blake3: String,
-}
-
 impl Complete {
     /// As it is written, with its checksum.
     fn text(&mut self) -> String {
@@ -120,14 +113,15 @@ impl Complete {
     }
 }
 
-/// Writes `cell.json` beside the files of a cell.
-pub(super) fn seal(folder: &Path, id: &str, engine: &str, seed: u64) -> io::Result<()> {
-    let mut files = BTreeMap::new();
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let sum = Sum { size: entry.metadata()?.len(), blake3: checksum::of_file(&entry.path())? };
-        files.insert(entry.file_name().to_string_lossy().into_owned(), Recorded::Sum(sum));
-    }
+/// Writes `cell.json` beside the files of a cell, of which it is known what was written.
+pub(super) fn seal(
+    folder: &Path,
+    id: &str,
+    engine: &str,
+    seed: u64,
+    files: Vec<(String, Sum)>,
+) -> io::Result<()> {
+    let files = files.into_iter().map(|(name, sum)| (name, Recorded::Sum(sum))).collect();
     let (id, engine) = (id.to_owned(), engine.to_owned());
     let text = Complete { id, engine, seed, files, checksum: None }.text();
     write_text(&folder.join(CELL), &text, false)

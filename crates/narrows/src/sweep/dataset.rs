@@ -88,14 +88,15 @@ struct Maker<'a> {
     staging: &'a Path,
 }
 
+/// By column in front: the numbers of its names. Every cell has a name of its own, so there are many.
+type Numbers = Vec<HashMap<String, u32>>;
+
 /// The number of a name among those there are, or the next one.
-fn number_of(name: String, names: &mut Vec<String>) -> u32 {
-    // Rows with the same value mostly stand together.
-    let number = names.iter().rposition(|other| *other == name).unwrap_or_else(|| {
-        names.push(name);
-        names.len() - 1
-    });
-    number as u32
+fn number_of(name: String, names: &mut Vec<String>, numbers: &mut HashMap<String, u32>) -> u32 {
+    *numbers.entry(name).or_insert_with_key(|name| {
+        names.push(name.clone());
+        (names.len() - 1) as u32
+    })
 }
 
 impl Maker<'_> {
@@ -127,10 +128,12 @@ impl Maker<'_> {
     }
 
     /// Adds so many rows of a cell to the columns in front.
-    fn lead(&self, columns: &mut [Column], row: &Row, count: usize) {
+    fn lead(&self, columns: &mut [Column], numbers: &mut Numbers, row: &Row, count: usize) {
         let point = &self.manifest.points[row.point];
         let fixed = LEADING.map(|leading| (leading.value)(&row.id, row.point, row.seed));
-        for (column, value) in columns.iter_mut().zip(fixed.iter().chain(&point.values)) {
+        numbers.resize_with(fixed.len() + point.values.len(), HashMap::new);
+        let values = fixed.iter().chain(&point.values).zip(numbers);
+        for (column, (value, numbers)) in columns.iter_mut().zip(values) {
             let more = |len: usize| len + count;
             match &mut column.values {
                 Values::Integers(values) => {
@@ -140,12 +143,12 @@ impl Maker<'_> {
                     values.resize(more(values.len()), value.as_f64().unwrap_or(f64::NAN));
                 }
                 Values::Names(values, names) => {
-                    values.resize(more(values.len()), number_of(text(value), names));
+                    values.resize(more(values.len()), number_of(text(value), names, numbers));
                 }
                 Values::MaybeIntegers(values) => values.resize(more(values.len()), value.as_u64()),
                 Values::MaybeReals(values) => values.resize(more(values.len()), value.as_f64()),
                 Values::MaybeNames(values, names) => {
-                    let number = (!value.is_null()).then(|| number_of(text(value), names));
+                    let number = (!value.is_null()).then(|| number_of(text(value), names, numbers));
                     values.resize(more(values.len()), number);
                 }
                 _ => unreachable!("columns in front are made by `leading`"),
@@ -188,8 +191,9 @@ impl Maker<'_> {
     fn summary(&self, metrics: &Metrics) -> Checked<()> {
         let names: Vec<&str> = metrics.names.iter().map(String::as_str).collect();
         let mut columns = self.leading(&names);
+        let mut numbers = Numbers::new();
         for row in self.rows {
-            self.lead(&mut columns, row, 1);
+            self.lead(&mut columns, &mut numbers, row, 1);
         }
         let mut values = vec![vec![None; self.rows.len()]; names.len()];
         for (row, of_cell) in metrics.values.iter().enumerate() {
@@ -207,7 +211,7 @@ impl Maker<'_> {
         let table = Table { name: SUMMARY, columns };
         let write = || {
             let (mut writer, file) = self.begin(&table, "One row per cell: its metrics.", Value::Null)?;
-            writer.write(&table, 0..table.rows())?;
+            writer.write(&table)?;
             writer.finish()?;
             file.sync_all()
         };
@@ -216,16 +220,34 @@ impl Maker<'_> {
 
     /// One table of all cells that have it; false if none has.
     fn table(&self, info: &'static TableInfo) -> Checked<bool> {
-        let Some(mut table) = self.columns(info)? else { return Ok(false) };
+        // Mostly all cells have the same columns. Where they do not, this is found on the way, and all are looked at first.
+        let Some(of_first) = self.columns(info, true)? else { return Ok(false) };
+        if self.write_table(info, of_first, true)? {
+            return Ok(true);
+        }
+        let Some(of_all) = self.columns(info, false)? else { return Ok(false) };
+        self.write_table(info, of_all, false)
+    }
+
+    /// Writes a table with these columns. If cells must have the `same` columns, it is given up, and false, where one has others.
+    fn write_table(&self, info: &'static TableInfo, mut table: Table, same: bool) -> Checked<bool> {
         let front = LEADING.len() + self.manifest.axes.len();
+        let mut numbers = Numbers::new();
         let (mut writer, file) = self.written(self.begin(&table, info.meaning, meanings(&table)))?;
         for row in self.rows {
             let Some(reader) = self.open(info, row)? else { continue };
+            if same {
+                let empty = reader.empty().map_err(|error| self.unreadable(info, row, &error))?;
+                let own = table.columns[front..].iter();
+                if !own.map(Column::kind).eq(empty.columns.iter().map(Column::kind)) {
+                    return Ok(false);
+                }
+            }
             for group in 0..reader.groups() {
                 let part = reader.group(group).map_err(|error| self.unreadable(info, row, &error))?;
                 let count = part.rows();
                 let (leading, own) = table.columns.split_at_mut(front);
-                self.lead(leading, row, count);
+                self.lead(leading, &mut numbers, row, count);
                 let mut parts: HashMap<_, _> =
                     part.columns.into_iter().map(|column| (column.name, column.values)).collect();
                 for column in own {
@@ -239,18 +261,20 @@ impl Maker<'_> {
                     }
                 }
                 if table.rows() >= GROUP {
-                    self.written(writer.write(&table, 0..table.rows()))?;
+                    self.written(writer.write(&table))?;
                     table.columns.iter_mut().for_each(|column| column.values.clear());
+                    numbers.clear();
                 }
             }
         }
-        self.written(writer.write(&table, 0..table.rows()))?;
+        self.written(writer.write(&table))?;
         self.written(writer.finish().and_then(|()| file.sync_all()))?;
         Ok(true)
     }
 
-    /// All columns that some cell has, without rows; those that not all have may be missing. None if no cell has the table.
-    fn columns(&self, info: &'static TableInfo) -> Checked<Option<Table>> {
+    /// All columns that some cell has, or the first that has the table, without rows; those that not all have may be missing. None if no
+    /// cell has it.
+    fn columns(&self, info: &'static TableInfo, first: bool) -> Checked<Option<Table>> {
         let mut own: Vec<(Column, usize)> = Vec::new();
         let mut cells = 0;
         for row in self.rows {
@@ -262,6 +286,9 @@ impl Maker<'_> {
                     Some((_, times)) => *times += 1,
                     None => own.push((column, 1)),
                 }
+            }
+            if first {
+                break;
             }
         }
         if cells == 0 {

@@ -24,6 +24,7 @@ mod stopping;
 mod store;
 mod task;
 mod trouble;
+mod worker;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -49,6 +50,7 @@ pub use stopping::Until;
 pub use store::{Begun, Store};
 pub use task::{Attached, CellFiles, Supplies, Task};
 pub use trouble::Trouble;
+pub use worker::{Ran, Worker};
 
 use self::change::describe;
 use crate::diagnostic::{Checked, Code, Diagnostic};

@@ -240,7 +240,14 @@ impl Store {
                 if plain { std::fs::write(&path, content) } else { Err(io::ErrorKind::InvalidInput.into()) };
             written.map_err(|error| Trouble::written(&self.cell(id), &error))?;
         }
-        begun.finish()
+        match complete::health(begun.path(), id) {
+            Health::Damaged(file) => {
+                let message =
+                    format!("the results of cell {id} are not complete: {file} is not what was written");
+                Err(Rejection::from(Diagnostic::error(Code::BadTask, message)).into())
+            }
+            health => begun.place(health),
+        }
     }
 
     /// Copies a cell from the folder of another sweep, where it is sound.
@@ -264,18 +271,16 @@ impl Begun<'_> {
         self.folder.path()
     }
 
-    /// Puts the cell in its place. If another process was faster, its results stay: they are the same.
+    /// Puts the cell in its place, which is complete. If another process was faster, its results stay: they are the same.
     ///
     /// # Errors
-    /// If it is not complete, or cannot be renamed.
+    /// If it cannot be renamed.
     pub fn finish(self) -> Result<(), Trouble> {
+        self.place(Health::Whole)
+    }
+
+    fn place(self, health: Health) -> Result<(), Trouble> {
         let target = self.store.cell(&self.id);
-        let health = complete::health(self.path(), &self.id);
-        if let Health::Damaged(file) = &health {
-            let message =
-                format!("the results of cell {} are not complete: {file} is not what was written", self.id);
-            return Err(Rejection::from(Diagnostic::error(Code::BadTask, message)).into());
-        }
         let place = || {
             make_readable(self.path(), 0o755)?;
             if std::fs::rename(self.path(), &target).is_ok() || self.store.has(&self.id) {

@@ -17,7 +17,7 @@ use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
 use crate::inputs::{Content, INPUTS, Input};
 use crate::plan::Plan;
-use crate::results::{Results, write_results};
+use crate::results::{Care, Results, write_results};
 use crate::run::{Options, run};
 
 /// A cell to be run. It has no paths of this machine in it, so it may travel, as JSON.
@@ -165,6 +165,21 @@ impl Task {
             Diagnostic::error(Code::OutputFailed, message)
         };
         let place = tempfile::tempdir().map_err(failed)?;
+        let supplies = self.supplies(files, makers)?;
+        let results = place.path().join("results");
+        std::fs::create_dir(&results).map_err(failed)?;
+        if !self.run_into(&supplies, threads, &results, progress)? {
+            return Ok(None);
+        }
+        Ok(Some(collect(&results).map_err(failed)?))
+    }
+
+    /// Its files, of those that came with it, and makers.
+    pub(super) fn supplies(
+        &self,
+        files: &BTreeMap<String, Vec<u8>>,
+        makers: &BTreeMap<String, Arc<dyn Maker>>,
+    ) -> Checked<Supplies> {
         let mut supplies = Supplies { files: BTreeMap::new(), makers: makers.clone() };
         for Attached { name, hash } in &self.files {
             let Some(content) = files.get(hash) else { continue };
@@ -176,12 +191,7 @@ impl Task {
             }
             supplies.files.insert(hash.clone(), content);
         }
-        let results = place.path().join("results");
-        std::fs::create_dir(&results).map_err(failed)?;
-        if !self.run_into(&supplies, threads, &results, progress)? {
-            return Ok(None);
-        }
-        Ok(Some(collect(&results).map_err(failed)?))
+        Ok(supplies)
     }
 }
 
@@ -195,9 +205,10 @@ fn write_cell(results: &Results, task: &Task, folder: &Path) -> Result<(), Troub
         }
     }
     // They are not flushed to the disk: `cell.json` shows what was not written.
-    write_results(results, &scenario.to_toml(), folder)
+    let mut files = Vec::new();
+    write_results(results, &scenario.to_toml(), folder, &mut Care::Sums(&mut files))
         .map_err(|(name, error)| Trouble::written(&folder.join(name), &error))?;
-    seal(folder, &task.id, &task.engine, task.seed).map_err(|error| Trouble::written(folder, &error))
+    seal(folder, &task.id, &task.engine, task.seed, files).map_err(|error| Trouble::written(folder, &error))
 }
 
 /// The hash of everything that decides what comes out of a run.

@@ -80,6 +80,8 @@ impl IsolationObserver {
 }
 
 impl Observer for IsolationObserver {
+    const BY_LINK: bool = true;
+
     fn mechanism(&mut self, at: Time, event: &MechanismEvent) {
         let MechanismEvent::IsolationChange(IsolationChange { link, event }) = *event else { return };
         let [from, to] = self.ends[link.index()];

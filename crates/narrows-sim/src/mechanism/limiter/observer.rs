@@ -57,6 +57,8 @@ impl LimiterObserver {
 }
 
 impl Observer for LimiterObserver {
+    const BY_LINK: bool = true;
+
     fn mechanism(&mut self, at: Time, event: &MechanismEvent) {
         let MechanismEvent::LimiterEvent(LimiterEvent { node, limiter, rate, waiting }) = *event else {
             return;

@@ -64,6 +64,8 @@ impl RackObserver {
 }
 
 impl Observer for RackObserver {
+    const BY_LINK: bool = true;
+
     fn mechanism(&mut self, at: Time, event: &MechanismEvent) {
         let MechanismEvent::RackEvent(event) = *event else { return };
         match event {

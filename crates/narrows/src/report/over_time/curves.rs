@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::frames::Recorded;
+use super::frames::{Recorded, rows};
 use crate::diagnostic::Checked;
 use crate::report::packed::{Array, Packer};
 use crate::results::{Source, Table};
@@ -48,34 +48,52 @@ pub(super) struct FlowCurve {
 }
 
 /// The deepest queues, slice by slice.
-pub(super) fn deepest(queues: Recorded<'_>, ended: u64, packer: &mut Packer) -> Vec<QueueCurve> {
-    let mut peaks: BTreeMap<usize, u64> = BTreeMap::new();
-    for (_, link, backlog) in queues.rows("max_backlog_bytes") {
-        let peak = peaks.entry(link).or_default();
-        *peak = backlog.max(*peak);
+pub(super) struct Deepest {
+    slice: u64,
+    /// By curve: its link, the peak, and the most kB that waited in each slice.
+    curves: Vec<(usize, u64, Vec<f32>)>,
+    /// By link: its curve.
+    place: Vec<Option<usize>>,
+}
+
+impl Deepest {
+    /// Those of a run that ended at `ended`, before the rows are added.
+    pub(super) fn new<S>(queues: &Recorded<'_, S>, ended: u64) -> Self {
+        let peaks = queues.peaks.iter().enumerate();
+        let mut chosen: Vec<_> =
+            peaks.filter_map(|(link, peak)| Some((link, peak.filter(|peak| *peak > 0)?))).collect();
+        chosen.sort_by_key(|(link, peak)| (Reverse(*peak), *link));
+        chosen.truncate(QUEUES);
+        // Whole intervals: one in which nothing waited has no row.
+        let interval = queues.interval;
+        let slice = interval.saturating_mul(ended.div_ceil(interval).div_ceil(POINTS).max(1));
+        let count = ended.div_ceil(slice).max(1) as usize;
+        let mut place = vec![None; queues.peaks.len()];
+        chosen.iter().enumerate().for_each(|(number, (link, _))| place[*link] = Some(number));
+        let curves = chosen.into_iter().map(|(link, peak)| (link, peak, vec![0.0; count])).collect();
+        Self { slice, curves, place }
     }
-    let mut chosen: Vec<_> = peaks.into_iter().filter(|(_, peak)| *peak > 0).collect();
-    chosen.sort_by_key(|(link, peak)| (Reverse(*peak), *link));
-    chosen.truncate(QUEUES);
-    // Whole intervals: one in which nothing waited has no row.
-    let interval = queues.interval;
-    let slice = interval.saturating_mul(ended.div_ceil(interval).div_ceil(POINTS).max(1));
-    let count = ended.div_ceil(slice).max(1) as usize;
-    let mut curves = vec![vec![0.0_f32; count]; chosen.len()];
-    let place: BTreeMap<_, _> =
-        chosen.iter().enumerate().map(|(number, (link, _))| (*link, number)).collect();
-    for (start, link, backlog) in queues.rows("max_backlog_bytes") {
-        let Some(number) = place.get(&link) else { continue };
-        let most = &mut curves[*number][((start / slice) as usize).min(count - 1)];
-        *most = most.max(backlog as f32 / 1e3);
+
+    /// Adds rows.
+    pub(super) fn add(&mut self, part: &Table) {
+        for (start, link, backlog) in rows(part, "max_backlog_bytes") {
+            let Some(number) = self.place.get(link).copied().flatten() else { continue };
+            let slices = &mut self.curves[number].2;
+            let last = slices.len() - 1;
+            let most = &mut slices[((start / self.slice) as usize).min(last)];
+            *most = most.max(backlog as f32 / 1e3);
+        }
     }
-    let curve = |((link, peak), most): ((usize, u64), Vec<f32>)| QueueCurve {
-        link: link as u32,
-        slice_ms: slice as f64 / 1e9,
-        most: packer.singles(most.into_iter()),
-        peak,
-    };
-    chosen.into_iter().zip(curves).map(curve).collect()
+
+    pub(super) fn curves(self, packer: &mut Packer) -> Vec<QueueCurve> {
+        let curve = |(link, peak, most): (usize, u64, Vec<f32>)| QueueCurve {
+            link: link as u32,
+            slice_ms: self.slice as f64 / 1e9,
+            most: packer.singles(most.into_iter()),
+            peak,
+        };
+        self.curves.into_iter().map(curve).collect()
+    }
 }
 
 pub(super) const WINDOWS: [&str; 12] = [

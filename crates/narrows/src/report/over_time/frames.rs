@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
+use crate::diagnostic::Checked;
 use crate::report::fabric::Fabric;
 use crate::report::packed::{Array, Packer};
-use crate::results::Table;
+use crate::results::{Source, Table};
 
 /// The most frames, and ports times frames.
 pub(super) const FRAMES: u64 = 4096;
@@ -37,9 +38,12 @@ pub(super) struct Frames {
 
 /// Ports times frames.
 pub(super) struct Matrix {
+    interval: u64,
     frame: u64,
     intervals: u64,
     count: usize,
+    /// By link: its place in `links`, if it is shown.
+    place: Vec<Option<usize>>,
     links: Vec<u32>,
     rates: Vec<u64>,
     queue: Vec<u64>,
@@ -50,46 +54,65 @@ pub(super) struct Matrix {
     marks: Vec<u64>,
 }
 
-/// A table of ports, and the length of its intervals.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Recorded<'a> {
-    pub(super) table: &'a Table,
+/// A table of ports over time.
+pub(super) struct Recorded<'a, S> {
+    source: &'a S,
+    name: &'static str,
+    /// Length of its intervals.
     pub(super) interval: u64,
+    /// By link: the largest of some value in its rows; none if it has no rows.
+    pub(super) peaks: Vec<Option<u64>>,
 }
 
-impl Recorded<'_> {
-    /// When and on which link each row was, and its value in a column.
-    pub(super) fn rows(&self, column: &str) -> impl Iterator<Item = (u64, usize, u64)> {
-        let [starts, links, values] = ["start_ps", "link", column].map(|name| self.table.integers(name));
-        let rows = starts.iter().zip(links).zip(values);
-        rows.map(|((start, link), value)| (*start, *link as usize, *value))
+impl<'a, S: Source> Recorded<'a, S> {
+    /// The table of this name and the peaks of a column, in a network of so many links. None if it was not recorded.
+    pub(super) fn find(
+        source: &'a S,
+        name: &'static str,
+        interval: Option<u64>,
+        column: &str,
+        links: usize,
+    ) -> Checked<Option<Self>> {
+        let Some(interval) = interval else { return Ok(None) };
+        let mut peaks = vec![None; links];
+        let there = source.parts(name, &["link", column], &mut |part| {
+            for (link, value) in part.integers("link").iter().zip(part.integers(column)) {
+                if let Some(peak) = peaks.get_mut(*link as usize) {
+                    *peak = (*peak).max(Some(*value));
+                }
+            }
+        })?;
+        Ok(there.then_some(Self { source, name, interval: interval.max(1), peaks }))
     }
 
-    /// Marks the links that it has rows of.
-    fn mark(&self, marks: &mut [bool]) {
-        for link in self.table.integers("link") {
-            if let Some(mark) = marks.get_mut(*link as usize) {
-                *mark = true;
-            }
-        }
+    /// Goes through its rows.
+    pub(super) fn parts(&self, columns: &[&str], each: &mut dyn FnMut(&Table)) -> Checked<()> {
+        self.source.parts(self.name, columns, each).map(drop)
     }
+}
+
+/// When and on which link each row was, and its value in a column.
+pub(super) fn rows<'a>(part: &'a Table, column: &str) -> impl Iterator<Item = (u64, usize, u64)> + 'a {
+    let [starts, links, values] = ["start_ps", "link", column].map(|name| part.integers(name));
+    let rows = starts.iter().zip(links).zip(values);
+    rows.map(|((start, link), value)| (*start, *link as usize, *value))
 }
 
 impl Matrix {
-    /// Of a run that ended at `ended`. None if nothing was recorded.
-    pub(super) fn new(
+    /// Of a run that ended at `ended`, before the rows are added. None if nothing was recorded.
+    pub(super) fn new<S>(
         fabric: &Fabric,
-        queues: Option<Recorded<'_>>,
-        links: Option<Recorded<'_>>,
+        queues: Option<&Recorded<'_, S>>,
+        links: Option<&Recorded<'_, S>>,
         ended: u64,
     ) -> Option<Self> {
         let interval = queues.or(links)?.interval;
-        let mut queued = vec![false; fabric.links.len()];
-        queues.iter().for_each(|queues| queues.mark(&mut queued));
-        let mut known = queued.clone();
-        links.iter().for_each(|links| links.mark(&mut known));
-        let shown: Vec<_> = (0..known.len() as u32).filter(|link| known[*link as usize]).collect();
-        let mut place = vec![None; known.len()];
+        let has = |recorded: Option<&Recorded<'_, S>>, link: usize| {
+            recorded.is_some_and(|recorded| recorded.peaks[link].is_some())
+        };
+        let is_shown = |link: &u32| has(queues, *link as usize) || has(links, *link as usize);
+        let shown: Vec<_> = (0..fabric.links.len() as u32).filter(is_shown).collect();
+        let mut place = vec![None; fabric.links.len()];
         for (number, link) in shown.iter().enumerate() {
             place[*link as usize] = Some(number);
         }
@@ -99,10 +122,12 @@ impl Matrix {
         let (frame, count) = (interval.saturating_mul(intervals), all.div_ceil(intervals) as usize);
         let zeros = || vec![0_u64; count * shown.len()];
         let rates = shown.iter().map(|link| fabric.links[*link as usize].2).collect();
-        let mut matrix = Self {
+        Some(Self {
+            interval: links.map_or(interval, |links| links.interval),
             frame,
             intervals,
             count,
+            place,
             rates,
             queue: zeros(),
             bytes: zeros(),
@@ -111,50 +136,58 @@ impl Matrix {
             drops: zeros(),
             marks: zeros(),
             links: shown,
-        };
-        let cell = |link: usize, at: u64| {
-            let port: usize = (*place.get(link)?)?;
-            Some(port * count + ((at / frame) as usize).min(count - 1))
-        };
-        let add = |recorded: Recorded<'_>, column: &str, cells: &mut [u64], join: fn(u64, u64) -> u64| {
-            for (start, link, value) in recorded.rows(column) {
-                if let Some(cell) = cell(link, start) {
-                    cells[cell] = join(cells[cell], value);
+        })
+    }
+
+    fn cell(&self, link: usize, at: u64) -> Option<usize> {
+        let port: usize = (*self.place.get(link)?)?;
+        Some(port * self.count + ((at / self.frame) as usize).min(self.count - 1))
+    }
+
+    /// Adds rows of queues.
+    pub(super) fn add_queues(&mut self, part: &Table) {
+        // Found once for all columns: there are many rows.
+        let of_rows: Vec<_> = rows(part, "link").map(|(start, link, _)| self.cell(link, start)).collect();
+        let add = |column: &str, cells: &mut [u64], join: fn(u64, u64) -> u64| {
+            for (cell, value) in of_rows.iter().zip(part.integers(column)) {
+                if let Some(cell) = cell {
+                    cells[*cell] = join(cells[*cell], *value);
                 }
             }
         };
-        if let Some(queues) = queues {
-            add(queues, "max_backlog_bytes", &mut matrix.queue, u64::max);
-            add(queues, "max_isolated_bytes", &mut matrix.isolated, u64::max);
-            add(queues, "paused_ps", &mut matrix.paused, u64::saturating_add);
-            add(queues, "marks", &mut matrix.marks, u64::saturating_add);
-            add(queues, "bytes", &mut matrix.bytes, u64::saturating_add);
-            add(queues, "drops", &mut matrix.drops, u64::saturating_add);
+        add("max_backlog_bytes", &mut self.queue, u64::max);
+        add("max_isolated_bytes", &mut self.isolated, u64::max);
+        add("paused_ps", &mut self.paused, u64::saturating_add);
+        add("marks", &mut self.marks, u64::saturating_add);
+        add("bytes", &mut self.bytes, u64::saturating_add);
+        add("drops", &mut self.drops, u64::saturating_add);
+    }
+
+    /// Adds rows of links that have none of queues, which would hold the same, and perhaps more often.
+    pub(super) fn add_links<S>(&mut self, part: &Table, queues: Option<&Recorded<'_, S>>) {
+        let rest = |(_, link, _): &(u64, usize, u64)| {
+            queues.is_none_or(|queues| queues.peaks.get(*link) == Some(&None))
+        };
+        for (start, link, bytes) in rows(part, "bytes").filter(rest) {
+            // An interval that is longer than a frame is spread over frames.
+            let end = start.saturating_add(self.interval - 1);
+            if let (Some(first), Some(last)) = (self.cell(link, start), self.cell(link, end)) {
+                let share = bytes / (last - first + 1) as u64;
+                self.bytes[first..=last].iter_mut().for_each(|cell| *cell = cell.saturating_add(share));
+            }
         }
-        if let Some(links) = links {
-            // Rows of queues hold the same, and perhaps more often.
-            let rest = |(_, link, _): &(u64, usize, u64)| queued.get(*link) == Some(&false);
-            for (start, link, bytes) in links.rows("bytes").filter(rest) {
-                // An interval that is longer than a frame is spread over frames.
-                let end = start.saturating_add(links.interval - 1);
-                if let (Some(first), Some(last)) = (cell(link, start), cell(link, end)) {
-                    let share = bytes / (last - first + 1) as u64;
-                    matrix.bytes[first..=last].iter_mut().for_each(|cell| *cell = cell.saturating_add(share));
-                }
-            }
-            for (start, link, drops) in links.rows("drops").filter(rest) {
-                if let Some(cell) = cell(link, start) {
-                    matrix.drops[cell] = matrix.drops[cell].saturating_add(drops);
-                }
+        for (start, link, drops) in rows(part, "drops").filter(rest) {
+            if let Some(cell) = self.cell(link, start) {
+                self.drops[cell] = self.drops[cell].saturating_add(drops);
             }
         }
-        Some(matrix)
     }
 
     pub(super) fn frames(self, packer: &mut Packer) -> Frames {
         let most = self.queue.iter().max().copied().unwrap_or(0).max(1);
-        let scaled = |value: u64, of: u64, steps: u64| {
-            (u128::from(value) * u128::from(steps)).div_ceil(u128::from(of.max(1)))
+        let scaled = |value: u64, of: u64, steps: u64| match value.checked_mul(steps) {
+            Some(product) => product.div_ceil(of.max(1)).into(),
+            None => (u128::from(value) * u128::from(steps)).div_ceil(u128::from(of.max(1))),
         };
         let capped = |value: &u64| (*value).min(255) as u8;
         let queue: Vec<_> = self.queue.iter().map(|bytes| scaled(*bytes, most, 65_535) as u16).collect();

@@ -11,13 +11,13 @@ use narrows_proto::units::Span;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::curves::{FlowCurve, QueueCurve, WINDOWS, deepest, interesting};
+use self::curves::{Deepest, FlowCurve, QueueCurve, WINDOWS, interesting};
 use self::frames::{Frames, Matrix, Recorded};
 use self::state::{State, states};
 use super::fabric::Fabric;
 use super::packed::Packer;
 use crate::diagnostic::Checked;
-use crate::results::{Source, Table};
+use crate::results::Source;
 use crate::scenario::{Measure, Stop};
 
 const PORTS: [&str; 9] =
@@ -58,11 +58,25 @@ impl OverTime {
         let ports = source.columns("ports", &PORTS)?;
         let fabric = ports.map(|ports| Fabric::new(&ports, ended as f64 / 1e12)).unwrap_or_default();
         let mut packer = Packer::default();
-        let queues = source.columns("queues", &QUEUES)?;
-        let links = source.columns("links", &["start_ps", "link", "bytes", "drops"])?;
-        let (queues, links) = (recorded(&queues, interval("queues")), recorded(&links, interval("links")));
-        let frames = Matrix::new(&fabric, queues, links, ended).map(|matrix| matrix.frames(&mut packer));
-        let curves = queues.map(|queues| deepest(queues, ended, &mut packer)).unwrap_or_default();
+        let recorded = |name: &'static str, column: &str| {
+            Recorded::find(source, name, interval(name), column, fabric.links.len())
+        };
+        let (queues, links) = (recorded("queues", "max_backlog_bytes")?, recorded("links", "bytes")?);
+        let mut matrix = Matrix::new(&fabric, queues.as_ref(), links.as_ref(), ended);
+        let mut deepest = queues.as_ref().map(|queues| Deepest::new(queues, ended));
+        if let Some(queues) = &queues {
+            queues.parts(&QUEUES, &mut |part| {
+                matrix.iter_mut().for_each(|matrix| matrix.add_queues(part));
+                deepest.iter_mut().for_each(|deepest| deepest.add(part));
+            })?;
+        }
+        if let Some(links) = &links {
+            links.parts(&["start_ps", "link", "bytes", "drops"], &mut |part| {
+                matrix.iter_mut().for_each(|matrix| matrix.add_links(part, queues.as_ref()));
+            })?;
+        }
+        let frames = matrix.map(|matrix| matrix.frames(&mut packer));
+        let curves = deepest.map(|deepest| deepest.curves(&mut packer)).unwrap_or_default();
         let windows = source.columns("windows", &WINDOWS)?;
         let flows = match windows {
             Some(windows) => interesting(source, &windows, ended, &mut packer)?,
@@ -99,11 +113,6 @@ fn measured(scenario: &str, ended: u64) -> (f64, f64) {
     (ms(from), ms(until))
 }
 
-fn recorded(table: &Option<Table>, interval: Option<u64>) -> Option<Recorded<'_>> {
-    let (table, interval) = (table.as_ref()?, interval?.max(1));
-    Some(Recorded { table, interval })
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -112,7 +121,7 @@ mod tests {
     use super::super::packed::unpack;
     use super::frames::FRAMES;
     use super::*;
-    use crate::results::{Column, Values};
+    use crate::results::{Column, Table, Values};
 
     /// A source with tables of whole numbers.
     struct Made(Vec<Table>);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::super::columns::{ColumnInfo, TableInfo};
-use super::super::{Column, Results, Table, Values};
+use super::super::{Column, PART, Results, Table, Values};
 use crate::counters::Counter;
 use crate::plan::{Plan, Segment};
 
@@ -33,8 +33,15 @@ pub(crate) trait Named: Send + Sync {
 
     fn info(&self) -> TableInfo;
 
-    /// The table of a run; none if it was not recorded.
-    fn of(&self, run: &Results) -> Option<Table>;
+    /// The table of a run, with all its columns or those that are wanted; none if it was not recorded.
+    fn of(&self, run: &Results, wanted: Option<&[&str]>) -> Option<Table>;
+
+    /// The same in parts of [`PART`] rows and a rest, for tables of which there may not be room for a whole one. The first is empty.
+    fn parts<'a>(
+        &'a self,
+        run: &'a Results,
+        wanted: Option<&'a [&'a str]>,
+    ) -> Option<Box<dyn Iterator<Item = Table> + 'a>>;
 }
 
 impl<R: Clone> Named for Described<R> {
@@ -47,14 +54,33 @@ impl<R: Clone> Named for Described<R> {
         TableInfo { name: self.name, meaning: self.meaning, present: self.present, columns }
     }
 
-    fn of(&self, run: &Results) -> Option<Table> {
+    fn of(&self, run: &Results, wanted: Option<&[&str]>) -> Option<Table> {
+        Some(self.table(run, &(self.rows)(run)?, wanted))
+    }
+
+    fn parts<'a>(
+        &'a self,
+        run: &'a Results,
+        wanted: Option<&'a [&'a str]>,
+    ) -> Option<Box<dyn Iterator<Item = Table> + 'a>> {
         let rows = (self.rows)(run)?;
-        let there = self.columns.iter().filter(|column| (column.is_in)(&run.plan));
-        let column = |Taken { info, values, .. }: &Taken<R>| Column {
-            name: info.name.into(),
-            values: values(&rows, run),
+        let starts = (0..rows.len()).step_by(PART);
+        let ranges = std::iter::once(0..0).chain(starts.map(|start| start..start + PART));
+        Some(Box::new(ranges.map(move |range| {
+            let end = range.end.min(rows.len());
+            self.table(run, &rows[range.start..end], wanted)
+        })))
+    }
+}
+
+impl<R: Clone> Described<R> {
+    fn table(&self, run: &Results, rows: &[R], wanted: Option<&[&str]>) -> Table {
+        let is_wanted = |column: &&Taken<R>| {
+            (column.is_in)(&run.plan) && wanted.is_none_or(|wanted| wanted.contains(&column.info.name))
         };
-        Some(Table { name: self.name, columns: there.map(column).collect() })
+        let column =
+            |taken: &Taken<R>| Column { name: taken.info.name.into(), values: (taken.values)(rows, run) };
+        Table { name: self.name, columns: self.columns.iter().filter(is_wanted).map(column).collect() }
     }
 }
 

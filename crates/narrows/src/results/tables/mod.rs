@@ -12,7 +12,7 @@ use super::columns::TableInfo;
 use super::{Results, Table};
 use crate::mechanism;
 
-/// All tables, in the order in which they are written.
+/// See [`all_tables`].
 static ALL: LazyLock<Vec<Box<dyn Named>>> = LazyLock::new(|| {
     let mut all: Vec<Box<dyn Named>> = vec![
         Box::new(flows::flows()),
@@ -30,7 +30,12 @@ static ALL: LazyLock<Vec<Box<dyn Named>>> = LazyLock::new(|| {
 
 /// Descriptions of all tables, in the order in which they are written.
 pub static TABLES: LazyLock<Vec<TableInfo>> =
-    LazyLock::new(|| ALL.iter().map(|table| table.info()).collect());
+    LazyLock::new(|| all_tables().map(|table| table.info()).collect());
+
+/// All tables, in the order in which they are written.
+pub(crate) fn all_tables() -> impl Iterator<Item = &'static dyn Named> {
+    ALL.iter().map(|table| &**table)
+}
 
 impl TableInfo {
     /// The description of a table.
@@ -43,12 +48,17 @@ impl Results {
     /// All tables that there are: `flows` and `ports` always, `queues`, `links`, `windows`, `state` and those of mechanisms
     /// if they were recorded, `rpcs` and `datagrams` if there are any.
     pub fn tables(&self) -> Vec<Table> {
-        ALL.iter().filter_map(|table| table.of(self)).collect()
+        all_tables().filter_map(|table| table.of(self, None)).collect()
     }
 
     /// One table, if there is one of this name.
     pub fn table(&self, name: &str) -> Option<Table> {
-        ALL.iter().find(|table| table.name() == name)?.of(self)
+        self.columns_of(name, None)
+    }
+
+    /// The same with those columns that are wanted, if not all are.
+    pub(super) fn columns_of(&self, name: &str, wanted: Option<&[&str]>) -> Option<Table> {
+        all_tables().find(|table| table.name() == name)?.of(self, wanted)
     }
 }
 
