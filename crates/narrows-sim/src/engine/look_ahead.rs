@@ -102,3 +102,20 @@ pub(super) fn first_drained(network: &Network, traffic: &Traffic, windows: Windo
     });
     ends.max().map_or(0, |end| windows.of(end))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_may_go_on_until_the_first_window_in_which_something_could_arrive() {
+        // Two threads that are 5000 windows apart: there and back takes twice as long.
+        let distances = Distances { threads: 2, windows: vec![10_000, 5_000, 5_000, 10_000] };
+        assert_eq!(distances.safe(0, &[10, 7_000]), 10_009);
+        assert_eq!(distances.safe(1, &[10, 7_000]), 5_009);
+        assert_eq!(distances.safe(0, &[10, u64::MAX]), 10_009);
+        // Neighbors, and a thread that nobody reaches.
+        assert_eq!(Distances { threads: 2, windows: vec![2, 1, 1, 2] }.safe(1, &[10, 10]), 10);
+        assert_eq!(Distances { threads: 1, windows: vec![u64::MAX] }.safe(0, &[10]), u64::MAX - 1);
+    }
+}

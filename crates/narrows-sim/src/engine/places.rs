@@ -122,3 +122,40 @@ fn spread(
         places[topology.hosts()[host.index()].index()] = switch.map_or(own, |switch| places[switch.index()]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use narrows_proto::units::BitRate;
+
+    use super::*;
+    use crate::topology::Wire;
+
+    #[test]
+    fn sites_get_threads_of_their_own_if_they_get_about_equally_much() {
+        assert_eq!(shares(&[64, 64], 2), Some(vec![(0, 1), (1, 1)]));
+        assert_eq!(shares(&[64, 60], 2), Some(vec![(0, 1), (1, 1)]));
+        assert_eq!(shares(&[64, 64], 4), Some(vec![(0, 2), (2, 2)]));
+        assert_eq!(shares(&[60, 20], 4), Some(vec![(0, 3), (3, 1)]));
+        assert_eq!(shares(&[30, 10, 10, 10], 2), Some(vec![(0, 1), (1, 1), (1, 1), (1, 1)]));
+        for (hosts, threads) in [(&[60, 20][..], 2), (&[64, 64], 3), (&[64], 2), (&[], 2), (&[0, 0], 2)] {
+            assert_eq!(shares(hosts, threads), None, "{hosts:?} on {threads} threads");
+        }
+    }
+
+    #[test]
+    fn long_links_separate_sites_and_what_has_no_hosts_belongs_to_a_neighbor() {
+        let mut topology = Topology::default();
+        let wire = |us| Wire::new(BitRate::from_gbps(10), Span::from_us(us));
+        // Two switches with a host each, joined by way of a third in the middle, and a fourth near the second.
+        let switches =
+            [0; 4].map(|_| topology.add_switch(format!("s{}", topology.nodes().len()), "switch", 0));
+        let hosts = ["a", "b"].map(|name| topology.add_host(name));
+        topology.connect(hosts[0], switches[0], wire(1));
+        topology.connect(hosts[1], switches[1], wire(1));
+        topology.connect(switches[0], switches[2], wire(500));
+        topology.connect(switches[2], switches[1], wire(500));
+        topology.connect(switches[1], switches[3], wire(1));
+        let sites = sites(&topology, |link| link.wire.delay > Span::from_us(100));
+        assert_eq!(sites, [vec![0, 2, 4], vec![1, 3, 5]]);
+    }
+}

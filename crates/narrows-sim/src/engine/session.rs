@@ -120,7 +120,7 @@ impl ReceivedPacket {
 #[derive(Debug)]
 pub struct Session<O> {
     pub(super) shards: Vec<Shard<O>>,
-    meeting: Meeting,
+    pub(super) meeting: Meeting,
     pub(super) links: usize,
     /// By host: its thread, and its number there.
     places: Vec<(u32, u32)>,

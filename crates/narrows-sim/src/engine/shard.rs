@@ -188,7 +188,11 @@ impl<O: Observer> Shard<O> {
             outcome.packets_left += wire.ring.iter().filter(begun).count() as u64;
         }
         outcome.packet_hops += world.hops;
-        outcome.flows.append(&mut world.log.senders);
+        if outcome.flows.is_empty() {
+            outcome.flows = std::mem::take(&mut world.log.senders);
+        } else {
+            outcome.flows.append(&mut world.log.senders);
+        }
         outcome.datagrams.append(&mut world.log.datagrams);
         outcome.mechanisms.add(&world.log.mechanisms);
         outcome.sampled.merge(&world.log.sampled);
