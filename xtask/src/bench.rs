@@ -259,6 +259,12 @@ fn targets(measured: &[Measurement]) -> Vec<Target> {
             AtLeast(1.6),
             "",
         ),
+        target(
+            "speed of two data centers: two threads / one",
+            ratio("two-dc-websearch-2-threads", "two-dc-websearch"),
+            AtLeast(1.9),
+            "",
+        ),
         target("memory at k = 16, 1024 flows", megabytes("permutation-k16"), AtMost(150.0), " MB"),
         target("memory at k = 32, 8192 flows", megabytes("permutation-k32-1mb"), AtMost(1500.0), " MB"),
     ]

@@ -50,7 +50,13 @@ impl<T: Copy + Default> Ring<T> {
     /// The first element.
     #[inline(always)]
     pub(crate) fn front(&self) -> Option<&T> {
-        if self.len == 0 { None } else { Some(&self.slots[self.place(0)]) }
+        self.get(0)
+    }
+
+    /// The element `offset` places behind the first.
+    #[inline(always)]
+    pub(crate) fn get(&self, offset: u32) -> Option<&T> {
+        if offset < self.len { Some(&self.slots[self.place(offset)]) } else { None }
     }
 
     /// The last element.

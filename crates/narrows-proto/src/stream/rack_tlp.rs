@@ -16,8 +16,8 @@ pub(crate) struct RackTlp {
     quarters: u64,
     /// Recoveries until it falls back to one (`RACK.reo_wnd_persist`).
     persist: u32,
-    /// Duplicates up to this byte have widened the window already (`RACK.dsack_round`).
-    widened_until: Option<u64>,
+    /// Duplicates up to this byte have widened the window already (`RACK.dsack_round`); zero if none have.
+    widened_until: u64,
 }
 
 /// RFC 8985 §6.2 step 4: DSACKs widen the window for this many recoveries.
@@ -45,8 +45,8 @@ impl RackTlp {
 
     /// A duplicate was reported: what was taken for lost had only been late (step 4).
     pub(crate) fn on_duplicate(&mut self, una: u64, next: u64) {
-        if self.widened_until.is_none_or(|until| una >= until) {
-            self.widened_until = Some(next);
+        if una >= self.widened_until {
+            self.widened_until = next;
             self.quarters = self.quarters.max(1) + 1;
         }
         self.persist = PERSIST;
@@ -55,7 +55,7 @@ impl RackTlp {
     /// Sequence numbers begin anew; nothing sent so far is on its way. What is known of the path stays.
     pub(super) fn forget_segments(&mut self) {
         self.end = 0;
-        self.widened_until = None;
+        self.widened_until = 0;
     }
 
     /// A recovery ended.

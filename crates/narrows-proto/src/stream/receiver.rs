@@ -1,3 +1,5 @@
+use std::ops::Range;
+
 use super::ack_state::AckState;
 use super::arrivals::Arrivals;
 use super::params::Params;
@@ -19,12 +21,10 @@ pub struct Receiver {
     ecn: Ecn,
     /// Everything below has arrived (RCV.NXT).
     next: u64,
-    /// Ranges that arrived beyond `next`.
-    held: RangeSet,
+    /// Data beyond `next`. None as long as there was none.
+    beyond: Option<Box<Beyond>>,
     /// Length of the flow, once its last segment has arrived.
     size: Option<u64>,
-    /// First bytes of the latest segments that arrived out of order, the most recent first. Zero is none of them.
-    recent: [u64; SackBlocks::MAX],
     /// Segments that have not been acknowledged.
     unacknowledged: u64,
     ack_at: Time,
@@ -39,15 +39,56 @@ pub struct Receiver {
     ce: bool,
 }
 
+/// Data that arrived out of order.
+#[derive(Clone, Debug, Default)]
+struct Beyond {
+    held: RangeSet,
+    /// First bytes of the latest segments that arrived out of order, the most recent first. Zero is none of them.
+    recent: [u64; SackBlocks::MAX],
+}
+
+impl Beyond {
+    /// A duplicate, or what leaves a hole or fills one, is acknowledged at once (RFC 5681 §4.2). Moves `next`, the edge.
+    fn take(&mut self, range: Range<u64>, next: &mut u64) -> SackBlocks {
+        let mut sacks = SackBlocks::default();
+        if range.end <= *next || self.held.contains(&range) {
+            sacks.push_duplicate(range.clone(), self.held.around(range.start));
+        } else if range.start <= *next {
+            *next = range.end;
+            // What receive offload has merged may reach beyond several of them.
+            while let Some(first) = self.held.first().filter(|first| first.start <= *next) {
+                *next = first.end.max(*next);
+                self.held.remove_below(*next);
+            }
+        } else {
+            self.held.insert(range.clone(), |_| {});
+            self.remember(range.start);
+        }
+        for point in self.recent {
+            if let Some(block) = self.held.around(point) {
+                sacks.push(block);
+            }
+        }
+        sacks
+    }
+
+    /// Puts `start` first among the recent blocks, in place of others of the block it belongs to now.
+    fn remember(&mut self, start: u64) {
+        let block = self.held.around(start).unwrap_or(start..start);
+        let others = self.recent.map(|point| if block.contains(&point) { 0 } else { point });
+        let mut others = others.into_iter().filter(|point| *point != 0);
+        self.recent = [start, others.next().unwrap_or(0), others.next().unwrap_or(0)];
+    }
+}
+
 impl Receiver {
     /// A receiver that knows of the connection, but nothing else.
     pub fn new(ecn: Ecn) -> Self {
         Self {
             ecn,
             next: 0,
-            held: RangeSet::default(),
+            beyond: None,
             size: None,
-            recent: [0; SackBlocks::MAX],
             unacknowledged: 0,
             ack_at: Time::NEVER,
             quick: 0,
@@ -111,7 +152,7 @@ impl Receiver {
         if segment.fin {
             self.size = Some(range.end);
         }
-        if range.start == self.next && self.held.is_empty() {
+        if range.start == self.next && self.is_in_order() {
             self.next = range.end;
             self.unacknowledged += 1;
             if self.arrivals.is_some() {
@@ -125,7 +166,7 @@ impl Receiver {
                 self.ack_at = now + wait.unwrap_or_else(|| params.ack_wait());
             }
         } else {
-            let sacks = self.out_of_order(range);
+            let sacks = self.beyond.get_or_insert_default().take(range, &mut self.next);
             if self.arrivals.is_some() {
                 self.open(params, now, segment);
             }
@@ -186,7 +227,7 @@ impl Receiver {
     /// The receive buffer notices a segment. While it opens its window, acknowledgments do not wait.
     #[inline(never)]
     fn open(&mut self, params: &Params, now: Time, segment: &Segment) {
-        let held = if self.held.is_empty() { 0 } else { self.held.total() };
+        let held = self.held();
         let Some(arrivals) = &mut self.arrivals else { return };
         if arrivals.on_data(params, now, self.next, segment.len.into(), held) {
             self.quick = self.quick.max(1);
@@ -210,36 +251,15 @@ impl Receiver {
         }
     }
 
-    /// Acknowledges at once what is a duplicate, leaves a hole, or fills one (RFC 5681 §4.2).
-    fn out_of_order(&mut self, range: std::ops::Range<u64>) -> SackBlocks {
-        let mut sacks = SackBlocks::default();
-        if range.end <= self.next || self.held.contains(&range) {
-            sacks.push_duplicate(range.clone(), self.held.around(range.start));
-        } else if range.start <= self.next {
-            self.next = range.end;
-            // What receive offload has merged may reach beyond several of them.
-            while let Some(first) = self.held.first().filter(|first| first.start <= self.next) {
-                self.next = self.next.max(first.end);
-                self.held.remove_below(self.next);
-            }
-        } else {
-            self.held.insert(range.clone(), |_| {});
-            self.remember(range.start);
-        }
-        for point in self.recent {
-            if let Some(block) = self.held.around(point) {
-                sacks.push(block);
-            }
-        }
-        sacks
+    /// Nothing is held beyond the edge.
+    #[inline(always)]
+    fn is_in_order(&self) -> bool {
+        self.beyond.as_ref().is_none_or(|beyond| beyond.held.is_empty())
     }
 
-    /// Puts `start` first among the recent blocks, in place of others of the block it belongs to now.
-    fn remember(&mut self, start: u64) {
-        let block = self.held.around(start).unwrap_or(start..start);
-        let others = self.recent.map(|point| if block.contains(&point) { 0 } else { point });
-        let mut others = others.into_iter().filter(|point| *point != 0);
-        self.recent = [start, others.next().unwrap_or(0), others.next().unwrap_or(0)];
+    /// Bytes beyond the edge.
+    fn held(&self) -> u64 {
+        self.beyond.as_ref().map_or(0, |beyond| beyond.held.total())
     }
 
     fn ack(&mut self, params: &Params, sacks: SackBlocks) -> AckFrame {
@@ -253,7 +273,7 @@ impl Receiver {
     /// The window of an acknowledgment that leaves now.
     #[inline(never)]
     fn announce(&mut self, params: &Params) -> u16 {
-        let held = self.held.total();
+        let held = self.held();
         let Some(arrivals) = &mut self.arrivals else { return 0 };
         if self.quick == 1 {
             arrivals.on_slower(params);

@@ -84,6 +84,10 @@ impl Scoreboard {
         debug_assert_eq!(sent.end, self.next + u64::from(sent.len));
         self.next = sent.end;
         self.inflight += sent.bytes();
+        if self.segments.capacity() == 0 {
+            // Of many flows only one segment is ever under way at a time.
+            self.segments.reserve_exact(1);
+        }
         self.segments.push_back(sent);
     }
 

@@ -12,7 +12,7 @@ use narrows_sim::mechanism::rackcc::RackAgent;
 use narrows_sim::switch::{
     Buffer, CongestionPoint, MarkAt, Marking, Pfc, PortKind, Qcn, Sharing, Step, SwitchConfig,
 };
-use narrows_sim::topology::{CrossDc, Fabric, FatTree, LeafSpine, NodeKind, Topology, Wan, Wire};
+use narrows_sim::topology::{CrossDc, Dumbbell, Fabric, FatTree, LeafSpine, NodeKind, Topology, Wan, Wire};
 use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic, Transport};
 use narrows_sim::workload::{self, Pairs, Partner, Sizes};
 use narrows_sim::{
@@ -55,6 +55,7 @@ pub(crate) const ALL: &[Scenario] = &[
     scenario("incast-64", 1, incast),
     scenario("leaf-spine-websearch", 1, leaf_spine),
     scenario("two-dc-websearch", 1, two_data_centers),
+    scenario("two-dc-websearch-2-threads", 2, two_data_centers),
     scenario("permutation-k16", 1, || permutation(16, TWO_MB, PortKind::Plain)),
     scenario("permutation-k16-2-threads", 2, || permutation(16, TWO_MB, PortKind::Plain)),
     // The same flows on a small and a large tree, to compare the cost of a packet-hop.
@@ -62,6 +63,9 @@ pub(crate) const ALL: &[Scenario] = &[
     scenario("permutation-k32-1mb", 1, || permutation(32, ONE_MB, PortKind::Plain)),
     scenario("racks-10k-dctcp", 1, || shared_racks(false)),
     scenario("racks-10k-rackcc", 1, || shared_racks(true)),
+    scenario("flows-100k", 1, || live(100_000, 1, DELAY, Span::from_ms(250))),
+    scenario("flows-100k-far", 1, || live(100_000, 20, Span::from_ms(12), Span::from_ms(150))),
+    scenario("flows-1m", 1, || live(1_000_000, 1, DELAY, Span::from_ms(150))),
     scenario("clos-2048-pfc", 1, || clos(None)),
     scenario("clos-2048-edvl", 1, || clos(Some(Isolation::default()))),
 ];
@@ -405,6 +409,31 @@ fn shared_racks(shared: bool) -> Job {
         ..Traffic::default()
     };
     Job::Engine { network, traffic, stop: Stop { at: Time::ZERO + Span::from_ms(6), when_drained: false } }
+}
+
+/// Endless flows from so many hosts over one link of 100 Gb/s to as many others, under DCTCP. With 1 µs between two hosts the flows wait
+/// for their turn at the network card; far away each has the smallest window of two packets under way.
+fn live(flows: u32, hosts: u32, delay: Span, span: Span) -> Job {
+    let mut topology = Topology::default();
+    Dumbbell { hosts, host_rate: RATE, bottleneck_rate: RATE, host_delay: DELAY, bottleneck_delay: delay }
+        .build(&mut topology, "");
+    let (window, between) = if delay > DELAY { (2, Span::from_ns(240)) } else { (10, Span::from_ns(50)) };
+    // No timeout expires while an acknowledgment is delayed.
+    let min_rto = Span::from_ms(200);
+    let transport = Transport::Stream {
+        params: Params { min_rto, ..params(window) },
+        cc: Config::Dctcp(Default::default()),
+    };
+    let group = Group { transport, ..dctcp(0, window) };
+    let flow = |number: u32| {
+        let (from, to) = (HostId(number % hosts), HostId(hosts + number % hosts));
+        let start = Time::ZERO + between * u64::from(number);
+        FlowSpec { from, to, group: GroupId(0), start, size: Bytes::new(1 << 60) }
+    };
+    let traffic =
+        Traffic { groups: vec![group], flows: (0..flows).map(flow).collect(), ..Traffic::default() };
+    let stop = Stop { at: Time::ZERO + span, when_drained: false };
+    Job::Engine { network: network(topology, PortKind::Plain), traffic, stop }
 }
 
 /// Packets of 1500 B with 40 B of headers and no framing, acknowledgements of 64 B: as most simulators count.

@@ -76,6 +76,12 @@ impl Barrier {
         !self.poisoned.load(Ordering::Relaxed)
     }
 
+    /// How often all have met.
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn meetings(&self) -> usize {
+        self.generation.load(Ordering::Acquire)
+    }
+
     /// Nobody waits from now on.
     fn poison(&self) {
         self.poisoned.store(true, Ordering::Release);

@@ -8,7 +8,9 @@ use narrows_proto::units::{BitRate, Bytes, Span, Time};
 
 use super::by_host::{answers, generators_by_host, starts_by_host, waiting_by_host};
 use super::changes::Changes;
+use super::look_ahead::{Distances, LookAhead};
 use super::measured::Measured;
+use super::places::places;
 use super::shard::{Node, Shard};
 use crate::choice::first_of_pairs;
 use crate::followers::Followers;
@@ -27,9 +29,7 @@ use crate::routing::{self, RoutingTables, Shortest};
 use crate::switch::{MOST_CONGESTION_POINTS, Switch, SwitchConfig, SwitchParts};
 use crate::topology::{Link, Topology};
 use crate::traffic::{FlowSpec, Group, Traffic};
-use crate::world::{
-    Calendar, Flight, FlowTable, GroupState, Log, MAX_WINDOW, NO_SLOT, Reception, Shared, Windows, World,
-};
+use crate::world::{Calendar, Flight, FlowTable, GroupState, Log, NO_SLOT, Outbox, Reception, Shared, World};
 
 /// State that all threads read.
 fn shared(network: &Network, traffic: &Traffic, layout: &Layout<'_>, threads: usize) -> Shared {
@@ -51,18 +51,19 @@ fn shared(network: &Network, traffic: &Traffic, layout: &Layout<'_>, threads: us
     }
 }
 
-/// Returns what each thread owns, and by host the thread it belongs to and its number there.
+/// Shares a network and its traffic out to threads.
 pub(super) fn shards<O: Observer>(
     network: &Network,
     traffic: &Traffic,
     seed: u64,
     threads: usize,
-    windows: Windows,
+    look_ahead: &LookAhead,
     mut observer: impl FnMut() -> O,
-) -> (Vec<Shard<O>>, Vec<(u32, u32)>) {
+) -> LaidOut<O> {
     let hosts = network.topology.hosts().len();
     assert!(hosts < 1 << HOST_BITS, "{hosts} hosts, packets number fewer than 2^{HOST_BITS}");
-    let layout = Layout::new(network, traffic, seed, threads);
+    let layout = Layout::new(network, traffic, seed, threads, look_ahead);
+    let windows = look_ahead.windows();
     let shared = Arc::new(shared(network, traffic, &layout, threads));
     let at_switches = SwitchMechanisms::of_groups(network, &traffic.groups);
     let at_switch = |flow: &FlowSpec| at_switches.get(flow.group.index()).copied();
@@ -78,9 +79,7 @@ pub(super) fn shards<O: Observer>(
                 shared: Arc::clone(&shared),
                 wires: layout.wires(&members, seed),
                 calendar: Calendar::new(windows, members.len()),
-                outboxes: (0..threads).map(|_| Vec::new()).collect(),
-                outbox_head: Time::NEVER,
-                reports: vec![Vec::new(); if shared.followers.is_empty() { 0 } else { threads }],
+                outboxes: (0..threads).map(|_| Outbox::default()).collect(),
                 flows: FlowTable {
                     senders: vec![NO_SLOT; traffic.flows.len()],
                     receivers: vec![Reception::None; traffic.flows.len()],
@@ -114,20 +113,19 @@ pub(super) fn shards<O: Observer>(
         })
         .collect();
     let place = layout.place_of_hosts(threads);
-    (shards, (0..network.topology.hosts().len()).map(|host| place(HostId::from(host))).collect())
+    LaidOut {
+        shards,
+        hosts: (0..network.topology.hosts().len()).map(|host| place(HostId::from(host))).collect(),
+        distances: Distances::new(network, look_ahead, &layout.places, threads),
+    }
 }
 
-/// No node can affect another sooner than this. `external` is the smallest packet from outside, if any come from there.
-pub(super) fn look_ahead(network: &Network, traffic: &Traffic, external: Option<Bytes>) -> Span {
-    let switches = network.switches.iter().flatten();
-    let control = switches.flat_map(|switch| switch.control_sizes());
-    let packets = traffic.groups.iter().map(|group| group.smallest_packet());
-    let smallest = packets.chain(control).chain(external).min().unwrap_or(Bytes::new(64));
-    let links = network.topology.links().iter().map(|link| {
-        let latency = network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
-        link.wire.delay + latency + link.wire.rate.time_to_send(smallest)
-    });
-    links.min().expect("a network has links").min(MAX_WINDOW)
+/// A network and its traffic on threads.
+pub(super) struct LaidOut<O> {
+    pub(super) shards: Vec<Shard<O>>,
+    /// By host: its thread, and its number there.
+    pub(super) hosts: Vec<(u32, u32)>,
+    pub(super) distances: Distances,
 }
 
 fn flight(network: &Network, link: &Link) -> Flight {
@@ -162,11 +160,17 @@ pub(super) struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    fn new(network: &'a Network, traffic: &'a Traffic, seed: u64, threads: usize) -> Self {
+    fn new(
+        network: &'a Network,
+        traffic: &'a Traffic,
+        seed: u64,
+        threads: usize,
+        look_ahead: &LookAhead,
+    ) -> Self {
         let topology = &network.topology;
         let Shortest { ports, tables, .. } = &**topology.shortest();
         let inputs = inputs(topology, seed);
-        let places = places(topology, tables, threads);
+        let places = places(network, tables, threads, look_ahead.least);
         let mut wires = vec![0; threads];
         let mut wire_of = vec![0; topology.links().len()];
         for (node, links) in inputs.iter().enumerate() {
@@ -352,28 +356,6 @@ fn inputs(topology: &Topology, seed: u64) -> Vec<Vec<LinkId>> {
         Stream::new(seed, Purpose::TieOrder, node as u64).shuffle(links);
     }
     inputs
-}
-
-/// Shares the nodes out: each tier of switches in equal contiguous parts, hosts with their switch, so that racks and
-/// pods stay together.
-fn places(topology: &Topology, tables: &RoutingTables, threads: usize) -> Vec<u32> {
-    let tier = |node: usize| topology.tier(NodeId::from(node));
-    let nodes = topology.nodes().len();
-    let mut shard = vec![0; nodes];
-    let tiers = (0..nodes).filter_map(tier).max().map_or(0, |highest| highest + 1);
-    for of_tier in 0..tiers {
-        let members: Vec<_> = (0..nodes).filter(|node| tier(*node) == Some(of_tier)).collect();
-        for (index, node) in members.iter().enumerate() {
-            shard[*node] = (index * threads / members.len()) as u32;
-        }
-    }
-    for (host, node) in topology.hosts().iter().enumerate() {
-        let leaf = tables.access[host].leaf;
-        let switch = tables.leaves().get(leaf as usize);
-        shard[node.index()] =
-            switch.map_or((host * threads / topology.hosts().len()) as u32, |s| shard[s.index()]);
-    }
-    shard
 }
 
 /// Outages of links that have some, by the first of their directions.

@@ -10,10 +10,12 @@ mod build;
 mod by_host;
 mod changes;
 mod execution;
+mod look_ahead;
 mod measured;
 mod mechanisms;
 mod outcome;
 mod parallel;
+mod places;
 mod session;
 mod shard;
 

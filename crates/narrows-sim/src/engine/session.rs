@@ -23,12 +23,12 @@ use std::sync::Arc;
 
 use narrows_proto::units::{Bytes, Span, Time};
 
-use super::build::look_ahead;
+use super::build::{self, LaidOut};
 use super::execution::{Execution, OnProgress, Stop};
+use super::look_ahead::{LookAhead, first_drained};
 use super::outcome::Outcome;
 use super::parallel::{self, Meeting};
-use super::shard::Shard;
-use super::{build, shard};
+use super::shard::{self, Shard};
 pub use crate::host::Injected;
 use crate::host::WholePacket;
 use crate::ids::{FlowId, GroupId, HostId};
@@ -120,7 +120,7 @@ impl ReceivedPacket {
 #[derive(Debug)]
 pub struct Session<O> {
     pub(super) shards: Vec<Shard<O>>,
-    meeting: Meeting,
+    pub(super) meeting: Meeting,
     pub(super) links: usize,
     /// By host: its thread, and its number there.
     places: Vec<(u32, u32)>,
@@ -170,14 +170,16 @@ impl<O: Observer> Session<O> {
         observer: &mut dyn FnMut() -> O,
     ) -> Self {
         let smallest = (!external.hosts.is_empty()).then_some(external.smallest_packet);
-        let width = look_ahead(network, traffic, smallest) / execution.window_divisor.max(1);
-        let windows = Windows::new(width.max(Span::from_ps(2)));
+        let look_ahead = LookAhead::new(network, traffic, smallest, execution.window_divisor);
         let threads = execution.threads.max(1);
-        let (shards, places) = build::shards(network, traffic, seed, threads, windows, observer);
+        let LaidOut { shards, hosts: places, distances } =
+            build::shards(network, traffic, seed, threads, &look_ahead, observer);
+        let windows = look_ahead.windows();
+        let moments = [traffic.measured.start, traffic.measured.end].map(|moment| windows.of(moment));
         let largest = traffic.groups.iter().map(|group| group.largest_packet()).max();
         let mut session = Self {
             shards,
-            meeting: Meeting::new(threads),
+            meeting: Meeting::new(threads, distances, first_drained(network, traffic, windows), moments),
             links: network.topology.links().len(),
             places,
             now: Time::ZERO,

@@ -124,13 +124,11 @@ impl Agenda {
         (entry.at(), entry.wake())
     }
 
-    /// The slot of the sender that is next, if it is one of many that come soon.
+    /// The wake after the next, if many are planned.
     #[inline]
-    pub(crate) fn soon(&self) -> Option<u32> {
-        match self.near.last()?.wake() {
-            Wake::Sender(slot) if !self.tiers.is_empty() => Some(slot),
-            _ => None,
-        }
+    pub(crate) fn soon(&self) -> Option<Wake> {
+        let place = self.near.len().checked_sub(2).filter(|_| !self.tiers.is_empty())?;
+        Some(self.near[place].wake())
     }
 
     /// Plans what is not near.

@@ -18,6 +18,9 @@ impl Host {
         slots: &mut Trailers,
         world: &mut World<O>,
     ) {
+        if self.is_crowded() {
+            self.prefetch_next(world);
+        }
         let ring = &mut world.wires.wires[self.wire].ring;
         let packet = ring.pop(slots);
         let parcel = Parcel { packet, trailers: slots };

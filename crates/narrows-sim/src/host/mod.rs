@@ -16,6 +16,7 @@ mod new_flow;
 mod nic;
 mod outgoing;
 mod packets;
+mod prefetching;
 mod queue_pair;
 mod reception;
 mod senders;
@@ -55,10 +56,9 @@ use crate::mechanism::flow::{Hold, Line};
 use crate::mechanism::hosts::{BurstDelay, Lateness};
 use crate::mechanism::registry::{HostMechanisms, each};
 use crate::observe::{Observer, Reviewed};
-use crate::packet::{Kind, NO_TRAILERS, Packet, Parcel, Trailers};
-use crate::prefetch::prefetch;
+use crate::packet::{NO_TRAILERS, Packet, Parcel, Trailers};
 use crate::record::{DatagramRecord, PortCounters};
-use crate::world::{Reception, World};
+use crate::world::World;
 
 /// A host: senders, receivers, and the one link they share.
 #[derive(Debug)]
@@ -183,36 +183,12 @@ impl Host {
         (self.starts.len() + self.generators.len() + self.waiting.len()) as u64
     }
 
-    /// Prefetches the state of the wire, some nodes before this one is advanced.
-    #[inline]
-    pub(crate) fn prefetch_state<O>(&self, world: &World<O>) {
-        prefetch(&world.wires.heads[self.wire]);
-        prefetch(&world.wires.wires[self.wire]);
-    }
-
-    /// Prefetches the packets that arrive next, and for the sender whose turn it is.
-    #[inline]
-    pub(crate) fn prefetch_packets<O>(&self, world: &World<O>) {
-        world.wires.wires[self.wire].ring.prefetch_front();
-        if let Some(slot) = self.senders.nic.turn::<false>() {
-            self.senders.outgoing.prefetch(slot);
-        }
-    }
-
-    /// Prefetches the flow of the packet that arrives next.
-    #[inline]
-    pub(crate) fn prefetch_flow<O>(&self, world: &World<O>) {
-        let Some(packet) = world.wires.wires[self.wire].ring.front() else { return };
-        if packet.kind() == Kind::Ack {
-            self.senders.outgoing.prefetch(world.flows.senders[packet.flow().index()]);
-        } else if let Some(Reception::Live { slot, .. }) = world.flows.receivers.get(packet.flow().index()) {
-            self.incoming.prefetch(*slot);
-        }
-    }
-
     /// Does everything due before `until`. Returns when the next thing is due.
     pub(crate) fn advance<O: Observer>(&mut self, until: Time, world: &mut World<O>) -> Time {
         let mut slots = NO_TRAILERS;
+        if self.is_crowded() {
+            self.prefetch_first(world);
+        }
         loop {
             let arrival = world.wires.heads[self.wire];
             let has_work = self.senders.nic.has_work();
@@ -278,6 +254,9 @@ impl Host {
             return;
         }
         while let Some(slot) = self.senders.nic.turn::<BURSTS>() {
+            if self.is_crowded() {
+                self.prefetch_waiting::<BURSTS>();
+            }
             if self.restrained
                 && self.ask(now, world, |mechanisms, at| mechanisms.gate(at, slot)) == Some(true)
             {
@@ -380,9 +359,7 @@ impl Host {
 
     fn wake<O: Observer>(&mut self, now: Time, world: &mut World<O>) {
         let planned = self.senders.agenda.take();
-        if let Some(slot) = self.senders.agenda.soon() {
-            self.senders.outgoing.prefetch(slot);
-        }
+        self.prefetch_planned();
         match planned {
             (at, Wake::Sender(slot)) => self.wake_sender(at, slot, world),
             (at, Wake::Receiver(slot)) => self.wake_receiver(at, slot, world),

@@ -26,15 +26,23 @@ pub(crate) struct Started {
     /// The generator that waits for its end.
     pub(super) generator: Option<u32>,
     start: Time,
-    /// Payload delivered when the measured time began, and when it ended.
+    /// Payload delivered when the measured time began, and when it ended, or [`Bytes::MAX`] as long as it has not.
     before_measured: Bytes,
-    until_measured: Option<Bytes>,
+    until_measured: Bytes,
 }
 
 impl Started {
     pub(super) fn new(new: &NewFlow) -> Self {
         let &NewFlow { flow, incarnation, size, start, generator } = new;
-        Self { flow, incarnation, size, generator, start, before_measured: Bytes::ZERO, until_measured: None }
+        Self {
+            flow,
+            incarnation,
+            size,
+            generator,
+            start,
+            before_measured: Bytes::ZERO,
+            until_measured: Bytes::MAX,
+        }
     }
 
     pub(super) fn size(&self) -> Bytes {
@@ -48,7 +56,7 @@ impl Started {
 
     /// The measured time ends.
     pub(super) fn measure_until(&mut self, delivered: Bytes) {
-        self.until_measured = Some(delivered);
+        self.until_measured = delivered;
     }
 
     pub(super) fn record(&self, done: Done) -> FlowRecord {
@@ -61,7 +69,7 @@ impl Started {
             again,
             end: None,
             delivered,
-            delivered_measured: self.until_measured.unwrap_or(delivered).saturating_sub(self.before_measured),
+            delivered_measured: self.until_measured.min(delivered).saturating_sub(self.before_measured),
             stats,
         }
     }

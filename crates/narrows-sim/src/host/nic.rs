@@ -186,6 +186,13 @@ impl Nic {
         Some(self.active[self.served::<BURSTS>()? as usize].first)
     }
 
+    /// The sender whose turn comes after the next one, if it waits already.
+    pub(super) fn turn_after_next<const BURSTS: bool>(&self, places: &mut impl Places) -> Option<u32> {
+        let Queue { first, last } = self.active[self.served::<BURSTS>()? as usize];
+        let next = if first == last { return None } else { places.place(first).next };
+        if next == last { None } else { Some(places.place(next).next) }
+    }
+
     /// The queue of the sender whose turn it is, and the bit of its priority.
     #[inline]
     fn serve<const BURSTS: bool>(&mut self) -> (&mut Queue, u8) {

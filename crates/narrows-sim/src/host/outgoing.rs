@@ -117,3 +117,15 @@ impl Places for Slots<Outgoing> {
         &mut self.get_mut(slot).expect("queues hold senders").place
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::reception::Incoming;
+    use super::*;
+
+    #[test]
+    fn the_two_halves_of_a_flow_take_less_than_a_kilobyte() {
+        let halves = [size_of::<Option<Outgoing>>(), size_of::<Option<Incoming>>()];
+        assert!(halves.iter().sum::<usize>() <= 840, "{halves:?}");
+    }
+}

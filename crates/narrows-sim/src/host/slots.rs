@@ -36,6 +36,12 @@ impl<T> Slots<T> {
         self.places.get_mut(place as usize)?.as_mut()
     }
 
+    /// The most things there have been at a time.
+    #[inline]
+    pub(crate) fn most(&self) -> usize {
+        self.places.len()
+    }
+
     /// Prefetches the thing at `place`.
     #[inline]
     pub(crate) fn prefetch(&self, place: u32) {

@@ -1,7 +1,7 @@
 //! A look at a run while it goes on: what waits, what is carried, what has happened so far.
 //!
 //! Every thread counts for itself. When somebody asks ([`Live::ask`]), each thread leaves a copy of its counts at the end
-//! of its window, and [`Live::look`] adds them up. Threads may answer one window apart.
+//! of its window, and [`Live::look`] adds them up. Threads may answer as far apart as it takes until one affects the other.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -329,7 +329,7 @@ impl Observer for LiveObserver {
     }
 
     fn started(&mut self, at: Time, flow: FlowId) {
-        // Whoever completes the flow is at least one window later, and windows are separated by a barrier.
+        // Whoever completes the flow has received packets of it, and threads meet before those arrive.
         self.live.starts[flow.index()].store(at.as_ps(), Ordering::Relaxed);
         self.group(flow).started += 1;
     }

@@ -27,12 +27,8 @@ pub(crate) struct World<O> {
     pub(crate) shared: Arc<Shared>,
     pub(crate) wires: Wires,
     pub(crate) calendar: Calendar,
-    /// For each other thread: what its wires receive when the window is over. Trailers follow their packet.
-    pub(crate) outboxes: Vec<Vec<(u32, Packet)>>,
-    /// When the first packet in any outbox arrives.
-    pub(crate) outbox_head: Time,
-    /// For each thread, this one included: reports for its hosts. Empty if no flow waits for another.
-    pub(crate) reports: Vec<Vec<Report>>,
+    /// For each thread: what goes there when threads meet.
+    pub(crate) outboxes: Vec<Outbox>,
     pub(crate) flows: FlowTable,
     pub(crate) log: Log,
     pub(crate) observer: O,
@@ -40,6 +36,23 @@ pub(crate) struct World<O> {
     pub(crate) arrivals: Arrivals,
     /// Packets that arrived anywhere.
     pub(crate) hops: u64,
+}
+
+/// What goes to one thread.
+#[derive(Debug)]
+pub(crate) struct Outbox {
+    /// Packets with the wire they arrive on. Trailers follow their packet.
+    pub(crate) packets: Vec<(u32, Packet)>,
+    /// Reports for its hosts.
+    pub(crate) reports: Vec<Report>,
+    /// When the first of all that arrives.
+    pub(crate) head: Time,
+}
+
+impl Default for Outbox {
+    fn default() -> Self {
+        Self { packets: Vec::new(), reports: Vec::new(), head: Time::NEVER }
+    }
 }
 
 /// Where the two halves of each flow are kept. An entry belongs to one host.
@@ -163,15 +176,16 @@ impl<O: Observer> World<O> {
     fn hand_over(&mut self, to: Target, packet: Packet, trailers: &Trailers) {
         let parcel = Parcel { packet, trailers };
         let outbox = &mut self.outboxes[usize::from(to.shard)];
-        outbox.push((to.wire, packet));
-        outbox.extend(parcel.slots().iter().map(|trailer| (to.wire, *trailer)));
-        self.outbox_head = self.outbox_head.min(packet.at());
+        outbox.packets.push((to.wire, packet));
+        outbox.packets.extend(parcel.slots().iter().map(|trailer| (to.wire, *trailer)));
+        outbox.head = outbox.head.min(packet.at());
     }
 
-    /// Hands over a report for a host of some thread when the window is over.
+    /// Hands over a report for a host of some thread, perhaps this one, when the window is over.
     pub(crate) fn report(&mut self, shard: u32, report: Report) {
-        self.reports[shard as usize].push(report);
-        self.outbox_head = self.outbox_head.min(report.at);
+        let outbox = &mut self.outboxes[shard as usize];
+        outbox.reports.push(report);
+        outbox.head = outbox.head.min(report.at);
     }
 
     /// Whether the packet that just arrived over an impaired wire survived the trip.

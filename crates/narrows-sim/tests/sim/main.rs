@@ -21,3 +21,4 @@ mod session;
 mod signals;
 mod support;
 mod telemetry;
+mod threads;

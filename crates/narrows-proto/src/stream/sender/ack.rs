@@ -99,11 +99,14 @@ impl Sender {
 
     /// One retransmission, of data up to `end`, was needless. When all of them were, so was the reduction.
     fn confirm_duplicate(&mut self, now: Time, end: u64) {
-        let Some(undo) = self.undo.as_mut().filter(|undo| undo.resent > 0 && end > undo.from) else { return };
+        let Some(troubles) = &mut self.troubles else { return };
+        let Some(undo) = troubles.undo.as_mut().filter(|undo| undo.resent > 0 && end > undo.from) else {
+            return;
+        };
         undo.duplicates += 1;
         if undo.duplicates >= undo.resent {
-            self.undo = None;
-            self.stats.spurious += 1;
+            troubles.undo = None;
+            troubles.counts.spurious += 1;
             self.cc.on_congestion(now, Congestion::Spurious);
             self.repair = Repair::None;
             self.prr = None;
@@ -135,10 +138,10 @@ impl Sender {
         let window = self.reordering_window();
         let (lost, look_again) = self.board.detect_losses(now, &self.rack_tlp, window);
         if lost > Bytes::ZERO && self.repair == Repair::None {
-            self.stats.recoveries += 1;
+            self.troubles().counts.recoveries += 1;
             self.repair = Repair::Fast { until: self.board.next() };
             if self.has_reduced() {
-                self.undo = None;
+                self.troubles().undo = None;
             } else {
                 self.congested(now, Congestion::Loss { flight_size: before.size });
             }
@@ -149,7 +152,8 @@ impl Sender {
 
     /// The window was reduced for data that is still outstanding.
     fn has_reduced(&self) -> bool {
-        self.reduced_until.is_some_and(|until| self.board.una() <= until)
+        let until = self.troubles.as_ref().and_then(|troubles| troubles.reduced_until);
+        until.is_some_and(|until| self.board.una() <= until)
     }
 
     pub(super) fn reordering_window(&self) -> Span {
@@ -160,9 +164,9 @@ impl Sender {
         if self.has_reduced() || matches!(self.repair, Repair::Fast { .. }) {
             return;
         }
-        self.stats.marked += self.mss;
+        self.marked += self.mss;
         self.congested(now, Congestion::Mark { flight_size: before.size });
-        self.undo = None;
+        self.troubles().undo = None;
     }
 
     /// Reports to the controller what was delivered.
@@ -175,7 +179,7 @@ impl Sender {
         }
         let accurate_mark = frame.ece && self.ecn == Ecn::Accurate;
         let marked = if accurate_mark { tally.acked } else { Bytes::ZERO };
-        self.stats.marked += marked;
+        self.marked += marked;
         let ack = Ack {
             now,
             rtt: (!newest.retransmitted).then(|| now.saturating_since(newest.sent_at)),
@@ -200,11 +204,14 @@ impl Sender {
     pub(super) fn congested(&mut self, now: Time, event: Congestion) {
         self.cc.on_congestion(now, event);
         self.limit = self.cc.limit();
-        self.undo = Some(Undo { from: self.board.una(), resent: 0, duplicates: 0 });
         self.prr = None;
-        if self.ecn == Ecn::Classic {
-            self.reduced_until = Some(self.board.next());
-            self.cwr = true;
+        let (una, next) = (self.board.una(), self.board.next());
+        let is_classic = self.ecn == Ecn::Classic;
+        self.cwr |= is_classic;
+        let troubles = self.troubles();
+        troubles.undo = Some(Undo { from: una, resent: 0, duplicates: 0 });
+        if is_classic {
+            troubles.reduced_until = Some(next);
         }
     }
 

@@ -4,7 +4,7 @@
 //! of its own. What is known of the path stays: congestion control, round-trip time, reordering, delivery rate and rounds,
 //! and when the next packet may leave. Counts that the controller receives go on.
 
-use super::{Endpoint, Phase, Probe, Repair, Sender, Stats, Timer, TimerKind};
+use super::{Endpoint, Phase, Probe, Repair, Sender, Timer, TimerKind};
 use crate::cc::{Cc, Config, Controller, Ecn, Path, Signal};
 use crate::stream::delivery::Delivery;
 use crate::stream::metrics::{Ended, Remembered};
@@ -156,20 +156,19 @@ impl Sender {
             repair: Repair::None,
             prr: None,
             probe: Probe::None,
-            undo: None,
+            troubles: None,
             pacer,
             bursts: Bursts::default(),
             timer: Timer { at: Time::NEVER, kind: TimerKind::Retransmission },
             rto_at: Time::NEVER,
             sampled,
-            timed_out_at: None,
-            reduced_until: None,
             cwr: false,
             edge: params.first_edge(),
             most: params.most_on_its_way(),
             recalled: Span::ZERO,
             limited: [false; 2],
-            stats: Stats::default(),
+            marked: Bytes::ZERO,
+            injected: Time::NEVER,
             sent_besides: sent,
             #[cfg(test)]
             last_ack: None,

@@ -43,7 +43,8 @@ pub struct Sender {
     repair: Repair,
     prr: Option<Box<Prr>>,
     probe: Probe,
-    undo: Option<Undo>,
+    /// None as long as there was none.
+    troubles: Option<Box<Troubles>>,
     pacer: Pacer,
     bursts: Bursts,
     timer: Timer,
@@ -52,11 +53,6 @@ pub struct Sender {
     rto_at: Time,
     /// A round-trip time was measured since the last probe (RFC 8985 §7.3).
     sampled: bool,
-    /// SND.UNA at the last expiry of the retransmission timer.
-    timed_out_at: Option<u64>,
-    /// The window was reduced: until data beyond this byte is acknowledged, further marks and losses are signs of the same
-    /// congestion (RFC 3168 §6.1.2). Used with [`Ecn::Classic`] only.
-    reduced_until: Option<u64>,
     /// The next new segment says that the window was reduced.
     cwr: bool,
     /// Nothing beyond this byte may be sent: the receiver has no room for it.
@@ -67,7 +63,10 @@ pub struct Sender {
     recalled: Span,
     /// The window stopped the sender in this round, and in the one before.
     limited: [bool; 2],
-    stats: Stats,
+    /// See [`Stats::marked`].
+    marked: Bytes,
+    /// See [`Stats::injected`]; never as long as it was not.
+    injected: Time,
     /// Payload sent besides new data of this flow: repetitions, and all of earlier flows.
     sent_besides: Bytes,
     /// Payload that earlier flows of the connection delivered.
@@ -75,6 +74,19 @@ pub struct Sender {
     /// Acknowledgement that the controller received last.
     #[cfg(test)]
     pub(in crate::stream) last_ack: Option<crate::cc::Ack>,
+}
+
+/// State that a sender has once something was lost, or taken for lost, or marked ([`Ecn::Classic`]). Of many flows nothing ever is.
+#[derive(Debug, Default)]
+struct Troubles {
+    /// Those that the sender does not count itself.
+    counts: Stats,
+    undo: Option<Undo>,
+    /// SND.UNA at the last expiry of the retransmission timer.
+    timed_out_at: Option<u64>,
+    /// The window was reduced: until data beyond this byte is acknowledged, further marks and losses are signs of the same
+    /// congestion (RFC 3168 §6.1.2). Used with [`Ecn::Classic`] only.
+    reduced_until: Option<u64>,
 }
 
 /// Properties of the host a sender runs on.
@@ -298,7 +310,13 @@ impl Sender {
 
     /// Its counts so far.
     pub fn stats(&self) -> Stats {
-        self.stats
+        let counts = self.troubles.as_ref().map_or_else(Stats::default, |troubles| troubles.counts);
+        let injected = (self.injected < Time::NEVER).then_some(self.injected);
+        Stats { marked: self.marked, injected, ..counts }
+    }
+
+    fn troubles(&mut self) -> &mut Troubles {
+        self.troubles.get_or_insert_default()
     }
 
     /// When to call [`on_timer`](Sender::on_timer).

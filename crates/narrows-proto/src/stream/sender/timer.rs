@@ -66,7 +66,7 @@ impl Sender {
         self.timer.at = Time::NEVER;
         if let Phase::Opening { due, .. } = &mut self.phase {
             *due = true;
-            self.stats.timeouts += 1;
+            self.troubles().counts.timeouts += 1;
             return;
         }
         match self.timer.kind {
@@ -90,10 +90,10 @@ impl Sender {
 
     /// RFC 6298 §5.4 to §5.6, RFC 8985 §6.3.
     fn on_timeout(&mut self, params: &Params, now: Time) {
-        self.stats.timeouts += 1;
-        let flight_size = self.flight_size();
-        let repeated = self.timed_out_at == Some(self.board.una());
-        self.timed_out_at = Some(self.board.una());
+        let (flight_size, una) = (self.flight_size(), self.board.una());
+        let troubles = self.troubles();
+        troubles.counts.timeouts += 1;
+        let repeated = troubles.timed_out_at.replace(una) == Some(una);
         let stale = self.rack_tlp.stale_before(now, self.reordering_window());
         self.board.lose_after_timeout(stale);
         self.probe = Probe::None;

@@ -224,7 +224,7 @@ impl Sender {
         self.on_sent(params, now, len);
         let fin = seq + len.get() == self.size;
         if fin {
-            self.stats.injected = Some(now);
+            self.injected = now;
         }
         let goes_on = self.bursts.left > 0;
         Poll::Send(Segment { seq, len: len.get() as u32, fin, cwr, goes_on, ..Segment::default() })
@@ -237,10 +237,11 @@ impl Sender {
             self.restart_timeout(now);
         }
         let sent = self.board.resend(number, now, snapshot, self.delivery.is_app_limited());
-        self.stats.retransmissions += 1;
-        self.stats.retransmitted += sent.bytes();
         self.sent_besides += sent.bytes();
-        if let Some(undo) = &mut self.undo {
+        let troubles = self.troubles();
+        troubles.counts.retransmissions += 1;
+        troubles.counts.retransmitted += sent.bytes();
+        if let Some(undo) = &mut troubles.undo {
             undo.resent += 1;
         }
         self.arm_after_sending(params, now);
@@ -252,7 +253,7 @@ impl Sender {
 
     /// RFC 8985 §7.3: new data if there is any, the last segment again otherwise.
     fn send_probe(&mut self, params: &Params, now: Time) -> Poll {
-        self.stats.probes += 1;
+        self.troubles().counts.probes += 1;
         let end = self.board.next() + self.next_len().get();
         let retransmission = self.board.next() == self.size || !self.has_room(end);
         let last = self.board.last();
