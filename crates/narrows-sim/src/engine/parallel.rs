@@ -17,8 +17,11 @@ use crate::followers::Report;
 use crate::observe::Observer;
 use crate::packet::Packet;
 
-/// Windows between two reports of progress.
+/// Windows between two reports of progress, at most.
 const REPORT_EVERY: u64 = 256;
+/// After so many packet-hops of the first thread progress is reported as well: a window of a thousand busy hosts has thousands, and whoever
+/// wants to end the run, or looks at it, does not wait for hundreds of those.
+const REPORT_HOPS: u64 = 1 << 15;
 
 /// Runs the shards until `stop`, from `now` on, the last moment that is over. Returns the time reached, and whether the run was not
 /// interrupted.
@@ -72,6 +75,7 @@ fn work<O: Observer>(
     let last = shard.world.calendar.windows().of(stop.at);
     let first_left_out = stop.at + Span::from_ps(1);
     let mut turn = 0;
+    let mut reported = shard.world.hops;
     let mut over = false;
     loop {
         meeting.post(shard, me, turn);
@@ -94,7 +98,8 @@ fn work<O: Observer>(
         let end = shard.world.calendar.windows().end(agreed.window).min(first_left_out);
         shard.run_window(agreed.window, end);
         now = Time::from_ps(end.as_ps() - 1);
-        if me == 0 && turn % REPORT_EVERY == 0 {
+        if me == 0 && (turn % REPORT_EVERY == 0 || shard.world.hops - reported >= REPORT_HOPS) {
+            reported = shard.world.hops;
             let packet_hops = meeting.hops.iter().map(|hops| hops.load(Ordering::Relaxed)).sum();
             if progress(Progress { now, packet_hops }).is_break() {
                 meeting.interrupted.store(true, Ordering::Relaxed);
