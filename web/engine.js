@@ -68,7 +68,7 @@ export class Engine {
   get #library() {
     const [section] = WebAssembly.Module.customSections(this.#module, "narrows-library");
     if (!section && !this.#known) throw new TypeError("the module has no library; cargo xtask playground adds it");
-    return (this.#known ??= JSON.parse(decoder.decode(section)));
+    return (this.#known ??= unfolded(...JSON.parse(decoder.decode(section))));
   }
 
   catalog() { return this.#library.catalog; }
@@ -81,10 +81,10 @@ export class Engine {
     const meant = [whole, metric, metric.replace(/^(dc|wan)_/, ""), whole.slice(whole.lastIndexOf(".") + 1)];
     const found = meant.find((word) => Object.hasOwn(names, word));
     if (found !== undefined) return names[found].map((number) => topics[number]);
-    const [{ summary, about }] = topics.filter((topic) => topic.name === "N0005");
+    const [{ summary }] = topics.filter((topic) => topic.name === "N0005");
     throw new Rejected([{
       severity: "error", code: "N0005", title: summary, message: `nothing has the name "${name}"`, label: null, help: null,
-      explanation: about, file: null, from: null, to: null,
+      file: null, from: null, to: null,
     }]);
   }
 
@@ -196,6 +196,14 @@ export class Engine {
     return decoder.decode(new Uint8Array(this.#exports.memory.buffer, this.#exports.narrows_last_words_at(), length).slice());
   }
 }
+
+/** Puts texts that stand in a value several times where they stand; see library.rs. */
+const unfolded = (texts, value) => {
+  if (typeof value === "string") return value.startsWith("@") ? texts[value.slice(1)] : value;
+  if (Array.isArray(value)) return value.map((each) => unfolded(texts, each));
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, unfolded(texts, each)]));
+};
 
 const unpacked = (message) => {
   const view = new DataView(message.buffer);

@@ -43,13 +43,22 @@ export class Checker {
   }
 
   private problem(diagnostic: Diagnostic): HTMLElement {
-    const { severity, code, message, label, help, explanation, file, from } = diagnostic;
+    const { severity, code, message, label, help, file, from } = diagnostic;
     const place = from ? `${file === "scenario.toml" ? "line" : `${file}:`} ${from.line}:${from.column}` : "";
     const show = inText(diagnostic) ? element("button", { type: "button", onclick: () => this.editor.show(from!.offset) }, place) : element("span", { class: "soft" }, place);
     return element("div", { class: `problem ${severity}` },
       element("p", {}, element("b", {}, `${severity === "error" ? "×" : "⚠"} ${code} `), message, " ", show, label && label !== "here" ? ` (${label})` : ""),
       ...(help ? [element("p", { class: "soft" }, `help: ${help}`)] : []),
-      element("details", {}, element("summary", {}, `explain ${code}`), element("p", {}, explanation)));
+      this.explanation(code));
+  }
+
+  /** It is looked up when somebody opens it. */
+  private explanation(code: string): HTMLElement {
+    const text = element("p");
+    const place = element("details", {}, element("summary", {}, `explain ${code}`), text);
+    const look = async () => { text.textContent = (await this.desk.call("explain", code)).map(({ about }) => about).join("\n"); };
+    place.addEventListener("toggle", () => void look().catch((error) => say(messageOf(error))), { once: true });
+    return place;
   }
 }
 

@@ -106,7 +106,7 @@ const firstPins = (text: string): Pin[] => {
 };
 
 const openChosen = (key: string, { scenario, lesson, isTemplate }: Chosen, runs: Opened["runs"]) => open({
-  key, text: scenario.text, files: scenario.files, seeds: lesson?.seeds ?? 1, pins: lesson?.pins ?? firstPins(scenario.text), lesson, runs,
+  key, text: applied(scenario.text, scenario.sets), files: scenario.files, seeds: lesson?.seeds ?? 1, pins: lesson?.pins ?? firstPins(scenario.text), lesson, runs,
   template: isTemplate ? { name: scenario.name, text: scenario.text } : undefined,
 });
 
@@ -174,12 +174,15 @@ const listen = () => {
     await take([...(input.files ?? [])].map((file) => [file.name, file]));
     input.value = "";
   }));
-  addEventListener("dragover", (event) => event.preventDefault());
+  for (const kind of ["dragover", "drop"]) addEventListener(kind, (event) => event.preventDefault());
+  // Before the editor, which would take a file for text.
   addEventListener("drop", (event) => {
-    event.preventDefault();
     const transfer = event.dataTransfer;
-    if (transfer) attempt(async () => take(await dropped(transfer)))();
-  });
+    if (!transfer?.types.includes("Files")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    attempt(async () => take(await dropped(transfer)))();
+  }, true);
   // Links inside the page scroll; the address stays that of the scenario.
   document.addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest('a[href^="#"]') : null;

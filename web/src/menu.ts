@@ -30,7 +30,7 @@ export class Menu {
     const group = (label: string, kind: string, list: Scenario[]) =>
       element("optgroup", { label }, ...list.map((scenario) => one(`${kind}=${scenario.name}`, about(scenario), { scenario, isTemplate: kind === "template" })));
     const lessons = element("optgroup", { label: "Lessons" }, ...LESSONS.map((lesson) =>
-      one(`lesson=${lesson.name}`, lesson.title, { scenario: { name: lesson.name, summary: lesson.title, text: lesson.scenario, files: {} }, lesson, isTemplate: false })));
+      one(`lesson=${lesson.name}`, lesson.title, { scenario: { name: lesson.name, summary: lesson.title, text: lesson.scenario, sets: [], files: {} }, lesson, isTemplate: false })));
     this.select.replaceChildren(
       lessons, group("Templates", "template", templates), group("Examples", "example", examples),
       ...papers.map(({ name, title, scenarios }) => group(title, `paper=${name}`, scenarios)),

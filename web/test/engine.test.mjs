@@ -23,6 +23,14 @@ test("every lesson has a scenario without mistakes, with and without its buttons
   }
 });
 
+test("a scenario of a paper is opened with the settings of its experiment", options, () => {
+  for (const { name, text, files, sets } of engine.catalog().papers.flatMap(({ scenarios }) => scenarios)) {
+    const [found, expected] = [engine.check(applied(text, sets), files), engine.check(text, files, sets)];
+    const told = ({ diagnostics, summary }) => [diagnostics.map(({ code, message }) => `${code} ${message}`), summary];
+    assert.deepEqual(told(found), told(expected), name);
+  }
+});
+
 test("every slider of a lesson is of a setting that is there, at once or after a button", () => {
   for (const lesson of LESSONS) {
     const texts = [lesson.scenario, ...buttons(lesson).map((change) => applied(lesson.scenario, change))];

@@ -1,8 +1,8 @@
 // The built page in browsers: it loads, runs, compares, takes links, fits a narrow window and works by keyboard.
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, readdir, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { compiled } from "./support/modules.mjs";
@@ -40,6 +40,27 @@ const storedResults = async () => {
   const files = Object.entries(machine.export(machine.finish(handle).id)).filter(([name]) => !name.includes("/"));
   await Promise.all(files.map(([name, content]) => writeFile(join(folder, name), content)));
   return files.map(([name]) => join(folder, name));
+};
+
+/** Drops files on an element, in Chromium as its user does, folders too; elsewhere as an event that has the files. */
+const drop = async (page, engine, selector, paths) => {
+  const place = await page.$(selector);
+  if (engine === "chrome") {
+    const { x, y } = await place.clickablePoint();
+    const session = await page.createCDPSession();
+    const data = { items: [], files: paths, dragOperationsMask: 1 };
+    for (const type of ["dragEnter", "dragOver", "drop"]) await session.send("Input.dispatchDragEvent", { type, x, y, data });
+    await session.detach();
+    return;
+  }
+  const inside = async (path) => ((await stat(path)).isDirectory() ? (await readdir(path)).map((name) => join(path, name)) : [path]);
+  const all = (await Promise.all(paths.map(inside))).flat();
+  const files = await Promise.all(all.map(async (path) => [basename(path), (await readFile(path)).toString("base64")]));
+  await place.evaluate((element, files) => {
+    const dataTransfer = new DataTransfer();
+    for (const [name, content] of files) dataTransfer.items.add(new File([Uint8Array.from(atob(content), (letter) => letter.charCodeAt(0))], name));
+    element.dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer }));
+  }, files);
 };
 
 const chord = async (page, key) => {
@@ -97,6 +118,8 @@ for (const engine of ["chrome", "firefox"]) {
       for (const _ of " = {} }\n") await page.keyboard.press("ArrowLeft");
       for (const key of ["Backspace", "Backspace", "p", "c"]) await page.keyboard.press(key);
       await says(page, "#problems", "N0005");
+      await page.click("#problems summary");
+      await says(page, "#problems details", "The message lists");
       assert.ok((await textOf(page, "#problems")).includes('did you mean "dctcp"'));
       await page.waitForSelector(".cm-lintRange-error");
     });
@@ -194,6 +217,25 @@ for (const engine of ["chrome", "firefox"]) {
       await open(`#s=${await encode(SHARED)}`);
       await plotted("report");
       await (await page.$("#file")).uploadFile(...(await storedResults()));
+      await says(page, "#status", "stored results");
+      assert.ok((await textOf(page, "#result h1")).includes("stored"));
+    });
+
+    scene("what is dropped is opened: a scenario, a table of sizes, a folder of results", async ({ page, open, plotted }) => {
+      const folder = await mkdtemp(join(tmpdir(), "narrows-"));
+      const written = async (name, text) => { await writeFile(join(folder, name), text); return join(folder, name); };
+      await open(`#s=${await encode(SHARED)}`);
+      await plotted("report");
+      // The editor takes no part in it.
+      await drop(page, engine, ".cm-content", [await written("dropped.toml", TINY.replace('"tiny"', '"dropped"'))]);
+      await says(page, ".cm-content", 'name = "dropped"');
+      assert.ok(!(await textOf(page, ".cm-content")).includes('"tiny"'));
+      await drop(page, engine, "#result", [await written("sizes.csv", "bytes,cumulative\n1000,0.5\n20000,1\n")]);
+      await says(page, "#message", "Converted");
+      await says(page, ".cm-content", '"sizes.csv"');
+      await page.click("#run");
+      await says(page, "#status", "done", 60_000);
+      await drop(page, engine, "#result", [dirname((await storedResults())[0])]);
       await says(page, "#status", "stored results");
       assert.ok((await textOf(page, "#result h1")).includes("stored"));
     });

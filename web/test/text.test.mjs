@@ -66,6 +66,10 @@ test("a setting is changed where it stands, added to its table, or removed", () 
   assert.ok(applied(TEXT, ["traffic.wan.start=\"1 ms\""]).includes('[[traffic]]\nstart = "1 ms"\nname = "wan"'));
   assert.equal(applied(applied(TEXT, ["switches.default.pfc={}"]), ["switches.default.pfc="]), TEXT);
   assert.ok(applied(TEXT, ["traffic.wan.pattern.long_lived.flows="]).includes('long_lived = { from = ["h0"'));
+  assert.ok(applied(TEXT, ["traffic.wan.pattern={ permutation = {} }"]).endsWith('[[traffic]]\npattern = { permutation = {} }\nname = "wan"\n'));
+  assert.ok(applied(TEXT, ["switches.default.marking.step.at=dequeue"]).includes('{ step = { at = "dequeue", k = "100 kB" } }'));
+  assert.ok(applied(TEXT, [`traffic."a b".cc.dctcp.initial_alpha=0.5`]).includes("{ dctcp = { initial_alpha = 0.5, gain = 0.0625 } }"));
+  assert.ok(!applied(TEXT, ["switches={}"]).includes("marking"));
 });
 
 test("quantities keep their unit, sliders reach their ends", () => {

@@ -51,6 +51,13 @@ pub(crate) fn ahead(shell: &Shell) -> Result<()> {
     Ok(())
 }
 
+/// Builds the page. Returns its folder.
+pub(crate) fn page(shell: &Shell) -> Result<PathBuf> {
+    let arguments = Arguments { check: false, speed: false, out: None };
+    run(shell, &arguments)?;
+    Ok(target::folder(shell)?.join("playground"))
+}
+
 /// Builds the page.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     ensure!(is_installed(shell, "node"), "the page is built with node 20 or newer (https://nodejs.org)");

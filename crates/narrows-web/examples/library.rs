@@ -2,5 +2,5 @@
 #![allow(clippy::print_stdout, reason = "it is what this is for")]
 
 fn main() {
-    println!("{}", narrows_web::library());
+    println!("{}", narrows_web::folded(&narrows_web::library()));
 }

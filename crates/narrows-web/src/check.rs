@@ -50,6 +50,13 @@ impl Written {
     }
 }
 
+/// A page can run a scenario with these settings.
+pub(crate) fn runs(text: &str, sets: &[String]) -> bool {
+    let written =
+        Written { text: text.to_owned(), sets: sets.to_owned(), seed: None, files: Files::default() };
+    written.plan(&[]).and_then(|plan| fit(&plan)).is_ok()
+}
+
 /// Refuses a run that finds no room in a page.
 ///
 /// # Errors

@@ -23,7 +23,6 @@ pub(crate) fn one(diagnostic: &Diagnostic) -> Value {
         "message": message,
         "label": place.as_ref().map(|_| "here"),
         "help": help,
-        "explanation": code.explanation(),
         "file": place.as_ref().map(|place| &place.source.name),
         "from": from,
         "to": to,

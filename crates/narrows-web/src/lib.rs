@@ -19,4 +19,4 @@ mod runs;
 
 pub use self::engine::Engine;
 pub use self::frame::{Files, pack, unpack};
-pub use self::library::library;
+pub use self::library::{folded, library};

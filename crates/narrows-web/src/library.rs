@@ -1,4 +1,5 @@
-//! Everything that is built in, and its meaning. It never changes, so it is made when the page is built and stands beside the code of the engine.
+//! Everything that is built in, and its meaning. It never changes, so it is made when the page is built and stands beside the code of the
+//! engine.
 //!
 //! The code that makes it (the schema, topics, papers) is a fifth of all, and is not part of the module.
 
@@ -15,6 +16,8 @@ use narrows::scenario::Scenario;
 use narrows::templates::TEMPLATES;
 use narrows_formats::import::{Imported, hpcc, htsim};
 use serde_json::{Map, Value, json};
+
+use crate::check;
 
 /// Lists of the catalog besides controls and templates.
 const LISTS: [(&str, TopicKind); 8] = [
@@ -81,11 +84,12 @@ fn examples() -> Value {
     made.into_iter().flatten().collect()
 }
 
-/// A paper with one experiment for each of its scenarios, the first.
+/// A paper with one experiment for each of its scenarios: the first of those that a page can run.
 fn paper_entry(paper: &repro::Paper) -> Value {
     let mut first: Vec<&Experiment> = Vec::new();
     for experiment in &paper.experiments {
-        if !first.iter().any(|known| Arc::ptr_eq(&known.scenario, &experiment.scenario)) {
+        let is_known = first.iter().any(|known| Arc::ptr_eq(&known.scenario, &experiment.scenario));
+        if !is_known && check::runs(&experiment.scenario, &experiment.overrides) {
             first.push(experiment);
         }
     }
@@ -128,4 +132,59 @@ fn topics() -> [Value; 2] {
 pub fn library() -> Value {
     let [topics, names] = topics();
     json!({ "catalog": catalog(), "schema": Scenario::schema(), "topics": topics, "names": names })
+}
+
+/// Shorter texts are not worth their place.
+const WORTH: usize = 20;
+/// Stands before the place of a text.
+const MARK: char = '@';
+
+/// Texts of a value that stand in it several times, and the value with their places instead. What compresses it does not look back as
+/// far as from one to the next.
+pub fn folded(value: &Value) -> Value {
+    let mut times = BTreeMap::new();
+    count(value, &mut times);
+    let is_shared =
+        |(text, times): &(&str, usize)| *times > 1 && text.len() >= WORTH || text.starts_with(MARK);
+    let shared: Vec<_> = times.into_iter().filter(is_shared).map(|(text, _)| text).collect();
+    json!([shared, replaced(value, &shared)])
+}
+
+fn count<'a>(value: &'a Value, times: &mut BTreeMap<&'a str, usize>) {
+    match value {
+        Value::String(text) => *times.entry(text).or_default() += 1,
+        Value::Array(values) => values.iter().for_each(|value| count(value, times)),
+        Value::Object(values) => values.values().for_each(|value| count(value, times)),
+        _ => {}
+    }
+}
+
+/// The value with places in `shared`, which is sorted.
+fn replaced(value: &Value, shared: &[&str]) -> Value {
+    match value {
+        Value::String(text) => match shared.binary_search(&text.as_str()) {
+            Ok(place) => json!(format!("{MARK}{place}")),
+            Err(_) => value.clone(),
+        },
+        Value::Array(values) => values.iter().map(|value| replaced(value, shared)).collect(),
+        Value::Object(values) => {
+            values.iter().map(|(key, value)| (key.clone(), replaced(value, shared))).collect()
+        }
+        _ => value.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_stand_several_times_stand_once_and_short_ones_stay() {
+        let long = "a text of some length";
+        let value = json!({ "a": [long, "short", 1, null], "b": { "c": long, "d": "short", "e": "@0" } });
+        assert_eq!(
+            folded(&value),
+            json!([["@0", long], { "a": ["@1", "short", 1, null], "b": { "c": "@1", "d": "short", "e": "@0" } }])
+        );
+    }
 }

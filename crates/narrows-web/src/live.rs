@@ -1,10 +1,12 @@
 //! A run while it goes on: the data of `narrows run --watch`.
 
-use narrows::live::{ActivityRow, GroupRow, LinkRow, Monitor, Order, QueueRow};
+use narrows::live::{ActivityRow, GroupRow, LinkRow, Monitor, Order, QueueRow, WindowRow};
 use serde_json::{Value, json};
 
 /// Rows of each table.
 const ROWS: usize = 40;
+/// Flows whose windows are shown.
+const WINDOWS: usize = 6;
 
 pub(crate) fn view(monitor: &Monitor) -> Value {
     let speed = monitor.speed();
@@ -17,6 +19,7 @@ pub(crate) fn view(monitor: &Monitor) -> Value {
         "queues": table(monitor.queues(Order::Now, 0..ROWS), queue),
         "links": table(monitor.links(Order::Now, 0..ROWS), link),
         "groups": table(monitor.groups(Order::Listed, 0..ROWS), group),
+        "windows": monitor.windows(WINDOWS).into_iter().map(window).collect::<Vec<_>>(),
         "activity": table(monitor.activity(Order::Ever, 0..ROWS), activity),
     })
 }
@@ -47,6 +50,10 @@ fn group(row: GroupRow) -> Value {
         "name": name, "control": control, "rate_bps": rate, "active": active, "finished": finished,
         "delivered_bytes": delivered.get(), "fct_ps": fct.map(|(p50, p99)| [p50.as_ps(), p99.as_ps()]),
     })
+}
+
+fn window(WindowRow { name, cwnd }: WindowRow) -> Value {
+    json!({ "name": name, "cwnd_bytes": cwnd.get() })
 }
 
 fn activity(row: ActivityRow) -> Value {

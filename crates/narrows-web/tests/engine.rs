@@ -85,7 +85,7 @@ fn results_that_go_to_another_engine_are_the_same_there() {
 }
 
 #[test]
-fn a_look_shows_queues_and_groups() {
+fn a_look_shows_queues_groups_and_windows() {
     let mut engine = Engine::default();
     let started = value(&mut engine, "start", json!({ "text": dumbbell(), "live": true }));
     let mut slice = || {
@@ -97,6 +97,35 @@ fn a_look_shows_queues_and_groups() {
     assert!(look["live"]["at_ps"].as_u64().unwrap() > 0, "{look}");
     assert_eq!(look["live"]["groups"]["rows"].as_array().unwrap().len(), 2);
     assert!(look["live"]["queues"]["all"].as_u64().unwrap() > 0, "{look}");
+    let windows = look["live"]["windows"].as_array().unwrap();
+    assert_eq!(windows.len(), 4, "{look}");
+    assert!(windows.iter().all(|window| window["cwnd_bytes"].as_u64() > Some(0)), "{look}");
+}
+
+#[test]
+fn slices_of_a_thousand_busy_hosts_do_as_much_as_was_asked_for() {
+    let text = templates::find("fat-tree").expect("built in").text;
+    let sets = json!(["topology.fat_tree.k=16", "stop={ after = '5 ms' }", "record={}"]);
+    let mut engine = Engine::default();
+    let started = value(&mut engine, "start", json!({ "text": text, "sets": sets, "live": true }));
+    let mut slice = |hops: u64| {
+        let look = value(
+            &mut engine,
+            "advance",
+            json!({ "handle": started["handle"], "hops": hops, "elapsed_ms": 1.0 }),
+        );
+        look["packet_hops"].as_u64().expect("a number")
+    };
+    const ASKED: u64 = 200_000;
+    // Two reports of progress, and the windows in which they fall due: a thousand hosts at 100 Gb/s, 1 us, six hops.
+    const MORE: u64 = 200_000;
+    // All hosts send after a round trip.
+    let mut reached = slice(ASKED);
+    for _ in 0..5 {
+        let before = std::mem::replace(&mut reached, slice(ASKED));
+        let done = reached - before;
+        assert!((ASKED..ASKED + MORE).contains(&done), "{done}");
+    }
 }
 
 #[test]
@@ -109,7 +138,7 @@ fn a_run_that_was_cancelled_says_that_it_is_not_complete() {
 }
 
 #[test]
-fn every_template_and_example_is_without_mistakes() {
+fn every_scenario_of_the_catalog_can_run_in_a_page() {
     let mut engine = Engine::default();
     let catalog = library()["catalog"].clone();
     let papers =
@@ -124,7 +153,7 @@ fn every_template_and_example_is_without_mistakes() {
             .as_array()
             .unwrap()
             .iter()
-            .filter(|found| found["severity"] == "error" && found["code"] != "N0014");
+            .filter(|found| found["severity"] == "error");
         assert_eq!(errors.count(), 0, "{}: {checked}", scenario["name"]);
     }
 }

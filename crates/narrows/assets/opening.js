@@ -51,15 +51,19 @@ const intervals = (grid, main) => {
   picture.redraw();
 };
 
+/** Percentiles by flow size that have marks, for a chart, and the meaning of those. */
+const signsOf = ({ slowdown }, key) => slowdown.filter((each) => each[key].marks).map((each) => [each.size, each[key].mean, each[key].marks]);
+const legendOf = (groups) => [...new Set(groups.flatMap(({ legend }) => legend))].map((text) => `; ${text}`).join("");
+
 /** The slowdown of large and small flows of one group. */
 const slowdowns = (grid, name) => {
   const found = data.cells.flatMap((cell, index) => cell.groups.filter((group) => group.name === name).map((group) => [cell, group, index]));
   const ends = ({ slowdown }, end) => slowdown.map(({ size, p99 }) => [size, (p99.interval || [p99.mean, p99.mean])[end]]);
   chart(grid, {
-    title: `${name}: slowdown by flow size`, caption: `99th percentile${data.intervals ? "; bands: 95 % confidence interval over seeds" : ""}`,
+    title: `${name}: slowdown by flow size`, caption: `99th percentile${data.intervals ? "; bands: 95 % confidence interval over seeds" : ""}${legendOf(found.map(([, group]) => group))}`,
     x: "flow size in bytes", y: "slowdown p99", xLog: true, yLog: true,
     series: found.map(([cell, group, index]) => ({
-      name: cell.name, colour: index, points: group.slowdown.map(({ size, p99 }) => [size, p99.mean]),
+      name: cell.name, colour: index, points: group.slowdown.map(({ size, p99 }) => [size, p99.mean]), signs: signsOf(group, "p99"),
       area: data.intervals ? [...ends(group, 0), ...ends(group, 1).reverse()] : undefined,
     })),
   });

@@ -188,6 +188,22 @@ const areas = (series) => (plot) => {
   ctx.restore();
 };
 
+/** Marks behind numbers, as signs above points: [[x, y, text]…]. */
+const signs = (series) => (plot) => {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  Object.assign(ctx, { font: `${9 * devicePixelRatio}px system-ui`, textAlign: "center" });
+  series.forEach((each, index) => {
+    if (!each.signs || !plot.series[index + 1].show) return;
+    ctx.fillStyle = colourOf(each.colour ?? index);
+    for (const [x, y, text] of each.signs) ctx.fillText(text, plot.valToPos(x, "x", true), plot.valToPos(y, "y", true) - 5 * devicePixelRatio);
+  });
+  ctx.restore();
+};
+
 /** How curves are drawn that are not solid: `dash: true` or "dashed", "dotted", and lines across. */
 const DASHES = { dashed: [6, 4], dotted: [2, 3] };
 const strokeOf = ({ dash, line }) => (dash === "dotted" ? dash : dash || line ? "dashed" : "solid");
@@ -233,6 +249,9 @@ const chartSvg = (plot, { title, x, y, series, stepped, lines, floor = -Infinity
     }
     const path = points.map(([x, y], number) => (number === 0 ? `M${at(x, y)}` : stepped ? `H${x.toFixed(1)}V${y.toFixed(1)}` : `L${at(x, y)}`));
     parts.push(`<path d="${path.join("")}" stroke="${colour}" stroke-width="1.6"${dashes(each)}/>`);
+    for (const [x, y, text] of (each.signs || []).filter(inside)) {
+      parts.push(`<text x="${px(x).toFixed(1)}" y="${(py(y) - 5).toFixed(1)}" text-anchor="middle" fill="${colour}" font-size="9">${escapeXml(text)}</text>`);
+    }
   }
   parts.push("</g>");
   let down = under + 56;
@@ -247,12 +266,14 @@ const chartSvg = (plot, { title, x, y, series, stepped, lines, floor = -Infinity
 };
 
 const chartCsv = ({ x, y, all }) => {
-  const rows = all.flatMap((each) => each.points.map(([x, y]) => [each.name, x, y]));
-  return csvText([["series", x, y], ...rows]);
+  const marked = all.some(({ signs }) => signs?.length);
+  const signOf = ({ signs }, at) => signs?.find(([x]) => x === at)?.[2];
+  const rows = all.flatMap((each) => each.points.map(([x, y]) => [each.name, x, y, ...(marked ? [signOf(each, x)] : [])]));
+  return csvText([["series", x, y, ...(marked ? ["marks"] : [])], ...rows]);
 };
 
 /**
- * A chart of series with their own points: [{name, points: [[x, y]…], dash, colour, area}], and labeled lines {label, at}
+ * A chart of series with their own points: [{name, points: [[x, y]…], dash, colour, area, signs}], and labeled lines {label, at}
  * across at some y (horizontal) or x (vertical; or a function that tells them). `ticks` are labels of the axis across, `ranges` what
  * both axes show unless one zooms. On a logarithmic axis upwards, what is below `floor` is drawn there. Returns the plot.
  */
@@ -292,6 +313,7 @@ const chart = (grid, { title, caption, x, y, xLog, yLog, floor, series, stepped,
     } },
     hooks: {
       drawAxes: [areas(drawn), verticals(typeof vertical === "function" ? vertical : () => vertical)],
+      draw: [signs(drawn)],
       setSelect: zoomed ? [(plot) => {
         if (plot.select.width < 3) return;
         const [from, to] = [plot.select.left, plot.select.left + plot.select.width].map((at) => plot.posToVal(at, "x"));

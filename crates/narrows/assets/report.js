@@ -128,11 +128,11 @@
       });
       const ends = (classes, key, end) => classes.map((each) => [each.size, (each[key].interval || [each[key].mean, each[key].mean])[end]]);
       const of = ([cell, group, index], key) => ({
-        name: `${tag(cell, group)} ${key}`, colour: index, dash: key === "p50", points: group.slowdown.map((each) => [each.size, each[key].mean]),
+        name: `${tag(cell, group)} ${key}`, colour: index, dash: key === "p50", points: group.slowdown.map((each) => [each.size, each[key].mean]), signs: signsOf(group, key),
         area: data.intervals ? around(ends(group.slowdown, key, 0), ends(group.slowdown, key, 1)) : undefined,
       });
       chart(grid, {
-        title: `${name}: slowdown by flow size`, caption: `solid: 99th percentile, dashed: median; five classes of size in a decade${bands}`,
+        title: `${name}: slowdown by flow size`, caption: `solid: 99th percentile, dashed: median; five classes of size in a decade${bands}${legendOf(found.map(([, group]) => group))}`,
         x: "flow size in bytes", y: "slowdown", xLog: true, yLog: true,
         series: found.flatMap((each) => [of(each, "p99"), of(each, "p50")]),
       });

@@ -15,7 +15,6 @@ export interface Diagnostic {
   message: string;
   label: string | null;
   help: string | null;
-  explanation: string;
   file: string | null;
   from: Place | null;
   to: Place | null;
@@ -25,6 +24,7 @@ export interface Scenario {
   name: string;
   summary: string;
   text: string;
+  sets: string[];
   files: Files;
 }
 
@@ -41,6 +41,7 @@ export interface Topic {
   kind: string;
   summary: string;
   source: string;
+  about: string;
 }
 
 export interface Estimate {
@@ -72,7 +73,7 @@ export interface GroupRow {
 
 export interface WindowRow {
   name: string;
-  cwnd: number;
+  cwnd_bytes: number;
 }
 
 export interface Live {
@@ -82,7 +83,7 @@ export interface Live {
   left_s: number | null;
   queues: { all: number; rows: QueueRow[] };
   groups: { all: number; rows: GroupRow[] };
-  windows?: { all: number; rows: WindowRow[] };
+  windows: WindowRow[];
   activity: { all: number; rows: { what: string; times: number; since: number }[] };
 }
 

@@ -5,6 +5,8 @@ import type { Live } from "../engine/types";
 
 /** Curves of a chart, and points of a curve: when there are more, every other one is left out. */
 const MOST_CURVES = 6;
+/** Curves that are remembered besides. */
+const MOST_REMEMBERED = 60;
 const MOST_POINTS = 400;
 const HEIGHT = 170;
 
@@ -13,18 +15,21 @@ const DARK = ["#4aa8e8", "#f08a4b", "#2fc79a", "#e39cc4", "#e6b84a", "#8fd0f5"];
 const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const color = (index: number) => (document.documentElement.dataset.theme === "dark" ? DARK : LIGHT)[index % LIGHT.length]!;
 
-/** Values by name that come in look by look. The curves with the highest values are shown. */
+/** Which curves are shown of many: those with the highest values, or those that have gone on for longest. */
+type Shown = "highest" | "longest";
+
+/** Values by name that come in look by look. Hidden until the first. */
 class Curves {
   private times: number[] = [];
   private values = new Map<string, (number | null)[]>();
-  private most = new Map<string, number>();
+  private rank = new Map<string, number>();
   private plot: uPlot | undefined;
   private names: string[] = [];
   readonly place: HTMLElement;
   private readonly inside = element("div");
 
-  constructor(title: string, private readonly label: string, private readonly end: number) {
-    this.place = element("figure", { class: "curves" }, element("figcaption", {}, title), this.inside);
+  constructor(title: string, private readonly label: string, private readonly end: number, private readonly shown: Shown = "highest") {
+    this.place = element("figure", { class: "curves", hidden: true }, element("figcaption", {}, title), this.inside);
     new ResizeObserver(() => this.plot?.setSize({ width: this.inside.clientWidth, height: HEIGHT })).observe(this.inside);
   }
 
@@ -35,8 +40,11 @@ class Curves {
       while (curve.length < this.times.length - 1) curve.push(null);
       curve.push(value);
       this.values.set(name, curve);
-      this.most.set(name, Math.max(this.most.get(name) ?? 0, value));
+      const before = this.rank.get(name) ?? 0;
+      this.rank.set(name, this.shown === "longest" ? before + 1 : Math.max(before, value));
     }
+    if (rows.length) this.place.hidden = false;
+    this.forget(new Set(rows.map(({ name }) => name)));
     for (const curve of this.values.values()) if (curve.length < this.times.length) curve.push(null);
     if (this.times.length > MOST_POINTS) {
       const kept = <T>(list: T[]) => list.filter((_, index) => index % 2 === 0 || index === list.length - 1);
@@ -46,8 +54,21 @@ class Curves {
     this.draw();
   }
 
+  /** Names by their rank, the first of which are shown. */
+  private ranked(): string[] {
+    return [...this.rank].sort((a, b) => b[1] - a[1]).map(([name]) => name);
+  }
+
+  private forget(newest: Set<string>) {
+    if (this.rank.size <= MOST_REMEMBERED) return;
+    for (const name of this.ranked().slice(MOST_CURVES).filter((name) => !newest.has(name))) {
+      this.rank.delete(name);
+      this.values.delete(name);
+    }
+  }
+
   private draw() {
-    const names = [...this.most].sort((a, b) => b[1] - a[1]).slice(0, MOST_CURVES).map(([name]) => name).sort();
+    const names = this.ranked().slice(0, MOST_CURVES).sort();
     if (names.join("\n") !== this.names.join("\n") || !this.plot) this.build(names);
     this.plot!.setData([this.times, ...names.map((name) => this.values.get(name)!)] as uPlot.AlignedData);
   }
@@ -70,7 +91,7 @@ class Curves {
 }
 
 export class LiveView {
-  private charts: { queues: Curves; rates: Curves; windows?: Curves } | undefined;
+  private charts: { queues: Curves; rates: Curves; windows: Curves } | undefined;
 
   constructor(private readonly place: HTMLElement) {}
 
@@ -84,17 +105,17 @@ export class LiveView {
     const end = end_ps / 1e9;
     if (!this.charts) {
       this.place.hidden = false;
-      this.charts = { queues: new Curves("Peak queues", "kB", end), rates: new Curves("Goodput", "Gb/s", end), windows: windows && new Curves("Windows", "kB", end) };
-      this.place.replaceChildren(...Object.values(this.charts).filter((chart) => chart !== undefined).map(({ place }) => place));
+      this.charts = { queues: new Curves("Peak queues", "kB", end), rates: new Curves("Goodput", "Gb/s", end), windows: new Curves("Congestion windows", "kB", end, "longest") };
+      this.place.replaceChildren(...Object.values(this.charts).map(({ place }) => place));
     }
     const time = at_ps / 1e9;
     this.charts.queues.add(time, queues.rows.map(({ name, most }) => ({ name: name.replace(" -> ", "→"), value: most / 1e3 })));
     this.charts.rates.add(time, groups.rows.map(({ name, rate_bps }) => ({ name, value: rate_bps / 1e9 })));
-    this.charts.windows?.add(time, (windows?.rows ?? []).map(({ name, cwnd }) => ({ name, value: cwnd / 1e3 })));
+    this.charts.windows.add(time, windows.map(({ name, cwnd_bytes }) => ({ name, value: cwnd_bytes / 1e3 })));
     document.body.dataset.plotted = "live";
   }
 
   redraw() {
-    Object.values(this.charts ?? {}).forEach((chart) => chart?.redraw());
+    Object.values(this.charts ?? {}).forEach((chart) => chart.redraw());
   }
 }

@@ -1,4 +1,4 @@
-//! Pictures of the guide: reports of demos, templates and sweeps, as Chromium draws them.
+//! Pictures of the guide: reports of demos, templates and sweeps, and the playground, as Chromium draws them.
 
 use std::path::Path;
 
@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use xshell::{Shell, cmd};
 
 use crate::installed::{CHROMIUM, is_installed};
+use crate::playground;
 
 /// Where the pictures are kept.
 const FOLDER: &str = "docs/guide/pictures";
@@ -81,6 +82,7 @@ pub(super) fn take(shell: &Shell, narrows: &Path) -> Result<()> {
             .with_context(|| format!("drawing {}.png", picture.name))?;
         eprintln!("drew {FOLDER}/{}.png", picture.name);
     }
+    draw_playground(shell).context("drawing playground.png")?;
     let sizes = shell.read_dir(FOLDER)?.into_iter().map(|file| file.metadata().map_or(0, |data| data.len()));
     let total: u64 = sizes.sum();
     if total > MOST_BYTES {
@@ -136,6 +138,15 @@ fn draw(shell: &Shell, chromium: &str, picture: &Picture, out: &Path, place: &Pa
     ];
     cmd!(shell, "{chromium} {options...}").quiet().ignore_stdout().ignore_stderr().run()?;
     if file.exists() { Ok(()) } else { bail!("{chromium} drew nothing") }
+}
+
+/// Draws the page that simulates, with a run in it.
+fn draw_playground(shell: &Shell) -> Result<()> {
+    let page = playground::page(shell)?;
+    let file = shell.current_dir().join(FOLDER).join("playground.png");
+    let _page = shell.push_env("NARROWS_PLAYGROUND", page);
+    let _web = shell.push_dir("web");
+    Ok(cmd!(shell, "node picture.mjs {file}").quiet().run()?)
 }
 
 fn chromium(shell: &Shell) -> Result<&'static str> {

@@ -234,6 +234,9 @@ macro_rules! registry {
             }
         }
 
+        /// Names in scenarios of all that [`ALGORITHMS`] describes.
+        pub const NAMES: &[&str] = &[$(stringify!($name),)+ "annulus", "custom"];
+
         /// All registered algorithms, and `annulus` and `custom` at the end.
         pub const ALGORITHMS: &[Entry] = &[
             $(Entry {

@@ -24,8 +24,11 @@ use super::shard::Shard;
 use crate::observe::Observer;
 use crate::world::{Outbox, Windows};
 
-/// Windows between two reports of progress.
+/// Windows between two reports of progress, at most.
 const REPORT_EVERY: u64 = 256;
+/// After so many packet-hops of a thread it reports as well: a window of a thousand busy hosts has thousands, and whoever wants to end
+/// the run, or looks at it, does not wait for hundreds of those.
+const REPORT_HOPS: u64 = 1 << 15;
 
 /// Runs the shards until `stop`, from `now` on, the last moment that is over. Returns the time reached, and whether the run was not
 /// interrupted.
@@ -83,6 +86,8 @@ struct Worker<'a, O> {
     done: u64,
     /// Windows that it has run.
     count: u64,
+    /// Packet-hops that it had done when it reported last.
+    reported: u64,
     /// The window in which the last of its flows ended, if none is outstanding any more and some were.
     emptied: Option<u64>,
     /// All know that the run was interrupted, and go on to the end of the last window that one of them has begun.
@@ -99,6 +104,7 @@ impl<'a, O: Observer> Worker<'a, O> {
     ) -> Self {
         let windows = shard.world.calendar.windows();
         Self {
+            reported: shard.world.hops,
             shard,
             me,
             meeting,
@@ -166,7 +172,9 @@ impl<'a, O: Observer> Worker<'a, O> {
                 0 => {}
                 _ => self.emptied = None,
             }
-            if self.count % REPORT_EVERY == 1 {
+            let hops = self.shard.world.hops;
+            if self.count % REPORT_EVERY == 1 || hops - self.reported >= REPORT_HOPS {
+                self.reported = hops;
                 self.report(window);
             }
             if !self.interrupted && self.meeting.interrupted.load(Ordering::Relaxed) {

@@ -410,9 +410,7 @@ impl Host {
     /// Shows the observer all that is still going on.
     pub(crate) fn review<O: Observer>(&self, world: &mut World<O>) {
         for outgoing in self.senders.outgoing.iter() {
-            for record in outgoing.records() {
-                world.observer.review(Reviewed::Flow(&record));
-            }
+            outgoing.review(&mut world.observer);
         }
         for record in self.datagrams() {
             world.observer.review(Reviewed::Datagrams(&record));

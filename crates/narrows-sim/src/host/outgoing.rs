@@ -12,6 +12,7 @@ use super::slots::Slots;
 use super::transport::Source;
 use crate::ids::{GroupId, HostId};
 use crate::mechanism::flow::AtFlow;
+use crate::observe::{Observer, Reviewed};
 use crate::packet::Packet;
 use crate::record::FlowRecord;
 use crate::world::GroupState;
@@ -104,6 +105,14 @@ impl Outgoing {
     pub(crate) fn records(&self) -> impl Iterator<Item = FlowRecord> {
         let messages = if let Source::QueuePair(pair) = &self.source { Some(pair.records()) } else { None };
         self.record().into_iter().chain(messages.into_iter().flatten())
+    }
+
+    /// Shows the observer its flows, and what sends them.
+    pub(super) fn review(&self, observer: &mut impl Observer) {
+        self.records().for_each(|record| observer.review(Reviewed::Flow(&record)));
+        if let Some(sender) = self.source.as_seen() {
+            observer.review(Reviewed::Sender(self.of.flow, sender));
+        }
     }
 
     pub(crate) fn record(&self) -> Option<FlowRecord> {

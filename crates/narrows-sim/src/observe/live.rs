@@ -71,6 +71,29 @@ pub struct GroupLook {
     pub delivered: Bytes,
     /// Completion times of finished flows.
     pub fct: Durations,
+    /// Windows of some flows under way, those that have gone on for longest first. Flows that have no window are not among them.
+    pub windows: Vec<WindowLook>,
+}
+
+/// The congestion window of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WindowLook {
+    /// When the flow started.
+    pub start: Time,
+    /// Which flow, or which client.
+    pub flow: FlowId,
+    /// Payload that may be on its way.
+    pub cwnd: Bytes,
+}
+
+/// Windows of a group that are kept.
+const WINDOWS: usize = 8;
+
+impl GroupLook {
+    fn keep_oldest(&mut self) {
+        self.windows.sort_unstable();
+        self.windows.truncate(WINDOWS);
+    }
 }
 
 /// Counters of the whole network so far.
@@ -224,6 +247,8 @@ impl Look {
             sum.finished += part.finished;
             sum.delivered += part.delivered;
             sum.fct.merge(&part.fct);
+            sum.windows.extend_from_slice(&part.windows);
+            sum.keep_oldest();
         }
         self.counts.add(&part.counts);
     }
@@ -287,11 +312,17 @@ impl LiveObserver {
         &mut self.groups[self.live.group_of[flow.index()] as usize]
     }
 
+    /// When a flow started last.
+    fn start(&self, flow: FlowId) -> Time {
+        Time::from_ps(self.live.starts[flow.index()].load(Ordering::Relaxed))
+    }
+
     /// Counts begin anew with what does not change any more.
     fn begin(&mut self) {
         self.counts.clone_from(&self.over);
         for (group, closed) in self.groups.iter_mut().zip(&self.closed) {
             group.delivered = *closed;
+            group.windows.clear();
         }
         for link in &mut self.links {
             (link.marks, link.drops) = (0, 0);
@@ -335,7 +366,7 @@ impl Observer for LiveObserver {
     }
 
     fn completed(&mut self, at: Time, flow: FlowId) {
-        let start = Time::from_ps(self.live.starts[flow.index()].load(Ordering::Relaxed));
+        let start = self.start(flow);
         let group = self.group(flow);
         group.finished += 1;
         group.fct.add(at.saturating_since(start));
@@ -369,6 +400,12 @@ impl Observer for LiveObserver {
                 self.group(record.flow).delivered += record.delivered;
                 self.counts.add_sender(&record.stats);
             }
+            Reviewed::Sender(flow, sender) => {
+                let (start, cwnd) = (self.start(flow), sender.limit().cwnd);
+                if cwnd < Bytes::MAX {
+                    self.group(flow).windows.push(WindowLook { start, flow, cwnd });
+                }
+            }
             Reviewed::Datagrams(record) => {
                 self.group(record.flow).delivered += record.received_bytes;
                 self.counts.datagrams.add(record);
@@ -380,6 +417,7 @@ impl Observer for LiveObserver {
         for link in &mut self.links {
             link.peak = link.peak.max(link.most);
         }
+        self.groups.iter_mut().for_each(GroupLook::keep_oldest);
         let mut part = self.live.parts[self.thread].lock().unwrap_or_else(PoisonError::into_inner);
         (part.until, part.number) = (until, self.asked);
         part.links.clone_from(&self.links);

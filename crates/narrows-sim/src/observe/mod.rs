@@ -13,7 +13,7 @@ pub(crate) mod rows;
 mod state;
 mod windows;
 
-pub use live::{Counts, Durations, GroupLook, LinkLook, Live, LiveObserver, Look};
+pub use live::{Counts, Durations, GroupLook, LinkLook, Live, LiveObserver, Look, WindowLook};
 pub use observer::{BetweenWindows, MechanismEvent, Observer, Reviewed, SenderRef};
 pub use of_mechanisms::OfMechanisms;
 pub use packets::{Control, PacketKind, PacketRef, StopFrame};

@@ -84,6 +84,8 @@ pub enum Reviewed<'a> {
     NoRoute(&'a PortCounters),
     /// A flow whose sender does not know yet that it is complete.
     Flow(&'a FlowRecord),
+    /// The sender of a flow that is under way.
+    Sender(FlowId, SenderRef<'a>),
     /// A source of datagrams, or a sink: each has its half.
     Datagrams(&'a DatagramRecord),
 }

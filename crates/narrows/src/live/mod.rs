@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use narrows_sim::observe::{BetweenWindows, Live, LiveObserver};
 
-pub use self::model::{ActivityRow, GroupRow, LinkRow, Monitor, Order, QueueRow, SAMPLES, Speed};
+pub use self::model::{ActivityRow, GroupRow, LinkRow, Monitor, Order, QueueRow, SAMPLES, Speed, WindowRow};
 pub use self::pace::Control;
 use self::pace::Pacer;
 use crate::plan::Plan;

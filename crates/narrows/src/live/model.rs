@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use narrows_proto::units::{BitRate, Bytes, Span, Time};
 use narrows_sim::LinkId;
-use narrows_sim::observe::{GroupLook, LinkLook, Look};
+use narrows_sim::observe::{GroupLook, LinkLook, Look, WindowLook};
 
 use crate::counters::{self, Counter};
 use crate::plan::Plan;
+use crate::report::flow_name;
 
 /// Looks whose queues are remembered.
 pub const SAMPLES: usize = 32;
@@ -122,6 +123,15 @@ pub struct GroupRow {
     pub delivered: Bytes,
     /// Median and 99th percentile of completion times so far.
     pub fct: Option<(Span, Span)>,
+}
+
+/// A flow under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WindowRow {
+    /// Its group and number.
+    pub name: String,
+    /// Its congestion window, payload.
+    pub cwnd: Bytes,
 }
 
 /// Something that can happen.
@@ -309,6 +319,21 @@ impl Monitor {
             }
         };
         (part(&groups, rows).iter().map(row).collect(), groups.len())
+    }
+
+    /// Congestion windows of some flows, at most so many if there are no more groups: of each group those that have gone on for longest.
+    pub fn windows(&self, most: usize) -> Vec<WindowRow> {
+        let has_windows = |look: &&GroupLook| !look.windows.is_empty();
+        let each = (most / self.now.groups.iter().filter(has_windows).count().max(1)).max(1);
+        let groups = self.now.groups.iter().zip(&self.plan.groups);
+        let row = |group: &str, window: &WindowLook| WindowRow {
+            name: flow_name(group, window.flow.index() as u64),
+            cwnd: window.cwnd,
+        };
+        let rows = groups.flat_map(|(look, planned)| {
+            look.windows.iter().take(each).map(move |window| row(&planned.name, window))
+        });
+        rows.collect()
     }
 
     /// Everything that can happen and is known before the end, or some of it, and how much that is in all.

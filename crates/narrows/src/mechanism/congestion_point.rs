@@ -12,36 +12,34 @@ use crate::scenario::Switch;
 
 pub(crate) struct Home;
 
-impl Mechanism for Home {
-    fn entries(&self) -> &'static [Entry] {
-        &[
-            Entry {
-                name: "bcn",
-                summary: "backward congestion notification: queues notify sources to slow down and to speed up",
-                place: "switches.CLASS.congestion_point and reaction_points",
-                source: "Bergamasco, IEEE 802.1 Interim, May 2005; Alizadeh et al., Allerton 2008",
-                about: &[sim::CONGESTION_POINT, sim::CONGESTION_POINT_BCN, proto::REACTION_BCN],
-                settings: &["Bcn", "BcnVersion", "Sampling", "Message", "Reach", "BcnReaction"],
-            },
-            Entry {
-                name: "qcn",
-                summary: "quantized congestion notification: queues notify sources to slow down",
-                place: "switches.CLASS.congestion_point and reaction_points",
-                source: "IEEE 802.1Qau-2010; Alizadeh et al., Allerton 2008",
-                about: &[sim::CONGESTION_POINT, sim::CONGESTION_POINT_QCN, proto::REACTION_QCN],
-                settings: &["Qcn", "Message", "Reach", "QcnReaction", "QcnVariant"],
-            },
-            Entry {
-                name: "reaction_points",
-                summary: "limiters at the edge of the network that listen to congestion points",
-                place: "reaction_points",
-                source: "IEEE 802.1Qau-2010; Bergamasco, IEEE 802.1 Interim, May 2005",
-                about: &[sim::LIMITER, sim::EDGE],
-                settings: &["ReactionPoints", "Reaction", "ReactionPlace", "LimiterScope"],
-            },
-        ]
-    }
+pub(super) const ENTRIES: &[Entry] = &[
+    Entry {
+        name: "bcn",
+        summary: "backward congestion notification: queues notify sources to slow down and to speed up",
+        place: "switches.CLASS.congestion_point and reaction_points",
+        source: "Bergamasco, IEEE 802.1 Interim, May 2005; Alizadeh et al., Allerton 2008",
+        about: &[sim::CONGESTION_POINT, sim::CONGESTION_POINT_BCN, proto::REACTION_BCN],
+        settings: &["Bcn", "BcnVersion", "Sampling", "Message", "Reach", "BcnReaction"],
+    },
+    Entry {
+        name: "qcn",
+        summary: "quantized congestion notification: queues notify sources to slow down",
+        place: "switches.CLASS.congestion_point and reaction_points",
+        source: "IEEE 802.1Qau-2010; Alizadeh et al., Allerton 2008",
+        about: &[sim::CONGESTION_POINT, sim::CONGESTION_POINT_QCN, proto::REACTION_QCN],
+        settings: &["Qcn", "Message", "Reach", "QcnReaction", "QcnVariant"],
+    },
+    Entry {
+        name: "reaction_points",
+        summary: "limiters at the edge of the network that listen to congestion points",
+        place: "reaction_points",
+        source: "IEEE 802.1Qau-2010; Bergamasco, IEEE 802.1 Interim, May 2005",
+        about: &[sim::LIMITER, sim::EDGE],
+        settings: &["ReactionPoints", "Reaction", "ReactionPlace", "LimiterScope"],
+    },
+];
 
+impl Mechanism for Home {
     fn needs_queues(&self, switch: &Switch) -> Option<&'static str> {
         (switch.congestion_point != CongestionPoint::Off).then_some("congestion_point")
     }

@@ -23,18 +23,16 @@ const LARGEST_TABLE: u32 = 4096;
 
 pub(crate) struct Home;
 
-impl Mechanism for Home {
-    fn entries(&self) -> &'static [Entry] {
-        &[Entry {
-            name: "isolation",
-            summary: "congested flows get a queue of their own (DVL, enhanced DVL or EDVL, 802.1Qcz or QCZ); needs `pfc`",
-            place: "switches.CLASS.isolation",
-            source: "Gonzalez-Naharro et al., NEAT 2019; IEEE 802.1Qcz",
-            about: DOCS,
-            settings: &["Isolation", "Scheme", "JointStop", "Naming", "Order", "Marked"],
-        }]
-    }
+pub(super) const ENTRIES: &[Entry] = &[Entry {
+    name: "isolation",
+    summary: "congested flows get a queue of their own (DVL, enhanced DVL or EDVL, 802.1Qcz or QCZ); needs `pfc`",
+    place: "switches.CLASS.isolation",
+    source: "Gonzalez-Naharro et al., NEAT 2019; IEEE 802.1Qcz",
+    about: DOCS,
+    settings: &["Isolation", "Scheme", "JointStop", "Naming", "Order", "Marked"],
+}];
 
+impl Mechanism for Home {
     fn check_switch(&self, path: &str, switch: &Switch, checker: &mut Checker<'_>) {
         if let Some(isolation) = &switch.isolation {
             check(path, switch, isolation, checker);

@@ -21,12 +21,10 @@ use crate::scenario::Scenario;
 
 pub(crate) struct Home;
 
-impl Mechanism for Home {
-    // Those of congestion points say it.
-    fn entries(&self) -> &'static [Entry] {
-        &[]
-    }
+// Those of congestion points say it.
+pub(super) const ENTRIES: &[Entry] = &[];
 
+impl Mechanism for Home {
     fn holds_flows(&self, _: &Transport, _: bool, network: &Network) -> Option<&'static str> {
         network.reaction.as_ref().map(|_| "reaction_points")
     }

@@ -18,7 +18,7 @@ use narrows_proto::units::{Bytes, Span};
 use narrows_sim::traffic::{Traffic, Transport};
 use narrows_sim::{Network, Paths};
 
-pub(crate) use self::registry::all;
+pub(crate) use self::registry::{all, entries};
 use crate::counters::Counters;
 use crate::plan::{Checker, Plan, PlannedGroup};
 use crate::results::Named;
@@ -26,9 +26,6 @@ use crate::scenario::{Scenario, Switch};
 
 /// Interface of a mechanism; all are called in the order of the list. Methods that one has no use for keep their defaults.
 pub(crate) trait Mechanism: Sync {
-    /// Its entries in the guide and `narrows explain`.
-    fn entries(&self) -> &'static [Entry];
-
     /// Checks that declare the ranges of its settings: passes each on with the name of its settings in the schema.
     fn ranges(&self, _declare: &mut Declare<'_>) {}
 

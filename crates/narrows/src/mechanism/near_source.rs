@@ -15,18 +15,16 @@ use crate::plan::{Checker, Places, host_rates};
 
 pub(crate) struct Home;
 
-impl Mechanism for Home {
-    fn entries(&self) -> &'static [Entry] {
-        &[Entry {
-            name: "near_source",
-            summary: "the near-source loop of Annulus: messages of switches near the sender set a second rate",
-            place: "cc = { annulus = { near_source = { … } } }",
-            source: "Saeed et al., SIGCOMM 2020 (talk); IEEE 802.1Qau-2010",
-            about: &[NEAR_SOURCE],
-            settings: &["NearSource", "NearSourceStart", "AnnulusAggregate"],
-        }]
-    }
+pub(super) const ENTRIES: &[Entry] = &[Entry {
+    name: "near_source",
+    summary: "the near-source loop of Annulus: messages of switches near the sender set a second rate",
+    place: "cc = { annulus = { near_source = { … } } }",
+    source: "Saeed et al., SIGCOMM 2020 (talk); IEEE 802.1Qau-2010",
+    about: &[NEAR_SOURCE],
+    settings: &["NearSource", "NearSourceStart", "AnnulusAggregate"],
+}];
 
+impl Mechanism for Home {
     fn ranges(&self, declare: &mut Declare<'_>) {
         declare("NearSource", &|ranges| annulus::near_source::Params::default().check(None, ranges));
     }

@@ -12,18 +12,16 @@ use crate::scenario::Switch;
 
 pub(crate) struct Home;
 
-impl Mechanism for Home {
-    fn entries(&self) -> &'static [Entry] {
-        &[Entry {
-            name: "pause",
-            summary: "PAUSE: a switch that runs out of room stops its neighbors",
-            place: "switches.CLASS.pause",
-            source: "IEEE 802.3 Annex 31B",
-            about: &[PAUSE],
-            settings: &["Pause"],
-        }]
-    }
+pub(super) const ENTRIES: &[Entry] = &[Entry {
+    name: "pause",
+    summary: "PAUSE: a switch that runs out of room stops its neighbors",
+    place: "switches.CLASS.pause",
+    source: "IEEE 802.3 Annex 31B",
+    about: &[PAUSE],
+    settings: &["Pause"],
+}];
 
+impl Mechanism for Home {
     fn needs_queues(&self, switch: &Switch) -> Option<&'static str> {
         switch.pause.as_ref().map(|_| "pause")
     }

@@ -14,18 +14,16 @@ use crate::scenario::{Scenario, Switch, Traffic};
 
 pub(crate) struct Home;
 
-impl Mechanism for Home {
-    fn entries(&self) -> &'static [Entry] {
-        &[Entry {
-            name: "pfc",
-            summary: "priority-based flow control: stops by class of packets",
-            place: "switches.CLASS.pfc",
-            source: "IEEE 802.1Qbb",
-            about: &[INGRESS],
-            settings: &["Pfc", "Xoff"],
-        }]
-    }
+pub(super) const ENTRIES: &[Entry] = &[Entry {
+    name: "pfc",
+    summary: "priority-based flow control: stops by class of packets",
+    place: "switches.CLASS.pfc",
+    source: "IEEE 802.1Qbb",
+    about: &[INGRESS],
+    settings: &["Pfc", "Xoff"],
+}];
 
+impl Mechanism for Home {
     fn needs_queues(&self, switch: &Switch) -> Option<&'static str> {
         switch.pfc.as_ref().map(|_| "pfc")
     }

@@ -31,18 +31,16 @@ const MOST_PAIRS: usize = 2_000;
 
 pub(crate) struct Home;
 
-impl Mechanism for Home {
-    fn entries(&self) -> &'static [Entry] {
-        &[Entry {
-            name: "rack_agent",
-            summary: "the switch of a rack keeps the state of all connections to another rack (RackCC)",
-            place: "switches.CLASS.rack_agent",
-            source: "Zhuo, Zhang, Liu, Krishnamurthy, Anderson, HotNets 2016",
-            about: &[rack::DOCS[0], DOCS, rack::DOCS[1], rack::DOCS[2], rack::DOCS[3]],
-            settings: &["RackAgent", "JumboFlow", "FastEnd", "RackReceiver"],
-        }]
-    }
+pub(super) const ENTRIES: &[Entry] = &[Entry {
+    name: "rack_agent",
+    summary: "the switch of a rack keeps the state of all connections to another rack (RackCC)",
+    place: "switches.CLASS.rack_agent",
+    source: "Zhuo, Zhang, Liu, Krishnamurthy, Anderson, HotNets 2016",
+    about: &[rack::DOCS[0], DOCS, rack::DOCS[1], rack::DOCS[2], rack::DOCS[3]],
+    settings: &["RackAgent", "JumboFlow", "FastEnd", "RackReceiver"],
+}];
 
+impl Mechanism for Home {
     fn ranges(&self, declare: &mut Declare<'_>) {
         declare("JumboFlow", &|ranges| rack::jumbo::Params::default().check(ranges));
         declare("RackReceiver", &|ranges| rack::receiver::Params::default().check(ranges));

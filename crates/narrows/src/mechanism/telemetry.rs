@@ -18,18 +18,16 @@ const MOST_PAIRS: usize = 10_000;
 
 pub(crate) struct Home;
 
-impl Mechanism for Home {
-    fn entries(&self) -> &'static [Entry] {
-        &[Entry {
-            name: "telemetry",
-            summary: "switches write the state of their ports into packets (HPCC)",
-            place: "switches.CLASS.telemetry",
-            source: "Li et al., SIGCOMM 2019, §4.1",
-            about: &[proto::TELEMETRY, sim::TELEMETRY],
-            settings: &[],
-        }]
-    }
+pub(super) const ENTRIES: &[Entry] = &[Entry {
+    name: "telemetry",
+    summary: "switches write the state of their ports into packets (HPCC)",
+    place: "switches.CLASS.telemetry",
+    source: "Li et al., SIGCOMM 2019, §4.1",
+    about: &[proto::TELEMETRY, sim::TELEMETRY],
+    settings: &[],
+}];
 
+impl Mechanism for Home {
     fn needed_by(&self, control: &Config) -> Option<&'static str> {
         control.reads_telemetry().then_some("needs switches with `telemetry = true`")
     }

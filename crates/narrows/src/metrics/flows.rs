@@ -1,12 +1,11 @@
 //! Metrics of what is sent: flows, remote procedure calls, datagrams.
 
-use narrows_proto::units::Span;
+use narrows_proto::units::{Span, Time};
 use narrows_sim::DatagramRecord;
 
-use super::sample::Sample;
-use super::taken::{Over, Taken, fraction, metric, percentile, rate};
+use super::sample::{Lasted, Sample};
+use super::taken::{Over, Taken, fraction, mean, metric, percentile, rate};
 use crate::results::{FlowRow, Outline, RpcRow};
-use crate::statistics::mean;
 
 /// Flows up to this size are small (Alizadeh et al., pFabric, SIGCOMM 2013, §5.2), flows from the other on are large
 /// (Alizadeh et al., DCTCP, SIGCOMM 2010, §2.2).
@@ -31,8 +30,8 @@ pub(super) const FLOW_METRICS: [Taken<FlowSums>; 20] = [
         "offered_fraction",
         "",
         Over::MeasuredTime,
-        "Payload of the flows that start in the measured time, as a fraction of what the load of the group asks for. Of groups with a load.",
-        |of| of.asked.map(|asked| of.offered / asked),
+        "Payload of the flows that start in the measured time, or of the responses to calls that begin in it, as a fraction of what the load of the group asks for. Of groups with a load.",
+        |of| of.offered_fraction,
     ),
     percentile(
         "p50_fct_us",
@@ -42,7 +41,7 @@ pub(super) const FLOW_METRICS: [Taken<FlowSums>; 20] = [
         |of| &of.fct,
     ),
     percentile("p99_fct_us", "us", "Completion time, 99th percentile.", 0.99, |of| &of.fct),
-    metric("mean_fct_us", "us", Over::Started, "Completion time, mean.", |of| mean(of.fct.values())),
+    mean("mean_fct_us", "us", "Completion time, mean.", |of| &of.fct),
     percentile(
         "p50_injection_us",
         "us",
@@ -53,9 +52,7 @@ pub(super) const FLOW_METRICS: [Taken<FlowSums>; 20] = [
     percentile("p99_injection_us", "us", "Time until the last byte is sent, 99th percentile.", 0.99, |of| {
         &of.injection
     }),
-    metric("mean_injection_us", "us", Over::Started, "Time until the last byte is sent, mean.", |of| {
-        mean(of.injection.values())
-    }),
+    mean("mean_injection_us", "us", "Time until the last byte is sent, mean.", |of| &of.injection),
     percentile(
         "p50_slowdown",
         "",
@@ -65,7 +62,7 @@ pub(super) const FLOW_METRICS: [Taken<FlowSums>; 20] = [
     ),
     percentile("p95_slowdown", "", "Slowdown, 95th percentile.", 0.95, |of| &of.slowdown),
     percentile("p99_slowdown", "", "Slowdown, 99th percentile.", 0.99, |of| &of.slowdown),
-    metric("mean_slowdown", "", Over::Started, "Slowdown, mean.", |of| mean(of.slowdown.values())),
+    mean("mean_slowdown", "", "Slowdown, mean.", |of| &of.slowdown),
     percentile(
         "small_p99_fct_us",
         "us",
@@ -73,13 +70,7 @@ pub(super) const FLOW_METRICS: [Taken<FlowSums>; 20] = [
         0.99,
         |of| &of.small_fct,
     ),
-    metric(
-        "large_mean_fct_us",
-        "us",
-        Over::Started,
-        "Completion time of flows of 1 MB and more, mean.",
-        |of| mean(&of.large_fct),
-    ),
+    mean("large_mean_fct_us", "us", "Completion time of flows of 1 MB and more, mean.", |of| &of.large_fct),
     metric(
         "goodput_gbps",
         "Gbit/s",
@@ -130,7 +121,7 @@ pub(super) const RPC_METRICS: [Taken<RpcSums>; 9] = [
     ),
     percentile("p99_rpc_us", "us", "Time of a call, 99th percentile.", 0.99, |of| &of.time),
     percentile("p999_rpc_us", "us", "Time of a call, 99.9th percentile.", 0.999, |of| &of.time),
-    metric("mean_rpc_us", "us", Over::Started, "Time of a call, mean.", |of| mean(of.time.values())),
+    mean("mean_rpc_us", "us", "Time of a call, mean.", |of| &of.time),
     percentile(
         "p50_rpc_slowdown",
         "",
@@ -139,9 +130,7 @@ pub(super) const RPC_METRICS: [Taken<RpcSums>; 9] = [
         |of| &of.slowdown,
     ),
     percentile("p99_rpc_slowdown", "", "Slowdown of calls, 99th percentile.", 0.99, |of| &of.slowdown),
-    metric("mean_rpc_slowdown", "", Over::Started, "Slowdown of calls, mean.", |of| {
-        mean(of.slowdown.values())
-    }),
+    mean("mean_rpc_slowdown", "", "Slowdown of calls, mean.", |of| &of.slowdown),
 ];
 
 /// Metrics of a group of datagram sources.
@@ -166,17 +155,17 @@ pub(super) const DATAGRAM_METRICS: [Taken<DatagramSums>; 4] = [
     ),
 ];
 
-/// Values that metrics of flows are taken of. Only measured flows count, and only finished ones have a completion time. The time of
+/// Values that metrics of flows are taken of. Only measured flows count, and only finished ones have a completion time; others have taken
+/// some time at least. The time of
 /// injection is that from the start of a flow until its last byte began to leave; it may be known of flows that are
 /// unfinished. Payload is in bytes, of all flows.
 pub(super) struct FlowSums {
     measured: f64,
     unfinished: f64,
-    offered: f64,
-    asked: Option<f64>,
+    offered_fraction: Option<f64>,
     fct: Sample,
     small_fct: Sample,
-    large_fct: Vec<f64>,
+    large_fct: Sample,
     injection: Sample,
     slowdown: Sample,
     seconds: f64,
@@ -190,19 +179,19 @@ pub(super) struct FlowSums {
 }
 
 impl FlowSums {
-    /// Of flows in a run that was measured for this long, of which those of some groups have accurate ECN, and so much payload was asked
-    /// for.
+    /// Of flows in a run, of which those of some groups have accurate ECN, and so much was offered of what was asked for.
     pub(super) fn of(
         flows: &[&FlowRow],
-        measured_for: Span,
+        outline: &Outline<'_>,
         has_accurate_ecn: &[bool],
-        asked: Option<f64>,
+        offered_fraction: Option<f64>,
     ) -> Self {
         let measured: Vec<_> = flows.iter().filter(|flow| flow.measured).collect();
         let ends = || measured.iter().filter(|flow| !flow.is_endless());
-        let us = |flow: &FlowRow| flow.fct().map(|fct| fct.as_ps() as f64 / 1e6);
-        let injected = |flow: &FlowRow| Some(flow.injection()?.as_ps() as f64 / 1e6);
-        let small = || ends().filter(|flow| flow.size.get() <= SMALL);
+        let so_far = |flow: &FlowRow| outline.ended.saturating_since(flow.start);
+        let us = |flow: &&&FlowRow| lasted(flow.fct(), so_far(flow), US);
+        let injected = |flow: &&&FlowRow| lasted(flow.injection(), so_far(flow), US);
+        let slowdown = |flow: &&&FlowRow| lasted(flow.fct(), so_far(flow), flow.ideal);
         let sum = |value: fn(&FlowRow) -> u64| flows.iter().map(|flow| value(flow) as f64).sum::<f64>();
         let reported = |value: fn(&FlowRow) -> u64| {
             let own = flows.iter().filter(|flow| has_accurate_ecn[flow.group as usize]);
@@ -211,14 +200,13 @@ impl FlowSums {
         Self {
             measured: measured.len() as f64,
             unfinished: ends().filter(|flow| flow.end.is_none()).count() as f64,
-            offered: ends().map(|flow| flow.size.get() as f64).sum(),
-            asked,
-            fct: Sample::of(ends().map(|flow| us(flow))),
-            small_fct: Sample::of(small().map(|flow| us(flow))),
-            large_fct: ends().filter(|flow| flow.size.get() >= LARGE).filter_map(|flow| us(flow)).collect(),
-            injection: Sample::of(ends().map(|flow| injected(flow))),
-            slowdown: Sample::of(ends().map(|flow| flow.slowdown())),
-            seconds: measured_for.as_secs_f64(),
+            offered_fraction,
+            fct: Sample::of(ends().map(us)),
+            small_fct: Sample::of(ends().filter(|flow| flow.size.get() <= SMALL).map(us)),
+            large_fct: Sample::of(ends().filter(|flow| flow.size.get() >= LARGE).map(us)),
+            injection: Sample::of(ends().map(injected)),
+            slowdown: Sample::of(ends().map(slowdown)),
+            seconds: outline.measured_for().as_secs_f64(),
             delivered: sum(|flow| flow.delivered.get()),
             delivered_measured: sum(|flow| flow.delivered_measured.get()),
             marked: [reported(|flow| flow.stats.marked.get()), reported(|flow| flow.delivered.get())],
@@ -227,6 +215,14 @@ impl FlowSums {
             timeouts: sum(|flow| flow.stats.timeouts),
         }
     }
+}
+
+const US: Span = Span::from_us(1);
+
+/// A time that is known, or what has passed of it so far, in units of another.
+fn lasted(known: Option<Span>, so_far: Span, unit: Span) -> Lasted {
+    let of = |span: Span| span.as_ps() as f64 / unit.as_ps() as f64;
+    known.map_or_else(|| Lasted::AtLeast(of(so_far)), |known| Lasted::Exactly(of(known)))
 }
 
 /// Values that metrics of remote procedure calls are taken of. Only measured calls count, and only finished ones have a time.
@@ -238,13 +234,18 @@ pub(super) struct RpcSums {
 }
 
 impl RpcSums {
-    pub(super) fn of(rpcs: &[&RpcRow]) -> Self {
+    /// Of calls in a run that ended then.
+    pub(super) fn of(rpcs: &[&RpcRow], ended: Time) -> Self {
         let measured = || rpcs.iter().filter(|rpc| rpc.measured);
+        let time = |unit: fn(&RpcRow) -> Span| {
+            let of = |rpc: &&RpcRow| lasted(rpc.time(), ended.saturating_since(rpc.start), unit(rpc));
+            Sample::of(measured().map(of))
+        };
         Self {
             measured: measured().count() as f64,
             unfinished: measured().filter(|rpc| rpc.end.is_none()).count() as f64,
-            time: Sample::of(measured().map(|rpc| Some(rpc.time()?.as_ps() as f64 / 1e6))),
-            slowdown: Sample::of(measured().map(|rpc| rpc.slowdown())),
+            time: time(|_| US),
+            slowdown: time(|rpc| rpc.ideal),
         }
     }
 }

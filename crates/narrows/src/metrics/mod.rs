@@ -18,13 +18,15 @@ pub use self::flows::{LARGE, SMALL};
 pub use self::metric::Metric;
 pub(crate) use self::metric::{current_name, possible, read_name, value};
 use self::network::{NETWORK_METRICS, NetworkSums, QUEUE_METRICS, QueueSums, SEGMENT_METRICS, SegmentSums};
+use self::sample::Doubt;
+pub(crate) use self::sample::{Lasted, Sample};
 pub use self::taken::{MetricInfo, Over};
 use self::taken::{Of, Taken, infos};
 pub(crate) use self::uncertain::warnings;
 pub use self::uncertain::{Marks, Uncertain};
 use crate::counters::{self, Counter};
 use crate::plan::{Plan, Segment};
-use crate::results::{FlowRow, Outline};
+use crate::results::{FlowRow, Outline, RpcRow};
 
 /// Stands for all traffic together.
 pub const TOTAL: &str = "total";
@@ -123,7 +125,7 @@ pub(crate) fn compute(outline: &Outline<'_>) -> (Vec<Metric>, Vec<Uncertain>) {
     let has_accurate_ecn =
         |group: &Group| group.transport.control().is_some_and(|cc| cc.ecn() == Ecn::Accurate);
     let accurate: Vec<_> = outline.plan.traffic.groups.iter().map(has_accurate_ecn).collect();
-    let sums = |flows: &[&FlowRow], asked| FlowSums::of(flows, outline.measured_for(), &accurate, asked);
+    let sums = |flows: &[&FlowRow], offered| FlowSums::of(flows, outline, &accurate, offered);
     for (number, group) in outline.plan.groups.iter().enumerate() {
         let before = format!("{}.", group.name);
         let kind = Kind::of_group(outline.plan, number);
@@ -131,11 +133,11 @@ pub(crate) fn compute(outline: &Outline<'_>) -> (Vec<Metric>, Vec<Uncertain>) {
             metrics.take(&before, &DATAGRAM_METRICS, &DatagramSums::of(outline, number));
         } else {
             let flows: Vec<_> = outline.flows.iter().filter(|flow| flow.group as usize == number).collect();
-            metrics.take(&before, &FLOW_METRICS, &sums(&flows, outline.plan.asked(number, outline.ended)));
+            metrics.take(&before, &FLOW_METRICS, &sums(&flows, offered_fraction(outline, number)));
         }
         if kind == Kind::Rpcs {
             let rpcs: Vec<_> = outline.rpcs.iter().filter(|rpc| rpc.group as usize == number).collect();
-            metrics.take(&before, &RPC_METRICS, &RpcSums::of(&rpcs));
+            metrics.take(&before, &RPC_METRICS, &RpcSums::of(&rpcs, outline.ended));
             any_rpcs = true;
         }
     }
@@ -143,7 +145,11 @@ pub(crate) fn compute(outline: &Outline<'_>) -> (Vec<Metric>, Vec<Uncertain>) {
     let flows: Vec<_> = outline.flows.iter().collect();
     metrics.take(&before, &FLOW_METRICS, &sums(&flows, None));
     if any_rpcs {
-        metrics.take(&before, &RPC_METRICS, &RpcSums::of(&outline.rpcs.iter().collect::<Vec<_>>()));
+        metrics.take(
+            &before,
+            &RPC_METRICS,
+            &RpcSums::of(&outline.rpcs.iter().collect::<Vec<_>>(), outline.ended),
+        );
     }
     let counted = |(name, counter): (_, &Counter)| Metric {
         name: format!("{before}{name}"),
@@ -161,6 +167,19 @@ pub(crate) fn compute(outline: &Outline<'_>) -> (Vec<Metric>, Vec<Uncertain>) {
         }
     }
     (metrics.all, metrics.uncertain)
+}
+
+/// Payload that was drawn for the measured time as a fraction of what the load of a group asks for: that of flows, or of responses.
+fn offered_fraction(outline: &Outline<'_>, group: usize) -> Option<f64> {
+    let asked = outline.plan.asked(group, outline.ended)?;
+    let offered: f64 = if Kind::of_group(outline.plan, group) == Kind::Rpcs {
+        let counts = |rpc: &&RpcRow| rpc.group as usize == group && rpc.measured;
+        outline.rpcs.iter().filter(counts).map(|rpc| rpc.responses.as_f64()).sum()
+    } else {
+        let counts = |flow: &&FlowRow| flow.group as usize == group && flow.measured && !flow.is_endless();
+        outline.flows.iter().filter(counts).map(|flow| flow.size.as_f64()).sum()
+    };
+    Some(offered / asked)
 }
 
 /// Prefix of the metrics of a segment.
@@ -182,15 +201,23 @@ impl Metrics {
             let value = match of {
                 Of::Value(of) => of(sums),
                 Of::Percentile(p, of) => {
-                    let (sample, name) = (of(sums), name.clone());
-                    let value = sample.percentile(*p);
-                    let doubt = value.zip(sample.doubt(*p));
-                    self.uncertain.extend(doubt.map(|(value, doubt)| Uncertain::new(name, value, doubt)));
-                    value
+                    let sample = of(sums);
+                    self.doubt(&name, sample.percentile(*p), sample.doubt(*p))
+                }
+                Of::Mean(of) => {
+                    let sample = of(sums);
+                    self.doubt(&name, sample.mean(), sample.doubt_of_mean())
                 }
             };
             self.all.push(Metric { name, value });
         }
+    }
+
+    /// Notes a doubt about a value, if there is one.
+    fn doubt(&mut self, name: &str, value: Option<f64>, doubt: Option<Doubt>) -> Option<f64> {
+        let doubt = value.zip(doubt);
+        self.uncertain.extend(doubt.map(|(value, doubt)| Uncertain::new(name.to_owned(), value, doubt)));
+        value
     }
 }
 

@@ -1,23 +1,34 @@
-//! Values of which percentiles are taken, and how many are missing.
+//! Values of which percentiles and means are taken, and how many are missing.
 
 use crate::statistics;
 
 /// Times of flows or calls that have ended, the least first.
-pub(super) struct Sample {
+pub(crate) struct Sample {
     values: Vec<f64>,
     /// Number of those that have not ended, whose times are not known.
     missing: usize,
+    /// The sum of their times would be no less.
+    missing_sum: f64,
+}
+
+/// The time of a flow or call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Lasted {
+    /// It has ended.
+    Exactly(f64),
+    /// It has not: what it has taken so far.
+    AtLeast(f64),
 }
 
 /// Values beyond a percentile below which it is one of few. Of ten, the fraction that lies beyond is known to about a third: a value
 /// printed as p99 is one between p98.2 and p99.5 (Poisson's 95 % interval of a count of ten is 4.8 to 18.4).
 const BEYOND: f64 = 10.0;
-/// A percentile that could be larger by more than this is said to be uncertain.
+/// A percentile that could be larger by more than this is said to be uncertain, and so is a mean that would be.
 const RISE: f64 = 0.05;
 
-/// Why a percentile is less certain than its digits.
+/// Why a percentile or a mean is less certain than its digits.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Doubt {
+pub(crate) struct Doubt {
     pub(super) of: usize,
     pub(super) needs: Option<usize>,
     pub(super) missing: usize,
@@ -25,30 +36,46 @@ pub(super) struct Doubt {
 }
 
 impl Sample {
-    /// Of all that should have ended; those that did not have no value.
-    pub(super) fn of(all: impl Iterator<Item = Option<f64>>) -> Self {
-        let (mut values, mut missing) = (Vec::new(), 0);
-        for value in all {
-            match value {
-                Some(value) => values.push(value),
-                None => missing += 1,
+    /// Of all that should have ended.
+    pub(crate) fn of(all: impl Iterator<Item = Lasted>) -> Self {
+        let mut sample = Self { values: Vec::new(), missing: 0, missing_sum: 0.0 };
+        for time in all {
+            match time {
+                Lasted::Exactly(value) => sample.values.push(value),
+                Lasted::AtLeast(so_far) => {
+                    sample.missing += 1;
+                    sample.missing_sum += so_far;
+                }
             }
         }
-        values.sort_by(f64::total_cmp);
-        Self { values, missing }
+        sample.values.sort_by(f64::total_cmp);
+        sample
     }
 
-    pub(super) fn values(&self) -> &[f64] {
-        &self.values
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
     }
 
-    pub(super) fn percentile(&self, p: f64) -> Option<f64> {
+    pub(crate) fn percentile(&self, p: f64) -> Option<f64> {
         statistics::percentile(&self.values, p)
+    }
+
+    pub(super) fn mean(&self) -> Option<f64> {
+        statistics::mean(&self.values)
+    }
+
+    /// Doubts about the mean, if there are any. Nothing bounds what it could be, but it would be no less than with the times that those
+    /// which are missing have taken so far.
+    pub(super) fn doubt_of_mean(&self) -> Option<Doubt> {
+        let (mean, of, missing) = (self.mean()?, self.values.len(), self.missing);
+        let least = (mean * of as f64 + self.missing_sum) / (of + missing) as f64;
+        let found = Doubt { of, needs: None, missing, could_be: Some(least) };
+        (least > mean * (1.0 + RISE)).then_some(found)
     }
 
     /// Doubts about a percentile, if there are any. What is missing counts as larger than everything there is: then the percentile is the
     /// largest that it could be.
-    pub(super) fn doubt(&self, p: f64) -> Option<Doubt> {
+    pub(crate) fn doubt(&self, p: f64) -> Option<Doubt> {
         let (value, of) = (self.percentile(p)?, self.values.len());
         let needs = (BEYOND / (1.0 - p)).round() as usize;
         let rank = (p * (of + self.missing) as f64).ceil() as usize;
@@ -69,8 +96,8 @@ mod tests {
 
     /// Values from 1 to `ended`, and so many that have not ended.
     fn sample(ended: usize, missing: usize) -> Sample {
-        let ended = (1..=ended).map(|value| Some(value as f64));
-        Sample::of(ended.chain(std::iter::repeat_n(None, missing)))
+        let ended = (1..=ended).map(|value| Lasted::Exactly(value as f64));
+        Sample::of(ended.chain(std::iter::repeat_n(Lasted::AtLeast(0.0), missing)))
     }
 
     #[test]
@@ -99,8 +126,8 @@ mod tests {
     #[test]
     fn what_the_unfinished_could_make_of_a_percentile_is_said_if_it_is_more_than_five_percent() {
         let steep = |missing| {
-            let values = (1..=2000).map(|value| Some(if value > 1985 { 50.0 } else { 1.0 }));
-            Sample::of(values.chain(std::iter::repeat_n(None, missing))).doubt(0.99)
+            let values = (1..=2000).map(|value| Lasted::Exactly(if value > 1985 { 50.0 } else { 1.0 }));
+            Sample::of(values.chain(std::iter::repeat_n(Lasted::AtLeast(0.0), missing))).doubt(0.99)
         };
         assert_eq!(steep(5), None);
         assert_eq!(steep(6).unwrap().could_be, Some(50.0));
@@ -108,7 +135,21 @@ mod tests {
     }
 
     #[test]
+    fn a_mean_is_in_doubt_if_what_the_unfinished_have_taken_already_raises_it() {
+        let mean = |so_far: f64| {
+            let ended = std::iter::repeat_n(Lasted::Exactly(1.0), 90);
+            Sample::of(ended.chain(std::iter::repeat_n(Lasted::AtLeast(so_far), 10)))
+        };
+        assert_eq!(mean(1.4).doubt_of_mean(), None, "1.04 at least");
+        let doubt = mean(3.0).doubt_of_mean().unwrap();
+        assert_eq!((doubt.of, doubt.missing, doubt.needs), (90, 10, None));
+        assert!((doubt.could_be.unwrap() - 1.2).abs() < 1e-12);
+        assert_eq!(mean(3.0).mean(), Some(1.0));
+    }
+
+    #[test]
     fn of_nothing_there_is_nothing_to_doubt() {
         assert_eq!(sample(0, 7).doubt(0.99), None);
+        assert_eq!(sample(0, 7).doubt_of_mean(), None);
     }
 }

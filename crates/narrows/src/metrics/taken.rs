@@ -56,6 +56,8 @@ pub(super) enum Of<S> {
     Value(fn(&S) -> Option<f64>),
     /// This percentile of times, which those that have not ended lack.
     Percentile(f64, fn(&S) -> &Sample),
+    /// Their mean.
+    Mean(fn(&S) -> &Sample),
 }
 
 pub(super) const fn metric<S>(
@@ -77,6 +79,16 @@ pub(super) const fn percentile<S>(
     of: fn(&S) -> &Sample,
 ) -> Taken<S> {
     Taken { info: MetricInfo { name, unit, over: Over::Started, meaning }, of: Of::Percentile(p, of) }
+}
+
+/// The mean of times of flows or calls.
+pub(super) const fn mean<S>(
+    name: &'static str,
+    unit: &'static str,
+    meaning: &'static str,
+    of: fn(&S) -> &Sample,
+) -> Taken<S> {
+    Taken { info: MetricInfo { name, unit, over: Over::Started, meaning }, of: Of::Mean(of) }
 }
 
 /// Meanings of metrics, without how they are taken.

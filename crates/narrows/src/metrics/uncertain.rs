@@ -1,4 +1,4 @@
-//! Percentiles that are less certain than their digits: some flows have not ended, or few have.
+//! Percentiles and means that are less certain than their digits: some flows have not ended, or few have.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::numbers::{grouped, number};
 use crate::statistics::fall_apart;
 
-/// A percentile that is less certain than its digits.
+/// A percentile or mean that is less certain than its digits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Uncertain {
     /// `group.metric`.
@@ -17,15 +17,16 @@ pub struct Uncertain {
     pub value: f64,
     /// Number of values that it was taken of.
     pub of: usize,
-    /// The number that it needs, if that is more.
+    /// The number that a percentile needs, if that is more.
     pub needs: Option<usize>,
     /// Flows or calls that have no value as they did not end.
     pub missing: usize,
-    /// The percentile if those were larger than all others, if that is much more; infinite if they could be any.
+    /// If that is much more: the percentile if those were larger than all others, infinite if they could be any; the least that the mean
+    /// would be.
     pub could_be: Option<f64>,
 }
 
-/// Reasons not to trust a percentile to its digits, as marks behind it.
+/// Reasons not to trust a percentile or mean to its digits, as marks behind it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     /// Flows that did not end could make it larger.
@@ -116,6 +117,12 @@ impl Marks {
     }
 }
 
+impl From<Doubt> for Marks {
+    fn from(Doubt { needs, could_be, .. }: Doubt) -> Self {
+        Self { unfinished: could_be.is_some(), few: needs.is_some(), split: false }
+    }
+}
+
 impl Serialize for Marks {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let names = [("unfinished", self.unfinished), ("few", self.few), ("split", self.split)];
@@ -143,11 +150,13 @@ fn unfinished(group: &str, found: &[(&str, &Uncertain)]) -> Option<Diagnostic> {
     let rising = || found.iter().filter(|(_, found)| found.could_be.is_some());
     let place = |metric: &str| TELLING.iter().position(|telling| *telling == metric).unwrap_or(TELLING.len());
     let (metric, found) = rising().min_by_key(|(metric, _)| place(metric))?;
+    let (leave_out, could) =
+        if metric.contains("mean") { ("means", "would be at least") } else { ("percentiles", "could be") };
     let could_be = found.could_be.filter(|could_be| could_be.is_finite());
     let could_be = could_be.map_or("anything above".into(), number);
     let what = if metric.contains("_rpc") { "RPCs" } else { "flows" };
     let message = format!(
-        "{} of {} {what} of traffic \"{group}\" have not ended, and its percentiles leave them out: {metric} is {}, and could be {could_be}",
+        "{} of {} {what} of traffic \"{group}\" have not ended, and its {leave_out} leave them out: {metric} is {}, and {could} {could_be}",
         grouped(found.missing as i64),
         grouped((found.of + found.missing) as i64),
         number(found.value),

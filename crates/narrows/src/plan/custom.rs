@@ -55,7 +55,7 @@ fn nobody<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> Diagnostic
     if !known.is_empty() {
         return error.known(name, known);
     }
-    if registry::ALGORITHMS.iter().any(|entry| entry.name == name) {
+    if registry::NAMES.contains(&name) {
         return error.help(format!("one of this name is built in: cc = {{ {name} = {{}} }}"));
     }
     error.help(format!(

@@ -173,6 +173,8 @@ pub struct Load {
     pub capacity: BitRate,
     /// Flows per second, or remote procedure calls.
     pub per_second: f64,
+    /// Sizes that each of them draws: one for each response of a call, and one for a flow.
+    pub draws: u32,
     /// When the first may begin.
     pub from: Time,
     /// When none begins any more.

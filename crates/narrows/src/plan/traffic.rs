@@ -5,7 +5,7 @@ mod pairing;
 mod patterns;
 mod rpc;
 
-use narrows_proto::cc::{Config, OutOfRange, Ranges};
+use narrows_proto::cc::{Config, OutOfRange, Ranges, registry};
 use narrows_proto::units::{BitRate, Bytes, Time};
 use narrows_sim::traffic::{FlowSpec, Group, NearSource, Traffic, Transport};
 use narrows_sim::workload::{self, Pairs, PairsError, Partner};
@@ -117,8 +117,7 @@ fn transport(
     }
     let Some(cc) = &group.cc else {
         let message = format!("traffic \"{}\" has no congestion control", group.name);
-        let names: Vec<_> = narrows_proto::cc::registry::ALGORITHMS.iter().map(|entry| entry.name).collect();
-        let help = format!("for example cc = {{ cubic = {{}} }}; known: {}", names.join(", "));
+        let help = format!("for example cc = {{ cubic = {{}} }}; known: {}", registry::NAMES.join(", "));
         checker.error(&path, Diagnostic::error(Code::WrongType, message).help(help));
         return None;
     };

@@ -15,7 +15,7 @@ pub(super) fn topics(kind: TopicKind) -> Vec<Topic> {
         settings: entry.settings.iter().map(|name| (*name).to_owned()).collect(),
         ..Topic::new(kind, entry.name, entry.summary)
     };
-    let listed = mechanism::all().flat_map(|mechanism| mechanism.entries());
+    let listed = mechanism::entries();
     match kind {
         TopicKind::Mechanism => BEFORE.iter().chain(listed).chain(AFTER).map(topic).collect(),
         TopicKind::Transport => TRANSPORTS.iter().map(topic).collect(),

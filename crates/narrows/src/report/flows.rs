@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::diagnostic::Checked;
-use crate::metrics::possible;
+use crate::metrics::{Lasted, Marks, Sample, possible};
 use crate::results::{Source, Table};
 use crate::statistics::{Estimate, estimate, mean, percentile};
 
@@ -31,8 +31,15 @@ pub struct GroupTimes {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Bin {
     flows: usize,
-    p50: f64,
-    p99: f64,
+    p50: Slowdown,
+    p99: Slowdown,
+}
+
+/// A percentile of slowdowns, and its marks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Slowdown {
+    value: f64,
+    marks: Marks,
 }
 
 /// All measured flows of a group beside the slowest of them.
@@ -68,6 +75,8 @@ pub(super) struct GroupCharts {
     /// Completion time in µs, fraction of flows that took at most that long, bounds of the time.
     cdf: Vec<[f64; 4]>,
     slowdown: Vec<SizeClass>,
+    /// The meaning of marks of these.
+    legend: Vec<String>,
     /// Of the first run.
     tail: Option<Tail>,
     slowest: Vec<Slow>,
@@ -79,8 +88,21 @@ struct SizeClass {
     /// The largest size of the class, in bytes.
     size: f64,
     flows: usize,
-    p50: Estimate,
-    p99: Estimate,
+    p50: Marked,
+    p99: Marked,
+}
+
+/// An estimate over runs, and its marks in any of them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Marked {
+    #[serde(flatten)]
+    estimate: Estimate,
+    #[serde(serialize_with = "as_text")]
+    marks: Marks,
+}
+
+fn as_text<S: Serializer>(marks: &Marks, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&marks.text())
 }
 
 /// Slowest flows that are listed.
@@ -157,28 +179,37 @@ impl GroupTimes {
             ["fct_ps", "ideal_fct_ps", "size_bytes"].map(|name| table.maybe_integers(name));
         let flows = Flows { table: &table, fct, ideal, size };
         let ((rows, names), measured) = (table.names("group"), table.flags("measured"));
-        let mut by_group = vec![Vec::new(); names.len()];
+        let (mut by_group, mut unfinished) = (vec![Vec::new(); names.len()], vec![Vec::new(); names.len()]);
         for (row, group) in rows.iter().enumerate() {
-            if measured[row] && fct[row].is_some() && size[row].is_some() {
-                by_group[*group as usize].push(row);
+            if measured[row] && size[row].is_some() {
+                let rows = if fct[row].is_some() { &mut by_group } else { &mut unfinished };
+                rows[*group as usize].push(row);
             }
         }
         let order = summary.get("groups").and_then(Value::as_array).into_iter().flatten();
         let order: Vec<_> = order.filter_map(|group| group.get("name")?.as_str()).collect();
-        let mut groups: Vec<_> = names.iter().zip(by_group).filter(|(_, rows)| !rows.is_empty()).collect();
-        groups.sort_by_key(|(name, _)| order.iter().position(|other| other == name));
-        Ok(groups.into_iter().map(|(name, rows)| Self::new(name, &flows, rows)).collect())
+        let groups = names.iter().zip(by_group).zip(unfinished);
+        let mut groups: Vec<_> = groups.filter(|((_, rows), _)| !rows.is_empty()).collect();
+        groups.sort_by_key(|((name, _), _)| order.iter().position(|other| other == name));
+        let times =
+            |((name, rows), unfinished): ((&String, _), Vec<_>)| Self::new(name, &flows, rows, &unfinished);
+        Ok(groups.into_iter().map(times).collect())
     }
 
-    fn new(name: &str, flows: &Flows<'_>, mut rows: Vec<usize>) -> Self {
-        let mut classes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for row in &rows {
-            classes.entry(class(flows.size[*row].unwrap_or(1))).or_default().push(flows.slowdown(*row));
+    /// Of flows that have finished, and those that have not.
+    fn new(name: &str, flows: &Flows<'_>, mut rows: Vec<usize>, unfinished: &[usize]) -> Self {
+        let mut classes: BTreeMap<u32, Vec<Lasted>> = BTreeMap::new();
+        let lasted = rows.iter().map(|row| (row, Lasted::Exactly(flows.slowdown(*row))));
+        for (row, lasted) in lasted.chain(unfinished.iter().map(|row| (row, Lasted::AtLeast(1.0)))) {
+            classes.entry(class(flows.size[*row].unwrap_or(1))).or_default().push(lasted);
         }
-        let bin = |(class, mut slowdowns): (u32, Vec<f64>)| {
-            slowdowns.sort_by(f64::total_cmp);
-            let at = |p| percentile(&slowdowns, p).unwrap_or(1.0);
-            (class, Bin { flows: slowdowns.len(), p50: at(0.5), p99: at(0.99) })
+        let bin = |(class, slowdowns): (u32, Vec<Lasted>)| {
+            let sample = Sample::of(slowdowns.into_iter());
+            let at = |p| Slowdown {
+                value: sample.percentile(p).unwrap_or(1.0),
+                marks: sample.doubt(p).map(Marks::from).unwrap_or_default(),
+            };
+            (class, Bin { flows: sample.len(), p50: at(0.5), p99: at(0.99) })
         };
         let control = flows.name("control", rows[0]);
         rows.sort_by(|a, b| flows.micros(*a).total_cmp(&flows.micros(*b)).then(a.cmp(b)));
@@ -268,11 +299,14 @@ pub(super) fn charts(runs: &[&[GroupTimes]]) -> Vec<GroupCharts> {
             kept[1] = if equal { later[1] } else { kept[1] };
             equal
         });
+        let slowdown = classes(&same);
+        let marks = slowdown.iter().flat_map(|class| [class.p50.marks, class.p99.marks]);
         GroupCharts {
             name: group.name.clone(),
             control: group.control.clone(),
             cdf,
-            slowdown: classes(&same),
+            legend: marks.fold(Marks::default(), Marks::and).legend(),
+            slowdown,
             tail: group.tail.clone(),
             slowest: group.slowest.clone(),
         }
@@ -286,9 +320,10 @@ fn classes(runs: &[&GroupTimes]) -> Vec<SizeClass> {
         let bins: Option<Vec<_>> =
             runs.iter().map(|run| run.bins.get(class).filter(|bin| bin.flows >= FEWEST)).collect();
         let bins = bins?;
-        let over = |value: fn(&Bin) -> f64| {
-            let found = estimate(&bins.iter().map(|bin| value(bin)).collect::<Vec<_>>())?;
-            Some(found.within(possible("slowdown")))
+        let over = |of: fn(&Bin) -> Slowdown| {
+            let found = estimate(&bins.iter().map(|bin| of(bin).value).collect::<Vec<_>>())?;
+            let marks = bins.iter().map(|bin| of(bin).marks).fold(Marks::default(), Marks::and);
+            Some(Marked { estimate: found.within(possible("slowdown")), marks })
         };
         Some(SizeClass {
             size: libm::pow(10.0, f64::from(*class) / CLASSES),

@@ -21,6 +21,7 @@ pub use flows::GroupTimes;
 pub use objects::{comparison_object, run_object};
 pub use opening::{Change, Difference, Finding, GroupFinding, Opening};
 pub use over_time::OverTime;
+pub(crate) use over_time::flow_name;
 pub use pauses::{PausedPort, Pauses, Root};
 pub use summary::{Summary, SummaryGroup, SummaryRow, summarize};
 pub use sweep::{SweepOptions, sweep_page};

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use narrows_proto::cc::registry::ALGORITHMS;
+use narrows_proto::cc::registry;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde_json::Value;
 
@@ -72,7 +72,7 @@ impl Change {
             let control = *segments.get(name)?;
             let there = document.keys(&segments[..name].join("."))?;
             if !there.iter().any(|key| key == control) {
-                let is_known = ALGORITHMS.iter().any(|entry| entry.name == control);
+                let is_known = registry::NAMES.contains(&control);
                 let other = there.into_iter().next().filter(|_| is_known)?;
                 let why = Why::Control(segments[1].to_owned(), other);
                 return Some(LeftOut { path: self.path().to_owned(), why });

@@ -116,7 +116,8 @@ impl Builder<'_> {
 
     pub(super) fn offered_load(&self, load: f64, counts: LoadOf, links: &[LinkId], per_second: f64) -> Load {
         let capacity = BitRate::from_bps(u64::try_from(self.capacity(links)).unwrap_or(u64::MAX));
-        Load { load, counts, links: links.len(), capacity, per_second, from: self.start, until: self.until }
+        let (links, from, until) = (links.len(), self.start, self.until);
+        Load { load, counts, links, capacity, per_second, draws: 1, from, until }
     }
 
     /// Mean number of arrivals from beginning to end.

@@ -7,7 +7,7 @@ use narrows_sim::{FlowId, Purpose, Stream};
 use super::load::{AskedLoad, Sent, on, reversed};
 use super::{Builder, PlannedTraffic};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::plan::{Checker, Expected, LoadOf};
+use crate::plan::{Checker, Expected, Load, LoadOf};
 use crate::scenario::{Pattern, Rpc, Share};
 
 impl Builder<'_> {
@@ -50,7 +50,8 @@ impl Builder<'_> {
             *offered += responses * (request_sent.data * asked + response.data * answered);
         }
         let per_second = responses / f64::from(fan_out);
-        self.planned.load = Some(self.offered_load(load, counts, &links, per_second));
+        self.planned.load =
+            Some(Load { draws: fan_out, ..self.offered_load(load, counts, &links, per_second) });
         let calls = Calls {
             group: self.id,
             per_second,

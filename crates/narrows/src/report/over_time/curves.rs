@@ -202,7 +202,7 @@ fn choose(seen: &BTreeMap<u64, Seen>, slow: &BTreeMap<u64, u64>, groups: usize) 
 }
 
 /// Name of a flow.
-pub(super) fn flow_name(group: &str, flow: u64) -> String {
+pub(crate) fn flow_name(group: &str, flow: u64) -> String {
     format!("{group} flow {flow}")
 }
 

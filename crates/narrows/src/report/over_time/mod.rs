@@ -11,6 +11,7 @@ use narrows_proto::units::Span;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub(crate) use self::curves::flow_name;
 use self::curves::{Deepest, FlowCurve, QueueCurve, WINDOWS, interesting};
 use self::frames::{Frames, Matrix, Recorded};
 use self::state::{State, states};
