@@ -13,6 +13,7 @@ PLACES = {
     "docs/references.md": "references.md",
     "docs/robustness.md": "robustness.md",
     "docs/speed.md": "speed.md",
+    "docs/twins.md": "twins.md",
 }
 GUIDE = "docs/guide/"
 FOLDERS = {"docs/decisions": "decisions", "docs/reproductions": "reproductions"}
