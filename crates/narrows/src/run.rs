@@ -45,6 +45,9 @@ pub fn cores() -> usize {
 
 /// A warning if one run has more threads than there are cores for.
 pub fn too_many_threads(threads: usize) -> Option<Diagnostic> {
+    if threads <= 1 {
+        return None;
+    }
     let cores = cores();
     let ones = if cores == 1 { "1 core".into() } else { format!("{cores} cores") };
     let message = format!("{threads} threads on {ones}: threads of one run wait for each other");

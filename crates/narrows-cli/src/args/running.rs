@@ -265,7 +265,12 @@ impl Execution {
     /// As the library wants it, for this many runs.
     pub(crate) fn options(&self, runs: usize) -> narrows::run::Options {
         let threads = usize::from(self.threads);
-        let jobs = self.jobs.map_or((narrows::run::cores() / threads).max(1), usize::from);
-        narrows::run::Options { threads, jobs: jobs.min(runs.max(1)), force: self.force }
+        let jobs = match self.jobs {
+            // Counting cores takes a dozen files of the system.
+            _ if runs <= 1 => 1,
+            Some(jobs) => usize::from(jobs).min(runs),
+            None => (narrows::run::cores() / threads).clamp(1, runs),
+        };
+        narrows::run::Options { threads, jobs, force: self.force }
     }
 }

@@ -3,10 +3,9 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Files at once. A disk takes about as long for all of them as for one: file systems bring them there together.
-const AT_ONCE: usize = 8;
+/// Files that are open at once.
+const AT_ONCE: usize = 64;
 
 /// Brings all files in a folder, and in folders in it, to the disk.
 ///
@@ -15,23 +14,31 @@ const AT_ONCE: usize = 8;
 pub(super) fn flush(folder: &Path) -> Result<(), (PathBuf, io::Error)> {
     let mut files = Vec::new();
     collect(folder, &mut files).map_err(|error| (folder.to_owned(), error))?;
-    let next = AtomicUsize::new(0);
-    let work = || {
-        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            // Not every system flushes what was opened to be read.
-            let flushed = File::options().write(true).open(file).and_then(|file| file.sync_all());
-            flushed.map_err(|error| (file.clone(), error))?;
-        }
-        Ok(())
-    };
-    std::thread::scope(|scope| {
-        // Without another thread there is more to do for this one.
-        let another = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
-        let others: Vec<_> = (1..AT_ONCE.min(files.len())).filter_map(another).collect();
-        let own = work();
-        others.into_iter().fold(own, |found, other| found.and(other.join().expect("flushing does not panic")))
-    })
+    files.chunks(AT_ONCE).try_for_each(flush_some)
 }
+
+/// Has all files written before it waits for the first: the file system then notes them together, and waits for the disk once.
+fn flush_some(paths: &[PathBuf]) -> Result<(), (PathBuf, io::Error)> {
+    let mut files = Vec::new();
+    for path in paths {
+        // Not every system flushes what was opened to be read.
+        let file = File::options().write(true).open(path).map_err(|error| (path.clone(), error))?;
+        start(&file);
+        files.push((path, file));
+    }
+    let wait = |(path, file): (&PathBuf, File)| file.sync_all().map_err(|error| (path.clone(), error));
+    files.into_iter().try_for_each(wait)
+}
+
+/// Begins to write a file to the disk. Linux does so when it is advised that nobody will read it soon.
+#[cfg(target_os = "linux")]
+fn start(file: &File) {
+    // Where this is not possible, writing begins when it is waited for.
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn start(_file: &File) {}
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
@@ -52,7 +59,7 @@ mod tests {
     fn files_of_all_folders_are_flushed() {
         let place = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(place.path().join("a/b")).unwrap();
-        for number in 0..20 {
+        for number in 0..50 {
             std::fs::write(place.path().join(format!("a/{number}")), "x").unwrap();
             std::fs::write(place.path().join(format!("a/b/{number}")), "x").unwrap();
         }
