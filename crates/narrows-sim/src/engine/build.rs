@@ -89,6 +89,7 @@ pub(super) fn shards<O: Observer>(
                 observer: observer(),
                 arrivals: Default::default(),
                 hops: 0,
+                crowded: false,
             };
             let mut nodes = Vec::with_capacity(members.len());
             for (number, &node) in (0..).zip(&members) {

@@ -54,7 +54,7 @@ impl<O: Observer> Shard<O> {
         }
         let mut due = std::mem::take(&mut self.due);
         self.world.calendar.take(window, &mut due);
-        let prefetches = self.nodes.len() > MOST_IN_CACHE;
+        let prefetches = self.nodes.len() > MOST_IN_CACHE || self.world.crowded;
         for (place, &node) in due.iter().enumerate() {
             if prefetches {
                 self.prefetch(&due[place..], end);

@@ -187,6 +187,7 @@ impl Host {
     pub(crate) fn advance<O: Observer>(&mut self, until: Time, world: &mut World<O>) -> Time {
         let mut slots = NO_TRAILERS;
         if self.is_crowded() {
+            world.crowded = true;
             self.prefetch_first(world);
         }
         loop {

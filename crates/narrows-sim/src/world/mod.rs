@@ -36,6 +36,8 @@ pub(crate) struct World<O> {
     pub(crate) arrivals: Arrivals,
     /// Packets that arrived anywhere.
     pub(crate) hops: u64,
+    /// Some host has more flows than stay in a cache.
+    pub(crate) crowded: bool,
 }
 
 /// What goes to one thread.
