@@ -247,11 +247,12 @@ impl Sweep {
     /// With what is wrong at any of them.
     pub fn estimate(&self, manifest: &Manifest, points: &[usize], threads: usize) -> Checked<Vec<Estimated>> {
         let estimate = |number: &usize| {
-            let estimate = self.task(*number, manifest.points[*number].first_seed).and_then(|task| {
+            let estimate = self.make(self.combination(*number)).and_then(|made| {
+                let Made { document, left_out, .. } = made;
+                let task = Resolved::new(document.clone())?.task(manifest.points[*number].first_seed);
                 let plan = task.outline(&self.supplies())?;
                 self.check_metric(&plan)?;
                 // The scenario of a task leaves nothing out.
-                let Made { document, left_out, .. } = self.make(self.combination(*number))?;
                 let notes = plan.cut_flows(&document);
                 let left_out = left_out.iter().map(LeftOut::warning);
                 let warnings = plan.warnings.iter().cloned().chain(notes).chain(left_out).collect();
