@@ -176,7 +176,7 @@ impl<'a> Fabric<'a> {
                     }
                     Err(error) => return Err(error),
                 }
-                backlog = backlog + self.take_in(host, frame);
+                backlog += self.take_in(host, frame);
             }
         }
         Ok(room)

@@ -43,7 +43,7 @@ cc = { reno = {} }
 /// Why this machine has no real hosts, if it has none.
 fn missing() -> Option<String> {
     let missing = parts().into_iter().find(|part| part.required && part.found.is_err())?;
-    let why = format!("{}: {}", missing.name, missing.found.unwrap_err());
+    let why = format!("{}: {}", missing.name, missing.found.expect_err("it is missing"));
     assert!(std::env::var_os("NARROWS_REQUIRE_LIVE").is_none(), "{why}");
     eprintln!("skipped: {why}");
     Some(why)
