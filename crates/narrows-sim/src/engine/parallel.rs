@@ -4,7 +4,7 @@
 //! from elsewhere that it does not know of; then all threads meet. What crosses threads is collected in outboxes and handed over
 //! there. One barrier suffices, because mailboxes and announcements alternate between two sets.
 //!
-//! How far a thread may go follows from what all have announced: their next windows, and how many windows it takes at least until they
+//! The windows a thread may run follow from what all have announced: their next windows, and how many windows it takes at least until they
 //! affect each other (`Distances`). Between neighbors that is one window. Two data centers with 5 ms between them meet every 5 ms.
 //!
 //! A run that ends when nothing is outstanding must end in the very window in which the last flow does, on any number of threads. So no
@@ -392,7 +392,7 @@ mod tests {
     use crate::topology::{CrossDc, Fabric, Star, Topology, Wan};
     use crate::traffic::{FlowSpec, Group, Traffic, Transport};
 
-    /// How often two threads meet in 10 ms in which two data centers, so far apart, are busy, each with itself.
+    /// Meetings of two threads in 10 ms in which two data centers, so far apart, are busy, each with itself.
     fn meetings(delay: Span) -> usize {
         let mut topology = Topology::default();
         let rate = BitRate::from_gbps(10);

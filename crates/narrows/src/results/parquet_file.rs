@@ -22,15 +22,13 @@ use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedW
 use parquet::schema::types::{ColumnDescPtr, Type};
 
 use super::guard::guarded;
+use super::table::PART;
 use super::{Column, Table, Values, pages};
 use crate::input_file;
 use crate::plan::available_memory;
 
 /// Rows of a row group.
 pub(crate) const ROW_GROUP: usize = 1 << 20;
-/// Rows that are encoded at once, so few that their columns stay in the cache. The pages of a file are the same with any multiple of 1024, as the
-/// library looks after so many whether a page is full.
-pub(crate) const PART: usize = 1 << 15;
 
 /// A file in the making, on a disk or in memory.
 pub(crate) struct TableWriter<W: Write + Send = File>(SerializedFileWriter<W>);

@@ -9,7 +9,7 @@ use crate::checksum::{self, Sum};
 /// Bytes that are written at once.
 const PIECE: usize = 1 << 16;
 
-/// What makes sure that a file is what was written, should the machine stop.
+/// The means by which a file is what was written, should the machine stop.
 pub(crate) enum Care<'a> {
     /// All of its folder is flushed to the disk later.
     Later,

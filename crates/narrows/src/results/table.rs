@@ -6,6 +6,10 @@ use std::ops::Range;
 
 use super::columns::{ColumnInfo, ColumnKind, TableInfo};
 
+/// Rows that are encoded at once, so few that their columns stay in the cache. The pages of a file are the same with any multiple of 1024, as the
+/// library looks after so many whether a page is full.
+pub(crate) const PART: usize = 1 << 15;
+
 /// A table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
