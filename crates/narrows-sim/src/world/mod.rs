@@ -40,7 +40,7 @@ pub(crate) struct World<O> {
     pub(crate) crowded: bool,
 }
 
-/// What goes to one thread.
+/// Packets and reports for one thread.
 #[derive(Debug)]
 pub(crate) struct Outbox {
     /// Packets with the wire they arrive on. Trailers follow their packet.
