@@ -76,7 +76,7 @@ impl Barrier {
         !self.poisoned.load(Ordering::Relaxed)
     }
 
-    /// Number of times that all have met.
+    /// Times that all have met.
     #[cfg(all(test, not(loom)))]
     pub(super) fn meetings(&self) -> usize {
         self.generation.load(Ordering::Acquire)

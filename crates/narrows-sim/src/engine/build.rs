@@ -63,7 +63,6 @@ pub(super) fn shards<O: Observer>(
     let hosts = network.topology.hosts().len();
     assert!(hosts < 1 << HOST_BITS, "{hosts} hosts, packets number fewer than 2^{HOST_BITS}");
     let layout = Layout::new(network, traffic, seed, threads, look_ahead);
-    let windows = look_ahead.windows();
     let shared = Arc::new(shared(network, traffic, &layout, threads));
     let at_switches = SwitchMechanisms::of_groups(network, &traffic.groups);
     let at_switch = |flow: &FlowSpec| at_switches.get(flow.group.index()).copied();
@@ -78,7 +77,7 @@ pub(super) fn shards<O: Observer>(
                 shard,
                 shared: Arc::clone(&shared),
                 wires: layout.wires(&members, seed),
-                calendar: Calendar::new(windows, members.len()),
+                calendar: Calendar::new(look_ahead.windows(), members.len()),
                 outboxes: (0..threads).map(|_| Outbox::default()).collect(),
                 flows: FlowTable {
                     senders: vec![NO_SLOT; traffic.flows.len()],
@@ -108,17 +107,16 @@ pub(super) fn shards<O: Observer>(
                     None => Node::Switch(Box::new(layout.switch(node))),
                 });
             }
-            let measured = Measured::new(&traffic.measured, windows, world.wires.wires.len());
+            let measured =
+                Measured::new(&traffic.measured, world.calendar.windows(), world.wires.wires.len());
             let routes = changing.clone().map(|changing| Changes::new(changing, network, &members));
             Shard { nodes, world, due: Vec::new(), measured, routes }
         })
         .collect();
     let place = layout.place_of_hosts(threads);
-    LaidOut {
-        shards,
-        hosts: (0..network.topology.hosts().len()).map(|host| place(HostId::from(host))).collect(),
-        distances: Distances::new(network, look_ahead, &layout.places, threads),
-    }
+    let hosts = (0..network.topology.hosts().len()).map(|host| place(HostId::from(host))).collect();
+    let distances = Distances::new(network, look_ahead, &layout.places, threads);
+    LaidOut { shards, hosts, distances }
 }
 
 /// A network and its traffic on threads.

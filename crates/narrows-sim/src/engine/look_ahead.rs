@@ -1,4 +1,4 @@
-//! Look-ahead: the least time until nodes, and the threads they are on, can affect each other.
+//! The time in which nodes, and the threads they are on, cannot affect each other.
 
 use narrows_proto::units::{Bytes, Span, Time};
 
@@ -8,7 +8,7 @@ use crate::topology::Link;
 use crate::traffic::{Traffic, Transport};
 use crate::world::{MAX_WINDOW, Windows};
 
-/// The least time until nodes can affect each other.
+/// The time in which nodes cannot affect each other.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LookAhead {
     /// The smallest packet of all.
@@ -36,13 +36,13 @@ impl LookAhead {
     }
 }
 
-/// The least time until one end of a link can affect the other.
+/// Time that it takes at least until one end of a link affects the other.
 fn crossing(network: &Network, link: &Link, smallest: Bytes) -> Span {
     let latency = network.switches[link.to.index()].as_ref().map_or(Span::ZERO, |switch| switch.latency);
     link.wire.delay + latency + link.wire.rate.time_to_send(smallest)
 }
 
-/// The least number of windows until one thread affects another, over links and by way of other threads. Reports of flows that
+/// Windows that it takes at least until one thread affects another, over links and by way of other threads. Reports of flows that
 /// others wait for take no less than packets.
 #[derive(Clone, Debug)]
 pub(super) struct Distances {

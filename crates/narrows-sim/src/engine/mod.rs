@@ -13,6 +13,8 @@ mod execution;
 mod look_ahead;
 mod measured;
 mod mechanisms;
+#[cfg(all(test, not(loom)))]
+mod meetings;
 mod outcome;
 mod parallel;
 mod places;

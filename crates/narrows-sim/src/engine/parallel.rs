@@ -4,7 +4,7 @@
 //! from elsewhere that it does not know of; then all threads meet. What crosses threads is collected in outboxes and handed over
 //! there. One barrier suffices, because mailboxes and announcements alternate between two sets.
 //!
-//! The windows a thread may run follow from what all have announced: their next windows, and how many windows it takes at least until they
+//! The last window that a thread may go to follows from what all have announced: their next windows, and how many windows it takes at least until they
 //! affect each other (`Distances`). Between neighbors that is one window. Two data centers with 5 ms between them meet every 5 ms.
 //!
 //! A run that ends when nothing is outstanding must end in the very window in which the last flow does, on any number of threads. So no
@@ -266,7 +266,7 @@ pub(super) struct Meeting {
     interrupted: AtomicBool,
     /// The same for each of two turns, read by all after the barrier.
     agreed_interrupted: [AtomicBool; 2],
-    barrier: Barrier,
+    pub(super) barrier: Barrier,
 }
 
 /// State that a thread announces.
@@ -373,57 +373,5 @@ impl Announced {
         let first_sent = (0..threads).map(|_| AtomicU64::new(u64::MAX)).collect();
         let [next, done, outstanding, emptied] = std::array::from_fn(|_| AtomicU64::new(0));
         Self { next, done, outstanding, emptied, first_sent }
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use narrows_proto::cc::Config;
-    use narrows_proto::stream::Params;
-    use narrows_proto::units::{BitRate, Bytes};
-
-    use super::*;
-    use crate::engine::{Execution, External, Session};
-    use crate::ids::{GroupId, HostId};
-    use crate::mechanism::hosts::Hosts;
-    use crate::network::Network;
-    use crate::routing::Routing;
-    use crate::switch::{Buffer, Sharing, SwitchConfig};
-    use crate::topology::{CrossDc, Fabric, Star, Topology, Wan};
-    use crate::traffic::{FlowSpec, Group, Traffic, Transport};
-
-    /// Meetings of two threads in 10 ms in which two data centers, so far apart, are busy, each with itself.
-    fn meetings(delay: Span) -> usize {
-        let mut topology = Topology::default();
-        let rate = BitRate::from_gbps(10);
-        let wan = Wan { rate, delay, error_rate: 0.0, borders: 1, border_rate: None, border_delay: None };
-        let fabric = Fabric::Star(Star { hosts: 2, rate, delay: Span::from_us(1) });
-        CrossDc { datacenters: 2, fabric, fabrics: Vec::new(), wan }.build(&mut topology, "");
-        let switch = SwitchConfig::new(Buffer { size: Bytes::new(1_000_000), sharing: Sharing::Complete });
-        let is_switch =
-            |node: &crate::topology::Node| !matches!(node.kind, crate::topology::NodeKind::Host(_));
-        let switches = topology.nodes().iter().map(|node| is_switch(node).then(|| switch.clone())).collect();
-        let (routing, hosts) = (Routing::Ecmp, Hosts::Ideal);
-        let network = Network { topology, switches, routing, failures: vec![], reaction: None, hosts };
-        let cc = Config::Reno(Default::default());
-        let transport = Transport::Stream { params: Params { handshake: false, ..Params::default() }, cc };
-        let groups = vec![Group { name: "web".into(), transport, priority: 0, near_source: None }];
-        let flow = |(from, to)| {
-            let (from, to, size) = (HostId(from), HostId(to), Bytes::new(1 << 40));
-            FlowSpec { from, to, group: GroupId(0), start: Time::ZERO, size }
-        };
-        let traffic = Traffic { groups, flows: [(0, 1), (2, 3)].map(flow).into(), ..Traffic::default() };
-        let execution = Execution { threads: 2, ..Execution::default() };
-        let mut session = Session::new(&network, &traffic, 1, execution, &External::default(), || ());
-        session.advance_until(Time::ZERO + Span::from_ms(10));
-        session.meeting.barrier.meetings()
-    }
-
-    #[test]
-    fn threads_meet_as_often_as_one_could_affect_another() {
-        let far = meetings(Span::from_ms(1));
-        assert!((10..=13).contains(&far), "{far} times");
-        let near = meetings(Span::from_us(1));
-        assert!(near > 5_000, "{near} times");
     }
 }

@@ -1,4 +1,4 @@
-//! Prefetching for hosts. Hints to the processor, without effect but on speed.
+//! Prefetching of what a host will need soon. Hints to the processor, without effect but on speed.
 
 use super::Host;
 use super::agenda::Wake;

@@ -311,7 +311,7 @@ impl Monitor {
                 name: planned.name.clone(),
                 control: planned.control.clone(),
                 rate: lately(*group),
-                // Another thread may have seen the end of a flow one window after this one saw less.
+                // Another thread may have seen the end of a flow at a later moment than this one saw less.
                 active: look.started.saturating_sub(look.finished),
                 finished: look.finished,
                 delivered: look.delivered,
