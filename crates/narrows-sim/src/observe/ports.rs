@@ -134,13 +134,16 @@ fn in_order(mut rows: Vec<PortRow>, interval: Span) -> Vec<PortRow> {
     let last = |of: fn(&PortRow) -> u64| rows.iter().map(of).max().unwrap_or(0);
     let (links, length) = (last(|row| row.link.0.into()) + 1, interval.as_ps().max(1));
     let intervals = last(|row| row.start.as_ps()) / length + 1;
-    if links.max(intervals) > 4 * rows.len() as u64 || u32::try_from(rows.len()).is_err() {
+    let most = links.max(intervals).max(rows.len() as u64);
+    if most > 4 * rows.len() as u64 || u32::try_from(most).is_err() {
         rows.sort_by_key(|row| (row.start, row.link));
         return rows;
     }
     let by_link = counted(0..rows.len() as u32, links as usize, |row| rows[row as usize].link.index());
-    let interval_of = |row: u32| (rows[row as usize].start.as_ps() / length) as usize;
-    let order = counted(by_link.into_iter(), intervals as usize, interval_of);
+    // In the order of links rows are far from each other; their numbers alone stay in the cache.
+    let number = |row: &PortRow| (row.start.as_ps() / length) as u32;
+    let numbers: Vec<u32> = rows.iter().map(number).collect();
+    let order = counted(by_link.into_iter(), intervals as usize, |row| numbers[row as usize] as usize);
     order.into_iter().map(|row| rows[row as usize]).collect()
 }
 

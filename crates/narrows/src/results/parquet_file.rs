@@ -178,6 +178,8 @@ fn write_values<T: DataType>(
 const MOST_EXPANSION: u64 = 256;
 /// Rows that take no more than this in memory are read whatever the size of their file is.
 const ALWAYS_FITS: u64 = 256 << 20;
+/// For rows that take no more than this nobody looks how much memory there is, which would take longer than to read them.
+const LITTLE: u64 = 1 << 20;
 /// Of what is read, so many copies are in memory at most, when it is decoded and when something is made of it.
 const COPIES: u64 = 3;
 
@@ -315,7 +317,8 @@ impl<R: ChunkReader + 'static> TableReader<R> {
             let size = units::Bytes::new(self.size);
             return refuse(format!("more than can be in a table of {size:.1} that a run has written"));
         }
-        match available_memory() {
+        let available = if needed > LITTLE { available_memory() } else { None };
+        match available {
             Some(available) if needed.saturating_mul(COPIES) > available.get() => {
                 refuse(format!("several times over; {available:.1} are available"))
             }
