@@ -66,8 +66,8 @@ impl RealHost {
         let tap = sys::make_tap(DEVICE).map_err(name("make a TAP device"))?;
         settings.write_switches().map_err(name("set up the TCP of a host"))?;
         let commands = settings.commands(id);
-        feed("ip", &["-batch", "-"], &commands.network).map_err(name("set up the device of a host (ip)"))?;
-        feed("tc", &["-batch", "-"], &commands.queue).map_err(name("set up the queue of a host (tc)"))?;
+        feed("ip", &commands.network).map_err(name("set up the device of a host (ip)"))?;
+        feed("tc", &commands.queue).map_err(name("set up the queue of a host (tc)"))?;
         Ok(Self { id, address: address_of(id.0), rate: settings.rate, network, tap })
     }
 
@@ -82,10 +82,10 @@ fn failed(what: &str, error: &io::Error) -> Diagnostic {
     Diagnostic::error(Code::NoLiveMachine, message).help("narrows kernel check says what this machine lacks")
 }
 
-/// Starts a program in the namespace of this thread, and feeds it `input`.
-fn feed(program: &str, arguments: &[&str], input: &str) -> io::Result<()> {
+/// Starts `ip` or `tc` in the namespace of this thread, and feeds it lines.
+pub(crate) fn feed(program: &str, input: &str) -> io::Result<()> {
     let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.args(["-batch", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
     child.stdin.take().expect("it has one").write_all(input.as_bytes())?;
     let output = child.wait_with_output()?;

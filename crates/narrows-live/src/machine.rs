@@ -7,6 +7,7 @@ use std::thread;
 use narrows::diagnostic::{Checked, Code, Diagnostic, Rejection};
 
 use crate::assignment::available;
+use crate::host::feed;
 use crate::sys;
 
 /// Something that real hosts need, or profit from.
@@ -28,7 +29,7 @@ pub fn parts() -> Vec<Part> {
         part("network namespaces", true, namespaces()),
         part("TAP devices", true, tun()),
         part("ip", true, command("ip")),
-        part("tc", true, command("tc")),
+        part("tc", true, command("tc").and_then(|version| queues().map(|()| version))),
         part("controls", true, Ok(available().join(", "))),
         part("real-time priority", false, first()),
     ]
@@ -78,6 +79,16 @@ fn command(name: &str) -> Result<String, String> {
     let output = Command::new(name).arg("-V").stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("{error}; install iproute2"))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// The kernel has the queue that hosts send through.
+fn queues() -> Result<(), String> {
+    let made = apart(|| {
+        sys::leave_network()?;
+        let _tap = sys::make_tap("probe")?;
+        feed("tc", "qdisc replace dev probe root tbf rate 1mbit burst 3000 limit 30000 overhead 24\n")
+    });
+    made.map_err(|error| format!("no token bucket (tbf): {error}; run as root, with the module sch_tbf"))
 }
 
 fn first() -> Result<String, String> {
