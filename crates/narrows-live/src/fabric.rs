@@ -6,6 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use narrows::diagnostic::{Code, Diagnostic};
@@ -22,6 +23,11 @@ use crate::ways::{Way, Ways};
 
 /// A card is handed no more than this much time of its link in advance, on the clock: as long as it may take to wake.
 const AHEAD_US: u64 = 50;
+
+/// A thread that goes first and never rests is stopped by the kernel for 50 ms in each second (`sched_rt_runtime_us`): after so much work it
+/// rests for a moment.
+const WORK: Duration = Duration::from_micros(200);
+const REST: Duration = Duration::from_micros(12);
 
 /// Frames that the fabric has dropped are forgotten after this time of the scenario.
 const KEPT: Span = Span::from_secs(10);
@@ -103,6 +109,7 @@ impl<'a> Fabric<'a> {
     /// Goes on until the traffic is over or interrupted.
     pub(crate) fn run(&mut self, goes_on: &mut dyn FnMut(Time) -> ControlFlow<()>) -> io::Result<()> {
         let mut events = Vec::with_capacity(self.ports.len());
+        let mut rested = Instant::now();
         loop {
             let now = self.clock.now();
             self.session.advance_until(now);
@@ -112,13 +119,21 @@ impl<'a> Fabric<'a> {
             }
             let room = self.read()?;
             let wake = self.session.quiet_until().min(room);
-            let rest = self.clock.takes(self.clock.now(), wake).min(std::time::Duration::from_millis(20));
+            let rest = self.clock.takes(self.clock.now(), wake).min(Duration::from_millis(20));
+            if rested.elapsed() > WORK && rest < REST {
+                std::thread::sleep(REST);
+                rested = Instant::now();
+            }
+            let waits = Instant::now();
             let rest =
                 Timespec { tv_sec: rest.as_secs().cast_signed(), tv_nsec: i64::from(rest.subsec_nanos()) };
             events.clear();
             match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&rest)) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
+            }
+            if waits.elapsed() > REST {
+                rested = Instant::now();
             }
             for event in &events {
                 self.ports[event.data.u64() as usize].readable = true;
