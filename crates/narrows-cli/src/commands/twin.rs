@@ -7,7 +7,7 @@ use narrows::diagnostic::Checked;
 use narrows::document::Document;
 use narrows::plan::Plan;
 use narrows::report::{Cell, Digest, page, page_of_run};
-use narrows::results::{COMPARISON, Output, Results};
+use narrows::results::{COMPARISON, Output, Results, TWIN};
 use narrows::twin::{Quantity, judge, quantities};
 use narrows::visible::shown_path;
 use narrows_live::Live;
@@ -78,7 +78,7 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     let rows = judge(&simulated.quantities, &real.quantities);
     let verdict = json!({ "engine": narrows::ENGINE, "void": is_void, "quantities": rows });
     let text = |value: &serde_json::Value| serde_json::to_string_pretty(value).unwrap_or_default() + "\n";
-    output.write_text("", "twin.json", &text(&verdict))?;
+    output.write_text("", TWIN, &text(&verdict))?;
     output.write_text("", COMPARISON, &text(&json!({ "engine": narrows::ENGINE, "cells": CELLS })))?;
     output.write_text("", "report.html", &page(title, &[real.cell, simulated.cell]))?;
     output.finish()?;

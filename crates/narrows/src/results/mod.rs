@@ -45,7 +45,7 @@ pub(crate) use staged::make_readable;
 pub use staged::{Staged, cannot_write};
 pub(crate) use staging::Staging;
 pub(crate) use stored::warnings_in;
-pub use stored::{COMPARISON, Source, Stored, StoredCell, find, without_seed};
+pub use stored::{COMPARISON, Source, Stored, StoredCell, TWIN, find, without_seed};
 pub(crate) use table::PART;
 pub use table::{Column, Table, Values};
 pub use tables::TABLES;

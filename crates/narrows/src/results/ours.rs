@@ -3,7 +3,7 @@
 //! ```text
 //! a run            run.json, scenario.toml, tables, report.html, what trace and export put there, qlog/, inputs/NAME; cell.json in a sweep
 //! several seeds    report.html, seed-N/ (runs)
-//! a comparison     compare.json, report.html, NAME/ (several seeds each)
+//! a comparison     compare.json, report.html, NAME/ (several seeds each); twin.json of a twin
 //! a reproduction   claims.json, measured.json, report.html, report.md, scenarios/NAME.toml
 //! a sweep          sweep.json, summary.parquet, tables, report.html, cells/ID/ (runs), inputs/HASH/NAME
 //! qlog             NAME.sqlog
@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use super::columns::TableInfo;
 use super::staging::{PREFIX, seize};
-use super::stored::COMPARISON;
+use super::stored::{COMPARISON, TWIN};
 use crate::inputs::INPUTS;
 
 /// Contents that a folder is to hold.
@@ -132,7 +132,7 @@ impl Kind {
         let is_table = || name.strip_suffix(".parquet").is_some_and(|name| TableInfo::find(name).is_some());
         match self {
             Self::Run => OF_A_RUN.contains(&name) || name.ends_with(".flent.gz") || is_table(),
-            Self::Comparison => [COMPARISON, "report.html"].contains(&name),
+            Self::Comparison => [COMPARISON, TWIN, "report.html"].contains(&name),
             Self::Seeds | Self::Cells => name == "report.html",
             Self::Reproduction => {
                 ["claims.json", "measured.json", "report.html", "report.md"].contains(&name)
@@ -179,7 +179,7 @@ fn is_said_to_be_ours(path: &Path, kind: Kind) -> io::Result<bool> {
             return Ok(scenario.contains(&format!("\"{INPUTS}/{name}\"")));
         }
         "run.json" | "claims.json" | "measured.json" => "narrows",
-        "sweep.json" | "cell.json" | COMPARISON => "engine",
+        "sweep.json" | "cell.json" | COMPARISON | TWIN => "engine",
         _ => return Ok(true),
     };
     let text = std::fs::read(path)?;
@@ -216,7 +216,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             let text = match path.file_name().unwrap().to_str().unwrap() {
                 "run.json" | "claims.json" => RUN,
-                "sweep.json" | "cell.json" => SWEEP,
+                "sweep.json" | "cell.json" | TWIN => SWEEP,
                 "scenario.toml" => SCENARIO,
                 _ => "",
             };
@@ -231,13 +231,14 @@ mod tests {
 
     #[test]
     fn what_the_commands_write_is_recognized() {
-        let folders: [&[&str]; 10] = [
+        let folders: [&[&str]; 11] = [
             &[],
             &["run.json", "scenario.toml", "flows.parquet"],
             &["run.json", "report.html", "queues.parquet", "trace.pcapng", "qlog/all-1.sqlog", "my.flent.gz"],
             &["report.html", "seed-1/run.json", "seed-22/run.json", "seed-22/flows.parquet"],
             &["seed-1/run.json"],
             &["report.html", "a/seed-1/run.json", "b/seed-1/run.json", "b/report.html"],
+            &["report.html", "twin.json", "live/seed-1/run.json", "simulated/seed-1/run.json"],
             &["claims.json", "report.md", "report.html", "scenarios/w1.none.toml"],
             &["run.json", "scenario.toml", "inputs/sizes.csv"],
             &["sweep.json", "cells/", "inputs/00112233445566778899aabbccddeeff/flows.csv"],

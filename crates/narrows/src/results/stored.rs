@@ -203,6 +203,9 @@ pub fn find(folder: &Path) -> Checked<Vec<StoredCell>> {
 /// The file of a comparison with the names of its cells in their order, the base first.
 pub const COMPARISON: &str = "compare.json";
 
+/// The file of a twin that holds its judgment.
+pub const TWIN: &str = "twin.json";
+
 /// Names of the folders of a comparison in their order; none if it is not known.
 fn order_in(folder: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(folder.join(COMPARISON)).unwrap_or_default();
