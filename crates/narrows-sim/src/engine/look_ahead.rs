@@ -2,7 +2,6 @@
 
 use narrows_proto::units::{Bytes, Span, Time};
 
-use crate::ids::HostId;
 use crate::network::Network;
 use crate::topology::Link;
 use crate::traffic::{Traffic, Transport};
@@ -88,15 +87,11 @@ impl Distances {
 
 /// The first window that may end with nothing of the traffic outstanding.
 pub(super) fn first_drained(network: &Network, traffic: &Traffic, windows: Windows) -> u64 {
-    let ports = network.topology.ports();
-    let rate = |host: HostId| {
-        let port = ports[network.topology.hosts()[host.index()].index()].first();
-        network.topology.link(*port.expect("a host has a link")).wire.rate
-    };
+    let rates = network.topology.host_rates();
     let scheduled = traffic.flows.iter().filter(|flow| flow.start < Time::NEVER);
     let ends = scheduled.map(|flow| match traffic.groups[flow.group.index()].transport {
         // All of it leaves over the link of its source.
-        Transport::Stream { .. } => flow.start + rate(flow.from).time_to_send(flow.size),
+        Transport::Stream { .. } => flow.start + rates[flow.from.index()].time_to_send(flow.size),
         // Who sends it may give up.
         Transport::Rdma { .. } | Transport::Datagram { .. } => flow.start,
     });

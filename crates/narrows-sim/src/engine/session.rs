@@ -237,10 +237,8 @@ impl<O: Observer> Session<O> {
     pub fn advance_until_delivery(&mut self, at: Time) {
         let before = self.awaited;
         while self.awaited == before && self.now <= at {
-            // What arrives in the next window is on its way when that begins.
-            let window_end = self.next_window().map_or(Time::NEVER, |window| self.windows().end(window));
-            let arrival = self.next_arrival();
-            self.advance_until(at.min(arrival).min(last_before(window_end)));
+            let quiet = self.quiet_until();
+            self.advance_until(at.min(quiet));
         }
     }
 
@@ -325,10 +323,10 @@ impl<O: Observer> Session<O> {
 
     /// Nobody outside receives anything before this moment, unless something is injected; never, if nothing is due.
     pub fn quiet_until(&mut self) -> Time {
-        // What arrives within the length of a window from now on is on its last link already.
-        let window = self.windows().end(0) - Time::ZERO;
-        let later = self.next_due().max(self.now) + window;
-        self.next_arrival().min(later)
+        // What arrives in the next window is on its way when that begins.
+        let windows = self.windows();
+        let over = self.next_window().map_or(Time::NEVER, |window| last_before(windows.end(window)));
+        self.next_arrival().min(over)
     }
 
     /// Deliveries since the last call: all of a flow, whoever started it, and packets for external hosts. In order of time,

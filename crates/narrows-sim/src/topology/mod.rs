@@ -161,6 +161,15 @@ impl Topology {
         }
     }
 
+    /// By host: the rate of its link.
+    ///
+    /// # Panics
+    /// If a host has no link.
+    pub fn host_rates(&self) -> Vec<BitRate> {
+        let ports = self.ports();
+        self.hosts.iter().map(|host| self.link(ports[host.index()][0]).wire.rate).collect()
+    }
+
     /// Switches with hosts, in the order of their first host: the racks.
     pub fn racks(&self) -> Vec<NodeId> {
         let ports = self.ports();

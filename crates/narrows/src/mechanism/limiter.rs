@@ -15,7 +15,7 @@ use narrows_sim::{Network, NodeId, Reaction, ReactionPlace};
 
 use super::{Entry, Mechanism, near_source};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::plan::{At, Checker, LARGEST_FRAME, LIVE_PER_HOST, Plan, host_rates, rows};
+use crate::plan::{At, Checker, LARGEST_FRAME, LIVE_PER_HOST, Plan, rows};
 use crate::results::{Described, Named, nodes};
 use crate::scenario::Scenario;
 
@@ -88,7 +88,7 @@ pub(crate) fn reaction(
         let message = format!("reaction points for {name}, but there are congestion points of {other}");
         checker.error("reaction_points.rule", Diagnostic::error(Code::Conflict, message));
     }
-    let slowest = host_rates(&network.topology).into_iter().min();
+    let slowest = network.topology.host_rates().into_iter().min();
     if let Err(error) = points.rule.check(slowest, &mut Ranges::default()) {
         let path = format!("reaction_points.rule.{name}.{}", error.setting);
         checker.error(&path, Diagnostic::error(Code::OutOfRange, error.to_string()));

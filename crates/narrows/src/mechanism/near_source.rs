@@ -11,7 +11,7 @@ use narrows_sim::{HostId, Network, Paths};
 
 use super::{Declare, Entry, Layout, Mechanism};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::plan::{Checker, Places, host_rates};
+use crate::plan::{Checker, Places};
 
 pub(crate) struct Home;
 
@@ -70,7 +70,7 @@ pub(crate) fn split<'a>(
 ) -> (&'a Config, String, Option<NearSource>) {
     let Config::Annulus(params) = cc else { return (cc, path.to_owned(), None) };
     let path = format!("{path}.annulus");
-    if let Err(error) = params.check(host_rates(&network.topology).into_iter().min(), &mut Ranges::default())
+    if let Err(error) = params.check(network.topology.host_rates().into_iter().min(), &mut Ranges::default())
     {
         let key = match error.setting {
             "end_to_end" | "per" => error.setting.to_owned(),

@@ -13,7 +13,6 @@ use narrows_sim::{LinkId, Network};
 
 use super::Checker;
 use super::segments::{Segment, segment};
-use super::select::host_rates;
 use super::traffic::PlannedTraffic;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::scenario::Scenario;
@@ -36,7 +35,7 @@ pub(super) fn check(
     let Traffic { groups, flows, .. } = &planned.traffic;
     warn_of_vain_marking(scenario, network, &planned.traffic, checker);
     warn_of_late_marks(scenario, &planned.traffic, checker);
-    let host_rates = host_rates(&network.topology);
+    let host_rates = network.topology.host_rates();
     let marked = network.switches.iter().flatten().any(marks);
     for (number, (group, planned)) in groups.iter().zip(&planned.groups).enumerate() {
         let Some(cc) = group.transport.control() else { continue };

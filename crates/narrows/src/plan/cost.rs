@@ -5,7 +5,6 @@ use narrows_sim::traffic::{FlowSpec, GeneratorKind};
 use narrows_sim::{HostId, Paths};
 
 use super::Plan;
-use super::select::host_rates;
 
 /// Flows whose way is looked at; of more a sample.
 const LOOKED_AT: usize = 4000;
@@ -21,7 +20,7 @@ const FLOW: f64 = 5.0;
 pub(super) fn estimate(plan: &Plan) -> f64 {
     let (network, traffic, end, seed) = (&plan.network, &plan.traffic, plan.stop.at, plan.scenario.seed);
     let topology = &network.topology;
-    let rates = host_rates(topology);
+    let rates = topology.host_rates();
     let sends = |from: HostId, span: Span| rates[from.index()].as_f64() / 8.0 * span.as_secs_f64();
     let paths = Paths::new(topology, network.routing, seed);
     let step = traffic.flows.len().div_ceil(LOOKED_AT).max(1);

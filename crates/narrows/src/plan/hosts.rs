@@ -7,7 +7,6 @@ use narrows_proto::units::{Bytes, Span};
 use narrows_sim::traffic::Traffic;
 use narrows_sim::{FlowId, HostId, Hosts, IdealPath, Network, Paths};
 
-use super::select::host_rates;
 use super::{Checker, ENDLESS};
 use crate::diagnostic::{Code, Diagnostic};
 
@@ -67,7 +66,7 @@ pub(super) fn warn_of_phase(
     if network.hosts != Hosts::Ideal {
         return;
     }
-    let rates = host_rates(&network.topology);
+    let rates = network.topology.host_rates();
     let long = (0..).map(FlowId).zip(&traffic.flows).filter(|(_, flow)| flow.size == ENDLESS);
     // By link: the first host that sends a long flow over it.
     let mut first = BTreeMap::new();

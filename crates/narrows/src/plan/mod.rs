@@ -55,7 +55,7 @@ pub(crate) use names::bad_name;
 pub(crate) use planned::LIVE_PER_HOST;
 pub use planned::{Expected, LONGEST, Load, LoadOf, Plan, PlannedGroup, PlannedPairing, Recording};
 pub use segments::Segment;
-pub(crate) use select::{Places, host_rates};
+pub(crate) use select::Places;
 pub use trace::{TraceFlows, parse_trace};
 
 use crate::diagnostic::{Checked, Code, Diagnostic};

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use narrows_proto::units::BitRate;
 use narrows_sim::topology::Topology;
 use narrows_sim::{FlowId, HostId, LinkId, NodeId};
 
@@ -149,10 +148,4 @@ impl Places {
             dc: topology.hosts().iter().map(dc).collect(),
         }
     }
-}
-
-/// By host: the rate of its link.
-pub(crate) fn host_rates(topology: &Topology) -> Vec<BitRate> {
-    let ports = topology.ports();
-    topology.hosts().iter().map(|host| topology.link(ports[host.index()][0]).wire.rate).collect()
 }

@@ -8,7 +8,6 @@ use narrows_sim::{HostId, LinkId, Network, Paths};
 
 use super::facts::round_trip;
 use super::lasting::{lasts, slowest_cycle};
-use super::select::host_rates;
 use super::traffic::PlannedTraffic;
 use super::{Checker, ENDLESS};
 use crate::diagnostic::{Code, Diagnostic};
@@ -159,7 +158,7 @@ pub(super) fn warn_of_short_run(
     end: Time,
     checker: &mut Checker<'_>,
 ) {
-    let rates = host_rates(&network.topology);
+    let rates = network.topology.host_rates();
     let rate = |host: HostId| rates[host.index()];
     // Responses cannot begin before their request.
     let responses = traffic.rpcs.iter().copied().flat_map(Rpc::calls).map(|(request, response)| FlowSpec {
