@@ -8,8 +8,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::parquet_file::TableWriter;
-use super::piecewise::Care;
+use super::piecewise::write_file;
 use super::{Named, Results, Table, TableInfo, all_tables};
+use crate::checksum::Sum;
 use crate::inputs::INPUTS;
 
 /// Folders that a folder of results may hold besides files. `inputs` has the files that the scenario names.
@@ -20,7 +21,7 @@ pub const FOLDERS: [&str; 1] = [INPUTS];
 /// # Errors
 /// With the name of the file that cannot be written.
 pub(crate) fn write_folder(results: &Results, folder: &Path) -> Result<(), (String, io::Error)> {
-    write_results(results, &results.plan.text, folder, &mut Care::Later)?;
+    write_results(results, &results.plan.text, folder, None)?;
     for input in &results.plan.inputs {
         let path = input.path();
         let write = || {
@@ -40,14 +41,16 @@ pub(crate) fn write_results(
     results: &Results,
     scenario: &str,
     folder: &Path,
-    care: &mut Care<'_>,
+    mut sums: Option<&mut Vec<(String, Sum)>>,
 ) -> Result<(), (String, io::Error)> {
     for table in all_tables() {
         let Some(mut parts) = table.parts(results, None) else { continue };
-        care.write(folder, &file_of(table), |file| write_table(&mut parts, results, file))?;
+        write_file(folder, &file_of(table), sums.as_deref_mut(), |file| {
+            write_table(&mut parts, results, file)
+        })?;
     }
     for (name, text) in [("run.json", summary(results).as_str()), ("scenario.toml", scenario)] {
-        care.write(folder, name, |file| file.write_all(text.as_bytes()))?;
+        write_file(folder, name, sums.as_deref_mut(), |file| file.write_all(text.as_bytes()))?;
     }
     Ok(())
 }

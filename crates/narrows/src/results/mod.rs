@@ -38,7 +38,6 @@ pub use ours::Contents;
 pub(crate) use outline::{Outline, Queues};
 pub use output::Output;
 pub(crate) use parquet_file::{TableReader, TableWriter};
-pub(crate) use piecewise::Care;
 pub use real::{Lateness, Measured, RealHosts};
 pub use rpcs::RpcRow;
 pub(crate) use staged::make_readable;

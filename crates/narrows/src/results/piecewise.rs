@@ -1,4 +1,4 @@
-//! Files of results in the making: how they are written, and what makes sure that they are there.
+//! Files of results in the making.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,36 +9,26 @@ use crate::checksum::{self, Sum};
 /// Bytes that are written at once.
 const PIECE: usize = 1 << 16;
 
-/// The means by which a file is what was written, should the machine stop.
-pub(crate) enum Care<'a> {
-    /// All of its folder is flushed to the disk later.
-    Later,
-    /// It will be compared with what was written: the names and sums of the files so far.
-    Sums(&'a mut Vec<(String, Sum)>),
-}
-
-impl Care<'_> {
-    /// Writes a file of this name into a folder.
-    pub(super) fn write(
-        &mut self,
-        folder: &Path,
-        name: &str,
-        content: impl FnOnce(&mut Piecewise) -> io::Result<()>,
-    ) -> Result<(), (String, io::Error)> {
-        let write = || {
-            let hasher = matches!(self, Care::Sums(_)).then(blake3::Hasher::new);
-            let file = File::create(folder.join(name))?;
-            let mut file = Piecewise { file, piece: Vec::new(), hasher, size: 0 };
-            content(&mut file)?;
-            file.write_piece()?;
-            match self {
-                Care::Later => {}
-                Care::Sums(sums) => sums.extend(file.sum().map(|sum| (name.to_owned(), sum))),
-            }
-            Ok(())
-        };
-        write().map_err(|error| (name.to_owned(), error))
-    }
+/// Writes a file of this name into a folder. Who does not have the folder flushed to the disk later asks for its sum, to compare it with
+/// the file.
+pub(super) fn write_file(
+    folder: &Path,
+    name: &str,
+    sums: Option<&mut Vec<(String, Sum)>>,
+    content: impl FnOnce(&mut Piecewise) -> io::Result<()>,
+) -> Result<(), (String, io::Error)> {
+    let write = || {
+        let hasher = sums.is_some().then(blake3::Hasher::new);
+        let mut file =
+            Piecewise { file: File::create(folder.join(name))?, piece: Vec::new(), hasher, size: 0 };
+        content(&mut file)?;
+        file.write_piece()?;
+        if let (Some(sums), Some(sum)) = (sums, file.sum()) {
+            sums.push((name.to_owned(), sum));
+        }
+        Ok(())
+    };
+    write().map_err(|error| (name.to_owned(), error))
 }
 
 /// A file that is written in large pieces, however often somebody flushes it on the way.

@@ -17,7 +17,7 @@ use crate::diagnostic::{Checked, Code, Diagnostic};
 use crate::document::Document;
 use crate::inputs::{Content, INPUTS, Input};
 use crate::plan::Plan;
-use crate::results::{Care, Results, write_results};
+use crate::results::{Results, write_results};
 use crate::run::{Options, run};
 
 /// A cell to be run. It has no paths of this machine in it, so it may travel, as JSON.
@@ -206,7 +206,7 @@ fn write_cell(results: &Results, task: &Task, folder: &Path) -> Result<(), Troub
     }
     // They are not flushed to the disk: `cell.json` shows what was not written.
     let mut files = Vec::new();
-    write_results(results, &scenario.to_toml(), folder, &mut Care::Sums(&mut files))
+    write_results(results, &scenario.to_toml(), folder, Some(&mut files))
         .map_err(|(name, error)| Trouble::written(&folder.join(name), &error))?;
     seal(folder, &task.id, &task.engine, task.seed, files).map_err(|error| Trouble::written(folder, &error))
 }
