@@ -88,13 +88,13 @@ impl Assignment {
         let sizes = sizes(plan, &controls);
         let mut differences = BTreeSet::new();
         let mut settings = BTreeMap::new();
+        let rates = plan.network.topology.host_rates();
         for (group, _) in controls.iter().enumerate().filter(|(_, control)| control.is_some()) {
             let Transport::Stream { params, cc } = &plan.traffic.groups[group].transport else { continue };
             differences.extend(differences_of(params, scale));
             let made = settings_of(params, cc.ecn() != Ecn::Off, sizes, scale);
             for host in hosts_of(plan, |other| other == group) {
-                let rate = host_rate(plan, host);
-                let made = Settings { rate, ..made.clone() };
+                let made = Settings { rate: rates[host.index()], ..made.clone() };
                 let first = settings.entry(host).or_insert_with(|| made.clone());
                 if *first != made {
                     let name = plan.network.topology.host_name(host);
@@ -113,8 +113,7 @@ impl Assignment {
     pub(crate) fn inside(&self, plan: &Plan) -> Traffic {
         let mut traffic = plan.traffic.clone();
         let is_real = |group: usize| self.controls[group].is_some();
-        let group_of: Vec<_> = traffic.flows.iter().map(|spec| spec.group.index()).collect();
-        traffic.rpcs.retain(|rpc| !is_real(group_of[rpc.first.index()]));
+        traffic.rpcs.retain(|rpc| !is_real(plan.traffic.flows[rpc.first.index()].group.index()));
         for spec in &mut traffic.flows {
             if is_real(spec.group.index()) {
                 spec.start = Time::NEVER;
@@ -174,14 +173,6 @@ fn check_patterns(plan: &Plan, controls: &[Option<String>], errors: &mut Vec<Dia
 fn hosts_of(plan: &Plan, of: impl Fn(usize) -> bool) -> BTreeSet<HostId> {
     let flows = plan.traffic.flows.iter().filter(|spec| of(spec.group.index()));
     flows.flat_map(|spec| [spec.from, spec.to]).collect()
-}
-
-/// Rate of the link of a host.
-fn host_rate(plan: &Plan, host: HostId) -> BitRate {
-    let topology = &plan.network.topology;
-    let node = topology.hosts()[host.index()];
-    let link = topology.links().iter().find(|link| link.from == node);
-    link.map_or(BitRate::default(), |link| link.wire.rate)
 }
 
 fn sizes(plan: &Plan, controls: &[Option<String>]) -> Sizes {

@@ -28,7 +28,6 @@ use narrows_proto::units::{Span, Time};
 
 use self::assignment::Assignment;
 pub use self::assignment::available as available_controls;
-use self::clock::Clock;
 use self::fabric::Fabric;
 use self::host::RealHost;
 pub use self::machine::{Part, parts};
@@ -80,41 +79,49 @@ impl Live {
     ///
     /// # Errors
     /// If the machine refuses something.
-    pub fn run(self, progress: &mut dyn FnMut(Time) -> ControlFlow<()>) -> Checked<Results> {
+    pub fn run(self, progress: &mut (dyn FnMut(Time) -> ControlFlow<()> + Send)) -> Checked<Results> {
         let Self { plan, options: Options { scale, bound, .. }, assignment } = self;
         let hosts = assignment.hosts.iter().map(|(id, settings)| RealHost::create(*id, settings));
         let hosts = hosts.collect::<Checked<Vec<_>>>()?;
-        let (ways, over, stop) = (Ways::default(), AtomicBool::new(false), AtomicBool::new(false));
         let mut steps = Steps::with_external(&plan, &assignment.inside(&plan), &assignment.external());
-        let result = thread::scope(|scope| {
+        let (ways, over, stop) = (Ways::default(), AtomicBool::new(false), AtomicBool::new(false));
+        let mut complete = true;
+        let mut goes_on = |now| match over.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => {
+                let goes_on = progress(now);
+                complete &= goes_on.is_continue();
+                goes_on
+            }
+        };
+        let (measured, noticed) = thread::scope(|scope| -> Result<_, Diagnostic> {
             let (ready, is_ready) = std::sync::mpsc::channel();
             let traffic = scope.spawn(|| {
                 let _over = OnDrop(&over);
                 let ready = ready;
                 let mut sockets = Sockets::open(&plan, &hosts, &ways, &assignment.controls, scale)?;
-                let clock = Clock::start(scale);
-                let _ = ready.send(clock);
-                sockets.run(clock, &|| !stop.load(Ordering::Relaxed))?;
+                let _ = ready.send(sockets.start());
+                sockets.run(&|| !stop.load(Ordering::Relaxed))?;
                 Ok(sockets.finish())
             });
-            let fabric = is_ready.recv().ok().map(|clock| {
+            // A thread of its own: it goes before all others, which what follows need not.
+            let fabric = scope.spawn(|| {
+                let _stop = OnDrop(&stop);
+                let is_ready = is_ready;
+                let Ok(clock) = is_ready.recv() else { return Ok(None) };
                 // Without the right to go first, lateness says what that costs.
                 let _ = sys::go_first();
-                let _stop = OnDrop(&stop);
                 let mut fabric = Fabric::new(steps.session(), &hosts, &ways, clock, assignment.sizes)?;
-                let mut goes_on = |now| match over.load(Ordering::Relaxed) {
-                    true => ControlFlow::Break(()),
-                    false => progress(now),
-                };
                 fabric.run(&mut goes_on)?;
-                Ok(fabric.finish(bound))
+                Ok(Some(fabric.finish(bound)))
             });
+            let fabric = fabric.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             let traffic = traffic.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            let traffic = traffic.map_err(|error| sockets_failed(&error))?;
-            let noticed = fabric.expect("the traffic began").map_err(|error| fabric::failed(&error))?;
-            Ok((traffic, noticed))
-        });
-        let ((flows, sampled, windows), noticed) = result.map_err(|error: Diagnostic| error)?;
+            let measured = traffic.map_err(|error| sockets_failed(&error))?;
+            let noticed = fabric.map_err(|error| fabric::failed(&error))?;
+            Ok((measured, noticed.expect("the traffic began")))
+        })?;
+        let (flows, sampled, windows) = measured;
         let mut differences = assignment.differences.clone();
         if noticed.refused > 0 {
             differences
@@ -127,7 +134,7 @@ impl Live {
             lateness: noticed.lateness,
             differences,
         };
-        steps.finish_measured(Measured { flows, sampled, windows, hosts })
+        steps.finish_measured(Measured { flows, sampled, windows, hosts, complete })
     }
 }
 

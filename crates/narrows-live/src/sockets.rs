@@ -177,9 +177,14 @@ impl<'a> Sockets<'a> {
         Ok(place)
     }
 
+    /// The run begins now.
+    pub(crate) fn start(&mut self) -> Clock {
+        self.clock = Clock::start(self.scale);
+        self.clock
+    }
+
     /// Sends and receives until the end of the run, or until `goes_on` says no.
-    pub(crate) fn run(&mut self, clock: Clock, goes_on: &dyn Fn() -> bool) -> io::Result<()> {
-        self.clock = clock;
+    pub(crate) fn run(&mut self, goes_on: &dyn Fn() -> bool) -> io::Result<()> {
         let stop = self.plan.stop;
         let mut events = Events::with_capacity(256);
         while goes_on() {
@@ -208,7 +213,7 @@ impl<'a> Sockets<'a> {
 
     fn happen(&mut self, at: Time, what: Due) -> io::Result<()> {
         match what {
-            Due::Start(flow) => return self.start(flow, at),
+            Due::Start(flow) => return self.connect(flow, at),
             Due::MeasureFrom => self.measure(0),
             Due::MeasureUntil => self.measure(1),
             Due::Sample(moment) => {
@@ -236,7 +241,7 @@ impl<'a> Sockets<'a> {
         self.flows.values_mut().for_each(|flow| flow.measured[moment] = Some(flow.delivered));
     }
 
-    fn start(&mut self, flow: FlowId, at: Time) -> io::Result<()> {
+    fn connect(&mut self, flow: FlowId, at: Time) -> io::Result<()> {
         let spec = &self.plan.traffic.flows[flow.index()];
         let [from, to] = [spec.from, spec.to].map(|host| self.hosts[&host]);
         let control =
@@ -362,7 +367,7 @@ impl<'a> Sockets<'a> {
         self.remove(place)?;
         // A server answers as soon as it has all of the request.
         if let Some(response) = self.responses.get(&flow).copied() {
-            self.start(response, now)?;
+            self.connect(response, now)?;
         }
         Ok(())
     }

@@ -90,6 +90,16 @@ fn marks_of_simulated_switches_reach_the_kernel_of_the_sender() {
 }
 
 #[test]
+fn a_run_that_is_interrupted_is_not_complete() {
+    if missing().is_some() {
+        return;
+    }
+    let live = Live::new(&plan("cubic = {}", ""), Options::default()).expect("this machine has real hosts");
+    let results = live.run(&mut |_| ControlFlow::Break(())).expect("it runs");
+    assert!(!results.complete);
+}
+
+#[test]
 fn nothing_is_left_of_hosts_on_the_machine() {
     if missing().is_some() {
         return;

@@ -48,6 +48,8 @@ pub struct Measured {
     pub windows: Vec<WindowRow>,
     /// The hosts.
     pub hosts: RealHosts,
+    /// The run was not interrupted.
+    pub complete: bool,
 }
 
 impl Lateness {

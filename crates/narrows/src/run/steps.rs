@@ -130,6 +130,7 @@ impl Steps {
                 windows.extend(measured.windows);
                 windows.sort_by_key(|row| (row.at, row.flow));
             }
+            outcome.complete &= measured.complete;
             recorded.real = Some(measured.hosts);
         }
         Ok(Results::new(plan, outcome, recorded))
