@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use serde_json::Value;
 use xshell::{Shell, cmd};
@@ -44,23 +44,19 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         }
         let (folder, runs) = (out.join(&name), arguments.runs.to_string());
         let command =
-            cmd!(shell, "{narrows} twin {scenario} --runs {runs} --out {folder} --overwrite --json");
+            cmd!(shell, "{narrows} twin {scenario} --runs {runs} --out {folder} --overwrite --markdown");
         let output = command.ignore_status().output()?;
-        let text = String::from_utf8(output.stdout)?;
-        let twin: Value = serde_json::from_str(&text).with_context(|| format!("{name}: {text}"))?;
         let is_void = output.status.code() == Some(VOID);
+        ensure!(output.status.success() || is_void, "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        let twin = shell.read_file(folder.join("twin.json"))?;
+        let twin: Value = serde_json::from_str(&twin)?;
         let rows = twin["quantities"].as_array().context("a twin has quantities")?;
         let (same, open, apart) = (count(rows, "same"), count(rows, "open"), count(rows, "apart"));
         let void = if is_void { " (void: too late)" } else { "" };
         writeln!(in_all, "| [{name}](#{name}){void} | {same} | {open} | {apart} |")?;
-        let about = shell
-            .read_file(&scenario)?
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .trim_start_matches("# ")
-            .to_owned();
-        writeln!(body, "\n## {name}\n\n{about}{void}\n\n{}", table(rows))?;
+        let text = shell.read_file(&scenario)?;
+        let about = text.lines().next().unwrap_or_default().trim_start_matches("# ");
+        write!(body, "\n## {name}\n\n{about}{void}\n\n{}", String::from_utf8(output.stdout)?)?;
         let run = shell.read_dir(folder.join("live"))?.into_iter().next().context("a twin has live runs")?;
         let run: Value = serde_json::from_str(&shell.read_file(run.join("run.json"))?)?;
         kernel = run["real_hosts"]["kernel"].as_str().unwrap_or_default().to_owned();
@@ -75,45 +71,4 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
 
 fn count(rows: &[Value], verdict: &str) -> usize {
     rows.iter().filter(|row| row["verdict"] == verdict).count()
-}
-
-fn table(rows: &[Value]) -> String {
-    let mut table = String::from("| | live | simulated | ratio | |\n| --- | ---: | ---: | ---: | --- |\n");
-    for row in rows {
-        let cells = ["live", "simulated", "ratio"].map(|cell| estimate(&row[cell])).join(" | ");
-        let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
-        let unit = Some(text("unit"))
-            .filter(|unit| !unit.is_empty())
-            .map_or(String::new(), |unit| format!(", {unit}"));
-        table += &format!("| {}{unit} | {cells} | {} |\n", text("name"), text("verdict"));
-    }
-    table
-}
-
-/// A mean and its interval, three digits of each.
-fn estimate(estimate: &Value) -> String {
-    let Some(mean) = estimate["mean"].as_f64() else { return "–".to_owned() };
-    let interval = estimate["interval"].as_array().map_or(String::new(), |ends| {
-        let ends: Vec<_> = ends.iter().filter_map(Value::as_f64).map(digits).collect();
-        format!(" [{}]", ends.join(", "))
-    });
-    digits(mean) + &interval
-}
-
-fn digits(value: f64) -> String {
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    let before = value.abs().log10().floor() as i32 + 1;
-    format!("{value:.*}", (3 - before).max(0) as usize)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_three_digits() {
-        assert_eq!([0.0, 0.01234, 1.0, 12.345, 1234.5].map(digits), ["0", "0.0123", "1.00", "12.3", "1234"]);
-    }
 }

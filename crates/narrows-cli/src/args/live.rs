@@ -49,6 +49,9 @@ pub(crate) struct Twin {
     /// Run both with this many seeds, counting up from the scenario's
     #[arg(long, default_value_t = 3, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) runs: u32,
+    /// Print the table as Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
     /// The profile of simulated hosts whose group has none
     #[arg(long, default_value = "linux-6.12", value_name = "NAME")]
     pub(crate) profile: String,

@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use narrows::diagnostic::Checked;
 use narrows::plan::Plan;
-use narrows::report::{Cell, Digest, page_of_run, run_object, summarize};
+use narrows::report::Cell;
 use narrows::results::{Output, RealHosts};
-use narrows::visible::shown_path;
 use narrows_live::Part;
 use serde_json::json;
 
-use super::{Finished, document, files, show_doubts, show_warnings, status};
+use super::{document, print_runs, show_doubts, show_warnings, status, write_run};
 use crate::progress::{KEPT, catch_interrupts, goes_on};
 use crate::{Status, args, show};
 
@@ -30,25 +29,15 @@ pub(crate) fn live(arguments: &args::Live) -> Checked<Status> {
     }
     show_warnings(&plan);
     let results = run.run(&mut |_| goes_on())?;
-    output.write(&results, "")?;
-    let digest = Digest::of(&results)?;
-    output.write_text("", "report.html", &page_of_run(&digest))?;
+    let finished = write_run(&output, &results, "", true)?;
     output.finish()?;
-    let doubts = results.doubts().cloned().collect();
-    let finished = Finished { digest, broken: results.broken_expectations(), doubts };
     show_doubts(&finished, None, true);
-    let cells = [Cell { name: plan.scenario.name.clone(), runs: vec![finished.digest] }];
-    if arguments.json {
-        let output = run_object(&cells[0], Some(&out));
-        say!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
-    } else {
-        say_part!("{}", show::summary(&cells, &summarize(&cells), false));
-        say_part!("{}", show::events(&cells));
+    let name = &plan.scenario.name;
+    print_runs(Cell { name: name.clone(), runs: vec![finished.digest] }, &out, arguments.json);
+    if !arguments.json {
         results.real.iter().for_each(show_hosts);
-        say!("wrote {}/  ({})", shown_path(&out), files(&out));
     }
-    let broken: Vec<_> =
-        finished.broken.into_iter().map(|broken| (plan.scenario.name.clone(), broken)).collect();
+    let broken: Vec<_> = finished.broken.into_iter().map(|broken| (name.clone(), broken)).collect();
     match status(&broken) {
         Status::Done | Status::Broken
             if results.real.as_ref().is_some_and(|real| real.lateness.is_void()) =>

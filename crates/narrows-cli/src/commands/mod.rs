@@ -43,14 +43,15 @@ use std::time::Instant;
 use narrows::diagnostic::{Checked, Code, Diagnostic, Severity};
 use narrows::document::Document;
 use narrows::plan::Plan;
-use narrows::report::{Digest, page_of_run};
+use narrows::report::{Cell, Digest, page_of_run, run_object, summarize};
 use narrows::results::{Broken, Output, Results};
 use narrows::run::{fit_memory, run_all, run_watched, too_many_threads};
+use narrows::visible::shown_path;
 
 use crate::args::{Execution, Input};
 use crate::progress::{Meter, goes_on, is_interrupted};
 use crate::watch::Board;
-use crate::{Status, fail};
+use crate::{Status, fail, show};
 
 /// Reads a scenario and applies overrides.
 fn document(path: &Path, input: &Input) -> Checked<Document> {
@@ -144,24 +145,38 @@ fn execute(
     let named = jobs.iter().map(|job| (Arc::clone(&job.plan), job.name.clone())).collect();
     let finish = |number: usize, results: Results| {
         let Job { within, in_front, .. } = &jobs[number];
-        let mut digest = write_beside_digest(output, &results, within)?;
-        output.write_text(within, "report.html", &page_of_run(&digest))?;
-        if !in_front {
-            digest.over_time = None;
-        }
-        let doubts = results.doubts().cloned().collect();
-        Ok(Finished { digest, broken: results.broken_expectations(), doubts })
+        write_run(output, &results, within, *in_front)
     };
     side_by_side(named, execution, board, finish)?.into_iter().collect()
 }
 
-/// Writes the tables of a run, which takes about as long as its digest, beside which it is done.
-fn write_beside_digest(output: &Output, results: &Results, within: &str) -> Checked<Digest> {
-    std::thread::scope(|scope| {
+/// Writes the results of a run and its page. Records over time are kept only of a run in front.
+fn write_run(output: &Output, results: &Results, within: &str, in_front: bool) -> Checked<Finished> {
+    // Writing takes about as long as the digest, beside which it is done.
+    let mut digest = std::thread::scope(|scope| {
         let digest = scope.spawn(|| Digest::of(results));
         output.write(results, within)?;
         digest.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+    })?;
+    output.write_text(within, "report.html", &page_of_run(&digest))?;
+    if !in_front {
+        digest.over_time = None;
+    }
+    let doubts = results.doubts().cloned().collect();
+    Ok(Finished { digest, broken: results.broken_expectations(), doubts })
+}
+
+/// Prints what came of the runs of one scenario, whose results are in `out`.
+fn print_runs(cell: Cell, out: &Path, json: bool) {
+    let cells = [cell];
+    if json {
+        let output = run_object(&cells[0], Some(out));
+        say!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
+    } else {
+        say_part!("{}", show::summary(&cells, &summarize(&cells), false));
+        say_part!("{}", show::events(&cells));
+        say!("wrote {}/  ({})", shown_path(out), files(out));
+    }
 }
 
 /// Runs plans, each with a name, shows how far they are, and reports how fast they were.

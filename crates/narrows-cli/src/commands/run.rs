@@ -3,12 +3,11 @@ use std::sync::Arc;
 
 use narrows::diagnostic::Checked;
 use narrows::plan::Plan;
-use narrows::report::{Cell, page, run_object, summarize};
+use narrows::report::{Cell, page};
 use narrows::results::Output;
 use narrows::run::fit_memory;
-use narrows::visible::shown_path;
 
-use super::{Job, document, draw, execute, files, plans, show_doubts, show_warnings, status};
+use super::{Job, document, draw, execute, plans, print_runs, show_doubts, show_warnings, status};
 use crate::progress::{KEPT, catch_interrupts};
 use crate::watch::{self, Board, Screen};
 use crate::{Status, args, show};
@@ -52,21 +51,14 @@ pub(crate) fn run(arguments: &args::Run) -> Checked<Status> {
         broken.extend(finished.broken.into_iter().map(|broken| (job.name.clone(), broken)));
         runs.push(finished.digest);
     }
-    let cells = [Cell { name: plan.scenario.name.clone(), runs }];
+    let cell = Cell { name: plan.scenario.name.clone(), runs };
     if several {
-        output.write_text("", "report.html", &page(&plan.scenario.name, &cells))?;
+        output.write_text("", "report.html", &page(&cell.name, std::slice::from_ref(&cell)))?;
     }
     output.finish()?;
     if let Some(screen) = screen {
         screen.close();
     }
-    if arguments.execution.json {
-        let output = run_object(&cells[0], Some(&out));
-        say!("{}", serde_json::to_string_pretty(&output).unwrap_or_default());
-    } else {
-        say_part!("{}", show::summary(&cells, &summarize(&cells), false));
-        say_part!("{}", show::events(&cells));
-        say!("wrote {}/  ({})", shown_path(&out), files(&out));
-    }
+    print_runs(cell, &out, arguments.execution.json);
     Ok(status(&broken))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use narrows::diagnostic::Checked;
 use narrows::document::Document;
 use narrows::plan::Plan;
-use narrows::report::{Cell, Digest, page, page_of_run};
+use narrows::report::{Cell, page};
 use narrows::results::{COMPARISON, Output, Results, TWIN};
 use narrows::twin::{Quantity, judge, quantities};
 use narrows::visible::shown_path;
@@ -14,9 +14,9 @@ use narrows_live::Live;
 use narrows_sim::traffic::Transport;
 use serde_json::json;
 
-use super::{document, plans, show_warnings};
+use super::{document, plans, show_doubts, show_warnings, write_run};
 use crate::progress::{KEPT, catch_interrupts, goes_on, is_interrupted};
-use crate::{Status, args, fail, show};
+use crate::{Status, args, show};
 
 /// Names of the cells: the second is judged by the first.
 const CELLS: [&str; 2] = ["live", "simulated"];
@@ -36,13 +36,10 @@ impl<'a> Runs<'a> {
     /// Writes a run and keeps what is compared.
     fn add(&mut self, results: &Results) -> Checked<()> {
         let within = format!("{}/seed-{}", self.cell.name, results.plan.scenario.seed);
-        self.output.write(results, &within)?;
-        let mut digest = Digest::of(results)?;
-        self.output.write_text(&within, "report.html", &page_of_run(&digest))?;
-        if !self.cell.runs.is_empty() {
-            digest.over_time = None;
-        }
-        self.cell.runs.push(digest);
+        let is_first = self.cell.runs.is_empty();
+        let finished = write_run(self.output, results, &within, is_first)?;
+        show_doubts(&finished, Some(&self.cell.name), is_first);
+        self.cell.runs.push(finished.digest);
         self.quantities.push(quantities(results));
         Ok(())
     }
@@ -50,7 +47,7 @@ impl<'a> Runs<'a> {
 
 /// Runs a scenario in virtual time and with real hosts, and judges what differs.
 pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
-    let args::Twin { live, runs, profile } = arguments;
+    let args::Twin { live, runs, markdown, profile } = arguments;
     let document = with_profile(document(&live.scenario, &live.input)?, profile, &live.simulate)?;
     let plans = plans(&document, *runs)?.into_iter().map(Plan::drawn).collect::<Checked<Vec<_>>>()?;
     let make = |plan: &Arc<Plan>| Live::new(plan, live.options());
@@ -60,7 +57,7 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     let out = live.out.clone().unwrap_or_else(|| PathBuf::from("out").join(format!("{title}-twin")));
     let output = Output::begin(&out, live.overwrite)?;
     catch_interrupts(KEPT);
-    if !live.json {
+    if !live.json && !markdown {
         say!("{}", show::headline(plan, *runs));
         say_part!("{}", show::plan::groups(plan));
     }
@@ -72,7 +69,6 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
         simulated.add(&results)?;
         let results = live.run(&mut |_| goes_on())?;
         is_void |= results.real.as_ref().is_some_and(|real| real.lateness.is_void());
-        results.doubts().filter(|_| real.cell.runs.is_empty()).for_each(fail::show_one);
         real.add(&results)?;
     }
     let rows = judge(&simulated.quantities, &real.quantities);
@@ -85,7 +81,9 @@ pub(crate) fn twin(arguments: &args::Twin) -> Checked<Status> {
     if live.json {
         say_part!("{}", text(&verdict));
     } else {
-        say_part!("{}", show::twin(&rows));
+        say_part!("{}", show::twin(&rows, *markdown));
+    }
+    if !live.json && !markdown {
         say!("wrote {}/report.html and a folder of tables for each run", shown_path(&out));
     }
     Ok(match is_void {
