@@ -8,6 +8,7 @@
 mod assignment;
 mod clock;
 mod fabric;
+mod flow;
 mod frames;
 mod host;
 mod machine;

@@ -10,13 +10,13 @@ use std::time::Duration;
 use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 use narrows::plan::Plan;
-use narrows_proto::stream::Stats;
-use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_proto::units::{Bytes, Time};
 use narrows_sim::observe::WindowRow;
 use narrows_sim::{FlowId, FlowRecord, HostId, Sampled};
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::clock::Clock;
+use crate::flow::Flow;
 use crate::frames::{Ports, host_of};
 use crate::host::RealHost;
 use crate::sys::TcpInfo;
@@ -38,22 +38,6 @@ enum Due {
     /// The windows of senders are recorded.
     Windows,
     Start(FlowId),
-}
-
-/// A flow that has started.
-#[derive(Debug)]
-struct Flow {
-    start: Time,
-    size: Bytes,
-    /// Payload that the receiver has read.
-    received: u64,
-    end: Option<Time>,
-    /// Place of its sending half; none if that is closed.
-    sender: Option<usize>,
-    delivered: u64,
-    /// Payload that was delivered when the measured time began and ended.
-    measured: [Option<u64>; 2],
-    stats: Stats,
 }
 
 /// An end of a connection.
@@ -259,19 +243,8 @@ impl<'a> Sockets<'a> {
         }
         let stream = TcpStream::from_std(std::net::TcpStream::from(OwnedFd::from(socket)));
         let end = End::Sender { flow, stream, left: spec.size.get() };
-        let sender = Some(self.add(end, Interest::READABLE | Interest::WRITABLE)?);
-        let (size, stats) = (spec.size, Stats::default());
-        let state = Flow {
-            start: at,
-            size,
-            received: 0,
-            end: None,
-            sender,
-            delivered: 0,
-            measured: [None; 2],
-            stats,
-        };
-        self.flows.insert(flow, state);
+        let sender = self.add(end, Interest::READABLE | Interest::WRITABLE)?;
+        self.flows.insert(flow, Flow::new(at, spec.size, sender));
         Ok(())
     }
 
@@ -385,62 +358,20 @@ impl<'a> Sockets<'a> {
         let state = self.flows.get_mut(&flow)?;
         let Some(Some(End::Sender { stream, .. })) = self.ends.get(state.sender?) else { return None };
         let info = TcpInfo::of(stream.as_fd()).ok()?;
-        // The SYN counts as one.
-        state.delivered = info.acknowledged().saturating_sub(1).min(state.size.get());
-        state.stats = Stats {
-            retransmissions: info.retransmissions(),
-            retransmitted: Bytes::new(info.retransmitted()),
-            timeouts: info.timeouts(),
-            marked: Bytes::new(info.marked() * info.segment()),
-            ..Stats::default()
-        };
+        state.note(&info);
         Some(info)
     }
 
     /// Records the window of a flow.
     fn look(&mut self, flow: FlowId, at: Time) {
         let Some(info) = self.ask(flow) else { return };
-        let state = &self.flows[&flow];
-        let pacing = Some(info.pacing()).filter(|pacing| *pacing < u64::MAX);
-        let pacing = pacing.map(|bytes| BitRate::from_f64(bytes as f64 * 8.0 * self.scale));
-        let Stats { retransmitted, marked, timeouts, .. } = state.stats;
-        self.windows.push(WindowRow {
-            at,
-            flow,
-            cwnd: Bytes::new(info.window() * info.segment()),
-            pacing,
-            inflight: Bytes::new(info.in_flight() * info.segment()),
-            srtt: Span::from_secs_f64(info.rtt() as f64 * 1e-6 / self.scale),
-            delivered: Bytes::new(state.delivered),
-            retransmitted,
-            marked,
-            cnps: 0,
-            timeouts,
-            messages: 0,
-        });
+        self.windows.push(self.flows[&flow].window(flow, at, &info, self.scale));
     }
 
     /// Closes everything. Returns what became of the flows, what was sampled, and windows.
     pub(crate) fn finish(mut self) -> (Vec<FlowRecord>, Sampled, Vec<WindowRow>) {
         self.learn();
-        let record = |(flow, state): (&FlowId, &Flow)| {
-            let delivered = if state.end.is_some() { state.size.get() } else { state.delivered };
-            // A flow that started later has delivered nothing before.
-            let before = state.measured[0].unwrap_or(0);
-            let until = state.measured[1].unwrap_or(delivered);
-            FlowRecord {
-                flow: *flow,
-                incarnation: 0,
-                size: state.size,
-                start: state.start,
-                again: false,
-                end: state.end,
-                delivered: Bytes::new(delivered),
-                delivered_measured: Bytes::new(until.saturating_sub(before)),
-                stats: state.stats,
-            }
-        };
-        let flows = self.flows.iter().map(record).collect();
+        let flows = self.flows.iter().map(|(flow, state)| state.record(*flow)).collect();
         (flows, self.sampled, self.windows)
     }
 }

@@ -1,0 +1,91 @@
+//! A flow of real hosts: what its receiver has read, and what the kernel says of its sender.
+
+use narrows_proto::stream::Stats;
+use narrows_proto::units::{BitRate, Bytes, Span, Time};
+use narrows_sim::observe::WindowRow;
+use narrows_sim::{FlowId, FlowRecord};
+
+use crate::sys::TcpInfo;
+
+/// A flow that has started.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    start: Time,
+    pub(crate) size: Bytes,
+    /// Payload that the receiver has read.
+    pub(crate) received: u64,
+    pub(crate) end: Option<Time>,
+    /// Place of its sending half; none if that is closed.
+    pub(crate) sender: Option<usize>,
+    pub(crate) delivered: u64,
+    /// Payload that was delivered when the measured time began and ended.
+    pub(crate) measured: [Option<u64>; 2],
+    stats: Stats,
+}
+
+impl Flow {
+    pub(crate) fn new(start: Time, size: Bytes, sender: usize) -> Self {
+        Self {
+            start,
+            size,
+            received: 0,
+            end: None,
+            sender: Some(sender),
+            delivered: 0,
+            measured: [None; 2],
+            stats: Stats::default(),
+        }
+    }
+
+    /// Takes over what the kernel counts.
+    pub(crate) fn note(&mut self, info: &TcpInfo) {
+        // The SYN counts as one.
+        self.delivered = info.acknowledged().saturating_sub(1).min(self.size.get());
+        self.stats = Stats {
+            retransmissions: info.retransmissions(),
+            retransmitted: Bytes::new(info.retransmitted()),
+            timeouts: info.timeouts(),
+            marked: Bytes::new(info.marked() * info.segment()),
+            ..Stats::default()
+        };
+    }
+
+    /// The window as it stands in the scaled time of the fabric.
+    pub(crate) fn window(&self, flow: FlowId, at: Time, info: &TcpInfo, scale: f64) -> WindowRow {
+        let pacing = Some(info.pacing()).filter(|pacing| *pacing < u64::MAX);
+        let pacing = pacing.map(|bytes| BitRate::from_f64(bytes as f64 * 8.0 * scale));
+        let Stats { retransmitted, marked, timeouts, .. } = self.stats;
+        WindowRow {
+            at,
+            flow,
+            cwnd: Bytes::new(info.window() * info.segment()),
+            pacing,
+            inflight: Bytes::new(info.in_flight() * info.segment()),
+            srtt: Span::from_secs_f64(info.rtt() as f64 * 1e-6 / scale),
+            delivered: Bytes::new(self.delivered),
+            retransmitted,
+            marked,
+            cnps: 0,
+            timeouts,
+            messages: 0,
+        }
+    }
+
+    pub(crate) fn record(&self, flow: FlowId) -> FlowRecord {
+        let delivered = if self.end.is_some() { self.size.get() } else { self.delivered };
+        // A flow that started later has delivered nothing before.
+        let before = self.measured[0].unwrap_or(0);
+        let until = self.measured[1].unwrap_or(delivered);
+        FlowRecord {
+            flow,
+            incarnation: 0,
+            size: self.size,
+            start: self.start,
+            again: false,
+            end: self.end,
+            delivered: Bytes::new(delivered),
+            delivered_measured: Bytes::new(until.saturating_sub(before)),
+            stats: self.stats,
+        }
+    }
+}
