@@ -60,16 +60,6 @@ pub(crate) struct Arguments {
     /// Seconds for each target
     #[arg(long, value_name = "N", default_value_t = 60)]
     seconds: u64,
-    /// Begin with the same random numbers each time
-    #[arg(skip)]
-    repeatable: bool,
-}
-
-impl Arguments {
-    /// A short run that tries about the same inputs each time.
-    pub(crate) fn short() -> Self {
-        Self { targets: Vec::new(), seconds: 10, repeatable: true }
-    }
 }
 
 /// Outcome of feeding a target for a while.
@@ -94,7 +84,7 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
         |name: &&str| arguments.targets.is_empty() || arguments.targets.iter().any(|other| other == name);
     let turns = names().filter(chosen).map(|name| (name, arguments.seconds)).collect();
     let failures = Mutex::new(Vec::new());
-    feed_in_turns(shell, turns, arguments.repeatable, |_, fed| {
+    feed_in_turns(shell, turns, |_, fed| {
         failures.lock().expect("no turn panics").extend(fed.found);
         Ok(None)
     })?;
@@ -111,14 +101,12 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
 pub(crate) fn feed_in_turns(
     shell: &Shell,
     turns: Vec<(&'static str, u64)>,
-    repeatable: bool,
     after: impl Fn(&'static str, Fed) -> Result<Option<u64>> + Sync,
 ) -> Result<()> {
     if turns.is_empty() {
         return Ok(());
     }
-    let feeder =
-        Feeder { programs: build(shell)?, folder: folder(shell)?, root: shell.current_dir(), repeatable };
+    let feeder = Feeder { programs: build(shell)?, folder: folder(shell)?, root: shell.current_dir() };
     let (cores, turns) = (thread::available_parallelism()?.get(), Mutex::new(VecDeque::from(turns)));
     let next = || turns.lock().expect("no turn panics").pop_front();
     let work = || {
@@ -142,7 +130,7 @@ fn folder(shell: &Shell) -> Result<PathBuf> {
 }
 
 /// Builds all targets. Returns the folder they are in.
-pub(crate) fn build(shell: &Shell) -> Result<PathBuf> {
+fn build(shell: &Shell) -> Result<PathBuf> {
     let folder = folder(shell)?;
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     ensure!(
@@ -166,8 +154,6 @@ struct Feeder {
     root: PathBuf,
     folder: PathBuf,
     programs: PathBuf,
-    /// Begin with the same random numbers each time.
-    repeatable: bool,
 }
 
 impl Feeder {
@@ -186,9 +172,6 @@ impl Feeder {
         command.args([&format!("-timeout={LONGEST}"), "-rss_limit_mb=4096", "-dict=fuzz/narrows.dict"]);
         command.arg(format!("-max_len={}", target.longest)).arg(format!("-mutate_depth={}", target.changes));
         command.arg(format!("-artifact_prefix={artifacts}/"));
-        if self.repeatable {
-            command.arg("-seed=1");
-        }
         // New inputs go to the first folder; all are read.
         command.args([&corpus, &artifacts]).args(target.seeds);
         command.args(Some(&seeds).filter(|seeds| root.join(seeds).is_dir()));
@@ -320,7 +303,7 @@ mod tests {
     #[test]
     fn an_input_that_ends_soon_alone_is_not_slow() {
         let here = || PathBuf::from(".");
-        let feeder = Feeder { root: here(), folder: here(), programs: here(), repeatable: false };
+        let feeder = Feeder { root: here(), folder: here(), programs: here() };
         let is_slow = |program| feeder.is_slow(Path::new(program), "input").expect("it starts");
         assert!(!is_slow("true"));
         assert!(is_slow("false"), "it fails alone as well");

@@ -24,10 +24,8 @@ const REQUIREMENTS: &str = "python/requirements.txt";
 
 /// Builds the wheel, installs it, checks types and style, runs the tests and the notebooks.
 pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
-    // Everything goes there that is made on the way.
-    let folder = target::folder(shell)?.join("python");
-    let python = environment(shell)?;
-    install(shell, &python, &folder)?;
+    let (python, folder) = (environment(shell)?, folder(shell)?);
+    install(shell, &python)?;
     for check in [&["ruff", "check"][..], &["ruff", "format", "--check"]] {
         cmd!(shell, "{python} -m {check...} --quiet python docs/notebooks").quiet().run()?;
     }
@@ -47,18 +45,32 @@ pub(crate) fn run(shell: &Shell, arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The Python that tests the package.
-pub(crate) fn environment(shell: &Shell) -> Result<PathBuf> {
-    environment::prepare(shell, &target::folder(shell)?.join("python/venv"), REQUIREMENTS)
+/// Everything goes there that is made on the way.
+fn folder(shell: &Shell) -> Result<PathBuf> {
+    Ok(target::folder(shell)?.join("python"))
 }
 
-/// Builds the wheel as users get it (most of it is there once the command has been built) and puts it where the environment finds it.
-pub(crate) fn install(shell: &Shell, python: &Path, folder: &Path) -> Result<()> {
-    let wheels = folder.join("wheels");
+/// The Python that tests the package.
+pub(crate) fn environment(shell: &Shell) -> Result<PathBuf> {
+    environment::prepare(shell, &folder(shell)?.join("venv"), REQUIREMENTS)
+}
+
+/// Builds the wheel that is tested: with assertions, and without optimization across crates, which takes longer than all tests. Wheels as
+/// users get them are made and tried by `cargo xtask dist`.
+pub(crate) fn build(shell: &Shell) -> Result<()> {
+    let (python, folder) = (environment(shell)?, folder(shell)?);
+    let (wheels, target) = (folder.join("wheels"), folder.join("build"));
     shell.remove_path(&wheels)?;
-    let build = cmd!(shell, "{python} -m maturin build --release --quiet --out {wheels}");
-    build.run().context("the Python package could not be built")?;
-    let wheel = wheel_in(shell, &wheels)?;
+    // Features of its dependencies differ from those of the tests, so nothing can be shared; this way neither waits for the other.
+    cmd!(shell, "{python} -m maturin build --quiet --out {wheels} --target-dir {target}")
+        .run()
+        .context("the Python package could not be built")
+}
+
+/// Builds the wheel and puts it where the environment finds it.
+fn install(shell: &Shell, python: &Path) -> Result<()> {
+    build(shell)?;
+    let wheel = wheel_in(shell, &folder(shell)?.join("wheels"))?;
     cmd!(
         shell,
         "{python} -m pip install --quiet --disable-pip-version-check --no-deps --force-reinstall {wheel}"

@@ -16,8 +16,6 @@ pub(crate) fn folder(shell: &Shell) -> Result<PathBuf> {
 
 /// Builds the command `narrows`. Returns the program.
 pub(crate) fn narrows(shell: &Shell, options: &[&str]) -> Result<PathBuf> {
-    // With all default members in view it needs the same dependencies as the Python package. Named, it is built alone: `cargo run`
-    // would build the package as well, and again after its wheel, which is built in another environment.
     program(shell, &[&["build", "--bin", "narrows"], options].concat(), "bin", "narrows")
 }
 

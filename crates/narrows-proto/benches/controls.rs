@@ -114,6 +114,7 @@ impl Connection {
             seed: 1,
             paced: false,
             merged: 1,
+            offload: None,
         };
         let cc = config.build(&path);
         Self {

@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// About a minute. Hostile input is a step of its own in continuous integration.
+    /// About a minute. What hostile input must not do is among the tests of the command (`tests/cli/inputs.rs`).
     pub(crate) fn short() -> Self {
         Self { long: false, only: Vec::new(), seed: 1, fuzz: None }
     }
@@ -259,7 +259,7 @@ fn feed(
     };
     let first = targets.iter().filter_map(|&(target, _)| Some((target, next(&ledger, target)?))).collect();
     let ledger = Mutex::new(ledger);
-    fuzz::feed_in_turns(shell, first, false, |target, fed| {
+    fuzz::feed_in_turns(shell, first, |target, fed| {
         let Fed { processor_seconds, found } = fed;
         let found: Vec<_> = found.map(|found| found.replace('\n', " ")).into_iter().collect();
         let has_found = !found.is_empty();

@@ -6,7 +6,10 @@ mod browser;
 mod chromium;
 mod commands;
 mod hostile;
+mod inputs;
 mod layout;
+#[cfg(target_os = "linux")]
+mod live;
 mod support;
 #[cfg(unix)]
 mod sweep;

@@ -23,6 +23,7 @@ pub(super) fn path() -> Path {
         seed: 1,
         paced: false,
         merged: 1,
+        offload: None,
     }
 }
 

@@ -39,6 +39,9 @@ pub struct Params {
     pub beta: f64,
     /// Give up bandwidth to newcomers after losing some (RFC 9438 §4.7).
     pub fast_convergence: bool,
+    /// As long as no loss or mark has shown where the limit is, and again after a timeout, a round trip adds at least this part of the
+    /// window. Linux has 0.05 (`bictcp_update`); 0, as in RFC 9438, if left out.
+    pub least_growth: f64,
     /// Leave slow start when the delay rises (RFC 9406); `false` leaves it at the first loss or mark.
     pub hystart: bool,
     /// Its constants.
@@ -57,6 +60,7 @@ impl Default for Params {
             c: 0.4,
             beta: 0.7,
             fast_convergence: true,
+            least_growth: 0.0,
             hystart: true,
             hystart_params: HyStartParams::default(),
             linux_hystart: None,
@@ -71,6 +75,8 @@ pub struct Cubic {
     c: f64,
     beta: f64,
     fast_convergence: bool,
+    /// So that the enum of controllers stays small.
+    least_growth: f32,
     slow_start_limit: u32,
     /// The same after a timeout.
     limit_after_timeout: u32,
@@ -133,6 +139,7 @@ impl Algorithm for Cubic {
             c: params.c,
             beta: params.beta,
             fast_convergence: params.fast_convergence,
+            least_growth: params.least_growth as f32,
             slow_start_limit: limit(params.slow_start_limit.max(path.merged)),
             limit_after_timeout: limit(path.merged),
             mss: path.mss,
@@ -153,9 +160,10 @@ impl Algorithm for Cubic {
     }
 
     fn check(params: &Params, ranges: &mut Ranges) -> Result<(), OutOfRange> {
-        let Params { c, beta, slow_start_limit: limit, .. } = *params;
+        let Params { c, beta, least_growth, slow_start_limit: limit, .. } = *params;
         ranges.unless(c > 0.0 && c.is_finite(), "c", c, "above 0")?;
         ranges.unless(beta > 0.0 && beta < 1.0, "beta", beta, "between 0 and 1, both excluded")?;
+        ranges.unless((0.0..=0.5).contains(&least_growth), "least_growth", least_growth, "0 to 0.5")?;
         ranges.unless(limit >= 1, "slow_start_limit", limit, "at least 1 segment")?;
         params.hystart_params.check(ranges)?;
         params.linux_hystart.as_ref().map_or(Ok(()), |linux| linux.check(ranges))
@@ -202,8 +210,9 @@ impl Cubic {
         let alpha = if epoch.w_est < cwnd_prior { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
         epoch.w_est += alpha * acked / cwnd;
         let friendly = epoch.cubic(c, t) < epoch.w_est;
-        self.state.cwnd =
-            if friendly { cwnd.max(epoch.w_est) } else { cwnd + (target - cwnd) / cwnd * acked };
+        let grown = if friendly { cwnd.max(epoch.w_est) } else { cwnd + (target - cwnd) / cwnd * acked };
+        let least = if w_max.is_none() { cwnd + f64::from(self.least_growth) * acked } else { cwnd };
+        self.state.cwnd = grown.max(least);
     }
 
     fn reduce(&mut self, flight_size: Bytes) {
@@ -371,6 +380,20 @@ mod tests {
         let grown = cubic.state.cwnd - 700.0;
         // ±3 %: the last segments of a window are acknowledged against a window already grown.
         assert!((grown / (100.0 * 0.5294) - 1.0).abs() < 0.03, "{grown}");
+    }
+
+    #[test]
+    fn before_the_first_loss_the_window_grows_by_the_least_growth_a_round_trip() {
+        // 0.4·t³ adds a thousandth of a segment in the 150 ms of 15 round trips; 5 % a round trip make 100·1.05^15 = 207.9.
+        let mut cubic = Cubic::new(&Params { least_growth: 0.05, ..Params::default() }, &path());
+        (cubic.state.cwnd, cubic.state.ssthresh) = (100.0, 100.0);
+        run(&mut cubic, Span::from_ms(10), Span::from_ms(150));
+        // -3 %: growth is per segment of a window in whole segments, and compounds only from round to round.
+        assert!((0.97..=1.0).contains(&(cubic.state.cwnd / 207.9)), "{}", cubic.state.cwnd);
+        let mut known = after_loss_at(100);
+        known.least_growth = 0.05;
+        run(&mut known, Span::from_ms(10), Span::from_ms(150));
+        assert!(known.state.cwnd < 85.0, "{}", known.state.cwnd);
     }
 
     #[test]

@@ -169,9 +169,39 @@ pub struct Path {
     pub paced: bool,
     /// So many segments may be acknowledged at once because the receiver merges what arrives together; 1 if it does not.
     pub merged: u64,
+    /// Bursts that leave at once; none if each segment leaves alone.
+    pub offload: Option<Offload>,
+}
+
+/// Bursts of a host with segmentation offload: as much as takes `within` at the rate of the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offload {
+    /// Segments of a burst at a low rate.
+    pub least: u64,
+    /// Most payload of a burst.
+    pub most: Bytes,
+    /// A burst takes so long.
+    pub within: Span,
+}
+
+impl Offload {
+    /// Segments of a burst at this rate of payload.
+    pub fn segments(&self, payload: BitRate, mss: Bytes) -> u64 {
+        self.segments_of((payload * self.within).get(), mss)
+    }
+
+    /// Segments of a burst of `bytes`, within its bounds.
+    pub(crate) fn segments_of(&self, bytes: u64, mss: Bytes) -> u64 {
+        (bytes.min(self.most.get()) / mss.get()).max(self.least)
+    }
 }
 
 impl Path {
+    /// The rate of payload of full segments that have this rate on the wire.
+    pub fn payload(&self, on_wire: BitRate) -> BitRate {
+        on_wire.scaled(self.mss.as_f64() / self.packet.as_f64())
+    }
+
     /// The rate on the wire at which full segments carry `payload` bits per second.
     pub fn on_wire(&self, payload: BitRate) -> BitRate {
         payload.scaled(self.packet.as_f64() / self.mss.as_f64())

@@ -31,8 +31,16 @@ const PATIENCE: Span = Span::from_ms(1);
 impl Share {
     /// Of a source behind a link of this rate, whose datagrams have so much payload and, on the wire, this size.
     pub fn new(mss: Bytes, packet: Bytes, share: &subflow::Params, link: BitRate) -> Self {
-        let path =
-            Path { mss, initial_window: mss * INITIAL_WINDOW, packet, link, seed: 0, paced: true, merged: 1 };
+        let path = Path {
+            mss,
+            initial_window: mss * INITIAL_WINDOW,
+            packet,
+            link,
+            seed: 0,
+            paced: true,
+            merged: 1,
+            offload: None,
+        };
         Self {
             subflow: Subflow::new(share, &path),
             size: packet,

@@ -80,6 +80,7 @@ impl Sender {
             seed: at.seed,
             paced: false,
             merged: 1,
+            offload: None,
         };
         let controller = cc.build(&path);
         Self {

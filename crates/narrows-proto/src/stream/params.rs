@@ -92,6 +92,10 @@ pub struct Params {
     pub reordering_slack: Option<Span>,
     /// Spread the repair of a window over a round trip (PRR, RFC 9937).
     pub proportional_rate_reduction: bool,
+    /// Spread what a mark takes off the window over a round trip in the same way, during which the window does not grow (`CWR` state of
+    /// Linux). `false` waits until less is in flight than the reduced window.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub spread_marks: bool,
     /// Pace controls that only give a window, at 1.25·cwnd/SRTT (RFC 9002 §7.7).
     pub pace_windows: bool,
     /// In place of 1.25: 2 while the window doubles, 1.2 otherwise (`tcp_pacing_ss_ratio`, `tcp_pacing_ca_ratio` of Linux).
@@ -138,6 +142,7 @@ impl Default for Params {
             probe_timeout: None,
             reordering_slack: None,
             proportional_rate_reduction: true,
+            spread_marks: false,
             pace_windows: false,
             pace_by_growth: false,
             segmentation: None,

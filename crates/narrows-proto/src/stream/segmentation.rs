@@ -27,7 +27,7 @@
 //! Differs from Linux: whether the window doubles is read off the window, once in a round trip, since not every control has a
 //! slow start threshold. Segments have the time at which they leave, not that of their burst. Retransmissions leave one by one.
 
-use crate::cc::{OutOfRange, Ranges};
+use crate::cc::{Offload, OutOfRange, Ranges};
 use crate::units::{BitRate, Bytes, Span, Time};
 
 /// Settings of segmentation offload.
@@ -160,6 +160,11 @@ impl Segmentation {
         self.goal(&Pace { mss, packet, rate, cwnd: mss, srtt: Span::ZERO, min_rtt: Span::ZERO }, true)
     }
 
+    /// The part of it that controls know.
+    pub(super) fn offload(&self) -> Offload {
+        Offload { least: self.least, most: self.most, within: self.within }
+    }
+
     /// Segments of a burst that nothing cuts short.
     fn goal(&self, pace: &Pace, doubles: bool) -> u64 {
         let Pace { mss, packet, rate, cwnd, srtt, min_rtt } = *pace;
@@ -172,7 +177,7 @@ impl Segmentation {
         };
         let halvings = min_rtt.as_ps() / RTT_STEP.as_ps();
         let more = if self.rtt_term && halvings < 32 { most >> halvings } else { 0 };
-        (bytes.saturating_add(more).min(most) / mss.get()).max(self.least)
+        self.offload().segments_of(bytes.saturating_add(more), mss)
     }
 }
 

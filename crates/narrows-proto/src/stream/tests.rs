@@ -437,6 +437,32 @@ fn a_mark_and_a_loss_of_one_window_reduce_it_once() {
 }
 
 #[test]
+fn what_a_mark_takes_off_the_window_is_spread_over_the_round_trip_where_that_is_asked_for() {
+    // Ten segments are under way, and are acknowledged one by one; the first acknowledgment has the mark.
+    let sent_after_each = |spread_marks| {
+        let (params, mut sender) =
+            under_way(&Config::Reno(cc::reno::Params { ecn: true, ..Default::default() }));
+        let params = Params { spread_marks, ..params };
+        let each = (1..=10).map(|segments| {
+            let now = Time::ZERO + ONE_WAY * 2 + SEND_TIME * segments;
+            let ece = segments == 1;
+            let frame = AckFrame { ack: params.mss().get() * segments, ece, ..AckFrame::default() };
+            sender.on_ack(&params, now, &frame);
+            let sent = std::iter::from_fn(|| match sender.poll_transmit(&params, now) {
+                Poll::Send(_) => Some(()),
+                _ => None,
+            });
+            sent.count()
+        });
+        each.collect::<Vec<_>>()
+    };
+    // One for two, in bytes (RFC 9937 §6.2): 1.5 segments are not yet a second one. After the eighth, five are under way.
+    assert_eq!(sent_after_each(true), [1, 0, 0, 1, 0, 1, 0, 0, 1, 1]);
+    // Otherwise there is silence until half of them are left; the window has grown by a segment by then.
+    assert_eq!(sent_after_each(false), [0, 0, 0, 0, 0, 2, 1, 1, 1, 1]);
+}
+
+#[test]
 fn after_a_loss_the_receiver_learns_that_the_window_was_reduced() {
     // A mark and a loss in one flight: the echo of the mark stops, and nothing is reduced for it after the recovery.
     let config = Config::Reno(cc::reno::Params { ecn: true, ..Default::default() });

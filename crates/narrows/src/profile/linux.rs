@@ -29,6 +29,7 @@ constants! {
     "transport.pingpong" = "true": "tcp_event_data_sent, net/ipv4/tcp_output.c; tcp_in_quickack_mode, net/ipv4/tcp_input.c; tcp_delack_timer_handler, net/ipv4/tcp_timer.c";
     "transport.tail_loss_probe" = "true": "sysctl tcp_early_retrans = 3";
     "transport.proportional_rate_reduction" = "true": "tcp_cwnd_reduction, net/ipv4/tcp_input.c";
+    "transport.spread_marks" = "true": "tcp_enter_cwr and tcp_cwnd_reduction, net/ipv4/tcp_input.c: the same for CWR as for a recovery";
     "transport.pace_windows" = "false": "sk_pacing_status = SK_PACING_NONE without fq and BBR, include/net/sock.h";
     "transport.pace_by_growth" = "true": "sysctl tcp_pacing_ss_ratio = 200, tcp_pacing_ca_ratio = 120";
     "transport.segmentation.least" = "2": "sysctl tcp_min_tso_segs = 2";
@@ -41,6 +42,7 @@ constants! {
     "cc.cubic.c" = "0.400390625": "bic_scale = 41 of 1024, net/ipv4/tcp_cubic.c";
     "cc.cubic.beta" = "0.7001953125": "beta = 717 of 1024, net/ipv4/tcp_cubic.c";
     "cc.cubic.fast_convergence" = "true": "fast_convergence = 1, net/ipv4/tcp_cubic.c";
+    "cc.cubic.least_growth" = "0.05": "cnt = 20 at most while last_max_cwnd = 0: bictcp_update, net/ipv4/tcp_cubic.c";
     "cc.cubic.ecn" = "false": "sysctl tcp_ecn = 2: only if the other end asks for it; tcp_ecn_send_syn, net/ipv4/tcp_output.c";
     "cc.cubic.slow_start_limit" = "1000000": "tcp_slow_start, net/ipv4/tcp_cong.c: no limit";
     "cc.cubic.linux_hystart.train" = "true", unless HYSTART: "hystart_detect = 3, net/ipv4/tcp_cubic.c";
@@ -73,7 +75,7 @@ constants! {
     "the receiver knows the round-trip time of the handshake, and then that of the last window of data, and not from timestamps; that of 4.9 goes in ticks";
     "the last segment of a flow is acknowledged at once; in Linux that of a request waits for the response on an interactive connection, and any other is acknowledged when the application has read it";
     "reordering and the smallest round-trip time are kept for the whole connection (tcp_min_rtt_wlen = 300 s)";
-    "CUBIC reduces by what is in flight, Linux by the window; there, before the first loss, the window grows by 1/20 a round trip at least";
+    "CUBIC reduces by what is in flight, Linux by the window";
     "DCTCP's alpha is a real number; that of Linux counts in 1/1024 and falls from below 1/64 to 0 (dctcp_update_alpha)";
     "DCTCP, GEMINI and Vegas add at most what receive offload merges for one acknowledgment in slow start";
 }

@@ -58,6 +58,7 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
             "Stream.halve_after_idle",
             "Stream.pace_by_growth",
             "Stream.peak_deviation",
+            "Stream.spread_marks",
             "Cubic.linux_hystart",
             "Gemini.slow_start_ignores_delay",
         ],
@@ -129,7 +130,13 @@ const MAY_BE_MISSING: &[(&str, &[&str])] = &[
     ),
     (
         "depends on the flow",
-        &["Bbr.initial_phase", "Bbr.initial_rtt", "JumboFlow.rtt", "NearSource.release_after"],
+        &[
+            "Bbr.initial_phase",
+            "Bbr.initial_rtt",
+            "Bbr.send_quantum",
+            "JumboFlow.rtt",
+            "NearSource.release_after",
+        ],
     ),
     ("one for each pair", &["LongLived.flows"]),
     (

@@ -21,8 +21,7 @@
 //! Aggregation extra_acked = windowed max of what is acknowledged beyond bw, 5 to 10 rounds            Linux
 //! ```
 //!
-//! Differs from Linux: a segment leaves the host alone ([`Params::send_quantum`]), and what has left is what is in flight,
-//! so that nothing is deducted for packets that wait for their release.
+//! Differs from Linux: what has left is what is in flight, so that nothing is deducted for packets that wait for their release.
 //! Differs from Linux: the round-trip time of the handshake is not used. The initial window is not paced unless
 //! [`Params::initial_rtt`] is set. From the first acknowledgement on the rate is 2.885·cwnd/RTT, as in Linux.
 //! Differs from Linux: recovery and `PROBE_RTT` do not restart the count of rounds, which the transport keeps. Each notes
@@ -284,6 +283,16 @@ impl Model {
         rate.clamp(WireTime::MIN_RATE, WireTime::MAX_RATE)
     }
 
+    /// Segments that leave the host in one piece (`bbr_tso_segs_goal` of Linux).
+    fn quantum(&self) -> u64 {
+        let Self { params, path, pacing, .. } = self;
+        let of_offload = || {
+            let offload = path.offload?;
+            Some(pacing.map_or(offload.least, |rate| offload.segments(path.payload(rate), path.mss)))
+        };
+        params.send_quantum.or_else(of_offload).unwrap_or(1)
+    }
+
     /// `gain` products of `rate`, and what it takes to use them.
     fn window(&self, rate: BitRate, gain: f64, extra: Bytes) -> Bytes {
         let product = self.min_rtt.map_or(self.path.initial_window, |min| {
@@ -291,7 +300,7 @@ impl Model {
         });
         let segments = product.saturating_add(extra).div_ceil(self.path.mss);
         // One quantum each waits at the sender, is on its way, and is being acknowledged.
-        let segments = segments.saturating_add(3 * self.params.send_quantum);
+        let segments = segments.saturating_add(3 * self.quantum());
         // An even number takes fewer delayed acknowledgements; two more let a small window probe.
         let segments = segments.saturating_add(segments % 2);
         let probe = u64::from(matches!(self.mode, Mode::ProbeBw { phase: 0, .. })) * 2;

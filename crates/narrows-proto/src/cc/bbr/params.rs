@@ -37,9 +37,9 @@ pub struct Params {
     pub probe_rtt_duration: Span,
     /// The window of `PROBE_RTT` and the smallest outside recovery, in segments; 4 (Linux).
     pub min_window: u64,
-    /// Segments that leave the host in one piece; the window has room for three such pieces more. Linux: what is sent in
-    /// 1 ms, 2 segments to 64 KiB. Here 1, because the transport has no segmentation offload.
-    pub send_quantum: u64,
+    /// Segments that leave the host in one piece; the window has room for three such pieces more. Left out, what segmentation
+    /// offload sends at once at the pacing rate, as in Linux, or 1 without it.
+    pub send_quantum: Option<u64>,
     /// Pacing stays below the estimate by this fraction, so that queues do not grow by errors; 0.01 (Linux).
     pub pacing_margin: f64,
     /// The round-trip time assumed to pace the initial window; left out, it leaves at line rate. Linux takes the
@@ -74,7 +74,7 @@ impl Default for Params {
             equal_rtt_renews: false,
             probe_rtt_duration: Span::from_ms(200),
             min_window: 4,
-            send_quantum: 1,
+            send_quantum: None,
             pacing_margin: 0.01,
             initial_rtt: None,
             policer_detection: true,
@@ -117,7 +117,8 @@ impl Params {
         let segments = 1..=1_000_000;
         let expected = "1 to 1 000 000 segments";
         ranges.unless(segments.contains(&self.min_window), "min_window", self.min_window, expected)?;
-        ranges.unless(segments.contains(&self.send_quantum), "send_quantum", self.send_quantum, expected)?;
+        let quantum = self.send_quantum.unwrap_or(1);
+        ranges.unless(segments.contains(&quantum), "send_quantum", quantum, expected)?;
         let margin = self.pacing_margin;
         ranges.unless((0.0..1.0).contains(&margin), "pacing_margin", margin, "at least 0, below 1")?;
         let rtt = self.initial_rtt.unwrap_or(Span::MAX);

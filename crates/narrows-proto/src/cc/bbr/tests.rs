@@ -1,6 +1,6 @@
 use super::*;
-use crate::cc::DeliverySample;
 use crate::cc::conformance::{MSS, ack, path};
+use crate::cc::{DeliverySample, Offload};
 
 const RTT: Span = Span::from_ms(10);
 const RATE: BitRate = BitRate::from_mbps(80);
@@ -218,6 +218,19 @@ fn the_window_is_two_products_and_three_quanta() {
         model.on_ack(&steady(at(1)));
     }
     assert_eq!(model.cwnd, MSS * 204);
+}
+
+#[test]
+fn with_segmentation_offload_a_quantum_is_a_burst_at_the_pacing_rate() {
+    let mut model = probing(2);
+    model.params.ack_aggregation = false;
+    let within = Span::from_ps(976_562_500);
+    model.path.offload = Some(Offload { least: 2, most: Bytes::new(65_536), within });
+    for _ in 0..300 {
+        model.on_ack(&steady(at(1)));
+    }
+    // 79.2 Mb/s for 1/1024 s are 9667 B: 9 segments. 200 + 27, an even number.
+    assert_eq!(model.cwnd, MSS * 228);
 }
 
 #[test]

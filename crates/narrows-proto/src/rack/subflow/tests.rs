@@ -15,6 +15,7 @@ fn path() -> Path {
         seed: 1,
         paced: true,
         merged: 1,
+        offload: None,
     }
 }
 

@@ -23,7 +23,7 @@ impl Sender {
             return;
         }
         let before = Flight { size: self.flight_size(), inflight: self.board.inflight() };
-        let una_before = self.board.una();
+        let (una_before, window_before) = (self.board.una(), self.limit.cwnd);
         let mut tally = Tally::new(now, self.rtt.min());
         if frame.ack > una_before {
             self.board.acknowledge(frame.ack, &mut tally);
@@ -51,6 +51,9 @@ impl Sender {
             self.digest(now, frame, &tally, &newest, before);
         }
         self.refresh_limit(params);
+        if params.spread_marks && frame.ece && self.limit.cwnd < window_before {
+            self.spread_mark(before);
+        }
         if let Some(prr) = &mut self.prr {
             prr.on_ack(
                 tally.acked,
@@ -125,6 +128,9 @@ impl Sender {
     }
 
     fn finish_repair(&mut self) {
+        if self.repair == Repair::None && self.prr.is_some() && !self.has_reduced() {
+            self.prr = None; // spread for a mark
+        }
         let (Repair::Fast { until } | Repair::Timeout { until }) = self.repair else { return };
         if self.board.una() >= until {
             self.repair = Repair::None;
@@ -169,6 +175,15 @@ impl Sender {
         self.troubles().undo = None;
     }
 
+    /// The window fell because of a mark. What is outstanding leaves it over a round trip, in which a loss does not reduce it again.
+    fn spread_mark(&mut self, before: Flight) {
+        if self.repair == Repair::None {
+            let next = self.board.next();
+            self.troubles().reduced_until = Some(next);
+            self.prr = Prr::new(self.limit.cwnd, before.inflight).map(Box::new);
+        }
+    }
+
     /// Reports to the controller what was delivered.
     fn digest(&mut self, now: Time, frame: &AckFrame, tally: &Tally, newest: &Sent, before: Flight) {
         let (delivery, round_start) = self.delivery.on_ack(now, tally.acked, newest, self.rtt.min());
@@ -194,7 +209,8 @@ impl Sender {
             delivery,
             round_start,
             cwnd_limited: self.limited[0] || self.limited[1],
-            in_recovery: matches!(self.repair, Repair::Fast { .. }) || frame.ece && self.ecn == Ecn::Classic,
+            in_recovery: matches!(self.repair, Repair::Fast { .. })
+                || self.ecn == Ecn::Classic && (frame.ece || self.prr.is_some()),
         };
         #[cfg(test)]
         (self.last_ack = Some(ack));

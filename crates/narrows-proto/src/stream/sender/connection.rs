@@ -13,7 +13,7 @@ use crate::stream::params::Params;
 use crate::stream::rack_tlp::RackTlp;
 use crate::stream::rtt::RttEstimator;
 use crate::stream::scoreboard::Scoreboard;
-use crate::stream::segmentation::Bursts;
+use crate::stream::segmentation::{Bursts, Segmentation};
 use crate::units::{Bytes, Span, Time};
 
 /// A connection between two flows.
@@ -57,6 +57,7 @@ impl Connection {
             seed: at.seed,
             paced: params.pace_windows,
             merged: params.receive_offload.map_or(1, |offload| offload.segments(mss)),
+            offload: params.segmentation.as_ref().map(Segmentation::offload),
         };
         Self {
             cc: cc.build(&path),

@@ -2,7 +2,6 @@
 
 use std::sync::LazyLock;
 
-use libfuzzer_sys::fuzzer_mutate;
 use narrows::scenario::Scenario;
 use serde_json::Value;
 
@@ -104,21 +103,17 @@ impl Kind {
     }
 }
 
-/// A mutator for scenarios: half of the time what libFuzzer would do, otherwise a value, a name or a line is changed.
-pub fn scenario(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
+/// A mutator for scenarios: half of the time a value, a name or a line is changed. None leaves the change to libFuzzer.
+pub fn scenario(data: &mut [u8], size: usize, seed: u32) -> Option<usize> {
     let mut random = Random(u64::from(seed));
-    let text = std::str::from_utf8(&data[..size]).ok().filter(|text| !text.is_empty());
-    let changed = text.filter(|_| random.below(2) == 0).map(|text| changed(text, &mut random));
-    match changed.filter(|changed| changed.len() <= max_size) {
-        Some(changed) => {
-            data[..changed.len()].copy_from_slice(changed.as_bytes());
-            changed.len()
-        }
-        None => fuzzer_mutate(data, size, max_size),
-    }
+    let text = std::str::from_utf8(&data[..size]).ok().filter(|text| !text.is_empty())?;
+    let changed = (random.below(2) == 0).then(|| changed(text, &mut random))?;
+    data.get_mut(..changed.len())?.copy_from_slice(changed.as_bytes());
+    Some(changed.len())
 }
 
-fn changed(text: &str, random: &mut Random) -> String {
+/// One change to a text that is not empty.
+pub fn changed(text: &str, random: &mut Random) -> String {
     match random.below(10) {
         0 => {
             let mut lines: Vec<_> = text.split_inclusive('\n').collect();
@@ -195,10 +190,11 @@ fn values(text: &str) -> Vec<(usize, usize)> {
 }
 
 /// SplitMix64.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, bound: usize) -> usize {
+    /// A number below `bound`.
+    pub fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let bits = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,9 +1,7 @@
-#![allow(dead_code)] // not every target needs all of it
 //! Checks on every text that is read: it is soon a plan or a list of mistakes that can be shown.
 
 use std::path::Path;
 
-use libfuzzer_sys::Corpus;
 use narrows::diagnostic::{Diagnostic, Rejection};
 use narrows::plan::Limits;
 use narrows::scenario::{Pattern, Scenario, SizeSource};
@@ -17,7 +15,8 @@ pub const LIMITS: Limits =
 
 /// Whether the scenario would read a file outside the folder: a device might never end.
 pub fn reads_a_file(scenario: &Scenario) -> bool {
-    let is_outside = |path: &Path| path.is_absolute() || path.components().any(|part| part.as_os_str() == "..");
+    let is_outside =
+        |path: &Path| path.is_absolute() || path.components().any(|part| part.as_os_str() == "..");
     let outside = |sizes: &SizeSource| matches!(sizes, SizeSource::File(path) if is_outside(path));
     scenario.traffic.iter().any(|group| match &group.pattern {
         Pattern::Poisson(pattern) => outside(&pattern.sizes),
@@ -30,10 +29,10 @@ pub fn reads_a_file(scenario: &Scenario) -> bool {
 }
 
 /// A refused text is tried, but not built upon: most changes to it are refused, too.
-pub fn check_rejection(rejection: &Rejection) -> Corpus {
+pub fn check_rejection(rejection: &Rejection) -> bool {
     assert!(!rejection.0.is_empty(), "refused without a reason");
     rejection.0.iter().for_each(check_diagnostic);
-    Corpus::Reject
+    false
 }
 
 /// A diagnostic can be printed, and what it points at can be shown.

@@ -1,0 +1,17 @@
+//! Inputs of others, and what must hold whatever they are: a module for each fuzzing target, and what several of them need.
+//!
+//! Each has a function `check`, which panics if something does not hold; some say whether the input is worth building upon. The programs
+//! of `fuzz_targets` feed it with libFuzzer, guided by coverage; the tests of the command (`tests/cli/inputs.rs`) feed it the seeds and
+//! some changes to them.
+
+mod checks;
+pub mod import_hpcc;
+pub mod import_htsim;
+pub mod mutate;
+pub mod paper;
+pub mod scenario;
+pub mod sizes;
+pub mod stored;
+pub mod sweep;
+pub mod trace;
+pub mod units;
