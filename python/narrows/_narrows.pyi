@@ -611,9 +611,7 @@ def folder_report(
 ) -> pathlib.Path:
     """Write the page of what folders hold; see :func:`narrows.report`."""
 
-def interval(
-    values: Iterable[float], metric: str | None = None
-) -> tuple[float, tuple[float, float] | None] | None:
+def interval(values: Iterable[float], metric: str | None = None) -> tuple[float, tuple[float, float] | None] | None:
     """The central value of a metric over runs, and the bounds of its 95 % confidence interval.
 
     :param metric: its name, ``"dc.p99_slowdown"``: then the bounds end at what it can be, as those of a sweep do.
