@@ -188,6 +188,17 @@ const areas = (series) => (plot) => {
   ctx.restore();
 };
 
+/** Whether one of the signs before stands for this one, which it would cover. */
+const covering = (scale) => {
+  const drawn = [];
+  return (sign, left, up) => {
+    const near = ([text, x, y]) => text.includes(sign) && Math.abs(x - left) < 5 * (text.length + 1) * scale && Math.abs(y - up) < 11 * scale;
+    if (drawn.some(near)) return true;
+    drawn.push([sign, left, up]);
+    return false;
+  };
+};
+
 /** Marks behind numbers, as signs above points: [[x, y, text]…]. */
 const signs = (series) => (plot) => {
   const { ctx, bbox } = plot;
@@ -196,10 +207,14 @@ const signs = (series) => (plot) => {
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
   Object.assign(ctx, { font: `${9 * devicePixelRatio}px system-ui`, textAlign: "center" });
+  const isCovered = covering(devicePixelRatio);
   series.forEach((each, index) => {
     if (!each.signs || !plot.series[index + 1].show) return;
     ctx.fillStyle = colorOf(each.color ?? index);
-    for (const [x, y, text] of each.signs) ctx.fillText(text, plot.valToPos(x, "x", true), plot.valToPos(y, "y", true) - 5 * devicePixelRatio);
+    for (const [x, y, text] of each.signs) {
+      const [left, up] = [plot.valToPos(x, "x", true), plot.valToPos(y, "y", true) - 5 * devicePixelRatio];
+      if (!isCovered(text, left, up)) ctx.fillText(text, left, up);
+    }
   });
   ctx.restore();
 };
@@ -217,6 +232,7 @@ const chartSvg = (plot, { title, x, y, series, stepped, lines, floor = -Infinity
   const inside = ([x, y]) => x >= plot.scales.x.min && x <= plot.scales.x.max && Number.isFinite(y);
   const at = (x, y) => `${x.toFixed(1)},${y.toFixed(1)}`;
   const parts = [];
+  const isCovered = covering(1);
   const soft = css("--soft");
   const label = (text, x, y, anchor, more = "") =>
     parts.push(`<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}" fill="${soft}" ${more}>${escapeXml(text)}</text>`);
@@ -250,7 +266,7 @@ const chartSvg = (plot, { title, x, y, series, stepped, lines, floor = -Infinity
     const path = points.map(([x, y], number) => (number === 0 ? `M${at(x, y)}` : stepped ? `H${x.toFixed(1)}V${y.toFixed(1)}` : `L${at(x, y)}`));
     parts.push(`<path d="${path.join("")}" stroke="${color}" stroke-width="1.6"${dashes(each)}/>`);
     for (const [x, y, text] of (each.signs || []).filter(inside)) {
-      parts.push(`<text x="${px(x).toFixed(1)}" y="${(py(y) - 5).toFixed(1)}" text-anchor="middle" fill="${color}" font-size="9">${escapeXml(text)}</text>`);
+      if (!isCovered(text, px(x), py(y) - 5)) parts.push(`<text x="${px(x).toFixed(1)}" y="${(py(y) - 5).toFixed(1)}" text-anchor="middle" fill="${color}" font-size="9">${escapeXml(text)}</text>`);
     }
   }
   parts.push("</g>");
